@@ -1,10 +1,10 @@
-//! Compiles the BPF programs of src/bpf, each into an object that the crate carries along.
+//! Compiles the BPF programs of src/bpf into objects that the crate includes.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Debian's packages with what this needs.
+/// Debian's packages that this needs.
 const PACKAGES: &str = "clang-19 libelf-dev zlib1g-dev pkg-config";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let clang = clang()?;
     let headers = env::var_os("DEP_BPF_INCLUDE").ok_or("libbpf-sys names no folder of headers")?;
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("no OUT_DIR")?);
-    // What judges the scheduler in tests is none of it.
+    // The program that judges the scheduler in tests is not part of it.
     let folders = [Path::new("src/bpf").read_dir()?, Path::new("tests/bpf").read_dir()?];
     for entry in folders.into_iter().flatten() {
         let source = entry?.path();
@@ -41,14 +41,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The compiler: `CLANG`, clang 19, or whichever there is.
+fn works(clang: &PathBuf) -> bool {
+    let version = Command::new(clang).arg("--version").output();
+    version.is_ok_and(|output| output.status.success())
+}
+
+/// The compiler: `CLANG`, clang 19, or any that exists.
 fn clang() -> Result<PathBuf, String> {
     let named = env::var_os("CLANG").map(PathBuf::from);
     let usual = ["clang-19", "clang-20", "clang-21", "clang"].map(PathBuf::from);
-    let works = |clang: &PathBuf| {
-        let version = Command::new(clang).arg("--version").output();
-        version.is_ok_and(|output| output.status.success())
-    };
     let found = match named {
         Some(named) => works(&named).then_some(named),
         None => usual.into_iter().find(works),

@@ -1,4 +1,4 @@
-//! Builds the plugin, which the launcher carries along: a program that is installed is one file.
+//! Builds the plugin, which the launcher includes: an installed program is one file.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let out = env::var("OUT_DIR")?;
     let (folder, target) = (Path::new(&out).join("plugin"), env::var("TARGET")?);
-    // Whatever the rest is built with, lints and coverage say, this is loaded into another program.
+    // Without the lints and coverage of the rest: this is loaded into another program.
     let status = Command::new(env::var("CARGO")?)
         .args(["build", "--release", "--quiet", "--target", &target, "--manifest-path"])
         .arg(plugin.join("Cargo.toml"))

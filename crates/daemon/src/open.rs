@@ -14,7 +14,7 @@ use fairways_host::emulated::counters::Emulated;
 use fairways_host::machine::{Host, Lever, Managed, OpenLatency, Parts, Settings};
 use fairways_latency as latency;
 use fairways_perf::{self as perf, Perf, events};
-use fairways_perf::{Nothing, Source, Target};
+use fairways_perf::{NoCounters, Source, Target};
 use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Roots, Wanted};
 use fairways_record::status::Watched;
@@ -70,7 +70,7 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
                 profiled = Some(of.clone());
                 Box::new(of)
             }
-            None => Box::new(Nothing),
+            None => Box::new(NoCounters),
         },
     };
     let parts = Parts { lever, proc_and_cgroup: Roots::default(), source, clock };

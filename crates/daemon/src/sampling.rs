@@ -104,9 +104,9 @@ mod in_kernel {
             self.0.attention()
         }
 
-        fn ended(&mut self, told: &mut Vec<Window>) {
+        fn take_ended(&mut self, told: &mut Vec<Window>) {
             let mut windows = Vec::new();
-            self.0.ended(&mut windows);
+            self.0.take_ended(&mut windows);
             told.extend(windows.into_iter().map(|of| Window {
                 series: of.series,
                 at: of.at,

@@ -4,7 +4,7 @@ use fairways_core::WayMask;
 use fairways_resctrl::language::{Cache, CpuSet, Monitoring, Value};
 
 use super::facts::Facts;
-use super::{Finding, State};
+use super::{Finding, FindingState};
 
 /// The finding that is missing where no group can be made.
 pub(super) const CLASSES: &str = "classes";
@@ -14,8 +14,8 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
         return;
     }
     if let Some(why) = &facts.unreadable {
-        let matters = "nothing is given out without knowing what there is";
-        findings.push(Finding::new("info", State::Unknown, why.clone(), matters));
+        let matters = "no way is given out before these are known";
+        findings.push(Finding::new("info", FindingState::Unknown, why.clone(), matters));
         return;
     }
     match facts.l3() {
@@ -25,7 +25,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
         }
         None => {
             let why = "policies share out the last-level cache";
-            let finding = Finding::new("ways", State::Missing, "info has no L3", why);
+            let finding = Finding::new("ways", FindingState::Missing, "info has no L3", why);
             let remedy = "see cpu-allocation and kernel-command-line";
             findings.push(finding.remedy(remedy));
         }
@@ -56,13 +56,14 @@ fn ways(cache: &Cache) -> Finding {
         cache.resource,
         cache.min_bits.max(1)
     );
-    Finding::new("ways", State::Ok, found, why)
+    Finding::new("ways", FindingState::Ok, found, why)
 }
 
 fn classes(facts: &Facts, cache: &Cache) -> Finding {
     let why =
         "each cluster of programs needs a class of service (CLOS), and so does the root group";
-    // A group has one id in all resources: the least of their numbers holds (resctrl.rst, "num_closids").
+    // A group has one id in all resources: the least of their numbers applies (resctrl.rst,
+    // "num_closids").
     let info = facts.info.iter();
     let others = info.clone().flat_map(|info| info.caches.iter().map(|cache| cache.closids));
     let others = others.chain(info.flat_map(|info| info.bandwidths.iter().map(|mb| mb.closids)));
@@ -72,11 +73,12 @@ fn classes(facts: &Facts, cache: &Cache) -> Finding {
     let free = all.saturating_sub(taken);
     let found = format!("{all} classes: the root's, {theirs} of others, {free} for Fairways");
     match free {
-        0 => Finding::new(CLASSES, State::Missing, found, why)
-            .remedy("remove groups that nobody needs (see others-groups): rmdir"),
-        1..=2 => Finding::new(CLASSES, State::Limited, found, why)
-            .remedy("policies that make more clusters are refused; remove groups nobody needs"),
-        _ => Finding::new(CLASSES, State::Ok, found, why),
+        0 => Finding::new(CLASSES, FindingState::Missing, found, why)
+            .remedy("remove groups that are not needed (see others-groups): rmdir"),
+        1..=2 => Finding::new(CLASSES, FindingState::Limited, found, why).remedy(
+            "policies that make more clusters are refused; remove groups that are not needed",
+        ),
+        _ => Finding::new(CLASSES, FindingState::Ok, found, why),
     }
 }
 
@@ -84,7 +86,7 @@ fn rmids(facts: &Facts, monitoring: Option<&Monitoring>) -> Finding {
     let why = "a program is watched by a monitoring group, each of which takes an RMID";
     let Some(monitoring) = monitoring else {
         let found = "info has no L3_MON: neither occupancy nor bandwidth can be read";
-        return Finding::new("monitoring", State::Missing, found, why)
+        return Finding::new("monitoring", FindingState::Missing, found, why)
             .remedy("policies that need no occupancy run without it");
     };
     let own = facts.monitored.len();
@@ -95,20 +97,20 @@ fn rmids(facts: &Facts, monitoring: Option<&Monitoring>) -> Finding {
     let found = format!("{} RMIDs, {free} not in a group; {events}", monitoring.rmids);
     let occupancy = monitoring.events.iter().any(|event| event == "llc_occupancy");
     if free > 0 && occupancy {
-        return Finding::new("monitoring", State::Ok, found, why);
+        return Finding::new("monitoring", FindingState::Ok, found, why);
     }
     let remedy = if occupancy {
-        "remove monitoring groups that nobody needs; programs without an RMID are not watched"
+        "remove monitoring groups that are not needed; programs without an RMID are not watched"
     } else {
         "there is no llc_occupancy: policies that need it decide by counters alone"
     };
-    Finding::new("monitoring", State::Limited, found, why).remedy(remedy)
+    Finding::new("monitoring", FindingState::Limited, found, why).remedy(remedy)
 }
 
 fn bandwidth(facts: &Facts) -> Finding {
     let why = "Fairways gives out ways, not bandwidth; what others set stays as it is";
     let bandwidths = facts.info.iter().flat_map(|info| &info.bandwidths);
-    let told: Vec<String> = bandwidths
+    let parts: Vec<String> = bandwidths
         .map(|mb| {
             let throttle = mb.throttle.as_deref().map(|mode| format!(", throttled {mode}"));
             let (least, step) = (mb.min, mb.step);
@@ -119,8 +121,9 @@ fn bandwidth(facts: &Facts) -> Finding {
             )
         })
         .collect();
-    let found = if told.is_empty() { "none can be given out".to_owned() } else { told.join("; ") };
-    Finding::new("bandwidth", State::Ok, found, why)
+    let found =
+        if parts.is_empty() { "none can be given out".to_owned() } else { parts.join("; ") };
+    Finding::new("bandwidth", FindingState::Ok, found, why)
 }
 
 fn domains(facts: &Facts) -> Finding {
@@ -130,11 +133,11 @@ fn domains(facts: &Facts) -> Finding {
     let line =
         schemata.and_then(|schemata| schemata.lines.iter().find(|line| is_l3(&line.resource)));
     let Some(line) = line else {
-        return Finding::new("domains", State::Unknown, "schemata has no L3", why);
+        return Finding::new("domains", FindingState::Unknown, "schemata has no L3", why);
     };
     let ways = facts.l3().map_or(0, |cache| cache.mask.count());
     let known = caches(facts);
-    let told: Vec<String> = line
+    let parts: Vec<String> = line
         .domains
         .iter()
         .map(|&(id, _)| {
@@ -145,39 +148,45 @@ fn domains(facts: &Facts) -> Finding {
             format!("{id}: CPUs {cpus}{way}")
         })
         .collect();
-    let found = format!("{} L3 cache(s): {}", told.len(), told.join("; "));
+    let found = format!("{} L3 cache(s): {}", parts.len(), parts.join("; "));
     let unknown = line.domains.iter().any(|(id, _)| known.iter().all(|cache| cache.id != *id));
-    Finding::new("domains", if unknown { State::Unknown } else { State::Ok }, found, why)
+    Finding::new(
+        "domains",
+        if unknown { FindingState::Unknown } else { FindingState::Ok },
+        found,
+        why,
+    )
 }
 
 fn is_l3(resource: &str) -> bool {
     matches!(resource, "L3" | "L3DATA")
 }
 
-/// An L3 cache, as sysfs knows it (sysfs-devices-system-cpu: `cache/index*`).
-struct Level3 {
+/// An L3 cache, as sysfs describes it (sysfs-devices-system-cpu: `cache/index*`).
+struct L3Cache {
     id: u32,
     cpus: CpuSet,
     kibibytes: Option<u32>,
 }
 
-fn caches(facts: &Facts) -> Vec<Level3> {
-    let mut caches: Vec<Level3> = Vec::new();
+fn caches(facts: &Facts) -> Vec<L3Cache> {
+    let mut caches: Vec<L3Cache> = Vec::new();
     for cpu in facts.cpus() {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache");
         for index in facts.files.names(&folder) {
-            let line = |name: &str| facts.files.line(&format!("{folder}/{index}/{name}"));
-            if line("level").as_deref() != Some("3") {
+            let index = format!("{folder}/{index}");
+            if facts.files.line(&format!("{index}/level")).as_deref() != Some("3") {
                 continue;
             }
-            let Some(id) = line("id").and_then(|id| id.parse().ok()) else { continue };
+            let id = facts.files.line(&format!("{index}/id"));
+            let Some(id) = id.and_then(|id| id.parse().ok()) else { continue };
             match caches.iter_mut().find(|cache| cache.id == id) {
                 Some(cache) => cache.cpus.insert(cpu),
                 None => {
-                    let size = line("size");
+                    let size = facts.files.line(&format!("{index}/size"));
                     let size = size.as_deref().and_then(|size| size.strip_suffix('K'));
                     let kibibytes = size.and_then(|size| size.parse().ok());
-                    caches.push(Level3 { id, cpus: CpuSet::from_iter([cpu]), kibibytes });
+                    caches.push(L3Cache { id, cpus: CpuSet::from_iter([cpu]), kibibytes });
                 }
             }
         }
@@ -186,11 +195,14 @@ fn caches(facts: &Facts) -> Vec<Level3> {
 }
 
 fn hyper_threads(facts: &Facts) -> Finding {
-    let why = "hardware threads of a core share its L1, L2 and throttle; a mask of L3 holds for each by itself";
+    let why =
+        "hardware threads of a core share its L1, L2 and throttle; each has an L3 mask of its own";
     match facts.files.line("sys/devices/system/cpu/smt/active").as_deref() {
-        Some("1") => Finding::new("hyper-threads", State::Ok, "on: siblings share a core", why),
-        Some("0") => Finding::new("hyper-threads", State::Ok, "off", why),
-        _ => Finding::new("hyper-threads", State::Unknown, "smt/active cannot be read", why),
+        Some("1") => {
+            Finding::new("hyper-threads", FindingState::Ok, "on: siblings share a core", why)
+        }
+        Some("0") => Finding::new("hyper-threads", FindingState::Ok, "off", why),
+        _ => Finding::new("hyper-threads", FindingState::Unknown, "smt/active cannot be read", why),
     }
 }
 

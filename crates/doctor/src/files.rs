@@ -16,12 +16,13 @@ impl Files {
         Self { sysroot: sysroot.to_owned() }
     }
 
-    /// Where a file is that has this path, with or without a leading slash, on the host.
+    /// The place of a file with this path on the host, with or without a leading slash.
     pub(super) fn path(&self, path: &str) -> PathBuf {
         self.sysroot.join(path.trim_start_matches('/'))
     }
 
-    /// Where a mount point is: `/proc/mounts` of a host that is mounted below the folder tells it from the reader's root.
+    /// The place of a mount point: for a host that is mounted below the folder, `/proc/mounts`
+    /// gives it from the reader's root.
     pub(super) fn mounted(&self, point: &str) -> PathBuf {
         if Path::new(point).starts_with(&self.sysroot) { point.into() } else { self.path(point) }
     }
@@ -30,36 +31,38 @@ impl Files {
         self.path(path).exists()
     }
 
-    /// What a file holds, if it can be read.
+    /// A file's content, if it can be read.
     pub(super) fn text(&self, path: &str) -> Option<String> {
         text(&self.path(path))
     }
 
-    /// The same without blanks around it.
+    /// A file's content without blanks around it.
     pub(super) fn line(&self, path: &str) -> Option<String> {
         self.text(path).map(|text| text.trim().to_owned())
     }
 
-    /// What is in a folder, in order; nothing if it cannot be read.
+    /// The names in a folder, in order; none if it can't be read.
     pub(super) fn names(&self, path: &str) -> Vec<String> {
         names(&self.path(path))
     }
 
     /// The processes' ids.
     pub(super) fn processes(&self) -> Vec<String> {
-        let number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
-        self.names("proc").into_iter().filter(number).collect()
+        self.names("proc")
+            .into_iter()
+            .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+            .collect()
     }
 }
 
-/// What a file holds, if it can be read.
+/// A file's content, if it can be read.
 pub(super) fn text(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     std::fs::File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a gzip file holds, if it can be read.
+/// A gzip file's content, if it can be read.
 pub(super) fn unzipped(path: &Path) -> Option<String> {
     let mut text = String::new();
     let file = std::fs::File::open(path).ok()?;
@@ -67,7 +70,7 @@ pub(super) fn unzipped(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// What is in a folder, in order; nothing if it cannot be read.
+/// The names in a folder, in order; none if it can't be read.
 pub(super) fn names(path: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut names: Vec<String> =

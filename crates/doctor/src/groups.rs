@@ -1,13 +1,13 @@
-//! Who has groups in resctrl: others, this daemon, and the root, where everything else is.
+//! The groups in resctrl: other managers', this daemon's, and the root, which has everything else.
 
 use fairways_core::WayMask;
 use fairways_resctrl::language::Mode;
 use fairways_resctrl_client::managers::manager;
 
 use super::abilities::filled;
-use super::facts::{Facts, Group, OURS};
+use super::facts::{ControlGroup, Facts, OURS};
 use super::files::text;
-use super::{Finding, State};
+use super::{Finding, FindingState};
 
 /// The finding that is missing where no way can be given out.
 pub(super) const EXCLUSIVE: &str = "exclusive-ways";
@@ -16,18 +16,18 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     if facts.resctrl.is_none() {
         return;
     }
-    findings.push(of_others(facts));
+    findings.push(others(facts));
     findings.extend(super::monitors::check(facts));
     findings.push(ours(facts));
     findings.extend(exclusive(facts));
     findings.extend(isolation(facts));
 }
 
-fn of_others(facts: &Facts) -> Finding {
-    let why = "what others made is planned around, and never changed or removed";
-    let theirs: Vec<&Group> = facts.groups.iter().filter(|group| !group.is_ours()).collect();
+fn others(facts: &Facts) -> Finding {
+    let why = "groups of other managers are planned around, and never changed or removed";
+    let theirs: Vec<&ControlGroup> = facts.groups.iter().filter(|group| !group.is_ours()).collect();
     if theirs.is_empty() {
-        return Finding::new("others-groups", State::Ok, "none", why);
+        return Finding::new("others-groups", FindingState::Ok, "none", why);
     }
     let mut managers: Vec<(&str, Vec<&str>)> = Vec::new();
     for group in &theirs {
@@ -37,13 +37,13 @@ fn of_others(facts: &Facts) -> Finding {
             None => managers.push((by, vec![&group.name])),
         }
     }
-    let told = managers.iter().map(|(by, names)| {
+    let parts = managers.iter().map(|(by, names)| {
         let shown = names.iter().take(SHOWN).map(|name| name.escape_debug().to_string());
         let more = if names.len() > SHOWN { ", ..." } else { "" };
         format!("{} of {by} ({}{more})", names.len(), shown.collect::<Vec<_>>().join(", "))
     });
-    let found = told.collect::<Vec<_>>().join("; ");
-    Finding::new("others-groups", State::Limited, found, why)
+    let found = parts.collect::<Vec<_>>().join("; ");
+    Finding::new("others-groups", FindingState::Limited, found, why)
         .remedy("stop their manager and remove them, or let Fairways share what they leave")
 }
 
@@ -55,25 +55,25 @@ fn ours(facts: &Facts) -> Finding {
     let classes = facts.groups.iter().filter(|group| group.is_ours()).count();
     let count = classes + facts.monitored.iter().filter(|name| name.starts_with(OURS)).count();
     let daemon = daemon(facts);
-    let found = |by: String| format!("{count} group(s) named {OURS}*, {by}");
+    let named = format!("{count} group(s) named {OURS}*");
     match (count, daemon) {
-        (0, None) => Finding::new("own-groups", State::Ok, "none, and no daemon runs", why),
+        (0, None) => Finding::new("own-groups", FindingState::Ok, "none, and no daemon runs", why),
         (0, Some(pid)) => {
             let found = format!("none; `fairways run` is process {pid}");
-            Finding::new("own-groups", State::Ok, found, why)
+            Finding::new("own-groups", FindingState::Ok, found, why)
         }
         (_, Some(pid)) => {
-            let found = found(format!("of process {pid}"));
-            Finding::new("own-groups", State::Ok, found, why)
+            let found = format!("{named}, of process {pid}");
+            Finding::new("own-groups", FindingState::Ok, found, why)
         }
         (_, None) => {
-            Finding::new("own-groups", State::Limited, found("and no daemon runs".into()), why)
-                .remedy("fairways restore")
+            let found = format!("{named}, and no daemon runs");
+            Finding::new("own-groups", FindingState::Limited, found, why).remedy("fairways restore")
         }
     }
 }
 
-/// The process of a daemon: `fairways run`, but of no simulated machine.
+/// The process of a daemon: `fairways run` without a simulated machine.
 fn daemon(facts: &Facts) -> Option<String> {
     facts.files.processes().into_iter().find(|pid| {
         if facts.files.line(&format!("proc/{pid}/comm")).as_deref() != Some("fairways") {
@@ -86,7 +86,7 @@ fn daemon(facts: &Facts) -> Option<String> {
 }
 
 fn exclusive(facts: &Facts) -> Option<Finding> {
-    let why = "nobody else may fill the ways of a group whose mode is exclusive";
+    let why = "no other group may fill the ways of a group whose mode is exclusive";
     let cache = facts.l3()?;
     let holders = facts.groups.iter().filter(|group| {
         !group.is_ours() && matches!(group.mode, Some(Mode::Exclusive | Mode::PseudoLocked))
@@ -95,15 +95,26 @@ fn exclusive(facts: &Facts) -> Option<Finding> {
     let held = masks.fold(0, |all, mask| all | mask.bits());
     let left = WayMask::from_bits(cache.mask.bits() & !held);
     let found = match held {
-        0 => return Some(Finding::new(EXCLUSIVE, State::Ok, "no way is held exclusively", why)),
-        _ => format!("others hold {}; {} ways are left", WayMask::from_bits(held), left.count()),
+        0 => {
+            return Some(Finding::new(
+                EXCLUSIVE,
+                FindingState::Ok,
+                "no way is exclusive to a group",
+                why,
+            ));
+        }
+        _ => format!("others have {}; {} ways are left", WayMask::from_bits(held), left.count()),
     };
-    let state = if left.count() < cache.min_bits.max(1) { State::Missing } else { State::Limited };
+    let state = if left.count() < cache.min_bits.max(1) {
+        FindingState::Missing
+    } else {
+        FindingState::Limited
+    };
     let remedy = "write shareable to the mode of groups that need no ways of their own";
     Some(Finding::new(EXCLUSIVE, state, found, why).remedy(remedy))
 }
 
-/// What isolation costs while the root group may fill everything.
+/// The cost of isolation while the root group may fill everything.
 fn isolation(facts: &Facts) -> Option<Finding> {
     let why = "tasks of the root group evict lines of every way that it may fill, a managed program's too";
     let resctrl = facts.resctrl.as_ref()?;
@@ -115,8 +126,8 @@ fn isolation(facts: &Facts) -> Option<Finding> {
     let all = cache.mask.count();
     let found = format!("{tasks} tasks in the root group may fill {} of {all} ways", root.count());
     if root.count() < all {
-        return Some(Finding::new("isolation", State::Ok, found, why));
+        return Some(Finding::new("isolation", FindingState::Ok, found, why));
     }
     let remedy = "fairways run --confine-others N keeps them to N ways while it runs";
-    Some(Finding::new("isolation", State::Limited, found, why).remedy(remedy))
+    Some(Finding::new("isolation", FindingState::Limited, found, why).remedy(remedy))
 }

@@ -1,8 +1,8 @@
-//! What the kernel was built with and told at its start.
+//! The kernel's configuration and command line.
 
 use super::facts::Facts;
 use super::files::unzipped;
-use super::{Finding, State};
+use super::{Finding, FindingState};
 
 pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     let release = facts.files.line("proc/sys/kernel/osrelease");
@@ -16,93 +16,98 @@ fn version(release: Option<&str>) -> Finding {
     let why = "resctrl came with Linux 4.10, and MON groups that can be renamed with 6.5";
     let Some(release) = release else {
         let found = "/proc/sys/kernel/osrelease cannot be read";
-        return Finding::new("kernel", State::Unknown, found, why);
+        return Finding::new("kernel", FindingState::Unknown, found, why);
     };
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
-        return Finding::new("kernel", State::Unknown, format!("release {release}"), why);
+        return Finding::new("kernel", FindingState::Unknown, format!("release {release}"), why);
     };
     let found = format!("Linux {release}");
     if (major, minor) < (4, 10) {
-        Finding::new("kernel", State::Missing, found, why).remedy("Linux 4.10 or later; better 6.5")
+        Finding::new("kernel", FindingState::Missing, found, why)
+            .remedy("Linux 4.10 or later; better 6.5")
     } else if (major, minor) < (6, 5) {
         let remedy = "Linux 6.5 or later keeps a program's RMID when its cluster changes";
-        Finding::new("kernel", State::Limited, found, why).remedy(remedy)
+        Finding::new("kernel", FindingState::Limited, found, why).remedy(remedy)
     } else {
-        Finding::new("kernel", State::Ok, found, why)
+        Finding::new("kernel", FindingState::Ok, found, why)
     }
 }
 
-/// What a kernel must be built with.
-struct Wanted {
-    /// What it is for.
-    of: &'static str,
-    /// One of these names, as they changed over time.
+/// An option that a kernel must be built with.
+struct ConfigOption {
+    /// What needs it.
+    purpose: &'static str,
+    /// Its names, as they changed over time.
     names: &'static [&'static str],
-    /// Whether nothing is managed without it.
+    /// Whether no program can be managed without it.
     needed: bool,
 }
 
-const X86: Wanted = Wanted {
-    of: "resctrl",
+impl ConfigOption {
+    /// Whether a kernel's configuration sets it.
+    fn is_set(&self, configuration: &str) -> bool {
+        configuration
+            .lines()
+            .filter_map(|line| line.split_once('='))
+            .any(|(name, _)| self.names.contains(&name))
+    }
+}
+
+const X86: ConfigOption = ConfigOption {
+    purpose: "resctrl",
     names: &["CONFIG_X86_CPU_RESCTRL", "CONFIG_X86_RESCTRL", "CONFIG_RESCTRL", "CONFIG_INTEL_RDT"],
     needed: true,
 };
-const ARM: Wanted = Wanted { of: "MPAM", names: &["CONFIG_ARM64_MPAM"], needed: true };
-const ANY: [Wanted; 6] = [
-    Wanted { of: "cgroups", names: &["CONFIG_CGROUPS"], needed: true },
-    Wanted { of: "perf", names: &["CONFIG_PERF_EVENTS"], needed: true },
-    Wanted {
-        of: "/proc/PID/cpu_resctrl_groups",
+const ARM: ConfigOption =
+    ConfigOption { purpose: "MPAM", names: &["CONFIG_ARM64_MPAM"], needed: true };
+const ANY: [ConfigOption; 6] = [
+    ConfigOption { purpose: "cgroups", names: &["CONFIG_CGROUPS"], needed: true },
+    ConfigOption { purpose: "perf", names: &["CONFIG_PERF_EVENTS"], needed: true },
+    ConfigOption {
+        purpose: "/proc/PID/cpu_resctrl_groups",
         names: &["CONFIG_PROC_CPU_RESCTRL"],
         needed: false,
     },
-    Wanted { of: "found at once", names: &["CONFIG_PROC_EVENTS"], needed: false },
-    Wanted { of: "sched_ext", names: &["CONFIG_SCHED_CLASS_EXT"], needed: false },
-    Wanted { of: "BPF's types", names: &["CONFIG_DEBUG_INFO_BTF"], needed: false },
+    ConfigOption { purpose: "found at once", names: &["CONFIG_PROC_EVENTS"], needed: false },
+    ConfigOption { purpose: "sched_ext", names: &["CONFIG_SCHED_CLASS_EXT"], needed: false },
+    ConfigOption { purpose: "BPF's types", names: &["CONFIG_DEBUG_INFO_BTF"], needed: false },
 ];
 
 fn configuration(facts: &Facts, release: &str) -> Finding {
     let (id, why) =
-        ("kernel-configuration", "what the kernel was not built with cannot be mounted");
+        ("kernel-configuration", "a feature that the kernel was built without cannot be used");
     let boot = format!("boot/config-{release}");
     let zipped =
         unzipped(&facts.files.path("proc/config.gz")).map(|text| (text, "/proc/config.gz"));
     let known = zipped.or_else(|| facts.files.text(&boot).map(|text| (text, "/boot")));
     let Some((text, from)) = known else {
         let found = format!("neither /proc/config.gz nor /{boot} can be read");
-        return Finding::new(id, State::Unknown, found, why);
+        return Finding::new(id, FindingState::Unknown, found, why);
     };
-    let built = |wanted: &Wanted| {
-        let is = |name: &&str| {
-            let value = |line: &str| line.strip_prefix(name).map(|rest| rest.starts_with('='));
-            text.lines().filter_map(value).any(|set| set)
-        };
-        wanted.names.iter().any(is)
-    };
-    let of_the_machine: &[Wanted] = match facts.is_x86() {
+    let of_the_machine: &[ConfigOption] = match facts.is_x86() {
         Some(true) => &[X86],
         Some(false) => &[ARM],
         None => &[],
     };
     let wanted = of_the_machine.iter().chain(&ANY);
-    let absent: Vec<&Wanted> = wanted.filter(|wanted| !built(wanted)).collect();
-    let told: Vec<&str> = absent.iter().map(|wanted| wanted.names[0]).collect();
-    let found = match told.as_slice() {
-        [] => format!("{from}: all that is asked for"),
-        told => format!("{from}: without {}", told.join(", ")),
+    let absent: Vec<&ConfigOption> = wanted.filter(|wanted| !wanted.is_set(&text)).collect();
+    let names: Vec<&str> = absent.iter().map(|wanted| wanted.names[0]).collect();
+    let found = match names.as_slice() {
+        [] => format!("{from}: all options that Fairways uses"),
+        names => format!("{from}: without {}", names.join(", ")),
     };
-    let needed: Vec<&&Wanted> = absent.iter().filter(|wanted| wanted.needed).collect();
+    let needed: Vec<&&ConfigOption> = absent.iter().filter(|wanted| wanted.needed).collect();
     if needed.is_empty() {
-        let state = if absent.is_empty() { State::Ok } else { State::Limited };
+        let state = if absent.is_empty() { FindingState::Ok } else { FindingState::Limited };
         let finding = Finding::new(id, state, found, why);
-        let lost = absent.iter().map(|wanted| wanted.of).collect::<Vec<_>>().join(", ");
+        let lost = absent.iter().map(|wanted| wanted.purpose).collect::<Vec<_>>().join(", ");
         let remedy = format!("a kernel built with them, if you want: {lost}");
         return if absent.is_empty() { finding } else { finding.remedy(remedy) };
     }
     let names = needed.iter().map(|wanted| format!("{}=y", wanted.names[0]));
     let remedy = format!("a kernel built with {}", names.collect::<Vec<_>>().join(", "));
-    Finding::new(id, State::Missing, found, why).remedy(remedy)
+    Finding::new(id, FindingState::Missing, found, why).remedy(remedy)
 }
 
 fn file_system(facts: &Facts) -> Finding {
@@ -110,33 +115,40 @@ fn file_system(facts: &Facts) -> Finding {
         ("kernel-file-system", "a kernel registers resctrl only if it found the hardware");
     match facts.registered {
         None => {
-            return Finding::new(id, State::Unknown, "/proc/filesystems cannot be read", why);
+            return Finding::new(
+                id,
+                FindingState::Unknown,
+                "/proc/filesystems cannot be read",
+                why,
+            );
         }
-        Some(true) => return Finding::new(id, State::Ok, "/proc/filesystems has resctrl", why),
+        Some(true) => {
+            return Finding::new(id, FindingState::Ok, "/proc/filesystems has resctrl", why);
+        }
         Some(false) => {}
     }
     let remedy =
         "see cpu-allocation, kernel-configuration, and `dmesg | grep -i -e resctrl -e mpam`";
-    Finding::new(id, State::Missing, "/proc/filesystems has no resctrl", why).remedy(remedy)
+    Finding::new(id, FindingState::Missing, "/proc/filesystems has no resctrl", why).remedy(remedy)
 }
 
 /// `rdt=!l3cat,mba`: kernel-parameters.txt.
 fn command_line(facts: &Facts) -> Finding {
-    let (id, why) = ("kernel-command-line", "rdt= turns off what the hardware has");
+    let (id, why) = ("kernel-command-line", "rdt= turns off features of the hardware");
     let Some(text) = facts.files.line("proc/cmdline") else {
-        return Finding::new(id, State::Unknown, "/proc/cmdline cannot be read", why);
+        return Finding::new(id, FindingState::Unknown, "/proc/cmdline cannot be read", why);
     };
     let options = text.split_whitespace().filter_map(|word| word.strip_prefix("rdt="));
     let options: Vec<&str> = options.flat_map(|options| options.split(',')).collect();
     let off: Vec<&str> = options.iter().filter_map(|option| option.strip_prefix('!')).collect();
     if options.is_empty() {
-        return Finding::new(id, State::Ok, "there is no rdt= on it", why);
+        return Finding::new(id, FindingState::Ok, "it has no rdt=", why);
     }
     let found = format!("rdt={}", options.join(","));
     if off.is_empty() {
-        return Finding::new(id, State::Ok, found, why);
+        return Finding::new(id, FindingState::Ok, found, why);
     }
-    let state = if off.contains(&"l3cat") { State::Missing } else { State::Limited };
+    let state = if off.contains(&"l3cat") { FindingState::Missing } else { FindingState::Limited };
     let marked = off.iter().map(|name| format!("!{name}")).collect::<Vec<_>>().join(",");
     let remedy = format!("take {marked} off rdt= in the boot loader's configuration, and reboot");
     Finding::new(id, state, found, why).remedy(remedy)

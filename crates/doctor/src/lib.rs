@@ -1,7 +1,9 @@
-//! Why a host can be managed, or cannot: what there is, why it matters, and what to do about what is missing.
+//! Whether a host can be managed, and why not: what it has, why that matters, and how to get what
+//! is missing.
 //!
-//! Nothing is changed, and nothing is assumed: everything is read from files, below a folder of choice, so that another
-//! host can be examined from a copy of its files. What cannot be read is unknown.
+//! Nothing is changed or assumed: everything is read from files below a folder of choice, so that
+//! another host can be examined from a copy of its files. A file that can't be read makes its
+//! finding unknown.
 
 mod abilities;
 mod cpu;
@@ -23,49 +25,54 @@ use serde::Serialize;
 
 use facts::Facts;
 
-/// Which host is examined.
+/// The host to examine.
 #[derive(Clone, Debug)]
-pub struct Place {
-    /// Where its files are: `/` for this one.
+pub struct ExaminedHost {
+    /// The folder of its files: `/` for this one.
     pub sysroot: PathBuf,
-    /// resctrl's directory, as it is and not below `sysroot`; without it, where `/proc/mounts` says it is mounted, or
-    /// an emulator at /sys/fs/resctrl.
+    /// resctrl's directory, as it is and not below `sysroot`; without it, the place where
+    /// `/proc/mounts` lists it, or an emulator at /sys/fs/resctrl.
     pub resctrl: Option<PathBuf>,
-    /// Why the program that asks has no scheduler for the kernel, if it has none.
+    /// Why the calling program has no scheduler for the kernel, if it has none.
     pub without_scheduler: Option<String>,
 }
 
-/// How it stands with one thing.
+/// How good a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum FindingState {
     /// Nothing is in the way.
     Ok,
     /// It works, but not wholly, or at a price.
     Limited,
-    /// It is not there.
+    /// It is missing.
     Missing,
     /// It could not be found out.
     Unknown,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at; never changes its meaning.
+    /// What was checked; an id never changes its meaning.
     pub id: &'static str,
-    /// How it stands with it.
-    pub state: State,
+    /// How good it is.
+    pub state: FindingState,
     /// What was found, in a line.
     pub found: String,
     /// Why it matters, in a line.
     pub why: &'static str,
-    /// What to do about it, in a line, where something can be done.
+    /// What to do about it, in a line, if anything can be done.
     pub remedy: Option<String>,
 }
 
 impl Finding {
-    fn new(id: &'static str, state: State, found: impl Into<String>, why: &'static str) -> Self {
+    fn new(
+        id: &'static str,
+        state: FindingState,
+        found: impl Into<String>,
+        why: &'static str,
+    ) -> Self {
         Self { id, state, found: found.into(), why, remedy: None }
     }
 
@@ -74,16 +81,16 @@ impl Finding {
     }
 }
 
-/// Whether something can be done on the host.
+/// Whether the host can do something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Answer {
+pub struct Ability {
     /// Whether it can.
     pub yes: bool,
     /// Why not, in a line.
     pub why: Option<String>,
 }
 
-impl Answer {
+impl Ability {
     fn new(why_not: Option<&str>) -> Self {
         Self { yes: why_not.is_none(), why: why_not.map(str::to_owned) }
     }
@@ -97,32 +104,33 @@ pub enum Verdict {
     Manageable,
     /// Not on this host as it is: the hardware, the kernel or the mount is missing.
     NotSupported,
-    /// Others hold every class of service or every way.
+    /// Other managers occupy every class of service or every way.
     Busy,
     /// This process may not.
     Permission,
 }
 
-/// All that was found.
+/// All findings, and the conclusions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// One by one, from the hardware upwards.
     pub findings: Vec<Finding>,
     /// Whether ways can be given out.
-    pub partition: Answer,
-    /// Whether what programs hold of the cache can be told.
-    pub monitor: Answer,
-    /// Whether what programs do can be counted by hardware.
-    pub count: Answer,
-    /// Whether threads can be told where to run, and for how long: by the means that the finding `scheduling` says.
-    pub schedule: Answer,
-    /// What follows from it.
+    pub partition: Ability,
+    /// Whether the cache that programs occupy can be measured.
+    pub monitor: Ability,
+    /// Whether programs' events can be counted by hardware.
+    pub count: Ability,
+    /// Whether threads can be scheduled: placed, and given turns; the finding `scheduling` names
+    /// the way.
+    pub schedule: Ability,
+    /// The conclusion.
     pub verdict: Verdict,
 }
 
-/// Examines a host. Files that are not there or cannot be read are findings, and no errors.
+/// Examines a host. Files that are missing or can't be read are findings, not errors.
 #[must_use]
-pub fn examine(place: &Place) -> Report {
+pub fn examine(place: &ExaminedHost) -> Report {
     let facts = Facts::gather(place);
     let mut findings = Vec::new();
     cpu::check(&facts, &mut findings);
@@ -137,45 +145,53 @@ pub fn examine(place: &Place) -> Report {
     turns::check(&facts, place.without_scheduler.as_deref(), &mut findings);
     let (partition, verdict) = verdict(&facts, &findings);
     let monitor = match (&facts.resctrl, &facts.info) {
-        (None, _) => Some(without(&facts)),
+        (None, _) => Some(why_unavailable(&facts)),
         (_, Some(info)) if info.monitoring.is_some() => None,
         _ => Some("resctrl has no info/L3_MON"),
     };
     let count = match (perf::counts(&facts), perf::permitted(&facts)) {
-        (false, _) => Some("there is no hardware PMU that perf knows"),
-        (true, false) => Some("this process may not count what others do"),
+        (false, _) => Some("perf knows no hardware PMU"),
+        (true, false) => Some("this process may not count other processes' events"),
         (true, true) => None,
     };
-    let (monitor, count) = (Answer::new(monitor), Answer::new(count));
-    let lacks = |one: &&Finding| {
-        one.id == turns::ID && matches!(one.state, State::Missing | State::Unknown)
-    };
-    let schedule = Answer::new(findings.iter().find(lacks).map(|one| one.found.as_str()));
+    let (monitor, count) = (Ability::new(monitor), Ability::new(count));
+    let schedule = Ability::new(
+        findings
+            .iter()
+            .find(|one| {
+                one.id == turns::ID
+                    && matches!(one.state, FindingState::Missing | FindingState::Unknown)
+            })
+            .map(|one| one.found.as_str()),
+    );
     Report { findings, partition, monitor, count, schedule, verdict }
 }
 
-/// Why there is no resctrl.
-fn without(facts: &Facts) -> &'static str {
+/// Why resctrl is not available.
+fn why_unavailable(facts: &Facts) -> &'static str {
     match facts.registered {
         Some(false) => "the kernel has no resctrl",
         _ => "resctrl is not mounted",
     }
 }
 
-fn verdict(facts: &Facts, findings: &[Finding]) -> (Answer, Verdict) {
-    let lacks = |id| findings.iter().any(|one| one.id == id && one.state == State::Missing);
+fn lacks(findings: &[Finding], id: &str) -> bool {
+    findings.iter().any(|one| one.id == id && one.state == FindingState::Missing)
+}
+
+fn verdict(facts: &Facts, findings: &[Finding]) -> (Ability, Verdict) {
     let (why, verdict) = if facts.resctrl.is_none() {
-        (Some(without(facts)), Verdict::NotSupported)
+        (Some(why_unavailable(facts)), Verdict::NotSupported)
     } else if facts.l3().is_none() {
         (Some("resctrl gives out no ways of an L3 cache"), Verdict::NotSupported)
-    } else if lacks(process::ID) {
+    } else if lacks(findings, process::ID) {
         (Some("this process may not write to resctrl"), Verdict::Permission)
-    } else if lacks(abilities::CLASSES) {
-        (Some("others hold every class of service"), Verdict::Busy)
-    } else if lacks(groups::EXCLUSIVE) {
-        (Some("others hold every way exclusively"), Verdict::Busy)
+    } else if lacks(findings, abilities::CLASSES) {
+        (Some("other managers have every class of service"), Verdict::Busy)
+    } else if lacks(findings, groups::EXCLUSIVE) {
+        (Some("other managers have every way exclusively"), Verdict::Busy)
     } else {
         (None, Verdict::Manageable)
     };
-    (Answer::new(why), verdict)
+    (Ability::new(why), verdict)
 }

@@ -1,4 +1,4 @@
-//! Groups in which others monitor what is in the root's group: agents that measure pods, one by one.
+//! Monitoring groups of others in the root group: agents that measure pods, one by one.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,32 +7,32 @@ use fairways_resctrl_client::managers::agent;
 
 use super::facts::{Facts, OURS};
 use super::files::text;
-use super::{Finding, State};
+use super::{Finding, FindingState};
 
-/// Names of groups, and of what is in one, in one line.
+/// The most names of groups, and of threads in one, in one line.
 const SHOWN: usize = 4;
 
 pub(super) fn check(facts: &Facts) -> Option<Finding> {
     facts.resctrl.as_ref()?;
-    let why = "threads in a monitoring group of another are left to it, and not managed";
+    let why = "threads in another manager's monitoring group are left to it, and not managed";
     let mut managers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for name in facts.monitored.iter().filter(|name| !name.starts_with(OURS)) {
         managers.entry(agent(name)).or_default().push(name);
     }
     if managers.is_empty() {
-        return Some(Finding::new("others-monitors", State::Ok, "none", why));
+        return Some(Finding::new("others-monitors", FindingState::Ok, "none", why));
     }
-    let told = managers.iter().map(|(by, names)| {
+    let parts = managers.iter().map(|(by, names)| {
         let shown: Vec<_> = names.iter().take(SHOWN).map(|name| about(facts, name)).collect();
         let more = if names.len() > SHOWN { "; ..." } else { "" };
         format!("{} of {by} ({}{more})", names.len(), shown.join("; "))
     });
-    let found = told.collect::<Vec<_>>().join("; ");
+    let found = parts.collect::<Vec<_>>().join("; ");
     let remedy = "let their agent leave out programs that Fairways manages, or take_over = true";
-    Some(Finding::new("others-monitors", State::Limited, found, why).remedy(remedy))
+    Some(Finding::new("others-monitors", FindingState::Limited, found, why).remedy(remedy))
 }
 
-/// Who made a group, and who is in it, as far as that can be known.
+/// The owner of a group, and the threads in it, as far as they can be known.
 fn about(facts: &Facts, name: &str) -> String {
     let Some(resctrl) = &facts.resctrl else { return String::new() };
     let folder = resctrl.root.join("mon_groups").join(name);
@@ -42,17 +42,17 @@ fn about(facts: &Facts, name: &str) -> String {
     let Some(tasks) = text(&folder.join("tasks")) else {
         return format!("{shown}{owner}: threads unknown");
     };
-    let mut who: Vec<(String, &str)> = Vec::new();
+    let mut threads: Vec<(String, &str)> = Vec::new();
     for thread in tasks.lines() {
         let comm = facts.files.line(&format!("proc/{thread}/comm"));
-        let Some(comm) = comm.filter(|comm| who.iter().all(|(known, _)| known != comm)) else {
+        let Some(comm) = comm.filter(|comm| threads.iter().all(|(known, _)| known != comm)) else {
             continue;
         };
-        who.push((comm, thread));
-        if who.len() == SHOWN {
+        threads.push((comm, thread));
+        if threads.len() == SHOWN {
             break;
         }
     }
-    let who = who.iter().map(|(comm, thread)| format!(", {} ({thread})", comm.escape_debug()));
+    let who = threads.iter().map(|(comm, thread)| format!(", {} ({thread})", comm.escape_debug()));
     format!("{shown}{owner}: {} thread(s){}", tasks.lines().count(), who.collect::<String>())
 }

@@ -1,10 +1,10 @@
-//! Whether what programs do can be counted.
+//! Whether programs' events can be counted.
 
 use fairways_perf::{RESERVE, cost as descriptors_of, events};
 
 use super::facts::{Facts, field};
-use super::process::{Capability, Who};
-use super::{Finding, State};
+use super::process::{Capability, Privileges};
+use super::{Finding, FindingState};
 
 /// Fewer programs than this are fewer than most hosts run.
 const FEW: u64 = 64;
@@ -19,9 +19,10 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
 /// Hardware PMUs of CPUs, by their names in sysfs: hybrid CPUs have two.
 fn pmus(facts: &Facts) -> Vec<String> {
     let names = facts.files.names("sys/bus/event_source/devices");
-    let of_cpus =
-        |name: &String| name == "cpu" || name.starts_with("cpu_") || name.starts_with("armv");
-    names.into_iter().filter(of_cpus).collect()
+    names
+        .into_iter()
+        .filter(|name| name == "cpu" || name.starts_with("cpu_") || name.starts_with("armv"))
+        .collect()
 }
 
 /// Whether there is a PMU.
@@ -30,14 +31,14 @@ pub(super) fn counts(facts: &Facts) -> bool {
 }
 
 fn units(facts: &Facts) -> Finding {
-    let why = "policies tell by instructions and misses who gains from more cache";
+    let why = "by instructions and misses policies know which program gains from more cache";
     let names = pmus(facts);
     if !names.is_empty() {
-        return Finding::new("pmu", State::Ok, names.join(", "), why);
+        return Finding::new("pmu", FindingState::Ok, names.join(", "), why);
     }
     if !facts.files.exists("sys/bus/event_source/devices") {
         let found = "/sys/bus/event_source/devices cannot be read";
-        return Finding::new("pmu", State::Unknown, found, why);
+        return Finding::new("pmu", FindingState::Unknown, found, why);
     }
     let remedy = if facts.has_flag("hypervisor") {
         "give the guest a virtual PMU (QEMU: -cpu host,pmu=on), or --counters profiles:FILE"
@@ -45,46 +46,50 @@ fn units(facts: &Facts) -> Finding {
         "turn the PMU on in the firmware, or use --counters profiles:FILE"
     };
     let found = "no cpu, cpu_core, cpu_atom or armv8* among the event sources";
-    Finding::new("pmu", State::Missing, found, why).remedy(remedy)
+    Finding::new("pmu", FindingState::Missing, found, why).remedy(remedy)
 }
 
-/// How far perf lets users go (Documentation/admin-guide/sysctl/kernel.rst, "perf_event_paranoid").
+/// How much perf allows users (Documentation/admin-guide/sysctl/kernel.rst, "perf_event_paranoid").
 pub(super) fn paranoid(facts: &Facts) -> Option<i32> {
     facts.files.line("proc/sys/kernel/perf_event_paranoid")?.parse().ok()
 }
 
-/// Whether this process may count what all others do; where it cannot be told, it is not known that it may not.
+/// Whether this process may count all other processes; if that is unknown, it is assumed that it
+/// may.
 pub(super) fn permitted(facts: &Facts) -> bool {
-    let capable = Who::read(facts)
-        .is_none_or(|who| who.can(Capability::Perfmon) || who.can(Capability::SysAdmin));
+    let capable = Privileges::read(facts).is_none_or(|privileges| {
+        privileges.can(Capability::Perfmon) || privileges.can(Capability::SysAdmin)
+    });
     capable || paranoid(facts).is_none_or(|level| level <= 0)
 }
 
 fn permission(facts: &Facts) -> Finding {
     let (id, why) =
-        ("perf-permission", "a cgroup is counted on every CPU, whoever its tasks belong to");
+        ("perf-permission", "a cgroup is counted on every CPU, whichever user its tasks belong to");
     let Some(level) = paranoid(facts) else {
         let found = "/proc/sys/kernel/perf_event_paranoid cannot be read";
-        return Finding::new(id, State::Unknown, found, why);
+        return Finding::new(id, FindingState::Unknown, found, why);
     };
     let found = format!("perf_event_paranoid is {level}");
     if permitted(facts) {
-        return Finding::new(id, State::Ok, format!("{found}; this process may count"), why);
+        return Finding::new(id, FindingState::Ok, format!("{found}; this process may count"), why);
     }
-    Finding::new(id, State::Missing, format!("{found}, and there is no CAP_PERFMON"), why)
+    Finding::new(id, FindingState::Missing, format!("{found}, and there is no CAP_PERFMON"), why)
         .remedy("run it as root, or give it CAP_PERFMON")
 }
 
-/// Descriptors that a cgroup costs on each CPU, on this processor.
+/// Descriptors that a cgroup takes on each CPU, on this processor.
 fn cost(facts: &Facts) -> u64 {
     let devices = facts.files.path("sys/bus/event_source/devices");
     let cpu = events::Cpu::read(&facts.files.path("proc/cpuinfo"), &devices);
-    let unknown = || events::Cpu { vendor: events::Vendor::Other(String::new()), hybrid: false };
-    let chosen = events::for_cpu(&cpu.unwrap_or_else(|_| unknown()));
+    let chosen = events::for_cpu(&cpu.unwrap_or_else(|_| events::Cpu {
+        vendor: events::Vendor::Other(String::new()),
+        hybrid: false,
+    }));
     u64::try_from(descriptors_of(&chosen)).unwrap_or(u64::MAX)
 }
 
-/// A cgroup costs a descriptor for each event on each CPU.
+/// Checks the limit of descriptors: a cgroup takes one for each event on each CPU.
 fn descriptors(facts: &Facts) -> Finding {
     let (id, why) =
         ("descriptors", "a program counted as a cgroup takes one for each event and CPU");
@@ -94,19 +99,19 @@ fn descriptors(facts: &Facts) -> Finding {
     let cpus = u64::try_from(facts.cpus().len()).unwrap_or(u64::MAX);
     let (Some(hard), 1..) = (hard, cpus) else {
         let found = "/proc/self/limits or the CPUs cannot be read";
-        return Finding::new(id, State::Unknown, found, why);
+        return Finding::new(id, FindingState::Unknown, found, why);
     };
     let (cost, reserve) = (cpus * cost(facts), RESERVE as u64);
     let Some(programs) = hard.saturating_sub(reserve).checked_div(cost) else {
         let found = format!("{hard} at most; no event of this processor takes one");
-        return Finding::new(id, State::Ok, found, why);
+        return Finding::new(id, FindingState::Ok, found, why);
     };
     let found = format!("{hard} at most: {programs} programs as cgroups on {cpus} CPUs");
     if programs >= FEW {
-        return Finding::new(id, State::Ok, found, why);
+        return Finding::new(id, FindingState::Ok, found, why);
     }
     let need = FEW * cost + reserve;
-    Finding::new(id, State::Limited, found, why)
+    Finding::new(id, FindingState::Limited, found, why)
         .remedy(format!("LimitNOFILE={need} in the unit, or `ulimit -n {need}`, for {FEW}"))
 }
 
@@ -114,14 +119,17 @@ fn watchdog(facts: &Facts) -> Finding {
     let (id, why) =
         ("nmi-watchdog", "it takes one of a CPU's few counters, and events then take turns");
     match facts.files.line("proc/sys/kernel/nmi_watchdog").as_deref() {
-        Some("0") => Finding::new(id, State::Ok, "off", why),
+        Some("0") => Finding::new(id, FindingState::Ok, "off", why),
         Some("1") if facts.is_x86() == Some(true) && counts(facts) => {
-            Finding::new(id, State::Limited, "on", why).remedy("sysctl kernel.nmi_watchdog=0")
+            Finding::new(id, FindingState::Limited, "on", why)
+                .remedy("sysctl kernel.nmi_watchdog=0")
         }
-        Some("1") => Finding::new(id, State::Ok, "on, and takes no counter of this host", why),
+        Some("1") => {
+            Finding::new(id, FindingState::Ok, "on, and takes no counter of this host", why)
+        }
         _ => {
             let model = field(&facts.cpuinfo, "model name").is_some();
-            let state = if model { State::Unknown } else { State::Ok };
+            let state = if model { FindingState::Unknown } else { FindingState::Ok };
             Finding::new(id, state, "there is no /proc/sys/kernel/nmi_watchdog", why)
         }
     }

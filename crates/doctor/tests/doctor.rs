@@ -1,13 +1,14 @@
-//! Hosts that differ from a Skylake server of four CPUs and two L3 caches (docs/doctor.in/skylake) in what each test says.
+//! Hosts that differ in one respect each from a Skylake server with four CPUs and two L3 caches
+//! (docs/doctor.in/skylake).
 
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use fairways_doctor::{Finding, Place, Report, State, Verdict, examine};
+use fairways_doctor::{ExaminedHost, Finding, FindingState, Report, Verdict, examine};
 use tempfile::TempDir;
 
 const RESCTRL: &str = "sys/fs/resctrl";
@@ -61,7 +62,7 @@ impl Host {
     fn examine_without(&self, scheduler: Option<&str>) -> Report {
         let without_scheduler = scheduler.map(str::to_owned);
         let sysroot = self.0.path().to_owned();
-        examine(&Place { sysroot, resctrl: None, without_scheduler })
+        examine(&ExaminedHost { sysroot, resctrl: None, without_scheduler })
     }
 }
 
@@ -83,8 +84,8 @@ fn finding<'a>(report: &'a Report, id: &str) -> &'a Finding {
     found.unwrap_or_else(|| panic!("no {id} in {:?}", report.findings))
 }
 
-/// How it stands with `id`, and that each of `parts` is in what was found or in the remedy.
-fn says(report: &Report, id: &str, state: State, parts: &[&str]) {
+/// Checks the state of the finding `id`, and that each of `parts` is in its text or its remedy.
+fn says(report: &Report, id: &str, state: FindingState, parts: &[&str]) {
     let found = finding(report, id);
     assert_eq!(found.state, state, "{found:?}");
     let remedy = found.remedy.as_deref().unwrap_or_default();
@@ -93,7 +94,8 @@ fn says(report: &Report, id: &str, state: State, parts: &[&str]) {
     }
 }
 
-/// One is found where the daemon looks for resctrl, and nowhere else; a kernel's comes before it.
+/// An emulator is found only where the daemon looks for resctrl; a kernel's resctrl comes before
+/// it.
 #[test]
 fn an_emulator_is_found_where_the_daemon_would_find_it() {
     let (kernels, emulators) =
@@ -102,12 +104,12 @@ fn an_emulator_is_found_where_the_daemon_would_find_it() {
     host.replace("proc/mounts", kernels, emulators);
     let report = host.examine();
     assert_eq!(report.verdict, Verdict::Manageable);
-    says(&report, "mount", State::Limited, &["by an emulator"]);
+    says(&report, "mount", FindingState::Limited, &["by an emulator"]);
     host.replace("proc/mounts", emulators, "fairways /mnt fuse.resctrl rw");
-    says(&host.examine(), "mount", State::Missing, &["resctrl is not mounted"]);
+    says(&host.examine(), "mount", FindingState::Missing, &["resctrl is not mounted"]);
     let host = Host::skylake();
     host.replace("proc/mounts", kernels, &format!("{kernels} 0 0\nfairways /mnt fuse.resctrl rw"));
-    says(&host.examine(), "mount", State::Ok, &["sys/fs/resctrl"]);
+    says(&host.examine(), "mount", FindingState::Ok, &["sys/fs/resctrl"]);
 }
 
 #[test]
@@ -115,12 +117,27 @@ fn a_server_with_resctrl_can_be_managed() {
     let report = Host::skylake().examine();
     assert_eq!(report.verdict, Verdict::Manageable);
     assert!(report.partition.yes && report.monitor.yes && report.count.yes);
-    says(&report, "ways", State::Ok, &["11 of L3", "2 shareable with devices (0x600)", "no gaps"]);
-    says(&report, "classes", State::Ok, &["8 classes", "7 for Fairways"]);
-    says(&report, "domains", State::Ok, &["0: CPUs 0-1, 2560 KiB a way", "1: CPUs 2-3"]);
-    says(&report, "monitoring", State::Ok, &["224 RMIDs, 223 not in a group", "llc_occupancy"]);
-    says(&report, "isolation", State::Limited, &["3 tasks", "11 of 11 ways", "--confine-others"]);
-    says(&report, "nmi-watchdog", State::Limited, &["sysctl kernel.nmi_watchdog=0"]);
+    says(
+        &report,
+        "ways",
+        FindingState::Ok,
+        &["11 of L3", "2 shareable with devices (0x600)", "no gaps"],
+    );
+    says(&report, "classes", FindingState::Ok, &["8 classes", "7 for Fairways"]);
+    says(&report, "domains", FindingState::Ok, &["0: CPUs 0-1, 2560 KiB a way", "1: CPUs 2-3"]);
+    says(
+        &report,
+        "monitoring",
+        FindingState::Ok,
+        &["224 RMIDs, 223 not in a group", "llc_occupancy"],
+    );
+    says(
+        &report,
+        "isolation",
+        FindingState::Limited,
+        &["3 tasks", "11 of 11 ways", "--confine-others"],
+    );
+    says(&report, "nmi-watchdog", FindingState::Limited, &["sysctl kernel.nmi_watchdog=0"]);
     let mut ids: Vec<&str> = report.findings.iter().map(|one| one.id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -137,8 +154,8 @@ fn resctrl_that_is_not_mounted_is_to_be() {
     let report = host.examine();
     assert_eq!(report.verdict, Verdict::NotSupported);
     assert_eq!(report.partition.why.as_deref(), Some("resctrl is not mounted"));
-    says(&report, "cpu-allocation", State::Ok, &[]);
-    says(&report, "mount", State::Missing, &["mount -t resctrl resctrl /sys/fs/resctrl"]);
+    says(&report, "cpu-allocation", FindingState::Ok, &[]);
+    says(&report, "mount", FindingState::Missing, &["mount -t resctrl resctrl /sys/fs/resctrl"]);
     assert!(report.findings.iter().all(|one| one.id != "classes"), "nothing is made up");
 }
 
@@ -156,15 +173,16 @@ fn a_virtual_machine_has_nothing_to_give_out() {
     assert_eq!(report.verdict, Verdict::NotSupported);
     assert_eq!(report.partition.why.as_deref(), Some("the kernel has no resctrl"));
     assert!(!report.count.yes);
-    says(&report, "cpu-allocation", State::Missing, &["none of cat_l3"]);
-    says(&report, "virtual-machine", State::Limited, &["on the host"]);
-    says(&report, "kernel-file-system", State::Missing, &["dmesg"]);
-    says(&report, "pmu", State::Missing, &["virtual PMU"]);
+    says(&report, "cpu-allocation", FindingState::Missing, &["none of cat_l3"]);
+    says(&report, "virtual-machine", FindingState::Limited, &["on the host"]);
+    says(&report, "kernel-file-system", FindingState::Missing, &["dmesg"]);
+    says(&report, "pmu", FindingState::Missing, &["virtual PMU"]);
 }
 
 #[test]
 fn this_machine_is_examined_whatever_it_is() {
-    let report = examine(&Place { sysroot: "/".into(), resctrl: None, without_scheduler: None });
+    let report =
+        examine(&ExaminedHost { sysroot: "/".into(), resctrl: None, without_scheduler: None });
     assert!(report.findings.len() >= 15);
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(finding(&report, "kernel").found, format!("Linux {}", release.trim()));
@@ -175,12 +193,12 @@ fn this_machine_is_examined_whatever_it_is() {
 fn an_older_kernel_does_not_rename_groups() {
     let host = Host::skylake();
     for (release, state) in [
-        ("4.9.0", State::Missing),
-        ("4.18.0-553.el8.x86_64", State::Limited),
-        ("6.4.9", State::Limited),
-        ("6.5.0-rc1", State::Ok),
-        ("7.2", State::Ok),
-        ("next", State::Unknown),
+        ("4.9.0", FindingState::Missing),
+        ("4.18.0-553.el8.x86_64", FindingState::Limited),
+        ("6.4.9", FindingState::Limited),
+        ("6.5.0-rc1", FindingState::Ok),
+        ("7.2", FindingState::Ok),
+        ("next", FindingState::Unknown),
     ] {
         host.put("proc/sys/kernel/osrelease", &format!("{release}\n"));
         says(&host.examine(), "kernel", state, &[release]);
@@ -207,9 +225,9 @@ fn zen_has_sparse_masks_and_ids_with_gaps() {
     let report = host.examine();
     assert_eq!(report.verdict, Verdict::Manageable);
     let ways = "16 of L3, at least 1 a mask, none shareable; masks may have gaps";
-    says(&report, "ways", State::Ok, &[ways]);
-    says(&report, "domains", State::Ok, &["0: CPUs 0-1, 1760 KiB a way", "16: CPUs 2-3"]);
-    says(&report, "classes", State::Ok, &["16 classes"]);
+    says(&report, "ways", FindingState::Ok, &[ways]);
+    says(&report, "domains", FindingState::Ok, &["0: CPUs 0-1, 1760 KiB a way", "16: CPUs 2-3"]);
+    says(&report, "classes", FindingState::Ok, &["16 classes"]);
 }
 
 #[test]
@@ -218,11 +236,11 @@ fn a_domain_that_sysfs_does_not_know_is_unknown() {
     for cpu in [2, 3] {
         host.remove(&format!("sys/devices/system/cpu/cpu{cpu}/cache/index3/id"));
     }
-    says(&host.examine(), "domains", State::Unknown, &["1: CPUs unknown"]);
+    says(&host.examine(), "domains", FindingState::Unknown, &["1: CPUs unknown"]);
 }
 
 #[test]
-fn options_of_the_mount_say_what_they_change() {
+fn mount_options_state_what_they_change() {
     let host = Host::skylake();
     host.replace("proc/mounts", "resctrl rw,relatime", "resctrl rw,relatime,cdp,mba_MBps,debug");
     let info = host.path(&format!("{RESCTRL}/info"));
@@ -231,10 +249,10 @@ fn options_of_the_mount_say_what_they_change() {
     let text = "    MB:0=4294967295;1=4294967295\nL3DATA:0=7ff;1=7ff\nL3CODE:0=7ff;1=7ff\n";
     host.put(&format!("{RESCTRL}/schemata"), text);
     let report = host.examine();
-    let told = ["half the classes", "MB/s, not percent", "hardware ids"];
-    says(&report, "mount-options", State::Limited, &told);
-    says(&report, "ways", State::Ok, &["11 of L3DATA"]);
-    says(&report, "domains", State::Ok, &["2 L3 cache(s)"]);
+    let expected = ["half the classes", "MB/s, not percent", "hardware ids"];
+    says(&report, "mount-options", FindingState::Limited, &expected);
+    says(&report, "ways", FindingState::Ok, &["11 of L3DATA"]);
+    says(&report, "domains", FindingState::Ok, &["2 L3 cache(s)"]);
     assert_eq!(report.verdict, Verdict::Manageable);
 }
 
@@ -244,14 +262,14 @@ fn arm_has_no_flags_but_a_table() {
     host.unmounted();
     host.put("proc/cpuinfo", "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n");
     let report = host.examine();
-    says(&report, "cpu-allocation", State::Missing, &["no ACPI table MPAM"]);
-    says(&report, "kernel-configuration", State::Missing, &["CONFIG_ARM64_MPAM=y"]);
+    says(&report, "cpu-allocation", FindingState::Missing, &["no ACPI table MPAM"]);
+    says(&report, "kernel-configuration", FindingState::Missing, &["CONFIG_ARM64_MPAM=y"]);
     host.put("sys/firmware/acpi/tables/MPAM", "");
     let built = "CONFIG_ARM64_MPAM=y\nCONFIG_CGROUPS=y\nCONFIG_PERF_EVENTS=y\n";
     host.put("boot/config-6.12.48-amd64", built);
     let report = host.examine();
-    says(&report, "cpu-allocation", State::Ok, &["ACPI table MPAM"]);
-    says(&report, "kernel-configuration", State::Limited, &["sched_ext"]);
+    says(&report, "cpu-allocation", FindingState::Ok, &["ACPI table MPAM"]);
+    says(&report, "kernel-configuration", FindingState::Limited, &["sched_ext"]);
 }
 
 #[test]
@@ -263,23 +281,23 @@ fn groups_of_others_are_named_and_may_leave_no_class() {
     host.group("web", "0=f0;1=f0", "shareable");
     host.put("proc/803/comm", "pqos\n");
     let report = host.examine();
-    let told = ["3 of pqos (COS1, COS2, COS3)", "1 of unknown (web)"];
-    says(&report, "others-groups", State::Limited, &told);
-    says(&report, "other-managers", State::Limited, &["pqos (process 803)"]);
-    says(&report, "classes", State::Ok, &["4 of others, 3 for Fairways"]);
+    let expected = ["3 of pqos (COS1, COS2, COS3)", "1 of unknown (web)"];
+    says(&report, "others-groups", FindingState::Limited, &expected);
+    says(&report, "other-managers", FindingState::Limited, &["pqos (process 803)"]);
+    says(&report, "classes", FindingState::Ok, &["4 of others, 3 for Fairways"]);
     assert_eq!(report.verdict, Verdict::Manageable, "the rest can be managed");
     for class in 4..7 {
         host.group(&format!("COS{class}"), "0=7ff;1=7ff", "shareable");
     }
     let report = host.examine();
-    says(&report, "classes", State::Missing, &["0 for Fairways", "rmdir"]);
+    says(&report, "classes", FindingState::Missing, &["0 for Fairways", "rmdir"]);
     assert_eq!(report.verdict, Verdict::Busy);
 }
 
 #[test]
 fn monitoring_groups_of_others_are_named() {
     let host = Host::skylake();
-    says(&host.examine(), "others-monitors", State::Ok, &["none"]);
+    says(&host.examine(), "others-monitors", FindingState::Ok, &["none"]);
     host.put("proc/811/comm", "web\n");
     for (name, tasks) in [
         ("cadvisor-pod1-web", "811\n812\n"),
@@ -290,23 +308,23 @@ fn monitoring_groups_of_others_are_named() {
         host.put(&format!("{RESCTRL}/mon_groups/{name}/tasks"), tasks);
     }
     let owner = std::fs::metadata(host.path(RESCTRL)).unwrap().uid();
-    let told = [
+    let expected = [
         format!("1 of cAdvisor (cadvisor-pod1-web of user {owner}: 2 thread(s), web (811))"),
         format!("1 of goresctrl (goresctrl.5f3a of user {owner}: 0 thread(s))"),
         format!("1 of unknown (mine of user {owner}: 1 thread(s))"),
     ];
     let report = host.examine();
-    says(&report, "others-monitors", State::Limited, &[told.join("; ").as_str()]);
-    says(&report, "others-groups", State::Ok, &["none"]);
+    says(&report, "others-monitors", FindingState::Limited, &[expected.join("; ").as_str()]);
+    says(&report, "others-groups", FindingState::Ok, &["none"]);
     assert_eq!(report.verdict, Verdict::Manageable);
 }
 
 #[test]
-fn ways_that_others_hold_exclusively_are_not_there() {
+fn ways_exclusive_to_others_are_not_available() {
     let host = Host::skylake();
     host.group("a", "0=f;1=f", "exclusive");
     let report = host.examine();
-    says(&report, "exclusive-ways", State::Limited, &["others hold 0xf; 7 ways are left"]);
+    says(&report, "exclusive-ways", FindingState::Limited, &["others have 0xf; 7 ways are left"]);
     assert_eq!(report.verdict, Verdict::Manageable);
     host.group("b", "0=7f0;1=7f0", "exclusive");
     assert_eq!(host.examine().verdict, Verdict::Busy);
@@ -317,74 +335,74 @@ fn groups_that_a_killed_daemon_left_are_to_be_restored() {
     let host = Host::skylake();
     host.group("fairways.0", "0=f;1=f", "shareable");
     let report = host.examine();
-    says(&report, "own-groups", State::Limited, &["1 group(s)", "fairways restore"]);
-    says(&report, "classes", State::Ok, &["7 for Fairways"]);
+    says(&report, "own-groups", FindingState::Limited, &["1 group(s)", "fairways restore"]);
+    says(&report, "classes", FindingState::Ok, &["7 for Fairways"]);
     host.put("proc/900/comm", "fairways\n");
     host.put("proc/900/cmdline", "fairways\0run\0--machine\0model\0");
-    says(&host.examine(), "own-groups", State::Limited, &["no daemon"]);
+    says(&host.examine(), "own-groups", FindingState::Limited, &["no daemon"]);
     host.put("proc/900/cmdline", "fairways\0run\0");
-    says(&host.examine(), "own-groups", State::Ok, &["of process 900"]);
+    says(&host.examine(), "own-groups", FindingState::Ok, &["of process 900"]);
     host.remove("proc/900");
     host.remove(&format!("{RESCTRL}/fairways.0"));
     host.put(&format!("{RESCTRL}/mon_groups/fairways.3-web/tasks"), "802\n");
     let report = host.examine();
-    says(&report, "own-groups", State::Limited, &["1 group(s)", "fairways restore"]);
-    says(&report, "monitoring", State::Ok, &["222 not in a group"]);
+    says(&report, "own-groups", FindingState::Limited, &["1 group(s)", "fairways restore"]);
+    says(&report, "monitoring", FindingState::Ok, &["222 not in a group"]);
 }
 
 #[test]
-fn a_runtime_is_a_manager_only_where_it_is_told_to_be() {
+fn a_runtime_is_a_manager_only_where_it_is_configured_to_be() {
     let host = Host::skylake();
     host.put("proc/700/comm", "containerd\n");
     host.put("etc/containerd/config.toml", "[plugins]\n  rdt_config_file = \"\"\n");
-    says(&host.examine(), "other-managers", State::Ok, &[]);
+    says(&host.examine(), "other-managers", FindingState::Ok, &[]);
     host.put("etc/containerd/config.toml", "  rdt_config_file = \"/etc/rdt.yaml\"\n");
-    let told = "containerd with an rdt_config_file";
-    says(&host.examine(), "other-managers", State::Limited, &[told]);
+    let expected = "containerd with an rdt_config_file";
+    says(&host.examine(), "other-managers", FindingState::Limited, &[expected]);
 }
 
 #[test]
-fn open_registers_are_told() {
+fn open_registers_are_reported() {
     let host = Host::skylake();
     fs::create_dir(host.path("proc/801/fd")).unwrap();
     std::os::unix::fs::symlink("/dev/cpu/0/msr", host.path("proc/801/fd/3")).unwrap();
-    let told = ["nginx (process 801)", "pqos -I"];
-    says(&host.examine(), "registers", State::Limited, &told);
+    let expected = ["nginx (process 801)", "pqos -I"];
+    says(&host.examine(), "registers", FindingState::Limited, &expected);
 }
 
 #[test]
-fn a_kernel_that_does_not_tell_its_configuration_is_unknown() {
+fn a_kernel_that_hides_its_configuration_is_unknown() {
     let host = Host::skylake();
     host.remove("boot");
     let report = host.examine();
     let id = "kernel-configuration";
-    says(&report, id, State::Unknown, &["/boot/config-6.12.48-amd64"]);
+    says(&report, id, FindingState::Unknown, &["/boot/config-6.12.48-amd64"]);
     assert_eq!(report.verdict, Verdict::Manageable);
     let file = fs::File::create(host.path("proc/config.gz")).unwrap();
     let mut zipped = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
     let built = "CONFIG_CGROUPS=y\nCONFIG_PERF_EVENTS=y\n# CONFIG_X86_CPU_RESCTRL is not set\n";
     zipped.write_all(built.as_bytes()).unwrap();
     zipped.finish().unwrap();
-    let told = ["/proc/config.gz", "CONFIG_X86_CPU_RESCTRL=y"];
-    says(&host.examine(), id, State::Missing, &told);
+    let expected = ["/proc/config.gz", "CONFIG_X86_CPU_RESCTRL=y"];
+    says(&host.examine(), id, FindingState::Missing, &expected);
 }
 
 #[test]
-fn what_the_command_line_turns_off_is_missing() {
+fn a_feature_that_the_command_line_turns_off_is_missing() {
     let host = Host::skylake();
     host.unmounted();
     let id = "kernel-command-line";
     host.put("proc/cmdline", "root=/dev/sda1 rdt=!l3cat,!mba,cmt quiet\n");
-    let told = ["rdt=!l3cat,!mba,cmt", "take !l3cat,!mba off"];
-    says(&host.examine(), id, State::Missing, &told);
+    let expected = ["rdt=!l3cat,!mba,cmt", "take !l3cat,!mba off"];
+    says(&host.examine(), id, FindingState::Missing, &expected);
     host.put("proc/cmdline", "rdt=!mba\n");
-    says(&host.examine(), id, State::Limited, &["rdt=!mba"]);
+    says(&host.examine(), id, FindingState::Limited, &["rdt=!mba"]);
     host.put("proc/cmdline", "rdt=l3cat\n");
-    says(&host.examine(), id, State::Ok, &["rdt=l3cat"]);
+    says(&host.examine(), id, FindingState::Ok, &["rdt=l3cat"]);
 }
 
 #[test]
-fn a_user_may_not_what_root_may() {
+fn a_user_may_do_less_than_root() {
     let host = Host::skylake();
     let status =
         |capabilities: &str| format!("Uid:\t4242\t4242\t4242\t4242\nCapEff:\t{capabilities}\n");
@@ -392,33 +410,40 @@ fn a_user_may_not_what_root_may() {
     let report = host.examine();
     assert_eq!(report.verdict, Verdict::Permission);
     assert!(!report.count.yes);
-    says(&report, "permission", State::Missing, &["user 4242 may not write to it"]);
-    says(&report, "perf-permission", State::Missing, &["CAP_PERFMON"]);
-    says(&report, "capabilities", State::Limited, &["without CAP_DAC_OVERRIDE, CAP_NET_ADMIN"]);
+    says(&report, "permission", FindingState::Missing, &["user 4242 may not write to it"]);
+    says(&report, "perf-permission", FindingState::Missing, &["CAP_PERFMON"]);
+    says(
+        &report,
+        "capabilities",
+        FindingState::Limited,
+        &["without CAP_DAC_OVERRIDE, CAP_NET_ADMIN"],
+    );
     // CAP_DAC_OVERRIDE and CAP_PERFMON.
     host.put("proc/self/status", &status("0000004000000002"));
     let report = host.examine();
     assert_eq!(report.verdict, Verdict::Manageable);
     assert!(report.count.yes);
-    says(&report, "permission", State::Limited, &["only tasks of its own"]);
+    says(&report, "permission", FindingState::Limited, &["only tasks of its own"]);
+}
+
+fn set_mode(root: &Path, mode: u32) {
+    fs::set_permissions(root, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// The kernel makes resctrl's root without write permission for its owner.
 #[test]
-fn who_passes_over_no_permission_makes_no_groups() {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+fn without_cap_dac_override_no_groups_are_made() {
     let host = Host::skylake();
     let root = host.path("sys/fs/resctrl");
     let owner = fs::metadata(&root).unwrap().uid();
     let user = format!("{owner}\t").repeat(4);
     host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000000\n"));
-    let set = |mode| fs::set_permissions(&root, fs::Permissions::from_mode(mode)).unwrap();
-    set(0o555);
-    says(&host.examine(), "permission", State::Missing, &["no groups made", "chmod u+w"]);
+    set_mode(&root, 0o555);
+    says(&host.examine(), "permission", FindingState::Missing, &["no groups made", "chmod u+w"]);
     host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000002\n"));
     assert_eq!(host.examine().verdict, Verdict::Manageable);
     host.put("proc/self/status", &format!("Uid:\t{user}\nCapEff:\t0000000000000000\n"));
-    set(0o755);
+    set_mode(&root, 0o755);
     assert_eq!(host.examine().verdict, Verdict::Manageable);
 }
 
@@ -427,35 +452,36 @@ fn few_descriptors_count_few_programs() {
     let host = Host::skylake();
     let line = "Max open files            1024                 1024                 files\n";
     host.put("proc/self/limits", line);
-    let told = ["19 programs", "LimitNOFILE=2816"];
-    says(&host.examine(), "descriptors", State::Limited, &told);
+    let expected = ["19 programs", "LimitNOFILE=2816"];
+    says(&host.examine(), "descriptors", FindingState::Limited, &expected);
 }
 
 #[test]
 fn an_empty_folder_is_unknown_throughout() {
     let folder = tempfile::tempdir().unwrap();
-    let report = examine(&Place {
+    let report = examine(&ExaminedHost {
         sysroot: folder.path().to_owned(),
         resctrl: None,
         without_scheduler: None,
     });
     assert_eq!(report.verdict, Verdict::NotSupported);
     for id in ["cpu-allocation", "kernel", "kernel-configuration", "kernel-file-system", "pmu"] {
-        says(&report, id, State::Unknown, &[]);
+        says(&report, id, FindingState::Unknown, &[]);
     }
+}
+
+fn by_affinity(report: &Report, why: &str, remedy: &str) {
+    let parts = ["by threads' own affinity and weight", why, remedy];
+    says(report, "scheduling", FindingState::Limited, &parts);
+    assert!(report.schedule.yes);
 }
 
 #[test]
 fn threads_are_scheduled_in_the_kernel_or_by_affinity_or_not_at_all() {
     let host = Host::skylake();
     let report = host.examine();
-    says(&report, "scheduling", State::Ok, &["sched_ext"]);
+    says(&report, "scheduling", FindingState::Ok, &["sched_ext"]);
     assert!(report.schedule.yes);
-    let by_affinity = |report: &Report, why: &str, remedy: &str| {
-        let parts = ["by threads' own affinity and weight", why, remedy];
-        says(report, "scheduling", State::Limited, &parts);
-        assert!(report.schedule.yes);
-    };
     let built = "a fairways that was built with --features sched-ext";
     by_affinity(&host.examine_without(Some("not built")), "not built", built);
     host.remove("sys/kernel/btf/vmlinux");
@@ -468,11 +494,16 @@ fn threads_are_scheduled_in_the_kernel_or_by_affinity_or_not_at_all() {
     let status = fs::read_to_string(host.path("proc/self/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("CapEff")).unwrap().to_owned();
     host.replace("proc/self/status", &line, "CapEff:\t0000000000800000");
-    says(&host.examine(), "scheduling", State::Missing, &["who runs on a CPU", "CAP_PERFMON"]);
+    says(
+        &host.examine(),
+        "scheduling",
+        FindingState::Missing,
+        &["which threads run on a CPU", "CAP_PERFMON"],
+    );
     host.put("proc/sys/kernel/perf_event_paranoid", "-1\n");
     by_affinity(&host.examine(), "no sched_ext", "Linux 6.12 or later");
     host.replace("proc/self/status", "CapEff:\t0000000000800000", "CapEff:\t0000000000000000");
     let report = host.examine();
-    says(&report, "scheduling", State::Missing, &["may not move", "CAP_SYS_NICE"]);
+    says(&report, "scheduling", FindingState::Missing, &["may not move", "CAP_SYS_NICE"]);
     assert!(!report.schedule.yes && report.schedule.why.is_some());
 }

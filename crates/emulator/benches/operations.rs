@@ -1,10 +1,13 @@
-//! Operations a second through the emulator, with the kernel lab's machine and nothing behind it, from one thread.
+//! Operations per second through the emulator, with the kernel lab's machine and nothing behind it,
+//! from one thread.
 //!
-//! Beside each, the same on a plain file of the file system that holds the temporary folder: what the calls cost without FUSE.
-//! Where there is no resctrl to write to, plain files take the same bytes. Each is an open, one read or write, and a close, as
-//! clients do it; `mkdir` is a mkdir and a rmdir; `status` is a request on the control socket, which has no plain counterpart.
+//! Beside each, the same on a plain file of the file system with the temporary folder: the cost of
+//! the calls without FUSE. Where there is no resctrl to write to, plain files take the same bytes.
+//! Each is an open, one read or write, and a close, as clients do it; `mkdir` is a mkdir and a
+//! rmdir; `status` is a request on the control socket, which has no plain counterpart.
 //!
-//! Prints CSV: the operation, the round, and operations a second by the emulator and by a plain file. Needs /dev/fuse and root.
+//! Prints CSV: the operation, the round, and operations a second by the emulator and by a plain
+//! file. Needs /dev/fuse and root.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -17,10 +20,10 @@ use fairways_resctrl::platform::Platform;
 
 const ROUNDS: u32 = 5;
 
-/// Each round takes about as long.
+/// The approximate length of each round.
 const SECONDS: f64 = 0.5;
 
-/// How often a second something is done.
+/// How often per second an operation is done.
 fn rate(mut what: impl FnMut()) -> f64 {
     let (started, mut count) = (Instant::now(), 0_u32);
     loop {
@@ -75,7 +78,7 @@ fn main() {
     let (mount, plain) = (folder.path().join("resctrl"), folder.path().join("plain"));
     fs::create_dir(&mount).unwrap();
     tree(&plain);
-    // Ids of groups that are gone can be given out again a second later; nobody is to run out of them.
+    // Ids of groups that are gone can be given out again a second later; none may be missing.
     let platform = Platform::lab().with_rmids(60_000);
     let settings = Settings::new(platform, Box::new(Idle::default()));
     let emulator = Emulator::start(&mount, settings).unwrap();

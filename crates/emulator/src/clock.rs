@@ -1,4 +1,4 @@
-//! Whose pace the machine's clock goes at.
+//! The pace of the machine's clock.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use fairways_core::Time;
 
 use crate::control::ClockState;
 
-/// Whose pace.
+/// The pace of the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// So many times real time at most, and slower where the simulation is.
+    /// At most this many times real time, and slower where the simulation is.
     Real(f64),
     /// It stands still until a client lets time pass.
     Lockstep,
@@ -32,7 +32,7 @@ impl Clock {
         Self { pace, holder: None, advancing: Vec::new(), meter: Meter::default() }
     }
 
-    /// How many times real time it may go by itself; `None`: it stands still.
+    /// The most times real time that it may go by itself; `None`: it stands still.
     pub(crate) fn runs(&self) -> Option<f64> {
         match self.pace {
             Pace::Real(pace) if self.holder.is_none() => Some(pace),
@@ -48,10 +48,11 @@ impl Clock {
         }
     }
 
-    /// Whether this connection may take the clock: nobody else has it, or lets time pass in the middle of which it would stop.
+    /// Takes the clock for a connection, unless another one holds it, or is letting time pass, in
+    /// the middle of which it would stop.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it can't be taken.
     pub(crate) fn hold(&mut self, connection: u64) -> Result<(), &'static str> {
         if self.holder.is_some_and(|holder| holder != connection) {
             return Err("another client holds the clock");
@@ -60,12 +61,12 @@ impl Clock {
             return Err("another client lets time pass");
         }
         self.holder = Some(connection);
-        self.stopped();
+        self.stop();
         Ok(())
     }
 
-    /// A connection lets time pass from now on, or no longer.
-    pub(crate) fn advances(&mut self, connection: u64, does: bool) {
+    /// Records that a connection begins or ends letting time pass.
+    pub(crate) fn set_advancing(&mut self, connection: u64, does: bool) {
         self.advancing.retain(|&other| other != connection);
         self.advancing.extend(does.then_some(connection));
     }
@@ -78,23 +79,23 @@ impl Clock {
         }
     }
 
-    /// Notes how far the machine is now.
+    /// Records the machine's time.
     pub(crate) fn note(&mut self, real: Instant, machine: Time) {
         self.meter.note(real, machine);
     }
 
     /// It has stood still, or does now.
-    pub(crate) fn stopped(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.meter = Meter::default();
     }
 
-    /// How many times real time it went of late.
+    /// How many times real time it went recently.
     pub(crate) fn factor(&self) -> Option<f64> {
         self.meter.factor()
     }
 }
 
-/// Over how long the factor is taken, and how often it is noted at most.
+/// The span over which the factor is taken, and the least time between records.
 const SPAN: Duration = Duration::from_secs(1);
 const APART: Duration = Duration::from_millis(10);
 
@@ -105,8 +106,7 @@ struct Meter {
 
 impl Meter {
     fn note(&mut self, real: Instant, machine: Time) {
-        let is_soon = |last: &(Instant, Time)| real.saturating_duration_since(last.0) < APART;
-        if self.notes.back().is_some_and(is_soon) {
+        if self.notes.back().is_some_and(|last| real.saturating_duration_since(last.0) < APART) {
             return;
         }
         self.notes.push_back((real, machine));
@@ -126,16 +126,18 @@ impl Meter {
     }
 }
 
-/// How much time to let pass at once: what real time allows, in portions that are simulated quickly, so that files are never
-/// locked for long. What is not reached is not made up for, so that it is never faster than it may be.
+/// Chooses how much time passes at once: what real time allows, in portions that are simulated
+/// quickly, so that files are never locked for long. What is not reached is not made up for, so
+/// that the clock is never too fast.
 #[derive(Debug)]
 pub(crate) struct Portions {
     last: Instant,
-    /// Real nanoseconds that a nanosecond took lately.
+    /// Real nanoseconds that a simulated nanosecond took recently.
     cost: f64,
 }
 
-/// How many real nanoseconds a portion is to take, and while clients come and go: each of their operations waits for one.
+/// How many real nanoseconds a portion should take, alone and while clients come and go: each of
+/// their operations waits for one.
 const PORTION: f64 = 2e6;
 const SHARED: f64 = 2e5;
 
@@ -148,7 +150,7 @@ impl Portions {
         Self { last: Instant::now(), cost: 1.0 }
     }
 
-    /// Begins anew after standing still.
+    /// Begins again after standing still.
     pub(crate) fn reset(&mut self) {
         self.last = Instant::now();
     }
@@ -162,7 +164,7 @@ impl Portions {
         nanos(allowed.min(portion / self.cost.max(1e-9)).min(LONGEST))
     }
 
-    /// Notes how long a portion took.
+    /// Records how long a portion took.
     pub(crate) fn took(&mut self, portion: Duration, real: Duration) {
         let portion = portion.as_secs_f64().max(SHORTEST * 1e-9);
         self.cost = f64::midpoint(self.cost, real.as_secs_f64() / portion);
@@ -193,12 +195,12 @@ mod tests {
             clock.note(start + tenth * Duration::from_millis(100), Time::from_nanos(machine));
         }
         assert!(clock.factor().is_some_and(|factor| (factor - 0.25).abs() < 1e-6));
-        clock.stopped();
+        clock.stop();
         assert_eq!(clock.factor(), None);
     }
 
     #[test]
-    fn a_clock_obeys_who_holds_it() {
+    fn a_clock_obeys_the_connection_that_holds_it() {
         let mut clock = Clock::new(Pace::Real(2.0));
         assert_eq!(
             (clock.runs(), clock.obeys(1), clock.state()),
@@ -208,9 +210,9 @@ mod tests {
         assert_eq!((clock.runs(), clock.obeys(1), clock.obeys(2)), (None, true, false));
         let mut clock = Clock::new(Pace::Lockstep);
         assert_eq!((clock.runs(), clock.obeys(1), clock.obeys(2)), (None, true, true));
-        clock.advances(1, true);
+        clock.set_advancing(1, true);
         assert_eq!(clock.hold(2), Err("another client lets time pass"));
-        clock.advances(1, false);
+        clock.set_advancing(1, false);
         assert_eq!((clock.hold(2), clock.hold(2)), (Ok(()), Ok(())));
         assert_eq!(clock.hold(1), Err("another client holds the clock"));
         assert_eq!((clock.obeys(1), clock.state()), (false, ClockState::Held));

@@ -33,24 +33,24 @@ use crate::state::State;
 pub struct Settings {
     /// What the kernel finds: CPUs, caches, classes.
     pub platform: Platform,
-    /// What is behind the files; its CPUs are the platform's.
+    /// The machine behind the files; its CPUs are the platform's.
     pub hardware: Box<dyn Hardware>,
     /// Starts placeholders of the hardware's programs. May be `None` where it has none.
     pub placeholders: Option<Starter>,
-    /// Starts a [guardian](crate::guard) with the directory, the socket and the mount's device behind its arguments; `None`: after
-    /// SIGKILL the mount stays behind.
+    /// Starts a [guardian](crate::guard) with the directory, the socket and the mount's device
+    /// behind its arguments; `None`: after SIGKILL the mount stays behind.
     pub guardian: Option<Starter>,
-    /// Whose pace the clock goes at.
+    /// The clock's pace.
     pub pace: Pace,
     /// The options that resctrl is mounted with: `cdp,mba_MBps`, say.
     pub options: String,
     /// The control socket; `None`: the directory's path and `.sock`.
     pub socket: Option<PathBuf>,
-    /// Whether users besides this one may use the files; root's always may be.
+    /// Whether users besides this one may use the files; root always may.
     pub allow_other: bool,
-    /// Whether what an emulator that is gone left behind is taken away.
+    /// Whether the remains of an emulator that is gone are removed.
     pub replace: bool,
-    /// The faults that are armed at first.
+    /// The faults that are armed from the beginning.
     pub faults: Vec<Fault>,
 }
 
@@ -73,7 +73,7 @@ impl Settings {
     }
 }
 
-/// Why there is no emulator.
+/// Why an emulator could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// Nothing can be mounted there.
@@ -84,15 +84,15 @@ pub enum StartError {
     Options {
         /// The options.
         options: String,
-        /// Why.
+        /// The error.
         errno: Errno,
     },
     /// No placeholder can be started.
     #[error("placeholder of {program}: {why}")]
     Placeholder {
-        /// Of which program.
+        /// The program.
         program: String,
-        /// Why.
+        /// The error.
         why: io::Error,
     },
     /// There is no way to start placeholders for the programs.
@@ -104,9 +104,9 @@ pub enum StartError {
     /// The control socket can't be made.
     #[error("{path}: {why}")]
     Socket {
-        /// Where.
+        /// Its path.
         path: String,
-        /// Why.
+        /// The error.
         why: String,
     },
     /// No thread can be started.
@@ -118,7 +118,7 @@ pub enum StartError {
 pub struct Emulator {
     shared: Arc<Shared>,
     socket: PathBuf,
-    /// Of its mount, by which that is found wherever it was moved.
+    /// The device of its mount, which identifies it wherever it was moved.
     device: String,
     session: Option<BackgroundSession>,
     clock: Option<JoinHandle<()>>,
@@ -130,7 +130,7 @@ impl Emulator {
     /// Mounts an emulator on a directory.
     ///
     /// # Errors
-    /// If it can't be: [`StartError`]; nothing stays behind then.
+    /// [`StartError`]; nothing stays behind then.
     pub fn start(dir: &Path, settings: Settings) -> Result<Self, StartError> {
         let dir = mount::check(dir, settings.replace)?;
         let socket = settings.socket.unwrap_or_else(|| beside(&dir));
@@ -152,7 +152,7 @@ impl Emulator {
             drop(fs::remove_file(&socket));
             return Err(StartError::Options { options, errno });
         }
-        state.tell();
+        state.apply();
         let inodes = Inodes::new(state.rules.root());
         let user = rustix::process::geteuid().as_raw();
         let group = rustix::process::getegid().as_raw();
@@ -170,7 +170,7 @@ impl Emulator {
         emulator.session = Some(emulator.mount(settings.allow_other)?);
         let device = device_of(&dir).ok().flatten();
         emulator.device = device.ok_or_else(|| {
-            // Gone already, or not to be told from others.
+            // Gone already, or indistinguishable from others.
             let _ = mount::unmount(&dir);
             let dir = dir.display().to_string();
             MountError::Refused { dir, why: "it is not in /proc/self/mountinfo".to_owned() }
@@ -180,7 +180,7 @@ impl Emulator {
             let guardian = Guardian::start(starter, (&dir, &emulator.device), &emulator.socket);
             emulator.guardian = Some(guardian.map_err(StartError::Guardian)?);
         }
-        emulator.need_no_flush()?;
+        emulator.turn_off_flush()?;
         let mut files = emulator.shared.files();
         settings.faults.into_iter().for_each(|fault| files.state.faults.arm(fault));
         drop(files);
@@ -193,16 +193,17 @@ impl Emulator {
         Ok(emulator)
     }
 
-    /// Closes a file once, which tells the kernel that closing needs no answer (FUSE_FLUSH is not supported).
+    /// Closes a file once, which shows the kernel that closing needs no answer (FUSE_FLUSH is not
+    /// supported).
     ///
-    /// execve(2) closes files with a lock held that whoever reads /proc/PID/stat waits for (fs/exec.c,
-    /// `exec_update_lock`). This process does, while FUSE waits: with an answer to give, both would wait for ever.
+    /// execve(2) closes files with a lock held that readers of /proc/PID/stat wait for (fs/exec.c,
+    /// `exec_update_lock`). This process reads it, while FUSE waits: with an answer to give, both
+    /// would wait for ever.
     ///
-    /// Another process does, which can be given up where this one would wait for itself.
-    fn need_no_flush(&self) -> Result<(), StartError> {
-        let dir = self.shared.dir.display().to_string();
-        let refused = |why: String| MountError::Refused { dir: dir.clone(), why };
-        let file = self.shared.dir.join("info/last_cmd_status");
+    /// Another process closes the file, which can be given up where this one would wait for itself.
+    fn turn_off_flush(&self) -> Result<(), StartError> {
+        let dir = &self.shared.dir;
+        let file = dir.join("info/last_cmd_status");
         let mut child = Command::new("/bin/sh")
             .args(["-c", ": < \"$0\""])
             .arg(file)
@@ -210,10 +211,12 @@ impl Emulator {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|why| refused(format!("/bin/sh, which opens a file of it: {why}")))?;
+            .map_err(|why| {
+                MountError::refused(dir, format!("/bin/sh, which opens a file of it: {why}"))
+            })?;
         if !mount::wait(&mut child, PATIENCE) {
             let _ = child.kill();
-            return Err(refused("its files do not answer".to_owned()).into());
+            return Err(MountError::refused(dir, "its files do not answer").into());
         }
         Ok(())
     }
@@ -221,16 +224,6 @@ impl Emulator {
     fn mount(&self, allow_other: bool) -> Result<BackgroundSession, StartError> {
         let dir = &self.shared.dir;
         let others = allow_other || rustix::process::geteuid().is_root();
-        let refused = |why: io::Error| {
-            let why = why.to_string();
-            let why = why.trim();
-            let help = if why.contains("No such file") {
-                ": install fusermount3 (package fuse3)"
-            } else {
-                ""
-            };
-            MountError::Refused { dir: dir.display().to_string(), why: format!("{why}{help}") }
-        };
         let mut config = Config::default();
         config.acl = if others { SessionACL::All } else { SessionACL::Owner };
         let files = ResctrlFiles { shared: Arc::clone(&self.shared) };
@@ -248,7 +241,13 @@ impl Emulator {
         let session = session.and_then(Session::spawn).map_err(|why| {
             // Mounted, but not served.
             let _ = mount::unmount(dir);
-            refused(why)
+            let why = why.to_string();
+            let help = if why.contains("No such file") {
+                ": install fusermount3 (package fuse3)"
+            } else {
+                ""
+            };
+            MountError::refused(dir, format!("{}{help}", why.trim()))
         });
         Ok(session?)
     }
@@ -265,13 +264,13 @@ impl Emulator {
         &self.socket
     }
 
-    /// How far the machine's clock is.
+    /// The machine's time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.shared.files().state.outside.hardware.now()
     }
 
-    /// How many times real time the machine's clock went of late, where it goes with it.
+    /// How many times real time the machine's clock went recently, where it follows real time.
     #[must_use]
     pub fn factor(&self) -> Option<f64> {
         self.shared.files().state.clock.factor()
@@ -289,25 +288,26 @@ impl Emulator {
         self.shared.files().state.outside.hardware.failure()
     }
 
-    /// Whether somebody else has unmounted it.
+    /// Whether another process has unmounted it.
     #[must_use]
     pub fn is_unmounted(&self) -> bool {
         self.shared.is_unmounted()
     }
 
-    /// Unmounts and mounts resctrl with these options, as `umount` and `mount` do on the emulated kernel; the directory stays
-    /// mounted.
+    /// Unmounts and mounts resctrl with these options, as `umount` and `mount` do on the emulated
+    /// kernel; the directory stays mounted.
     ///
     /// # Errors
-    /// The kernel's, for the options; resctrl then is not mounted, and every file is gone until another `remount`.
+    /// The kernel's, for the options; resctrl is not mounted then, and every file is gone until
+    /// another `remount`.
     pub fn remount(&self, options: &str) -> Result<(), Errno> {
         let mut files = self.shared.files();
         let State { rules, outside, .. } = &mut files.state;
         rules.unmount();
         let mounted = rules.mount(options, outside);
         let root = rules.root();
-        files.inodes.root_is(root);
-        files.state.tell();
+        files.inodes.set_root(root);
+        files.state.apply();
         mounted
     }
 
@@ -319,7 +319,7 @@ impl Emulator {
         self.shared.files().state.cpu(cpu, online)
     }
 
-    /// Lets time pass, whoever has the clock.
+    /// Lets time pass, whichever client has the clock.
     pub fn advance(&self, time: Duration) {
         let to = self.now().after(time);
         self.shared.advance(&Until::time(to), || true);
@@ -332,10 +332,10 @@ impl Emulator {
 }
 
 impl Emulator {
-    /// Unmounts it, as dropping it does, and says whether that went well.
+    /// Unmounts it, as dropping it does, and returns whether that succeeded.
     ///
     /// # Errors
-    /// If it stays mounted: others have mounted something over it, say. It answers nothing any longer then.
+    /// If it stays mounted: another mount covers it, say. It answers nothing any longer then.
     pub fn end(mut self) -> io::Result<()> {
         self.finish()
     }
@@ -364,7 +364,7 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        // Nobody is there to hear it; `end` says it.
+        // No caller can get the error here; `end` returns it.
         let _ = self.finish();
     }
 }
@@ -372,7 +372,7 @@ impl Drop for Emulator {
 /// How long the first answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The socket of a directory.
+/// The socket for a directory.
 #[must_use]
 pub fn beside(dir: &Path) -> PathBuf {
     let mut path: OsString = dir.components().as_path().as_os_str().to_owned();
@@ -394,37 +394,43 @@ fn start_all(
     hardware: &dyn Hardware,
     starter: Option<&Starter>,
 ) -> Result<Vec<Placeholder>, StartError> {
-    let start = |name: &String| {
-        let starter = starter.ok_or(StartError::NoStarter)?;
-        let started = Placeholder::start(starter, name);
-        started.map_err(|why| StartError::Placeholder { program: name.clone(), why })
-    };
-    hardware.names().iter().map(start).collect()
+    hardware
+        .names()
+        .iter()
+        .map(|name| {
+            let starter = starter.ok_or(StartError::NoStarter)?;
+            let started = Placeholder::start(starter, name);
+            started.map_err(|why| StartError::Placeholder { program: name.clone(), why })
+        })
+        .collect()
 }
 
 /// Bytes of a socket's path, less the 0 (unix(7), `sun_path`).
 const LONGEST: usize = 107;
 
-/// Listens on a socket that this user alone may use. One that nobody listens on any longer is taken away.
+/// Listens on a socket that only this user may use. A socket without a listener is removed.
 fn listen(path: &Path) -> Result<UnixListener, StartError> {
-    let refused = |why: String| StartError::Socket { path: path.display().to_string(), why };
     if let Ok(about) = fs::symlink_metadata(path) {
         use std::os::unix::fs::FileTypeExt;
         if !about.file_type().is_socket() {
-            return Err(refused("expected a socket, or nothing, there".to_owned()));
+            return Err(no_socket(path, "expected a socket, or nothing, there"));
         }
         if UnixStream::connect(path).is_ok() {
-            return Err(refused("another emulator listens there".to_owned()));
+            return Err(no_socket(path, "another emulator listens there"));
         }
-        fs::remove_file(path).map_err(|why| refused(why.to_string()))?;
+        fs::remove_file(path).map_err(|why| no_socket(path, why))?;
     }
     if path.as_os_str().len() > LONGEST {
-        let said =
+        let expected =
             format!("expected a path of at most {LONGEST} bytes: choose another with --socket");
-        return Err(refused(said));
+        return Err(no_socket(path, expected));
     }
-    let listener = UnixListener::bind(path).map_err(|why| refused(why.to_string()))?;
+    let listener = UnixListener::bind(path).map_err(|why| no_socket(path, why))?;
     let mode = fs::Permissions::from_mode(0o600);
-    fs::set_permissions(path, mode).map_err(|why| refused(why.to_string()))?;
+    fs::set_permissions(path, mode).map_err(|why| no_socket(path, why))?;
     Ok(listener)
+}
+
+fn no_socket(path: &Path, why: impl ToString) -> StartError {
+    StartError::Socket { path: path.display().to_string(), why: why.to_string() }
 }

@@ -6,13 +6,14 @@
 //! |---|---|
 //! | `write:*/schemata=EBUSY` | every write of a schemata file fails so |
 //! | `mkdir:/batch=ENOSPC@1` | the next time only; `@3`: the third time only |
-//! | `read:*/llc_occupancy=Unavailable` | the file of an event says so; `Error` and `Unassigned` likewise |
-//! | `write:web/tasks=vanish` | the group is removed, as if by another manager, just before the operation |
-//! | `read:*=slow:200ms` | a read takes so long, and others do not wait for it |
+//! | `read:*/llc_occupancy=Unavailable` | an event's file contains it; also `Error`, `Unassigned` |
+//! | `write:web/tasks=vanish` | the group is removed just before, as if by another manager |
+//! | `read:*=slow:200ms` | a read takes that much longer, and others do not wait for it |
 //!
-//! A read is one that makes a file's content: where a client goes on reading, to the end of the file, say, nothing is met.
-//! Operations are open, read, write, truncate, mkdir, rmdir, rename, list and any. Paths begin at the mount with `/`, which a
-//! pattern may leave out; `*` stands for any text, `/` included, and `?` for one character.
+//! A read is one that makes a file's content: where a client goes on reading, to the end of the
+//! file, say, no fault applies. Operations are open, read, write, truncate, mkdir, rmdir, rename,
+//! list and any. Paths begin at the mount with `/`, which a pattern may leave out; `*` stands for
+//! any text, `/` included, and `?` for one character.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,17 +28,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fault {
-    /// During what.
+    /// The operation.
     pub operation: Operation,
-    /// Where, as written.
+    /// The pattern of paths, as written.
     pub pattern: String,
-    /// What.
-    pub what: What,
-    /// The time from its arming on at which it does, counted from 1; `None`: every time.
+    /// The effect.
+    pub effect: Effect,
+    /// Which time after its arming it takes effect, counted from 1; `None`: every time.
     pub nth: Option<u64>,
 }
 
-/// What a client does.
+/// A client's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// open(2) of a file.
@@ -48,7 +49,7 @@ pub enum Operation {
     Write,
     /// truncate(2), as opening with `O_TRUNC` does.
     Truncate,
-    /// mkdir(2); the path is that of the directory to be.
+    /// mkdir(2); the path is that of the new directory.
     Mkdir,
     /// rmdir(2).
     Rmdir,
@@ -60,16 +61,16 @@ pub enum Operation {
     Any,
 }
 
-/// What goes wrong.
+/// The effect of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Effect {
     /// The operation fails with this errno, and changes nothing.
     Fails(Errno),
-    /// The file of an event says this instead of a number; never [`Reading::Value`].
-    Says(Reading),
+    /// The file of an event contains this instead of a number; never [`Reading::Value`].
+    Reports(Reading),
     /// The group that the path is in, or names, is removed before the operation.
     Vanishes,
-    /// The operation takes so much longer.
+    /// The operation takes that much longer.
     Slow(Duration),
 }
 
@@ -93,10 +94,10 @@ const OPERATIONS: [(&str, Operation); 9] = [
     ("any", Operation::Any),
 ];
 
-/// The largest errno there is (the kernel's `MAX_ERRNO`).
+/// The largest errno (the kernel's `MAX_ERRNO`).
 const MOST_ERRNO: i32 = 4095;
 
-/// Slower than that is not slow but stuck.
+/// Slower than this is not slow but stuck.
 const MOST_SLOW: Duration = Duration::from_secs(600);
 
 impl FromStr for Fault {
@@ -124,24 +125,24 @@ impl FromStr for Fault {
             Some(Some(nth)) => Some(nth),
             None => None,
         };
-        let what = what.parse::<What>().map_err(|()| {
+        let what = what.parse::<Effect>().map_err(|()| {
             refused("EBUSY or another error, Unavailable, Error, Unassigned, vanish, or slow:200ms")
         })?;
-        if matches!(what, What::Says(_)) && operation != Operation::Read {
-            return Err(refused("read with what the file of an event says"));
+        if matches!(what, Effect::Reports(_)) && operation != Operation::Read {
+            return Err(refused("read with a text for the file of an event"));
         }
-        Ok(Self { operation, pattern: pattern.to_owned(), what, nth })
+        Ok(Self { operation, pattern: pattern.to_owned(), effect: what, nth })
     }
 }
 
-impl FromStr for What {
+impl FromStr for Effect {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
         match text {
-            "Unavailable" => return Ok(Self::Says(Reading::Unavailable)),
-            "Error" => return Ok(Self::Says(Reading::Error)),
-            "Unassigned" => return Ok(Self::Says(Reading::Unassigned)),
+            "Unavailable" => return Ok(Self::Reports(Reading::Unavailable)),
+            "Error" => return Ok(Self::Reports(Reading::Error)),
+            "Unassigned" => return Ok(Self::Reports(Reading::Unassigned)),
             "vanish" => return Ok(Self::Vanishes),
             _ => {}
         }
@@ -154,7 +155,7 @@ impl FromStr for What {
             let time = Duration::from_millis(millis);
             return if time > MOST_SLOW { Err(()) } else { Ok(Self::Slow(time)) };
         }
-        if let Some(errno) = errno::of_name(text) {
+        if let Some(errno) = errno::from_name(text) {
             return Ok(Self::Fails(errno));
         }
         let number = text.parse().ok().filter(|number| (1..=MOST_ERRNO).contains(number));
@@ -162,14 +163,14 @@ impl FromStr for What {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fails(errno) => match errno::name(*errno) {
                 Some(name) => f.write_str(name),
                 None => write!(f, "{}", errno.raw_os_error()),
             },
-            Self::Says(reading) => write!(f, "{reading}"),
+            Self::Reports(reading) => write!(f, "{reading}"),
             Self::Vanishes => f.write_str("vanish"),
             Self::Slow(time) => write!(f, "slow:{}ms", time.as_millis()),
         }
@@ -180,7 +181,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = OPERATIONS.iter().find(|(_, operation)| *operation == self.operation);
         let name = named.map_or("any", |(name, _)| *name);
-        write!(f, "{name}:{}={}", self.pattern, self.what)?;
+        write!(f, "{name}:{}={}", self.pattern, self.effect)?;
         self.nth.map_or(Ok(()), |nth| write!(f, "@{nth}"))
     }
 }
@@ -199,7 +200,7 @@ impl From<Fault> for String {
     }
 }
 
-/// The faults that are armed, in that order.
+/// The armed faults, in order of arming.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     armed: Vec<Armed>,
@@ -211,7 +212,7 @@ pub(crate) struct Faults {
 pub(crate) struct Armed {
     pub(crate) id: u64,
     pub(crate) fault: Fault,
-    /// How often it was met.
+    /// How often its operation came to its paths.
     pub(crate) met: u64,
 }
 
@@ -221,7 +222,7 @@ impl Faults {
         self.armed.push(Armed { id: self.next, fault, met: 0 });
     }
 
-    /// Takes one away, or all; whether there was any.
+    /// Removes one, or all; returns whether there was any.
     pub(crate) fn clear(&mut self, id: Option<u64>) -> bool {
         let before = self.armed.len();
         self.armed.retain(|armed| id.is_some_and(|id| armed.id != id));
@@ -236,13 +237,13 @@ impl Faults {
         self.armed.is_empty()
     }
 
-    /// What goes wrong with an operation, in the order of arming. What the file of an event says instead, it is not other
-    /// files' turn to say.
-    pub(crate) fn met(&mut self, operation: Operation, path: &str, is_event: bool) -> Vec<What> {
+    /// The effects on an operation, in the order of arming. A text for the file of an event does
+    /// not apply to other files, nor count for them.
+    pub(crate) fn met(&mut self, operation: Operation, path: &str, is_event: bool) -> Vec<Effect> {
         let mut met = Vec::new();
         for armed in &mut self.armed {
-            let Fault { operation: of, pattern, what, nth } = &armed.fault;
-            let can = is_event || !matches!(what, What::Says(_));
+            let Fault { operation: of, pattern, effect: what, nth } = &armed.fault;
+            let can = is_event || !matches!(what, Effect::Reports(_));
             if can && (*of == operation || *of == Operation::Any) && covers(pattern, path) {
                 armed.met += 1;
                 if nth.is_none_or(|nth| nth == armed.met) {
@@ -262,7 +263,7 @@ fn covers(pattern: &str, path: &str) -> bool {
     };
     let (pattern, path): (Vec<char>, Vec<char>) = (whole.chars().collect(), path.chars().collect());
     let (mut at, mut place) = (0, 0);
-    // The last `*`, and where in the path what follows it was tried.
+    // The last `*`, and the place in the path where its rest was tried.
     let mut star: Option<(usize, usize)> = None;
     while place < path.len() {
         if pattern.get(at) == Some(&'*') {
@@ -299,12 +300,12 @@ mod tests {
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }
         let slow: Fault = "read:*=slow:2s".parse().unwrap();
-        assert_eq!(slow.what, What::Slow(Duration::from_secs(2)));
+        assert_eq!(slow.effect, Effect::Slow(Duration::from_secs(2)));
     }
 
     #[test]
-    fn what_is_no_fault_is_told_in_a_line() {
-        for (text, said) in [
+    fn an_invalid_fault_is_reported_in_a_line() {
+        for (text, part) in [
             ("", "OPERATION:PATTERN=WHAT"),
             ("write", "OPERATION:PATTERN=WHAT"),
             ("write:x", "OPERATION:PATTERN=WHAT"),
@@ -319,7 +320,7 @@ mod tests {
             ("write:x=Unavailable", "read with"),
         ] {
             let error = text.parse::<Fault>().unwrap_err().to_string();
-            assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");
+            assert!(error.contains(part) && error.lines().count() == 1, "{text}: {error}");
         }
     }
 
@@ -347,16 +348,16 @@ mod tests {
         let mut faults = Faults::default();
         faults.arm("write:*=EBUSY@2".parse().unwrap());
         faults.arm("any:*/tasks=EIO".parse().unwrap());
-        let busy = What::Fails(Errno::BUSY);
+        let busy = Effect::Fails(Errno::BUSY);
         assert_eq!(faults.met(Operation::Read, "/schemata", false), []);
         assert_eq!(faults.met(Operation::Write, "/schemata", false), []);
-        assert_eq!(faults.met(Operation::Write, "/tasks", false), [busy, What::Fails(Errno::IO)]);
+        assert_eq!(faults.met(Operation::Write, "/tasks", false), [busy, Effect::Fails(Errno::IO)]);
         assert_eq!(faults.met(Operation::Write, "/schemata", false), []);
         assert!(faults.clear(Some(1)) && !faults.clear(Some(1)));
         assert_eq!(faults.list().len(), 1);
         faults.arm("read:*=Error@1".parse().unwrap());
         assert_eq!(faults.met(Operation::Read, "/schemata", false), []);
-        let says = What::Says(Reading::Error);
+        let says = Effect::Reports(Reading::Error);
         assert_eq!(faults.met(Operation::Read, "/mon_data/x/llc_occupancy", true), [says]);
         assert!(faults.clear(None) && faults.is_empty());
     }

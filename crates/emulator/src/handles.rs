@@ -4,22 +4,23 @@ use std::collections::HashMap;
 
 use fairways_resctrl::rules::Node;
 
-/// An open file: what a read goes on with.
+/// An open file, with the content for further reads.
 ///
-/// As of the kernel's seq_file: content is made at the first read and whenever a read does not go on where the last one
-/// ended; at offset 0 it is made anew.
+/// As with the kernel's seq_file, content is made at the first read and whenever a read does not
+/// start where the last one ended; at offset 0 it is made again.
+/// ended; at offset 0 it is made again.
 #[derive(Debug)]
-struct Open {
+struct OpenFile {
     content: Vec<u8>,
-    /// Where the next read goes on, if there was one.
+    /// Where the next read continues, if there was one.
     next: Option<u64>,
 }
 
-/// Open files, and what open directories list.
+/// Open files, and the entries of open directories.
 #[derive(Debug, Default)]
 pub(crate) struct Handles {
     next: u64,
-    files: HashMap<u64, Open>,
+    files: HashMap<u64, OpenFile>,
     directories: HashMap<u64, Vec<(String, Node)>>,
 }
 
@@ -31,7 +32,7 @@ impl Handles {
 
     pub(crate) fn open(&mut self) -> u64 {
         let handle = self.take_number();
-        self.files.insert(handle, Open { content: Vec::new(), next: None });
+        self.files.insert(handle, OpenFile { content: Vec::new(), next: None });
         handle
     }
 
@@ -39,7 +40,7 @@ impl Handles {
         self.files.remove(&handle);
     }
 
-    /// Whether content has to be made before a read there.
+    /// Whether content must be made before a read at this offset.
     pub(crate) fn is_stale(&self, handle: u64, offset: u64) -> bool {
         let next = self.files.get(&handle).and_then(|open| open.next);
         offset == 0 || next != Some(offset)

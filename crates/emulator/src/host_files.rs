@@ -1,9 +1,10 @@
-//! What /proc and /sys would tell of the simulated machine.
+//! Files of /proc and /sys that describe the simulated machine.
 //!
-//! Clients look at more than resctrl's files: whether the CPU can do it, which CPUs share which cache. These files are
-//! meant to be mounted over the real ones (`mount --bind`, in a mount namespace of the client's own) where a client
-//! has no flag for them. Sources: proc(5), Documentation/ABI/testing/sysfs-devices-system-cpu and
-//! Documentation/filesystems/resctrl.rst, "resctrl: flags".
+//! Clients look at more than resctrl's files: whether the CPU supports it, which CPUs share which
+//! cache. These files are meant to be mounted over the real ones (`mount --bind`, in a mount
+//! namespace of the client's own) where a client has no flag for them. Sources: proc(5),
+//! Documentation/ABI/testing/sysfs-devices-system-cpu and Documentation/filesystems/resctrl.rst,
+//! "resctrl: flags".
 
 use std::fmt::Write;
 use std::fs;
@@ -13,17 +14,19 @@ use std::path::Path;
 
 use fairways_chip::{CacheShape, Geometry};
 use fairways_resctrl::language::CpuSet;
-use fairways_resctrl::platform::{CacheAllocation, Event, Platform};
+use fairways_resctrl::platform::{Event, Platform};
 
 /// Bytes of a line.
 const LINE: u32 = 64;
 
-/// Writes `proc/cpuinfo`, `proc/filesystems`, `proc/mounts`, `sys/devices/system/cpu` and `sys/devices/system/node` to a folder, which
-/// is made if it is not there. `mount` and `options` are where resctrl is to be mounted, and how. What was written there before
-/// is taken away; what else there is stays, and is an error. They are of all CPUs, whichever are taken off line later.
+/// Writes `proc/cpuinfo`, `proc/filesystems`, `proc/mounts`, `sys/devices/system/cpu` and
+/// `sys/devices/system/node` to a folder, which is made if it does not exist. `mount` and `options`
+/// are where and how resctrl will be mounted. Files from an earlier call are replaced; any others
+/// stay, and are an error. They cover all CPUs, whichever are taken off line later.
 ///
 /// # Errors
-/// If they cannot be written; if something else is in the folder; if it is in the directory of the mount, which would hide it.
+/// If they can't be written; if other files are in the folder; if it is in the directory of the
+/// mount, which would hide it.
 pub fn write(
     folder: &Path,
     platform: &Platform,
@@ -34,22 +37,17 @@ pub fn write(
     let mount = fs::canonicalize(mount)?;
     fs::create_dir_all(folder)?;
     if fs::canonicalize(folder)?.starts_with(&mount) {
-        // It was made, or is empty, or else nothing can be mounted there.
+        // It was made, or is empty; otherwise nothing can be mounted there.
         let _ = fs::remove_dir(folder);
         return Err(io::Error::other("expected a folder outside the directory, which hides it"));
     }
     remove(folder)?;
     if fs::read_dir(folder)?.next().is_some() {
-        return Err(io::Error::other("expected an empty folder, or what was written there before"));
+        return Err(io::Error::other("expected an empty folder, or one from an earlier start"));
     }
-    let put = |path: &str, text: &str| {
-        let path = folder.join(path);
-        fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        fs::write(path, text)
-    };
-    put("proc/cpuinfo", &cpuinfo(platform, &chip))?;
+    put(folder, "proc/cpuinfo", &cpuinfo(platform, &chip))?;
     let kinds = "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tresctrl\n\text4\nnodev\tfuse\n";
-    put("proc/filesystems", kinds)?;
+    put(folder, "proc/filesystems", kinds)?;
     let shown = in_order(options);
     let mounted =
         [b"resctrl ", &*escaped(&mount), b" resctrl rw,relatime", shown.as_bytes(), b" 0 0\n"];
@@ -57,19 +55,23 @@ pub fn write(
     let all: CpuSet = platform.all_cpus();
     let cpus = "sys/devices/system/cpu";
     for name in ["possible", "present", "online"] {
-        put(&format!("{cpus}/{name}"), &format!("{}\n", all.to_list()))?;
+        put(folder, &format!("{cpus}/{name}"), &format!("{}\n", all.to_list()))?;
     }
     let node = "sys/devices/system/node";
     for name in ["possible", "online", "has_cpu", "has_memory"] {
-        put(&format!("{node}/{name}"), "0\n")?;
+        put(folder, &format!("{node}/{name}"), "0\n")?;
     }
-    put(&format!("{node}/node0/cpulist"), &format!("{}\n", all.to_list()))?;
-    put(&format!("{node}/node0/cpumap"), &format!("{}\n", all.to_mask(platform.cpu_limit())))?;
+    put(folder, &format!("{node}/node0/cpulist"), &format!("{}\n", all.to_list()))?;
+    put(
+        folder,
+        &format!("{node}/node0/cpumap"),
+        &format!("{}\n", all.to_mask(platform.cpu_limit())),
+    )?;
     for cpu in all.iter() {
         let of = format!("{cpus}/cpu{cpu}");
-        put(&format!("{of}/online"), "1\n")?;
+        put(folder, &format!("{of}/online"), "1\n")?;
         let core = cpu / chip.threads;
-        let siblings = of_core(core, &chip);
+        let siblings = cpus_of(core, &chip);
         for (name, value) in [
             ("physical_package_id", "0".to_owned()),
             ("die_id", "0".to_owned()),
@@ -79,23 +81,30 @@ pub fn write(
             ("core_siblings_list", all.to_list()),
             ("package_cpus_list", all.to_list()),
         ] {
-            put(&format!("{of}/topology/{name}"), &format!("{value}\n"))?;
+            put(folder, &format!("{of}/topology/{name}"), &format!("{value}\n"))?;
         }
         fs::create_dir_all(folder.join(format!("{of}/node0")))?;
         for (index, cache) in caches(core, &chip).into_iter().enumerate() {
             let shared = if cache.level == 3 { &all } else { &siblings };
             for (name, value) in cache.files(shared, platform.cpu_limit()) {
-                put(&format!("{of}/cache/index{index}/{name}"), &format!("{value}\n"))?;
+                put(folder, &format!("{of}/cache/index{index}/{name}"), &format!("{value}\n"))?;
             }
         }
     }
     Ok(())
 }
 
-/// Takes away what [`write()`] wrote; a folder in which something else is stays as it is.
+/// Writes a file below `folder`, and makes the folders on the way.
+fn put(folder: &Path, path: &str, text: &str) -> io::Result<()> {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().unwrap_or(folder))?;
+    fs::write(path, text)
+}
+
+/// Removes the files that [`write()`] wrote; a folder with other files in it stays as it is.
 ///
 /// # Errors
-/// If it cannot be.
+/// If it can't be removed.
 pub fn remove(folder: &Path) -> io::Result<()> {
     let written = fs::read(folder.join("proc/cpuinfo")).unwrap_or_default();
     if String::from_utf8_lossy(&written).starts_with(MARK) {
@@ -105,14 +114,15 @@ pub fn remove(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Options in the order in which the kernel shows them, each after a comma (`rdtgroup_show_options`).
+/// Options in the order in which the kernel shows them, each after a comma
+/// (`rdtgroup_show_options`).
 fn in_order(options: &str) -> String {
     let given: Vec<&str> = options.split(',').collect();
     let shown = ["cdp", "cdpl2", "mba_MBps", "debug"].into_iter();
     shown.filter(|option| given.contains(option)).map(|option| format!(",{option}")).collect()
 }
 
-/// A path as /proc/mounts has it: blanks, tabs, newlines and backslashes in octal (`mangle`).
+/// A path as in /proc/mounts: blanks, tabs, newlines and backslashes in octal (`mangle`).
 fn escaped(path: &Path) -> Vec<u8> {
     let mut text = Vec::new();
     for &byte in path.as_os_str().as_bytes() {
@@ -126,14 +136,14 @@ fn escaped(path: &Path) -> Vec<u8> {
 }
 
 /// The CPUs of a core.
-fn of_core(core: u32, chip: &Geometry) -> CpuSet {
+fn cpus_of(core: u32, chip: &Geometry) -> CpuSet {
     let mut cpus = CpuSet::new();
     (core * chip.threads..(core + 1) * chip.threads).for_each(|cpu| cpus.insert(cpu));
     cpus
 }
 
-/// A cache, as sysfs tells of it.
-struct Cache {
+/// A cache, as sysfs describes it.
+struct SysfsCache {
     level: u32,
     id: u32,
     kind: &'static str,
@@ -141,7 +151,7 @@ struct Cache {
     ways: u32,
 }
 
-impl Cache {
+impl SysfsCache {
     fn files(&self, shared: &CpuSet, cpus: u32) -> [(&'static str, String); 9] {
         let kilobytes = u64::from(self.sets) * u64::from(self.ways) * u64::from(LINE) / 1024;
         [
@@ -158,31 +168,27 @@ impl Cache {
     }
 }
 
-fn caches(core: u32, chip: &Geometry) -> Vec<Cache> {
-    let private = |level, kind, CacheShape { sets, ways }: CacheShape| Cache {
-        level,
-        id: core,
-        kind,
-        sets,
-        ways,
-    };
-    let l1i = chip.l1i.unwrap_or(chip.l1);
-    let mut caches = vec![private(1, "Data", chip.l1), private(1, "Instruction", l1i)];
-    caches.extend(chip.l2.map(|l2| private(2, "Unified", l2)));
+fn caches(core: u32, chip: &Geometry) -> Vec<SysfsCache> {
+    let mut private = vec![(1, "Data", chip.l1), (1, "Instruction", chip.l1i.unwrap_or(chip.l1))];
+    private.extend(chip.l2.map(|l2| (2, "Unified", l2)));
+    let mut caches: Vec<SysfsCache> = private
+        .into_iter()
+        .map(|(level, kind, CacheShape { sets, ways })| SysfsCache { level, id: core, kind, sets, ways })
+        .collect();
     let ways = chip.llc.ways.get();
-    caches.push(Cache { level: 3, id: 0, kind: "Unified", sets: chip.sets, ways });
+    caches.push(SysfsCache { level: 3, id: 0, kind: "Unified", sets: chip.sets, ways });
     caches
 }
 
-/// The flags by which the kernel tells what there is (resctrl.rst, the table of flags).
+/// The flags by which the kernel lists the platform's features (resctrl.rst, the table of flags).
 fn flags(platform: &Platform) -> String {
     let mut flags = vec!["fpu", "tsc", "msr", "apic", "sse", "sse2", "ht", "rdt_a"];
-    let cache = |cache: Option<&CacheAllocation>, cat, cdp| {
-        let cdp = cache.filter(|cache| cache.cdp).map(|_| cdp);
-        [cache.map(|_| cat), cdp].into_iter().flatten()
-    };
-    flags.extend(cache(platform.l3.as_ref(), "cat_l3", "cdp_l3"));
-    flags.extend(cache(platform.l2.as_ref(), "cat_l2", "cdp_l2"));
+    let caches = [(&platform.l3, "cat_l3", "cdp_l3"), (&platform.l2, "cat_l2", "cdp_l2")];
+    for (cache, cat, cdp) in caches {
+        let Some(cache) = cache else { continue };
+        flags.push(cat);
+        flags.extend(cache.cdp.then_some(cdp));
+    }
     if platform.mb.is_some() {
         flags.push("mba");
     }
@@ -199,7 +205,8 @@ fn flags(platform: &Platform) -> String {
     flags.join(" ")
 }
 
-/// How every `proc/cpuinfo` begins that is written here, by which it is known again: its first CPU's lines, and its name.
+/// The beginning of every `proc/cpuinfo` that is written here, by which it is recognised later: its
+/// first CPU's lines, and its name.
 const MARK: &str = "processor\t: 0\nmodel name\t: Fairways chip as ";
 
 fn cpuinfo(platform: &Platform, chip: &Geometry) -> String {
@@ -242,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mount_is_told_as_the_kernel_tells_it() {
+    fn a_mount_is_listed_as_the_kernel_lists_it() {
         assert_eq!(in_order("debug,cdp"), ",cdp,debug");
         assert_eq!(escaped(Path::new("/a b\\c")), br"/a\040b\134c");
     }

@@ -1,4 +1,4 @@
-//! Inode numbers: stable while a file is there, and never used again.
+//! Inode numbers: stable while a file exists, and never used again.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -14,7 +14,7 @@ pub(crate) struct Inodes {
     numbers: HashMap<Node, u64>,
     entries: HashMap<u64, Entry>,
     next: u64,
-    /// How many there may be before those are looked for that are gone.
+    /// How many entries there may be before a sweep for files that are gone.
     sweep_at: usize,
 }
 
@@ -24,11 +24,11 @@ pub(crate) struct Entry {
     pub(crate) node: Node,
     /// Since when.
     pub(crate) since: SystemTime,
-    /// How often the kernel was told of it, and has not forgotten.
+    /// How often the kernel has looked it up, and not forgotten it.
     lookups: u64,
 }
 
-/// Fewer are not worth a look.
+/// Fewer are not worth a sweep.
 const FEW: usize = 4096;
 
 impl Inodes {
@@ -39,8 +39,8 @@ impl Inodes {
         inodes
     }
 
-    /// Another root is mounted in place of the one before.
-    pub(crate) fn root_is(&mut self, node: Node) {
+    /// Replaces the mounted root.
+    pub(crate) fn set_root(&mut self, node: Node) {
         if let Some(entry) = self.entries.get_mut(&ROOT) {
             self.numbers.remove(&entry.node);
             entry.node = node;
@@ -65,21 +65,22 @@ impl Inodes {
         number
     }
 
-    /// The kernel is told of a file.
-    pub(crate) fn told(&mut self, number: u64) {
+    /// Counts a lookup of a file by the kernel.
+    pub(crate) fn count_lookup(&mut self, number: u64) {
         if let Some(entry) = self.entries.get_mut(&number) {
             entry.lookups += 1;
         }
     }
 
-    /// The kernel forgets that it was told so often.
+    /// The kernel forgets that many lookups.
     pub(crate) fn forget(&mut self, number: u64, lookups: u64) {
         if let Some(entry) = self.entries.get_mut(&number) {
             entry.lookups = entry.lookups.saturating_sub(lookups);
         }
     }
 
-    /// Gives up the numbers of files that are gone and that the kernel does not know, when they have become many.
+    /// Drops the numbers of files that are gone and that the kernel does not know, when they have
+    /// become many.
     pub(crate) fn sweep(&mut self, is_there: impl Fn(Node) -> bool) {
         if self.entries.len() < self.sweep_at {
             return;

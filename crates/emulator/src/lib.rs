@@ -1,22 +1,27 @@
 //! A filesystem that looks like /sys/fs/resctrl, with a simulated machine behind it.
 //!
-//! [`Emulator::start`] mounts it on a directory. Its files obey the [kernel's rules](fairways_resctrl::rules), and the
-//! [machine](Hardware) obeys its files: a class's mask is where its programs' misses fill, `llc_occupancy` is what they hold,
-//! `mbm_total_bytes` is what they moved. So whoever manages a server by these files can be pointed at it, and the cache answers.
+//! [`Emulator::start`] mounts it on a directory. Its files obey the [kernel's
+//! rules](fairways_resctrl::rules), and the [machine](Hardware) obeys its files: a class's mask is
+//! where its programs' misses fill, `llc_occupancy` is the cache they occupy, `mbm_total_bytes` the
+//! bytes they moved. So a manager that controls a server by these files can be pointed at it, and
+//! the cache answers.
 //!
-//! - **Programs** of the machine each have a real process, a [placeholder](hold_place), with the program's name, which clients
-//!   find, move between groups, and see end. Who ends the process ends the program.
-//! - **Other tasks** of the system can be put into groups as well; who inherits a group is found out from /proc afterwards, the one
-//!   approximation.
-//! - **The clock** goes [with real time](Pace), as far as the simulation comes along; or it stands still until a client lets time
-//!   pass, so that the same requests give the same bytes every time.
-//! - **Beside the files** there is a [control socket](control): the clock, counters of programs, and [faults](fault) on demand.
+//! - **Programs** of the machine each have a real process, a [placeholder](hold_place), with the
+//!   program's name, which clients find, move between groups, and see end. Ending the process ends
+//!   the program.
+//! - **Other tasks** of the system can be put into groups as well; inheritance of groups is found
+//!   out from /proc afterwards, the one approximation.
+//! - **The clock** follows [real time](Pace), as far as the simulation keeps up; or it stands still
+//!   until a client lets time pass, so that the same requests give the same bytes every time.
+//! - **Beside the files** there is a [control socket](control): the clock, counters of programs,
+//!   and [faults](fault) on demand.
 //!
-//! A user who is not root plays root here: what is root's in resctrl is that user's.
+//! A user other than root plays root here: root's files in resctrl belong to that user.
 //!
-//! Known differences from a kernel: statfs(2) tells FUSE's magic number and the tables of mounts `fuse.resctrl`; a write of no bytes is
-//! not seen; MB values change nothing on a chip, which has no throttle; an empty mask (AMD) is taken for way 0; a CPU that is
-//! taken off line still runs its program.
+//! Known differences from a kernel: statfs(2) returns FUSE's magic number and the tables of mounts
+//! list `fuse.resctrl`; a write of no bytes is not seen; MB values have no effect on a chip, which
+//! has no throttle; an empty mask (AMD) is read as way 0; a CPU that is taken off line still runs
+//! its program.
 
 mod clock;
 pub mod control;

@@ -1,20 +1,21 @@
-//! Bytes moved from and to memory, by mark: what `mbm_total_bytes` counts.
+//! Bytes moved from and to memory, by mark, for `mbm_total_bytes`.
 
 use std::collections::HashMap;
 
 use crate::hardware::Hardware;
 
-/// What each mark has counted. A program's bytes go to the mark that it has had since they were last looked at, so that
-/// they stay where they were when it moves on.
+/// The count for each mark. A program's bytes go to the mark that it has had since the last look,
+/// so that they stay there when it moves on.
 #[derive(Debug, Default)]
-pub(crate) struct Moved {
+pub(crate) struct MovedBytes {
     bytes: HashMap<u16, u64>,
-    /// By program: what it had moved when last looked at.
+    /// By program: its moved bytes at the last look.
     seen: Vec<u64>,
 }
 
-impl Moved {
-    /// Counts what programs have moved since the last look; `mark` is what each has had since.
+impl MovedBytes {
+    /// Adds the bytes that programs have moved since the last look; `mark` is the mark that each
+    /// has had since.
     pub(crate) fn look(&mut self, hardware: &dyn Hardware, mark: impl Fn(usize) -> u16) {
         let programs = hardware.names().len();
         self.seen.resize(programs, 0);
@@ -29,7 +30,7 @@ impl Moved {
     }
 
     /// The bytes of a mark, since the machine began.
-    pub(crate) fn of(&self, mark: u16) -> u64 {
+    pub(crate) fn count(&self, mark: u16) -> u64 {
         self.bytes.get(&mark).copied().unwrap_or(0)
     }
 }

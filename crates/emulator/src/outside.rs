@@ -1,4 +1,4 @@
-//! What the rules ask of the world: tasks from /proc, counters from the machine.
+//! The world outside the rules: tasks from /proc, counters from the machine.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use fairways_resctrl::rules::{self, Owner, World};
 use rustix::io::Errno;
 
 use crate::hardware::{FillClass, Hardware};
-use crate::moved::Moved;
+use crate::moved::MovedBytes;
 use crate::placeholder::Placeholder;
 use crate::tasks;
 
@@ -18,16 +18,17 @@ pub(crate) struct Outside {
     pub(crate) hardware: Box<dyn Hardware>,
     /// By program.
     pub(crate) placeholders: Vec<Placeholder>,
-    pub(crate) moved: Moved,
+    pub(crate) moved: MovedBytes,
     /// By program: its classes, by CPU.
     pub(crate) classes: Vec<Vec<FillClass>>,
-    /// Why tasks could not be told since that was last asked: the rules know of no such thing, since in a kernel they always can.
-    pub(crate) blind: Option<Errno>,
+    /// Why tasks could not be read since this was last taken: the rules have no such error, because
+    /// in a kernel they always can.
+    pub(crate) tasks_error: Option<Errno>,
 }
 
 impl Outside {
-    /// Under what the machine counts for a class and an id: ids are by themselves, but an MPAM machine's are a class's
-    /// (`Monitoring::rmids_per_class`).
+    /// The mark under which the machine counts for a class and an id: ids are by themselves, but an
+    /// MPAM machine's belong to a class (`Monitoring::rmids_per_class`).
     pub(crate) fn mark(&self, class: rules::Class) -> u16 {
         let rules::Class { closid, rmid } = class;
         let monitoring = self.platform.monitoring.as_ref().filter(|of| of.rmids_per_class);
@@ -42,25 +43,24 @@ impl Outside {
         self.hardware.set_classes(program, by_cpu);
     }
 
-    /// Counts what was moved, before anything else changes.
+    /// Counts the moved bytes, before anything else changes.
     pub(crate) fn look(&mut self) {
         let Self { hardware, moved, classes, .. } = self;
-        let mark = |program: usize| {
+        moved.look(hardware.as_ref(), |program| {
             let by_cpu = classes.get(program);
             let cpu = hardware.cpu(program).and_then(|cpu| usize::try_from(cpu).ok()).unwrap_or(0);
             by_cpu.and_then(|by_cpu| by_cpu.get(cpu)).map_or(0, |class| class.mark)
-        };
-        moved.look(hardware.as_ref(), mark);
+        });
     }
 }
 
 impl World for Outside {
     fn owner(&mut self, thread: i32) -> Option<Owner> {
-        self.seen(tasks::owner(thread)).flatten()
+        self.keep_error(tasks::owner(thread)).flatten()
     }
 
     fn threads(&mut self) -> Vec<i32> {
-        self.seen(tasks::all_threads()).unwrap_or_default()
+        self.keep_error(tasks::all_threads()).unwrap_or_default()
     }
 
     /// The machine has one domain, whatever its number.
@@ -71,16 +71,18 @@ impl World for Outside {
             // All memory is near.
             Event::MbmTotalBytes | Event::MbmLocalBytes => {
                 self.look();
-                self.moved.of(mark)
+                self.moved.count(mark)
             }
         })
     }
 }
 
 impl Outside {
-    fn seen<T>(&mut self, look: io::Result<T>) -> Option<T> {
-        let refused = |why: &io::Error| Errno::from_io_error(why).unwrap_or(Errno::IO);
-        look.inspect_err(|why| self.blind = Some(refused(why))).ok()
+    fn keep_error<T>(&mut self, look: io::Result<T>) -> Option<T> {
+        look.inspect_err(|why| {
+            self.tasks_error = Some(Errno::from_io_error(why).unwrap_or(Errno::IO));
+        })
+        .ok()
     }
 
     /// How many programs run.

@@ -1,4 +1,5 @@
-//! Placeholders: a real process for each simulated program, so that clients find it, move it, and see it end.
+//! Placeholders: a real process for each simulated program, so that clients find it, move it, and
+//! see it end.
 
 use std::ffi::{CString, OsString};
 use std::io::{self, Read, Write};
@@ -6,26 +7,27 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// How a placeholder is started: this program with these arguments, and the simulated program's name behind them.
-/// It has to say a line and end when its standard input does; [`hold_place`] is all that it need do.
+/// How a placeholder is started: this program with these arguments, and the simulated program's
+/// name behind them. It must print a line, and end when its standard input does; [`hold_place`] is
+/// all that it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Starter {
     /// The program.
     pub program: PathBuf,
-    /// What stands before the name.
+    /// The arguments before the name.
     pub arguments: Vec<OsString>,
 }
 
 /// Bytes of a thread's name, without the 0 (`TASK_COMM_LEN` less one, prctl(2)).
 const COMM: usize = 15;
 
-/// What a placeholder says once it has its name.
+/// The output of a placeholder once it has its name.
 const READY: &[u8] = b"\n";
 
-/// Plays a program that does nothing, until whoever started it is gone: the whole life of a placeholder.
+/// Plays a program that does nothing, until its starter is gone: the whole life of a placeholder.
 ///
 /// # Errors
-/// If the name cannot be taken on, or standard input cannot be read.
+/// If the name can't be set, or standard input can't be read.
 pub fn hold_place(name: &str) -> io::Result<()> {
     let kept: Vec<u8> = name.bytes().filter(|&byte| byte != 0).take(COMM).collect();
     rustix::thread::set_name(&CString::new(kept)?)?;
@@ -53,8 +55,8 @@ impl Placeholder {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let mut said = [0; READY.len()];
-        let ready = child.stdout.take().map(|mut stdout| stdout.read_exact(&mut said));
+        let mut line = [0; READY.len()];
+        let ready = child.stdout.take().map(|mut stdout| stdout.read_exact(&mut line));
         let placeholder = Self { child, ended: false };
         match ready {
             Some(Ok(())) => Ok(placeholder),

@@ -1,4 +1,4 @@
-//! What threads share: the files behind one lock, and word of the end.
+//! State that threads share: the files behind one lock, and the end.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,14 +12,14 @@ use crate::handles::Handles;
 use crate::hardware::Until;
 use crate::inodes::Inodes;
 use crate::state::State;
-use crate::tasks::Look;
+use crate::tasks::Snapshot;
 
-/// The state, and what FUSE knows of it.
+/// The state, and FUSE's view of it.
 pub(crate) struct Files {
     pub(crate) state: State,
     pub(crate) inodes: Inodes,
     pub(crate) handles: Handles,
-    /// Who has mounted, and has what is root's: root, or a user who plays root here.
+    /// The owner of the mount and of root's files: root, or a user who plays root here.
     pub(crate) user: u32,
     pub(crate) group: u32,
 }
@@ -27,16 +27,16 @@ pub(crate) struct Files {
 /// What the threads of an emulator share.
 pub(crate) struct Shared {
     files: Mutex<Files>,
-    /// How many wait for the lock: whoever simulates lets them in.
+    /// How many threads wait for the lock: the simulating thread lets them in.
     waiting: AtomicUsize,
-    /// Told when the clock may go on, and when all is over.
+    /// Signalled when the clock may go on, and at the end.
     wake: Condvar,
     over: AtomicBool,
     unmounted: AtomicBool,
     pub(crate) dir: PathBuf,
 }
 
-/// How long to wait at most where nothing is to be simulated, before placeholders are looked after.
+/// The longest wait where nothing is to be simulated, before placeholders are checked.
 const IDLE: Duration = Duration::from_millis(50);
 
 /// How long to sleep where the machine is as far as it may be.
@@ -45,11 +45,11 @@ const AHEAD: Duration = Duration::from_millis(1);
 /// How long after one client more are expected.
 const ATTENTIVE: Duration = Duration::from_millis(20);
 
-/// How often /proc is looked at for who inherits whose group.
+/// How often /proc is read for inherited groups.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Time passes in steps that long where a client lets it, so that others come in between; they end
-/// where the machine's own do.
+/// Time passes in steps of this length where a client lets it, so that others come in between; they
+/// end where the machine's own do.
 const STEP: Duration = Duration::from_millis(1);
 
 /// The first time on the machine's clock that is this one or later.
@@ -80,8 +80,8 @@ impl Shared {
         files
     }
 
-    /// Lets in who waits, each once: the lock is handed over, and not just let go for whoever is quickest, which is the
-    /// thread that simulates. Whether anybody did.
+    /// Lets in waiting threads, each once: the lock is handed over, rather than left to the
+    /// quickest, which is the simulating thread. Returns whether any came.
     fn let_in(&self, files: &mut MutexGuard<'_, Files>) -> bool {
         let waiting = self.waiting.load(Ordering::Acquire);
         for _ in 0..waiting {
@@ -104,8 +104,8 @@ impl Shared {
         self.wake.notify_all();
     }
 
-    /// FUSE is done: somebody has unmounted.
-    pub(crate) fn unmounted(&self) {
+    /// FUSE is done: another process has unmounted.
+    pub(crate) fn set_unmounted(&self) {
         self.unmounted.store(true, Ordering::Release);
         self.wake();
     }
@@ -114,27 +114,29 @@ impl Shared {
         self.unmounted.load(Ordering::Acquire)
     }
 
-    /// Lets the machine's clock go with real time, until the end.
+    /// Lets the machine's clock follow real time, until the end.
     pub(crate) fn keep_pace(&self) {
         let mut portions = Portions::new();
         let mut served: Option<Instant> = None;
         let mut files = self.files();
         while !self.is_over() {
             let Some(pace) = files.state.clock.runs() else {
-                files.state.clock.stopped();
-                files.state.notice();
+                files.state.clock.stop();
+                files.state.end_stopped();
                 self.wake.wait_for(&mut files, IDLE);
                 portions.reset();
                 continue;
             };
             let began = Instant::now();
-            let is_soon = |then: Instant| began.saturating_duration_since(then) < ATTENTIVE;
-            let portion = portions.next(pace, served.is_some_and(is_soon));
+            let portion = portions.next(
+                pace,
+                served.is_some_and(|then| began.saturating_duration_since(then) < ATTENTIVE),
+            );
             let to = files.state.outside.hardware.now().after(portion);
             files.state.advance(&Until::time(to));
             if let Some(after) = files.state.look_is_due(LOOK) {
-                let look = MutexGuard::unlocked_fair(&mut files, || Look::new(after));
-                // What could not be looked at is looked at next time.
+                let look = MutexGuard::unlocked_fair(&mut files, || Snapshot::new(after));
+                // A failed look is repeated next time.
                 let _ = look.map(|look| files.state.inherit(look));
             }
             let ended = Instant::now();
@@ -148,19 +150,19 @@ impl Shared {
         }
     }
 
-    /// Lets time pass on a client's behalf; whether it came so far, and was not broken off because nobody waits for it any longer.
+    /// Lets time pass for a client; returns whether it came that far, and was not broken off
+    /// because no client waits for it any longer.
     pub(crate) fn advance(&self, until: &Until, is_awaited: impl Fn() -> bool) -> bool {
         let mut files = self.files();
-        let running = |files: &Files| files.state.outside.running();
-        let before = running(&files);
+        let before = files.state.outside.running();
         let to = on_tick(until.to, files.state.outside.hardware.tick());
         loop {
             let now = files.state.outside.hardware.now();
             let about = now.after(STEP).min(until.about);
             let is_met = files.state.advance(&Until { to, about, ..until.clone() });
             let now = files.state.outside.hardware.now();
-            // Somebody may have ended a program.
-            let is_over = until.exit && running(&files) < before;
+            // A program may have been ended meanwhile.
+            let is_over = until.exit && files.state.outside.running() < before;
             if is_met || is_over || now >= to.min(until.about) {
                 return true;
             }

@@ -1,4 +1,4 @@
-//! All that is behind the lock: the rules, the machine, and the clock.
+//! Everything behind the lock: the rules, the machine, and the clock.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use fairways_resctrl::platform::{Platform, Resource};
 use fairways_resctrl::rules::{Node, Resctrl, Side};
 
 use crate::clock::Clock;
-use crate::fault::{Faults, Operation, What};
+use crate::fault::{Effect, Faults, Operation};
 use crate::hardware::{FillClass, Hardware, Until};
-use crate::moved::Moved;
+use crate::moved::MovedBytes;
 use crate::outside::Outside;
 use crate::placeholder::Placeholder;
-use crate::tasks::{Inheritance, Look};
+use crate::tasks::{Inheritance, Snapshot};
 
-/// How often the kernel looks whether ids in limbo are free (`CQM_LIMBOCHECK_INTERVAL`).
+/// How often the kernel checks whether ids in limbo are free (`CQM_LIMBOCHECK_INTERVAL`).
 const LIMBO: Duration = Duration::from_secs(1);
 
 /// How old the last look at /proc may be when tasks are read.
@@ -27,11 +27,12 @@ pub(crate) struct State {
     pub(crate) outside: Outside,
     pub(crate) clock: Clock,
     pub(crate) faults: Faults,
-    /// Of the rules, when the machine last heard of them.
+    /// The rules' generation that the machine last applied.
     generation: Option<u64>,
     limbo_at: Time,
     inheritance: Inheritance,
-    /// When /proc was last looked at; `None`: nobody has moved a task so far, so that nothing is inherited.
+    /// When /proc was last read; `None`: no task has been moved so far, so that nothing is
+    /// inherited.
     looked: Option<Instant>,
 }
 
@@ -48,9 +49,9 @@ impl State {
             platform,
             hardware,
             placeholders,
-            moved: Moved::default(),
+            moved: MovedBytes::default(),
             classes: Vec::new(),
-            blind: None,
+            tasks_error: None,
         };
         Self {
             rules,
@@ -64,10 +65,10 @@ impl State {
         }
     }
 
-    /// Lets time pass: the machine's, and what the kernel does each second, between two steps of the machine. Whether a program
-    /// ended it.
+    /// Lets time pass: the machine's, and the kernel's work each second, between two steps of the
+    /// machine. Returns whether a program ended the wait.
     pub(crate) fn advance(&mut self, until: &Until) -> bool {
-        self.notice();
+        self.end_stopped();
         let is_met = loop {
             let next = Until { about: until.about.min(self.limbo_at), ..until.clone() };
             let is_met = self.outside.hardware.advance(&next);
@@ -89,8 +90,8 @@ impl State {
         is_met
     }
 
-    /// Notices placeholders that were ended from outside: their programs end.
-    pub(crate) fn notice(&mut self) {
+    /// Ends the programs whose placeholders were ended from outside.
+    pub(crate) fn end_stopped(&mut self) {
         for program in 0..self.outside.placeholders.len() {
             if self.outside.placeholders[program].has_ended() && self.outside.hardware.runs(program)
             {
@@ -98,7 +99,7 @@ impl State {
                 self.end(program);
             }
         }
-        self.tell();
+        self.apply();
     }
 
     /// A program is over: so is its placeholder.
@@ -109,13 +110,13 @@ impl State {
         self.rules.exited(placeholder.thread());
     }
 
-    /// Tells the machine what the rules say, if that may have changed.
-    pub(crate) fn tell(&mut self) {
+    /// Applies the rules to the machine, if they may have changed.
+    pub(crate) fn apply(&mut self) {
         if self.generation == Some(self.rules.generation()) {
             return;
         }
         self.generation = Some(self.rules.generation());
-        // What was moved until now is the old marks'.
+        // Bytes moved until now belong to the old marks.
         self.outside.look();
         for program in 0..self.outside.placeholders.len() {
             let by_cpu = self.classes(self.outside.placeholders[program].thread());
@@ -126,40 +127,41 @@ impl State {
     /// A thread's classes, by CPU.
     fn classes(&self, thread: i32) -> Vec<FillClass> {
         let platform = &self.outside.platform;
-        let class = |cpu| {
+        let by_cpu = (0..platform.cpu_limit()).map(|cpu| {
             let class = self.rules.class_of(thread, cpu);
             let domain = platform.domain_of(Resource::L3, cpu);
             let mask = domain
                 .and_then(|domain| self.rules.mask(Resource::L3, Side::Data, class.closid, domain));
-            // Without allocation, all ways are everybody's.
+            // Without allocation, every program may fill all ways.
             let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
             FillClass { mask, mark: self.outside.mark(class) }
-        };
-        (0..platform.cpu_limit()).map(class).collect()
+        });
+        by_cpu.collect()
     }
 
-    /// Who is new, and who is gone, among the system's threads. Before tasks are read, unless that was just looked at; before
-    /// they are moved in any case, or else who was born since would later be taken for a child that inherits.
+    /// Finds new and ended threads of the system. Before tasks are read, unless that was done just
+    /// now; before they are moved in any case, or a thread born since would later be taken for a
+    /// child that inherits.
     ///
     /// # Errors
-    /// If that cannot be told; all stay where they are then.
-    pub(crate) fn look_at_tasks(&mut self, moves: bool) -> io::Result<()> {
-        self.notice();
+    /// If they can't be read; all stay where they are then.
+    pub(crate) fn refresh_tasks(&mut self, moves: bool) -> io::Result<()> {
+        self.end_stopped();
         if moves || self.looked.is_some_and(|then| then.elapsed() >= FRESH) {
-            self.inherit(Look::new(self.inheritance.looks())?);
+            self.inherit(Snapshot::new(self.inheritance.looks())?);
         }
         Ok(())
     }
 
-    /// After how many looks another one is due, from time to time.
+    /// The number of looks after which another one is due, from time to time.
     pub(crate) fn look_is_due(&self, apart: Duration) -> Option<u64> {
         let due = self.looked.is_some_and(|then| then.elapsed() >= apart);
         due.then(|| self.inheritance.looks())
     }
 
-    /// Heeds a look.
-    pub(crate) fn inherit(&mut self, look: Look) {
-        let changes = self.inheritance.take(look);
+    /// Applies a look.
+    pub(crate) fn inherit(&mut self, look: Snapshot) {
+        let changes = self.inheritance.changes_since(look);
         for thread in changes.exited {
             self.rules.exited(thread);
         }
@@ -167,16 +169,16 @@ impl State {
             self.rules.forked(parent, child);
         }
         self.looked = Some(Instant::now());
-        self.tell();
+        self.apply();
     }
 
-    /// What goes wrong with an operation; a group that is to vanish does so here.
+    /// The effects on an operation; a group that a fault removes is removed here.
     pub(crate) fn faults_of(
         &mut self,
         operation: Operation,
         node: Node,
         name: Option<&str>,
-    ) -> Vec<What> {
+    ) -> Vec<Effect> {
         if self.faults.is_empty() {
             return Vec::new();
         }
@@ -189,18 +191,18 @@ impl State {
         }
         let is_event = name.is_none() && matches!(node, Node::MonEvent(..));
         let met = self.faults.met(operation, &path, is_event);
-        if met.contains(&What::Vanishes) {
+        if met.contains(&Effect::Vanishes) {
             let at = name.and_then(|name| self.rules.lookup(node, name)).unwrap_or(node);
             if let Some(group) = at.group() {
-                // The root does not.
+                // The root does not vanish.
                 let _ = self.rules.rmdir(Node::Group(group), &mut self.outside);
-                self.tell();
+                self.apply();
             }
         }
         met
     }
 
-    /// Where a file or directory is, from the mount on.
+    /// The path of a file or directory, from the mount on.
     pub(crate) fn path(&self, node: Node) -> String {
         let mut names = Vec::new();
         let mut at = node;
@@ -214,7 +216,7 @@ impl State {
 }
 
 impl State {
-    /// Takes a CPU off line, or puts it on line; why not, in a line.
+    /// Takes a CPU off line, or puts it on line; the error is one line.
     pub(crate) fn cpu(&mut self, cpu: u32, online: bool) -> Result<(), String> {
         if !self.outside.platform.all_cpus().contains(cpu) {
             let last = self.outside.platform.cpu_limit().saturating_sub(1);
@@ -227,7 +229,7 @@ impl State {
         } else {
             self.rules.cpu_offline(cpu);
         }
-        self.tell();
+        self.apply();
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The cache answers: what is written to the files is what programs feel.
+//! The cache answers: programs feel the effects of writes to the files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,23 +8,29 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use common::{Mounted, can_mount, chip, lockstep, mounted};
+use fairways_core::Counters;
 use fairways_emulator::{Client, Settings};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Misses of a program per 1000 references, while so many milliseconds pass.
+fn counted(names: [&str; 2], client: &mut Client) -> [(u64, u64); 2] {
+    names.map(|name| {
+        let counters = client.counters(Some(vec![name.to_owned()])).unwrap().remove(0).counters;
+        (counters.llc_references.unwrap(), counters.llc_misses.unwrap())
+    })
+}
+
+/// Misses of a program per 1000 references, while that many milliseconds pass.
 fn missed(client: &mut Client, of: &Mounted, names: [&str; 2], millis: u32) -> [u64; 2] {
-    let counted = |client: &mut Client| {
-        names.map(|name| {
-            let counters = client.counters(Some(vec![name.to_owned()])).unwrap().remove(0).counters;
-            (counters.llc_references.unwrap(), counters.llc_misses.unwrap())
-        })
-    };
-    let before = counted(client);
+    let before = counted(names, client);
     client.advance(millis * MS).unwrap();
-    let after = counted(client);
+    let after = counted(names, client);
     assert!(of.now().nanos() > 0);
     [0, 1].map(|n| 1000 * (after[n].1 - before[n].1) / (after[n].0 - before[n].0))
+}
+
+fn occupancy(of: &Mounted, group: &str) -> u64 {
+    of.number(&format!("{group}mon_data/mon_L3_00/llc_occupancy"))
 }
 
 #[test]
@@ -45,9 +51,12 @@ fn a_program_misses_more_as_its_mask_shrinks_and_its_neighbour_less() {
     let after = missed(&mut client, &of, names, 50);
     assert!(after[0] > before[0] + 300 && after[1] + 100 < before[1], "{before:?} {after:?}");
     // Two ways of 64 KB, and the ten others.
-    let held = |group: &str| of.number(&format!("{group}mon_data/mon_L3_00/llc_occupancy"));
-    assert!((90_000..=131_072).contains(&held("a/")), "{}", held("a/"));
-    assert!((550_000..=655_360).contains(&held("")), "{}", held(""));
+    assert!((90_000..=131_072).contains(&occupancy(&of, "a/")), "{}", occupancy(&of, "a/"));
+    assert!((550_000..=655_360).contains(&occupancy(&of, "")), "{}", occupancy(&of, ""));
+}
+
+fn moved(of: &Mounted, group: &str) -> u64 {
+    of.number(&format!("{group}/mon_data/mon_L3_00/mbm_total_bytes"))
 }
 
 #[test]
@@ -57,26 +66,25 @@ fn bytes_stay_with_the_group_they_were_moved_in() {
     }
     let of = lockstep(&["mload:8M"]);
     let mut client = of.client();
-    let moved = |group: &str| of.number(&format!("{group}/mon_data/mon_L3_00/mbm_total_bytes"));
     for group in ["a", "b"] {
         fs::create_dir(of.path(group)).unwrap();
     }
     let pid = of.pid("mload:8M").to_string();
     of.write("a/tasks", &pid).unwrap();
     client.advance(5 * MS).unwrap();
-    let first = moved("a");
-    assert!(first > 1_000_000 && moved("b") == 0, "{first}");
+    let first = moved(&of, "a");
+    assert!(first > 1_000_000 && moved(&of, "b") == 0, "{first}");
     of.write("b/tasks", &pid).unwrap();
     client.advance(5 * MS).unwrap();
-    assert_eq!(moved("a"), first);
-    let second = moved("b");
+    assert_eq!(moved(&of, "a"), first);
+    let second = moved(&of, "b");
     assert!(second > first / 2, "{first} {second}");
-    // What it holds is counted where it was brought in.
+    // Its lines are counted where they were brought in.
     let held = of.number("b/mon_data/mon_L3_00/llc_occupancy");
     assert!(held > 0 && held <= 12 * 65_536);
-    // No hardware event is below what it was, and no counter of a program is either.
+    // No hardware event falls, and no counter of a program does.
     client.advance(MS).unwrap();
-    assert!(moved("b") > second && moved("a") == first);
+    assert!(moved(&of, "b") > second && moved(&of, "a") == first);
 }
 
 #[test]
@@ -84,7 +92,7 @@ fn a_program_on_a_cpu_of_a_group_is_of_its_class() {
     if !can_mount() {
         return;
     }
-    // Lines outside of a mask stay until somebody else fills their ways.
+    // Lines outside of a mask stay until another program fills their ways.
     let of = lockstep(&["mlr:400K", "mlr:700K"]);
     let mut client = of.client();
     let before = missed_alone(&mut client);
@@ -97,14 +105,42 @@ fn a_program_on_a_cpu_of_a_group_is_of_its_class() {
     assert!(after > before + 100, "{before} {after}");
 }
 
+fn counters(client: &mut Client) -> Counters {
+    client.counters(None).unwrap()[0].counters
+}
+
 fn missed_alone(client: &mut Client) -> u64 {
     client.advance(50 * MS).unwrap();
-    let counted = |client: &mut Client| client.counters(None).unwrap()[0].counters;
-    let before = counted(client);
+    let before = counters(client);
     client.advance(20 * MS).unwrap();
-    let after = counted(client);
+    let after = counters(client);
     1000 * (after.llc_misses.unwrap() - before.llc_misses.unwrap())
         / (after.llc_references.unwrap() - before.llc_references.unwrap())
+}
+
+/// The files and counters after some requests, always the same.
+fn story() -> String {
+    let of = lockstep(&["mlr:500K", "mload:2M", "lookbusy"]);
+    let mut client = of.client();
+    let mut story = String::new();
+    for step in 0..6 {
+        client.advance(7 * MS).unwrap();
+        if step == 2 {
+            fs::create_dir(of.path("a")).unwrap();
+            of.write("a/tasks", &of.pid("mload:2M").to_string()).unwrap();
+            of.write("a/schemata", "L3:0=1\n").unwrap();
+        }
+        for group in ["", "a/"].iter().take(if step < 2 { 1 } else { 2 }) {
+            for file in ["mon_data/mon_L3_00/llc_occupancy", "mon_data/mon_L3_00/mbm_total_bytes"] {
+                story += &of.read(&format!("{group}{file}"));
+            }
+        }
+        let counters = client.counters(None).unwrap();
+        for one in counters {
+            story += &serde_json::to_string(&one.counters).unwrap();
+        }
+    }
+    story
 }
 
 #[test]
@@ -112,45 +148,20 @@ fn the_same_requests_give_the_same_bytes() {
     if !can_mount() {
         return;
     }
-    let story = || {
-        let of = lockstep(&["mlr:500K", "mload:2M", "lookbusy"]);
-        let mut client = of.client();
-        let mut told = String::new();
-        for step in 0..6 {
-            client.advance(7 * MS).unwrap();
-            if step == 2 {
-                fs::create_dir(of.path("a")).unwrap();
-                of.write("a/tasks", &of.pid("mload:2M").to_string()).unwrap();
-                of.write("a/schemata", "L3:0=1\n").unwrap();
-            }
-            for group in ["", "a/"].iter().take(if step < 2 { 1 } else { 2 }) {
-                for file in
-                    ["mon_data/mon_L3_00/llc_occupancy", "mon_data/mon_L3_00/mbm_total_bytes"]
-                {
-                    told += &of.read(&format!("{group}{file}"));
-                }
-            }
-            let counters = client.counters(None).unwrap();
-            for one in counters {
-                told += &serde_json::to_string(&one.counters).unwrap();
-            }
-        }
-        told
-    };
-    let told = story();
-    assert!(told.len() > 1000);
-    assert_eq!(told, story());
+    let first = story();
+    assert!(first.len() > 1000);
+    assert_eq!(first, story());
 }
 
 #[test]
-fn a_paced_clock_is_never_ahead_and_gives_way_to_who_holds_it() {
+fn a_paced_clock_is_never_ahead_and_gives_way_to_its_holder() {
     if !can_mount() {
         return;
     }
     let (platform, hardware) = chip(&["lookbusy"]);
     let started = Instant::now();
     let of = mounted(Settings::new(platform, hardware));
-    // What this machine was stopped for is not made up.
+    // Time that this machine was stopped is not made up.
     while of.now().nanos() <= 30_000_000 {
         assert!(started.elapsed() < 60_000 * MS, "{:?}", of.now());
         std::thread::sleep(10 * MS);
@@ -164,7 +175,7 @@ fn a_paced_clock_is_never_ahead_and_gives_way_to_who_holds_it() {
     assert_eq!(of.now().nanos(), held);
     let then = client.advance(3 * MS).unwrap();
     assert_eq!((then.now_ns, then.factor), (held + 3_000_000, None));
-    // Whoever holds it dies.
+    // Its holder dies.
     drop(client);
     let patience = Instant::now();
     while of.now().nanos() <= then.now_ns {
@@ -176,14 +187,14 @@ fn a_paced_clock_is_never_ahead_and_gives_way_to_who_holds_it() {
         assert!(patience.elapsed() < Duration::from_secs(10), "no factor");
         std::thread::sleep(MS);
     }
-    // Of the last second: by then there is one.
+    // Over the last second: by then there is one.
     std::thread::sleep(1000 * MS);
     let factor = client.status().unwrap().factor.unwrap();
     assert!(factor > 0.0 && factor <= 1.05, "{factor}");
 }
 
 #[test]
-fn who_kills_a_placeholder_ends_its_program() {
+fn killing_a_placeholder_ends_its_program() {
     if !can_mount() {
         return;
     }
@@ -245,11 +256,11 @@ fn a_program_that_ends_takes_its_placeholder_along() {
         until_exit: true,
         until: Vec::new(),
     };
-    client.ask(&request).unwrap();
+    client.request(&request).unwrap();
     let now = client.status().unwrap();
     assert!(now.running == 0 && now.now_ns < 10_000_000, "{now:?}");
     assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
-    let why = client.ask(&fairways_emulator::control::Request::Advance {
+    let why = client.request(&fairways_emulator::control::Request::Advance {
         by_ns: None,
         to_ns: None,
         about_ns: None,

@@ -1,4 +1,4 @@
-//! The control socket, also as clients use it that die, hurry, or babble.
+//! The control socket, also used by clients that die, hurry, or babble.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use fairways_emulator::{Client, Settings};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Asks, and does not wait for the answer.
+/// Sends requests, and does not wait for the answers.
 fn asks(stream: &mut UnixStream, lines: &[&str]) {
     for line in lines {
         stream.write_all(format!("{line}\n").as_bytes()).unwrap();
@@ -44,7 +44,7 @@ fn a_client_that_dies_with_more_to_ask_gives_the_clock_back() {
 }
 
 #[test]
-fn who_has_said_all_still_gets_all_that_was_asked_for() {
+fn a_client_that_has_sent_everything_still_gets_every_answer() {
     if !can_mount() {
         return;
     }
@@ -52,13 +52,13 @@ fn who_has_said_all_still_gets_all_that_was_asked_for() {
     let mut stream = UnixStream::connect(of.socket()).unwrap();
     asks(&mut stream, &[r#"{"do":"advance","by_ns":20000000}"#]);
     stream.shutdown(std::net::Shutdown::Write).unwrap();
-    let mut told = String::new();
-    stream.read_to_string(&mut told).unwrap();
-    assert!(told.contains(r#""now_ns":20000000"#), "{told}");
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    assert!(answers.contains(r#""now_ns":20000000"#), "{answers}");
 }
 
 #[test]
-fn nobody_takes_the_clock_while_another_lets_time_pass() {
+fn no_client_takes_the_clock_while_another_lets_time_pass() {
     if !can_mount() {
         return;
     }
@@ -89,23 +89,24 @@ fn each_line_has_one_answer_whatever_is_in_it() {
     let of = lockstep(&["lookbusy"]);
     let mut stream = UnixStream::connect(of.socket()).unwrap();
     let mut writer = stream.try_clone().unwrap();
-    let asked = std::thread::spawn(move || {
+    let sender = std::thread::spawn(move || {
         writer.write_all(b"\xff\xfe\n{\"do\":\"dance\"}\n").unwrap();
         writer.write_all(&vec![b'x'; 200_000]).unwrap();
         writer.write_all(b"\n{\"do\":\"status\"}\n").unwrap();
         writer.shutdown(std::net::Shutdown::Write).unwrap();
     });
-    let mut told = String::new();
-    stream.read_to_string(&mut told).unwrap();
-    asked.join().unwrap();
-    let told: Vec<&str> = told.lines().collect();
-    assert_eq!(told.len(), 4, "{told:?}");
-    for (line, said) in told.iter().zip(["UTF-8", "expected do to be one of", "65536", "now_ns"]) {
-        assert!(line.contains(said), "{line}");
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    sender.join().unwrap();
+    let answers: Vec<&str> = answers.lines().collect();
+    assert_eq!(answers.len(), 4, "{answers:?}");
+    for (line, part) in answers.iter().zip(["UTF-8", "expected do to be one of", "65536", "now_ns"])
+    {
+        assert!(line.contains(part), "{line}");
     }
 }
 
-/// More than it attends to at a time are told so; and whoever comes later is heard.
+/// Clients beyond the most that it serves at a time are turned away; later ones are served.
 #[test]
 fn a_burst_of_clients_is_survived() {
     if !can_mount() {
@@ -122,6 +123,6 @@ fn a_burst_of_clients_is_survived() {
     drop(burst);
     let patience = Instant::now();
     while of.client().status().is_err() {
-        assert!(patience.elapsed() < Duration::from_secs(10), "nobody is heard");
+        assert!(patience.elapsed() < Duration::from_secs(10), "no client is served");
     }
 }

@@ -38,6 +38,10 @@ fn all_files(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+fn inode_numbers(paths: &[PathBuf]) -> Vec<u64> {
+    paths.iter().map(|path| fs::metadata(path).unwrap().ino()).collect()
+}
+
 #[test]
 fn every_file_can_be_read_and_has_a_number_of_its_own() {
     if !can_mount() {
@@ -49,10 +53,7 @@ fn every_file_can_be_read_and_has_a_number_of_its_own() {
     let mut paths = Vec::new();
     all_files(&of.dir, &mut paths);
     assert!(paths.len() > 60, "{}", paths.len());
-    let numbers = |paths: &[PathBuf]| -> Vec<u64> {
-        paths.iter().map(|path| fs::metadata(path).unwrap().ino()).collect()
-    };
-    let first = numbers(&paths);
+    let first = inode_numbers(&paths);
     assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), paths.len());
     for path in paths.iter().filter(|path| path.is_file()) {
         let about = fs::metadata(path).unwrap();
@@ -61,7 +62,7 @@ fn every_file_can_be_read_and_has_a_number_of_its_own() {
         let text = fs::read_to_string(path).unwrap_or_else(|why| panic!("{name}: {why}"));
         assert!(text.ends_with('\n') || ["tasks", "mode"].contains(&name), "{name}: {text:?}");
     }
-    assert_eq!(numbers(&paths), first);
+    assert_eq!(inode_numbers(&paths), first);
 }
 
 #[test]
@@ -111,7 +112,7 @@ fn a_read_in_parts_is_of_one_moment_and_one_from_the_start_is_new() {
 }
 
 #[test]
-fn a_file_held_open_over_rmdir_is_gone() {
+fn a_file_kept_open_over_rmdir_is_gone() {
     if !can_mount() {
         return;
     }
@@ -189,10 +190,10 @@ fn children_inherit_their_group() {
     }
 }
 
-/// As a manager does that starts programs, each at once in its group: none is thought a child that inherits later on, neither of
-/// a parent in the default group nor of one in another.
+/// As a manager does that starts programs, each at once in its group: none is taken for a child
+/// that inherits later on, neither from a parent in the default group nor from one in another.
 #[test]
-fn who_is_moved_right_after_its_birth_stays_there() {
+fn a_thread_moved_right_after_its_birth_stays_there() {
     if !can_mount() {
         return;
     }
@@ -208,16 +209,18 @@ fn who_is_moved_right_after_its_birth_stays_there() {
             children.push((child, to));
         }
         if round == 0 {
-            // From now on the parent is in a group, of which a child may be taken out.
+            // From now on the parent is in a group, from which a child may be taken out.
             of.write("a/tasks", &std::process::id().to_string()).unwrap();
             for thread in fs::read_dir("/proc/self/task").unwrap() {
                 let name = thread.unwrap().file_name();
                 // A thread of another test may end meanwhile.
                 let done = of.write("a/tasks", name.to_str().unwrap());
-                let has_ended = |why: &std::io::Error| {
-                    why.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
-                };
-                assert!(done.as_ref().err().is_none_or(has_ended), "{done:?}");
+                assert!(
+                    done.as_ref().err().is_none_or(|why| {
+                        why.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+                    }),
+                    "{done:?}"
+                );
             }
         }
     }
@@ -239,7 +242,7 @@ fn who_is_moved_right_after_its_birth_stays_there() {
     }
 }
 
-/// What another user gets: the exit code of a command, 0 if all went well.
+/// Runs a command as another user: its exit code, 0 if all went well, and its errors.
 fn as_nobody(script: &str) -> (i32, String) {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script]).uid(65_534).gid(65_534).stderr(Stdio::piped());
@@ -248,7 +251,7 @@ fn as_nobody(script: &str) -> (i32, String) {
 }
 
 #[test]
-fn another_user_may_what_is_given_to_him() {
+fn another_user_may_use_files_given_to_them() {
     if !can_mount() {
         return;
     }
@@ -257,10 +260,10 @@ fn another_user_may_what_is_given_to_him() {
     let (a, tasks) = (of.path("a"), of.path("a/tasks"));
     let (a, tasks) = (a.display(), tasks.display());
     assert_eq!(as_nobody(&format!("cat {tasks}")), (0, String::new()));
-    let (code, said) = as_nobody(&format!("echo 0 > {tasks}"));
-    assert!(code != 0 && said.contains("Permission denied"), "{said}");
-    let (code, said) = as_nobody(&format!("mkdir {}/b", of.dir.display()));
-    assert!(code != 0 && said.contains("Permission denied"), "{said}");
+    let (code, output) = as_nobody(&format!("echo 0 > {tasks}"));
+    assert!(code != 0 && output.contains("Permission denied"), "{output}");
+    let (code, output) = as_nobody(&format!("mkdir {}/b", of.dir.display()));
+    assert!(code != 0 && output.contains("Permission denied"), "{output}");
     chown(of.path("a/tasks"), Some(65_534), Some(65_534)).unwrap();
     assert_eq!(fs::metadata(of.path("a/tasks")).unwrap().uid(), 65_534);
     assert_eq!(as_nobody(&format!("echo 0 > {tasks}")), (0, String::new()));
@@ -271,6 +274,10 @@ fn another_user_may_what_is_given_to_him() {
     assert!(of.read("info/last_cmd_status").starts_with(&status));
     let (code, _) = as_nobody(&format!("echo 'L3:0=f' > {a}/schemata"));
     assert!(code != 0);
+}
+
+fn event(of: &Mounted, group: &str, event: &str) -> String {
+    of.read(&format!("{group}mon_data/mon_L3_00/{event}"))
 }
 
 #[test]
@@ -294,13 +301,12 @@ fn faults_come_on_demand() {
     of.write("a/schemata", "L3:0=7\n").unwrap();
     assert_eq!(errno(fs::create_dir(of.path("full"))), ENOSPC);
     assert_eq!(errno(fs::create_dir(of.path("full"))), ENOSPC);
-    let event = |group: &str, event: &str| of.read(&format!("{group}mon_data/mon_L3_00/{event}"));
-    assert_eq!(event("a/", "llc_occupancy"), "Unavailable\n");
-    assert_eq!(event("", "llc_occupancy"), "0\n");
-    // `read` reads to the end of the file, which is no other time.
-    assert_eq!(event("", "mbm_total_bytes"), "0\n");
-    assert_eq!(event("", "mbm_total_bytes"), "Error\n");
-    assert_eq!(event("", "mbm_total_bytes"), "0\n");
+    assert_eq!(event(&of, "a/", "llc_occupancy"), "Unavailable\n");
+    assert_eq!(event(&of, "", "llc_occupancy"), "0\n");
+    // `read` reads to the end of the file, which is not counted as another time.
+    assert_eq!(event(&of, "", "mbm_total_bytes"), "0\n");
+    assert_eq!(event(&of, "", "mbm_total_bytes"), "Error\n");
+    assert_eq!(event(&of, "", "mbm_total_bytes"), "0\n");
     let armed = client.faults().unwrap();
     assert_eq!(armed.iter().map(|armed| armed.met > 0).collect::<Vec<_>>(), [true; 4]);
     client.clear(Some(armed[1].id)).unwrap();
@@ -322,7 +328,7 @@ fn a_group_vanishes_in_the_middle_of_something() {
 }
 
 #[test]
-fn a_slow_read_keeps_nobody_else_waiting() {
+fn a_slow_read_keeps_no_other_client_waiting() {
     if !can_mount() {
         return;
     }
@@ -345,7 +351,7 @@ fn a_slow_read_keeps_nobody_else_waiting() {
 }
 
 #[test]
-fn resctrl_is_mounted_anew_with_other_options() {
+fn resctrl_is_mounted_again_with_other_options() {
     if !can_mount() {
         return;
     }
@@ -367,35 +373,41 @@ fn resctrl_is_mounted_anew_with_other_options() {
     assert!(of.cpu(9, true).is_err());
 }
 
-#[test]
-fn it_is_mounted_on_an_empty_directory_once() {
-    if !can_mount() {
-        return;
-    }
-    let settings = || Settings::new(Platform::lab(), Box::new(Idle::default()));
-    let said = |dir: &Path| match Emulator::start(dir, settings()) {
+fn idle_lab() -> Settings {
+    Settings::new(Platform::lab(), Box::new(Idle::default()))
+}
+
+fn error_of(dir: &Path) -> String {
+    match Emulator::start(dir, idle_lab()) {
         Ok(_) => panic!("{}: mounted", dir.display()),
         Err(why) => {
             assert_eq!(why.to_string().lines().count(), 1);
             why.to_string()
         }
-    };
+    }
+}
+
+#[test]
+fn it_is_mounted_on_an_empty_directory_once() {
+    if !can_mount() {
+        return;
+    }
     let of = lab();
-    assert!(said(&of.dir).contains("fuse.resctrl is mounted there already"));
+    assert!(error_of(&of.dir).contains("fuse.resctrl is mounted there already"));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    assert!(said(&file).contains("expected a directory"));
-    assert!(said(folder.path()).contains("expected an empty directory"));
-    assert!(said(&folder.path().join("none")).contains("No such file"));
-    let options = Settings { options: "nonesuch".to_owned(), ..settings() };
+    assert!(error_of(&file).contains("expected a directory"));
+    assert!(error_of(folder.path()).contains("expected an empty directory"));
+    assert!(error_of(&folder.path().join("none")).contains("No such file"));
+    let options = Settings { options: "nonesuch".to_owned(), ..idle_lab() };
     let dir = folder.path().join("dir");
     fs::create_dir(&dir).unwrap();
     let why = Emulator::start(&dir, options).err().unwrap();
     assert!(matches!(why, StartError::Options { .. }));
     assert!(!fs::exists(fairways_emulator::beside(&dir)).unwrap());
-    // What is unmounted by somebody else ends.
-    let emulator = Emulator::start(&dir, settings()).unwrap();
+    // An emulator that another process unmounts ends.
+    let emulator = Emulator::start(&dir, idle_lab()).unwrap();
     let mode = fs::symlink_metadata(emulator.socket()).unwrap().mode();
     assert_eq!(mode & 0o777, 0o600);
     rustix::mount::unmount(&dir, rustix::mount::UnmountFlags::empty()).unwrap();
@@ -408,7 +420,7 @@ fn it_is_mounted_on_an_empty_directory_once() {
 }
 
 #[test]
-fn nobody_waits_for_a_lock_of_the_root() {
+fn no_open_waits_for_a_lock_of_the_root() {
     if !can_mount() {
         return;
     }

@@ -1,4 +1,5 @@
-//! In lockstep, the machine behind the files goes through the very turns that a chip by itself goes through.
+//! In lockstep, the machine behind the files goes through exactly the turns that a chip by itself
+//! goes through.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +23,8 @@ use fairways_resctrl::platform::Platform;
 
 const PROGRAMS: [&str; 4] = ["mlr:500K", "mload:2M", "lookbusy", "masstree-like"];
 
-/// Four programs, one of them a service, on a chip whose clock is told three times as fast as it goes.
+/// Four programs, one of them a service, on a chip whose clock is reported three times as fast as
+/// it goes.
 fn machine() -> (Simulated, Vec<(String, Job)>) {
     let geometry = preset::parse("xeon-d:cores=4:sets=1024").unwrap();
     let settings = Simulated { time_scale: 3, seed: 11, ..Simulated::new(geometry) };
@@ -37,7 +39,8 @@ fn machine() -> (Simulated, Vec<(String, Job)>) {
     (settings, jobs.into())
 }
 
-/// When masks change, in nanoseconds, and to what: at times that are no multiples of a turn nor of the time scale.
+/// When masks change, in nanoseconds, and to what: at times that are no multiples of a turn nor of
+/// the time scale.
 fn script() -> VecDeque<(u64, [u32; 4])> {
     let mut random = 7_u64;
     let mut at = 0;
@@ -52,7 +55,8 @@ fn script() -> VecDeque<(u64, [u32; 4])> {
     steps
 }
 
-/// When a step is reached, what every program's counters show then, and what the service has answered since the machine began.
+/// When a step is reached, every program's counters then, and the service's answers since the
+/// machine began.
 type Reached = (u64, Vec<Counters>, u64);
 
 fn alone() -> (Vec<Reached>, Vec<(u64, Sample)>) {
@@ -115,14 +119,14 @@ fn the_same_masks_at_the_same_times_give_the_same_counters() {
     }
     let mut windows = windows.into_iter().peekable();
     let mut from = client.counters(None).unwrap()[0].counters;
-    for ((at, masks), (told, counters, answered)) in script().into_iter().zip(alone) {
+    for ((at, masks), (expected_ns, counters, answered)) in script().into_iter().zip(alone) {
         loop {
             let program = PROGRAMS[0].to_owned();
             let instructions = from.instructions.unwrap() + INSTRUCTIONS;
             let until = vec![Retired { programs: vec![program], instructions }];
-            // One that waits for nothing of its own, in the midst of a turn, changes no turn.
+            // A client that waits for no step of its own, in the midst of a turn, changes no turn.
             let about_ns = Some(client.status().unwrap().now_ns + 12_345);
-            client.ask(&soon(about_ns)).unwrap();
+            client.request(&soon(about_ns)).unwrap();
             let now = client.advance_until(Time::from_nanos(at), until.clone()).unwrap();
             let shown = client.counters(None).unwrap()[0].counters;
             if let Some((when, sample)) = windows.next_if(|(when, _)| *when <= now.now_ns) {
@@ -134,13 +138,13 @@ fn the_same_masks_at_the_same_times_give_the_same_counters() {
                 from = shown;
             }
             if now.now_ns >= at {
-                assert_eq!(now.now_ns, told);
+                assert_eq!(now.now_ns, expected_ns);
                 break;
             }
         }
         let shown = client.counters(None).unwrap();
         let shown: Vec<Counters> = shown.into_iter().map(|of| of.counters).collect();
-        assert_eq!(shown, counters, "at {told} ns");
+        assert_eq!(shown, counters, "at {expected_ns} ns");
         let latencies = client.latencies(None).unwrap();
         assert_eq!(latencies.len(), 1);
         let of_service = latencies[0].answered.as_ref().unwrap();
@@ -153,6 +157,10 @@ fn the_same_masks_at_the_same_times_give_the_same_counters() {
 
 fn soon(about_ns: Option<u64>) -> Request {
     Request::Advance { by_ns: None, to_ns: None, about_ns, until_exit: false, until: Vec::new() }
+}
+
+fn until(name: &str) -> Vec<Retired> {
+    vec![Retired { programs: vec![name.to_owned()], instructions: 1 }]
 }
 
 #[test]
@@ -176,12 +184,11 @@ fn an_advance_ends_with_the_turn_in_which_a_program_is_over() {
         until_exit: true,
         until: Vec::new(),
     };
-    client.ask(&request).unwrap();
+    client.request(&request).unwrap();
     assert_eq!(Some(client.status().unwrap().now_ns), ended);
-    // It is not there to be waited for.
-    let until = |name: &str| vec![Retired { programs: vec![name.to_owned()], instructions: 1 }];
+    // There is no such program to wait for.
     let why = client.advance_until(Time::from_nanos(u64::MAX), until("nonesuch")).unwrap_err();
     assert!(why.to_string().contains("until: expected one of the programs"), "{why}");
     let now = client.advance_until(Time::from_nanos(u64::MAX), until(PROGRAMS[0])).unwrap();
-    assert_eq!(Some(now.now_ns), ended, "what has come already is not waited for");
+    assert_eq!(Some(now.now_ns), ended, "a past event is not waited for");
 }

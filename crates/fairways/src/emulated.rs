@@ -23,9 +23,9 @@ pub(crate) fn run(args: &Emulated, out: &mut dyn Write) -> anyhow::Result<()> {
         if client.status().map_err(refused)?.clock != ClockState::Lockstep {
             client.hold().map_err(refused)?;
         }
-        client.ask(&request)
+        client.request(&request)
     } else {
-        client.ask(&request)
+        client.request(&request)
     };
     let response = response.map_err(refused)?;
     if args.json { json(&response, out) } else { table(&response, out) }

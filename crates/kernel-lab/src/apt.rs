@@ -1,4 +1,4 @@
-//! Debian's archive, asked without touching how this machine's apt is set up.
+//! Debian's archive, read without changing this machine's apt configuration.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use crate::tools::{PATIENT, run};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// One suite of the archive that this machine's own sources name; state and configuration are of this object alone.
+/// One suite of the archive that this machine's own sources name; state and configuration are
+/// private to this object.
 pub(crate) struct Suite {
     name: String,
     directory: Scratch,
@@ -43,9 +44,9 @@ impl Suite {
             ("Dir::Etc::preferencesparts", at("none")),
             ("Dir::State::lists", at("lists")),
             ("Dir::Cache", at("cache")),
-            // The directories are of who runs this, not of apt's own user.
+            // The directories belong to the user who runs this, not to apt's own user.
             ("APT::Sandbox::User", "root".into()),
-            // Else it only warns of a list that did not come.
+            // Otherwise it only warns about a list that did not come.
             ("APT::Update::Error-Mode", "any".into()),
         ] {
             command.arg("-o").arg(format!("{option}={value}"));
@@ -54,7 +55,7 @@ impl Suite {
         command
     }
 
-    /// The newest package whose name fits a pattern, and is followed by a version; its name.
+    /// The name of the newest package whose name is the pattern followed by a version.
     pub(crate) fn newest(&self, pattern: &str) -> Result<String, Error> {
         let found = run(self.apt("apt-cache").args(["search", "--names-only", pattern]))?;
         let names = found.lines().filter_map(|line| line.split_whitespace().next());
@@ -77,7 +78,7 @@ impl Suite {
     }
 }
 
-/// The archive's address, of the sources that apt has.
+/// The archive's address, from apt's sources.
 fn archive() -> Result<String, Error> {
     let format = "$(REPO_URI) $(ORIGIN)/$(LABEL)";
     let targets = run(Command::new("apt-get").args([
@@ -87,7 +88,7 @@ fn archive() -> Result<String, Error> {
         "Created-By: Packages",
     ]))?;
     let all: Vec<_> = targets.lines().filter_map(|line| line.split_once(' ')).collect();
-    // Before the first update, nobody knows origins.
+    // Before the first update, origins are unknown.
     let labelled = all.iter().find(|(_, label)| *label == "Debian/Debian");
     let guessed = all.iter().find(|(uri, _)| uri.trim_end_matches('/').ends_with("/debian"));
     labelled.or(guessed).map(|(uri, _)| (*uri).into()).ok_or(Error::Archive)

@@ -1,4 +1,4 @@
-//! What comes out of the guest.
+//! Reads the guest's output.
 
 use std::io::Read;
 
@@ -14,11 +14,11 @@ const EXIT: &str = "KERNEL-LAB-EXIT ";
 /// Reads the console line by line.
 #[derive(Debug, Default)]
 pub(crate) struct Console {
-    /// Whether the guest has come up; what follows is the job's.
+    /// Whether the guest has come up; later lines are the job's.
     pub(crate) up: bool,
-    /// What the job printed.
+    /// The job's output.
     pub(crate) lines: Vec<String>,
-    /// The file that is coming out, and its lines so far.
+    /// The file that is being transferred, and its lines so far.
     coming: Option<(String, String)>,
     /// Files that came out.
     pub(crate) files: Vec<(String, Vec<u8>)>,
@@ -29,10 +29,10 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Takes a line; whether the job printed it.
+    /// Takes a line; returns whether the job printed it.
     pub(crate) fn take(&mut self, line: &str) -> bool {
         let line = line.trim_end_matches('\r');
-        // What follows a panic is about where, not what.
+        // Lines after a panic state where it was, not what.
         if !line.is_empty() && !self.last.contains(PANIC) {
             self.last = line.into();
         }
@@ -51,7 +51,7 @@ impl Console {
             self.coming = Some((name.into(), String::new()));
         } else if let Some(code) = line.strip_prefix(EXIT) {
             self.code = code.trim().parse().ok();
-            // The line break before it is the first process's own.
+            // The line break before it comes from the first process.
             while self.lines.last().is_some_and(String::is_empty) {
                 self.lines.pop();
             }
@@ -63,7 +63,7 @@ impl Console {
     }
 }
 
-/// What `gzip | base64` made of data; what can be read of it.
+/// Unpacks the output of `gzip | base64`, as far as possible.
 fn unpacked(text: &str) -> Vec<u8> {
     let mut data = Vec::new();
     let packed = BASE64_STANDARD.decode(text).unwrap_or_default();

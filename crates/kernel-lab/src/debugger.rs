@@ -1,7 +1,7 @@
-//! gdb, which answers for the processor.
+//! gdb, which answers in the processor's place.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::processor::Leaf;
 use crate::tools::dependent;
 use crate::{Counters, Error, Lab, Processor};
 
-/// What it says once it answers.
+/// Its output once it answers.
 pub(crate) const READY: &str = "READY";
 
 const CPU: &str = include_str!("../assets/cpu.py");
@@ -19,12 +19,11 @@ const CPU: &str = include_str!("../assets/cpu.py");
 /// A write to a register of a class of service, as the kernel would have made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterWrite {
-    /// Whether it is of a mask (cache) or not (memory bandwidth).
+    /// Whether it sets a mask (cache) rather than memory bandwidth.
     pub mask: bool,
-    /// The register: 0xC90 and on for L3 masks, 0xD10 and on for L2, 0xD50 and on for Intel's
-    /// bandwidths.
+    /// The register: from 0xC90 for L3 masks, from 0xD10 for L2, from 0xD50 for Intel's bandwidths.
     pub number: u32,
-    /// What was written; Intel's bandwidths are delays, 100 less the percentage.
+    /// The value; Intel's bandwidths are delays, 100 less the percentage.
     pub value: u64,
     /// The CPU that wrote.
     pub cpu: u32,
@@ -36,15 +35,11 @@ pub(crate) fn start(
     processor: &Processor,
     directory: &Path,
     stub: &Path,
-    told: &Path,
+    reports: &Path,
 ) -> Result<Process, Error> {
-    let write = |name: &str, text: String| {
-        let path = directory.join(name);
-        fs::write(&path, text).map_err(Error::file(&path)).map(|()| path)
-    };
-    let script = write("cpu.py", CPU.into())?;
-    let answers = write("answers", leaves(&processor.answers()))?;
-    let additions = write("additions", leaves(&processor.additions()))?;
+    let script = write(directory.join("cpu.py"), CPU)?;
+    let answers = write(directory.join("answers"), &leaves(&processor.answers()))?;
+    let additions = write(directory.join("additions"), &leaves(&processor.additions()))?;
     let counters = match processor.counters {
         Counters::Zero => "none".into(),
         Counters::Growing => "growing".into(),
@@ -57,8 +52,8 @@ pub(crate) fn start(
         }
         thread::sleep(Duration::from_millis(10));
     }
-    let output = File::create(told).map_err(Error::file(told))?;
-    let errors = output.try_clone().map_err(Error::file(told))?;
+    let output = File::create(reports).map_err(Error::file(reports))?;
+    let errors = output.try_clone().map_err(Error::file(reports))?;
     Process::spawn(
         dependent("gdb")
             .args(["-nx", "-batch", "-x"])
@@ -75,15 +70,21 @@ pub(crate) fn start(
     )
 }
 
-fn leaves(leaves: &[Leaf]) -> String {
-    let line = |l: &Leaf| {
-        let [a, b, c, d] = l.registers;
-        format!("{:x} {:x} {a:x} {b:x} {c:x} {d:x}\n", l.leaf, l.subleaf)
-    };
-    leaves.iter().map(line).collect()
+fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
+    fs::write(&path, text).map_err(Error::file(&path)).map(|()| path)
 }
 
-/// What gdb's side tells of a write.
+fn leaves(leaves: &[Leaf]) -> String {
+    leaves
+        .iter()
+        .map(|l| {
+            let [a, b, c, d] = l.registers;
+            format!("{:x} {:x} {a:x} {b:x} {c:x} {d:x}\n", l.leaf, l.subleaf)
+        })
+        .collect()
+}
+
+/// Parses a line that gdb's script prints for a write.
 pub(crate) fn register(line: &str) -> Option<RegisterWrite> {
     let mut words = line.strip_prefix("REGISTER ")?.split(' ');
     let mask = words.next()? == "mask";

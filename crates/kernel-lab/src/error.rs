@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the lab could not do what was asked.
+/// Why the lab failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be read, written or made.
@@ -9,7 +9,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Programs are missing, and they could not be installed.
@@ -42,13 +42,13 @@ pub enum Error {
     Image {
         /// The file.
         path: PathBuf,
-        /// What is amiss.
+        /// The problem.
         what: String,
     },
     /// The guest took longer than it may.
     #[error("the guest did not end in {seconds} s; its last line: {last}")]
     Timeout {
-        /// Seconds that it had.
+        /// Its limit in seconds.
         seconds: u64,
         /// Whether the job had begun.
         up: bool,

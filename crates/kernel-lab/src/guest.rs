@@ -15,16 +15,16 @@ use crate::scratch::Scratch;
 use crate::tools::dependent;
 use crate::{Error, Lab, Processor, Topology, debugger};
 
-/// A processor whose L3 cache is a socket's: Linux reads that of Intel's leaf 4.
+/// A processor whose L3 cache is a socket's: Linux reads Intel's leaf 4 of it.
 const SHARED_L3: &str = "vendor=GenuineIntel,l3-cache=on,level=0x14";
 
-/// How often a guest that does not come up is booted.
+/// The most boots for a guest that does not come up.
 const BOOTS: u32 = 3;
 
-/// How long a guest may take until its job begins; it is seconds where nothing else runs.
+/// How long a guest may take until its job begins; it takes seconds where nothing else runs.
 const UP: Duration = Duration::from_secs(150);
 
-/// What is to run. Without a [`Processor`], the guest's has no resource control.
+/// A job and its machine. Without a [`Processor`], the guest's has no resource control.
 #[derive(Clone, Debug)]
 pub struct Guest {
     processor: Option<Processor>,
@@ -41,16 +41,16 @@ pub struct Guest {
     verbose: bool,
 }
 
-/// What came of it.
+/// The result of a job.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What the job printed, line by line; the kernel's errors may be among it.
+    /// The job's output, line by line; the kernel's errors may be among it.
     pub console: Vec<String>,
     /// The job's exit code.
     pub code: i32,
-    /// Files that were taken out, by name; those that were not there are missing.
+    /// Files that were taken out, by name, without those that did not exist.
     pub files: Vec<(String, Vec<u8>)>,
-    /// What the kernel programmed, if [`Processor::registers`].
+    /// The kernel's writes to registers, if [`Processor::registers`].
     pub registers: Vec<RegisterWrite>,
     /// From start to end, booting included.
     pub duration: Duration,
@@ -91,7 +91,8 @@ impl Guest {
         }
     }
 
-    /// How its CPUs lie in sockets, each of which has one L3 cache. A [`Processor`] says so itself; without either, each CPU has an L3 cache of its own.
+    /// How its CPUs lie in sockets, each of which has one L3 cache. A [`Processor`] includes that;
+    /// without either, each CPU has an L3 cache of its own.
     #[must_use]
     pub fn topology(mut self, topology: Topology) -> Self {
         self.topology = Some(topology);
@@ -126,7 +127,7 @@ impl Guest {
         self
     }
 
-    /// What runs: a script for busybox's shell, as root, in /root.
+    /// The job: a script for busybox's shell, run as root, in /root.
     #[must_use]
     pub fn job(mut self, script: impl Into<String>) -> Self {
         self.job = script.into();
@@ -148,40 +149,42 @@ impl Guest {
         self
     }
 
-    /// Lets the guest's time pass by instructions: each, of any CPU, takes 2^`shift` ns, and while all CPUs idle none passes
-    /// outside. What happens then does not hang on how busy this machine is.
+    /// Lets the guest's time pass by instructions: each, on any CPU, takes 2^`shift` ns, and while
+    /// all CPUs idle no time passes outside. The guest's behaviour then does not depend on this
+    /// machine's load.
     #[must_use]
     pub fn time_by_instructions(mut self, shift: u8) -> Self {
         self.nanos_shift = Some(shift);
         self
     }
 
-    /// How long it may take, booting included; each time anew if it has to be booted again.
+    /// How long it may take, booting included; the time starts again if it must be booted again.
     #[must_use]
     pub fn seconds(mut self, seconds: u64) -> Self {
         self.limit = Duration::from_secs(seconds);
         self
     }
 
-    /// Called with each line that the job prints, at once; with `verbose`, also with those before and after.
+    /// Called with each line that the job prints, at once; with `verbose`, also with those before
+    /// and after.
     #[must_use]
     pub fn echo(mut self, echo: fn(&str), verbose: bool) -> Self {
         (self.echo, self.verbose) = (echo, verbose);
         self
     }
 
-    /// Boots, runs the job, ends. All that was started is gone afterwards, however this ends.
+    /// Boots, runs the job, ends. All processes it started are gone afterwards, however this ends.
     ///
     /// # Errors
     ///
-    /// A file can't be read, a program can't be started, or the guest ends early or not at all. A job that fails is no
-    /// error: see [`Outcome::code`].
+    /// A file can't be read, a program can't be started, or the guest ends early or not at all. A
+    /// job that fails is no error: see [`Outcome::code`].
     pub fn run(&self, lab: &Lab) -> Result<Outcome, Error> {
         let mut boots = 1;
         loop {
             match self.boot(lab) {
-                // Under emulation a kernel now and then panics while it boots, or hangs, and panics later with a debugger; why is
-                // not known.
+                // Under emulation a kernel now and then panics while it boots, or hangs, and panics
+                // later with a debugger; the cause is not known.
                 Err(why) if boots < BOOTS && self.may_be_chance(&why) => {
                     eprintln!("fairways-kernel-lab: {why}: once more");
                     boots += 1;
@@ -191,7 +194,7 @@ impl Guest {
         }
     }
 
-    /// Whether a guest may do better another time, since it did not end by what its job did.
+    /// Whether a guest may succeed another time, because its job did not end it.
     fn may_be_chance(&self, why: &Error) -> bool {
         match why {
             Error::Died { up, last } => {
@@ -210,19 +213,21 @@ impl Guest {
         let stub = directory.path().join("gdb");
         let mut machine = Process::spawn(&mut self.machine(lab, &initramfs, &stub))?;
         let lines = machine.lines()?;
-        let told = directory.path().join("told");
+        let reports = directory.path().join("reports");
         let _debugger = match &self.processor {
             Some(processor) => {
-                Some(debugger::start(lab, processor, directory.path(), &stub, &told)?)
+                Some(debugger::start(lab, processor, directory.path(), &stub, &reports)?)
             }
             None => None,
         };
         let console = self.follow(&lines, start)?;
-        let died = || Error::Died { up: console.up, last: console.last.clone() };
-        let code = console.code.ok_or_else(died)?;
-        let registers = fs::read_to_string(&told).unwrap_or_default();
+        let code = console
+            .code
+            .ok_or_else(|| Error::Died { up: console.up, last: console.last.clone() })?;
+        let registers = fs::read_to_string(&reports).unwrap_or_default();
         if self.processor.is_some() && !registers.lines().any(|line| line == debugger::READY) {
-            // The guest goes on without it, as on a processor that has none of what was asked for.
+            // The guest goes on without it, as on a processor that has none of the requested
+            // features.
             return Err(Error::program("gdb", registers.trim()));
         }
         let registers = registers.lines().filter_map(debugger::register).collect();
@@ -263,8 +268,8 @@ impl Guest {
             .arg("-initrd")
             .arg(initramfs)
             .arg("-append")
-            // Without its tests of ciphers, which take two CPUs for the first seconds, and without complaints in the middle of what
-            // the job prints where this machine pauses.
+            // Without its tests of ciphers, which take two CPUs for the first seconds, and without
+            // complaints in the middle of the job's output where this machine pauses.
             .arg(format!(
                 "console=ttyS0 nosoftlockup nokaslr cryptomgr.notests oops=panic panic=-1 loglevel={loglevel}{}",
                 self.parameters

@@ -32,7 +32,7 @@ impl Initramfs {
         {
             all.directories(Path::new(directory));
         }
-        // What the first process writes to, before there is a devtmpfs.
+        // The first process's output, before there is a devtmpfs.
         all.entry("dev/console", DEVICE, (5, 1), b"");
         all.data("/init", 0o755, include_bytes!("../assets/init.sh"));
         let busybox = find("busybox").ok_or_else(|| Error::program("busybox", "is missing"))?;
@@ -72,7 +72,7 @@ impl Initramfs {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
-    /// Adds a file with these permissions; what is there already stays.
+    /// Adds a file with these permissions; an existing one stays.
     pub(crate) fn data(&mut self, to: impl AsRef<Path>, permissions: u32, data: &[u8]) {
         let to = to.as_ref();
         let to = to.strip_prefix("/").unwrap_or(to);
@@ -84,7 +84,8 @@ impl Initramfs {
         }
     }
 
-    /// Adds a file of this machine and, if it is a program, the libraries that it loads; or a directory with all that is in it.
+    /// Adds a file of this machine and, if it is a program, the libraries that it loads; or a
+    /// directory with everything in it.
     pub(crate) fn file(&mut self, from: &Path, to: &Path) -> Result<(), Error> {
         let metadata = fs::metadata(from).map_err(Error::file(from))?;
         if metadata.is_dir() {
@@ -112,7 +113,7 @@ impl Initramfs {
     }
 }
 
-/// What a program loads; nothing for one that stands alone.
+/// The libraries that a program loads; none for a static one.
 fn libraries(program: &Path) -> Vec<PathBuf> {
     let listed = run(Command::new("ldd").arg(program)).unwrap_or_default();
     let words = listed.split_whitespace().filter(|word| word.starts_with('/'));

@@ -16,10 +16,10 @@ use crate::{Error, Guest, known, tools, unpack};
 
 const SITES: &str = include_str!("../assets/sites.py");
 
-/// Where the kernel is stopped, for which the guest tells their addresses once.
+/// The functions at which the kernel is stopped; a guest reports their addresses once.
 const FUNCTIONS: &str = "native_cpuid|cat_wrmsr|mba_wrmsr_intel|mba_wrmsr_amd|resctrl_arch_rmid_read|__rmid_read_phys|__rmid_read|rmid_read";
 
-/// Which of Debian's kernels.
+/// A kernel of Debian's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernel {
     /// The newest, with sched_ext.
@@ -40,7 +40,7 @@ impl Kernel {
         }
     }
 
-    /// How the suite's packages with kernels are called.
+    /// The names of the suite's packages with kernels.
     const fn packages(self) -> &'static str {
         match self {
             Self::Sid => "^linux-binary-[0-9][^ ]*-cloud-amd64$",
@@ -57,18 +57,18 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Where kernels are kept: `FAIRWAYS_KERNEL_LAB`, or `target/kernel-lab` of the workspace.
+    /// Where kernels are kept: `FAIRWAYS_KERNEL_LAB`, or `target/kernel-lab` in the workspace.
     #[must_use]
     pub fn cache() -> PathBuf {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kernel-lab");
         env::var_os("FAIRWAYS_KERNEL_LAB").map_or(workspace, PathBuf::from)
     }
 
-    /// What is ready; fetches and installs nothing.
+    /// Opens a prepared lab; fetches and installs nothing.
     ///
     /// # Errors
     ///
-    /// A program is missing, or the kernel is not there.
+    /// A program is missing, or the kernel does not exist.
     pub fn open(kernel: Kernel) -> Result<Self, Error> {
         tools::check()?;
         let directory = Self::cache().join(kernel.name());
@@ -79,8 +79,9 @@ impl Lab {
         }
     }
 
-    /// Fetches what is missing: programs by apt-get (as root), the kernel, the addresses in it at which it is stopped.
-    /// One process does so at a time; the others wait, and find it done. Takes half a minute the first time.
+    /// Fetches anything missing: programs by apt-get (as root), the kernel, the addresses in it at
+    /// which it is stopped. Only one process does so at a time; the others wait, and find it done.
+    /// Takes half a minute the first time.
     ///
     /// # Errors
     ///
@@ -115,7 +116,7 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Boots once to learn where the kernel's functions are, and looks into them.
+    /// Boots once to learn the addresses of the kernel's functions, and looks into them.
     fn find_sites(&self) -> Result<(), Error> {
         let job = format!("grep -E ' ({FUNCTIONS})$' /proc/kallsyms");
         let outcome = Guest::new().job(&job).seconds(180).run(self)?;
@@ -123,14 +124,14 @@ impl Lab {
         fs::write(&symbols, outcome.console.join("\n") + "\n").map_err(Error::file(&symbols))?;
         let script = self.directory.join("sites.py");
         fs::write(&script, SITES).map_err(Error::file(&script))?;
-        let told = tools::run(
+        let output = tools::run(
             Command::new("gdb")
                 .args(["-nx", "-batch", "-x"])
                 .arg(&script)
                 .arg(self.vmlinux())
                 .env("SYMBOLS", &symbols),
         )?;
-        let sites: Vec<_> = told.lines().filter_map(|line| line.strip_prefix("SITE ")).collect();
+        let sites: Vec<_> = output.lines().filter_map(|line| line.strip_prefix("SITE ")).collect();
         for kind in ["cpuid", "mask", "bandwidth", "select", "counter"] {
             if !sites.iter().any(|site| site.starts_with(kind)) {
                 let what = format!("has no place of kind {kind} where the lab looks");
@@ -142,13 +143,13 @@ impl Lab {
         file.write_all((sites.join("\n") + "\n").as_bytes()).map_err(Error::file(&path))
     }
 
-    /// The name of the package that the kernel is of.
+    /// The name of the kernel's package.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// What is known of its resctrl: the rules of this version, or of the newest before it.
+    /// The rules of this version's resctrl, or of the newest known one before it.
     #[must_use]
     pub fn rules(&self) -> Rules {
         known::rules(&self.version)
@@ -172,7 +173,7 @@ impl Lab {
     }
 }
 
-/// Waits for the lock; held until dropped.
+/// Waits for the lock, which is kept until this is dropped.
 fn lock(path: &Path) -> Result<OwnedFd, Error> {
     let file = File::create(path).map_err(Error::file(path))?;
     flock(&file, FlockOperation::LockExclusive).map_err(|e| Error::file(path)(e.into()))?;
@@ -197,8 +198,8 @@ fn image(directory: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(None)
 }
 
-/// The lab for a test; without one, says so on the terminal, unless `FAIRWAYS_REQUIRE_SYSTEM` is set: then prepares it. A kernel
-/// whose rules are not known is named there once.
+/// The lab for a test; without one, prints so on the terminal, unless `FAIRWAYS_REQUIRE_SYSTEM` is
+/// set: then prepares it. A kernel whose rules are not known is named there once.
 ///
 /// # Panics
 ///
@@ -214,9 +215,9 @@ pub fn required(test: &str, kernel: Kernel) -> Option<Lab> {
         Lab::open(kernel).map_err(|error| fairways_needs::skip(test, &error.to_string())).ok()?
     };
     if let Some(line) = known::surprise(kernel.name(), lab.version()) {
-        static SAID: [Once; 3] = [const { Once::new() }; 3];
+        static NAMED: [Once; 3] = [const { Once::new() }; 3];
         // Past the capture of a test's output; once in all tests of a program.
-        SAID[kernel as usize].call_once(|| _ = writeln!(std::io::stderr(), "{line}"));
+        NAMED[kernel as usize].call_once(|| _ = writeln!(std::io::stderr(), "{line}"));
     }
     Some(lab)
 }

@@ -1,9 +1,10 @@
 //! The kernel lab: a real Linux kernel under QEMU's software emulation, on any machine, in seconds.
 //!
-//! Debian's kernel boots with a processor that has cache allocation, code and data prioritisation, memory bandwidth
-//! allocation and monitoring, as far as the kernel can tell: a breakpoint of gdb on the kernel's CPUID helper
-//! answers in the processor's place ([`Processor`]). What the kernel's resctrl accepts, refuses and says is real. No
-//! cache is partitioned, and monitoring counters read what [`Counters`] says.
+//! Debian's kernel boots with a processor that, to the kernel, has cache allocation, code and data
+//! prioritisation, memory bandwidth allocation and monitoring: a breakpoint of gdb on the kernel's
+//! CPUID helper answers in the processor's place ([`Processor`]). The kernel's resctrl accepts,
+//! refuses and reports as on real hardware. No cache is partitioned, and monitoring counters read
+//! as set by [`Counters`].
 //!
 //! ```no_run
 //! use fairways_kernel_lab::{Guest, Kernel, Lab, Processor};
@@ -14,8 +15,8 @@
 //! assert_eq!(outcome.code, 0);
 //! # Ok::<(), fairways_kernel_lab::Error>(())
 //! ```
-//! [`steps`] is a small language of operations on a resctrl tree, which runs in the guest and on anything else that
-//! looks like resctrl; [`generate`] makes up sequences of them.
+//! [`steps`] is a small language of operations on a resctrl tree, which runs in the guest and on
+//! anything else that looks like resctrl; [`generate`] makes up sequences of them.
 
 mod apt;
 mod console;

@@ -10,8 +10,9 @@ use fairways_kernel_lab::{Counters, Error, Guest, Kernel, Lab, Processor, Topolo
 
 /// Boots a real Linux kernel under software emulation and runs a script in it.
 ///
-/// Prints what the script prints and exits with its code. The first time, fetches the kernel and, as root, installs what
-/// is missing (QEMU, gdb, busybox): half a minute. Kernels are kept in target/kernel-lab, or where FAIRWAYS_KERNEL_LAB says.
+/// Prints the script's output and exits with its code. The first time, fetches the kernel and, as
+/// root, installs what is missing (QEMU, gdb, busybox): half a minute. Kernels are kept in
+/// target/kernel-lab, or in FAIRWAYS_KERNEL_LAB.
 ///
 ///   cargo run -p fairways-kernel-lab -- --rdt JOB.sh target/debug/fairways:/bin/fairways
 #[derive(Debug, Parser)]
@@ -32,7 +33,8 @@ struct Args {
     #[arg(long)]
     rdt: bool,
 
-    /// Monitoring counters grow, and writes to registers of masks and bandwidths are listed at the end; slower
+    /// Monitoring counters grow, and writes to registers of masks and bandwidths are listed at the
+    /// end; slower
     #[arg(long, requires = "rdt")]
     mon: bool,
 
@@ -127,7 +129,7 @@ impl Args {
         }
         if let Some(l3) = &mut p.l3 {
             l3.bits = self.bits;
-            // Of a mask of one bit, none is left to share.
+            // A mask of one bit has none left to share.
             let highest = if self.bits > 2 { 0b11 << (self.bits - 2) } else { 0 };
             l3.shareable = self.shareable.unwrap_or(highest);
             (l3.sparse, l3.cdp, l3.closids) = (self.sparse, !self.no_cdp, self.closids);
@@ -193,7 +195,7 @@ impl Args {
 
 fn print(line: &str) {
     let mut output = std::io::stdout().lock();
-    // Who listens no longer does not want to know.
+    // A reader that has gone needs no error.
     let _ = writeln!(output, "{line}");
 }
 

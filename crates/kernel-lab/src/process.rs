@@ -11,17 +11,16 @@ use crate::Error;
 pub(crate) struct Process(Child);
 
 impl Process {
-    /// Starts one that is [dependent](crate::tools::dependent).
+    /// Starts a [dependent](crate::tools::dependent) process.
     pub(crate) fn spawn(command: &mut Command) -> Result<Self, Error> {
         command.spawn().map(Self).map_err(|e| Error::program("setpriv", e))
     }
 
-    /// What it prints, and what it complains of.
+    /// Its output and its errors, by line.
     pub(crate) fn lines(&mut self) -> Result<Receiver<String>, Error> {
         let (sender, receiver) = mpsc::channel();
-        let missing = || Error::program("qemu-system-x86_64", "has no output");
-        let output = self.0.stdout.take().ok_or_else(missing)?;
-        let errors = self.0.stderr.take().ok_or_else(missing)?;
+        let output = self.0.stdout.take().ok_or_else(no_output)?;
+        let errors = self.0.stderr.take().ok_or_else(no_output)?;
         let errors_to = sender.clone();
         thread::spawn(move || pass_on(output, &sender));
         thread::spawn(move || pass_on(errors, &errors_to));
@@ -46,4 +45,8 @@ fn pass_on(from: impl std::io::Read, to: &mpsc::Sender<String>) {
         }
         line.clear();
     }
+}
+
+fn no_output() -> Error {
+    Error::program("qemu-system-x86_64", "has no output")
 }

@@ -1,10 +1,11 @@
-//! What the guest's processor says that it has.
+//! The features of the guest's processor.
 
-/// All that QEMU emulates but cmpxchg16b, with which Linux 6.12 allocates memory: it then panicked or hung in eight of
-/// eighteen boots, its flags register wrong after that instruction, and in none of twelve without.
+/// All that QEMU emulates except cmpxchg16b, with which Linux 6.12 allocates memory: with it, the
+/// kernel panicked or hung in eight of eighteen boots, its flags register wrong after that
+/// instruction, and in none of twelve without it.
 pub(crate) const MODEL: &str = "max,-cx16";
 
-/// Who made the processor.
+/// The processor's maker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Vendor {
     /// Masks are runs of bits unless [`Cache::sparse`]; bandwidths are percentages.
@@ -14,7 +15,8 @@ pub enum Vendor {
     Amd,
 }
 
-/// Sockets, each of which is one L3 domain; the cores of each, each of which is one L2 domain; the threads of each.
+/// Sockets, each of which is one L3 domain; the cores of each, each of which is one L2 domain; the
+/// threads of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets of the machine.
@@ -44,7 +46,7 @@ impl Default for Topology {
 pub struct Cache {
     /// Bits of a mask.
     pub bits: u32,
-    /// Bits that others than the cores may fill, too.
+    /// Bits that agents other than the cores may fill, too.
     pub shareable: u32,
     /// Classes of service.
     pub closids: u32,
@@ -94,7 +96,7 @@ impl Default for Monitoring {
     }
 }
 
-/// What monitoring counters read.
+/// The readings of monitoring counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counters {
     /// Zero, as the emulated processor has it; the fastest.
@@ -102,35 +104,36 @@ pub enum Counters {
     Zero,
     /// Always this many units.
     Fixed(u64),
-    /// Occupancy is 10 units and the RMID; traffic grows by 16 units each time that it is read.
+    /// Occupancy is 10 units and the RMID; traffic grows by 16 units at each reading.
     Growing,
 }
 
 /// A processor with resource control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Processor {
-    /// Who made it.
+    /// Its maker.
     pub vendor: Vendor,
     /// Its sockets, cores and threads.
     pub topology: Topology,
-    /// Allocation of the L3 cache, if there is such a thing.
+    /// Allocation of the L3 cache, if it has any.
     pub l3: Option<Cache>,
     /// Allocation of the L2 caches.
     pub l2: Option<Cache>,
     /// Allocation of memory bandwidth.
     pub bandwidth: Option<Bandwidth>,
-    /// AMD: that of slow memory (SMBA). Intel has none.
+    /// AMD: allocation of slow memory's bandwidth (SMBA). Intel has none.
     pub slow_bandwidth: Option<Bandwidth>,
     /// Monitoring.
     pub monitoring: Option<Monitoring>,
-    /// What monitoring counters read.
+    /// The readings of monitoring counters.
     pub counters: Counters,
-    /// Whether [`Outcome::registers`](crate::Outcome::registers) tells what the kernel programs. Slows each write.
+    /// Whether [`Outcome::registers`](crate::Outcome::registers) lists the kernel's writes. Slows
+    /// each write.
     pub registers: bool,
 }
 
 impl Default for Processor {
-    /// Two L3 domains of two CPUs with everything but L2: what `fairways_resctrl`'s platform `lab` describes.
+    /// Two L3 domains of two CPUs with everything but L2, like `fairways_resctrl`'s platform `lab`.
     fn default() -> Self {
         Self {
             vendor: Vendor::Intel,
@@ -146,7 +149,7 @@ impl Default for Processor {
     }
 }
 
-/// What CPUID says in a leaf and subleaf: EAX, EBX, ECX, EDX.
+/// CPUID's answer for a leaf and subleaf: EAX, EBX, ECX, EDX.
 pub(crate) struct Leaf {
     pub(crate) leaf: u32,
     pub(crate) subleaf: u32,
@@ -162,7 +165,7 @@ fn bit(set: bool, number: u32) -> u32 {
 }
 
 impl Processor {
-    /// What is answered in place of the emulated processor: leaves 0xF, 0x10 and AMD's 0x8000_0020.
+    /// The answers in place of the emulated processor's: leaves 0xF, 0x10 and AMD's 0x8000_0020.
     pub(crate) fn answers(&self) -> Vec<Leaf> {
         let mut all = Vec::new();
         let monitoring = self.monitoring;
@@ -201,7 +204,8 @@ impl Processor {
         all
     }
 
-    /// What is added to what the emulated processor says: that there is monitoring (CQM) and allocation (RDT-A).
+    /// The additions to the emulated processor's answers: monitoring (CQM) and
+    /// allocation (RDT-A).
     pub(crate) fn additions(&self) -> Vec<Leaf> {
         let allocates = self.l3.is_some() || self.l2.is_some() || self.bandwidth.is_some();
         let what = bit(self.monitoring.is_some(), 12) | bit(allocates, 15);

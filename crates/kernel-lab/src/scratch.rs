@@ -1,7 +1,7 @@
 //! Directories that a run needs while it runs.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
@@ -11,10 +11,11 @@ use crate::Error;
 const PREFIX: &str = "kernel-lab-";
 const LOCK: &str = "lock";
 
-/// A directory that goes with this object; or with the next one, if this process was killed before.
+/// A directory that is removed with this object; or by the next one, if this process was killed
+/// before.
 pub(crate) struct Scratch {
     directory: TempDir,
-    /// Held as long as the directory is in use.
+    /// Locked as long as the directory is in use.
     _lock: File,
 }
 
@@ -26,7 +27,7 @@ impl Scratch {
     fn within(parent: &Path) -> Result<Self, Error> {
         sweep(parent);
         let directory = TempDir::with_prefix_in(PREFIX, parent).map_err(Error::file(parent))?;
-        // Locked before it has the name by which others find it: whoever sweeps may come in between.
+        // Locked before it has the name by which others find it: a sweep may come in between.
         let path = directory.path().join("unlocked");
         let lock = File::create(&path).map_err(Error::file(&path))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
@@ -40,13 +41,12 @@ impl Scratch {
     }
 }
 
-/// Removes what others left who were killed: directories whose lock nobody holds.
+/// Removes the remains of processes that were killed: directories whose lock is free.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
-    let ours = |path: &PathBuf| {
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
-    };
-    for path in entries.flatten().map(|entry| entry.path()).filter(ours) {
+    }) {
         let Ok(lock) = File::open(path.join(LOCK)) else { continue };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
             let _ = fs::remove_dir_all(&path);
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_left_is_swept_and_what_is_used_is_not() {
+    fn remains_are_swept_and_used_directories_are_not() {
         let parent = tempfile::tempdir().expect("a temporary directory");
         let left = parent.path().join("kernel-lab-left");
         fs::create_dir(&left).expect("a new directory");
@@ -77,13 +77,17 @@ mod tests {
     fn many_at_once_keep_theirs() {
         let parent = tempfile::tempdir().expect("a temporary directory");
         let (start, parent) = (&std::sync::Barrier::new(8), parent.path());
-        let make = || {
-            start.wait();
-            for _ in 0..200 {
-                let mine = Scratch::within(parent).expect("a directory that nobody else sweeps");
-                assert!(mine.path().join(LOCK).exists());
-            }
-        };
-        std::thread::scope(|scope| (0..8).for_each(|_| _ = scope.spawn(make)));
+        std::thread::scope(|scope| {
+            (0..8).for_each(|_| {
+                _ = scope.spawn(|| {
+                    start.wait();
+                    for _ in 0..200 {
+                        let mine = Scratch::within(parent)
+                            .expect("a directory that no other process sweeps");
+                        assert!(mine.path().join(LOCK).exists());
+                    }
+                })
+            })
+        });
     }
 }

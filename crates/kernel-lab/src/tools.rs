@@ -22,13 +22,14 @@ const TOOLS: [(&str, &str); 9] = [
     ("dpkg", "dpkg"),
 ];
 
-/// So that apt-get asks again for a file that does not come.
+/// Makes apt-get retry a file that does not come.
 pub(crate) const PATIENT: [&str; 2] = ["-o", "Acquire::Retries=5"];
 
-/// Between attempts at what needs the archive, in seconds.
+/// Seconds between attempts to reach the archive.
 const PAUSES: [u64; 4] = [5, 10, 20, 40];
 
-/// An archive is at times out of reach, or between two states: tries again, ever later.
+/// Tries again, after longer and longer pauses: an archive is at times out of reach, or between two
+/// states.
 pub(crate) fn persistently<T>(attempt: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
     for pause in PAUSES {
         match attempt() {
@@ -46,7 +47,7 @@ fn packages() -> Vec<&'static str> {
     TOOLS.iter().map(|&(_, package)| package).collect()
 }
 
-/// Whether all programs are there.
+/// Checks that all programs are installed.
 pub(crate) fn check() -> Result<(), Error> {
     match TOOLS.iter().find(|(name, _)| find(name).is_none()) {
         Some(&(name, _)) => {
@@ -56,7 +57,7 @@ pub(crate) fn check() -> Result<(), Error> {
     }
 }
 
-/// Installs with apt-get what is missing, if this is root.
+/// Installs missing programs with apt-get, if this is root.
 pub(crate) fn install() -> Result<(), Error> {
     if check().is_ok() || !rustix::process::geteuid().is_root() || find("apt-get").is_none() {
         return check();
@@ -67,17 +68,17 @@ pub(crate) fn install() -> Result<(), Error> {
     arguments.extend(packages());
     let install = || run(Command::new("apt-get").args(&arguments));
     if install().is_err() {
-        // The lists may be old, or not there at all.
+        // The lists may be old, or missing.
         persistently(|| {
             let lists = run(Command::new("apt-get").args(PATIENT).args(["-qq", "update"]));
-            // What could not be listed may not be what is missing.
+            // A package that could not be listed may not be the missing one.
             install().map_err(|why| lists.err().unwrap_or(why))
         })?;
     }
     check()
 }
 
-/// What a program prints; its last words if it fails.
+/// A program's output; its last words if it fails.
 pub(crate) fn run(command: &mut Command) -> Result<String, Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.env("DEBIAN_FRONTEND", "noninteractive").env("LC_ALL", "C").stdin(Stdio::null());

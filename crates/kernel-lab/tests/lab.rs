@@ -1,4 +1,4 @@
-//! The lab itself: what goes in, what comes out, and that nothing stays.
+//! The lab itself: its input, its output, and that nothing stays behind.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,8 +9,8 @@ use fairways_kernel_lab::{Counters, Error, Guest, Kernel, Processor, required};
 #[test]
 fn a_job_prints_returns_its_code_and_gives_files_out() {
     let Some(lab) = required("a_job_prints", Kernel::Sid) else { return };
-    let job = "cat /told; seq 1 1000 > /tmp/out; exit 7";
-    let guest = Guest::new().text("/told", "one\ntwo\n").job(job).take("/tmp/out").take("/none");
+    let job = "cat /in; seq 1 1000 > /tmp/out; exit 7";
+    let guest = Guest::new().text("/in", "one\ntwo\n").job(job).take("/tmp/out").take("/none");
     let outcome = guest.run(&lab).unwrap();
     assert_eq!(outcome.console, ["one", "two"]);
     assert_eq!(outcome.code, 7);
@@ -32,7 +32,8 @@ fn the_kernel_programs_masks_and_delays_and_reads_counters() {
     ";
     let outcome = Guest::new().processor(processor).job(job).run(&lab).unwrap();
     assert_eq!(outcome.code, 0, "{:?}", outcome.console);
-    // The first class after the default one; CPUs 2 and 3 are domain 1. A delay is what is left of 100 %.
+    // The first class after the default one; CPUs 2 and 3 are domain 1. A delay is the rest of 100
+    // %.
     let masks: Vec<_> = outcome.registers.iter().filter(|w| w.mask && w.value == 0x3c).collect();
     assert!(masks.iter().all(|w| w.number == 0xc91 && w.cpu >= 2) && !masks.is_empty());
     let delays: Vec<_> = outcome.registers.iter().filter(|w| !w.mask && w.value == 70).collect();
@@ -52,7 +53,7 @@ fn a_guest_that_hangs_is_ended_in_time() {
 }
 
 #[test]
-fn a_panic_of_the_kernel_is_told() {
+fn a_panic_of_the_kernel_is_reported() {
     let Some(lab) = required("a_panic", Kernel::Sid) else { return };
     let error = Guest::new().job("echo c > /proc/sysrq-trigger; sleep 100").run(&lab).unwrap_err();
     assert!(error.to_string().contains("Kernel panic"), "{error}");

@@ -1,4 +1,4 @@
-//! What a server sends, within limits: it may be hostile, or broken.
+//! Reads a server's answers within limits: the server may be hostile, or broken.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long a server may take for a connection, and for each part of an answer, before it is given up.
+/// How long a server may take for a connection, and for each part of an answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a whole answer may take.
@@ -15,19 +15,19 @@ pub(super) const LONGEST: Duration = Duration::from_secs(10);
 /// Why there is no histogram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// It may be otherwise the next time.
+    /// It may work the next time.
     Passing(String),
     /// A limit was broken: the server is not asked for a while.
     Limit(String),
 }
 
 impl Trouble {
-    /// What went wrong at a place.
+    /// The trouble with a place, such as a server.
     pub(super) fn at(place: &str, why: &io::Error) -> Self {
-        let said = format!("{place}: {why}");
-        match why.get_ref().is_some_and(|why| why.is::<Broken>()) {
-            true => Self::Limit(said),
-            false => Self::Passing(said),
+        let message = format!("{place}: {why}");
+        match why.get_ref().is_some_and(|why| why.is::<BrokenLimit>()) {
+            true => Self::Limit(message),
+            false => Self::Passing(message),
         }
     }
 }
@@ -47,22 +47,22 @@ impl From<String> for Trouble {
 
 /// A limit that was broken.
 #[derive(Debug)]
-struct Broken(String);
+struct BrokenLimit(String);
 
-impl fmt::Display for Broken {
+impl fmt::Display for BrokenLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for BrokenLimit {}
 
-/// The error of a limit that was broken: what was expected.
+/// The error of a broken limit, with what was expected.
 pub(super) fn broken(expected: String) -> io::Error {
-    io::Error::other(Broken(expected))
+    io::Error::other(BrokenLimit(expected))
 }
 
-/// A connection whose reads can be given a time.
+/// A connection whose reads can have a timeout.
 pub(super) trait Timed: Read + Write + Send {
     fn set_timeout(&self, time: Duration) -> io::Result<()>;
 }
@@ -90,12 +90,12 @@ pub(super) struct Bounded {
 }
 
 impl Bounded {
-    /// Allows answers of so many bytes.
+    /// Allows answers of at most `most` bytes.
     pub(super) fn new(stream: Box<dyn Timed>, most: u64) -> Self {
         Self { stream, most, left: most, until: Instant::now() + LONGEST }
     }
 
-    /// Another answer is waited for: the limits begin anew.
+    /// Starts the limits again, for another answer.
     pub(super) fn renew(&mut self) {
         self.left = self.most;
         self.until = Instant::now() + LONGEST;

@@ -1,4 +1,5 @@
-//! What fuzz targets call, and the tests that run their corpora again (fuzz/README.md): any bytes as what a server answers.
+//! Entry points for fuzz targets, and the tests that run their corpora again (fuzz/README.md): any
+//! bytes as a server's answer.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -6,10 +7,10 @@ use std::time::Duration;
 use super::bounded::Trouble;
 use super::{http, redis, resp, text};
 
-/// Far more than any input of a fuzz target has.
+/// Far more than the input of any fuzz target.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// As a page: a histogram, or what is wrong in a line that repeats nothing of it.
+/// Parses a page: a histogram, or an error in a line that repeats nothing of it.
 pub fn page(bytes: &[u8]) {
     let wanted = [("a".to_owned(), "1".to_owned())];
     for labels in [&[][..], &wanted] {
@@ -19,7 +20,7 @@ pub fn page(bytes: &[u8]) {
     }
 }
 
-/// As an answer of HTTP: a body of at most as many bytes, or what is wrong in a line.
+/// Parses an answer of HTTP: a body of at most as many bytes, or an error in a line.
 pub fn answer(bytes: &[u8]) {
     match http::body(bytes, "127.0.0.1:1", "/") {
         Ok(body) => {
@@ -32,7 +33,7 @@ pub fn answer(bytes: &[u8]) {
     }
 }
 
-/// As answers of Redis, one after the other.
+/// Parses answers of Redis, one after the other.
 pub fn values(mut bytes: &[u8]) {
     while let Ok(value) = resp::read(&mut bytes) {
         let _ = redis::histogram(&value);

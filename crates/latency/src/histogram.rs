@@ -1,4 +1,4 @@
-//! Histograms that only grow, and what they grew by.
+//! Histograms that only grow, and their growth.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use fairways_core::LatencyBin;
 
 use super::{Bounds, UNBOUNDED};
 
-/// Requests by latency, of each series: each series counts, and starts over, by itself.
+/// Requests by latency, for each series: each series counts, and starts over, by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Histogram(BTreeMap<String, BTreeMap<Duration, Bucket>>);
 
-/// A bucket, which its upper bound is the key of.
+/// A bucket; its upper bound is its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Bucket {
     /// Its lower bound: each request took longer.
@@ -19,15 +19,17 @@ struct Bucket {
     requests: u64,
 }
 
-/// A bucket's requests are spread over so many latencies at most, and those of all buckets over so many: what a server answers decides
-/// how many buckets there are.
+/// The most latencies that a bucket's requests are spread over, and those of all buckets: the
+/// server decides how many buckets there are.
 const SLICES: usize = 8;
 const MOST_SLICES: usize = 1024;
 
 impl Histogram {
-    /// Adds a series in which each bucket counts the requests of the shorter ones as well; `None` if one counts fewer than a shorter one.
+    /// Adds a series in which each bucket counts the requests of the shorter ones as well; `None`
+    /// if one counts fewer than a shorter one.
     ///
-    /// A bucket begins where the one before it ends, and no lower than `least` of its upper bound: some servers leave empty buckets out.
+    /// A bucket begins where the one before it ends, and no lower than `least` of its upper bound:
+    /// some servers leave empty buckets out.
     pub(super) fn add_cumulative(
         &mut self,
         series: String,
@@ -46,7 +48,7 @@ impl Histogram {
         Some(())
     }
 
-    fn of(&self, series: &str, bound: &Duration) -> u64 {
+    fn count(&self, series: &str, bound: &Duration) -> u64 {
         let bucket = self.0.get(series).and_then(|buckets| buckets.get(bound));
         bucket.map_or(0, |bucket| bucket.requests)
     }
@@ -58,23 +60,23 @@ impl Histogram {
         around.max_by_key(|&(above, bound)| bound - above)
     }
 
-    /// What was counted since `before`; `None` if a bucket of a series counts fewer than then, or a series is gone that counted any, so that
-    /// counting has begun anew in between.
+    /// The growth since `before`; `None` if a bucket of a series counts fewer than then, or a
+    /// series that had counted is gone: counting started over in between.
     ///
-    /// The requests of a bucket are spread evenly between its bounds, as Prometheus' `histogram_quantile` does, and none is put on a bound:
-    /// a tail is above a bound exactly if too many requests were. Of the bucket without an upper bound it is only known that they took
-    /// longer than any.
+    /// The requests of a bucket are spread evenly between its bounds, as Prometheus'
+    /// `histogram_quantile` does, and none is put on a bound: a tail is above a bound exactly if
+    /// too many requests were. For the bucket without an upper bound, all that is known is that
+    /// they took longer than any bound.
     pub(super) fn since(&self, before: &Self) -> Option<Vec<LatencyBin>> {
-        let fell = |(series, buckets): (&String, &BTreeMap<Duration, Bucket>)| {
-            buckets.iter().any(|(bound, bucket)| self.of(series, bound) < bucket.requests)
-        };
-        if before.0.iter().any(fell) {
+        if before.0.iter().any(|(series, buckets)| {
+            buckets.iter().any(|(bound, bucket)| self.count(series, bound) < bucket.requests)
+        }) {
             return None;
         }
         let mut grown = Vec::new();
         for (series, buckets) in &self.0 {
             for (&bound, bucket) in buckets {
-                let requests = bucket.requests - before.of(series, &bound);
+                let requests = bucket.requests - before.count(series, &bound);
                 if requests > 0 {
                     grown.push((bucket.above, bound, requests));
                 }
@@ -93,7 +95,7 @@ impl Histogram {
     }
 }
 
-/// Spreads requests evenly over so many latencies at most, each the middle of its part.
+/// Spreads requests evenly over at most `slices` latencies, each the middle of its part.
 fn between(
     above: Duration,
     bound: Duration,
@@ -103,8 +105,9 @@ fn between(
     let slices = if bound == UNBOUNDED { 1 } else { u32::try_from(slices).unwrap_or(1) };
     let slices = u32::try_from(requests).map_or(slices, |requests| slices.min(requests));
     (0..slices).map(move |slice| {
-        let up_to = |slice| u128::from(requests) * u128::from(slice) / u128::from(slices);
-        let own = up_to(slice + 1) - up_to(slice);
+        let (all, slice_count) = (u128::from(requests), u128::from(slices));
+        let before = all * u128::from(slice) / slice_count;
+        let own = all * u128::from(slice + 1) / slice_count - before;
         let latency = match bound {
             UNBOUNDED => UNBOUNDED,
             _ => above + bound.saturating_sub(above) / (2 * slices) * (2 * slice + 1),
@@ -129,31 +132,39 @@ mod tests {
         histogram.add_cumulative("a".to_owned(), &buckets.collect(), whole).map(|()| histogram)
     }
 
+    fn took(micros: u64, requests: u64) -> LatencyBin {
+        LatencyBin { latency: Duration::from_micros(micros), requests }
+    }
+
     #[test]
-    fn a_histogram_tells_what_it_grew_by_even_where_empty_buckets_are_left_out() {
+    fn a_histograms_growth_is_known_even_where_empty_buckets_are_left_out() {
         let before = of(&[(1, 10), (4, 12)]).unwrap();
         let now = of(&[(1, 10), (2, 13), (4, 16)]).unwrap();
-        let took =
-            |micros, requests| LatencyBin { latency: Duration::from_micros(micros), requests };
         let thirds = [1166, 1499, 1833].map(|micros| took(micros, 1));
         let grown = now.since(&before).unwrap();
-        let near = |(one, other): (&LatencyBin, &LatencyBin)| {
-            one.requests == other.requests && one.latency.abs_diff(other.latency) < MS / 500
-        };
-        assert!(grown.iter().zip(&[&thirds[..], &[took(3000, 1)]].concat()).all(near), "{grown:?}");
+        assert!(
+            grown.iter().zip(&[&thirds[..], &[took(3000, 1)]].concat()).all(|(one, other)| {
+                one.requests == other.requests && one.latency.abs_diff(other.latency) < MS / 500
+            }),
+            "{grown:?}"
+        );
         assert_eq!(grown.len(), 4);
         assert_eq!(now.since(&now), Some(vec![]));
     }
 
-    /// The tail that `locpart` would see: the latency that at least so many of a hundred requests do not exceed.
+    /// The tail that `locpart` would see: the latency that at least `percent` of a hundred requests
+    /// do not exceed.
     fn tail(answered: &[LatencyBin], percent: u64) -> Duration {
         let all: u64 = answered.iter().map(|of| of.requests).sum();
         let mut below = 0;
-        let at = |of: &&LatencyBin| {
-            below += of.requests;
-            below * 100 >= all * percent
-        };
-        answered.iter().find(at).unwrap().latency
+        answered
+            .iter()
+            .find(|of| {
+                below += of.requests;
+                below * 100 >= all * percent
+            })
+            .unwrap()
+            .latency
     }
 
     #[test]
@@ -174,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_many_buckets_is_bounded() {
+    fn the_latencies_of_many_buckets_are_bounded() {
         let buckets: Vec<_> = (1..=3000).map(|ms| (ms, ms * 100)).collect();
         let answered = of(&buckets).unwrap().since(&Histogram::default()).unwrap();
         assert_eq!(answered.len(), 3000);
@@ -190,25 +201,26 @@ mod tests {
     }
 
     #[test]
-    fn one_that_began_anew_is_unknown() {
+    fn the_growth_of_a_histogram_that_started_over_is_unknown() {
         let before = of(&[(1, 10), (4, 12)]).unwrap();
         assert_eq!(of(&[(1, 10), (4, 11)]).unwrap().since(&before), None);
         assert_eq!(of(&[(1, 100)]).unwrap().since(&before), None);
         assert_eq!(of(&[(1, 10), (4, 9)]), None, "no cumulative histogram");
     }
 
-    #[test]
-    fn one_series_that_began_anew_is_not_hidden_by_another() {
-        let with = |one: u64, other: Option<u64>| {
-            let mut histogram = Histogram::default();
-            for (name, requests) in [("a", Some(one)), ("b", other)] {
-                if let Some(requests) = requests {
-                    let buckets = [(Duration::from_millis(1), requests)].into();
-                    histogram.add_cumulative(name.to_owned(), &buckets, whole).unwrap();
-                }
+    fn with(one: u64, other: Option<u64>) -> Histogram {
+        let mut histogram = Histogram::default();
+        for (name, requests) in [("a", Some(one)), ("b", other)] {
+            if let Some(requests) = requests {
+                let buckets = [(Duration::from_millis(1), requests)].into();
+                histogram.add_cumulative(name.to_owned(), &buckets, whole).unwrap();
             }
-            histogram
-        };
+        }
+        histogram
+    }
+
+    #[test]
+    fn a_series_that_started_over_is_not_hidden_by_another() {
         let before = with(10, Some(50));
         let requests =
             |now: Histogram| Some(now.since(&before)?.iter().map(|of| of.requests).sum());

@@ -1,11 +1,12 @@
-//! A request of HTTP/1.1 (RFC 9112), as small as it can be. The answer is read as it comes, and never held as a whole.
+//! A request of HTTP/1.1 (RFC 9112), as small as possible. The answer is read as it comes, and
+//! never kept as a whole.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 
 use super::bounded::{Bounded, TIMEOUT, Trouble, broken};
 
-/// The most bytes that an answer may have: pages of services with thousands of series have some.
+/// The most bytes of an answer: pages of services with thousands of series have some.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// The most bytes of an answer's head, and of the line before a chunk.
@@ -15,12 +16,19 @@ const LONGEST_LENGTH: u64 = 1 << 10;
 /// Gets `http://authority/path`; the authority has a port.
 ///
 /// # Errors
-/// There is no connection, no answer within 2 s for a part of it and 10 s for the whole, an answer of more than 16 MiB, or a status other
-/// than 200. Reading the body fails likewise.
+/// If there is no connection, no answer within 2 s for a part of it and 10 s for the whole, an
+/// answer of more than 16 MiB, or a status other than 200. Reading the body fails likewise.
 pub(super) fn get(authority: &str, path: &str) -> Result<impl BufRead + use<>, Trouble> {
-    let failed = |why: io::Error| Trouble::at(&format!("http://{authority}"), &why);
-    let answer = BufReader::new(ask(authority, path).map_err(failed)?);
-    body(answer, authority, path)
+    let answer = send_request(authority, path).map_err(|why| trouble(authority, &why))?;
+    body(BufReader::new(answer), authority, path)
+}
+
+fn no_http(authority: &str) -> Trouble {
+    Trouble::Passing(format!("http://{authority}: no answer of HTTP"))
+}
+
+fn trouble(authority: &str, why: &io::Error) -> Trouble {
+    Trouble::at(&format!("http://{authority}"), why)
 }
 
 /// The body of an answer.
@@ -29,21 +37,24 @@ pub(super) fn body<R: BufRead>(
     authority: &str,
     path: &str,
 ) -> Result<impl BufRead + use<R>, Trouble> {
-    let failed = |why: io::Error| Trouble::at(&format!("http://{authority}"), &why);
-    let no_http = || Trouble::Passing(format!("http://{authority}: no answer of HTTP"));
     let mut head = (&mut answer).take(LONGEST_HEAD);
-    let status = line(&mut head).map_err(failed)?.ok_or_else(no_http)?;
+    let status = line(&mut head)
+        .map_err(|why| trouble(authority, &why))?
+        .ok_or_else(|| no_http(authority))?;
     let code = status.strip_prefix("HTTP/").and_then(|rest| rest.split(' ').nth(1));
-    let code = code.and_then(|code| code.parse::<u16>().ok()).ok_or_else(no_http)?;
+    let code = code.and_then(|code| code.parse::<u16>().ok()).ok_or_else(|| no_http(authority))?;
     if code != 200 {
         return Err(Trouble::Passing(format!("http://{authority}{path}: status {code}")));
     }
     let mut length = Length::ToTheEnd;
     loop {
-        let field = line(&mut head).map_err(failed)?;
+        let field = line(&mut head).map_err(|why| trouble(authority, &why))?;
         let field = field.ok_or_else(|| match head.limit() {
-            0 => failed(broken(format!("expected a head of at most {LONGEST_HEAD} bytes"))),
-            _ => no_http(),
+            0 => {
+                let limit = format!("expected a head of at most {LONGEST_HEAD} bytes");
+                trouble(authority, &broken(limit))
+            }
+            _ => no_http(authority),
         })?;
         if field.is_empty() {
             break;
@@ -69,7 +80,7 @@ fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(whole.map(|line| String::from_utf8_lossy(line).into_owned()))
 }
 
-fn ask(authority: &str, path: &str) -> io::Result<Bounded> {
+fn send_request(authority: &str, path: &str) -> io::Result<Bounded> {
     let mut failed = io::Error::other("the name has no address");
     for address in authority.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, TIMEOUT) {
@@ -92,7 +103,7 @@ fn ask(authority: &str, path: &str) -> io::Result<Bounded> {
 enum Length {
     ToTheEnd,
     Bytes(u64),
-    /// RFC 9112, 7.1: a length in hexadecimal digits, so many bytes, and so on to a length of 0.
+    /// RFC 9112, 7.1: a length in hexadecimal digits, that many bytes, and so on to a length of 0.
     Chunks {
         left: u64,
         first: bool,
@@ -108,15 +119,18 @@ struct Body<R> {
 impl<R: BufRead> Body<R> {
     /// The length of the next chunk.
     fn chunk(&mut self, first: bool) -> io::Result<u64> {
-        let broken = || io::Error::other("broken chunks");
         let mut from = (&mut self.answer).take(LONGEST_LENGTH);
-        if !first && !line(&mut from)?.ok_or_else(broken)?.is_empty() {
-            return Err(broken());
+        if !first && !line(&mut from)?.ok_or_else(broken_chunks)?.is_empty() {
+            return Err(broken_chunks());
         }
-        let text = line(&mut from)?.ok_or_else(broken)?;
+        let text = line(&mut from)?.ok_or_else(broken_chunks)?;
         let digits = text.split(';').next().unwrap_or_default().trim();
-        u64::from_str_radix(digits, 16).map_err(|_| broken())
+        u64::from_str_radix(digits, 16).map_err(|_| broken_chunks())
     }
+}
+
+fn broken_chunks() -> io::Error {
+    io::Error::other("broken chunks")
 }
 
 impl<R: BufRead> Read for Body<R> {
@@ -154,12 +168,15 @@ mod tests {
         Body { answer: text, length }.read_to_end(&mut bytes).map(|_| bytes)
     }
 
+    fn chunks() -> Length {
+        Length::Chunks { left: 0, first: true }
+    }
+
     #[test]
     fn chunks_are_joined_and_broken_ones_refused() {
         // A chunk may end within a character.
-        let told = b"4\r\nabc\xc3\r\nA;x=y\r\n\xa9123456789\r\n0\r\n\r\n";
-        let chunks = || Length::Chunks { left: 0, first: true };
-        assert_eq!(read(told, chunks()).unwrap(), "abc\u{e9}123456789".as_bytes());
+        let chunked = b"4\r\nabc\xc3\r\nA;x=y\r\n\xa9123456789\r\n0\r\n\r\n";
+        assert_eq!(read(chunked, chunks()).unwrap(), "abc\u{e9}123456789".as_bytes());
         for broken in ["", "4\r\nabc", "4\r\nabcde\r\n0\r\n", "g\r\n", "4\r\nabcd\r\n"] {
             assert!(read(broken.as_bytes(), chunks()).is_err(), "{broken:?}");
         }
@@ -168,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_as_long_as_its_head_says() {
+    fn a_body_is_as_long_as_its_head_states() {
         assert_eq!(read(b"abcdef", Length::Bytes(3)).unwrap(), b"abc");
         assert_eq!(read(b"abcdef", Length::ToTheEnd).unwrap(), b"abcdef");
         assert_eq!(read(b"ab", Length::Bytes(3)).unwrap_err().to_string(), "the answer ends early");

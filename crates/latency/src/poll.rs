@@ -1,4 +1,4 @@
-//! Asking a server for a histogram, without waiting for one that hangs.
+//! Polls a server for a histogram, without waiting for one that hangs.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -14,49 +14,51 @@ use super::histogram::Histogram;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// How often something is said of one source in the log at most, once it has been said so often.
+/// After this many lines in a row, one source logs a line at most this often.
 const OFTEN: u32 = 5;
 const SELDOM: Duration = Duration::from_secs(60);
 
 /// A server that has a histogram.
-pub(super) trait Ask: Send + 'static {
+pub(super) trait HistogramServer: Send + 'static {
     /// The histogram now, or why there is none.
-    fn ask(&mut self) -> Result<Histogram, Trouble>;
+    fn fetch(&mut self) -> Result<Histogram, Trouble>;
 }
 
-/// The number of the question that is asked in the beginning.
+/// The number of the question that is asked at the beginning.
 const FIRST: u64 = 0;
 
-/// What came of a question.
-struct Answer {
+/// The result of a question.
+struct Reply {
     question: u64,
     histogram: Result<Histogram, String>,
     /// How long the server took.
     took: Duration,
 }
 
-/// The histograms of a server, asked for on a thread of their own.
+/// The histograms of a server, requested on a thread of their own.
 ///
-/// Each call asks once, and so does the beginning, which nobody waits for: the first call tells of the time since then. A call is unknown
-/// if its answer, or that of the call before it, did not come: the difference to an older one would tell of more than the time since
-/// the last call.
+/// Each call asks once, and so does the beginning, for which no call waits: the first call covers
+/// the time since then. A call's result is unknown if its answer, or the answer to the call before
+/// it, did not come: the difference from an older answer would cover more than the time since the
+/// last call.
 ///
-/// A server that has let a call wait in vain is slow, until it has answered within half of what a call waits: nobody waits for it, and a
-/// call takes the answer to the question of the call before it. What it tells is late by a call then.
+/// A server that has let a call wait in vain is slow, until it has answered within half of a call's
+/// patience: no call waits for it, and a call takes the answer to the previous call's question. The
+/// result is then late by one call.
 pub(super) struct Poller {
     name: String,
     patience: Duration,
-    asked: u64,
+    questions_sent: u64,
     questions: Sender<u64>,
-    answers: Receiver<Answer>,
+    answers: Receiver<Reply>,
     last: Option<(u64, Histogram)>,
     is_slow: bool,
-    /// Whether a call has passed since the last question that found no answer.
+    /// Whether a call has passed without an answer since the last question.
     is_late: bool,
     trouble: Option<String>,
-    /// How many lines of the log were of this source in a row, and when the last one was.
-    said: u32,
-    said_at: Instant,
+    /// How many lines were logged for this source in a row, and when the last one was.
+    logged: u32,
+    logged_at: Instant,
 }
 
 /// A server that broke a limit is not asked for a while.
@@ -68,11 +70,15 @@ struct Pause {
 }
 
 impl Pause {
-    fn ask(&mut self, server: &mut impl Ask, now: Instant) -> Result<Histogram, String> {
+    fn fetch(
+        &mut self,
+        server: &mut impl HistogramServer,
+        now: Instant,
+    ) -> Result<Histogram, String> {
         if self.until.is_some_and(|until| now < until) {
             return Err(self.why.clone());
         }
-        match server.ask() {
+        match server.fetch() {
             Ok(histogram) => {
                 *self = Self::default();
                 Ok(histogram)
@@ -89,78 +95,81 @@ impl Pause {
 }
 
 impl Poller {
-    /// Asks `server`, which is called `name` in the log, for the first time. A call waits so long for an answer.
+    /// Asks `server`, which is called `name` in the log, for the first time. A call waits at most
+    /// `patience` for an answer.
     ///
     /// # Errors
     /// If no thread can be made.
     pub(super) fn new(
         name: String,
         patience: Duration,
-        mut server: impl Ask,
+        mut server: impl HistogramServer,
     ) -> std::io::Result<Self> {
-        let (questions, asked) = channel::<u64>();
+        let (questions, requested) = channel::<u64>();
         let (answer, answers) = channel();
         thread::Builder::new().name("latencies".to_owned()).spawn(move || {
             let mut question = FIRST;
             let mut pause = Pause::default();
             loop {
                 let began = Instant::now();
-                let histogram = pause.ask(&mut server, began);
+                let histogram = pause.fetch(&mut server, began);
                 let took = began.elapsed();
-                if answer.send(Answer { question, histogram, took }).is_err() {
+                if answer.send(Reply { question, histogram, took }).is_err() {
                     return;
                 }
-                let Ok(next) = asked.recv() else { return };
-                question = asked.try_iter().last().unwrap_or(next);
+                let Ok(next) = requested.recv() else { return };
+                question = requested.try_iter().last().unwrap_or(next);
             }
         })?;
         Ok(Self {
             name,
             patience,
-            asked: FIRST,
+            questions_sent: FIRST,
             questions,
             answers,
             last: None,
             is_slow: false,
             is_late: false,
             trouble: None,
-            said: 0,
-            said_at: Instant::now(),
+            logged: 0,
+            logged_at: Instant::now(),
         })
     }
 
     fn question(&mut self) {
-        self.asked += 1;
+        self.questions_sent += 1;
         // The thread ends only with its source.
-        let _ = self.questions.send(self.asked);
+        let _ = self.questions.send(self.questions_sent);
     }
 
-    /// The answer to the last question, if it comes within that time; late ones to earlier questions are taken in on the way.
-    fn answer(&mut self, patience: Duration) -> Option<Answer> {
+    /// The answer to the last question, if it comes within that time; late answers to earlier
+    /// questions are read on the way.
+    fn answer(&mut self, patience: Duration) -> Option<Reply> {
         let deadline = Instant::now() + patience;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let answer = self.answers.recv_timeout(left).ok()?;
-            if answer.question == self.asked {
+            if answer.question == self.questions_sent {
                 return Some(answer);
             }
             match answer.histogram {
                 Ok(histogram) => self.last = Some((answer.question, histogram)),
-                Err(why) => self.complain(why),
+                Err(why) => self.log_unknown(why),
             }
         }
     }
 
-    /// What the histogram grew by until the last question was answered, from the one before it.
-    fn grown(&mut self, answer: Answer) -> Option<Vec<LatencyBin>> {
+    /// The histogram's growth from the last answer to this one; `None` unless that answered the
+    /// question before.
+    fn growth(&mut self, answer: Reply) -> Option<Vec<LatencyBin>> {
         let now = match answer.histogram {
             Ok(now) => now,
             Err(why) => {
-                self.complain(why);
+                self.log_unknown(why);
                 return None;
             }
         };
-        if self.trouble.take().is_some() && self.may_say() {
+        if self.trouble.take().is_some() && self.may_log() {
             tracing::info!(source = self.name, "latencies are known again");
         }
         let before = self.last.take().filter(|&(question, _)| question + 1 == answer.question);
@@ -169,37 +178,38 @@ impl Poller {
         grown
     }
 
-    /// Says in the log that latencies are unknown, once as long as the reason stays the same.
-    fn complain(&mut self, why: String) {
+    /// Logs that latencies are unknown, once as long as the reason stays the same.
+    fn log_unknown(&mut self, why: String) {
         if self.trouble.as_ref() != Some(&why) {
-            if self.may_say() {
+            if self.may_log() {
                 tracing::warn!(source = self.name, why, "latencies are unknown");
             }
             self.trouble = Some(why);
         }
     }
 
-    /// Whether a line of the log may be of this source now: a server that changes its mind all the time fills no log.
-    fn may_say(&mut self) -> bool {
-        let passed = self.said_at.elapsed();
-        if self.said >= OFTEN && passed < SELDOM {
+    /// Whether a line may be logged for this source now: a server with ever new errors must not
+    /// fill the log.
+    fn may_log(&mut self) -> bool {
+        let passed = self.logged_at.elapsed();
+        if self.logged >= OFTEN && passed < SELDOM {
             return false;
         }
-        self.said = if passed < SELDOM { self.said + 1 } else { 1 };
-        self.said_at = Instant::now();
+        self.logged = if passed < SELDOM { self.logged + 1 } else { 1 };
+        self.logged_at = Instant::now();
         true
     }
 
-    /// Takes what has come from a server that is not waited for, and asks again.
+    /// Takes the answer of a server that is not waited for, and asks again.
     fn answered_late(&mut self) -> Option<Vec<LatencyBin>> {
         let Some(answer) = self.answer(Duration::ZERO) else {
             self.is_late = true;
             return None;
         };
         self.is_slow = answer.took > self.patience / 2;
-        let grown = self.grown(answer);
+        let grown = self.growth(answer);
         self.question();
-        // What came after a call that found nothing is of more than a call's time.
+        // An answer after a call without one covers more than a call's time.
         grown.filter(|_| !std::mem::take(&mut self.is_late))
     }
 }
@@ -212,13 +222,13 @@ impl Source for Poller {
         self.question();
         let Some(answer) = self.answer(self.patience) else {
             self.is_slow = true;
-            self.complain(format!(
-                "no answer within {:?}; nobody waits for the next, which are told a window late",
+            self.log_unknown(format!(
+                "no answer within {:?}; the next ones are not waited for, and are reported a window late",
                 self.patience
             ));
             return None;
         };
-        self.grown(answer)
+        self.growth(answer)
     }
 }
 
@@ -228,11 +238,11 @@ mod tests {
 
     use super::*;
 
-    /// Answers with as many requests as it is told, when it is told.
+    /// Answers with as many requests as it receives, once it receives them.
     struct Server(Receiver<Result<u64, String>>);
 
-    impl Ask for Server {
-        fn ask(&mut self) -> Result<Histogram, Trouble> {
+    impl HistogramServer for Server {
+        fn fetch(&mut self) -> Result<Histogram, Trouble> {
             let requests = self.0.recv().map_err(|error| error.to_string())??;
             let mut histogram = Histogram::default();
             let buckets = BTreeMap::from([(Duration::from_millis(1), requests)]);
@@ -248,10 +258,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_told_of_the_time_since_the_last_call_only() {
-        let (tell, told) = channel();
+    fn a_result_covers_only_the_time_since_the_last_call() {
+        let (replies, receiver) = channel();
         let mut poller =
-            Poller::new("test".to_owned(), Duration::from_secs(10), Server(told)).unwrap();
+            Poller::new("test".to_owned(), Duration::from_secs(10), Server(receiver)).unwrap();
         for (says, expected) in [
             (Ok(10), None),
             (Ok(15), Some(5)),
@@ -263,7 +273,7 @@ mod tests {
             (Ok(6), Some(2)),
         ] {
             let first = says == Ok(10);
-            tell.send(says).unwrap();
+            replies.send(says).unwrap();
             if !first {
                 assert_eq!(requests(&mut poller), expected);
             }
@@ -271,34 +281,34 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_hangs_is_waited_for_once_and_then_told_a_call_late() {
+    fn a_server_that_hangs_is_waited_for_once_and_is_then_a_call_late() {
         let patience = Duration::from_millis(300);
         let timed = || {
-            let (tell, told) = channel();
-            let mut poller = Poller::new("test".to_owned(), patience, Server(told)).unwrap();
-            tell.send(Ok(1)).unwrap();
+            let (replies, receiver) = channel();
+            let mut poller = Poller::new("test".to_owned(), patience, Server(receiver)).unwrap();
+            replies.send(Ok(1)).unwrap();
             let began = Instant::now();
             assert_eq!(requests(&mut poller), None, "the second question has no answer");
-            (tell, poller, began.elapsed())
+            (replies, poller, began.elapsed())
         };
-        // The best of some, since others use this machine, too.
-        let (tell, mut poller, waited) = (0..3).map(|_| timed()).min_by_key(|of| of.2).unwrap();
+        // The best of some, since other programs use this machine, too.
+        let (replies, mut poller, waited) = (0..3).map(|_| timed()).min_by_key(|of| of.2).unwrap();
         assert!(waited >= patience && waited < patience * 5, "{waited:?}");
         let began = Instant::now();
         for _ in 0..100 {
             assert_eq!(requests(&mut poller), None);
         }
-        assert!(began.elapsed() < patience * 20, "nobody waits for it: {:?}", began.elapsed());
-        // An answer that took so long is of more than a call's time, and the next is not.
-        tell.send(Ok(5)).unwrap();
+        assert!(began.elapsed() < patience * 20, "no call waits for it: {:?}", began.elapsed());
+        // An answer that took this long covers more than a call's time, and the next does not.
+        replies.send(Ok(5)).unwrap();
         thread::sleep(patience * 2);
         assert_eq!(requests(&mut poller), None);
         thread::sleep(patience);
-        tell.send(Ok(8)).unwrap();
+        replies.send(Ok(8)).unwrap();
         thread::sleep(patience * 2);
-        assert_eq!(requests(&mut poller), Some(3), "of the call before");
+        assert_eq!(requests(&mut poller), Some(3), "for the call before");
         thread::sleep(patience);
-        tell.send(Err("gone".to_owned())).unwrap();
+        replies.send(Err("gone".to_owned())).unwrap();
         thread::sleep(patience * 2);
         assert_eq!(requests(&mut poller), None);
         assert_eq!(poller.trouble.as_deref(), Some("gone"));
@@ -306,42 +316,43 @@ mod tests {
 
     #[test]
     fn a_server_that_was_slow_and_is_no_longer_is_asked_and_answers_at_once() {
-        let (tell, told) = channel();
+        let (replies, receiver) = channel();
         let patience = Duration::from_millis(400);
-        let mut poller = Poller::new("test".to_owned(), patience, Server(told)).unwrap();
+        let mut poller = Poller::new("test".to_owned(), patience, Server(receiver)).unwrap();
         assert_eq!(requests(&mut poller), None);
         assert!(poller.is_slow);
         for all in [1, 2, 4, 8, 16, 32] {
-            tell.send(Ok(all)).unwrap();
+            replies.send(Ok(all)).unwrap();
         }
-        let told = [(); 4].map(|()| {
+        let answered = [(); 4].map(|()| {
             thread::sleep(patience);
             requests(&mut poller)
         });
         assert!(!poller.is_slow);
-        // The answer to the question that hung; the one asked meanwhile is the next one's beginning, and told of by none.
-        assert_eq!(told, [Some(1), Some(4), Some(8), Some(16)]);
+        // The answer to the question that hung; the next question's growth starts at the one asked
+        // meanwhile, which no call returns.
+        assert_eq!(answered, [Some(1), Some(4), Some(8), Some(16)]);
     }
     #[test]
     fn a_server_that_breaks_a_limit_is_not_asked_for_a_while() {
         struct Hostile(u32);
-        impl Ask for Hostile {
-            fn ask(&mut self) -> Result<Histogram, Trouble> {
+        impl HistogramServer for Hostile {
+            fn fetch(&mut self) -> Result<Histogram, Trouble> {
                 self.0 += 1;
                 Err(Trouble::Limit("too much".to_owned()))
             }
         }
         let (mut pause, mut server, began) = (Pause::default(), Hostile(0), Instant::now());
         for _ in 0..100 {
-            let why = pause.ask(&mut server, began).unwrap_err();
+            let why = pause.fetch(&mut server, began).unwrap_err();
             assert_eq!(why, "too much; it is not asked for 1 s");
         }
         assert_eq!(server.0, 1);
-        for (asked, seconds) in (2..).zip([2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
+        for (questions, seconds) in (2..).zip([2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
             let later = pause.until.unwrap();
-            let why = pause.ask(&mut server, later).unwrap_err();
+            let why = pause.fetch(&mut server, later).unwrap_err();
             assert_eq!(why, format!("too much; it is not asked for {seconds} s"));
-            assert_eq!(server.0, asked);
+            assert_eq!(server.0, questions);
         }
     }
 }

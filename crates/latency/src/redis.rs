@@ -1,11 +1,14 @@
-//! Redis, from version 7 on: the differences of `LATENCY HISTOGRAM`.
+//! Redis, from version 7 on: the growth of `LATENCY HISTOGRAM`.
 //!
-//! It tells how long commands took to *execute*. That they waited in their connections before, which is what grows first when a server is
-//! overloaded, is not in it: an objective on it is one of the server's work, not of its clients' patience.
+//! It reports how long commands took to *execute*. Their wait in connections before, which is what
+//! grows first when a server is overloaded, is not included: an objective on it limits the server's
+//! work, not its clients' wait.
 //!
-//! The bounds are told in whole microseconds, rounded down (`latency.c`: `highest_equivalent_value / 1000`), and are taken for the next
-//! microsecond. Each is twice the one before (`hdr_iter_log_init` with 1024 ns and 2); buckets that are empty are left out. The commands that this source sends itself are left out; commands of a
-//! transaction count themselves, and `exec` once more.
+//! The bounds are given in whole microseconds, rounded down (`latency.c`: `highest_equivalent_value
+//! / 1000`), and are read as the next microsecond. Each is twice the one before
+//! (`hdr_iter_log_init` with 1024 ns and 2); empty buckets are left out. The commands that this
+//! source sends itself are left out; commands of a transaction count themselves, and `exec` once
+//! more.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +21,7 @@ use std::time::Duration;
 
 use super::bounded::{Bounded, TIMEOUT, Trouble};
 use super::histogram::Histogram;
-use super::poll::{Ask, Poller};
+use super::poll::{HistogramServer, Poller};
 use super::resp::{self, Value};
 use super::{Bounds, Source};
 
@@ -40,20 +43,21 @@ impl fmt::Display for Address {
     }
 }
 
-/// Which commands of which server.
+/// Names a server and its commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redis {
     /// Where it listens.
     pub address: Address,
     /// Its commands, as `LATENCY HISTOGRAM` names them (`get`, `config|get`); all if none is named.
     pub commands: Vec<String>,
-    /// The user to be; the default one if there is only a password.
+    /// The user to log in as; the default one if there is only a password.
     pub user: Option<String>,
-    /// A file that holds the password and nothing else, but for a newline.
+    /// A file that contains only the password, and perhaps a newline.
     pub password_file: Option<PathBuf>,
 }
 
-/// The most bytes of an answer, and letters of an error in the log. The histograms of 400 commands are some 160 KB.
+/// The most bytes of an answer, and letters of an error in the log. The histograms of 400 commands
+/// are some 160 KB.
 const MOST_BYTES: u64 = 1 << 20;
 const LONGEST_ERROR: usize = 80;
 
@@ -61,7 +65,7 @@ const LONGEST_ERROR: usize = 80;
 const OURS: [&str; 2] = ["auth", "latency|histogram"];
 
 impl Redis {
-    /// Begins to ask; a call waits so long for an answer.
+    /// Begins to poll the server; a call waits at most `patience` for an answer.
     ///
     /// # Errors
     /// If no thread can be made.
@@ -80,7 +84,7 @@ impl Redis {
         let mut words = vec!["AUTH"];
         words.extend(self.user.as_deref());
         words.push(password);
-        self.ask(&mut stream, &words)?;
+        self.send(&mut stream, &words)?;
         Ok(stream)
     }
 
@@ -102,11 +106,11 @@ impl Redis {
         }
     }
 
-    fn ask(&self, stream: &mut BufReader<Bounded>, words: &[&str]) -> Result<Value, Trouble> {
+    fn send(&self, stream: &mut BufReader<Bounded>, words: &[&str]) -> Result<Value, Trouble> {
         stream.get_mut().renew();
         let place = format!("redis {}", self.address);
-        let said = resp::write(stream.get_mut(), words).and_then(|()| resp::read(stream));
-        match said {
+        let answer = resp::write(stream.get_mut(), words).and_then(|()| resp::read(stream));
+        match answer {
             Ok(Value::Error(error)) => {
                 let error: String = error.chars().take(LONGEST_ERROR).collect();
                 Err(format!("{place}: {}", error.escape_debug()).into())
@@ -117,10 +121,14 @@ impl Redis {
     }
 }
 
+/// A bound of Redis' histograms: the highest value that the histogram, of two digits, does not
+/// distinguish from 1024 ns, doubled `power` times.
+const fn bound(power: u32) -> Duration {
+    Duration::from_micros(((1032_u64 << power) - 1) / 1000 + 1)
+}
+
 /// The bucket of Redis' histograms that a latency is in: its two bounds.
 pub(super) fn around(latency: Duration) -> Bounds {
-    // The highest value that the histogram, of two digits, does not tell from 1024 ns, doubled.
-    let bound = |power: u32| Duration::from_micros(((1032_u64 << power) - 1) / 1000 + 1);
     let power = (0..32).find(|&power| latency <= bound(power)).unwrap_or(32);
     (power.checked_sub(1).map_or(Duration::ZERO, bound), bound(power))
 }
@@ -130,16 +138,16 @@ struct Connection {
     open: Option<BufReader<Bounded>>,
 }
 
-impl Ask for Connection {
-    fn ask(&mut self) -> Result<Histogram, Trouble> {
-        // Whatever goes wrong, the next question is asked on a new connection.
+impl HistogramServer for Connection {
+    fn fetch(&mut self) -> Result<Histogram, Trouble> {
+        // After any failure, the next question goes over a new connection.
         let mut stream = match self.open.take() {
             Some(stream) => stream,
             None => self.redis.connect()?,
         };
         let mut words = vec!["LATENCY", "HISTOGRAM"];
         words.extend(self.redis.commands.iter().map(String::as_str));
-        let value = self.redis.ask(&mut stream, &words)?;
+        let value = self.redis.send(&mut stream, &words)?;
         let address = &self.redis.address;
         let histogram = histogram(&value).ok_or_else(|| {
             format!("redis {address}: no answer to LATENCY HISTOGRAM, which version 7 has")
@@ -149,16 +157,17 @@ impl Ask for Connection {
     }
 }
 
-/// `[command, ["calls", n, "histogram_usec", [bound, count, ...]], ...]` (redis.io, "LATENCY HISTOGRAM").
+/// `[command, ["calls", n, "histogram_usec", [bound, count, ...]], ...]` (redis.io, "LATENCY
+/// HISTOGRAM").
 pub(super) fn histogram(value: &Value) -> Option<Histogram> {
     let Value::List(commands) = value else { return None };
     let mut sum = Histogram::default();
     for command in commands.chunks(2) {
-        let [Value::Text(name), Value::List(told)] = command else { return None };
+        let [Value::Text(name), Value::List(fields)] = command else { return None };
         if OURS.contains(&name.as_str()) {
             continue;
         }
-        let found = told.chunks(2).find_map(|pair| match pair {
+        let found = fields.chunks(2).find_map(|pair| match pair {
             [Value::Text(key), Value::List(buckets)] if key == "histogram_usec" => Some(buckets),
             _ => None,
         });
@@ -177,21 +186,22 @@ pub(super) fn histogram(value: &Value) -> Option<Histogram> {
 mod tests {
     use super::*;
 
+    fn command(name: &str, buckets: &str) -> String {
+        format!(
+            "${}\r\n{name}\r\n*4\r\n$5\r\ncalls\r\n:9\r\n$14\r\nhistogram_usec\r\n{buckets}",
+            name.len()
+        )
+    }
+
     #[test]
-    fn commands_are_summed_but_for_our_own() {
+    fn commands_are_summed_except_our_own() {
         let mut bytes = Vec::new();
-        let command = |name: &str, buckets: &str| {
-            format!(
-                "${}\r\n{name}\r\n*4\r\n$5\r\ncalls\r\n:9\r\n$14\r\nhistogram_usec\r\n{buckets}",
-                name.len()
-            )
-        };
         bytes.extend(b"*6\r\n");
         bytes.extend(command("get", "*4\r\n:1\r\n:5\r\n:4\r\n:7\r\n").bytes());
         bytes.extend(command("latency|histogram", "*2\r\n:66\r\n:9\r\n").bytes());
         bytes.extend(command("set", "*2\r\n:4\r\n:2\r\n").bytes());
-        let told = histogram(&resp::read(&mut bytes.as_slice()).unwrap()).unwrap();
-        let grown = told.since(&Histogram::default()).unwrap();
+        let histogram = histogram(&resp::read(&mut bytes.as_slice()).unwrap()).unwrap();
+        let grown = histogram.since(&Histogram::default()).unwrap();
         let grown: Vec<_> = grown.iter().map(|a| (a.latency.as_micros(), a.requests)).collect();
         assert_eq!(grown.iter().map(|of| of.1).sum::<u64>(), 9);
         assert!(grown.iter().all(|&(latency, _)| latency < 5), "{grown:?}");
@@ -207,11 +217,14 @@ mod tests {
         }
     }
 
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
     #[test]
     fn what_is_no_histogram_is_refused() {
-        let text = |text: &str| Value::Text(text.to_owned());
         for wrong in [
-            Value::Nothing,
+            Value::Null,
             Value::List(vec![text("get")]),
             Value::List(vec![text("get"), Value::List(vec![])]),
             Value::List(vec![text("get"), text("calls")]),

@@ -1,4 +1,5 @@
-//! Redis's protocol RESP2, as far as one client's question needs it (redis.io, "Redis serialization protocol specification").
+//! Redis's protocol RESP2, as far as this client needs it (redis.io, "Redis serialization protocol
+//! specification").
 
 use std::io::{self, BufRead, Read as _, Write};
 
@@ -10,14 +11,15 @@ pub(super) enum Value {
     Text(String),
     Number(i64),
     List(Vec<Self>),
-    Nothing,
+    Null,
     Error(String),
 }
 
-/// Values of an answer at most: a histogram of each of 400 commands has some 10,000.
+/// The most values of an answer: a histogram of each of 400 commands has some 10,000.
 const MOST_VALUES: usize = 1 << 16;
 
-/// Lists within lists at most, and bytes of a text and items of a list; far beyond what is asked for here.
+/// The deepest nesting of lists, and the most bytes of a text and items of a list; far beyond what
+/// is requested here.
 const DEEPEST: u32 = 8;
 const LONGEST: usize = 1 << 20;
 
@@ -36,7 +38,7 @@ pub(super) fn write(to: &mut impl Write, words: &[&str]) -> io::Result<()> {
 /// Reads one value.
 ///
 /// # Errors
-/// The reader's; or it is not RESP2, or larger than anything asked for.
+/// The reader's; or it is not RESP2, or larger than anything requested.
 pub(super) fn read(from: &mut impl BufRead) -> io::Result<Value> {
     value(from, DEEPEST, &mut 0)
 }
@@ -46,7 +48,6 @@ fn value(from: &mut impl BufRead, deep: u32, count: &mut usize) -> io::Result<Va
     if *count > MOST_VALUES {
         return Err(broken(format!("expected at most {MOST_VALUES} values in an answer")));
     }
-    let wrong = || io::Error::other("the server does not speak RESP2");
     let mut line = String::new();
     from.by_ref().take(4096).read_line(&mut line)?;
     if line.is_empty() {
@@ -56,27 +57,19 @@ fn value(from: &mut impl BufRead, deep: u32, count: &mut usize) -> io::Result<Va
     let mut characters = line.chars();
     let kind = characters.next().ok_or_else(wrong)?;
     let rest = characters.as_str();
-    let number = || rest.parse::<i64>().map_err(|_| wrong());
-    let length = || match number()? {
-        -1 => Ok(None),
-        length => match usize::try_from(length) {
-            Ok(length) if length <= LONGEST => Ok(Some(length)),
-            _ => Err(wrong()),
-        },
-    };
     match kind {
         '+' => Ok(Value::Text(rest.to_owned())),
         '-' => Ok(Value::Error(rest.to_owned())),
-        ':' => number().map(Value::Number),
+        ':' => number(rest).map(Value::Number),
         '$' => {
-            let Some(length) = length()? else { return Ok(Value::Nothing) };
+            let Some(length) = length(rest)? else { return Ok(Value::Null) };
             let mut bytes = vec![0; length + 2];
             from.read_exact(&mut bytes)?;
             let text = bytes.strip_suffix(b"\r\n").ok_or_else(wrong)?;
             Ok(Value::Text(String::from_utf8_lossy(text).into_owned()))
         }
         '*' => {
-            let Some(length) = length()? else { return Ok(Value::Nothing) };
+            let Some(length) = length(rest)? else { return Ok(Value::Null) };
             let deeper = deep.checked_sub(1).ok_or_else(wrong)?;
             (0..length)
                 .map(|_| value(from, deeper, count))
@@ -87,15 +80,37 @@ fn value(from: &mut impl BufRead, deep: u32, count: &mut usize) -> io::Result<Va
     }
 }
 
+fn wrong() -> io::Error {
+    io::Error::other("the server does not speak RESP2")
+}
+
+fn number(text: &str) -> io::Result<i64> {
+    text.parse().map_err(|_| wrong())
+}
+
+/// The length of a text or a list; `None` for a null.
+fn length(text: &str) -> io::Result<Option<usize>> {
+    match number(text)? {
+        -1 => Ok(None),
+        length => match usize::try_from(length) {
+            Ok(length) if length <= LONGEST => Ok(Some(length)),
+            _ => Err(wrong()),
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
     #[test]
     fn values_are_read_as_the_server_means_them() {
         let mut bytes: &[u8] = b"*4\r\n$3\r\na\r\n\r\n:-5\r\n*-1\r\n+OK\r\n-ERR no\r\n";
-        let text = |text: &str| Value::Text(text.to_owned());
-        let list = vec![text("a\r\n"), Value::Number(-5), Value::Nothing, text("OK")];
+        let list = vec![text("a\r\n"), Value::Number(-5), Value::Null, text("OK")];
         assert_eq!(read(&mut bytes).unwrap(), Value::List(list));
         assert_eq!(read(&mut bytes).unwrap(), Value::Error("ERR no".to_owned()));
         assert!(read(&mut bytes).is_err(), "nothing is left");

@@ -10,12 +10,13 @@ use super::redis::{self, Address, Redis};
 use super::samples::{FileSource, OpenError, SocketSource};
 use super::{PATIENCE, Source, text};
 
-/// Where a service's latencies come from. As text:
+/// Names where a service's latencies come from. As text:
 ///
-/// - `openmetrics:http://127.0.0.1:9090/metrics#http_request_duration_seconds{handler="/"}`; where the histogram's bounds are in
-///   milliseconds, `@milliseconds` stands behind it. The port is 80 if there is none, and the labels may be left out.
-/// - `redis:127.0.0.1:6379` or `redis:/run/redis.sock`; `#get,set` behind it names commands, and before that
-///   `?user=NAME&password-file=PATH` a user.
+/// - `openmetrics:http://127.0.0.1:9090/metrics#http_request_duration_seconds{handler="/"}`; where
+///   the histogram's bounds are in milliseconds, `@milliseconds` stands behind it. The port is 80
+///   if there is none, and the labels may be left out.
+/// - `redis:127.0.0.1:6379` or `redis:/run/redis.sock`; `#get,set` behind it names commands, and
+///   before that `?user=NAME&password-file=PATH` a user.
 /// - `file:/path` and `socket:/path`: [samples](super::samples).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spec {
@@ -25,7 +26,7 @@ pub enum Spec {
     Redis(Redis),
     /// A file that grows.
     File(PathBuf),
-    /// A socket that is made, and sent to.
+    /// A socket that is made, and that programs send to.
     Socket(PathBuf),
 }
 
@@ -38,8 +39,8 @@ pub struct SpecError {
 }
 
 impl Spec {
-    /// Opens the source. A server that does not answer, or a file that is not there, is no error: its latencies are unknown until it
-    /// does.
+    /// Opens the source. A server that does not answer, or a missing file, is no error: its
+    /// latencies are unknown until it answers or exists.
     ///
     /// # Errors
     /// If a socket can't be made, or no thread.
@@ -61,12 +62,14 @@ impl Spec {
     }
 }
 
-/// The two bounds of a bucket: its requests took longer than the first, and no longer than the second.
+/// The two bounds of a bucket: its requests took longer than the first, and no longer than the
+/// second.
 pub type Bounds = (Duration, Duration);
 
 impl Spec {
-    /// The bucket that a latency is in, where the source is a histogram; a page over HTTP is asked once. The upper bound is
-    /// [`UNBOUNDED`](super::UNBOUNDED) if the latency is longer than the last one.
+    /// The bucket that a latency is in, where the source is a histogram; a page over HTTP is
+    /// requested once. The upper bound is [`UNBOUNDED`](super::UNBOUNDED) if the latency is longer
+    /// than the last one.
     ///
     /// # Errors
     /// Why the page can't be read, in one line; that takes up to 10 s.
@@ -83,18 +86,21 @@ impl FromStr for Spec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let wrong = |expected| SpecError { found: text.escape_debug().to_string(), expected };
-        let path = |path: &str| {
-            let absolute = path.starts_with('/').then(|| PathBuf::from(path));
-            absolute.ok_or_else(|| wrong("a path from the root, as in `file:/run/latencies`"))
-        };
-        match text.split_once(':') {
+        let spec = match text.split_once(':') {
             Some(("file", rest)) => path(rest).map(Self::File),
             Some(("socket", rest)) => path(rest).map(Self::Socket),
-            Some(("redis", rest)) => server(rest).map_err(wrong).map(Self::Redis),
-            Some(("openmetrics", rest)) => page(rest).map_err(wrong).map(Self::OpenMetrics),
-            _ => Err(wrong("`openmetrics:`, `redis:`, `file:` or `socket:`")),
-        }
+            Some(("redis", rest)) => server(rest).map(Self::Redis),
+            Some(("openmetrics", rest)) => page(rest).map(Self::OpenMetrics),
+            _ => Err("`openmetrics:`, `redis:`, `file:` or `socket:`"),
+        };
+        spec.map_err(|expected| SpecError { found: text.escape_debug().to_string(), expected })
+    }
+}
+
+fn path(text: &str) -> Result<PathBuf, &'static str> {
+    match text.starts_with('/') {
+        true => Ok(PathBuf::from(text)),
+        false => Err("a path from the root, as in `file:/run/latencies`"),
     }
 }
 
@@ -105,8 +111,8 @@ fn page(text: &str) -> Result<OpenMetrics, &'static str> {
         .strip_prefix("http://")
         .ok_or("a URL of plain HTTP, as in `openmetrics:http://127.0.0.1:9090/metrics#NAME`")?;
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
-    if authority.is_empty() || authority.contains('@') || !plain(rest) {
+    let is_plain = rest.bytes().all(|byte| byte.is_ascii_graphic());
+    if authority.is_empty() || authority.contains('@') || !is_plain {
         return Err("a host, with or without a port, and a path without blanks");
     }
     let after_brackets = authority.rsplit_once(']').map_or(authority, |(_, rest)| rest);
@@ -125,8 +131,9 @@ fn page(text: &str) -> Result<OpenMetrics, &'static str> {
             _ => return Err("labels as in `{handler=\"/\"}`"),
         },
     };
-    let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
-    if name.is_empty() || !name.bytes().all(known) {
+    if name.is_empty()
+        || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':')
+    {
         return Err("a histogram's name, of letters, digits, `_` and `:`");
     }
     let path = if path.is_empty() { "/" } else { path };
@@ -222,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_source_is_refused_in_a_line() {
+    fn a_text_that_names_no_source_is_refused_in_a_line() {
         for text in [
             "",
             "file:",

@@ -1,24 +1,25 @@
-//! The text formats of Prometheus and OpenMetrics, as far as a histogram's buckets go.
+//! The text formats of Prometheus and OpenMetrics, as far as a histogram's buckets need them.
 //!
-//! Sources: OpenMetrics 1.0, "Text format" and "Histogram"; Prometheus' "Exposition formats". Both write
-//! `name_bucket{label="value",le="bound"} count`, then perhaps a time and an exemplar.
+//! Sources: OpenMetrics 1.0, "Text format" and "Histogram"; Prometheus' "Exposition formats". Both
+//! write `name_bucket{label="value",le="bound"} count`, then perhaps a time and an exemplar.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Read as _};
+use std::io::{BufRead, Read as _};
 use std::time::Duration;
 
 use super::UNBOUNDED;
 use super::bounded::{Trouble, broken};
 use super::histogram::Histogram;
 
-/// The most bytes of a line, and buckets of a histogram: what is held of a page has a limit.
+/// The most bytes of a line, and buckets of a histogram: what is kept of a page has a limit.
 const LONGEST_LINE: u64 = 16 << 10;
 const MOST_BUCKETS: usize = 1 << 14;
 
 /// A label and its value.
 pub(super) type Label = (String, String);
 
-/// Reads `name="value",...` up to the closing brace; `None` if it is not so. The answer is the labels and what follows.
+/// Reads `name="value",...` up to the closing brace; `None` if it has another form. Returns the
+/// labels and the rest.
 pub(super) fn labels(mut text: &str) -> Option<(Vec<Label>, &str)> {
     let mut labels = Vec::new();
     loop {
@@ -44,27 +45,28 @@ pub(super) fn labels(mut text: &str) -> Option<(Vec<Label>, &str)> {
     }
 }
 
-/// The sum of the series of the histogram `name` that have all the `wanted` labels; its bounds are in units of `unit`.
+/// The sum of the series of the histogram `name` that have all the `labels`; its bounds are in
+/// units of `unit`.
 ///
 /// # Errors
-/// There is no such series, or one can't be read.
+/// If there is no such series, or one can't be read.
 pub(super) fn histogram(
     mut text: impl BufRead,
     name: &str,
-    wanted: &[Label],
+    required: &[Label],
     unit: Duration,
 ) -> Result<Histogram, Trouble> {
-    let unread = |why: io::Error| Trouble::at(name, &why);
     let (mut bytes, mut buckets) = (Vec::new(), 0);
     let mut series: BTreeMap<Vec<Label>, BTreeMap<Duration, u64>> = BTreeMap::new();
     for number in 1_u64.. {
         bytes.clear();
-        if text.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(unread)? == 0 {
+        let read = text.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes);
+        if read.map_err(|why| Trouble::at(name, &why))? == 0 {
             break;
         }
         if bytes.last() != Some(&b'\n') && bytes.len() as u64 == LONGEST_LINE {
             let expected = format!("line {number}: expected at most {LONGEST_LINE} bytes");
-            return Err(unread(broken(expected)));
+            return Err(Trouble::at(name, &broken(expected)));
         }
         let line = String::from_utf8_lossy(&bytes);
         let line = line.trim_end_matches(['\r', '\n']);
@@ -72,7 +74,7 @@ pub(super) fn histogram(
         let Some(rest) = rest else { continue };
         let unreadable = || format!("{name}: line {number} is no bucket of a histogram");
         let (mut labels, rest) = labels(rest).ok_or_else(unreadable)?;
-        if !wanted.iter().all(|label| labels.contains(label)) {
+        if !required.iter().all(|label| labels.contains(label)) {
             continue;
         }
         let le = labels.iter().position(|(name, _)| name == "le").ok_or_else(unreadable)?;
@@ -80,18 +82,19 @@ pub(super) fn histogram(
         let requests = rest.split_whitespace().next().and_then(count).ok_or_else(unreadable)?;
         buckets += 1;
         if buckets > MOST_BUCKETS {
-            return Err(unread(broken(format!("expected at most {MOST_BUCKETS} buckets"))));
+            let expected = format!("expected at most {MOST_BUCKETS} buckets");
+            return Err(Trouble::at(name, &broken(expected)));
         }
         labels.sort_unstable();
         series.entry(labels).or_default().insert(bound, requests);
     }
     if series.is_empty() {
-        return Err(format!("no histogram {name} with the labels asked for is told").into());
+        return Err(format!("no histogram {name} with the requested labels is reported").into());
     }
     let mut sum = Histogram::default();
     for (labels, buckets) in &series {
-        let falls = || format!("{name}: a bucket counts fewer than a shorter one");
-        sum.add_cumulative(format!("{labels:?}"), buckets, |_| Duration::ZERO).ok_or_else(falls)?;
+        sum.add_cumulative(format!("{labels:?}"), buckets, |_| Duration::ZERO)
+            .ok_or_else(|| format!("{name}: a bucket counts fewer than a shorter one"))?;
     }
     Ok(sum)
 }
@@ -110,7 +113,7 @@ fn count(text: &str) -> Option<u64> {
         return Some(count);
     }
     let count: f64 = text.parse().ok().filter(|count: &f64| count.fract() == 0.0)?;
-    // Whole seconds, to the last digit that an f64 holds.
+    // Whole seconds, to the last digit that an f64 keeps.
     Duration::try_from_secs_f64(count).ok().map(|seconds| seconds.as_secs())
 }
 
@@ -141,8 +144,9 @@ rpc_duration_seconds_bucket_bucket{le="1"} nonsense
     }
 
     fn read(wanted: &str, unit: Duration) -> Result<Vec<(Duration, u64)>, Trouble> {
-        let told = histogram(METRICS.as_bytes(), "rpc_duration_seconds", &labels_of(wanted), unit)?;
-        let grown = told.since(&Histogram::default()).unwrap();
+        let histogram =
+            histogram(METRICS.as_bytes(), "rpc_duration_seconds", &labels_of(wanted), unit)?;
+        let grown = histogram.since(&Histogram::default()).unwrap();
         let mut sums = BTreeMap::new();
         for answered in grown {
             let bound = BOUNDS.into_iter().find(|&bound| answered.latency <= unit * bound / 1000);
@@ -164,14 +168,14 @@ rpc_duration_seconds_bucket_bucket{le="1"} nonsense
     }
 
     #[test]
-    fn bounds_have_the_unit_that_is_asked_for() {
+    fn bounds_have_the_requested_unit() {
         let micros = Duration::from_micros;
         let both = read(r#"handler="/"}"#, Duration::from_millis(1)).unwrap();
         assert_eq!(both, [(micros(5), 11), (micros(100), 2), (UNBOUNDED, 1)]);
     }
 
     #[test]
-    fn what_is_not_there_or_no_histogram_is_said_so() {
+    fn a_missing_or_broken_histogram_is_an_error() {
         assert!(read(r#"handler="/b"}"#, SECOND).unwrap_err().to_string().contains("no histogram"));
         for wrong in [
             "x_bucket{le=\"1\"} -1",
@@ -187,17 +191,20 @@ rpc_duration_seconds_bucket_bucket{le="1"} nonsense
             assert!(!error.contains('\n') && !error.is_empty(), "{error}");
         }
     }
+    fn breaks_limit(text: String) -> bool {
+        matches!(histogram(text.as_bytes(), "x", &[], SECOND), Err(Trouble::Limit(_)))
+    }
+
+    fn series(count: usize) -> String {
+        (0..count)
+            .map(|number| format!("x_bucket{{a=\"{number}\",le=\"+Inf\"}} 1\n"))
+            .collect::<String>()
+    }
+
     #[test]
-    fn what_is_too_much_breaks_a_limit() {
-        let breaks = |text: String| {
-            matches!(histogram(text.as_bytes(), "x", &[], SECOND), Err(Trouble::Limit(_)))
-        };
-        let series = |count: usize| {
-            let one = |number| format!("x_bucket{{a=\"{number}\",le=\"+Inf\"}} 1\n");
-            (0..count).map(one).collect::<String>()
-        };
-        assert!(!breaks(series(MOST_BUCKETS)));
-        assert!(breaks(series(MOST_BUCKETS + 1)));
-        assert!(breaks("x".repeat(1 << 20)));
+    fn too_large_a_page_breaks_a_limit() {
+        assert!(!breaks_limit(series(MOST_BUCKETS)));
+        assert!(breaks_limit(series(MOST_BUCKETS + 1)));
+        assert!(breaks_limit("x".repeat(1 << 20)));
     }
 }

@@ -16,7 +16,7 @@ use fairways_latency::{Source, Spec, UNBOUNDED};
 use fairways_needs::{Need, has};
 
 fn open(spec: &str) -> Box<dyn Source> {
-    // A machine that has much else to do may answer late.
+    // A busy machine may answer late.
     spec.parse::<Spec>().unwrap().open_with(Duration::from_secs(10)).unwrap()
 }
 
@@ -24,13 +24,13 @@ fn requests(source: &mut dyn Source) -> Option<u64> {
     Some(source.answered()?.iter().map(|answered| answered.requests).sum())
 }
 
-/// A Redis of our own, on a socket; it ends with us.
-struct Redis {
+/// A Redis of the test's own, on a socket; it ends with the test.
+struct RedisServer {
     child: Child,
     socket: PathBuf,
 }
 
-impl Redis {
+impl RedisServer {
     fn start(folder: &Path) -> Self {
         let socket = folder.join("redis.sock");
         let child = Command::new("redis-server")
@@ -60,7 +60,7 @@ impl Redis {
         assert!(status.unwrap().success());
     }
 
-    fn say(&self, command: &str) {
+    fn run(&self, command: &str) {
         let mut stream = UnixStream::connect(&self.socket).unwrap();
         writeln!(stream, "{command}\r").unwrap();
         let mut line = String::new();
@@ -69,7 +69,7 @@ impl Redis {
     }
 }
 
-impl Drop for Redis {
+impl Drop for RedisServer {
     fn drop(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -79,19 +79,19 @@ impl Drop for Redis {
 const REDIS: [Need; 2] = [Need::Program("redis-server"), Need::Program("redis-benchmark")];
 
 #[test]
-fn as_many_requests_are_told_as_were_sent_to_redis() {
-    if !has("as_many_requests_are_told_as_were_sent_to_redis", &REDIS) {
+fn as_many_requests_are_reported_as_were_sent_to_redis() {
+    if !has("as_many_requests_are_reported_as_were_sent_to_redis", &REDIS) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let redis = Redis::start(folder.path());
+    let redis = RedisServer::start(folder.path());
     let mut source = open(&format!("redis:{}#get,set", redis.socket.display()));
     assert_eq!(requests(&mut *source), Some(0), "nothing was asked of it yet");
     redis.benchmark(3000);
-    let told = source.answered().unwrap();
-    assert_eq!(told.iter().map(|answered| answered.requests).sum::<u64>(), 6000);
-    assert!(told.is_sorted_by_key(|answered| answered.latency));
-    assert!(told[0].latency < Duration::from_millis(1), "{told:?}");
+    let answered = source.answered().unwrap();
+    assert_eq!(answered.iter().map(|answered| answered.requests).sum::<u64>(), 6000);
+    assert!(answered.is_sorted_by_key(|answered| answered.latency));
+    assert!(answered[0].latency < Duration::from_millis(1), "{answered:?}");
     assert_eq!(requests(&mut *source), Some(0));
     redis.benchmark(500);
     assert_eq!(requests(&mut *source), Some(1000));
@@ -102,24 +102,24 @@ fn as_many_requests_are_told_as_were_sent_to_redis() {
 }
 
 #[test]
-fn a_redis_that_begins_anew_is_unknown_and_then_told_again() {
-    if !has("a_redis_that_begins_anew_is_unknown_and_then_told_again", &REDIS) {
+fn a_redis_that_starts_over_is_unknown_and_then_reported_again() {
+    if !has("a_redis_that_starts_over_is_unknown_and_then_reported_again", &REDIS) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let redis = Redis::start(folder.path());
+    let redis = RedisServer::start(folder.path());
     let mut source = open(&format!("redis:{}#get,set", redis.socket.display()));
     assert_eq!(requests(&mut *source), Some(0));
     redis.benchmark(1000);
     assert_eq!(requests(&mut *source), Some(2000));
-    redis.say("CONFIG RESETSTAT");
+    redis.run("CONFIG RESETSTAT");
     redis.benchmark(100);
     assert_eq!(requests(&mut *source), None, "its statistics were reset");
     redis.benchmark(100);
     assert_eq!(requests(&mut *source), Some(200));
     drop(redis);
     assert_eq!(requests(&mut *source), None, "it is gone");
-    let redis = Redis::start(folder.path());
+    let redis = RedisServer::start(folder.path());
     redis.benchmark(300);
     assert_eq!(requests(&mut *source), None, "what was in between is not known");
     redis.benchmark(100);
@@ -132,9 +132,9 @@ fn a_redis_with_a_password_is_asked_as_the_user() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let redis = Redis::start(folder.path());
-    redis.say("ACL SETUSER app on >secret ~* +@all");
-    redis.say("ACL SETUSER default on >other");
+    let redis = RedisServer::start(folder.path());
+    redis.run("ACL SETUSER app on >secret ~* +@all");
+    redis.run("ACL SETUSER default on >other");
     let password = folder.path().join("password");
     let spec =
         format!("redis:{}?user=app&password-file={}", redis.socket.display(), password.display());
@@ -142,20 +142,20 @@ fn a_redis_with_a_password_is_asked_as_the_user() {
     let mut source = open(&spec);
     assert_eq!(requests(&mut *source), None);
     fs::write(&password, "secret\n").unwrap();
-    assert_eq!(requests(&mut *source), None, "the first that is told");
-    assert_eq!(requests(&mut *source), Some(0), "what the source itself asks is left out");
+    assert_eq!(requests(&mut *source), None, "the first that is reported");
+    assert_eq!(requests(&mut *source), Some(0), "the source's own commands are left out");
 }
 
-/// A server that answers every request with what it was last told, on a thread of its own.
+/// A server that answers every request with the last page it was sent, on a thread of its own.
 fn server(first: String) -> (String, Sender<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let (tell, told) = channel::<String>();
+    let (pages, received) = channel::<String>();
     thread::spawn(move || {
         let mut answer = first;
         for stream in listener.incoming() {
             let mut stream: TcpStream = stream.unwrap();
-            if let Some(newest) = told.try_iter().last() {
+            if let Some(newest) = received.try_iter().last() {
                 answer = newest;
             }
             let lines = BufReader::new(stream.try_clone().unwrap()).lines();
@@ -165,7 +165,7 @@ fn server(first: String) -> (String, Sender<String>) {
             let _ = stream.write_all(answer.as_bytes());
         }
     });
-    (address, tell)
+    (address, pages)
 }
 
 fn page(fast: u64, slow: u64, endless: u64) -> String {
@@ -180,23 +180,25 @@ fn whole(page: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{page}", page.len())
 }
 
+fn chunked(page: &str) -> String {
+    let (first, rest) = page.split_at(40);
+    format!(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{first}\r\n{:x}\r\n{rest}\r\n0\r\n\r\n",
+        first.len(),
+        rest.len()
+    )
+}
+
 #[test]
-fn a_page_tells_what_its_histogram_grew_by() {
-    let (address, tell) = server(whole(&page(5, 1, 0)));
+fn a_page_reports_its_histograms_growth() {
+    let (address, pages) = server(whole(&page(5, 1, 0)));
     let mut source = open(&format!("openmetrics:http://{address}/metrics#rpc_seconds"));
     assert_eq!(requests(&mut *source), Some(0));
-    let chunked = |page: &str| {
-        let (first, rest) = page.split_at(40);
-        format!(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{first}\r\n{:x}\r\n{rest}\r\n0\r\n\r\n",
-            first.len(),
-            rest.len()
-        )
-    };
-    tell.send(chunked(&page(15, 1, 2))).unwrap();
-    let told = source.answered().unwrap();
-    let told: Vec<_> = told.iter().map(|answered| (answered.latency, answered.requests)).collect();
-    let (last, within) = told.split_last().unwrap();
+    pages.send(chunked(&page(15, 1, 2))).unwrap();
+    let answered = source.answered().unwrap();
+    let answered: Vec<_> =
+        answered.iter().map(|answered| (answered.latency, answered.requests)).collect();
+    let (last, within) = answered.split_last().unwrap();
     assert_eq!(*last, (UNBOUNDED, 2));
     assert_eq!(within.iter().map(|of| of.1).sum::<u64>(), 10);
     assert!(within.iter().all(|of| of.0 < Duration::from_millis(10)), "{within:?}");
@@ -211,7 +213,7 @@ fn a_page_tells_what_its_histogram_grew_by() {
         (whole(&page(9, 9, 9)), None),
         (whole(&page(9, 10, 9)), Some(1)),
     ] {
-        tell.send(answer.clone()).unwrap();
+        pages.send(answer.clone()).unwrap();
         assert_eq!(requests(&mut *source), expected, "{answer}");
     }
 }
@@ -221,15 +223,15 @@ fn hasty(spec: &str) -> Box<dyn Source> {
 }
 
 #[test]
-fn a_server_that_hangs_or_is_not_there_is_unknown_and_keeps_nobody_waiting() {
+fn a_server_that_hangs_or_is_missing_is_unknown_and_keeps_no_caller_waiting() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    for address in [listener.local_addr().unwrap(), nobody] {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for address in [listener.local_addr().unwrap(), closed] {
         for spec in [
             format!("openmetrics:http://{address}/metrics#rpc_seconds"),
             format!("redis:{address}"),
         ] {
-            // The best of some, since others use this machine, too.
+            // The best of some, since other programs use this machine, too.
             let waited = [(); 5].map(|()| {
                 let mut source = hasty(&spec);
                 let began = Instant::now();

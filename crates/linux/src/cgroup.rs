@@ -1,16 +1,16 @@
-//! In which cgroups a process is (cgroups(7), `/proc/PID/cgroup`).
+//! The cgroups that a process is in (cgroups(7), `/proc/PID/cgroup`).
 
-/// A line of the file: a hierarchy, and where in it the process is.
+/// A line of the file: a hierarchy, and the process's place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Membership<'t> {
     hierarchy: &'t str,
     controllers: &'t str,
-    /// The cgroup's path from the hierarchy's root, which it begins with a `/` for.
+    /// The cgroup's path from the hierarchy's root, beginning with `/`.
     pub path: &'t str,
 }
 
 impl<'t> Membership<'t> {
-    /// Reads a line; `None` if it is not of that form. A path may hold colons.
+    /// Reads a line; `None` if it has another form. A path may contain colons.
     #[must_use]
     pub fn parse(line: &'t str) -> Option<Self> {
         let mut parts = line.splitn(3, ':');
@@ -24,7 +24,7 @@ impl<'t> Membership<'t> {
         self.hierarchy == "0" && self.controllers.is_empty()
     }
 
-    /// The controllers of a hierarchy of v1 (`name=systemd` is one), none of v2's.
+    /// The controllers of a hierarchy of v1 (`name=systemd` is one), none for v2.
     pub fn controllers(&self) -> impl Iterator<Item = &'t str> {
         self.controllers.split(',').filter(|name| !name.is_empty())
     }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_may_hold_colons() {
+    fn a_path_may_contain_colons() {
         let of = Membership::parse("3:cpu,cpuacct:/docker/a:b").unwrap();
         assert_eq!((of.path, of.is_unified()), ("/docker/a:b", false));
         assert_eq!(of.controllers().collect::<Vec<_>>(), ["cpu", "cpuacct"]);

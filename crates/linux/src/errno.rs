@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-/// Those that files and what watches programs answer, or that an emulator is told to.
+/// Errors from files and from watching programs, and those that an emulator can be made to return.
 const NAMES: [(Errno, &str); 28] = [
     (Errno::PERM, "EPERM"),
     (Errno::NOENT, "ENOENT"),
@@ -34,15 +34,15 @@ const NAMES: [(Errno, &str); 28] = [
     (Errno::STALE, "ESTALE"),
 ];
 
-/// The name of an error; `None` of one that is not known here.
+/// The name of an error; `None` if it is not known here.
 #[must_use]
 pub fn name(errno: Errno) -> Option<&'static str> {
     NAMES.iter().find(|(known, _)| *known == errno).map(|&(_, name)| name)
 }
 
-/// The error of a name; `None` of one that is not known here.
+/// The error with a name; `None` if it is not known here.
 #[must_use]
-pub fn of_name(name: &str) -> Option<Errno> {
+pub fn from_name(name: &str) -> Option<Errno> {
     NAMES.iter().find(|(_, known)| *known == name).map(|&(errno, _)| errno)
 }
 
@@ -53,8 +53,8 @@ mod tests {
     #[test]
     fn an_error_reads_as_it_is_written() {
         for (errno, text) in NAMES {
-            assert_eq!((name(errno), of_name(text)), (Some(text), Some(errno)));
+            assert_eq!((name(errno), from_name(text)), (Some(text), Some(errno)));
         }
-        assert_eq!((name(Errno::from_raw_os_error(4000)), of_name("EWHAT")), (None, None));
+        assert_eq!((name(Errno::from_raw_os_error(4000)), from_name("EWHAT")), (None, None));
     }
 }

@@ -1,11 +1,11 @@
-//! What Linux tells in /proc and /sys, each read in one place; names and paths are whatever bytes
+//! What Linux reports in /proc and /sys, each read in one place; names and paths are any bytes that
 //! programs chose.
 //!
 //! - [`stat`], [`status`]: threads, by `/proc/PID/stat` and `/proc/PID/status`.
 //! - [`mounts`]: the table of mounts.
-//! - [`cgroup`]: in which cgroups a process is.
+//! - [`cgroup`]: the cgroups that a process is in.
 //! - [`topology`]: CPUs, and which of them share a last-level cache.
-//! - [`owners`]: who may write a file.
+//! - [`owners`]: which users may write a file.
 //! - [`errno`]: names of errors.
 
 pub mod cgroup;
@@ -29,7 +29,7 @@ pub fn is_gone(error: &io::Error) -> bool {
 }
 
 /// The entries of a directory that are numbers (processes, or a process's threads), in the order of
-/// the directory; those listed until then, if it goes away meanwhile.
+/// the directory; if it goes away meanwhile, those listed until then.
 ///
 /// # Errors
 /// If it can't be read, or [is gone](is_gone) before it is.

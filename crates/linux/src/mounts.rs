@@ -18,9 +18,9 @@ pub struct Mount {
     id: u64,
     /// As `MAJOR:MINOR`.
     pub device: String,
-    /// Which of the file system's directories is mounted; `/` but for bind mounts and namespaces.
+    /// The file system's directory that is mounted: `/`, except for bind mounts and namespaces.
     pub root: PathBuf,
-    /// Where.
+    /// The mount point.
     pub point: PathBuf,
     /// The file system's type.
     pub kind: String,
@@ -29,11 +29,9 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Reads a line of the table; `None` if it is not of that form.
+    /// Reads a line of the table; `None` if it has another form.
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
-        let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
-        let path = |field: &[u8]| PathBuf::from(OsString::from_vec(unescaped(field)));
         let mut fields = line.split(|&byte| byte == b' ');
         let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
         let device = text(fields.nth(1)?);
@@ -41,13 +39,22 @@ impl Mount {
         let mut rest = fields.skip_while(|field| *field != b"-");
         let kind = text(rest.nth(1)?);
         let options = rest.nth(1).map(text).unwrap_or_default();
-        Some(Self { id, device, root, point, kind, options })
+        return Some(Self { id, device, root, point, kind, options });
+
+        fn text(field: &[u8]) -> String {
+            String::from_utf8_lossy(field).into_owned()
+        }
+
+        fn path(field: &[u8]) -> PathBuf {
+            PathBuf::from(OsString::from_vec(unescaped(field)))
+        }
     }
 
-    /// Whether its mount point leads to it, and not to what others have mounted over it. Asks nothing of the file system itself.
+    /// Whether its mount point leads to it, rather than to a later mount over it. Sends no request
+    /// to the file system itself.
     ///
     /// # Errors
-    /// If the mount point can't be opened, or the kernel does not tell whose it is.
+    /// If the mount point can't be opened, or the kernel does not report its mount.
     pub fn is_on_top(&self) -> io::Result<bool> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let there = rustix::fs::open(&self.point, flags, Mode::empty())?;
@@ -57,7 +64,7 @@ impl Mount {
     }
 }
 
-/// The mounts that this process sees, of its proc file system: the later, the further up.
+/// The mounts that this process sees, by its proc file system: later ones are further up.
 ///
 /// # Errors
 /// If they can't be read.
@@ -66,7 +73,8 @@ pub fn all(proc: &Path) -> io::Result<Vec<Mount>> {
     Ok(table.split(|&byte| byte == b'\n').filter_map(Mount::parse).collect())
 }
 
-/// The type of what is mounted on a directory; `None` if it is no mount. The last line counts: it is on top.
+/// The type of the file system mounted on a directory; `None` if it is no mount. The last line
+/// counts: it is on top.
 ///
 /// # Errors
 /// As [`all`].
@@ -74,7 +82,8 @@ pub fn kind_of(dir: &Path) -> io::Result<Option<String>> {
     Ok(last(dir)?.map(|mount| mount.kind))
 }
 
-/// The device of what is mounted on a directory, as `MAJOR:MINOR`, by which it is told from what is mounted there later.
+/// The device mounted on a directory, as `MAJOR:MINOR`, which distinguishes it from later mounts
+/// there.
 ///
 /// # Errors
 /// As [`all`].
@@ -82,7 +91,7 @@ pub fn device_of(dir: &Path) -> io::Result<Option<String>> {
     Ok(last(dir)?.map(|mount| mount.device))
 }
 
-/// Where a device is mounted, wherever it was moved or bound; the latest first.
+/// The mounts of a device, wherever it was moved or bound; the latest first.
 ///
 /// # Errors
 /// As [`all`].
@@ -97,7 +106,7 @@ fn last(dir: &Path) -> io::Result<Option<Mount>> {
     Ok(all(Path::new(PROC))?.into_iter().rfind(|mount| mount.point == dir))
 }
 
-/// A path as it is: blanks, tabs, line breaks and backslashes are `\040` and so on in the table.
+/// A path as it is: in the table, blanks, tabs, line breaks and backslashes are `\040` and so on.
 #[must_use]
 pub fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());

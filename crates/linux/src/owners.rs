@@ -1,4 +1,4 @@
-//! Who may write a file, by its owner and its permissions.
+//! Which users may write a file, by its owner and its permissions.
 
 use rustix::process::geteuid;
 
@@ -6,12 +6,12 @@ const GROUP_MAY_WRITE: u32 = 0o020;
 const OTHERS_MAY_WRITE: u32 = 0o002;
 const ANYBODY_ELSE_MAY_ENTER: u32 = 0o011;
 
-/// In a folder with this bit nobody puts anything in the place of what is another's (`S_ISVTX`).
+/// In a folder with this bit only a file's owner may replace the file (`S_ISVTX`).
 pub const STICKY: u32 = 0o1000;
 
-/// What stat(2) tells of a file's owner and permissions.
+/// A file's owner and permissions, from stat(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owned {
+pub struct Ownership {
     /// The user's number (`st_uid`).
     pub uid: u32,
     /// The group's number (`st_gid`).
@@ -20,11 +20,11 @@ pub struct Owned {
     pub mode: u32,
 }
 
-impl Owned {
-    /// Checks that nobody but root and the user who runs can write it.
+impl Ownership {
+    /// Checks that only root and the user who runs can write it.
     ///
     /// # Errors
-    /// Who else can, as `expected ..., found ...`.
+    /// The other users who can, as `expected ..., found ...`.
     pub fn check(self) -> Result<(), String> {
         let Self { uid, gid, mode } = self;
         if !self.is_trusted() {
@@ -39,17 +39,17 @@ impl Owned {
             false if by_group => "a group",
             false => return Ok(()),
         };
-        let said = "expected one that only its owner may write, found one that";
-        Err(format!("{said} {who} may (mode {:o})", mode & 0o7777))
+        let expected = "expected one that only its owner may write, found one that";
+        Err(format!("{expected} {who} may (mode {:o})", mode & 0o7777))
     }
 
-    /// Whether, as a folder, it lets nobody else in, so that what is below it is out of reach.
+    /// Whether, as a folder, it lets no other user in, so that the files below it are out of reach.
     #[must_use]
     pub fn is_shut(self) -> bool {
         self.is_trusted() && self.mode & ANYBODY_ELSE_MAY_ENTER == 0
     }
 
-    /// Whether it is root's or of the user who runs.
+    /// Whether it belongs to root or to the user who runs.
     #[must_use]
     pub fn is_trusted(self) -> bool {
         [0, geteuid().as_raw()].contains(&self.uid)

@@ -1,23 +1,22 @@
-//! What `/proc/PID/stat` tells of a process or thread (proc_pid_stat(5)).
+//! A process or thread, as `/proc/PID/stat` describes it (proc_pid_stat(5)).
 
 use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-/// What the file says, by the numbers of its fields.
+/// The file's fields, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat<'t> {
     /// Its number, field 1.
     pub pid: i32,
-    /// Its name, field 2, which may hold blanks and parentheses.
+    /// Its name, field 2, which may contain blanks and parentheses.
     pub comm: &'t str,
     /// Field 3 and all after it.
     rest: &'t str,
 }
 
 impl<'t> Stat<'t> {
-    /// Reads the file's text; `None` if it is not of that form. The name ends at the last
-    /// parenthesis.
+    /// Reads the file's text; `None` if it has another form. The name ends at the last parenthesis.
     #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
         let (pid, rest) = text.split_once(" (")?;
@@ -25,13 +24,13 @@ impl<'t> Stat<'t> {
         Some(Self { pid: pid.parse().ok()?, comm, rest })
     }
 
-    /// The field with this number, from 3 on; `None` if it is not there, or is none such.
+    /// The field with this number, from 3 on; `None` if it is missing, or of another type.
     #[must_use]
     pub fn field<T: FromStr>(&self, number: usize) -> Option<T> {
         self.rest.split_ascii_whitespace().nth(number.checked_sub(3)?)?.parse().ok()
     }
 
-    /// In which state it is, field 3: `R`, `S`, `Z` and so on.
+    /// Its state, field 3: `R`, `S`, `Z` and so on.
     #[must_use]
     pub fn state(&self) -> Option<char> {
         self.rest.split_ascii_whitespace().next()?.chars().next()
@@ -43,16 +42,16 @@ impl<'t> Stat<'t> {
         self.field(4)
     }
 
-    /// When it started, in clock ticks since boot, field 22; with the number, what tells it from a
-    /// later one of the same number.
+    /// When it started, in clock ticks since boot, field 22; with the number, it distinguishes a
+    /// process from a later one with the same number.
     #[must_use]
     pub fn started(&self) -> Option<u64> {
         self.field(22)
     }
 }
 
-/// The text of `PROC/THREAD/stat`; `None` if there is no such thread, or it can't be read. A name
-/// that is no UTF-8 is changed.
+/// The text of `PROC/THREAD/stat`; `None` if there is no such thread, or it can't be read. Bytes of
+/// a name that are not UTF-8 are replaced.
 #[must_use]
 pub fn text(proc: &Path, thread: i32) -> Option<String> {
     let bytes = fs::read(proc.join(format!("{thread}/stat"))).ok()?;
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_text_hides_nobody() {
+    fn a_name_that_is_no_text_hides_no_process() {
         let proc = tempfile::tempdir().unwrap();
         fs::create_dir(proc.path().join("7")).unwrap();
         let line = b"7 (a\xff) S 3 1 1 0 -1 1 2 3 4 5 6 7 8 9 20 0 1 0 4711 9 9\n";

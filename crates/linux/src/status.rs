@@ -1,4 +1,4 @@
-//! What `/proc/PID/status` tells of a process or thread (proc_pid_status(5)).
+//! A process or thread, as `/proc/PID/status` describes it (proc_pid_status(5)).
 
 use std::fs;
 use std::path::Path;
@@ -7,50 +7,49 @@ use fairways_resctrl::language::CpuSet;
 
 use crate::topology::MOST_CPUS;
 
-/// The users whose a process is.
+/// The users that a process belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Users {
-    /// Who started it.
+    /// The user that started it.
     pub real: u32,
-    /// With whose permissions it runs.
+    /// The user whose permissions it runs with.
     pub effective: u32,
-    /// Whose permissions it may take back.
+    /// The user whose permissions it may take back.
     pub saved: u32,
 }
 
-/// The text of `PROC/THREAD/status`; `None` if there is no such thread, or it can't be read. A name
-/// that is no UTF-8 is changed.
+/// The text of `PROC/THREAD/status`; `None` if there is no such thread, or it can't be read. Bytes
+/// of a name that are not UTF-8 are replaced.
 #[must_use]
 pub fn text(proc: &Path, thread: i32) -> Option<String> {
     let bytes = fs::read(proc.join(format!("{thread}/status"))).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The value of the first line that begins so (`Tgid:`), without blanks around it.
+/// The value of the first line that begins with `name` (`Tgid:`), without blanks around it.
 #[must_use]
 pub fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     Some(text.lines().find_map(|line| line.strip_prefix(name))?.trim())
 }
 
-/// Whose it is.
+/// The users that it belongs to.
 #[must_use]
 pub fn users(text: &str) -> Option<Users> {
-    let mut ids = field(text, "Uid:")?.split_ascii_whitespace().map(str::parse);
-    let mut id = || ids.next()?.ok();
-    Some(Users { real: id()?, effective: id()?, saved: id()? })
+    let mut ids = field(text, "Uid:")?.split_ascii_whitespace().map_while(|id| id.parse().ok());
+    Some(Users { real: ids.next()?, effective: ids.next()?, saved: ids.next()? })
 }
 
-/// The CPUs that it may run on, those that are off line among them.
+/// The CPUs that it may run on, including those that are off line.
 #[must_use]
 pub fn cpus(text: &str) -> Option<CpuSet> {
     CpuSet::parse_list(field(text, "Cpus_allowed_list:")?, MOST_CPUS).ok()
 }
 
-/// Whose a thread is: the numbers of its process, and of that one's parent.
+/// The numbers of a thread's process, and of that process's parent.
 #[must_use]
 pub fn family(text: &str) -> Option<(i32, i32)> {
-    let number = |name| field(text, name)?.parse().ok();
-    Some((number("Tgid:")?, number("PPid:")?))
+    let (process, parent) = (field(text, "Tgid:")?, field(text, "PPid:")?);
+    Some((process.parse().ok()?, parent.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_read() {
+    fn fields_are_read() {
         let text = "Name:\tUid:\nTgid:\t7\nPPid:\t1\nUid:\t1\t2\t3\t4\nCpus_allowed_list:\t0-1,9\n";
         assert_eq!(users(text), Some(Users { real: 1, effective: 2, saved: 3 }));
         assert_eq!(family(text), Some((7, 1)));

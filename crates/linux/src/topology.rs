@@ -12,14 +12,15 @@ pub const MOST_CPUS: u32 = 8192;
 /// The CPUs of each L3 cache.
 #[derive(Debug, Default)]
 pub struct Topology {
-    /// The list of CPUs on line that the rest was read with.
+    /// The list of CPUs on line at the last reading.
     online: Option<String>,
     caches: BTreeMap<u32, CpuSet>,
 }
 
 impl Topology {
-    /// Reads of all CPUs which L3 they have, if others are on line than before
-    /// (Documentation/ABI/testing/sysfs-devices-system-cpu, `online` and `cache/index*/{level,id}`).
+    /// Reads the L3 of every CPU, if other CPUs are on line than before
+    /// (Documentation/ABI/testing/sysfs-devices-system-cpu, `online` and
+    /// `cache/index*/{level,id}`).
     pub fn refresh(&mut self, sysfs: &Path) {
         let cpus = sysfs.join("devices/system/cpu");
         let online = fs::read_to_string(cpus.join("online")).ok();
@@ -36,17 +37,18 @@ impl Topology {
                 self.caches.entry(id).or_default().insert(cpu);
             }
         }
-        // A CPU that comes is on line before its caches are told, and one that goes is still when they are not any longer.
+        // A CPU that comes is on line before its caches are listed, and one that goes is still on
+        // line when they no longer are.
         let known = self.caches.values().fold(CpuSet::new(), |all, cpus| all.union(cpus));
         self.online = online.filter(|online| listed(online) == known);
     }
 
-    /// The ids of the L3 caches that CPUs on line have, ascending.
+    /// The ids of the L3 caches of the CPUs on line, ascending.
     pub fn ids(&self) -> impl Iterator<Item = u32> {
         self.caches.keys().copied()
     }
 
-    /// The CPUs on line of the L3 cache with this id; none if sysfs does not tell.
+    /// The CPUs on line of the L3 cache with this id; none if sysfs does not list any.
     #[must_use]
     pub fn cpus_of(&self, id: u32) -> CpuSet {
         self.caches.get(&id).cloned().unwrap_or_default()
@@ -57,21 +59,20 @@ fn l3_of(cpu: &Path) -> Option<u32> {
     number(&l3_folder(cpu)?.join("id"))
 }
 
-/// The directory that sysfs has of a CPU's L3 cache, below the CPU's own
-/// (`devices/system/cpu/cpuN`).
+/// The directory of a CPU's L3 cache in sysfs, below the CPU's own (`devices/system/cpu/cpuN`).
 #[must_use]
 pub fn l3_folder(cpu: &Path) -> Option<PathBuf> {
     let mut folders = fs::read_dir(cpu.join("cache")).ok()?.flatten().map(|index| index.path());
     folders.find(|index| number(&index.join("level")) == Some(3))
 }
 
-/// The number that a file of sysfs holds; `None` if it holds none, or can't be read.
+/// The number in a file of sysfs; `None` if it contains none, or can't be read.
 #[must_use]
 pub fn number(path: &Path) -> Option<u32> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// A list of CPUs as resctrl's `cpus_list` has it; none where it is no such list.
+/// A list of CPUs in the form of resctrl's `cpus_list`; none if it has another form.
 #[must_use]
 pub fn listed(text: &str) -> CpuSet {
     CpuSet::parse_list(text, MOST_CPUS).unwrap_or_default()
@@ -121,7 +122,7 @@ mod tests {
             topology.refresh(folder.path());
             topology.cpus_of(0).to_list()
         };
-        assert_eq!(read("0-2\n"), "0-1", "not told yet of the third");
+        assert_eq!(read("0-2\n"), "0-1", "the third is not known yet");
         fs::create_dir_all(index(2)).unwrap();
         fs::write(index(2).join("level"), "3\n").unwrap();
         fs::write(index(2).join("id"), "0\n").unwrap();

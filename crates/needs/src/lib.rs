@@ -1,7 +1,7 @@
-//! What a test needs of the machine it runs on.
+//! What a test needs from the machine it runs on.
 //!
-//! A test whose [`Need`]s are not met says so on the terminal, past the capture of its output, and checks nothing;
-//! where `FAIRWAYS_REQUIRE_SYSTEM` is set, as in CI, it fails. For tests only.
+//! A test whose [`Need`]s are not met prints so on the terminal, past the capture of its output,
+//! and checks nothing; where `FAIRWAYS_REQUIRE_SYSTEM` is set, as in CI, it fails. For tests only.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ impl Need {
     }
 }
 
-/// Whether `test` has all that it needs.
+/// Whether `test` has everything it needs.
 ///
 /// # Panics
 /// If it has not, and `FAIRWAYS_REQUIRE_SYSTEM` is set.
@@ -52,13 +52,13 @@ pub fn has(test: &str, needs: &[Need]) -> bool {
     false
 }
 
-/// From here on files and folders of this process, and of those that it starts, can be written by their owner alone:
-/// others are refused as configurations.
+/// From here on, only their owner can write files and folders of this process and of those that it
+/// starts: others are refused as configurations.
 pub fn keep_to_owner() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
 }
 
-/// Says that `test` is skipped, and why.
+/// Prints that `test` is skipped, and why.
 ///
 /// # Panics
 /// If `FAIRWAYS_REQUIRE_SYSTEM` is set.
@@ -68,13 +68,14 @@ pub fn skip(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
 
-/// Says that `test` is not run for what the kernel or the container that it runs in withholds, which no package brings: of this,
-/// `FAIRWAYS_REQUIRE_SYSTEM` makes no must.
+/// Prints that `test` is not run because the kernel or the container withholds something that no
+/// package brings: `FAIRWAYS_REQUIRE_SYSTEM` does not make this a failure.
 pub fn withheld(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
 
-/// The program of that name, in one of the folders of `PATH` or in those of the system's administrator.
+/// The program with that name, in one of the folders of `PATH` or in those of the system's
+/// administrator.
 #[must_use]
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -85,14 +86,15 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())
 }
 
-/// What /proc/stat counts in.
+/// The unit of /proc/stat.
 const TICK: Duration = Duration::from_millis(10);
 
-/// For how long a host has taken the CPUs from this machine since it booted, as far as it says so (proc(5), /proc/stat): the clocks of the
-/// kernel and of perf went on, and what the scheduler counts as a thread's did not.
+/// How long the host has taken the CPUs from this machine since boot, as far as it reports that
+/// (proc(5), /proc/stat): the clocks of the kernel and of perf went on, and the scheduler did not
+/// count that time for threads.
 ///
 /// # Panics
-/// There is no such file, or it says something else.
+/// If there is no such file, or it has another form.
 #[must_use]
 pub fn stolen() -> Duration {
     let text = std::fs::read_to_string("/proc/stat").expect("/proc/stat");
@@ -100,7 +102,7 @@ pub fn stolen() -> Duration {
     TICK * ticks.expect("ticks that were stolen")
 }
 
-/// For how long since it was `before`, at most.
+/// The stolen time since it was `before`, at most.
 ///
 /// # Panics
 /// As [`stolen`].

@@ -2,13 +2,13 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors left for everything that is not a counter: resctrl's files, sockets, logs, a cgroup's file each.
+/// Descriptors left for everything but counters: resctrl's files, sockets, logs, a cgroup's file.
 pub(super) const RESERVE: usize = 256;
 
-/// The kernel's default `fs.nr_open`, taken where the limit is infinite.
+/// The kernel's default `fs.nr_open`, used where the limit is infinite.
 const MOST: u64 = 1 << 20;
 
-/// Descriptors that may be open, and are.
+/// Descriptors that may be open, and how many are.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: usize,
@@ -16,15 +16,15 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// As many descriptors as the process may have, its soft limit raised to the hard one, but for a reserve of 256; and no more than
-    /// `limit`.
+    /// Room for as many descriptors as the process may open (its soft limit is raised to the hard
+    /// one), less a reserve of 256, and at most `limit`.
     pub(super) fn new(limit: Option<usize>) -> Self {
         let room = allowed().saturating_sub(RESERVE);
         if let Some(limit) = limit.filter(|&limit| limit > room) {
             tracing::warn!(
                 limit,
                 room,
-                "counters may take fewer descriptors than were asked for: raise LimitNOFILE"
+                "counters may take fewer descriptors than requested: raise LimitNOFILE"
             );
         }
         Self { limit: limit.map_or(room, |limit| limit.min(room)), used: 0 }
@@ -51,7 +51,7 @@ impl Budget {
     }
 }
 
-/// How many descriptors the process may have, its soft limit raised to the hard one.
+/// How many descriptors the process may open, its soft limit raised to the hard one.
 pub(crate) fn allowed() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: maximum, maximum };

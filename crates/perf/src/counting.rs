@@ -6,9 +6,9 @@ use std::os::fd::BorrowedFd;
 use fairways_core::{AppId, Counters};
 use fairways_resctrl::language::CpuSet;
 
-use super::program::{Blind, Program};
+use super::program::{Blind, CountedProgram};
 use super::sampling::Sampling;
-use super::source::{Ended, Source, Target};
+use super::source::{EndedWindow, Source, Target};
 use super::{Perf, depart};
 
 impl Source for Perf {
@@ -19,13 +19,13 @@ impl Source for Perf {
     fn begin(&mut self, target: &Target) {
         self.end(target.app);
         if self.fitted.layout.is_empty() {
-            self.say_once(
+            self.warn_once(
                 "no counter works on this host, all are missing; `fairways doctor` says why",
             );
             return;
         }
-        let by = self.way(target);
-        self.programs.insert(target.app, Program::new(target.name.clone(), by));
+        let by = self.choose_way(target);
+        self.programs.insert(target.app, CountedProgram::new(target.name.clone(), by));
         self.with(target.app, |perf, program| match program.cgroup() {
             Some(_) => perf.open_cpus(target.app, program),
             None => perf.open(target.app, program, &target.threads),
@@ -44,11 +44,14 @@ impl Source for Perf {
                 return;
             }
             let listed: BTreeSet<i32> = threads.iter().copied().collect();
-            let gone = |thread: i32| !listed.contains(&thread);
-            let ended = program.part_with(&perf.fitted.layout, |_| None, gone);
+            let ended = program.end_parts(
+                &perf.fitted.layout,
+                |_| None,
+                |thread| !listed.contains(&thread),
+            );
             perf.budget.give(ended * perf.slots());
             let new: Vec<i32> =
-                listed.into_iter().filter(|&thread| !program.holds(thread)).collect();
+                listed.into_iter().filter(|&thread| !program.has_part(thread)).collect();
             if !new.is_empty()
                 && (program.blind.is_none() || perf.budget.fits(new.len() * perf.slots()))
             {
@@ -59,10 +62,11 @@ impl Source for Perf {
 
     fn read(&mut self, app: AppId, domain: u32) -> Counters {
         let read = self.with(app, |perf, program| {
-            let within = |cpu: i32| perf.cpus.get(&cpu) == Some(&domain);
-            let read = program.read(&perf.fitted.layout, &perf.groups, domain, within);
+            let read = program.read(&perf.fitted.layout, &perf.groups, domain, |cpu| {
+                perf.cpus.get(&cpu) == Some(&domain)
+            });
             let read = read.unwrap_or_else(|error| {
-                perf.give_up(app, program, Blind::of(&error), &error.to_string());
+                perf.give_up(app, program, Blind::from_error(&error), &error.to_string());
                 Counters::default()
             });
             (read, program.starved())
@@ -83,40 +87,40 @@ impl Source for Perf {
         }
     }
 
-    fn tell(&mut self, app: AppId, domain: u32, instructions: Option<u64>) -> bool {
-        if let Some(sampling) = self.sampling.as_mut().filter(|of| of.is_asked(app, domain)) {
+    fn report_windows(&mut self, app: AppId, domain: u32, instructions: Option<u64>) -> bool {
+        if let Some(sampling) = self.sampling.as_mut().filter(|of| of.is_requested(app, domain)) {
             sampling.forget(app, domain);
             self.with(app, |perf, program| {
                 let by_cpu = program.cgroup().is_some();
                 depart(program, |cpu| !by_cpu || perf.cpus.get(&cpu) == Some(&domain));
             });
         }
-        let can = self.tells_apart(app) && self.counts_instructions();
+        let can = self.separates_domains(app) && self.counts_instructions();
         let (Some(sampling), Some(count), true) = (&mut self.sampling, instructions, can) else {
             return false;
         };
-        sampling.ask(app, domain, count);
+        sampling.request_windows(app, domain, count);
         self.with(app, |perf, program| {
             if program.blind.is_none() {
-                perf.windows(app, program, true);
+                perf.begin_windows(app, program, true);
             }
         });
-        self.tells(app, domain)
+        self.reports_windows(app, domain)
     }
 
-    fn tells(&self, app: AppId, domain: u32) -> bool {
-        let is_asked = |sampling: &Sampling| sampling.is_asked(app, domain);
-        self.sampling.as_ref().is_some_and(is_asked) && self.tells_apart(app)
+    fn reports_windows(&self, app: AppId, domain: u32) -> bool {
+        self.sampling.as_ref().is_some_and(|sampling| sampling.is_requested(app, domain))
+            && self.separates_domains(app)
     }
 
     fn attention(&self) -> Option<BorrowedFd<'_>> {
         self.sampling.as_ref().map(Sampling::attention)
     }
 
-    fn ended(&mut self, told: &mut Vec<Ended>) {
+    fn take_ended(&mut self, ended_windows: &mut Vec<EndedWindow>) {
         let Some(sampling) = &mut self.sampling else { return };
-        sampling.ended(&self.fitted.layout, &self.groups, told);
-        for (app, domain) in sampling.is_time() {
+        sampling.take_ended(&self.fitted.layout, &self.groups, ended_windows);
+        for (app, domain) in sampling.take_due() {
             self.read(app, domain);
         }
     }

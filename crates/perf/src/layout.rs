@@ -6,50 +6,56 @@ use std::io;
 
 use rustix::io::Errno;
 
-use super::events::{Chosen, Encoding, Event};
-use super::part::{How, Layout, Part};
-use super::sys::{self, Whom};
+use super::events::{Encoding, Event, ProcessorEvents};
+use super::part::{CountedPart, Layout, OpenOptions};
+use super::sys::{self, Scope};
 use super::trouble;
 
-/// Events beside instructions and cycles in a group at most.
+/// The most events in a group, not counting instructions and cycles.
 ///
-/// The smallest processors of the tables have four general counters a hyper-thread, and the kernel's watchdog may hold the fixed one
-/// for cycles: then a group needs a general one for cycles as well, on AMD two.
+/// The smallest processors in the tables have four general counters per hyper-thread, and the
+/// kernel's watchdog may occupy the fixed one for cycles: then a group needs a general one for
+/// cycles as well, on AMD two.
 const BESIDE: usize = 3;
 
-/// Events that can be counted here.
+/// The events that can be counted on this host.
 pub(super) struct Fitted {
     pub(super) layout: Layout,
-    /// Whether the kernel's part of a program's work is left out, because only that is allowed.
+    /// Whether the kernel's part of a program's work is left out, as only the rest may be counted.
     pub(super) user_only: bool,
-    /// What can't, and why.
+    /// The counters that are not available, and why.
     pub(super) lost: Vec<(Counter, String)>,
-    taken: Vec<Event>,
+    accepted: Vec<Event>,
     alone: Vec<Counter>,
     beside: usize,
 }
 
 impl Fitted {
-    /// Puts fewer events into a group, where one is never put on counters as it is: whether that was possible.
+    /// Puts fewer events into each group, because one group is never put on counters as it is.
+    /// Returns whether that was possible.
     pub(super) fn shrink(&mut self) -> bool {
         let before = self.layout.len();
         while self.layout.len() == before && self.beside > 0 {
             self.beside -= 1;
-            self.layout = plan(&self.taken, self.beside, &self.alone);
+            self.layout = plan(&self.accepted, self.beside, &self.alone);
         }
         self.layout.len() > before
     }
 }
 
-/// Descriptors that a thread costs, or a cgroup on a CPU, where the kernel takes every event.
-pub(super) fn cost(chosen: &Chosen) -> usize {
+/// Descriptors per thread, or per CPU for a cgroup, where the kernel accepts every event.
+pub(super) fn cost(chosen: &ProcessorEvents) -> usize {
     plan(&chosen.events, BESIDE, &chosen.alone).iter().map(Vec::len).sum()
 }
 
-/// Groups of at most `beside` events beside instructions and cycles, which are in each; so the ratios that policies want are of one
-/// time. Those that are to be `alone` are the only ones of theirs. With `beside` 0, each event alone.
+const fn pair(event: &Event) -> (Counter, Encoding) {
+    (event.field, event.encoding)
+}
+
+/// Groups of at most `beside` events in addition to instructions and cycles, which are in each
+/// group, so that the ratios that policies want are from one time. Each event in `alone` gets a
+/// group without other events. With `beside` 0, each event is by itself.
 fn plan(events: &[Event], beside: usize, alone: &[Counter]) -> Layout {
-    let pair = |event: &Event| (event.field, event.encoding);
     if beside == 0 {
         return events.iter().map(|event| vec![pair(event)]).collect();
     }
@@ -60,44 +66,59 @@ fn plan(events: &[Event], beside: usize, alone: &[Counter]) -> Layout {
     if others.is_empty() {
         return if shared.is_empty() { Vec::new() } else { vec![shared] };
     }
-    let group = |chunk: &[&Event]| {
-        shared.iter().copied().chain(chunk.iter().map(|event| pair(event))).collect()
-    };
     let (alone, others): (Vec<&Event>, Vec<&Event>) =
         others.into_iter().partition(|event| alone.contains(&event.field));
-    // As many groups as there must be, and those as small as can be.
+    // As few groups as possible, and those as small as possible.
     let groups = others.len().div_ceil(beside);
     let others = others.chunks(others.len().div_ceil(groups.max(1)).max(1));
-    alone.chunks(1).chain(others).map(group).collect()
+    alone
+        .chunks(1)
+        .chain(others)
+        .map(|chunk| shared.iter().copied().chain(chunk.iter().map(|event| pair(event))).collect())
+        .collect()
 }
 
-/// Finds out, on the calling thread, which events and groups the kernel takes.
-pub(super) fn fit(chosen: &Chosen) -> Fitted {
+/// Finds out, on the calling thread, which events and groups the kernel accepts.
+pub(super) fn fit(chosen: &ProcessorEvents) -> Fitted {
     let events = &chosen.events;
-    let open = |event: &Event, user_only| {
-        sys::open(event.encoding, Whom::Thread(0), None, user_only, 0).map(drop)
-    };
-    let denied = |error: &io::Error| trouble::is(error, Errno::ACCESS);
-    let is_denied = |event, user_only| open(event, user_only).is_err_and(|error| denied(&error));
     let user_only = events.iter().any(|event| is_denied(event, false) && !is_denied(event, true));
     let (mut taken, mut lost) = (Vec::new(), Vec::new());
     for event in events {
-        match open(event, user_only) {
+        match try_open(event, user_only) {
             Ok(()) => taken.push(*event),
-            Err(error) => lost.push((event.field, trouble::line(&error))),
+            Err(error) => lost.push((event.field, trouble::explain(&error))),
         }
     }
-    let held = |layout: &Layout| match Part::open(
-        layout,
-        Whom::Thread(0),
-        How { user_only, sampled: false },
-    ) {
+    let beside = (1..=BESIDE)
+        .rev()
+        .find(|&beside| fits(&plan(&taken, beside, &chosen.alone), user_only))
+        .unwrap_or(0);
+    Fitted {
+        layout: plan(&taken, beside, &chosen.alone),
+        user_only,
+        lost,
+        accepted: taken,
+        alone: chosen.alone.clone(),
+        beside,
+    }
+}
+
+/// Opens an event on the calling thread, and closes it.
+fn try_open(event: &Event, user_only: bool) -> io::Result<()> {
+    sys::open(event.encoding, Scope::Thread(0), None, user_only, 0).map(drop)
+}
+
+fn is_denied(event: &Event, user_only: bool) -> bool {
+    try_open(event, user_only).is_err_and(|error| trouble::is(&error, Errno::ACCESS))
+}
+
+/// Whether each group of a layout fits on the processor.
+fn fits(layout: &Layout, user_only: bool) -> bool {
+    let options = OpenOptions { user_only, sampled: false };
+    match CountedPart::open(layout, Scope::Thread(0), options) {
         Err(error) => !trouble::is(&error, Errno::INVAL),
         Ok(_) => true,
-    };
-    let planned = |beside| plan(&taken, beside, &chosen.alone);
-    let beside = (1..=BESIDE).rev().find(|&beside| held(&planned(beside))).unwrap_or(0);
-    Fitted { layout: planned(beside), user_only, lost, taken, alone: chosen.alone.clone(), beside }
+    }
 }
 
 #[cfg(test)]
@@ -122,7 +143,7 @@ mod tests {
             assert_eq!(plan(&chosen.events, 0, &chosen.alone).len(), chosen.events.len());
         }
         assert!(plan(&[], BESIDE, &[]).is_empty());
-        // Five events in a group, but for those of two groups.
+        // Five events in one group, except on processors that need two groups.
         let costs: Vec<usize> = events::all().iter().map(cost).collect();
         assert!(costs.iter().all(|cost| (4..=13).contains(cost)), "{costs:?}");
         assert!(costs.iter().min() < costs.iter().max());
@@ -135,7 +156,8 @@ mod tests {
         let chosen = events::for_cpu(&cpu);
         assert_eq!(chosen.name, "Haswell");
         for group in plan(&chosen.events, BESIDE, &chosen.alone) {
-            // Instructions and cycles are on fixed counters, but for cycles if the watchdog has that one.
+            // Instructions and cycles are on fixed counters, unless the watchdog occupies the one
+            // for cycles.
             let loads = group.iter().any(|&(field, _)| field == Counter::L1References);
             assert!(group.len() <= if loads { 3 } else { 4 }, "{group:?}");
         }
@@ -148,11 +170,13 @@ mod tests {
                 layout: plan(&chosen.events, BESIDE, &chosen.alone),
                 user_only: false,
                 lost: Vec::new(),
-                taken: chosen.events.clone(),
+                accepted: chosen.events.clone(),
                 alone: chosen.alone,
                 beside: BESIDE,
             };
-            let largest = |fitted: &Fitted| fitted.layout.iter().map(Vec::len).max();
+            fn largest(fitted: &Fitted) -> Option<usize> {
+                fitted.layout.iter().map(Vec::len).max()
+            }
             let mut before = largest(&fitted);
             while fitted.shrink() {
                 assert!(largest(&fitted) <= before, "{}", chosen.name);

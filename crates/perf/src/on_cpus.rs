@@ -1,4 +1,4 @@
-//! Events of whole CPUs, for somebody in the kernel to read.
+//! Events of whole CPUs, to be read by a program in the kernel.
 
 use fairways_core::Counter;
 
@@ -6,22 +6,23 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use fairways_resctrl::language::CpuSet;
 
-use super::events::{Chosen, Event};
-use super::sys::{self, Whom};
+use super::events::{Event, ProcessorEvents};
+use super::sys::{self, Scope};
 
-/// An event that counts what a CPU does, whoever runs there.
+/// An event that counts on a CPU, whatever runs there.
 #[derive(Debug)]
-pub struct OnCpu {
+pub struct CpuEvent {
     /// The CPU.
     pub cpu: u32,
-    /// What it counts.
+    /// The counter.
     pub field: Counter,
     /// Its descriptor.
     pub event: OwnedFd,
 }
 
-/// What policies that schedule go by, and as many events as one group holds on every processor with a table: instructions and
-/// cycles have counters of their own on most, and three others are on the general ones.
+/// The counters that scheduling policies use. They fit into one group on every processor with a
+/// table: instructions and cycles have their own counters on most, and three others are on the
+/// general ones.
 const WANTED: [Counter; 5] = [
     Counter::Instructions,
     Counter::Cycles,
@@ -30,10 +31,10 @@ const WANTED: [Counter; 5] = [
     Counter::StallsLlcMiss,
 ];
 
-/// Opens the events on these CPUs, a group on each, so that they count at the same times. What the kernel refuses is missing: all, where
-/// there is no PMU.
+/// Opens the events on these CPUs, in one group per CPU, so that they count at the same times.
+/// Events that the kernel refuses are missing: all of them, where there is no PMU.
 #[must_use]
-pub fn open(chosen: &Chosen, cpus: &CpuSet) -> Vec<OnCpu> {
+pub fn open(chosen: &ProcessorEvents, cpus: &CpuSet) -> Vec<CpuEvent> {
     let wanted: Vec<&Event> = WANTED
         .iter()
         .filter_map(|field| chosen.events.iter().find(|event| event.field == *field))
@@ -41,13 +42,13 @@ pub fn open(chosen: &Chosen, cpus: &CpuSet) -> Vec<OnCpu> {
     cpus.iter().flat_map(|cpu| group(&wanted, cpu)).collect()
 }
 
-fn group(events: &[&Event], cpu: u32) -> Vec<OnCpu> {
-    let mut group: Vec<OnCpu> = Vec::new();
+fn group(events: &[&Event], cpu: u32) -> Vec<CpuEvent> {
+    let mut group: Vec<CpuEvent> = Vec::new();
     let Ok(number) = i32::try_from(cpu) else { return group };
     for event in events {
         let leader = group.first().map(|leader| leader.event.as_fd());
-        if let Ok(opened) = sys::open(event.encoding, Whom::Cpu(number), leader, false, 0) {
-            group.push(OnCpu { cpu, field: event.field, event: opened });
+        if let Ok(opened) = sys::open(event.encoding, Scope::Cpu(number), leader, false, 0) {
+            group.push(CpuEvent { cpu, field: event.field, event: opened });
         }
     }
     if let Some(leader) = group.first()
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
     use crate::events::Encoding;
 
-    /// Two events of the kernel's own stand in the counters' places, and one that no kernel has.
+    /// Two of the kernel's software events stand in for the counters, with one that no kernel has.
     #[test]
     fn what_the_kernel_has_is_one_group() {
         const SOFTWARE: u32 = 1;
@@ -79,12 +80,17 @@ mod tests {
             event(Counter::LlcMisses, 0),
         ];
         let source = "include/uapi/linux/perf_event.h";
-        let chosen =
-            Chosen { name: "a test's", source, events, lost: Vec::new(), alone: Vec::new() };
+        let chosen = ProcessorEvents {
+            name: "a test's",
+            source,
+            events,
+            lost: Vec::new(),
+            alone: Vec::new(),
+        };
         let opened = open(&chosen, &CpuSet::from_iter([0]));
         if opened.is_empty() {
-            // This user may not count what a CPU does.
-            assert!(sys::open(chosen.events[0].encoding, Whom::Cpu(0), None, false, 0).is_err());
+            // This user may not count events of a CPU.
+            assert!(sys::open(chosen.events[0].encoding, Scope::Cpu(0), None, false, 0).is_err());
             return;
         }
         let fields: Vec<Counter> = opened.iter().map(|of| of.field).collect();

@@ -7,52 +7,58 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use super::events::Encoding;
 use super::sampler::Joined;
-use super::sys::{self, Whom};
+use super::sys::{self, Scope};
 use super::tally::Span;
 
-/// Which events make a group: they are put on counters together or not at all.
+/// Which events form a group: they are put on counters together or not at all.
 pub(super) type Layout = Vec<Vec<(Counter, Encoding)>>;
 
 /// How events are opened.
 #[derive(Clone, Copy)]
-pub(super) struct How {
-    /// Whether what the kernel does is left out.
+pub(super) struct OpenOptions {
+    /// Whether the kernel's work is left out.
     pub(super) user_only: bool,
-    /// Whether the first of all is to tell that it has counted so much.
+    /// Whether the first event reports when it has counted a period.
     pub(super) sampled: bool,
 }
 
 /// An open group.
-struct Group {
+struct OpenGroup {
     leader: OwnedFd,
-    /// Held open: closing one takes it out of the group.
+    /// Kept open: closing a member takes it out of the group.
     members: Vec<OwnedFd>,
     last: Vec<Span>,
 }
 
 /// All groups of one thread, or of one cgroup on one CPU.
-pub(super) struct Part {
-    groups: Vec<Group>,
-    /// The windows that end by what it counts.
+pub(super) struct CountedPart {
+    groups: Vec<OpenGroup>,
+    /// The windows that end by this part's counts.
     joined: Option<Joined>,
 }
 
-impl Part {
-    /// Opens every group, and lets it count.
+impl CountedPart {
+    /// Opens every group and starts counting.
     ///
     /// # Errors
     /// perf_event_open(2)'s; nothing stays open then.
-    pub(super) fn open(layout: &Layout, whom: Whom<'_>, how: How) -> io::Result<Self> {
+    pub(super) fn open(
+        layout: &Layout,
+        scope: Scope<'_>,
+        options: OpenOptions,
+    ) -> io::Result<Self> {
         let mut groups = Vec::with_capacity(layout.len());
         for events in layout {
             let Some((&(_, first), rest)) = events.split_first() else { continue };
-            let period = if how.sampled && groups.is_empty() { sys::NEVER } else { 0 };
-            let leader = sys::open(first, whom, None, how.user_only, period)?;
-            let member = |&(_, event): &(Counter, Encoding)| {
-                sys::open(event, whom, Some(leader.as_fd()), how.user_only, 0)
-            };
-            let members = rest.iter().map(member).collect::<io::Result<Vec<OwnedFd>>>()?;
-            groups.push(Group { leader, members, last: vec![Span::default(); events.len()] });
+            let period = if options.sampled && groups.is_empty() { sys::NEVER } else { 0 };
+            let leader = sys::open(first, scope, None, options.user_only, period)?;
+            let members = rest
+                .iter()
+                .map(|&(_, event)| {
+                    sys::open(event, scope, Some(leader.as_fd()), options.user_only, 0)
+                })
+                .collect::<io::Result<Vec<OwnedFd>>>()?;
+            groups.push(OpenGroup { leader, members, last: vec![Span::default(); events.len()] });
         }
         for group in &groups {
             sys::enable(&group.leader)?;
@@ -60,26 +66,26 @@ impl Part {
         Ok(Self { groups, joined: None })
     }
 
-    /// Tells what each counter counted since the last call.
+    /// Passes each counter's count since the last call to `add`.
     ///
     /// # Errors
     /// read(2)'s.
     pub(super) fn read(
         &mut self,
         layout: &Layout,
-        mut tell: impl FnMut(Counter, Span),
+        mut add: impl FnMut(Counter, Span),
     ) -> io::Result<()> {
         for (group, events) in self.groups.iter_mut().zip(layout) {
             for ((&(field, _), now), last) in events.iter().zip(spans(group)?).zip(&mut group.last)
             {
-                tell(field, now.since(*last));
+                add(field, now.since(*last));
                 *last = now;
             }
         }
         Ok(())
     }
 
-    /// Its events in the layout's order, and what each has counted by now.
+    /// Its events in the layout's order, with their counts so far.
     ///
     /// # Errors
     /// read(2)'s.
@@ -92,13 +98,13 @@ impl Part {
         Ok(all)
     }
 
-    /// Lets windows end by what it counts, and none that did so before.
+    /// Lets windows end by its counts; none did before.
     pub(super) fn join(&mut self, joined: Joined) {
         self.leave();
         self.joined = Some(joined);
     }
 
-    /// Lets no window end by what it counts; its first event overflows no more.
+    /// Stops ending windows by its counts; its first event overflows no more.
     ///
     /// # Errors
     /// ioctl(2)'s.
@@ -110,12 +116,12 @@ impl Part {
         self.set_period(sys::NEVER)
     }
 
-    /// Whether windows end by what it counts.
+    /// Whether windows end by its counts.
     pub(super) const fn is_joined(&self) -> bool {
         self.joined.is_some()
     }
 
-    /// Lets its first event overflow so often.
+    /// Sets the period after which its first event overflows.
     ///
     /// # Errors
     /// ioctl(2)'s.
@@ -132,15 +138,18 @@ impl Part {
     }
 }
 
-/// What it counted until it was last read, windows are told of.
-impl Drop for Part {
+/// Reports its counts up to its last reading to its windows.
+impl Drop for CountedPart {
     fn drop(&mut self) {
         self.leave();
     }
 }
 
-fn spans(group: &Group) -> io::Result<Vec<Span>> {
+fn spans(group: &OpenGroup) -> io::Result<Vec<Span>> {
     let now = sys::read(&group.leader, group.last.len())?;
-    let of = |value| Span { value, enabled: now.enabled, running: now.running };
-    Ok(now.values.into_iter().map(of).collect())
+    Ok(now
+        .values
+        .into_iter()
+        .map(|value| Span { value, enabled: now.enabled, running: now.running })
+        .collect())
 }

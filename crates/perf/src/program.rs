@@ -9,30 +9,31 @@ use fairways_core::{Counter, Counters};
 use rustix::io::Errno;
 
 use super::events::BY_PROCESSOR;
-use super::part::{Layout, Part};
+use super::part::{CountedPart, Layout};
 use super::tally::Tally;
 use super::trouble;
 
-/// Whose events are the program's.
-pub(super) enum By {
-    /// Each thread's.
+/// How a program's events are counted.
+pub(super) enum CountedBy {
+    /// Per thread.
     Threads,
-    /// Its cgroup's on each CPU.
+    /// For its cgroup, per CPU.
     Cgroup(File),
 }
 
 /// Why a program is not counted at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blind {
-    /// There are not descriptors enough, or the kernel fails for another reason that may pass; it is tried again.
+    /// Too few descriptors are left, or the kernel fails for another reason that may pass; it is
+    /// tried again.
     ForNow,
-    /// The kernel does not let it be counted.
+    /// The kernel refuses to count it.
     Refused,
 }
 
 impl Blind {
-    /// By the error of perf_event_open(2), or of read(2).
-    pub(super) fn of(error: &io::Error) -> Self {
+    /// Classifies an error from perf_event_open(2) or read(2).
+    pub(super) fn from_error(error: &io::Error) -> Self {
         let never = [Errno::ACCESS, Errno::PERM, Errno::INVAL, Errno::NOENT];
         if never.into_iter().any(|errno| trouble::is(error, errno)) {
             Self::Refused
@@ -42,33 +43,34 @@ impl Blind {
     }
 }
 
-/// How long a program runs, with an event on no counter, until the event's group is taken never to be put on any. The kernel gives
-/// groups turns every few milliseconds (`perf_event_mux_interval_ms`).
+/// After running this long with an event on no counter, the event's group is assumed never to be
+/// put on any. The kernel gives groups turns every few milliseconds (`perf_event_mux_interval_ms`).
 const STARVED: u64 = 1_000_000_000;
 
-/// What some of its parts counted together: those of a domain, or all where parts do not tell CPUs apart.
+/// The joint counts of some of its parts: those of a domain, or all where parts do not separate
+/// CPUs.
 #[derive(Default)]
 struct Pool {
     tallies: [Tally; BY_PROCESSOR.len()],
-    /// Nanoseconds for which the counted threads ran, summed over the groups that count instructions.
+    /// Nanoseconds that the counted threads ran, summed over the groups that count instructions.
     ran: u64,
-    /// How often some of what the program did was not counted in it.
+    /// How often some of the program's work was not counted in it.
     gaps: u32,
-    /// How often each domain was told so.
-    told: BTreeMap<u32, u32>,
+    /// The number of gaps that each domain has been given.
+    gaps_reported: BTreeMap<u32, u32>,
 }
 
-pub(super) struct Program {
+pub(super) struct CountedProgram {
     pub(super) name: String,
-    pub(super) by: By,
+    pub(super) by: CountedBy,
     /// By thread, or by CPU.
-    parts: BTreeMap<i32, Part>,
+    parts: BTreeMap<i32, CountedPart>,
     pools: BTreeMap<Option<u32>, Pool>,
     pub(super) blind: Option<Blind>,
 }
 
-impl Program {
-    pub(super) fn new(name: String, by: By) -> Self {
+impl CountedProgram {
+    pub(super) fn new(name: String, by: CountedBy) -> Self {
         Self { name, by, parts: BTreeMap::new(), pools: BTreeMap::new(), blind: None }
     }
 
@@ -76,28 +78,28 @@ impl Program {
         self.parts.len()
     }
 
-    pub(super) fn holds(&self, key: i32) -> bool {
+    pub(super) fn has_part(&self, key: i32) -> bool {
         self.parts.contains_key(&key)
     }
 
-    /// The parts whose threads or CPUs `within` picks.
+    /// The parts whose threads or CPUs `within` selects.
     pub(super) fn parts_mut(
         &mut self,
         within: impl Fn(i32) -> bool,
-    ) -> impl Iterator<Item = &mut Part> {
+    ) -> impl Iterator<Item = &mut CountedPart> {
         let picked = self.parts.iter_mut().filter(move |&(&key, _)| within(key));
         picked.map(|(_, part)| part)
     }
 
-    /// A part counts for the program, and for `domain` if it tells CPUs apart.
-    pub(super) fn join(&mut self, key: i32, part: Part, domain: Option<u32>) {
+    /// Adds a part to the program's counts, and to `domain` if parts are per CPU.
+    pub(super) fn join(&mut self, key: i32, part: CountedPart, domain: Option<u32>) {
         let gaps = u32::from(self.blind.is_some());
         self.pools.entry(domain).or_insert_with(|| Pool { gaps, ..Pool::default() });
         self.parts.insert(key, part);
     }
 
-    /// Ends the parts that `gone` says are; what they counted is kept. The answer is how many ended.
-    pub(super) fn part_with(
+    /// Ends the parts that `gone` selects; their counts are kept. Returns how many ended.
+    pub(super) fn end_parts(
         &mut self,
         layout: &Layout,
         domain: impl Fn(i32) -> Option<u32>,
@@ -115,7 +117,8 @@ impl Program {
         before - self.parts.len()
     }
 
-    /// From now on the program is not counted as a whole, so it is not counted at all. The answer is how many parts ended.
+    /// Stops counting: as the program can't be counted as a whole, none of it is. Returns how many
+    /// parts ended.
     pub(super) fn go_blind(
         &mut self,
         why: Blind,
@@ -123,21 +126,21 @@ impl Program {
         domain: impl Fn(i32) -> Option<u32>,
     ) -> usize {
         self.blind = Some(why);
-        let ended = self.part_with(layout, domain, |_| true);
+        let ended = self.end_parts(layout, domain, |_| true);
         for pool in self.pools.values_mut() {
             pool.gaps += 1;
         }
         ended
     }
 
-    /// Ends all parts, as their groups are to be others from now on. The answer is which there were.
+    /// Ends all parts, because their groups are about to change. Returns their keys.
     pub(super) fn regroup(
         &mut self,
         layout: &Layout,
         domain: impl Fn(i32) -> Option<u32>,
     ) -> Vec<i32> {
         let keys = self.parts.keys().copied().collect();
-        self.part_with(layout, domain, |_| true);
+        self.end_parts(layout, domain, |_| true);
         for pool in self.pools.values_mut() {
             pool.gaps += 1;
             pool.tallies.iter_mut().for_each(Tally::drop_waiting);
@@ -147,14 +150,17 @@ impl Program {
 
     /// An event that has been on no counter for long, though there was something to count.
     pub(super) fn starved(&self) -> Option<Counter> {
-        let is_starved = |(_, tally): &(&Counter, &Tally)| tally.starved() >= STARVED;
-        let of = |pool: &Pool| {
-            BY_PROCESSOR.iter().zip(&pool.tallies).find(is_starved).map(|(field, _)| *field)
-        };
-        self.pools.values().find_map(of)
+        self.pools.values().find_map(|pool| {
+            BY_PROCESSOR
+                .iter()
+                .zip(&pool.tallies)
+                .find(|(_, tally)| tally.starved() >= STARVED)
+                .map(|(field, _)| *field)
+        })
     }
 
-    /// What the program has counted; where parts tell CPUs apart, in `domain`, whose CPUs' parts `within` picks.
+    /// The program's counts; where parts are per CPU, those in `domain`, whose CPUs' parts `within`
+    /// selects.
     ///
     /// # Errors
     /// read(2)'s.
@@ -170,41 +176,41 @@ impl Program {
             return Ok(counters);
         }
         let pool = match self.by {
-            By::Threads => self.pools.entry(None).or_default(),
-            By::Cgroup(_) => match self.pools.get_mut(&Some(domain)) {
+            CountedBy::Threads => self.pools.entry(None).or_default(),
+            CountedBy::Cgroup(_) => match self.pools.get_mut(&Some(domain)) {
                 Some(pool) => pool,
                 None => return Ok(counters),
             },
         };
-        let all = matches!(self.by, By::Threads);
+        let all = matches!(self.by, CountedBy::Threads);
         for (_, part) in self.parts.iter_mut().filter(|&(&key, _)| all || within(key)) {
             collect(pool, part, layout)?;
         }
         for ((field, tally), &groups) in BY_PROCESSOR.iter().zip(&mut pool.tallies).zip(groups) {
             if groups > 0 {
-                *counters.get_mut(*field) = tally.tell(groups);
+                *counters.get_mut(*field) = tally.take_total(groups);
             }
             if *field == Counter::Instructions {
                 counters.cpu_nanos = pool.ran.checked_div(groups.into());
             }
         }
-        // Each domain that reads the same count is told of a gap once.
-        if pool.told.insert(domain, pool.gaps).unwrap_or(0) != pool.gaps {
+        // Each domain that reads the same count learns of a gap once.
+        if pool.gaps_reported.insert(domain, pool.gaps).unwrap_or(0) != pool.gaps {
             return Ok(Counters::default());
         }
         Ok(counters)
     }
 
-    /// The cgroup, where its events are counted.
+    /// The cgroup, if its events are counted.
     pub(super) fn cgroup(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         match &self.by {
-            By::Cgroup(file) => Some(file.as_fd()),
-            By::Threads => None,
+            CountedBy::Cgroup(file) => Some(file.as_fd()),
+            CountedBy::Threads => None,
         }
     }
 }
 
-fn collect(pool: &mut Pool, part: &mut Part, layout: &Layout) -> io::Result<()> {
+fn collect(pool: &mut Pool, part: &mut CountedPart, layout: &Layout) -> io::Result<()> {
     part.read(layout, |field, span| {
         for (known, tally) in BY_PROCESSOR.iter().zip(&mut pool.tallies) {
             if *known == field {
@@ -222,11 +228,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_domain_is_told_of_a_gap_once() {
+    fn every_domain_learns_of_a_gap_once() {
         let layout = Layout::new();
         let groups = [1; BY_PROCESSOR.len()];
-        let mut program = Program::new("test".to_owned(), By::Threads);
-        let is_known = |program: &mut Program, domain| {
+        let mut program = CountedProgram::new("test".to_owned(), CountedBy::Threads);
+        let is_known = |program: &mut CountedProgram, domain| {
             program.read(&layout, &groups, domain, |_| true).unwrap().instructions.is_some()
         };
         assert!(is_known(&mut program, 0) && is_known(&mut program, 1));
@@ -240,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_no_time_mends_is_refused_for_good() {
+    fn only_a_lasting_error_refuses_a_program_for_good() {
         for (errno, blind) in [
             (Errno::ACCESS, Blind::Refused),
             (Errno::INVAL, Blind::Refused),
@@ -248,7 +254,7 @@ mod tests {
             (Errno::NOMEM, Blind::ForNow),
             (Errno::BUSY, Blind::ForNow),
         ] {
-            assert_eq!(Blind::of(&errno.into()), blind, "{errno}");
+            assert_eq!(Blind::from_error(&errno.into()), blind, "{errno}");
         }
     }
 }

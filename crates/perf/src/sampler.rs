@@ -1,4 +1,4 @@
-//! What tells of windows that end in the kernel.
+//! Reports windows that end in the kernel.
 
 use std::cell::RefCell;
 use std::io;
@@ -7,40 +7,39 @@ use std::rc::Rc;
 
 use super::tally::Span;
 
-/// Events of a part at most; those of no processor's table are more.
+/// The most events in a part; no processor's table has more.
 pub const EVENTS: usize = 16;
 
-/// What the kernel runs whenever an event has counted for a while: it adds up what the parts of a
-/// program counted, and tells when that is a window.
+/// Runs in the kernel whenever an event has counted for a period: adds up the counts of a program's
+/// parts, and reports when they amount to a window.
 ///
 /// A *series* is one window after another of a program; a *part* is one of its threads, or its
-/// cgroup on a CPU.
+/// cgroup on one CPU.
 pub trait Sampler {
-    /// A new series, whose windows are of so many counts of the parts' first event.
+    /// Opens a series whose windows last `window` counts of the parts' first event.
     ///
     /// # Errors
-    /// If the kernel refuses, or there is room for no more.
+    /// If the kernel refuses, or there is no room for more.
     fn open(&mut self, window: u64) -> io::Result<u32>;
 
-    /// A part of a series from now on, of at most [`EVENTS`] events and what each had counted by
-    /// now. The first, whose period is its owner's, tells when it overflows.
+    /// Adds a part to a series, with at most [`EVENTS`] events and their counts so far. The first
+    /// event, whose period the caller sets, reports its overflows.
     ///
     /// # Errors
-    /// If the kernel refuses, or there is room for no more.
+    /// If the kernel refuses, or there is no room for more.
     fn join(&mut self, series: u32, events: &[(BorrowedFd<'_>, Span)]) -> io::Result<u32>;
 
-    /// It is a part no longer. What it counted in the end belongs to its series, if that is still
-    /// there.
+    /// Removes a part. Its last counts still belong to its series, if that exists.
     fn leave(&mut self, part: u32, last: &[Span]);
 
-    /// A series goes on no longer: nothing more is told of it.
+    /// Closes a series: nothing more is reported for it.
     fn close(&mut self, series: u32);
 
     /// Becomes readable when a window has ended.
     fn attention(&self) -> BorrowedFd<'_>;
 
-    /// Appends the windows that have ended since this was last asked, a series' in their order.
-    fn ended(&mut self, told: &mut Vec<Window>);
+    /// Appends the windows that have ended since the last call, each series' in order.
+    fn take_ended(&mut self, windows: &mut Vec<Window>);
 }
 
 /// A window that has ended.
@@ -50,14 +49,15 @@ pub struct Window {
     pub series: u32,
     /// When it ended, in nanoseconds of `CLOCK_MONOTONIC`.
     pub at: u64,
-    /// What the parts' events counted since the window before, or the series' beginning; `None` of
-    /// an event that could not be read everywhere.
+    /// The counts of the parts' events since the window before, or since the series began; `None`
+    /// for an event that could not be read in every part.
     pub counted: Vec<Option<Span>>,
-    /// How often its end found no room to be told, and was told by a later overflow.
+    /// How often its end could not be reported for lack of room, and was reported by a later
+    /// overflow.
     pub late: u64,
 }
 
-/// A sampler of several holders.
+/// A sampler with several owners.
 pub(super) type Shared = Rc<RefCell<Box<dyn Sampler>>>;
 
 /// A part's place in a series.

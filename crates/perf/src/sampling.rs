@@ -1,4 +1,5 @@
-//! Windows that end in the kernel: an overflow of a program's instructions, not a look at them, says that one is over.
+//! Windows that end in the kernel: a window is over when a program's instructions overflow, not
+//! at the next look.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,31 +12,32 @@ use fairways_core::{AppId, Counter, Counters};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::events::BY_PROCESSOR;
-use super::part::{Layout, Part};
+use super::part::{CountedPart, Layout};
 pub use super::sampler::{EVENTS, Sampler, Window};
 use super::sampler::{Joined, Shared};
-use super::source::Ended;
+use super::source::EndedWindow;
 pub use super::tally::Span;
 
-/// A window is known in steps of this part of it, of all threads of its program together.
+/// Windows are exact to this fraction, over all threads of a program together.
 const STEPS: u64 = 16;
 
-/// The least step of a thread: an overflow costs a microsecond or two, which is to be little beside this many instructions.
+/// The smallest step of a thread: an overflow costs a microsecond or two, which must be little
+/// beside this many instructions.
 const LEAST: u64 = 100_000;
 
-/// Nanoseconds from one look at counters to the next.
+/// Nanoseconds between two looks at the counters.
 const LOOK: u64 = 1_000_000_000;
 
-/// What was asked for of a program in a domain.
-struct Asked {
+/// Windows that are requested for a program in a domain.
+struct Request {
     instructions: u64,
-    /// The series by which it is told; `None` while the program can't be counted.
+    /// The series that reports them; `None` while the program can't be counted.
     series: Option<u32>,
     /// The period of its parts.
     period: u64,
 }
 
-/// A series that goes on.
+/// An open series.
 struct Series {
     of: (AppId, u32),
     /// When its last window ended.
@@ -46,11 +48,11 @@ struct Series {
 pub(super) struct Sampling {
     sampler: Shared,
     attention: OwnedFd,
-    asked: BTreeMap<(AppId, u32), Asked>,
+    requests: BTreeMap<(AppId, u32), Request>,
     series: BTreeMap<u32, Series>,
-    /// Whether it was said that windows were told late.
+    /// Whether a warning was logged that windows were reported late.
     late: bool,
-    /// When it was last [time to look](Self::is_time).
+    /// When counters were last [due](Self::take_due) for a look.
     looked: u64,
 }
 
@@ -61,31 +63,31 @@ impl Sampling {
         Ok(Self {
             attention: sampler.attention().try_clone_to_owned()?,
             sampler: Rc::new(RefCell::new(sampler)),
-            asked: BTreeMap::new(),
+            requests: BTreeMap::new(),
             series: BTreeMap::new(),
             late: false,
             looked: now(),
         })
     }
 
-    /// Asks for windows of a program, which [begin](Self::begin) later.
-    pub(super) fn ask(&mut self, app: AppId, domain: u32, instructions: u64) {
+    /// Requests windows of a program, which [begin](Self::begin) later.
+    pub(super) fn request_windows(&mut self, app: AppId, domain: u32, instructions: u64) {
         self.forget(app, domain);
-        let asked = Asked { instructions, series: None, period: 0 };
-        self.asked.insert((app, domain), asked);
+        let request = Request { instructions, series: None, period: 0 };
+        self.requests.insert((app, domain), request);
     }
 
-    /// Whether a program's windows are told of, or will be once it can be counted.
-    pub(super) fn is_asked(&self, app: AppId, domain: u32) -> bool {
-        self.asked.contains_key(&(app, domain))
+    /// Whether a program's windows are reported, or will be once it can be counted.
+    pub(super) fn is_requested(&self, app: AppId, domain: u32) -> bool {
+        self.requests.contains_key(&(app, domain))
     }
 
-    /// In which domains windows of a program are asked for.
+    /// The domains for which windows of a program are requested.
     pub(super) fn domains(&self, app: AppId) -> Vec<u32> {
-        self.asked.keys().filter(|(of, _)| *of == app).map(|&(_, domain)| domain).collect()
+        self.requests.keys().filter(|(of, _)| *of == app).map(|&(_, domain)| domain).collect()
     }
 
-    /// Begins a program's windows, or begins them anew.
+    /// Begins a program's windows, again if they had begun before.
     ///
     /// # Errors
     /// The sampler's, or of reading the parts.
@@ -93,19 +95,20 @@ impl Sampling {
         &mut self,
         app: AppId,
         domain: u32,
-        parts: impl Iterator<Item = &'a mut Part>,
+        parts: impl Iterator<Item = &'a mut CountedPart>,
     ) -> io::Result<()> {
         self.pause(app, domain);
-        let Some(asked) = self.asked.get_mut(&(app, domain)) else { return Ok(()) };
-        let mut parts: Vec<&mut Part> = parts.collect();
+        let Some(request) = self.requests.get_mut(&(app, domain)) else { return Ok(()) };
+        let mut parts: Vec<&mut CountedPart> = parts.collect();
         parts.iter_mut().try_for_each(|part| part.depart())?;
-        let series = self.sampler.borrow_mut().open(asked.instructions)?;
-        asked.series = Some(series);
+        let series = self.sampler.borrow_mut().open(request.instructions)?;
+        request.series = Some(series);
         self.series.insert(series, Series { of: (app, domain), since: now() });
         self.join(app, domain, parts.into_iter())
     }
 
-    /// Takes in the parts that are none of the program's series yet; each overflows as often as befits so many.
+    /// Adds the program's parts that are not in its series yet, and sets every part's period for
+    /// that many.
     ///
     /// # Errors
     /// The sampler's, or of reading the parts.
@@ -113,13 +116,13 @@ impl Sampling {
         &mut self,
         app: AppId,
         domain: u32,
-        parts: impl Iterator<Item = &'a mut Part>,
+        parts: impl Iterator<Item = &'a mut CountedPart>,
     ) -> io::Result<()> {
-        let Some(asked) = self.asked.get_mut(&(app, domain)) else { return Ok(()) };
-        let Some(series) = asked.series else { return Ok(()) };
-        let parts: Vec<&mut Part> = parts.collect();
-        let period = period(asked.instructions, parts.len());
-        let is_other = std::mem::replace(&mut asked.period, period) != period;
+        let Some(request) = self.requests.get_mut(&(app, domain)) else { return Ok(()) };
+        let Some(series) = request.series else { return Ok(()) };
+        let parts: Vec<&mut CountedPart> = parts.collect();
+        let period = period(request.instructions, parts.len());
+        let is_other = std::mem::replace(&mut request.period, period) != period;
         for part in parts {
             let is_new = !part.is_joined();
             if is_new {
@@ -133,19 +136,20 @@ impl Sampling {
         Ok(())
     }
 
-    /// A program's windows are not told of until they are begun anew.
+    /// Suspends a program's windows until they are begun again.
     pub(super) fn pause(&mut self, app: AppId, domain: u32) {
-        let series = self.asked.get_mut(&(app, domain)).and_then(|asked| asked.series.take());
+        let series =
+            self.requests.get_mut(&(app, domain)).and_then(|request| request.series.take());
         if let Some(series) = series {
             self.series.remove(&series);
             self.sampler.borrow_mut().close(series);
         }
     }
 
-    /// A program's windows are not asked for any longer.
+    /// Drops the request for a program's windows.
     pub(super) fn forget(&mut self, app: AppId, domain: u32) {
         self.pause(app, domain);
-        self.asked.remove(&(app, domain));
+        self.requests.remove(&(app, domain));
     }
 
     /// See [`Sampler::attention`].
@@ -153,30 +157,31 @@ impl Sampling {
         self.attention.as_fd()
     }
 
-    /// Whose windows are asked for, once a second: their counters are looked at, as an event that is on no counter never overflows.
-    pub(super) fn is_time(&mut self) -> Vec<(AppId, u32)> {
+    /// The programs with requested windows, once a second: their counters need a look, as an event
+    /// that is on no counter never overflows.
+    pub(super) fn take_due(&mut self) -> Vec<(AppId, u32)> {
         let now = now();
         if now.saturating_sub(self.looked) < LOOK {
             return Vec::new();
         }
         self.looked = now;
-        self.asked.keys().copied().collect()
+        self.requests.keys().copied().collect()
     }
 
-    /// The windows that have ended, their counts scaled as of events that are in so many `groups`.
-    pub(super) fn ended(
+    /// Appends the windows that have ended, scaled for events that are in that many `groups`.
+    pub(super) fn take_ended(
         &mut self,
         layout: &Layout,
         groups: &[u32; BY_PROCESSOR.len()],
-        told: &mut Vec<Ended>,
+        ended_windows: &mut Vec<EndedWindow>,
     ) {
         let mut windows = Vec::new();
-        self.sampler.borrow_mut().ended(&mut windows);
+        self.sampler.borrow_mut().take_ended(&mut windows);
         let now = now();
         for window in windows {
             if window.late > 0 && !std::mem::replace(&mut self.late, true) {
                 tracing::warn!(
-                    "windows are longer than was asked for: nobody fetched those before in time"
+                    "windows are longer than requested: earlier ones were not fetched in time"
                 );
             }
             let Some(series) = self.series.get_mut(&window.series) else { continue };
@@ -185,19 +190,19 @@ impl Sampling {
             series.since = window.at;
             let counters = counters(layout, groups, &window.counted);
             let ago = Duration::from_nanos(now.saturating_sub(window.at));
-            told.push(Ended { app, domain, counters, length, ago });
+            ended_windows.push(EndedWindow { app, domain, counters, length, ago });
         }
     }
 }
 
-/// How often a thread overflows, of which there are so many in a program: in all they are a [step](STEPS) at most, unless
-/// that were less than the [least](LEAST) of each.
+/// The period of each of a program's threads: together they make a [step](STEPS) at most, unless
+/// that is less than the [least](LEAST) for each.
 fn period(window: u64, parts: usize) -> u64 {
     let parts = u64::try_from(parts.next_power_of_two()).unwrap_or(u64::MAX);
     (window / STEPS / parts).max(LEAST).min(window)
 }
 
-/// What a window counted.
+/// The counters of a window.
 fn counters(
     layout: &Layout,
     groups: &[u32; BY_PROCESSOR.len()],

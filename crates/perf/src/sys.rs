@@ -1,4 +1,4 @@
-//! perf_event_open(2), and what is read of its descriptors.
+//! perf_event_open(2), and reading its descriptors.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -13,26 +13,27 @@ use super::events::Encoding;
 
 /// Whose events are counted.
 #[derive(Clone, Copy)]
-pub(crate) enum Whom<'a> {
+pub(crate) enum Scope<'a> {
     /// A thread's, wherever it runs; 0 is the caller.
     Thread(i32),
-    /// Those of a cgroup's threads, while they run on a CPU.
+    /// The threads of a cgroup, while they run on a CPU.
     Cgroup(BorrowedFd<'a>, i32),
-    /// Everybody's, on a CPU.
+    /// Every thread on a CPU.
     Cpu(i32),
 }
 
-/// A period so long that no event ever overflows, of one that may be given [another](set_period): only events that were opened with one can.
+/// A period so long that no event ever overflows, for one that may get [another](set_period) later:
+/// that takes an event that was opened with a period.
 pub(super) const NEVER: u64 = 1 << 62;
 
-/// Opens an event; a leader begins to count when it is [enabled](enable), and its members with it. With a `period` other than 0 it
-/// overflows whenever it has counted so much.
+/// Opens an event; a leader begins to count when it is [enabled](enable), and its members with it.
+/// With a `period` other than 0 it overflows whenever it has counted that much.
 ///
 /// # Errors
 /// perf_event_open(2)'s.
 pub(crate) fn open(
     encoding: Encoding,
-    whom: Whom<'_>,
+    scope: Scope<'_>,
     leader: Option<BorrowedFd<'_>>,
     user_only: bool,
     period: u64,
@@ -42,10 +43,10 @@ pub(crate) fn open(
     attr.set_disabled(u64::from(leader.is_none()));
     attr.set_exclude_kernel(u64::from(user_only));
     attr.set_exclude_hv(1);
-    open_as(attr, whom, leader)
+    open_as(attr, scope, leader)
 }
 
-/// An event that is read with [`read`].
+/// The attributes of an event that is read with [`read`].
 pub(crate) fn event(encoding: Encoding) -> perf_event_attr {
     let times = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     perf_event_attr {
@@ -56,33 +57,33 @@ pub(crate) fn event(encoding: Encoding) -> perf_event_attr {
     }
 }
 
-/// Opens an event with all that it says.
+/// Opens an event with these attributes.
 ///
 /// # Errors
 /// perf_event_open(2)'s.
 pub(crate) fn open_as(
     mut attr: perf_event_attr,
-    whom: Whom<'_>,
+    scope: Scope<'_>,
     leader: Option<BorrowedFd<'_>>,
 ) -> io::Result<OwnedFd> {
-    let (pid, cpu, flags) = match whom {
-        Whom::Thread(thread) => (thread, -1, PERF_FLAG_FD_CLOEXEC),
-        Whom::Cgroup(cgroup, cpu) => {
+    let (pid, cpu, flags) = match scope {
+        Scope::Thread(thread) => (thread, -1, PERF_FLAG_FD_CLOEXEC),
+        Scope::Cgroup(cgroup, cpu) => {
             (cgroup.as_raw_fd(), cpu, PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP)
         }
-        Whom::Cpu(cpu) => (-1, cpu, PERF_FLAG_FD_CLOEXEC),
+        Scope::Cpu(cpu) => (-1, cpu, PERF_FLAG_FD_CLOEXEC),
     };
     let leader = leader.map_or(-1, |leader| leader.as_raw_fd());
     attr.size = u32::try_from(size_of::<perf_event_attr>()).unwrap_or(0);
-    // SAFETY: `attr` is initialised, its `size` is its own, and the kernel writes no more than that; the other arguments are
-    // numbers that the kernel checks.
+    // SAFETY: `attr` is initialised, its `size` is its own, and the kernel writes no more than
+    // that; the other arguments are numbers that the kernel checks.
     let fd = unsafe {
         perf_event_open_sys::perf_event_open(&raw mut attr, pid, cpu, leader, flags.into())
     };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made it for this call, and nobody else knows it.
+    // SAFETY: the kernel has just made it for this call, and it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -91,41 +92,43 @@ pub(crate) fn open_as(
 /// # Errors
 /// ioctl(2)'s.
 pub(crate) fn enable(leader: impl AsFd) -> io::Result<()> {
-    // SAFETY: the descriptor is open as long as the borrow, and PERF_EVENT_IOC_ENABLE with no flag reads and writes no memory.
+    // SAFETY: the descriptor is open as long as the borrow, and PERF_EVENT_IOC_ENABLE with no flag
+    // reads and writes no memory.
     let done = unsafe { perf_event_open_sys::ioctls::ENABLE(leader.as_fd().as_raw_fd(), 0) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Lets an event overflow whenever it has counted so much from now on.
+/// Sets the count after which an event overflows from now on.
 ///
 /// # Errors
-/// ioctl(2)'s; `EINVAL` of an event that was opened without a period.
+/// ioctl(2)'s; `EINVAL` for an event that was opened without a period.
 pub(super) fn set_period(event: impl AsFd, period: u64) -> io::Result<()> {
-    // The kernel wants the number's address (perf_event_open(2)), for which the crate has a number's type.
+    // The kernel wants the number's address (perf_event_open(2)), for which the crate has a
+    // number's type.
     let place = std::ptr::from_ref(&period).expose_provenance();
     let place = u64::try_from(place).map_err(io::Error::other)?;
-    // SAFETY: the descriptor is open as long as the borrow; PERF_EVENT_IOC_PERIOD reads the eight bytes at `place`, which `period`
-    // holds beyond the call, and writes nothing.
+    // SAFETY: the descriptor is open as long as the borrow; PERF_EVENT_IOC_PERIOD reads the eight
+    // bytes at `place`, where `period` lives beyond the call, and writes nothing.
     let done = unsafe { perf_event_open_sys::ioctls::PERIOD(event.as_fd().as_raw_fd(), place) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// What a group's descriptor tells (`PERF_FORMAT_GROUP`).
+/// The content of a group's descriptor (`PERF_FORMAT_GROUP`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Group {
-    /// Nanoseconds in which whom it counts ran.
+pub(crate) struct GroupReading {
+    /// Nanoseconds that the counted threads ran.
     pub(crate) enabled: u64,
     /// Nanoseconds of those in which the group was on the processor's counters.
     pub(crate) running: u64,
-    /// What each event counted, the leader first.
+    /// Each event's count, the leader's first.
     pub(crate) values: Vec<u64>,
 }
 
 /// Reads a leader and its members, `events` in all, with one system call.
 ///
 /// # Errors
-/// read(2)'s; or the kernel told less than was asked.
-pub(crate) fn read(leader: impl AsFd, events: usize) -> io::Result<Group> {
+/// read(2)'s; or the kernel returned less than was requested.
+pub(crate) fn read(leader: impl AsFd, events: usize) -> io::Result<GroupReading> {
     const WORD: usize = size_of::<u64>();
     let mut bytes = [0; 16 * WORD];
     let bytes = bytes
@@ -138,11 +141,13 @@ pub(crate) fn read(leader: impl AsFd, events: usize) -> io::Result<Group> {
         u64::from_ne_bytes(word)
     });
     match (words.next(), words.next(), words.next()) {
-        (Some(told), Some(enabled), Some(running))
-            if read == bytes.len() && usize::try_from(told) == Ok(events) =>
+        (Some(count), Some(enabled), Some(running))
+            if read == bytes.len() && usize::try_from(count) == Ok(events) =>
         {
-            Ok(Group { enabled, running, values: words.collect() })
+            Ok(GroupReading { enabled, running, values: words.collect() })
         }
-        _ => Err(io::Error::other("the kernel told less of a counter group than was asked")),
+        _ => {
+            Err(io::Error::other("the kernel returned less of a counter group than was requested"))
+        }
     }
 }

@@ -1,11 +1,11 @@
-//! What was counted, of events that were not always on a counter.
+//! Counts of events that were not always on a counter.
 
-/// What one event counted for some time, summed over threads, CPUs, and the groups that it is in.
+/// An event's count over some time, summed over threads, CPUs, and the groups that it is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// What it counted.
     pub value: u64,
-    /// Nanoseconds in which whom it counts ran.
+    /// Nanoseconds that the counted threads ran.
     pub enabled: u64,
     /// Nanoseconds of those in which it was on a counter.
     pub running: u64,
@@ -20,7 +20,7 @@ impl Span {
         }
     }
 
-    /// What was counted since `earlier`, which the kernel's numbers never fall below.
+    /// The count since `earlier`; the kernel's numbers never fall.
     pub(super) fn since(self, earlier: Self) -> Self {
         Self {
             value: self.value.saturating_sub(earlier.value),
@@ -29,10 +29,12 @@ impl Span {
         }
     }
 
-    /// The count as it would be, had the event always been on a counter; `None` if it never was while there was something to count.
+    /// The count as it would be if the event had always been on a counter; `None` if it never was
+    /// while there was something to count.
     ///
-    /// An event in several groups has so many times the time, and takes the counters in turn with itself or counts twice at
-    /// once: over all groups its rate is what it counted by the time on counters, whichever it was.
+    /// An event in several groups has that multiple of the time, and takes the counters in turn
+    /// with itself or counts twice at once: over all groups its rate is its count divided by its
+    /// time on counters, in either case.
     pub(super) fn scaled(self, groups: u32) -> Option<u64> {
         let (enabled, running) = (u128::from(self.enabled), u128::from(self.running));
         if enabled == 0 {
@@ -46,12 +48,13 @@ impl Span {
 
 /// A count that only grows.
 ///
-/// What is added is scaled when it is [told](Self::tell), by the times since it was told last: the scale of a while ago does not
-/// change what was told then. What could not be counted yet waits for the next time.
+/// Additions are scaled when the total is [taken](Self::take_total), by the times since it was last
+/// taken: a later scale does not change an earlier total. Additions that could not be counted yet
+/// wait for the next time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     waiting: Span,
-    told: u64,
+    total: u64,
 }
 
 impl Tally {
@@ -59,22 +62,23 @@ impl Tally {
         self.waiting = self.waiting.grown(span);
     }
 
-    /// For how long, in nanoseconds, whom it counts has run while the event was on no counter, since the count was told last; 0 if it
-    /// was on one.
+    /// Nanoseconds that the counted threads have run while the event was on no counter, since the
+    /// total was last taken; 0 if it was on one.
     pub(super) const fn starved(&self) -> u64 {
         if self.waiting.running == 0 { self.waiting.enabled } else { 0 }
     }
 
-    /// What waits is not counted: the groups that it is of are no longer.
+    /// Discards the waiting counts: their groups no longer exist.
     pub(super) fn drop_waiting(&mut self) {
         self.waiting = Span::default();
     }
 
-    /// The count so far; `None` if the event was not on a counter since it was told last, though there was something to count.
-    pub(super) fn tell(&mut self, groups: u32) -> Option<u64> {
-        self.told = self.told.saturating_add(self.waiting.scaled(groups)?);
+    /// The count so far; `None` if the event was not on a counter since the last call, though there
+    /// was something to count.
+    pub(super) fn take_total(&mut self, groups: u32) -> Option<u64> {
+        self.total = self.total.saturating_add(self.waiting.scaled(groups)?);
         self.waiting = Span::default();
-        Some(self.told)
+        Some(self.total)
     }
 }
 
@@ -91,12 +95,12 @@ mod tests {
     #[test]
     fn what_was_never_on_a_counter_is_missing_and_not_zero() {
         let mut tally = Tally::default();
-        assert_eq!(tally.tell(1), Some(0), "nothing ran yet");
+        assert_eq!(tally.take_total(1), Some(0), "nothing ran yet");
         tally.add(span(0, 500, 0));
-        assert_eq!((tally.tell(1), tally.starved()), (None, 500));
+        assert_eq!((tally.take_total(1), tally.starved()), (None, 500));
         tally.add(span(10, 500, 250));
-        assert_eq!(tally.tell(1), Some(40), "10 in a quarter of the time, both windows'");
-        assert_eq!(tally.tell(1), Some(40));
+        assert_eq!(tally.take_total(1), Some(40), "10 in a quarter of the time, both windows'");
+        assert_eq!(tally.take_total(1), Some(40));
     }
 
     #[test]
@@ -104,18 +108,18 @@ mod tests {
         let mut in_turn = Tally::default();
         in_turn.add(span(600, 1000, 600));
         in_turn.add(span(400, 1000, 400));
-        assert_eq!(in_turn.tell(2), Some(1000));
+        assert_eq!(in_turn.take_total(2), Some(1000));
         let mut at_once = Tally::default();
         at_once.add(span(1000, 1000, 1000));
         at_once.add(span(1000, 1000, 1000));
-        assert_eq!(at_once.tell(2), Some(1000));
+        assert_eq!(at_once.take_total(2), Some(1000));
     }
 
     #[test]
     fn large_counts_are_scaled_exactly() {
         let mut tally = Tally::default();
         tally.add(span(u64::MAX / 4, 4_000_000_000_000, 1_000_000_000_000));
-        assert_eq!(tally.tell(1), Some(u64::MAX / 4 * 4));
+        assert_eq!(tally.take_total(1), Some(u64::MAX / 4 * 4));
     }
 
     proptest! {
@@ -129,7 +133,7 @@ mod tests {
                 let running = u64::try_from(u128::from(time) * u128::from(share) / 100).unwrap();
                 tally.add(span(running * rate, time, running));
                 all += time * rate;
-                let Some(count) = tally.tell(1) else { prop_assert_eq!(running, 0); continue };
+                let Some(count) = tally.take_total(1) else { prop_assert_eq!(running, 0); continue };
                 prop_assert!(count >= before);
                 prop_assert!(count.abs_diff(all) <= 20, "{count} of {all}");
                 before = count;
@@ -141,7 +145,7 @@ mod tests {
             let mut tally = Tally::default();
             for (index, &value) in values.iter().enumerate() {
                 tally.add(span(value, 1 << 20, 1 << 20));
-                prop_assert_eq!(tally.tell(1), Some(values[..=index].iter().sum()));
+                prop_assert_eq!(tally.take_total(1), Some(values[..=index].iter().sum()));
             }
         }
     }

@@ -7,13 +7,12 @@ use super::*;
 fn smaller_groups_go_on_counting_what_was_counted() {
     let test = "smaller_groups_go_on_counting_what_was_counted";
     let fields = [Counter::Instructions, Counter::LlcReferences, Counter::LlcMisses];
-    // The time that a thread ran, by which no kernel has too few counters.
+    // The time that a thread ran, which needs no hardware counter.
     let encoding = Encoding { kind: 1, config: 1 };
-    let event = |field| Event { field, name: "test", encoding };
-    let events = Chosen {
+    let events = ProcessorEvents {
         name: "software",
         source: "perf_event_open(2)",
-        events: fields.map(event).to_vec(),
+        events: fields.map(|field| Event { field, name: "test", encoding }).to_vec(),
         lost: Vec::new(),
         alone: Vec::new(),
     };

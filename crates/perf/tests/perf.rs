@@ -1,4 +1,5 @@
-//! Perf counters on real threads, processes and cgroups, by software events, which every kernel has.
+//! Perf counters on real threads, processes and cgroups, by software events, which every kernel
+//! has.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counter, Counters};
 use fairways_needs::{Need, has, withheld};
-use fairways_perf::events::{BY_PROCESSOR, Chosen, Encoding, Event};
+use fairways_perf::events::{BY_PROCESSOR, Encoding, Event, ProcessorEvents};
 use fairways_perf::{Perf, Settings, Source, Target, paranoid, probe};
 use fairways_resctrl::language::CpuSet;
 
@@ -20,14 +21,13 @@ const SOFTWARE: u32 = 1;
 /// Nanoseconds that a thread ran.
 const TASK_CLOCK: u64 = 1;
 const CONTEXT_SWITCHES: u64 = 3;
-/// A kind of event that no kernel has given away.
+/// A kind of event that no kernel has assigned.
 const NO_KIND: u32 = u32::MAX - 9;
 const APP: AppId = AppId(7);
 
-/// Two groups: instructions are time that ran, references of the LLC turns on a CPU, which come in the second group as well.
-fn events(more: &[(Counter, u32, u64)]) -> Chosen {
-    let of =
-        |&(field, kind, config)| Event { field, name: "test", encoding: Encoding { kind, config } };
+/// Two groups: instructions are time that ran, LLC references turns on a CPU, which are in the
+/// second group as well.
+fn events(more: &[(Counter, u32, u64)]) -> ProcessorEvents {
     let usual = [
         (Counter::Instructions, SOFTWARE, TASK_CLOCK),
         (Counter::L1References, SOFTWARE, 2),
@@ -35,9 +35,17 @@ fn events(more: &[(Counter, u32, u64)]) -> Chosen {
         (Counter::LlcMisses, SOFTWARE, 4),
         (Counter::StallsL2Miss, SOFTWARE, 5),
     ];
-    let mut events: Vec<Event> = usual.iter().chain(more).map(of).collect();
+    let mut events: Vec<Event> = usual
+        .iter()
+        .chain(more)
+        .map(|&(field, kind, config)| Event {
+            field,
+            name: "test",
+            encoding: Encoding { kind, config },
+        })
+        .collect();
     events.sort_by_key(|event| event.field);
-    Chosen {
+    ProcessorEvents {
         name: "software",
         source: "perf_event_open(2)",
         events,
@@ -46,13 +54,13 @@ fn events(more: &[(Counter, u32, u64)]) -> Chosen {
     }
 }
 
-/// That the CPU time is that of the task clock, which instructions are here.
+/// Checks that the CPU time equals the task clock, which counts as instructions here.
 fn has_cpu_time(counters: &Counters) {
     let (nanos, clock) = (counters.cpu_nanos.unwrap(), counters.instructions.unwrap());
     assert!(nanos.abs_diff(clock) <= clock / 10 && clock > 0, "{counters:?}");
 }
 
-/// Descriptors a thread costs: five events in two groups, and the first in both.
+/// Descriptors per thread: five events in two groups, and the first in both.
 const COST: usize = 6;
 
 /// Whether turns on a CPU, which are the kernel's work, may be counted.
@@ -65,11 +73,11 @@ fn may_count(test: &str) -> bool {
     allowed && is_let_through(test)
 }
 
-/// Whether perf_event_open(2) is there for us at all: a container may refuse it even to root.
+/// Whether perf_event_open(2) is allowed at all: a container may refuse it even to root.
 fn is_let_through(test: &str) -> bool {
     let encoding = Encoding { kind: SOFTWARE, config: TASK_CLOCK };
     let clock = Event { field: Counter::Instructions, name: "test", encoding };
-    let events = Chosen { events: vec![clock], ..events(&[]) };
+    let events = ProcessorEvents { events: vec![clock], ..events(&[]) };
     let perf = Perf::new(Settings { events, domains: vec![], descriptors: None });
     if let [(_, why)] = perf.lost() {
         withheld(test, why);
@@ -86,7 +94,7 @@ fn target(threads: &[i32]) -> Target {
     Target { app: APP, name: "program".to_owned(), cgroup: None, threads: threads.to_vec() }
 }
 
-/// A thread of ours that goes to sleep as often as it is told to.
+/// A thread of ours that sleeps as often as it is ordered to.
 struct Worker {
     thread: i32,
     orders: Sender<u32>,
@@ -96,15 +104,15 @@ struct Worker {
 
 impl Worker {
     fn start() -> Self {
-        let ((orders, ordered), (finish, done), (tell, told)) = (channel(), channel(), channel());
+        let ((orders, ordered), (finish, done), (send_id, id)) = (channel(), channel(), channel());
         let handle = thread::spawn(move || {
-            tell.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+            send_id.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
             for times in ordered {
                 (0..times).for_each(|_| thread::sleep(Duration::from_millis(1)));
                 finish.send(()).unwrap();
             }
         });
-        Self { thread: told.recv().unwrap(), orders, done, handle }
+        Self { thread: id.recv().unwrap(), orders, done, handle }
     }
 
     fn sleep(&self, times: u32) {
@@ -158,8 +166,8 @@ fn threads_are_counted_as_they_come_and_what_they_counted_is_kept_when_they_go()
 }
 
 #[test]
-fn what_the_kernel_refuses_is_missing_and_why_is_told() {
-    if !may_count("what_the_kernel_refuses_is_missing_and_why_is_told") {
+fn an_event_that_the_kernel_refuses_is_missing_with_the_reason() {
+    if !may_count("an_event_that_the_kernel_refuses_is_missing_with_the_reason") {
         return;
     }
     let events = events(&[(Counter::Cycles, NO_KIND, 0)]);
@@ -171,7 +179,7 @@ fn what_the_kernel_refuses_is_missing_and_why_is_told() {
     worker.sleep(5);
     let counters = perf.read(APP, 0);
     assert!(counters.cycles.is_none() && counters.instructions.is_some(), "{counters:?}");
-    let none = Chosen { events: vec![], ..self::events(&[]) };
+    let none = ProcessorEvents { events: vec![], ..self::events(&[]) };
     let mut perf = Perf::new(Settings { events: none, domains: vec![], descriptors: None });
     perf.begin(&target(&[worker.thread]));
     assert_eq!(perf.read(APP, 0), Counters::default());
@@ -225,8 +233,8 @@ fn a_thread_that_is_gone_before_it_is_counted_does_no_harm() {
 }
 
 #[test]
-fn a_user_counts_own_threads_outside_the_kernel_and_is_told_so() {
-    let test = "a_user_counts_own_threads_outside_the_kernel_and_is_told_so";
+fn a_user_counts_own_threads_outside_the_kernel_and_reads_so() {
+    let test = "a_user_counts_own_threads_outside_the_kernel_and_reads_so";
     if !has(test, &[Need::Root, Need::Program("setpriv")]) {
         return;
     }
@@ -236,11 +244,11 @@ fn a_user_counts_own_threads_outside_the_kernel_and_is_told_so() {
     if !is_let_through(test) {
         return;
     }
-    // The test itself, as nobody.
+    // The test itself, as an unprivileged user.
     let inner = "the_probe_says_what_works_here_and_why_the_rest_does_not";
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("test");
-    // By another process: a child that this one forks meanwhile would hold it open to be written.
+    // Run in another process: a child that this one forks meanwhile would keep it open for writing.
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&copy).status();
     assert!(copied.unwrap().success());
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -251,11 +259,11 @@ fn a_user_counts_own_threads_outside_the_kernel_and_is_told_so() {
         "--nocapture",
     ]);
     let output = command.env_remove(fairways_needs::REQUIRED).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && told.contains("user_only: true"), "{told}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && stdout.contains("user_only: true"), "{stdout}");
     assert!(
-        told.contains("perf_event_paranoid, which is 2"),
-        "why cgroups are not counted: {told}"
+        stdout.contains("perf_event_paranoid, which is 2"),
+        "why cgroups are not counted: {stdout}"
     );
 }
 
@@ -271,7 +279,7 @@ fn the_probe_says_what_works_here_and_why_the_rest_does_not() {
     assert!(probe.cpu.is_some() && probe.paranoid.is_some());
 }
 
-/// A process that does nothing else, and ends with us.
+/// A process that does nothing else, and ends with the test.
 struct Busy(Child);
 
 impl Drop for Busy {
@@ -281,7 +289,7 @@ impl Drop for Busy {
     }
 }
 
-/// A cgroup of our own; removed at the end.
+/// A cgroup of the test's own, removed at the end.
 struct Cgroup(PathBuf);
 
 impl Cgroup {
@@ -303,6 +311,10 @@ impl Drop for Cgroup {
     }
 }
 
+fn domain_of_cpu(cpu: u32) -> (u32, CpuSet) {
+    (cpu + 10, [cpu].into_iter().collect::<CpuSet>())
+}
+
 #[test]
 fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     let test = "a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has";
@@ -313,18 +325,20 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
         return;
     }
     let Some(cgroup) = Cgroup::make(test) else { return };
-    let cpu = |cpu: u32| (cpu + 10, [cpu].into_iter().collect::<CpuSet>());
     if thread::available_parallelism().unwrap().get() < 2 {
         return withheld(test, "it needs two CPUs");
     }
-    let settings =
-        Settings { events: events(&[]), domains: vec![cpu(0), cpu(1)], descriptors: None };
+    let settings = Settings {
+        events: events(&[]),
+        domains: vec![domain_of_cpu(0), domain_of_cpu(1)],
+        descriptors: None,
+    };
     let mut perf = Perf::new(settings);
     let run = Command::new("taskset").args(["-c", "1", "sh", "-c", "while :; do :; done"]).spawn();
     let child = Busy(run.unwrap());
     perf.begin(&Target { cgroup: Some(cgroup.0.clone()), ..target(&[]) });
     assert_eq!(perf.descriptors().0, 2 * COST, "a group set for each CPU");
-    // Until taskset has bound it and is the shell.
+    // Until taskset has bound it and has become the shell.
     let (began, comm) = (Instant::now(), format!("/proc/{}/comm", child.0.id()));
     while fs::read_to_string(&comm).unwrap() != "sh\n" {
         assert!(began.elapsed() < Duration::from_secs(20));
@@ -347,11 +361,11 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     let most = since.elapsed() + Duration::from_millis(10);
     assert!(u128::from(ran) < most.as_nanos(), "{ran} ns in {most:?}");
     assert_eq!(perf.read(APP, 12), Counters::default(), "there is no such domain");
-    // The domain's last CPU goes off line, and what it counted stays.
-    perf.set_domains(&[cpu(0)]);
+    // The domain's last CPU goes off line, and its count stays.
+    perf.set_domains(&[domain_of_cpu(0)]);
     let kept = perf.read(APP, 11).instructions.unwrap();
     assert!(kept >= ran && perf.descriptors().0 == COST);
-    perf.set_domains(&[cpu(0), cpu(1)]);
+    perf.set_domains(&[domain_of_cpu(0), domain_of_cpu(1)]);
     more_than(&mut perf, kept);
     drop(child);
 }

@@ -1,7 +1,8 @@
-//! The kernel's proc connector: every fork, exec, change of name and exit of the host, as it happens.
+//! The kernel's proc connector: every fork, exec, change of name and exit on the host, as it
+//! happens.
 //!
-//! Source: include/uapi/linux/cn_proc.h and connector.h, drivers/connector/cn_proc.c. It answers only to `CAP_NET_ADMIN`
-//! in the first namespaces of networks, users and processes.
+//! Source: include/uapi/linux/cn_proc.h and connector.h, drivers/connector/cn_proc.c. It answers
+//! only to `CAP_NET_ADMIN` in the initial namespaces of networks, users and processes.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -27,12 +28,12 @@ const IGNORE: u32 = 2;
 /// Room for some 50,000 events between two looks.
 const BUFFER_BYTES: usize = 8 << 20;
 
-/// What happened on the host; numbers are those of processes.
+/// An event on the host; numbers are those of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum ProcessEvent {
     /// A process was made.
     Fork { parent: i32, child: i32 },
-    /// A process has a thread more.
+    /// A process has one more thread.
     Thread(i32),
     /// A process executes another program, or its first thread takes another name.
     Renamed(i32),
@@ -40,11 +41,11 @@ pub(super) enum Event {
     Exit(i32),
 }
 
-/// What a drain of the connector found.
+/// The result of draining the connector.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Drained {
-    pub(super) events: Vec<Event>,
-    /// Whether the kernel dropped some that came before them.
+    pub(super) events: Vec<ProcessEvent>,
+    /// Whether the kernel dropped some events before these.
     pub(super) lost: bool,
 }
 
@@ -68,8 +69,9 @@ impl Connector {
             sockopt::set_socket_recv_buffer_size(&socket, BUFFER_BYTES)?;
         }
         let connector = Self { socket };
-        connector.ask(LISTEN)?;
-        // The kernel acknowledges while it is asked, and says nothing at all where it does not let us listen.
+        connector.send(LISTEN)?;
+        // The kernel acknowledges while it handles the request, and does not answer at all where it
+        // does not let us listen.
         let soon = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
         let mut fds = [PollFd::new(&connector.socket, PollFlags::IN)];
         if poll(&mut fds, Some(&soon))? == 0 {
@@ -78,18 +80,16 @@ impl Connector {
         Ok(connector)
     }
 
-    fn ask(&self, operation: u32) -> io::Result<()> {
+    fn send(&self, operation: u32) -> io::Result<()> {
         let mut message = Vec::with_capacity(NLMSG_HEADER + CN_HEADER + 4);
-        let mut words =
-            |values: &[u32]| values.iter().for_each(|value| message.extend(value.to_ne_bytes()));
         // nlmsghdr: its length, then type and flags below.
-        words(&[40]);
+        message.extend(40_u32.to_ne_bytes());
         message.extend(NLMSG_DONE.to_ne_bytes());
         message.extend(0_u16.to_ne_bytes());
-        let mut words =
-            |values: &[u32]| values.iter().for_each(|value| message.extend(value.to_ne_bytes()));
         // The rest of nlmsghdr, then cn_msg: index, value, sequence, acknowledgement.
-        words(&[0, 0, CN_IDX_PROC, CN_VAL_PROC, 0, 0]);
+        for word in [0, 0, CN_IDX_PROC, CN_VAL_PROC, 0, 0] {
+            message.extend(word.to_ne_bytes());
+        }
         message.extend(4_u16.to_ne_bytes());
         message.extend(0_u16.to_ne_bytes());
         message.extend(operation.to_ne_bytes());
@@ -97,13 +97,13 @@ impl Connector {
         Ok(())
     }
 
-    /// All that happened since the last call; it does not wait.
+    /// All events since the last call; it does not wait.
     pub(super) fn drain(&self) -> io::Result<Drained> {
         let mut drained = Drained::default();
         let mut buffer = [0_u8; 4096];
         loop {
             match recv(&self.socket, &mut buffer[..], RecvFlags::empty()) {
-                Ok((read, _)) => drained.events.extend(event(&buffer[..read])),
+                Ok((read, _)) => drained.events.extend(parse(&buffer[..read])),
                 Err(Errno::AGAIN) => return Ok(drained),
                 Err(Errno::NOBUFS) => {
                     drained.lost = true;
@@ -118,8 +118,8 @@ impl Connector {
 
 impl Drop for Connector {
     fn drop(&mut self) {
-        // Before Linux 6.6 the kernel goes on counting a listener that closes without a word.
-        let _ = self.ask(IGNORE);
+        // Before Linux 6.6 the kernel goes on counting a listener that closes without notice.
+        let _ = self.send(IGNORE);
     }
 }
 
@@ -129,20 +129,28 @@ impl AsFd for Connector {
     }
 }
 
-/// Reads one message; `None` if it tells nothing that matters here.
-fn event(message: &[u8]) -> Option<Event> {
+fn word(event: &[u8], at: usize) -> Option<i32> {
+    Some(i32::from_ne_bytes(*event.get(at..)?.first_chunk()?))
+}
+
+/// Parses one message; `None` if it reports nothing that matters here.
+fn parse(message: &[u8]) -> Option<ProcessEvent> {
     let event = message.get(NLMSG_HEADER + CN_HEADER..)?;
-    let word = |at: usize| Some(i32::from_ne_bytes(*event.get(at..)?.first_chunk()?));
     let what = u32::from_ne_bytes(*event.first_chunk()?);
     // struct proc_event: what, cpu and timestamp take 16 bytes.
     match what {
         0x1 => {
-            let (parent, child, group) = (word(20)?, word(24)?, word(28)?);
-            Some(if child == group { Event::Fork { parent, child } } else { Event::Thread(group) })
+            let (parent, child, group) = (word(event, 20)?, word(event, 24)?, word(event, 28)?);
+            Some(if child == group {
+                ProcessEvent::Fork { parent, child }
+            } else {
+                ProcessEvent::Thread(group)
+            })
         }
-        0x2 => Some(Event::Renamed(word(20)?)),
-        0x200 => (word(16)? == word(20)?).then_some(Event::Renamed(word(20)?)),
-        0x8000_0000 => Some(Event::Exit(word(20)?)),
+        0x2 => Some(ProcessEvent::Renamed(word(event, 20)?)),
+        0x200 => (word(event, 16)? == word(event, 20)?)
+            .then_some(ProcessEvent::Renamed(word(event, 20)?)),
+        0x8000_0000 => Some(ProcessEvent::Exit(word(event, 20)?)),
         _ => None,
     }
 }
@@ -161,18 +169,21 @@ mod tests {
 
     #[test]
     fn events_are_those_of_processes() {
-        assert_eq!(event(&message(1, &[5, 4, 9, 9])), Some(Event::Fork { parent: 4, child: 9 }));
-        assert_eq!(event(&message(1, &[5, 4, 9, 4])), Some(Event::Thread(4)));
-        assert_eq!(event(&message(2, &[9, 9])), Some(Event::Renamed(9)));
-        assert_eq!(event(&message(0x200, &[10, 9, 0, 0, 0, 0])), None, "a thread's name");
-        assert_eq!(event(&message(0x8000_0000, &[10, 9, 0, 0])), Some(Event::Exit(9)));
-        assert_eq!(event(&message(0x4, &[9, 9, 0, 0])), None);
+        assert_eq!(
+            parse(&message(1, &[5, 4, 9, 9])),
+            Some(ProcessEvent::Fork { parent: 4, child: 9 })
+        );
+        assert_eq!(parse(&message(1, &[5, 4, 9, 4])), Some(ProcessEvent::Thread(4)));
+        assert_eq!(parse(&message(2, &[9, 9])), Some(ProcessEvent::Renamed(9)));
+        assert_eq!(parse(&message(0x200, &[10, 9, 0, 0, 0, 0])), None, "a thread's name");
+        assert_eq!(parse(&message(0x8000_0000, &[10, 9, 0, 0])), Some(ProcessEvent::Exit(9)));
+        assert_eq!(parse(&message(0x4, &[9, 9, 0, 0])), None);
     }
 
     proptest::proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..100)) {
-            let _ = event(&bytes);
+            let _ = parse(&bytes);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Which cgroups are meant: by the names that systemd, Docker, containerd, CRI-O, Podman and the kubelet give them.
+//! Which cgroups a selector means: by the names that systemd, Docker, containerd, CRI-O, Podman and
+//! the kubelet give them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,17 +12,18 @@ use super::{Selector, Wanted, glob};
 pub(super) struct Match {
     /// The cgroup that was matched.
     pub(super) top: String,
-    /// It, and those below it that are not another program's.
+    /// The matched cgroup, and those below it that are not another program's.
     pub(super) all: Vec<String>,
-    /// Whether that is all of those below it.
+    /// Whether those are all the cgroups below it.
     pub(super) whole: bool,
 }
 
-/// By number in the list, and by what was matched: the id of a container, the UID of a pod, else the path.
+/// By number in the list, and by the match: the id of a container, the UID of a pod, otherwise the
+/// path.
 pub(super) type Matches = BTreeMap<(usize, String), Match>;
 
-/// What of `paths`, in ascending order, is whose. A cgroup below a match belongs to it, unless one earlier in the list
-/// matches there.
+/// Assigns `paths`, in ascending order, to the entries of the list. A cgroup below a match belongs
+/// to it, unless an earlier entry matches there.
 pub(super) fn matched<'a>(
     wanted: &[Wanted],
     paths: impl Iterator<Item = &'a str> + Clone,
@@ -37,8 +39,11 @@ pub(super) fn matched<'a>(
             .enumerate()
             .find_map(|(at, wanted)| Some((at, direct(wanted, path, pods)?)));
         let Some(owner) = direct.or(inherited) else { continue };
-        let new = || Match { top: path.to_owned(), all: Vec::new(), whole: true };
-        matches.entry(owner.clone()).or_insert_with(new).all.push(path.to_owned());
+        matches
+            .entry(owner.clone())
+            .or_insert_with(|| Match { top: path.to_owned(), all: Vec::new(), whole: true })
+            .all
+            .push(path.to_owned());
         owners.insert(path, owner);
     }
     for of in matches.values_mut() {
@@ -48,7 +53,7 @@ pub(super) fn matched<'a>(
     matches
 }
 
-/// Whether a cgroup is another or one below it.
+/// Whether a cgroup is the other or below it.
 pub(super) fn is_below(path: &str, top: &str) -> bool {
     top == "/"
         || path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -76,7 +81,8 @@ fn direct(wanted: &Wanted, path: &str, pods: &Pods) -> Option<String> {
             }
         }
         Selector::Unit(pattern) | Selector::UserUnit(pattern) => {
-            // systemd puts `_` before a name that the kernel's files could have (cg_escape of its cgroup-util.c).
+            // systemd puts `_` before a name that could be one of the kernel's files (cg_escape in
+            // its cgroup-util.c).
             let unit = name.strip_prefix('_').unwrap_or(name);
             let users = matches!(wanted.selector, Selector::UserUnit(_));
             let here = glob::matches(pattern, unit)
@@ -95,7 +101,7 @@ fn direct(wanted: &Wanted, path: &str, pods: &Pods) -> Option<String> {
         Selector::Pod(uid) => is_pod(name, uid).then(|| uid.clone()),
         Selector::PodsOf { namespace, name: pattern } => {
             let uid = pod_uid(name)?.replace('_', "-");
-            pods.is(&uid, namespace, pattern).then_some(uid)
+            pods.matches(&uid, namespace, pattern).then_some(uid)
         }
         Selector::Process { .. } | Selector::Pid(_) => None,
     }
@@ -105,13 +111,15 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     parent(path).unwrap_or("/").split('/').filter(|name| !name.is_empty())
 }
 
-/// Whether it is the unit in which a user's systemd runs. Below it the user makes cgroups of any name.
+/// Whether it is the unit in which a user's systemd runs, below which the user makes cgroups with
+/// any name.
 fn is_users_manager(name: &str) -> bool {
     name.starts_with("user@") && name.ends_with(".service")
 }
 
-/// The id of the container whose cgroup has that name: `docker-ID.scope`, `cri-containerd-ID.scope`, `crio-ID.scope`,
-/// `libpod-ID.scope` under systemd, the id itself or `libpod-ID` without it. The monitors beside them are not containers.
+/// The id of the container whose cgroup has that name: `docker-ID.scope`,
+/// `cri-containerd-ID.scope`, `crio-ID.scope`, `libpod-ID.scope` under systemd, the id itself or
+/// `libpod-ID` without it. The monitors beside them are not containers.
 fn container_id(name: &str) -> Option<&str> {
     let stem = name.strip_suffix(".scope").unwrap_or(name);
     let (kind, id) = stem.rsplit_once('-').unwrap_or(("", stem));
@@ -120,12 +128,13 @@ fn container_id(name: &str) -> Option<&str> {
     (hex && !kind.ends_with("conmon")).then_some(id)
 }
 
-/// Whether a cgroup of that name is the pod's: `kubepods-burstable-podUID.slice` under systemd, with `_` for `-`, or `podUID`.
+/// Whether a cgroup's name is the pod's: `kubepods-burstable-podUID.slice` under systemd, with `_`
+/// for `-`, or `podUID`.
 fn is_pod(name: &str, uid: &str) -> bool {
     pod_uid(name).is_some_and(|of| of.len() == uid.len() && of.replace('_', "-") == uid)
 }
 
-/// The UID of the pod whose cgroup has that name, as it stands there.
+/// The UID of the pod whose cgroup has that name, as written there.
 fn pod_uid(name: &str) -> Option<&str> {
     match name.strip_suffix(".slice") {
         Some(stem) => {
@@ -223,8 +232,12 @@ mod tests {
         let theirs = wanted("user-unit:redis-server", true);
         let of = tops(&[unit, theirs], &paths);
         assert_eq!(of.iter().filter(|(at, _)| *at == 1).count(), fakes.len());
-        // What runs in the manager itself is a unit of the system.
+        // A process in the manager itself belongs to a unit of the system.
         assert_eq!(tops(&[wanted("unit:user@1000", false)], &paths), [(0, manager.to_owned())]);
+    }
+
+    fn owned(paths: &[&str]) -> Vec<String> {
+        paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>()
     }
 
     #[test]
@@ -237,7 +250,6 @@ mod tests {
         let paths = ["/", "/a", "/a-b", "/a/b", "/a/b/c", "/a/d"];
         let of = matched(&list, paths.into_iter(), &Pods::default());
         let all: Vec<_> = of.iter().map(|((at, _), of)| (*at, of.all.clone(), of.whole)).collect();
-        let owned = |paths: &[&str]| paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>();
         assert_eq!(
             all,
             [(0, owned(&["/a/b", "/a/b/c"]), true), (1, owned(&["/a", "/a/d"]), false)]

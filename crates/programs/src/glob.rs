@@ -1,11 +1,11 @@
 //! Patterns of names: `*` is any run of characters, `?` is any one.
 
-/// Whether a name is of the pattern.
+/// Whether a name matches the pattern.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut of) = (0, 0);
-    // The last star, and how much of the name it has taken so far.
+    // The last star, and how much of the name it has matched so far.
     let mut star: Option<(usize, usize)> = None;
     while at < name.len() {
         match pattern.get(of) {

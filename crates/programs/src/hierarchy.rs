@@ -1,4 +1,5 @@
-//! Where cgroup hierarchies are mounted, and who is in a cgroup: v2, v1, or both beside each other.
+//! Where cgroup hierarchies are mounted, and which tasks are in a cgroup: v2, v1, or both beside
+//! each other.
 
 use std::fs;
 use std::io;
@@ -10,15 +11,15 @@ use fairways_linux::mounts::Mount;
 
 use super::process::{Proc, in_file};
 
-/// The hierarchies that are searched, the first first: v2, then systemd's own of v1, then those that every manager of
-/// containers uses.
+/// The hierarchies to search, in order, after v2: systemd's own of v1, then those that every
+/// container manager uses.
 const SEARCHED: [&str; 3] = ["name=systemd", "memory", "cpu"];
 
 /// One hierarchy of cgroups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hierarchy {
     mount: PathBuf,
-    /// Which of its cgroups is mounted there; `/` but for bind mounts and namespaces.
+    /// Which of its cgroups is mounted there: `/`, except for bind mounts and namespaces.
     root: String,
     /// Whether it is v2's only one.
     pub(super) unified: bool,
@@ -29,11 +30,12 @@ impl Hierarchy {
     /// The hierarchies of `mounts` at `below` or under it, each once; v2's first.
     pub(super) fn mounted(mounts: Vec<Mount>, below: &Path) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
-        for hierarchy in mounts.into_iter().filter_map(Self::of_mount) {
-            let twice = |known: &Self| {
-                known.unified == hierarchy.unified && known.controllers == hierarchy.controllers
-            };
-            if hierarchy.mount.starts_with(below) && !found.iter().any(twice) {
+        for hierarchy in mounts.into_iter().filter_map(Self::from_mount) {
+            if hierarchy.mount.starts_with(below)
+                && !found.iter().any(|known| {
+                    known.unified == hierarchy.unified && known.controllers == hierarchy.controllers
+                })
+            {
                 found.push(hierarchy);
             }
         }
@@ -41,7 +43,7 @@ impl Hierarchy {
         found
     }
 
-    fn of_mount(mount: Mount) -> Option<Self> {
+    fn from_mount(mount: Mount) -> Option<Self> {
         let unified = match mount.kind.as_str() {
             "cgroup2" => true,
             "cgroup" => false,
@@ -67,8 +69,9 @@ impl Hierarchy {
     pub(super) fn searched(mounted: &[Self]) -> Vec<Self> {
         let mut searched: Vec<Self> = mounted.iter().filter(|one| one.unified).cloned().collect();
         for wanted in SEARCHED {
-            let of = |one: &&Self| one.has(wanted) && !searched.contains(one);
-            if let Some(found) = mounted.iter().find(of) {
+            if let Some(found) =
+                mounted.iter().find(|one| one.has(wanted) && !searched.contains(one))
+            {
                 searched.push(found.clone());
             }
         }
@@ -82,18 +85,21 @@ impl Hierarchy {
         self.controllers.iter().any(|one| one == controller)
     }
 
-    /// A cgroup's directory; its path begins with `/`, which is where the hierarchy is mounted.
+    /// The directory of a cgroup, whose path begins with `/`, the hierarchy's mount point.
     pub(super) fn directory(&self, path: &str) -> PathBuf {
         self.mount.join(path.trim_start_matches('/'))
     }
 
-    /// Which of the mounted cgroups a process is in, by its `/proc/PID/cgroup`.
-    pub(super) fn of_process<'text>(&self, text: &'text str) -> Option<&'text str> {
-        let is_ours = |of: &Membership<'_>| match self.unified {
-            true => of.is_unified(),
-            false => of.controllers().any(|one| self.has(one)),
-        };
-        let path = text.lines().filter_map(Membership::parse).find(is_ours)?.path;
+    /// The mounted cgroup that a process is in, by its `/proc/PID/cgroup`.
+    pub(super) fn path_of<'text>(&self, text: &'text str) -> Option<&'text str> {
+        let path = text
+            .lines()
+            .filter_map(Membership::parse)
+            .find(|of| match self.unified {
+                true => of.is_unified(),
+                false => of.controllers().any(|one| self.has(one)),
+            })?
+            .path;
         match path.strip_prefix(self.root.trim_end_matches('/'))? {
             "" => Some("/"),
             path => path.starts_with('/').then_some(path),
@@ -108,20 +114,22 @@ impl Hierarchy {
         threads: &mut Vec<i32>,
     ) -> io::Result<()> {
         let directory = self.directory(path);
-        // v2's cgroup.procs can't be read in a threaded cgroup (cgroup-v2.rst, "Threads"); its cgroup.threads, since Linux 4.14.
+        // v2's cgroup.procs can't be read in a threaded cgroup (cgroup-v2.rst, "Threads"); its
+        // cgroup.threads, since Linux 4.14.
         let by_thread = if self.unified { "cgroup.threads" } else { "tasks" };
-        if let Some(found) = listed(&directory.join(by_thread))? {
+        if let Some(found) = read_tasks(&directory.join(by_thread))? {
             threads.extend(found);
             return Ok(());
         }
-        for pid in listed(&directory.join("cgroup.procs"))?.unwrap_or_default() {
+        for pid in read_tasks(&directory.join("cgroup.procs"))?.unwrap_or_default() {
             proc.threads(pid, threads)?;
         }
         Ok(())
     }
 
-    /// Whether there is a task in a cgroup of v2 or below it; `None` where its `cgroup.events` does not tell.
-    pub(super) fn populated(&self, path: &str) -> Option<bool> {
+    /// Whether a cgroup of v2 or one below it has a task; `None` where its `cgroup.events` does not
+    /// state it.
+    pub(super) fn is_populated(&self, path: &str) -> Option<bool> {
         let text = fs::read_to_string(self.directory(path).join("cgroup.events")).ok()?;
         text.lines().find_map(|line| match line.strip_prefix("populated ")? {
             "0" => Some(false),
@@ -131,8 +139,9 @@ impl Hierarchy {
     }
 }
 
-/// The numbers of a list of tasks; `None` if the file is not there. Tasks of other namespaces are listed as 0, and left out.
-fn listed(path: &Path) -> io::Result<Option<Vec<i32>>> {
+/// The numbers in a list of tasks; `None` if the file does not exist. Tasks of other namespaces are
+/// listed as 0, and left out.
+fn read_tasks(path: &Path) -> io::Result<Option<Vec<i32>>> {
     match fs::read_to_string(path) {
         Ok(text) => {
             let numbers = text.lines().filter_map(|line| line.trim().parse().ok());
@@ -173,7 +182,7 @@ mod tests {
             names.iter().map(|name| Path::new("/sys/fs/cgroup").join(name).join("a/b")).collect();
         assert_eq!(mounts, expected);
         let text = "3:cpu,cpuacct:/x\n2:memory:/docker/a:b\n1:name=systemd:/\n0::/system.slice/a\n";
-        let of: Vec<_> = searched.iter().map(|one| one.of_process(text)).collect();
+        let of: Vec<_> = searched.iter().map(|one| one.path_of(text)).collect();
         assert_eq!(of, [Some("/system.slice/a"), Some("/"), Some("/docker/a:b"), Some("/x")]);
     }
 
@@ -181,17 +190,17 @@ mod tests {
     fn what_is_mounted_of_a_hierarchy_is_its_root() {
         let line = "36 35 0:1 /lxc/a\\040b /sys/fs/cgroup rw - cgroup2 none rw";
         let of = mounted(line, "/sys/fs/cgroup").remove(0);
-        assert_eq!(of.of_process("0::/lxc/a b/c"), Some("/c"));
-        assert_eq!(of.of_process("0::/lxc/a b"), Some("/"));
-        assert_eq!(of.of_process("0::/lxc/a bc"), None);
-        assert_eq!(of.of_process("1:cpu:/lxc/a b"), None);
+        assert_eq!(of.path_of("0::/lxc/a b/c"), Some("/c"));
+        assert_eq!(of.path_of("0::/lxc/a b"), Some("/"));
+        assert_eq!(of.path_of("0::/lxc/a bc"), None);
+        assert_eq!(of.path_of("1:cpu:/lxc/a b"), None);
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_read(text in "((1 0 0:2 /?)?[ -~]{0,40}( - cgroup2? )?[ -~]{0,40}\n){0,4}", of in "([0-9]:)?[ -~:/]{0,30}") {
             for hierarchy in mounted(&text, "/") {
-                if let Some(path) = hierarchy.of_process(&of) {
+                if let Some(path) = hierarchy.path_of(&of) {
                     proptest::prop_assert!(path.starts_with('/'));
                 }
             }

@@ -1,4 +1,4 @@
-//! The programs that are there.
+//! The programs on the host.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,74 +10,75 @@ use std::time::Instant;
 use fairways_resctrl::language::CpuSet;
 
 use super::connector::Connector;
-use super::dirs::{Match, Matches, matched};
-use super::notice::{Exit, Notice};
+use super::dirs::{Matches, matched};
 use super::pods::Pods;
 use super::process::Proc;
-use super::table::{Root, Table};
+use super::table::{ProcessTable, Root};
 use super::tree::Forest;
+use super::watcher::{Exit, Watcher};
 use super::{Change, ProgramKey, Roots, Wanted};
 
-/// Which match of an entry a program is.
+/// The match of an entry that a program is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Of {
+pub(super) enum MatchKey {
     All,
     Cgroup(String),
     Process(Root),
 }
 
-pub(super) type Id = (usize, Of);
+pub(super) type Id = (usize, MatchKey);
 
 #[derive(Debug, Default)]
-pub(super) struct Program {
+pub(super) struct KnownProgram {
     pub(super) key: ProgramKey,
     /// Its threads when they were last listed, ascending.
     pub(super) threads: Vec<i32>,
-    /// The CPUs that those may use, once somebody asked.
+    /// The CPUs that those may use, once they were requested.
     pub(super) cpus: Option<CpuSet>,
-    /// When those threads were listed, and how many each of its processes had, if only processes are wanted and none came or
-    /// went since.
+    /// When those threads were listed, and how many each of its processes had, if only processes
+    /// are selected and none came or went since.
     pub(super) counts: Option<(Instant, Vec<(i32, u64)>)>,
     pub(super) cgroup: Option<PathBuf>,
-    /// The inode of the cgroup that it is, by tree, where it is one there.
-    made: BTreeMap<usize, u64>,
-    /// Whether what follows is known.
+    /// The inode of the program's own cgroup, by tree, where it has one there.
+    inodes: BTreeMap<usize, u64>,
+    /// Whether the following fields are set.
     attended: bool,
-    /// Whether `cgroup.events` tells when it is gone.
-    told: bool,
-    /// A process of its cgroup whose exit may leave it empty, where the kernel would not tell otherwise.
+    /// Whether `cgroup.events` reports when it is gone.
+    reports_end: bool,
+    /// A process of its cgroup whose exit may leave it empty, where the kernel would not report
+    /// that otherwise.
     watched: Option<(i32, OwnedFd)>,
 }
 
-/// Finds those who are wanted, and says who came and went.
+/// Finds the wanted programs, and reports which came and went.
 #[derive(Debug)]
 pub struct Programs {
     roots: Roots,
     pub(super) proc: Proc,
-    pub(super) notice: Notice,
+    pub(super) watcher: Watcher,
     pub(super) wanted: Vec<Wanted>,
     pub(super) forest: Option<Forest>,
     pods: Pods,
-    /// A tree each, in the order in which they are searched.
+    /// One per tree, in the order in which they are searched.
     pub(super) matches: Vec<Matches>,
-    /// Whether those changed since the last look.
+    /// Whether the matches changed since the last look.
     regroup: bool,
-    pub(super) table: Table,
+    pub(super) table: ProcessTable,
     connector: Option<Connector>,
-    /// Whether processes must all be looked through.
+    /// Whether all processes must be looked through.
     scan: bool,
-    pub(super) programs: BTreeMap<Id, Program>,
+    pub(super) programs: BTreeMap<Id, KnownProgram>,
     /// How many matches of an entry have been programs of their own.
     numbers: Vec<u32>,
     next: u64,
     has_changed: bool,
-    /// Those that are not wanted any more, until a look has said so.
+    /// Programs that are not wanted any more, until a look has reported it.
     unwanted: Vec<ProgramKey>,
 }
 
 impl Programs {
-    /// Makes ready to find `wanted`, in the order of which the first has what several select. Nothing has arrived before the
-    /// first [`look`](Self::look).
+    /// Prepares to find `wanted`: what several entries select belongs to the first. No program is
+    /// reported before the first [`look`](Self::look).
     ///
     /// # Errors
     /// If cgroups are wanted and no hierarchy is mounted, or the kernel's files can't be read.
@@ -86,12 +87,12 @@ impl Programs {
             proc: Proc::new(roots.proc.clone()),
             pods: Pods::new(roots.pods.clone()),
             roots,
-            notice: Notice::new()?,
+            watcher: Watcher::new()?,
             wanted: Vec::new(),
             forest: None,
             matches: Vec::new(),
             regroup: true,
-            table: Table::default(),
+            table: ProcessTable::default(),
             connector: None,
             scan: false,
             programs: BTreeMap::new(),
@@ -104,23 +105,26 @@ impl Programs {
         Ok(programs)
     }
 
-    /// The entries that nothing was found of at the last look.
+    /// The entries without a program at the last look.
     pub fn unmatched(&self) -> impl Iterator<Item = &Wanted> {
-        let is_there = |number: usize| self.programs.keys().any(|(of, _)| *of == number);
-        let missing = self.wanted.iter().enumerate().filter(move |(number, _)| !is_there(*number));
-        missing.map(|(_, wanted)| wanted)
+        let unmatched = self
+            .wanted
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| self.programs.keys().all(|(entry, _)| entry != number));
+        unmatched.map(|(_, wanted)| wanted)
     }
 
-    /// Wants others from now on. The programs of an entry that stays, by name, selector and `each`, keep their keys; the next
-    /// look says what changed, by numbers of the new list.
+    /// Replaces the list. The programs of an entry that stays, by name, selector and `each`, keep
+    /// their keys; the next look reports the changes, by numbers of the new list.
     ///
     /// # Errors
     /// As [`new`](Self::new); the list is then as before.
     pub fn set_wanted(&mut self, wanted: Vec<Wanted>) -> io::Result<()> {
-        if self.forest.is_none() && wanted.iter().any(|wanted| wanted.selector.of_cgroups()) {
+        if self.forest.is_none() && wanted.iter().any(|wanted| wanted.selector.selects_cgroups()) {
             let forest = Forest::open(&self.proc, &self.roots.cgroup)?;
             if let Some(fd) = forest.attention() {
-                self.notice.watch(fd)?;
+                self.watcher.watch(fd)?;
             }
             tracing::info!(
                 hierarchies = forest.trees.len(),
@@ -129,13 +133,13 @@ impl Programs {
             );
             self.forest = Some(forest);
         }
-        // What can fail is done before the list is another.
-        self.notice.stir()?;
+        // Steps that can fail come before the list is replaced.
+        self.watcher.set_pending()?;
         self.pods.refresh_for(&wanted);
-        if self.forest.is_some() && !wanted.iter().any(|wanted| wanted.selector.of_cgroups()) {
+        if self.forest.is_some() && !wanted.iter().any(|wanted| wanted.selector.selects_cgroups()) {
             self.forest = None;
         }
-        if wanted.iter().all(|wanted| wanted.selector.of_cgroups()) {
+        if wanted.iter().all(|wanted| wanted.selector.selects_cgroups()) {
             self.connector = None;
         } else if self.connector.is_none() && self.proc.own {
             self.connector = self.connect();
@@ -165,12 +169,12 @@ impl Programs {
 
     fn connect(&self) -> Option<Connector> {
         let opened = Connector::open().and_then(|connector| {
-            self.notice.watch(connector.as_fd())?;
+            self.watcher.watch(connector.as_fd())?;
             Ok(connector)
         });
         match opened {
             Ok(connector) => {
-                tracing::info!("processes are told of by the proc connector");
+                tracing::info!("the proc connector reports processes");
                 Some(connector)
             }
             Err(error) => {
@@ -190,51 +194,52 @@ impl Programs {
         };
     }
 
-    /// What to wait on: when one is readable, [`look`](Self::look) has something to say, or had. Not everything is told by them on
-    /// every host: look at intervals too.
+    /// Descriptors to wait for: when one becomes readable, [`look`](Self::look) may have something
+    /// to report. Not everything is reported by them on every host: look at intervals, too.
     pub fn attention(&self) -> Vec<BorrowedFd<'_>> {
-        vec![self.notice.as_fd()]
+        vec![self.watcher.as_fd()]
     }
 
-    /// Whether the kernel tells of every process that comes or goes; else those wanted as such are looked for.
+    /// Whether the kernel reports every process that comes or goes; otherwise processes are looked
+    /// for.
     #[must_use]
-    pub const fn is_told_of_processes(&self) -> bool {
+    pub const fn has_process_events(&self) -> bool {
         self.connector.is_some()
     }
 
-    /// Whether anything happened since this was last asked, by which programs may have other processes than before.
+    /// Whether anything happened since the last call by which programs may have other processes
+    /// than before.
     pub fn has_changed(&mut self) -> bool {
         std::mem::take(&mut self.has_changed)
     }
 
-    /// Whether a program may have other threads than when this was last asked: where the kernel tells of all, only if it has told
-    /// of one.
+    /// Whether a program may have other threads than at the last call: where the kernel reports
+    /// all, only if it has reported one.
     pub fn has_other_threads(&mut self) -> bool {
         std::mem::take(&mut self.table.has_threads)
             || self.forest.is_some()
             || self.connector.is_none()
     }
 
-    /// Finds who came and who went since the last look.
+    /// Finds the programs that came and went since the last look.
     ///
     /// # Errors
-    /// If a file of the kernel's can't be read; that a process or cgroup goes away meanwhile is none.
+    /// If a file of the kernel's can't be read; a process or cgroup that goes away meanwhile is no
+    /// error.
     pub fn look(&mut self) -> io::Result<Vec<Change>> {
-        self.notice.calm()?;
+        self.watcher.clear_pending()?;
         self.refresh(true)?;
         let present = self.present()?;
-        let is_new = |id: &Id| !self.programs.contains_key(id);
-        let is_asked = self.regroup || present.iter().any(is_new);
-        let mut made = if is_asked { self.made(&present) } else { BTreeMap::new() };
+        let needs_inodes = self.regroup || present.iter().any(|id| !self.programs.contains_key(id));
+        let mut made = if needs_inodes { self.inodes(&present) } else { BTreeMap::new() };
         for (id, made) in &made {
-            // One that was removed and made again under its path since the last look is another.
-            let is_another = |of: &Program| {
-                made.iter().any(|(tree, inode)| of.made.get(tree).is_some_and(|of| of != inode))
-            };
-            if let Entry::Occupied(of) = self.programs.entry(id.clone())
-                && is_another(of.get())
-            {
-                self.unwanted.push(of.remove().key);
+            // A cgroup that was removed and made again under its path since the last look is
+            // another program.
+            if let Entry::Occupied(program) = self.programs.entry(id.clone()) {
+                let before = &program.get().inodes;
+                if made.iter().any(|(tree, inode)| before.get(tree).is_some_and(|of| of != inode)) {
+                    self.unwanted.push(program.remove().key);
+                }
             }
         }
         self.unwanted.sort_unstable();
@@ -253,22 +258,22 @@ impl Programs {
                 changes.push(self.arrive(id));
             }
         }
-        if is_asked {
+        if needs_inodes {
             for (id, program) in &mut self.programs {
-                program.made = made.remove(id).unwrap_or_default();
+                program.inodes = made.remove(id).unwrap_or_default();
             }
         }
         let mut failed = None;
         for id in &present {
-            failed = self.attend(id).err().or(failed);
+            failed = self.set_up(id).err().or(failed);
         }
         self.regroup &= failed.is_some();
-        // Who came and went is told now, and what failed at the next look, which tries it again.
+        // What came and went is reported now; what failed, at the next look, which tries it again.
         failed.filter(|_| changes.is_empty()).map_or(Ok(changes), Err)
     }
 
-    /// The inodes of those that are a cgroup each, by tree.
-    fn made(&self, present: &BTreeSet<Id>) -> BTreeMap<Id, BTreeMap<usize, u64>> {
+    /// The inodes of the programs that are a cgroup each, by tree.
+    fn inodes(&self, present: &BTreeSet<Id>) -> BTreeMap<Id, BTreeMap<usize, u64>> {
         let mut made: BTreeMap<Id, BTreeMap<usize, u64>> = BTreeMap::new();
         let Some(forest) = &self.forest else { return made };
         for (tree, matches) in self.matches.iter().enumerate() {
@@ -288,10 +293,10 @@ impl Programs {
         made
     }
 
-    /// Takes in what happened; whether who is there may have changed.
+    /// Reads what happened. Returns whether other programs may exist than before.
     pub(super) fn refresh(&mut self, look: bool) -> io::Result<bool> {
         let mut changed = false;
-        let (exits, stirred) = self.notice.news()?;
+        let (exits, stirred) = self.watcher.poll()?;
         for exit in exits {
             match exit {
                 Exit::Process(pid) => self.table.leave(pid),
@@ -315,7 +320,7 @@ impl Programs {
             changed = true;
             self.rematch();
         }
-        if !self.wanted.iter().all(|wanted| wanted.selector.of_cgroups()) {
+        if !self.wanted.iter().all(|wanted| wanted.selector.selects_cgroups()) {
             changed |= self.refresh_processes(look, stirred)?;
         }
         if changed {
@@ -325,7 +330,7 @@ impl Programs {
         Ok(changed)
     }
 
-    /// Takes in what happened to processes, which the connector tells if it has `stirred`.
+    /// Reads what happened to processes, which the connector reports if it has `stirred`.
     fn refresh_processes(&mut self, look: bool, stirred: bool) -> io::Result<bool> {
         let mut changed = false;
         match &self.connector {
@@ -334,15 +339,15 @@ impl Programs {
                 let drained = connector.drain().inspect_err(|_| self.scan = true)?;
                 self.scan |= drained.lost;
                 for event in drained.events {
-                    let heard = self.table.hear(event, &self.proc, &self.wanted, &self.notice);
-                    // What follows it would be lost.
+                    let heard = self.table.handle(event, &self.proc, &self.wanted, &self.watcher);
+                    // Events that follow it would be lost.
                     changed |= heard.inspect_err(|_| self.scan = true)?;
                 }
             }
             None => self.scan |= look || self.table.is_stale(&self.proc),
         }
         if self.scan {
-            changed |= self.table.scan(&self.proc, &self.wanted, &self.notice)?;
+            changed |= self.table.scan(&self.proc, &self.wanted, &self.watcher)?;
             self.scan = false;
         }
         Ok(changed | self.table.settle_exits(&self.proc)?)
@@ -351,7 +356,7 @@ impl Programs {
     fn arrive(&mut self, id: &Id) -> Change {
         let wanted = id.0;
         let entry = &self.wanted[wanted];
-        let name = if id.1 == Of::All {
+        let name = if id.1 == MatchKey::All {
             entry.name.clone()
         } else {
             self.numbers[wanted] += 1;
@@ -359,43 +364,42 @@ impl Programs {
         };
         let key = ProgramKey(self.next);
         self.next += 1;
-        self.programs.insert(id.clone(), Program { key, ..Program::default() });
+        self.programs.insert(id.clone(), KnownProgram { key, ..KnownProgram::default() });
         Change::Arrived { program: key, wanted, name }
     }
 
-    /// Finds by which directory a program of cgroups is counted, and what tells when it is gone.
-    fn attend(&mut self, id: &Id) -> io::Result<()> {
+    /// Finds the directory by which a program of cgroups is counted, and the way to learn when it
+    /// is gone.
+    fn set_up(&mut self, id: &Id) -> io::Result<()> {
         let Some(program) =
-            self.programs.get(id).filter(|_| self.wanted[id.0].selector.of_cgroups())
+            self.programs.get(id).filter(|_| self.wanted[id.0].selector.selects_cgroups())
         else {
             return Ok(());
         };
         let fresh = self.regroup || !program.attended;
         let unwatched = self.proc.own && program.watched.is_none();
-        if !fresh && (!unwatched || program.told) {
+        if !fresh && (!unwatched || program.reports_end) {
             return Ok(());
         }
         let listed = self.list(id, &program.threads)?;
         let Some(forest) = &self.forest else { return Ok(()) };
-        let told = !listed.of.is_empty()
-            && listed.of.iter().all(|(tree, of)| forest.is_told(*tree, &of.top));
-        let alone = |of: &Match| of.whole && of.top != "/" && !self.has_processes_before(id.0);
-        let cgroup = match listed.of[..] {
-            [(tree, of)] if alone(of) => {
+        let reports_end = !listed.matches.is_empty()
+            && listed.matches.iter().all(|(tree, of)| forest.reports_population(*tree, &of.top));
+        let cgroup = match listed.matches[..] {
+            [(tree, of)] if of.whole && of.top != "/" && !self.has_processes_before(id.0) => {
                 forest.perf_directory(&self.proc, tree, &of.top, &listed.threads)?
             }
             _ => None,
         };
-        let held = self.programs.len();
-        let watched = (unwatched && !told).then(|| {
-            // Threads that are no process's first can't be held so.
-            listed
-                .threads
-                .iter()
-                .find_map(|&pid| Some((pid, self.notice.exit(Exit::OfCgroup(pid), held)?)))
+        let watched_count = self.programs.len();
+        let watched = (unwatched && !reports_end).then(|| {
+            // A thread that is not its process's first can't be watched like this.
+            listed.threads.iter().find_map(|&pid| {
+                Some((pid, self.watcher.watch_exit(Exit::OfCgroup(pid), watched_count)?))
+            })
         });
         if let Some(program) = self.programs.get_mut(id) {
-            (program.cgroup, program.told, program.attended) = (cgroup, told, true);
+            (program.cgroup, program.reports_end, program.attended) = (cgroup, reports_end, true);
             if let Some(watched) = watched {
                 program.watched = watched;
             }

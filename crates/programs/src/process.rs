@@ -1,4 +1,4 @@
-//! What `/proc` says of processes.
+//! Processes, as `/proc` describes them.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -13,23 +13,24 @@ use rustix::thread::sched_getaffinity;
 /// `PF_KTHREAD` of the kernel's include/linux/sched.h.
 const KERNEL_THREAD: u32 = 0x0020_0000;
 
-/// What is read of `/proc/PID/stat` (`proc_pid_stat(5)`).
+/// The fields that are used of `/proc/PID/stat` (`proc_pid_stat(5)`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stat {
+pub(super) struct ProcessStat {
     pub(super) pid: i32,
     pub(super) comm: String,
     pub(super) state: char,
     pub(super) parent: i32,
     pub(super) flags: u32,
-    /// The CPU time that it had, in the kernel and outside, in clock ticks.
+    /// Its CPU time so far, in the kernel and outside, in clock ticks.
     pub(super) ticks: u64,
     pub(super) threads: u32,
-    /// In clock ticks since boot; with the number, what tells a process from a later one of the same number.
+    /// In clock ticks since boot; with the number, it distinguishes a process from a later one with
+    /// the same number.
     pub(super) start: u64,
 }
 
-impl Stat {
-    /// Reads the file; `None` if it is not of that form.
+impl ProcessStat {
+    /// Parses the file; `None` if it has another form.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let stat = stat::Stat::parse(text)?;
         let (user, system): (u64, u64) = (stat.field(14)?, stat.field(15)?);
@@ -45,12 +46,12 @@ impl Stat {
         })
     }
 
-    pub(super) const fn of_kernel(&self) -> bool {
+    pub(super) const fn is_kernel_thread(&self) -> bool {
         self.flags & KERNEL_THREAD != 0
     }
 
-    /// Whether no thread of it runs any more: it only waits for its parent to ask how it ended.
-    pub(super) const fn ended(&self) -> bool {
+    /// Whether no thread of it runs any more: it only waits for its parent to reap it.
+    pub(super) const fn has_ended(&self) -> bool {
         matches!(self.state, 'Z' | 'X') && self.threads <= 1
     }
 }
@@ -59,7 +60,7 @@ impl Stat {
 #[derive(Debug)]
 pub(super) struct Proc {
     root: PathBuf,
-    /// Whether its numbers are those of this process's system calls.
+    /// Whether its numbers are valid in this process's system calls.
     pub(super) own: bool,
 }
 
@@ -76,18 +77,22 @@ impl Proc {
         Ok(pids)
     }
 
-    /// What a process or thread is now; `None` if there is none that this user may see.
-    pub(super) fn stat(&self, pid: i32) -> io::Result<Option<Stat>> {
+    /// The state of a process or thread; `None` if none exists that this user may see.
+    pub(super) fn stat(&self, pid: i32) -> io::Result<Option<ProcessStat>> {
         let path = self.root.join(pid.to_string()).join("stat");
-        // The kernel tells all of it at once, in less than this.
+        // The kernel returns all of it at once, in less than this.
         let mut bytes = [0; 1024];
         match File::open(&path).and_then(|mut file| file.read(&mut bytes)) {
             Ok(read) => {
                 let text = String::from_utf8_lossy(&bytes[..read]);
-                let what = || {
-                    io::Error::other(format!("{}: not as proc_pid_stat(5) has it", path.display()))
-                };
-                Stat::parse(&text).ok_or_else(what).map(Some)
+                ProcessStat::parse(&text)
+                    .ok_or_else(|| {
+                        io::Error::other(format!(
+                            "{}: not as proc_pid_stat(5) has it",
+                            path.display()
+                        ))
+                    })
+                    .map(Some)
             }
             Err(error) if is_gone(&error) => Ok(None),
             // Another user's, where proc is mounted with hidepid.
@@ -107,9 +112,10 @@ impl Proc {
         Some(text.rsplit('/').next().unwrap_or(&text).to_owned())
     }
 
-    /// Whether a process is that user's alone: by the real, the effective and the saved number. Of a program that is set-uid, the
-    /// effective one is not who started and named it. No, if it is gone or this user may not see.
-    pub(super) fn is_of(&self, pid: i32, user: u32) -> bool {
+    /// Whether a process belongs to that user alone: by the real, the effective and the saved
+    /// number. For a set-uid program, the effective one is not the user that started and named it.
+    /// No, if it is gone or this user may not see it.
+    pub(super) fn belongs_to(&self, pid: i32, user: u32) -> bool {
         let text = status::text(&self.root, pid);
         let Some(of) = text.and_then(|text| status::users(&text)) else { return false };
         [of.real, of.effective, of.saved] == [user; 3]
@@ -126,8 +132,8 @@ impl Proc {
         Ok(())
     }
 
-    /// What changes with the number of a process's threads: the links of its `task`, one for each and two
-    /// (`proc_task_getattr` of the kernel's fs/proc/base.c). `None` if it is gone.
+    /// A value that changes with the number of a process's threads: the links of its `task`, one
+    /// for each and two (`proc_task_getattr` in the kernel's fs/proc/base.c). `None` if it is gone.
     #[allow(clippy::useless_conversion, reason = "32 bits where the processor is an Arm")]
     pub(super) fn count_threads(&self, pid: i32) -> Option<u64> {
         let path = self.root.join(format!("{pid}/task"));
@@ -155,7 +161,8 @@ impl Proc {
         status::cpus(&status::text(&self.root, thread)?)
     }
 
-    /// The number that was last given to a process or thread (`/proc/loadavg`); unchanged, none was made since.
+    /// The number that was last given to a process or thread (`/proc/loadavg`); unchanged, none was
+    /// made since.
     pub(super) fn last_pid(&self) -> Option<i32> {
         let text = std::fs::read_to_string(self.root.join("loadavg")).ok()?;
         text.split_ascii_whitespace().nth(4)?.parse().ok()
@@ -163,12 +170,11 @@ impl Proc {
 
     /// The mounts that this process sees.
     pub(super) fn mounts(&self) -> io::Result<Vec<Mount>> {
-        let named = |error| in_file(&self.root.join("self/mountinfo"), &error);
-        mounts::all(&self.root).map_err(named)
+        mounts::all(&self.root).map_err(|error| in_file(&self.root.join("self/mountinfo"), &error))
     }
 }
 
-/// The same error, saying which file it was.
+/// The same error, naming the file.
 pub(super) fn in_file(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
@@ -180,13 +186,13 @@ mod tests {
     #[test]
     fn a_command_may_hold_anything() {
         let text = "77 (a) R 1 (b c) S 12 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 3 0 98765 1 2\n";
-        let stat = Stat::parse(text).expect("as the kernel writes it");
+        let stat = ProcessStat::parse(text).expect("as the kernel writes it");
         assert_eq!((stat.pid, stat.comm.as_str(), stat.state), (77, "a) R 1 (b c", 'S'));
         assert_eq!((stat.parent, stat.threads, stat.start), (12, 3, 98765));
         assert_eq!(stat.ticks, 5 + 6);
-        assert!(!stat.of_kernel() && !stat.ended());
+        assert!(!stat.is_kernel_thread() && !stat.has_ended());
         let thread = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0";
-        assert!(Stat::parse(thread).expect("as the kernel writes it").of_kernel());
+        assert!(ProcessStat::parse(thread).expect("as the kernel writes it").is_kernel_thread());
     }
 
     #[test]
@@ -195,7 +201,7 @@ mod tests {
         let pid = i32::try_from(std::process::id()).expect("a process number");
         let stat = proc.stat(pid).expect("readable").expect("it lives");
         assert_eq!(stat.pid, pid);
-        assert!(stat.threads >= 1 && !stat.of_kernel());
+        assert!(stat.threads >= 1 && !stat.is_kernel_thread());
         let mut threads = Vec::new();
         proc.threads(pid, &mut threads).expect("readable");
         assert!(threads.contains(&pid));
@@ -206,9 +212,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in ".*", comm in ".{0,15}", start: u64) {
-            let _ = Stat::parse(&text);
+            let _ = ProcessStat::parse(&text);
             let line = format!("5 ({comm}) S 1 5 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 {start} 1 2");
-            let stat = Stat::parse(&line);
+            let stat = ProcessStat::parse(&line);
             proptest::prop_assert_eq!(stat.map(|stat| (stat.comm, stat.start)), Some((comm, start)));
         }
     }

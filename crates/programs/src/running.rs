@@ -1,4 +1,4 @@
-//! Names of what runs, for whoever named something that does not.
+//! Names of what runs, to suggest when a name matches no program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,10 +7,10 @@ use std::io;
 use super::Roots;
 use super::pods::Pods;
 
-/// No more processes are looked at.
+/// The most processes that are looked at.
 const MOST: usize = 65_536;
 
-/// What runs on a host. Anybody names processes, and any user units of theirs, as they like.
+/// The programs that run on a host. Every user names processes and user units at will.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Running {
     /// Units of the system's systemd (`nginx.service`), by the cgroups that processes are in.
@@ -19,7 +19,7 @@ pub struct Running {
     pub user_units: BTreeSet<String>,
     /// The paths of those cgroups.
     pub cgroups: BTreeSet<String>,
-    /// Pods, by namespace and name (`web/api-1`), of which the kubelet keeps logs.
+    /// Pods, by namespace and name (`web/api-1`), whose logs the kubelet keeps.
     pub pods: BTreeSet<String>,
     /// Commands (`comm`).
     pub commands: BTreeSet<String>,
@@ -34,21 +34,18 @@ impl Running {
         let (proc, mut pods) = (&roots.proc, Pods::new(roots.pods.clone()));
         pods.refresh_quietly();
         let mut running = Self { pods: pods.names().collect(), ..Self::default() };
-        let is_process = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
         let entries = fs::read_dir(proc)?.flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        for name in names.filter(|name| is_process(name)).take(MOST) {
-            let read = |file: &str| fs::read_to_string(proc.join(&name).join(file)).ok();
-            running.commands.extend(read("comm").map(|comm| comm.trim_end().to_owned()));
+        let processes = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+        for name in processes.take(MOST) {
+            let process = proc.join(name);
+            let comm = fs::read_to_string(process.join("comm"));
+            running.commands.extend(comm.map(|comm| comm.trim_end().to_owned()));
             // proc_pid_cgroup(5): number, controllers, path.
-            for path in read("cgroup").iter().flat_map(|text| text.lines()) {
+            for path in fs::read_to_string(process.join("cgroup")).unwrap_or_default().lines() {
                 let Some(path) = path.splitn(3, ':').nth(2) else { continue };
-                // What is below a user's manager is the user's.
+                // A name below a user's manager is chosen by that user.
                 let (system, user) = path.split_once("/user@").unwrap_or((path, ""));
-                let units = |path: &str| -> Vec<String> {
-                    let parts = path.split('/').filter(|part| part.contains('.'));
-                    parts.map(str::to_owned).collect()
-                };
                 running.units.extend(units(system));
                 running.user_units.extend(units(user));
                 running.cgroups.insert(path.to_owned());
@@ -58,9 +55,18 @@ impl Running {
     }
 }
 
+/// The parts of a cgroup's path that may be units: those with a suffix.
+fn units(path: &str) -> impl Iterator<Item = String> {
+    path.split('/').filter(|part| part.contains('.')).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn has(names: &BTreeSet<String>, name: &str) -> bool {
+        names.contains(name)
+    }
 
     #[test]
     fn what_runs_is_found_by_its_names() {
@@ -76,7 +82,6 @@ mod tests {
         fs::write(process.join("comm"), "nginx\n").expect("a file");
         fs::write(process.join("cgroup"), "0::/system.slice/nginx.service\n").expect("a file");
         let running = Running::look(&roots).expect("processes");
-        let has = |names: &BTreeSet<String>, name: &str| names.contains(name);
         assert!(has(&running.units, "nginx.service") && has(&running.commands, "nginx"));
         assert!(has(&running.pods, "web/api-1"), "{running:?}");
     }

@@ -5,37 +5,42 @@ use std::str::FromStr;
 
 use super::user::User;
 
-/// How a program is found. As text: `cgroup:/a/b`, `unit:nginx.service`, `user-unit:web.service`, `container:ab12`, `pod:UID`,
-/// `pod:NAMESPACE/NAME`, `process:mlr*`, `process:redis-server,user=redis`, `pid:123`.
+/// How a program is found. As text: `cgroup:/a/b`, `unit:nginx.service`, `user-unit:web.service`,
+/// `container:ab12`, `pod:UID`, `pod:NAMESPACE/NAME`, `process:mlr*`,
+/// `process:redis-server,user=redis`, `pid:123`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Selector {
-    /// A cgroup and all below it, by its path from the root of the hierarchy; each part may have `*` and `?`.
+    /// A cgroup and all below it, by its path from the root of the hierarchy; each part may have
+    /// `*` and `?`.
     Cgroup(String),
-    /// A unit of the system's systemd, as systemctl prints it (`web@1.service`); it may have `*` and `?`. Without a unit's suffix it
-    /// is a service. Of a user's manager it is not: any user names units as they like.
+    /// A unit of the system's systemd, as systemctl prints it (`web@1.service`); it may have `*`
+    /// and `?`. Without a unit's suffix it is a service. Units of a user's manager do not match:
+    /// every user names units at will.
     Unit(String),
     /// A unit of any user's systemd, by the same names.
     UserUnit(String),
-    /// A container of Docker, containerd, CRI-O or Podman, by the beginning of its id; `*` is every container.
+    /// A container of Docker, containerd, CRI-O or Podman, by the beginning of its id; `*` is every
+    /// container.
     Container(String),
     /// A Kubernetes pod, by its UID.
     Pod(String),
-    /// Kubernetes pods, by patterns with `*` and `?` of their namespace and name; those of which the kubelet keeps logs.
+    /// Kubernetes pods, by patterns with `*` and `?` for their namespace and name, if the kubelet
+    /// keeps their logs.
     PodsOf {
-        /// Of the namespace.
+        /// For the namespace.
         namespace: String,
-        /// Of the name.
+        /// For the name.
         name: String,
     },
-    /// Processes by a pattern with `*` and `?` of their command (the 15 bytes that the kernel keeps) or of the file name in
-    /// `argv[0]`, and all that they fork.
+    /// Processes by a pattern with `*` and `?` for their command (the 15 bytes that the kernel
+    /// keeps) or for the file name in `argv[0]`, and all that they fork.
     Process {
-        /// Of the name, which any process gives itself.
+        /// For the name, which every process chooses itself.
         pattern: String,
-        /// Who runs those that are meant; without it, anybody.
+        /// The user that runs them; without it, any.
         user: Option<User>,
     },
-    /// The process that has this number when it is first looked for, and all that it forks.
+    /// The process that has this number at the first look, and all that it forks.
     Pid(i32),
 }
 
@@ -54,53 +59,68 @@ pub(super) const ID_DIGITS: usize = 64;
 
 impl Selector {
     /// Whether it selects pods by their names.
-    pub(super) const fn of_names(&self) -> bool {
+    pub(super) const fn selects_pod_names(&self) -> bool {
         matches!(self, Self::PodsOf { .. })
     }
 
     /// Whether it selects cgroups, rather than processes.
-    pub(super) const fn of_cgroups(&self) -> bool {
+    pub(super) const fn selects_cgroups(&self) -> bool {
         !matches!(self, Self::Process { .. } | Self::Pid(_))
     }
 }
 
-/// Whether it is a pod's UID: 36 characters of the API server's, or 32 digits, the hash by which the kubelet calls pods of files
-/// (`generateUID` of its pkg/kubelet/config/common.go).
+/// Whether it is a pod's UID: 36 characters from the API server, or 32 digits, the hash that the
+/// kubelet gives to pods from files (`generateUID` in its pkg/kubelet/config/common.go).
 pub(super) fn is_uid(text: &str) -> bool {
-    let dash = |at: usize| text.len() == 36 && matches!(at, 8 | 13 | 18 | 23);
-    let well = |(at, byte): (usize, u8)| {
-        if dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() }
-    };
-    matches!(text.len(), 32 | 36) && text.bytes().enumerate().all(well)
+    let has_dashes = text.len() == 36;
+    matches!(text.len(), 32 | 36)
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 if has_dashes => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Whether it is a pattern of a pod's namespace or name.
+fn is_pattern(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|byte| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.*?".contains(&byte)
+        })
 }
 
 impl FromStr for Selector {
     type Err = SelectorError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = |expected| SelectorError { text: text.to_owned(), expected };
+        Self::parse(text).map_err(|expected| SelectorError { text: text.to_owned(), expected })
+    }
+}
+
+impl Selector {
+    /// Parses a selector; the error is what was expected.
+    fn parse(text: &str) -> Result<Self, &'static str> {
         let kinds = "`cgroup:/PATH`, `unit:NAME`, `user-unit:NAME`, `container:ID`, `pod:UID`, `pod:NAMESPACE/NAME`, `process:PATTERN`, `process:PATTERN,user=USER` or `pid:NUMBER`";
-        let (kind, value) = text.split_once(':').ok_or_else(|| error(kinds))?;
+        let (kind, value) = text.split_once(':').ok_or(kinds)?;
         if value.is_empty() || value.chars().any(char::is_control) {
-            return Err(error("something printable after the colon"));
+            return Err("something printable after the colon");
         }
         match kind {
             "cgroup" => {
                 let path =
                     if value.len() > 1 { value.strip_suffix('/').unwrap_or(value) } else { value };
                 let parts = path.strip_prefix('/').map(|path| path.split('/').collect::<Vec<_>>());
-                let well = |part: &str| !matches!(part, "" | "." | "..");
-                match parts {
-                    Some(parts) if path == "/" || parts.iter().all(|part| well(part)) => {
-                        Ok(Self::Cgroup(path.to_owned()))
-                    }
-                    _ => Err(error(
+                let is_whole = parts.is_some_and(|parts| {
+                    path == "/" || !parts.iter().any(|part| matches!(*part, "" | "." | ".."))
+                });
+                match is_whole {
+                    true => Ok(Self::Cgroup(path.to_owned())),
+                    false => Err(
                         "a path from the root of the cgroup hierarchy, such as `/system.slice/a`",
-                    )),
+                    ),
                 }
             }
             "unit" | "user-unit" if value.contains('/') => {
-                Err(error("the name of a systemd unit, without a path"))
+                Err("the name of a systemd unit, without a path")
             }
             "unit" | "user-unit" => {
                 let whole = UNIT_SUFFIXES.iter().any(|suffix| value.ends_with(suffix));
@@ -113,42 +133,35 @@ impl FromStr for Selector {
                 if hex || id == "*" {
                     Ok(Self::Container(id))
                 } else {
-                    Err(error("the first of a container id's 64 hexadecimal digits, or `*`"))
+                    Err("the first of a container id's 64 hexadecimal digits, or `*`")
                 }
             }
-            "pod" if value.contains('/') => {
-                let letter = |byte: u8| {
-                    byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.*?".contains(&byte)
-                };
-                let well = |part: &str| !part.is_empty() && part.bytes().all(letter);
-                match value.split_once('/') {
-                    Some((namespace, name)) if well(namespace) && well(name) => {
-                        Ok(Self::PodsOf { namespace: namespace.to_owned(), name: name.to_owned() })
-                    }
-                    _ => Err(error("a namespace and a pod's name, such as `web/api-*`")),
+            "pod" if value.contains('/') => match value.split_once('/') {
+                Some((namespace, name)) if is_pattern(namespace) && is_pattern(name) => {
+                    Ok(Self::PodsOf { namespace: namespace.to_owned(), name: name.to_owned() })
                 }
-            }
+                _ => Err("a namespace and a pod's name, such as `web/api-*`"),
+            },
             "pod" => {
                 let uid = value.to_ascii_lowercase().replace('_', "-");
                 if is_uid(&uid) {
                     Ok(Self::Pod(uid))
                 } else {
-                    Err(error("a pod's whole UID, or `pod:NAMESPACE/NAME` for its name"))
+                    Err("a pod's whole UID, or `pod:NAMESPACE/NAME` for its name")
                 }
             }
             "process" if value.contains('/') => {
-                Err(error("a pattern of a command's name, without a path"))
+                Err("a pattern of a command's name, without a path")
             }
             "process" => {
                 let (pattern, user) = match value.rsplit_once(",user=") {
                     Some(("", _)) => {
-                        return Err(error("a pattern of a command's name before `,user=`"));
+                        return Err("a pattern of a command's name before `,user=`");
                     }
                     Some((pattern, user)) => {
                         let known = User::find(user);
-                        let known = known.ok_or_else(|| {
-                            error("after `user=` a name in /etc/passwd or a number of a user")
-                        })?;
+                        let known = known
+                            .ok_or("after `user=` a name in /etc/passwd or a number of a user")?;
                         (pattern, Some(known))
                     }
                     None => (value, None),
@@ -157,9 +170,9 @@ impl FromStr for Selector {
             }
             "pid" => match value.parse() {
                 Ok(pid) if pid > 0 => Ok(Self::Pid(pid)),
-                _ => Err(error("the number of a process, from 1")),
+                _ => Err("the number of a process, from 1"),
             },
-            _ => Err(error(kinds)),
+            _ => Err(kinds),
         }
     }
 }
@@ -186,6 +199,10 @@ impl fmt::Display for Selector {
 mod tests {
     use super::*;
 
+    fn reread(text: &str) -> Result<String, SelectorError> {
+        text.parse::<Selector>().map(|selector| selector.to_string())
+    }
+
     #[test]
     fn what_is_read_is_written_again() {
         for text in [
@@ -211,17 +228,16 @@ mod tests {
             let selector: Selector = text.parse().expect(text);
             assert_eq!(selector.to_string(), text);
         }
-        let of = |text: &str| text.parse::<Selector>().map(|selector| selector.to_string());
-        assert_eq!(of("unit:nginx").as_deref(), Ok("unit:nginx.service"));
-        assert_eq!(of("cgroup:/a/").as_deref(), Ok("cgroup:/a"));
+        assert_eq!(reread("unit:nginx").as_deref(), Ok("unit:nginx.service"));
+        assert_eq!(reread("cgroup:/a/").as_deref(), Ok("cgroup:/a"));
         let (written, uid) =
             ("0A1b2c3d_0000_1111_2222_333344445555", "0a1b2c3d-0000-1111-2222-333344445555");
-        let pod = of(&format!("pod:{written}"));
+        let pod = reread(&format!("pod:{written}"));
         assert_eq!(pod, Ok(format!("pod:{uid}")), "as the cgroup's name has it, too");
     }
 
     #[test]
-    fn what_is_no_selector_is_told_in_a_line() {
+    fn an_invalid_selector_is_reported_in_a_line() {
         for text in [
             "",
             "nginx",

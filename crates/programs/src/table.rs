@@ -1,33 +1,34 @@
-//! The processes that are managed as such: those that were matched, and what they forked.
+//! The processes that are managed as such: matched ones, and all they forked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::connector::Event;
-use super::notice::{Exit, Notice};
-use super::process::{Proc, Stat};
+use super::connector::ProcessEvent;
+use super::process::{Proc, ProcessStat};
+use super::watcher::{Exit, Watcher};
 use super::{Selector, Wanted, glob};
 
-/// A process, by when it started and its number: what a match is told by as long as any of its descendants is there.
+/// A process, by its start time and its number; identifies a match as long as any of its
+/// descendants exists.
 pub(super) type Root = (u64, i32);
 
 /// One managed process.
 #[derive(Debug)]
-pub(super) struct Owned {
-    /// When it started; `None` if it was gone before it could be asked.
+pub(super) struct ManagedProcess {
+    /// When it started; `None` if it was gone before that could be read.
     start: Option<u64>,
-    /// Whose it is, by number in the list.
+    /// Its entry in the list, by number.
     pub(super) wanted: usize,
-    /// The process that was matched, of which it descends.
+    /// The matched process that it descends from.
     pub(super) root: Root,
-    /// Readable when it has ended; while it is held, the number is no other process's.
+    /// Readable when it has ended; while it is open, the number belongs to no other process.
     exit: Option<OwnedFd>,
 }
 
-/// What a `pid:` selector means.
+/// What a `pid:` selector refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bound {
+enum PidBinding {
     NotYet,
     Nothing,
     To(Root),
@@ -35,25 +36,25 @@ enum Bound {
 
 /// Managed processes, by number.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    owned: BTreeMap<i32, Owned>,
-    /// What was found of every other process's name: when it started, its command, and whether it is matched.
+pub(super) struct ProcessTable {
+    managed: BTreeMap<i32, ManagedProcess>,
+    /// Every other process, by number: its start time, its command, and the entry that matches it.
     names: HashMap<i32, (u64, String, Option<usize>)>,
-    bound: Vec<Option<Bound>>,
-    /// Those of which a thread ended, until it is clear whether it was the last.
+    bound: Vec<Option<PidBinding>>,
+    /// Processes of which a thread ended, until it is clear whether it was the last.
     leaving: BTreeSet<i32>,
     last_pid: Option<i32>,
-    /// Whether the connector told that one of them has other threads.
+    /// Whether the connector reported that one of them has other threads.
     pub(super) has_threads: bool,
 }
 
-impl Table {
-    /// Takes another list, in which what was `old[i]` is `now[i]` or nowhere.
+impl ProcessTable {
+    /// Replaces the list: `old[i]` is now `now[i]`, or gone.
     pub(super) fn set_wanted(&mut self, wanted: &[Wanted], now: &[Option<usize>]) {
-        let of =
-            |selector: &Selector| matches!(selector, Selector::Pid(_)).then_some(Bound::NotYet);
-        let mut bound: Vec<Option<Bound>> =
-            wanted.iter().map(|wanted| of(&wanted.selector)).collect();
+        let mut bound: Vec<Option<PidBinding>> = wanted
+            .iter()
+            .map(|wanted| matches!(wanted.selector, Selector::Pid(_)).then_some(PidBinding::NotYet))
+            .collect();
         for (old, now) in self.bound.iter().zip(now) {
             if let Some(now) = *now {
                 bound[now] = *old;
@@ -61,7 +62,7 @@ impl Table {
         }
         self.bound = bound;
         self.names.clear();
-        self.owned.retain(|_, owned| match now.get(owned.wanted) {
+        self.managed.retain(|_, owned| match now.get(owned.wanted) {
             Some(&Some(now)) => {
                 owned.wanted = now;
                 true
@@ -71,8 +72,8 @@ impl Table {
     }
 
     /// Managed processes, by number.
-    pub(super) fn owned(&self) -> impl Iterator<Item = (i32, &Owned)> {
-        self.owned.iter().map(|(&pid, owned)| (pid, owned))
+    pub(super) fn managed(&self) -> impl Iterator<Item = (i32, &ManagedProcess)> {
+        self.managed.iter().map(|(&pid, owned)| (pid, owned))
     }
 
     /// Adds the threads of a managed process, none if it has ended.
@@ -80,45 +81,52 @@ impl Table {
         &self,
         proc: &Proc,
         pid: i32,
-        owned: &Owned,
+        owned: &ManagedProcess,
         threads: &mut Vec<i32>,
     ) -> io::Result<()> {
-        let is_it = |stat: &Stat| owned.start.is_none_or(|start| stat.start == start);
-        if owned.exit.is_some() || proc.stat(pid)?.is_some_and(|stat| is_it(&stat)) {
+        let is_same = owned.exit.is_some()
+            || proc
+                .stat(pid)?
+                .is_some_and(|stat| owned.start.is_none_or(|start| stat.start == start));
+        if is_same {
             proc.threads(pid, threads)?;
         }
         Ok(())
     }
 
-    /// A process seems to have ended. It stays until [`settle_exits`](Self::settle_exits), as what it forked before may still have
-    /// to be heard of.
+    /// A process seems to have ended. It stays until [`settle_exits`](Self::settle_exits), because
+    /// its earlier forks may not have been reported yet.
     pub(super) fn leave(&mut self, pid: i32) {
         self.leaving.insert(pid);
     }
 
-    /// Looks through all processes of the host; whether anything changed.
+    /// Looks through all processes of the host. Returns whether anything changed.
     pub(super) fn scan(
         &mut self,
         proc: &Proc,
         wanted: &[Wanted],
-        notice: &Notice,
+        watcher: &Watcher,
     ) -> io::Result<bool> {
         self.last_pid = proc.last_pid();
         let mut stats = BTreeMap::new();
         for pid in proc.pids()? {
-            if let Some(stat) = proc.stat(pid)?.filter(|stat| !stat.of_kernel() && !stat.ended()) {
+            if let Some(stat) =
+                proc.stat(pid)?.filter(|stat| !stat.is_kernel_thread() && !stat.has_ended())
+            {
                 stats.insert(pid, stat);
             }
         }
         self.bind(&stats, wanted);
-        let is_it = |pid: &i32, start: u64| stats.get(pid).is_some_and(|stat| stat.start == start);
-        let before = self.owned.len();
-        self.owned.retain(|pid, owned| owned.start.is_some_and(|start| is_it(pid, start)));
-        self.names.retain(|pid, (start, ..)| is_it(pid, *start));
-        let mut changed = self.owned.len() != before;
+        let before = self.managed.len();
+        self.managed.retain(|pid, owned| {
+            owned.start.is_some() && owned.start == stats.get(pid).map(|stat| stat.start)
+        });
+        self.names
+            .retain(|pid, (start, ..)| stats.get(pid).is_some_and(|stat| stat.start == *start));
+        let mut changed = self.managed.len() != before;
         let mut open: BTreeSet<i32> = stats.keys().copied().collect();
         while let Some(pid) = open.pop_first() {
-            // Parents first, so that what was matched above is known below.
+            // Parents first, so that a process matched above is known below.
             let mut line = vec![pid];
             while let Some(parent) =
                 line.last().and_then(|pid| stats.get(pid)).map(|stat| stat.parent)
@@ -129,7 +137,7 @@ impl Table {
                 line.push(parent);
             }
             for stat in line.iter().rev().filter_map(|pid| stats.get(pid)) {
-                changed |= self.settle(stat, proc, wanted, notice)?;
+                changed |= self.settle(stat, proc, wanted, watcher)?;
             }
         }
         Ok(changed)
@@ -140,55 +148,57 @@ impl Table {
         self.last_pid.is_none() || proc.last_pid() != self.last_pid
     }
 
-    fn bind(&mut self, stats: &BTreeMap<i32, Stat>, wanted: &[Wanted]) {
+    fn bind(&mut self, stats: &BTreeMap<i32, ProcessStat>, wanted: &[Wanted]) {
         for (bound, wanted) in self.bound.iter_mut().zip(wanted) {
-            if let (Some(Bound::NotYet), Selector::Pid(pid)) = (*bound, &wanted.selector) {
+            if let (Some(PidBinding::NotYet), Selector::Pid(pid)) = (*bound, &wanted.selector) {
                 let to = stats.get(pid).map(|stat| (stat.start, *pid));
                 if to.is_none() {
                     tracing::warn!(name = wanted.name, selector = %wanted.selector, "no process has this number");
                 }
-                *bound = Some(to.map_or(Bound::Nothing, Bound::To));
-                // Events that were heard before may have asked already.
+                *bound = Some(to.map_or(PidBinding::Nothing, PidBinding::To));
+                // Events that were handled before may have bound it already.
                 self.names.clear();
             }
         }
     }
 
-    /// Takes in an event of the connector; whether anything changed.
-    pub(super) fn hear(
+    /// Handles an event of the connector. Returns whether anything changed.
+    pub(super) fn handle(
         &mut self,
-        event: Event,
+        event: ProcessEvent,
         proc: &Proc,
         wanted: &[Wanted],
-        notice: &Notice,
+        watcher: &Watcher,
     ) -> io::Result<bool> {
         match event {
-            Event::Fork { parent, child } => {
-                let Some(of) = self.owned.get(&parent).map(|owned| (owned.wanted, owned.root))
+            ProcessEvent::Fork { parent, child } => {
+                let Some(of) = self.managed.get(&parent).map(|owned| (owned.wanted, owned.root))
                 else {
                     return Ok(false);
                 };
                 self.leaving.remove(&child);
                 self.names.remove(&child);
-                self.owned.remove(&child);
+                self.managed.remove(&child);
                 let start = proc.stat(child)?.map(|stat| stat.start);
-                self.own(child, start, of, proc, notice)?;
+                self.claim(child, start, of, proc, watcher)?;
                 Ok(true)
             }
-            Event::Thread(of) => {
-                self.has_threads |= self.owned.contains_key(&of);
+            ProcessEvent::Thread(of) => {
+                self.has_threads |= self.managed.contains_key(&of);
                 Ok(false)
             }
-            Event::Renamed(pid) => {
+            ProcessEvent::Renamed(pid) => {
                 self.names.remove(&pid);
                 match proc.stat(pid)? {
-                    Some(stat) if !stat.of_kernel() => self.settle(&stat, proc, wanted, notice),
+                    Some(stat) if !stat.is_kernel_thread() => {
+                        self.settle(&stat, proc, wanted, watcher)
+                    }
                     _ => Ok(false),
                 }
             }
-            Event::Exit(pid) => {
+            ProcessEvent::Exit(pid) => {
                 self.names.remove(&pid);
-                if self.owned.contains_key(&pid) {
+                if self.managed.contains_key(&pid) {
                     self.leaving.insert(pid);
                     self.has_threads = true;
                 }
@@ -197,19 +207,19 @@ impl Table {
         }
     }
 
-    /// Whether those that seemed to end have ended.
+    /// Settles the processes that seemed to end. Returns whether any has ended.
     pub(super) fn settle_exits(&mut self, proc: &Proc) -> io::Result<bool> {
         let mut changed = false;
         for pid in self.leaving.clone() {
-            if let Some(owned) = self.owned.get(&pid) {
+            if let Some(owned) = self.managed.get(&pid) {
                 let lives = proc.stat(pid)?.is_some_and(|stat| {
-                    !stat.ended() && owned.start.is_none_or(|start| stat.start == start)
+                    !stat.has_ended() && owned.start.is_none_or(|start| stat.start == start)
                 });
                 if lives && owned.exit.is_none() {
                     continue;
                 }
                 if !lives {
-                    self.owned.remove(&pid);
+                    self.managed.remove(&pid);
                     changed = true;
                 }
             }
@@ -218,18 +228,18 @@ impl Table {
         Ok(changed)
     }
 
-    /// Decides whose a process is: of its own match, its parent's and what it was before, the first in the list.
+    /// Decides the owner of a process: of its own match, its parent's and its former one, the first
+    /// in the list.
     fn settle(
         &mut self,
-        stat: &Stat,
+        stat: &ProcessStat,
         proc: &Proc,
         wanted: &[Wanted],
-        notice: &Notice,
+        watcher: &Watcher,
     ) -> io::Result<bool> {
-        let of = |owned: &Owned| (owned.wanted, owned.root);
-        let before = self.owned.get(&stat.pid).map(of);
+        let before = self.managed.get(&stat.pid).map(|process| (process.wanted, process.root));
         let mut best = before;
-        let above = self.owned.get(&stat.parent).map(of);
+        let above = self.managed.get(&stat.parent).map(|process| (process.wanted, process.root));
         let own = self.direct(stat, proc, wanted).map(|at| (at, (stat.start, stat.pid)));
         for other in [above, own].into_iter().flatten() {
             if best.is_none_or(|(best, _)| other.0 < best) {
@@ -237,38 +247,38 @@ impl Table {
             }
         }
         let Some(now) = best.filter(|_| best != before) else { return Ok(false) };
-        match self.owned.get_mut(&stat.pid) {
+        match self.managed.get_mut(&stat.pid) {
             Some(owned) => (owned.wanted, owned.root) = now,
-            None => self.own(stat.pid, Some(stat.start), now, proc, notice)?,
+            None => self.claim(stat.pid, Some(stat.start), now, proc, watcher)?,
         }
         Ok(true)
     }
 
-    fn own(
+    fn claim(
         &mut self,
         pid: i32,
         mut start: Option<u64>,
         (wanted, root): (usize, Root),
         proc: &Proc,
-        notice: &Notice,
+        watcher: &Watcher,
     ) -> io::Result<()> {
         let mut exit = None;
         if proc.own && start.is_some() {
-            exit = notice.exit(Exit::Process(pid), self.owned.len());
-            // The number may have become another process's before it was held.
+            exit = watcher.watch_exit(Exit::Process(pid), self.managed.len());
+            // The number may have become another process's before the descriptor was opened.
             if exit.is_some() && proc.stat(pid)?.map(|stat| stat.start) != start {
                 (exit, start) = (None, None);
             }
         }
-        self.owned.insert(pid, Owned { start, wanted, root, exit });
+        self.managed.insert(pid, ManagedProcess { start, wanted, root, exit });
         if start.is_none() {
             self.leaving.insert(pid);
         }
         Ok(())
     }
 
-    /// The first of the list that matches a process itself.
-    fn direct(&mut self, stat: &Stat, proc: &Proc, wanted: &[Wanted]) -> Option<usize> {
+    /// The first entry of the list that matches a process itself.
+    fn direct(&mut self, stat: &ProcessStat, proc: &Proc, wanted: &[Wanted]) -> Option<usize> {
         if let Some((start, comm, direct)) = self.names.get(&stat.pid)
             && (*start, comm) == (stat.start, &stat.comm)
         {
@@ -278,7 +288,7 @@ impl Table {
         let mut may_come = false;
         let direct = wanted.iter().enumerate().position(|(at, wanted)| match &wanted.selector {
             Selector::Pid(_) => {
-                self.bound.get(at) == Some(&Some(Bound::To((stat.start, stat.pid))))
+                self.bound.get(at) == Some(&Some(PidBinding::To((stat.start, stat.pid))))
             }
             Selector::Process { pattern, user } => {
                 let argument = &mut argument;
@@ -287,7 +297,8 @@ impl Table {
                         .get_or_insert_with(|| proc.first_argument(stat.pid))
                         .as_ref()
                         .is_some_and(|argument| glob::matches(pattern, argument));
-                let of = named && user.as_ref().is_none_or(|user| proc.is_of(stat.pid, user.id()));
+                let of =
+                    named && user.as_ref().is_none_or(|user| proc.belongs_to(stat.pid, user.id()));
                 may_come |= named && !of;
                 of
             }

@@ -1,4 +1,4 @@
-//! Which tasks are whose.
+//! Which tasks belong to which program.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -8,32 +8,33 @@ use std::time::{Duration, Instant};
 use fairways_resctrl::language::CpuSet;
 
 use super::dirs::Match;
-use super::known::{Id, Of, Program};
-use super::table::Owned;
+use super::known::{Id, KnownProgram, MatchKey};
+use super::table::ManagedProcess;
 use super::{ProgramKey, Programs};
 
-/// How long a list of threads is relied on while there are as many.
+/// How long a list of threads stays valid while their number is the same.
 const LISTED: Duration = Duration::from_secs(1);
 
 /// The tasks of a program.
 #[derive(Debug, Default)]
-pub(super) struct Listed<'a> {
+pub(super) struct TaskList<'a> {
     /// Ascending.
     pub(super) threads: Vec<i32>,
-    /// In which cgroups they are, and of which tree, if it is a program of cgroups.
-    pub(super) of: Vec<(usize, &'a Match)>,
+    /// The cgroups that they are in, by tree, if it is a program of cgroups.
+    pub(super) matches: Vec<(usize, &'a Match)>,
 }
 
 impl Programs {
-    /// Lists a program's threads as they are now, ascending; none if it is gone. A thread that is being made meanwhile is in the
-    /// next list. One that was made in the place of another that ended may be missing for five seconds, where only processes are wanted.
+    /// Lists a program's threads as they are now, ascending; none if it is gone. A thread that is
+    /// being made meanwhile is in the next list. A thread that was made in place of another that
+    /// ended may be missing for five seconds, where only processes are wanted.
     ///
     /// # Errors
     /// As [`look`](Self::look).
     pub fn tasks(&mut self, program: ProgramKey, tasks: &mut Vec<i32>) -> io::Result<()> {
         tasks.clear();
         if self.refresh(false)? {
-            self.notice.stir()?;
+            self.watcher.set_pending()?;
         }
         let Some((id, known)) = self.programs.iter().find(|(_, of)| of.key == program) else {
             return Ok(());
@@ -51,39 +52,39 @@ impl Programs {
         Ok(())
     }
 
-    /// Whether a program's processes have as many threads as when they were listed, not long ago: then those are taken to be the
-    /// same.
-    fn has_as_many_threads(&self, program: &Program) -> bool {
+    /// Whether a program's processes have as many threads as in a recent list, which is then
+    /// assumed to be valid.
+    fn has_as_many_threads(&self, program: &KnownProgram) -> bool {
         program.counts.as_ref().is_some_and(|(listed, counts)| {
-            let same = |&(pid, count): &(i32, u64)| self.proc.count_threads(pid) == Some(count);
-            listed.elapsed() < LISTED && counts.iter().all(same)
+            listed.elapsed() < LISTED
+                && counts.iter().all(|&(pid, count)| self.proc.count_threads(pid) == Some(count))
         })
     }
 
-    /// When a program's threads are counted, and how many each of its processes has; `None` where that doesn't tell whether others
-    /// are its.
+    /// When a program's threads are counted, and how many each of its processes has; `None` where
+    /// that does not reveal whether other threads belong to it.
     fn count_threads(&self, id: &Id) -> Option<(Instant, Vec<(i32, u64)>)> {
         if self.forest.is_some() || !self.proc.own {
             return None;
         }
         let now = Instant::now();
-        let of = self.table.owned().filter(|(_, owned)| self.id_of_process(owned) == *id);
-        let count = |(pid, _)| Some((pid, self.proc.count_threads(pid)?));
-        Some((now, of.map(count).collect::<Option<_>>()?))
+        let of = self.table.managed().filter(|(_, owned)| self.id_of_process(owned) == *id);
+        Some((
+            now,
+            of.map(|(pid, _)| Some((pid, self.proc.count_threads(pid)?))).collect::<Option<_>>()?,
+        ))
     }
 
-    /// The CPUs that one of a program's threads may use; none if it is gone. Asked of the kernel once after each look.
+    /// The CPUs that one of a program's threads may use; none if it is gone. Read from the kernel
+    /// once after each look.
     ///
     /// # Errors
     /// As [`look`](Self::look).
     pub fn cpus(&mut self, program: ProgramKey) -> io::Result<CpuSet> {
-        let of = |programs: &Self| {
-            programs.programs.values().find(|of| of.key == program).map(|of| of.cpus.clone())
-        };
-        match of(self) {
+        match self.programs.values().find(|known| known.key == program) {
             None => return Ok(CpuSet::new()),
-            Some(Some(cpus)) => return Ok(cpus),
-            Some(None) => {}
+            Some(KnownProgram { cpus: Some(cpus), .. }) => return Ok(cpus.clone()),
+            Some(_) => {}
         }
         let mut tasks = Vec::new();
         self.tasks(program, &mut tasks)?;
@@ -101,45 +102,47 @@ impl Programs {
         self.proc.allowed(thread)
     }
 
-    /// When a thread started, in clock ticks since boot, which tells it from a later one of its number; `None` if it is gone.
+    /// When a thread started, in clock ticks since boot, which distinguishes it from a later one
+    /// with its number; `None` if it is gone.
     #[must_use]
     pub fn thread_started(&self, thread: i32) -> Option<u64> {
         self.proc.stat(thread).ok().flatten().map(|stat| stat.start)
     }
 
-    /// The directory of the cgroup whose tasks, with those of all below it, are the program's, all and no others, for
-    /// `perf_event_open(2)`: of v2, or of v1's perf_event hierarchy where that is mounted. As of the last look.
+    /// The directory of the cgroup, for `perf_event_open(2)`, if its tasks, with those of all below
+    /// it, are exactly the program's: of v2, or of v1's perf_event hierarchy where that is mounted.
+    /// As of the last look.
     #[must_use]
     pub fn cgroup(&self, program: ProgramKey) -> Option<&Path> {
-        let of: &Program = self.programs.values().find(|of| of.key == program)?;
+        let of: &KnownProgram = self.programs.values().find(|of| of.key == program)?;
         of.cgroup.as_deref()
     }
 
-    /// Which programs there are now.
+    /// The programs that exist now.
     pub(super) fn present(&mut self) -> io::Result<BTreeSet<Id>> {
         let mut present = BTreeSet::new();
-        let mut asked = Vec::new();
+        let mut candidates = Vec::new();
         for (tree, matches) in self.matches.iter().enumerate() {
             for ((at, name), of) in matches {
                 let quick = of.whole && !self.has_processes_before(*at);
-                asked.push((self.id_of(*at, name), tree, quick.then(|| of.top.clone())));
+                candidates.push((self.id_of(*at, name), tree, quick.then(|| of.top.clone())));
             }
         }
-        for (id, tree, top) in asked {
+        for (id, tree, top) in candidates {
             if present.contains(&id) {
                 continue;
             }
-            let told = top.and_then(|top| self.forest.as_mut()?.populated(tree, &top));
+            let is_populated = top.and_then(|top| self.forest.as_mut()?.populated(tree, &top));
             let known = self.programs.get(&id).map_or(&[][..], |program| &program.threads);
-            let there = match told {
-                Some(told) => told,
+            let there = match is_populated {
+                Some(is_populated) => is_populated,
                 None => !self.list(&id, known)?.threads.is_empty(),
             };
             if there {
                 present.insert(id);
             }
         }
-        for (pid, owned) in self.table.owned() {
+        for (pid, owned) in self.table.managed() {
             let id = self.id_of_process(owned);
             if !present.contains(&id) && !self.is_in_cgroup_before(pid, owned.wanted) {
                 present.insert(id);
@@ -149,53 +152,52 @@ impl Programs {
     }
 
     pub(super) fn id_of(&self, at: usize, name: &str) -> Id {
-        (at, if self.wanted[at].each { Of::Cgroup(name.to_owned()) } else { Of::All })
+        (at, if self.wanted[at].each { MatchKey::Cgroup(name.to_owned()) } else { MatchKey::All })
     }
 
-    fn id_of_process(&self, owned: &Owned) -> Id {
+    fn id_of_process(&self, owned: &ManagedProcess) -> Id {
         let at = owned.wanted;
-        (at, if self.wanted[at].each { Of::Process(owned.root) } else { Of::All })
+        (at, if self.wanted[at].each { MatchKey::Process(owned.root) } else { MatchKey::All })
     }
 
-    /// Whether processes are wanted as such earlier in the list, which may be in the cgroups of this one.
+    /// Whether an earlier entry of the list wants processes, which may be in the cgroups of this
+    /// one.
     pub(super) fn has_processes_before(&self, at: usize) -> bool {
-        self.wanted[..at].iter().any(|wanted| !wanted.selector.of_cgroups())
+        self.wanted[..at].iter().any(|wanted| !wanted.selector.selects_cgroups())
     }
 
     fn is_in_cgroup_before(&self, pid: i32, at: usize) -> bool {
-        if !self.wanted[..at].iter().any(|wanted| wanted.selector.of_cgroups()) {
+        if !self.wanted[..at].iter().any(|wanted| wanted.selector.selects_cgroups()) {
             return false;
         }
         let (Some(forest), Some(text)) = (&self.forest, self.proc.cgroups(pid)) else {
             return false;
         };
         forest.trees.iter().zip(&self.matches).any(|(tree, matches)| {
-            let path = tree.hierarchy.of_process(&text);
-            let has = |of: &Match| {
-                path.is_some_and(|path| {
-                    of.all.binary_search_by(|one| one.as_str().cmp(path)).is_ok()
-                })
-            };
-            matches.iter().any(|((before, _), of)| *before < at && has(of))
+            let Some(path) = tree.hierarchy.path_of(&text) else { return false };
+            matches.iter().any(|((before, _), of)| {
+                *before < at && of.all.binary_search_by(|one| one.as_str().cmp(path)).is_ok()
+            })
         })
     }
 
-    /// Lists the tasks of a program; of those that are `known`, ascending, it is known that they are not the kernel's.
-    pub(super) fn list(&self, id: &Id, known: &[i32]) -> io::Result<Listed<'_>> {
-        let mut listed = Listed::default();
+    /// Lists the tasks of a program; those that are `known`, ascending, are known not to be the
+    /// kernel's.
+    pub(super) fn list(&self, id: &Id, known: &[i32]) -> io::Result<TaskList<'_>> {
+        let mut listed = TaskList::default();
         let mut others = HashSet::new();
-        if self.wanted[id.0].selector.of_cgroups() {
+        if self.wanted[id.0].selector.selects_cgroups() {
             self.list_cgroups(|at, name| self.id_of(at, name) == *id, &mut listed)?;
             listed.threads.retain(|thread| {
                 known.binary_search(thread).is_ok()
-                    || !matches!(self.proc.stat(*thread), Ok(Some(stat)) if stat.of_kernel())
+                    || !matches!(self.proc.stat(*thread), Ok(Some(stat)) if stat.is_kernel_thread())
             });
             if self.has_processes_before(id.0) {
                 others = self.of_processes(|owned| owned.wanted < id.0)?;
             }
         } else {
             listed.threads.extend(self.of_processes(|owned| self.id_of_process(owned) == *id)?);
-            let mut before = Listed::default();
+            let mut before = TaskList::default();
             self.list_cgroups(|at, _| at < id.0, &mut before)?;
             others.extend(before.threads);
         }
@@ -211,7 +213,7 @@ impl Programs {
     fn list_cgroups<'a>(
         &'a self,
         which: impl Fn(usize, &str) -> bool,
-        listed: &mut Listed<'a>,
+        listed: &mut TaskList<'a>,
     ) -> io::Result<()> {
         let Some(forest) = &self.forest else { return Ok(()) };
         let mut found = HashSet::new();
@@ -226,16 +228,16 @@ impl Programs {
                 }
                 if listed.threads.len() > before {
                     found.insert((*at, name));
-                    listed.of.push((tree, cgroups));
+                    listed.matches.push((tree, cgroups));
                 }
             }
         }
         Ok(())
     }
 
-    fn of_processes(&self, which: impl Fn(&Owned) -> bool) -> io::Result<HashSet<i32>> {
+    fn of_processes(&self, which: impl Fn(&ManagedProcess) -> bool) -> io::Result<HashSet<i32>> {
         let mut threads = Vec::new();
-        for (pid, owned) in self.table.owned().filter(|(_, owned)| which(owned)) {
+        for (pid, owned) in self.table.managed().filter(|(_, owned)| which(owned)) {
             self.table.threads(&self.proc, pid, owned, &mut threads)?;
         }
         Ok(threads.into_iter().collect())

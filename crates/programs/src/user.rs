@@ -1,4 +1,4 @@
-//! Who runs a process.
+//! Which user runs a process.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ pub struct User {
 }
 
 impl User {
-    /// The user of that name or number; `None` if `/etc/passwd` has no such name. Names that only NSS knows are not asked for, as that
-    /// may take a network; their numbers do.
+    /// The user with that name or number; `None` if `/etc/passwd` has no such name. Names that only
+    /// NSS knows are not looked up, as that may use the network; their numbers work.
     pub(super) fn find(text: &str) -> Option<Self> {
         let id = if text.bytes().all(|byte| byte.is_ascii_digit()) {
             text.parse().ok()?
@@ -22,7 +22,7 @@ impl User {
         (id != u32::MAX).then(|| Self { text: text.to_owned(), id })
     }
 
-    /// Their number.
+    /// The user's number.
     pub(super) const fn id(&self) -> u32 {
         self.id
     }
@@ -34,7 +34,7 @@ impl fmt::Display for User {
     }
 }
 
-/// The number of a name in a file as passwd(5) has it.
+/// The number of a name in a file in the form of passwd(5).
 fn named(passwd: &str, name: &str) -> Option<u32> {
     passwd.lines().find_map(|line| {
         let mut fields = line.split(':');

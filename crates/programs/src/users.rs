@@ -1,4 +1,4 @@
-//! Who uses the processor: all processes, summed up as an administrator would select them.
+//! Who uses the processor: all processes, grouped as an administrator would select them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,20 +9,21 @@ use super::process::Proc;
 use super::selector::ID_DIGITS;
 use super::{Roots, Selector};
 
-/// Processes that one selector selects. What they are called is up to whoever started them.
+/// Processes that one selector selects. Their names are up to the users that started them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuUser {
-    /// How they are found.
+    /// The selector.
     pub selector: Selector,
     /// Their numbers, ascending.
     pub pids: Vec<i32>,
-    /// The CPU time that those which live have had since they started.
+    /// The CPU time of the living ones since they started.
     pub cpu_time: Duration,
 }
 
 impl CpuUser {
-    /// Everybody on this host but for kernel threads and this process: pods, containers, units, other cgroups, and, where a cgroup tells
-    /// nothing, processes by their command. In the order of their selectors.
+    /// All programs on this host except kernel threads and this process: pods, containers, units,
+    /// other cgroups, and, where a cgroup reveals nothing, processes by their command. In the order
+    /// of their selectors.
     ///
     /// # Errors
     /// If processes can't be listed. One that ends meanwhile is passed over.
@@ -35,14 +36,16 @@ impl CpuUser {
         let mut users: BTreeMap<String, Self> = BTreeMap::new();
         for pid in proc.pids()? {
             let Ok(Some(stat)) = proc.stat(pid) else { continue };
-            if stat.of_kernel() || stat.ended() || pid == own {
+            if stat.is_kernel_thread() || stat.has_ended() || pid == own {
                 continue;
             }
             let cgroups = proc.cgroups(pid).unwrap_or_default();
             let selector = selector(path(&cgroups), &stat.comm, pid, &pods);
-            let nothing =
-                || Self { selector: selector.clone(), pids: Vec::new(), cpu_time: Duration::ZERO };
-            let user = users.entry(selector.to_string()).or_insert_with(nothing);
+            let user = users.entry(selector.to_string()).or_insert_with(|| Self {
+                selector: selector.clone(),
+                pids: Vec::new(),
+                cpu_time: Duration::ZERO,
+            });
             user.pids.push(pid);
             user.cpu_time += Duration::from_millis(stat.ticks.saturating_mul(1000) / ticks);
         }
@@ -50,8 +53,8 @@ impl CpuUser {
     }
 }
 
-/// The path in the hierarchy that systemd and container managers use (`proc_pid_cgroup(5)`): the unified one, or systemd's own beside
-/// those of version 1. `/` if there is none.
+/// The path in the hierarchy that systemd and container managers use (`proc_pid_cgroup(5)`): the
+/// unified one, or systemd's own beside those of version 1. `/` if none exists.
 fn path(cgroups: &str) -> &str {
     let mut paths = cgroups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':');
@@ -61,50 +64,55 @@ fn path(cgroups: &str) -> &str {
     paths.next().unwrap_or("/")
 }
 
-/// As an administrator would select a process in this cgroup.
+/// The selector that an administrator would use for a process in this cgroup.
 fn selector(path: &str, comm: &str, pid: i32, pods: &Pods) -> Selector {
-    let by_command = || {
-        let is_plain = |letter: char| !letter.is_control() && !"*?,".contains(letter);
-        match !comm.is_empty() && comm.chars().all(is_plain) {
-            true => Selector::Process { pattern: comm.to_owned(), user: None },
-            false => Selector::Pid(pid),
-        }
-    };
     if path.contains('*') || path.contains('?') || path.chars().any(char::is_control) {
-        return by_command();
+        return by_command(comm, pid);
     }
-    let parts = || path.split('/').filter(|part| !part.is_empty());
-    if let Some(uid) = parts().find_map(uid) {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    if let Some(uid) = parts.iter().find_map(|part| uid(part)) {
         return pods.name(&uid).map_or(Selector::Pod(uid), |(namespace, name)| Selector::PodsOf {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         });
     }
-    if let Some(id) = parts().find_map(container) {
+    if let Some(id) = parts.iter().find_map(|part| container(part)) {
         return Selector::Container(id[..12].to_owned());
     }
     let (system, user) = path.split_once("/user@").unwrap_or((path, ""));
-    let is_unit = |part: &&str| {
-        let is_service = part.ends_with(".service") && !part.starts_with("user@");
-        // The processes of a session have nothing in common but who logged in.
-        let is_scope = part.ends_with(".scope") && !part.starts_with("session-");
-        is_service || is_scope && *part != "init.scope"
-    };
-    // What is below the first is the unit's own.
+    // A name below the first belongs to the unit itself.
     if let Some(unit) = user.split('/').skip(1).find(is_unit) {
         return Selector::UserUnit(unit.to_owned());
     }
     if let Some(unit) = system.split('/').find(is_unit) {
         return Selector::Unit(unit.to_owned());
     }
-    let tells_nothing = parts().all(|part| part.ends_with(".slice") || part.ends_with(".scope"));
-    match tells_nothing || !user.is_empty() {
-        true => by_command(),
+    let is_generic = parts.iter().all(|part| part.ends_with(".slice") || part.ends_with(".scope"));
+    match is_generic || !user.is_empty() {
+        true => by_command(comm, pid),
         false => Selector::Cgroup(path.to_owned()),
     }
 }
 
-/// The UID of the pod whose cgroup it is, as the kubelet names them: `podUID`, or `kubepods-burstable-podUID.slice` with `_` for `-`.
+/// Selects a process by its command, or by its number if the command is no plain name.
+fn by_command(comm: &str, pid: i32) -> Selector {
+    let is_plain = !comm.contains(|letter: char| letter.is_control() || "*?,".contains(letter));
+    match is_plain && !comm.is_empty() {
+        true => Selector::Process { pattern: comm.to_owned(), user: None },
+        false => Selector::Pid(pid),
+    }
+}
+
+/// Whether a cgroup's name is that of a unit with programs of its own.
+fn is_unit(part: &&str) -> bool {
+    let is_service = part.ends_with(".service") && !part.starts_with("user@");
+    // The processes of a session have nothing in common but the user that logged in.
+    let is_scope = part.ends_with(".scope") && !part.starts_with("session-");
+    is_service || is_scope && *part != "init.scope"
+}
+
+/// The UID of the pod whose cgroup it is, as the kubelet names them: `podUID`, or
+/// `kubepods-burstable-podUID.slice` with `_` for `-`.
 fn uid(part: &str) -> Option<String> {
     let is_kubelets = part.starts_with("kubepods") || part.starts_with("pod");
     let (_, uid) = part.rsplit_once("pod").filter(|_| is_kubelets)?;

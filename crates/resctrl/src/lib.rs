@@ -1,10 +1,11 @@
 //! Linux's resctrl.
 //!
-//! [`language`] is what its files say: a client reads and writes it, and so does whoever plays the kernel.
+//! [`language`] is the text of its files, as a client and a stand-in for the kernel read and write
+//! it.
 //!
-//! [`platform`] is what machines tell of themselves. [`rules`] is what the kernel makes of it all: one state machine.
+//! [`platform`] describes machines. [`rules`] is the kernel's behaviour: one state machine.
 //!
-//! Source: the kernel's Documentation/filesystems/resctrl.rst, and what its fs/resctrl does.
+//! Source: the kernel's Documentation/filesystems/resctrl.rst, and its fs/resctrl.
 
 pub mod language;
 pub mod platform;

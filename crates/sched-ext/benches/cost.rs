@@ -1,12 +1,14 @@
-//! What scheduling costs in a real kernel, by its own scheduler and by this one, in instructions: of the kernel lab's processor, whose time passes by
-//! instructions. On one CPU, the CPU time of a load's threads, switches included, is the instructions that were spent on them.
+//! The cost of scheduling in a real kernel, by its own scheduler and by this one, in instructions
+//! of the kernel lab's processor, whose time passes by instructions. On one CPU, the CPU time of a
+//! load's threads, switches included, is the instructions spent on them.
 //!
-//! `cargo bench -p fairways-sched-ext --features sched-ext --bench cost > cost.csv`, with the kernel lab.
+//! `cargo bench -p fairways-sched-ext --features sched-ext --bench cost > cost.csv`, with the
+//! kernel lab.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/in_linux/threads.rs"]
-#[allow(dead_code, reason = "what tests do with it")]
+#[allow(dead_code, reason = "tests use it")]
 mod threads;
 
 use std::fmt::Write as _;
@@ -17,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fairways_kernel_lab::{Guest, Kernel, required};
-use fairways_sched_ext::{Scheduler, Settings, Told};
+use fairways_sched_ext::{Records, Scheduler, Settings};
 use rustix::time::{ClockId, clock_gettime};
 use threads::{Worker, is_under_ext, state, wait_for};
 
@@ -36,15 +38,15 @@ const RESULTS: &str = "/root/cost.csv";
 /// Its name, and its threads.
 type Load = (&'static str, fn() -> Vec<Worker>);
 
-/// Who schedules a load.
+/// The scheduler of a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum By {
+enum LoadedScheduler {
     /// The kernel's own, alone.
     Kernel,
     /// The kernel's own, while this one is loaded.
     Beside,
     Fairways,
-    /// With its turns told, and read.
+    /// With its turns reported, and read.
     Watched,
 }
 
@@ -62,7 +64,7 @@ fn main() {
         .file(if stripped { program } else { whole }, "/cost")
         .job(format!("{SIDE}=1 RUST_BACKTRACE=1 /cost 2>&1"))
         .take(RESULTS)
-        // Of several CPUs, each one's time passes by what the others do.
+        // With several CPUs, each one's time would depend on the others' work.
         .parameters("maxcpus=1")
         .time_by_instructions(SHIFT)
         .seconds(1200)
@@ -81,23 +83,28 @@ fn in_guest() {
     results.push_str(
         "load,threads,scheduler,round,switches,operations,instructions,per_switch,per_operation\n",
     );
-    // What is still to be done after booting takes the CPU, too: this is not counted.
-    all(By::Kernel, None, 0, &mut String::new());
+    // Work left after booting takes CPU time, too: it is not counted.
+    all(LoadedScheduler::Kernel, None, 0, &mut String::new());
     for round in 1..=ROUNDS {
         assert!(wait_for(Duration::from_secs(10), || state() == "disabled"), "{}", state());
-        all(By::Kernel, None, round, &mut results);
+        all(LoadedScheduler::Kernel, None, round, &mut results);
         let settings = Settings { stall: Duration::from_secs(20), ..Settings::default() };
         let mut scheduler = Scheduler::load(&settings).unwrap();
-        all(By::Beside, None, round, &mut results);
-        all(By::Fairways, Some(&mut scheduler), round, &mut results);
+        all(LoadedScheduler::Beside, None, round, &mut results);
+        all(LoadedScheduler::Fairways, Some(&mut scheduler), round, &mut results);
         scheduler.watch(None).unwrap();
-        all(By::Watched, Some(&mut scheduler), round, &mut results);
+        all(LoadedScheduler::Watched, Some(&mut scheduler), round, &mut results);
         assert_eq!(scheduler.ended(), None);
     }
     fs::write(RESULTS, results).unwrap();
 }
 
-fn all(by: By, mut scheduler: Option<&mut Scheduler>, round: u32, results: &mut String) {
+fn all(
+    by: LoadedScheduler,
+    mut scheduler: Option<&mut Scheduler>,
+    round: u32,
+    results: &mut String,
+) {
     let loads: [Load; 4] = [
         ("yield_alone", || vec![Worker::new(thread::yield_now)]),
         ("yield", || (0..16).map(|_| Worker::new(thread::yield_now)).collect()),
@@ -112,22 +119,18 @@ fn all(by: By, mut scheduler: Option<&mut Scheduler>, round: u32, results: &mut 
                 scheduler.enter(worker.tid).unwrap();
             }
         }
-        let ours = by == By::Fairways || by == By::Watched;
+        let ours = by == LoadedScheduler::Fairways || by == LoadedScheduler::Watched;
         assert!(workers.iter().all(|worker| is_under_ext(worker.tid) == ours));
-        let watched = scheduler.as_deref_mut().filter(|_| by == By::Watched);
+        let watched = scheduler.as_deref_mut().filter(|_| by == LoadedScheduler::Watched);
         let cost = measure(&workers, watched);
-        let each = |of: u64| match of {
-            0 => String::new(),
-            of => format!("{:.0}", cost.instructions as f64 / of as f64),
-        };
         let row = format!(
             "{load},{},{by:?},{round},{},{},{},{},{}\n",
             workers.len(),
             cost.switches,
             cost.operations,
             cost.instructions,
-            each(cost.switches),
-            each(cost.operations),
+            per(cost.instructions, cost.switches),
+            per(cost.instructions, cost.operations),
         );
         eprint!("{row}");
         results.push_str(&row.to_lowercase());
@@ -139,34 +142,35 @@ fn all(by: By, mut scheduler: Option<&mut Scheduler>, round: u32, results: &mut 
 fn pair() -> [Worker; 2] {
     let ((mut here, mut there), (mut other_here, mut other_there)) =
         (pipe().unwrap(), pipe().unwrap());
-    let begins = move || {
-        let _ = there.write(&[0]);
-        let _ = other_here.read(&mut [0]);
-    };
-    // Who finds the other gone is told to stop soon.
-    let answers = move || {
-        let _ = here.read(&mut [0]);
-        let _ = other_there.write(&[0]);
-    };
-    [Worker::new(begins), Worker::new(answers)]
+    // A thread that finds the other gone is about to be stopped.
+    [
+        Worker::new(move || {
+            let _ = there.write(&[0]);
+            let _ = other_here.read(&mut [0]);
+        }),
+        Worker::new(move || {
+            let _ = here.read(&mut [0]);
+            let _ = other_there.write(&[0]);
+        }),
+    ]
 }
 
 fn nap() {
     thread::sleep(Duration::from_micros(50));
 }
 
-/// What a load took.
+/// The cost of a load.
 #[derive(Clone, Copy, Default)]
 struct Cost {
-    /// How often a thread of it came to the CPU.
+    /// How often one of its threads came to the CPU.
     switches: u64,
     operations: u64,
     instructions: u64,
 }
 
 impl Cost {
-    /// Since the threads began.
-    fn of(workers: &[Worker]) -> Self {
+    /// The cost since the threads began.
+    fn total(workers: &[Worker]) -> Self {
         let mut cost = Self::default();
         let mut time = Duration::ZERO;
         for worker in workers {
@@ -180,25 +184,25 @@ impl Cost {
     }
 }
 
-/// Of a window.
+/// The cost of a window.
 fn measure(workers: &[Worker], mut watched: Option<&mut Scheduler>) -> Cost {
-    let (mut told, mut turns) = (Told::default(), 0);
+    let (mut records, mut turns) = (Records::default(), 0);
     let mut wait = |time: Duration| {
         let since = Instant::now();
         while since.elapsed() < time {
             thread::sleep(time.saturating_sub(since.elapsed()).min(Duration::from_millis(10)));
             let Some(scheduler) = &mut watched else { continue };
-            scheduler.turns(&mut told).unwrap();
-            turns += told.turns.len();
-            told.turns.clear();
-            told.given.clear();
+            scheduler.turns(&mut records).unwrap();
+            turns += records.turns.len();
+            records.turns.clear();
+            records.finished.clear();
         }
     };
     wait(BEFORE);
-    let before = Cost::of(workers);
+    let before = Cost::total(workers);
     wait(WINDOW);
-    let after = Cost::of(workers);
-    assert!(watched.is_none() || turns > 0, "no turn was told of");
+    let after = Cost::total(workers);
+    assert!(watched.is_none() || turns > 0, "no turn was reported");
     Cost {
         switches: after.switches - before.switches,
         operations: after.operations - before.operations,
@@ -206,13 +210,24 @@ fn measure(workers: &[Worker], mut watched: Option<&mut Scheduler>) -> Cost {
     }
 }
 
+/// Instructions per event; empty if there was none.
+fn per(instructions: u64, events: u64) -> String {
+    match events {
+        0 => String::new(),
+        _ => format!("{:.0}", instructions as f64 / events as f64),
+    }
+}
+
 fn instructions(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap() >> SHIFT
 }
 
-/// What the guest is, and whether its time is as many instructions as are known to have been done in it.
+fn text(path: &str) -> String {
+    fs::read_to_string(path).unwrap().trim().to_owned()
+}
+
+/// Describes the guest, and whether its time passes by instructions, for a known number of them.
 fn about() -> String {
-    let text = |path: &str| fs::read_to_string(path).unwrap().trim().to_owned();
     let clock = text("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let mut about = format!("# Linux {}, clocksource {clock}", text("/proc/sys/kernel/osrelease"));
     #[cfg(target_arch = "x86_64")]

@@ -1,41 +1,42 @@
-//! What a window by instructions costs, ended in the kernel and polled for: CPU time of whoever waits, its wake-ups, the sampling program's runs and
-//! their time, and how late an end is found. A thread's clock stands in the place of its instructions.
+//! The cost of a window by instructions, ended in the kernel or by polling: CPU time of the waiting
+//! thread, its wake-ups, the sampling program's runs and their time, and how late an end is found.
+//! A thread's clock stands in for its instructions.
 //!
 //! `cargo bench -p fairways-sched-ext --features sched-ext --bench windows`, as root.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/sampling/common.rs"]
-#[allow(dead_code, reason = "what tests do with it")]
+#[allow(dead_code, reason = "tests use it")]
 mod common;
 /// As the host polls.
 #[path = "../../host/src/machine/windows.rs"]
-#[allow(dead_code, reason = "what the host does with it")]
+#[allow(dead_code, reason = "the host uses it")]
 mod windows;
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-use common::{APP, Told, Worker, begin, perf};
+use common::{APP, Outcome, Worker, begin, perf};
 use fairways_core::{Time, WindowLength};
 use fairways_perf::{Perf, Source as _};
 use rustix::time::{ClockId, clock_gettime};
 use windows::{Rate, Window};
 
-/// CPU time that all threads have together.
+/// CPU time of all threads together.
 const WORK: Duration = Duration::from_secs(4);
 
-/// What so many windows took.
-struct Cost {
+/// The cost of a number of windows.
+struct WindowCost {
     windows: usize,
     wakes: usize,
     cpu: Duration,
-    /// Nanoseconds by which windows were longer than asked for, in sum.
+    /// The sum of nanoseconds by which windows were too long.
     late: u64,
 }
 
 fn main() {
-    // The kernel times programs from now on; it is set back in the end.
+    // The kernel measures the time of programs from now on; this is reset at the end.
     let statistics = "/proc/sys/kernel/bpf_stats_enabled";
     let before = fs::read_to_string(statistics).unwrap();
     fs::write(statistics, "1").unwrap();
@@ -43,7 +44,7 @@ fn main() {
     for threads in [1, 4, 16] {
         for millis in [10, 100] {
             let window = millis * 1_000_000;
-            for (way, of) in [("kernel", told as fn(_, &mut _, &_) -> _), ("polled", polled)] {
+            for (way, of) in [("kernel", in_kernel as fn(_, &mut _, &_) -> _), ("polled", polled)] {
                 let (_alone, mut perf) = perf("windows", 1).unwrap();
                 let workers: Vec<Worker> = (0..threads).map(|_| Worker::start()).collect();
                 let ids: Vec<i32> = workers.iter().map(|worker| worker.thread).collect();
@@ -68,22 +69,22 @@ fn main() {
     fs::write(statistics, before).unwrap();
 }
 
-fn told(window: u64, perf: &mut Perf, workers: &[Worker]) -> Cost {
-    assert!(perf.tell(APP, 0, Some(window)));
+fn in_kernel(window: u64, perf: &mut Perf, workers: &[Worker]) -> WindowCost {
+    assert!(perf.report_windows(APP, 0, Some(window)));
     let from = cpu();
-    let mut told = Told::default();
-    told.while_they_work(perf, &workers.iter().collect::<Vec<_>>());
-    let late = told.ran().1.iter().map(|ran| ran - window).sum();
-    Cost { windows: told.windows.len(), wakes: told.wakes, cpu: cpu() - from, late }
+    let mut outcome = Outcome::default();
+    outcome.while_they_work(perf, &workers.iter().collect::<Vec<_>>());
+    let late = outcome.ran().1.iter().map(|ran| ran - window).sum();
+    WindowCost { windows: outcome.windows.len(), wakes: outcome.wakes, cpu: cpu() - from, late }
 }
 
-fn polled(window: u64, perf: &mut Perf, workers: &[Worker]) -> Cost {
+fn polled(window: u64, perf: &mut Perf, workers: &[Worker]) -> WindowCost {
     let (began, from) = (Instant::now(), cpu());
     let now = || Time::ZERO.after(began.elapsed());
     let counted = perf.read(APP, 0);
     let mut under_way =
         Window::new(WindowLength::Instructions(window), now(), counted, Rate::default());
-    let mut cost = Cost { windows: 0, wakes: 0, cpu: Duration::ZERO, late: 0 };
+    let mut cost = WindowCost { windows: 0, wakes: 0, cpu: Duration::ZERO, late: 0 };
     let mut working: Vec<&Worker> = workers.iter().collect();
     while !working.is_empty() {
         std::thread::sleep(under_way.poll_by.since(now()));
@@ -99,7 +100,7 @@ fn polled(window: u64, perf: &mut Perf, workers: &[Worker]) -> Cost {
         }
         working.retain(|worker| !worker.is_done());
     }
-    Cost { cpu: cpu() - from, ..cost }
+    WindowCost { cpu: cpu() - from, ..cost }
 }
 
 /// CPU time of this thread.
@@ -107,17 +108,19 @@ fn cpu() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap()
 }
 
-/// How often the sampling program that is loaded ran, and for how many nanoseconds.
+/// How often the loaded sampling program ran, and for how many nanoseconds.
 fn program() -> (u64, u64) {
     /// `BPF_PROG_TYPE_PERF_EVENT`.
     const TYPE: u64 = 7;
     let infos = fs::read_dir("/proc/self/fdinfo").unwrap().flatten();
     let texts = infos.filter_map(|of| fs::read_to_string(of.path()).ok());
-    let of = |text: &str, key: &str| -> Option<u64> {
-        text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
-    };
-    let mut programs = texts.filter(|text| of(text, "prog_type:") == Some(TYPE));
+    let mut programs = texts.filter(|text| value(text, "prog_type:") == Some(TYPE));
     programs
-        .find_map(|text| Some((of(&text, "run_cnt:")?, of(&text, "run_time_ns:")?)))
+        .find_map(|text| Some((value(&text, "run_cnt:")?, value(&text, "run_time_ns:")?)))
         .unwrap_or_default()
+}
+
+/// The number behind a key in a file of `fdinfo`.
+fn value(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
 }

@@ -1,8 +1,8 @@
-//! What the programs in the kernel and this side share: `src/bpf/intf.h`, once.
+//! The structures that the programs in the kernel share with this side: `src/bpf/intf.h`, mirrored.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// CPUs that there may be.
+/// The most CPUs.
 pub(crate) const MAX_CPUS: usize = 1024;
 pub(crate) const CPU_WORDS: usize = MAX_CPUS / 64;
 /// Counters of a CPU.
@@ -10,7 +10,7 @@ pub(crate) const COUNTERS: usize = 8;
 
 pub(crate) const TURN_IDLE: u32 = 0;
 pub(crate) const TURN_THREAD: u32 = 2;
-pub(crate) const GIVEN: u32 = 3;
+pub(crate) const FINISHED: u32 = 3;
 
 pub(crate) const OP_ADD: u32 = 1;
 pub(crate) const OP_REMOVE: u32 = 2;
@@ -61,7 +61,7 @@ pub(crate) struct Turn {
 
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub(crate) struct Given {
+pub(crate) struct FinishedTurn {
     pub(crate) kind: u32,
     pub(crate) cpu: u32,
     pub(crate) tid: i32,
@@ -106,7 +106,7 @@ pub(crate) struct Span {
 
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub(crate) struct Told {
+pub(crate) struct Counts {
     pub(crate) lost: u64,
 }
 
@@ -127,48 +127,52 @@ mod tests {
 
     use super::*;
 
-    /// What the compiler made of `intf.h` has these sizes, and each member in its place.
-    #[test]
-    fn both_sides_have_the_same_structures() {
-        let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/scheduler.bpf.o")).unwrap();
-        let same = |name: &str, size: usize| {
-            let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
-            assert_eq!(found.size(), size, "{name}");
-        };
-        let places = |name: &str| -> Vec<(String, usize)> {
-            let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
-            let place = |member: types::StructMember<'_>| match member.attr {
+    fn same(btf: &Btf<'_>, name: &str, size: usize) {
+        let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
+        assert_eq!(found.size(), size, "{name}");
+    }
+
+    fn places(btf: &Btf<'_>, name: &str) -> Vec<(String, usize)> {
+        let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
+        found
+            .iter()
+            .map(|member| match member.attr {
                 types::MemberAttr::Normal { offset } => (
                     member.name.unwrap().to_str().unwrap().to_owned(),
                     usize::try_from(offset / 8).unwrap(),
                 ),
                 types::MemberAttr::BitField { .. } => panic!("{name} has bit fields"),
-            };
-            found.iter().map(place).collect()
-        };
-        /// Each member, by its name, where this side has it.
+            })
+            .collect()
+    }
+
+    /// The compiled structures of `intf.h` have these sizes, and each member has its place.
+    #[test]
+    fn both_sides_have_the_same_structures() {
+        let btf = Btf::from_path(concat!(env!("OUT_DIR"), "/scheduler.bpf.o")).unwrap();
+        /// Each member, by its name, with its offset on this side.
         macro_rules! members {
             ($name:literal, $of:ty: $($member:ident)*) => {
                 let ours = vec![$((stringify!($member).to_owned(), std::mem::offset_of!($of, $member))),*];
-                assert_eq!(places($name), ours, $name);
+                assert_eq!(places(&btf, $name), ours, $name);
             };
         }
         members!("settings", Settings: quantum patience wake_after wake_bytes cpus counters scheduling);
         members!("turn", Turn: kind cpu tid key from to goes_on counted counters);
-        members!("given", Given: kind cpu tid key at ordered ran);
+        members!("finished_turn", FinishedTurn: kind cpu tid key at ordered ran);
         members!("command", Command: operation tid key answer value cpus);
         members!("control", Control: watching epoch shortest);
         members!("span", Span: since kind key tid epoch parted read values);
-        members!("told", Told: lost);
+        members!("counts", Counts: lost);
         members!("ended", Ended: kind padding code reason message);
-        same("settings", size_of::<Settings>());
-        same("turn", size_of::<Turn>());
-        same("given", size_of::<Given>());
-        same("command", size_of::<Command>());
-        same("control", size_of::<Control>());
-        same("span", size_of::<Span>());
-        same("told", size_of::<Told>());
-        same("ended", size_of::<Ended>());
+        same(&btf, "settings", size_of::<Settings>());
+        same(&btf, "turn", size_of::<Turn>());
+        same(&btf, "finished_turn", size_of::<FinishedTurn>());
+        same(&btf, "command", size_of::<Command>());
+        same(&btf, "control", size_of::<Control>());
+        same(&btf, "span", size_of::<Span>());
+        same(&btf, "counts", size_of::<Counts>());
+        same(&btf, "ended", size_of::<Ended>());
         let ops = btf.type_by_name::<types::Struct<'_>>("sched_ext_ops").unwrap();
         let first: Vec<_> = ops.iter().take(2).map(|m| m.name.unwrap().to_owned()).collect();
         assert_eq!(first, ["flags", "timeout_ms"]);

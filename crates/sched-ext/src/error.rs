@@ -1,19 +1,19 @@
-//! What can go wrong.
+//! Errors of this crate.
 
 use std::io;
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The kernel refused a program, or to let it schedule.
+    /// The kernel refused a program, or refused to let it schedule.
     #[error("{what}: {why}")]
     Kernel {
-        /// What it was asked for.
+        /// The operation.
         what: &'static str,
-        /// What it said.
+        /// The kernel's message.
         why: String,
     },
-    /// This machine can't: [`supported`](crate::supported).
+    /// This machine does not support it: [`supported`](crate::supported).
     #[error("{0}")]
     Unsupported(String),
     /// A thread's policy could not be read or set.
@@ -21,7 +21,7 @@ pub enum Error {
     Thread {
         /// The thread, by gettid(2).
         thread: i32,
-        /// Why.
+        /// The error.
         source: io::Error,
     },
     /// A setting is out of its bounds.

@@ -1,9 +1,11 @@
-//! CPU time and placement in the kernel: a sched_ext scheduler for the threads that a policy manages, and what runs beside whom.
+//! CPU time and placement in the kernel: a sched_ext scheduler for the threads that a policy
+//! manages, with records of which threads run together.
 //!
-//! With the feature `sched-ext`; without it there is nothing here. `docs/sched-ext.md` says how it decides, and its limits.
+//! Everything is behind the feature `sched-ext`. `docs/sched-ext.md` explains its decisions and its
+//! limits.
 //!
-//! The programs are in `src/bpf`; `build.rs` compiles each `NAME.bpf.c` there to `OUT_DIR/NAME.bpf.o`, which this carries along.
-//! `intf.h` is what both sides know.
+//! The programs are in `src/bpf`; `build.rs` compiles each `NAME.bpf.c` there to
+//! `OUT_DIR/NAME.bpf.o`, which this crate includes. Both sides share `intf.h`.
 #![cfg(feature = "sched-ext")]
 
 mod contract;
@@ -18,7 +20,7 @@ mod settings;
 mod support;
 
 pub use error::Error;
-pub use policy::Before;
+pub use policy::FormerPolicy;
 pub use scheduler::Scheduler;
-pub use settings::{CpuCounter, Given, Settings, Told, Turn, Who};
+pub use settings::{CpuCounter, FinishedTurn, Occupant, Records, Settings, Turn};
 pub use support::supported;

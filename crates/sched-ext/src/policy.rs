@@ -1,4 +1,4 @@
-//! Threads enter the class of sched_ext, and leave it: sched_setscheduler(2).
+//! Threads enter and leave the class of sched_ext: sched_setscheduler(2).
 
 use std::io;
 
@@ -9,26 +9,26 @@ const SCHED_EXT: i32 = 7;
 
 /// How a thread was scheduled before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Before {
+pub struct FormerPolicy {
     /// The policy of sched(7), with `SCHED_RESET_ON_FORK` if it was set.
     pub policy: i32,
     /// The priority of a real-time policy, otherwise 0.
     pub priority: i32,
 }
 
-impl Before {
-    /// How a thread is scheduled now.
+impl FormerPolicy {
+    /// Reads how a thread is scheduled now.
     ///
     /// # Errors
-    /// If it can't be asked; a thread that has ended gives `ESRCH`.
-    pub fn of(thread: i32) -> Result<Self, Error> {
-        let failed = |_| Error::Thread { thread, source: io::Error::last_os_error() };
+    /// If it can't be read; `ESRCH` for a thread that has ended.
+    pub fn read(thread: i32) -> Result<Self, Error> {
         // SAFETY: it takes a number and touches no memory of ours.
-        let policy = answered(unsafe { libc::sched_getscheduler(thread) }).map_err(failed)?;
+        let policy = answered(unsafe { libc::sched_getscheduler(thread) })
+            .map_err(|()| Error::Thread { thread, source: io::Error::last_os_error() })?;
         let mut parameters = libc::sched_param { sched_priority: 0 };
         // SAFETY: the structure lives across the call, which writes into it and keeps no pointer.
         let got = unsafe { libc::sched_getparam(thread, &raw mut parameters) };
-        answered(got).map_err(failed)?;
+        answered(got).map_err(|()| Error::Thread { thread, source: io::Error::last_os_error() })?;
         Ok(Self { policy, priority: parameters.sched_priority })
     }
 
@@ -38,7 +38,7 @@ impl Before {
         self.policy & !libc::SCHED_RESET_ON_FORK == SCHED_EXT
     }
 
-    /// Schedules a thread so.
+    /// Schedules a thread with this policy.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -52,20 +52,21 @@ impl Before {
     }
 }
 
-/// Puts a thread under the scheduler that is loaded, and says how it was scheduled before: that is to be kept, for
-/// [`Before::set`]. Its nice value and its affinity stay; its children are under the scheduler too, unless its owner had
-/// said `SCHED_RESET_ON_FORK`. Without a scheduler the kernel's own treats it as `SCHED_OTHER`.
+/// Puts a thread under the loaded scheduler, and returns how it was scheduled before, to be kept
+/// for [`FormerPolicy::set`]. Its nice value and its affinity stay; its children are under the
+/// scheduler, too, unless its owner has set `SCHED_RESET_ON_FORK`. Without a scheduler the kernel
+/// treats it as `SCHED_OTHER`.
 ///
 /// # Errors
-/// If the kernel refuses; `EOPNOTSUPP` if it is a real-time thread, one with deadlines, or one of `SCHED_IDLE`, whose weight of next to
-/// nothing the class does not know: these stay as they are.
-pub(crate) fn enter(thread: i32) -> Result<Before, Error> {
-    let before = Before::of(thread)?;
+/// If the kernel refuses; `EOPNOTSUPP` for a real-time thread, one with deadlines, or one of
+/// `SCHED_IDLE`, whose tiny weight the class does not support: these stay as they are.
+pub(crate) fn enter(thread: i32) -> Result<FormerPolicy, Error> {
+    let before = FormerPolicy::read(thread)?;
     let flags = before.policy & libc::SCHED_RESET_ON_FORK;
     match before.policy & !libc::SCHED_RESET_ON_FORK {
         SCHED_EXT => {}
         libc::SCHED_OTHER | libc::SCHED_BATCH => {
-            Before { policy: SCHED_EXT | flags, priority: 0 }.set(thread)?;
+            FormerPolicy { policy: SCHED_EXT | flags, priority: 0 }.set(thread)?;
         }
         _ => {
             let source = io::Error::from_raw_os_error(libc::EOPNOTSUPP);

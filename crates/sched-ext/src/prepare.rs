@@ -1,4 +1,4 @@
-//! What is set before the programs are loaded.
+//! Settings that are written before the programs are loaded.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,24 +10,24 @@ use crate::contract::{self, COUNTERS, MAX_CPUS};
 use crate::settings::Settings;
 use crate::{Error, programs};
 
-/// `SCX_OPS_*` of the kernel: built-in idle tracking beside `update_idle`, the last thread of a CPU and those that end are ours
-/// too, only threads of the class are.
+/// `SCX_OPS_*` of the kernel: built-in idle tracking beside `update_idle`; the last thread of a CPU
+/// and ending threads are ours, too; only threads of the class are.
 const FLAGS: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3;
 
-/// The kernel's name of the scheduler: `/sys/kernel/sched_ext/root/ops`.
+/// The scheduler's name in the kernel: `/sys/kernel/sched_ext/root/ops`.
 pub(crate) const NAME: &str = "fairways";
 
-/// Programs that are told by the kernel what a scheduler is told of.
+/// Programs to which the kernel reports what it otherwise reports to a scheduler.
 pub(crate) const WITHOUT_SCHEDULER: [&str; 2] = ["exited", "hotplugs"];
 
-/// Counters of a CPU, as its numbers of events are counted.
+/// Counters of a CPU, in the type of numbers of events.
 pub(crate) const CPU_COUNTERS: u32 = 8;
 const _: () = assert!(CPU_COUNTERS as usize == COUNTERS);
 
-/// A turn of 10 s times this has room in 64 bits.
+/// A turn of 10 s times this fits in 64 bits.
 const LONGEST_QUANTUM: Duration = Duration::from_secs(1);
 
-/// Sets what is set before loading.
+/// Writes the settings before loading.
 pub(crate) fn prepare(
     open: &mut OpenObject,
     settings: &Settings,
@@ -40,7 +40,7 @@ pub(crate) fn prepare(
         return Err(Error::Setting(format!("a CPU has {COUNTERS} counters at most")));
     }
     if let Some(counter) = settings.counters.iter().find(|counter| counter.cpu >= cpus) {
-        return Err(Error::Setting(format!("there is no CPU {}", counter.cpu)));
+        return Err(Error::Setting(format!("CPU {} does not exist", counter.cpu)));
     }
     let stall = u32::try_from(settings.stall.as_millis()).unwrap_or(u32::MAX);
     if !(1000..=30_000).contains(&stall) {
@@ -91,7 +91,7 @@ pub(crate) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A turn's length: what can be multiplied with a quantum in 64 bits.
+/// The length of a turn, which must fit in 64 bits when multiplied with a quantum.
 pub(crate) fn length(what: &str, time: Duration) -> Result<u64, Error> {
     if time.is_zero() || time > Duration::from_secs(10) {
         return Err(Error::Setting(format!(
@@ -101,14 +101,17 @@ pub(crate) fn length(what: &str, time: Duration) -> Result<u64, Error> {
     Ok(nanos(time))
 }
 
-/// How many CPU numbers there may be.
+/// The number of possible CPUs.
 pub(crate) fn cpus() -> Result<u32, Error> {
     let possible = fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     let last = possible.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<u32>().ok());
-    let missing = || Error::Unsupported("/sys/devices/system/cpu/possible can't be read".into());
-    let cpus = last.ok_or_else(missing)? + 1;
+    let cpus = last.ok_or_else(|| {
+        Error::Unsupported("/sys/devices/system/cpu/possible can't be read".into())
+    })? + 1;
     match usize::try_from(cpus) {
         Ok(count) if count <= MAX_CPUS => Ok(cpus),
-        _ => Err(Error::Unsupported(format!("{cpus} CPUs may be here, {MAX_CPUS} are known of"))),
+        _ => Err(Error::Unsupported(format!(
+            "{cpus} CPUs are possible here, at most {MAX_CPUS} are supported"
+        ))),
     }
 }

@@ -1,4 +1,4 @@
-//! Objects of programs on their way into the kernel, and what they share with this side.
+//! Loads objects of programs into the kernel, and reads what they share with this side.
 
 use std::ffi::OsStr;
 use std::sync::{Mutex, PoisonError};
@@ -10,17 +10,18 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::Error;
 
-/// What libbpf complained of: one object is loaded at a time.
+/// libbpf's complaints: one object is loaded at a time.
 static COMPLAINTS: Mutex<String> = Mutex::new(String::new());
 
-/// Lines of complaints that are passed on.
+/// The most lines of complaints that are passed on.
 const LINES: usize = 12;
 
 fn complain(_: PrintLevel, text: String) {
     COMPLAINTS.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
 }
 
-/// Does something of which libbpf would print why it fails; that goes into the error.
+/// Runs an operation for which libbpf would print the reason of a failure; the reason goes into the
+/// error.
 pub(crate) fn explained<T>(
     what: &'static str,
     act: impl FnOnce() -> libbpf_rs::Result<T>,
@@ -45,11 +46,10 @@ pub(crate) fn set<T: IntoBytes + Immutable>(
     map: &str,
     value: &T,
 ) -> Result<(), Error> {
-    let missing = || Error::Setting(format!("the object has no {map}"));
-    let mut maps = object.maps_mut();
-    let mut found = maps.find(|m| m.name() == OsStr::new(map)).ok_or_else(missing)?;
-    let bytes = found.initial_value_mut().ok_or_else(missing)?;
-    let place = bytes.get_mut(..size_of::<T>()).ok_or_else(missing)?;
+    let mut found = object.maps_mut().find(|m| m.name() == OsStr::new(map));
+    let bytes = found.as_mut().and_then(|found| found.initial_value_mut());
+    let place = bytes.and_then(|bytes| bytes.get_mut(..size_of::<T>()));
+    let place = place.ok_or_else(|| Error::Setting(format!("the object has no {map}")))?;
     place.copy_from_slice(value.as_bytes());
     Ok(())
 }
@@ -65,12 +65,11 @@ pub(crate) fn map(object: &Object, name: &str) -> Result<MapHandle, Error> {
 pub(crate) fn section<T: FromBytes>(map: &MapHandle) -> Result<T, Error> {
     let bytes =
         map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(Error::kernel("a section"))?;
-    let short = || Error::Setting("a section is too short".into());
-    let bytes = bytes.ok_or_else(short)?;
-    T::read_from_prefix(&bytes).map(|(value, _)| value).map_err(|_| short())
+    let value = bytes.and_then(|bytes| Some(T::read_from_prefix(&bytes).ok()?.0));
+    value.ok_or_else(|| Error::Setting("a section is too short".into()))
 }
 
-/// Runs a program once, with this as its context, on this CPU if one is named; what it answers.
+/// Runs a program once, with this context, on this CPU if one is given, and returns its result.
 pub(crate) fn run<T: IntoBytes + FromBytes + Immutable>(
     program: &ProgramMut<'_>,
     context: Option<&mut T>,

@@ -1,4 +1,4 @@
-//! What comes from the kernel.
+//! Reads records from the kernel.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,12 +9,12 @@ use zerocopy::FromBytes as _;
 
 use crate::Error;
 use crate::contract::{self, COUNTERS};
-use crate::settings::{Given, Told, Turn, Who};
+use crate::settings::{FinishedTurn, Occupant, Records, Turn};
 
 /// The ring of records.
 pub(crate) struct Reader {
     ring: RingBuffer<'static>,
-    came: Arc<Mutex<Told>>,
+    came: Arc<Mutex<Records>>,
     map: MapHandle,
 }
 
@@ -26,23 +26,24 @@ impl std::fmt::Debug for Reader {
 
 impl Reader {
     pub(crate) fn new(map: MapHandle) -> Result<Self, Error> {
-        let came = Arc::new(Mutex::new(Told::default()));
+        let came = Arc::new(Mutex::new(Records::default()));
         let to = Arc::clone(&came);
-        let take = move |record: &[u8]| {
-            parse(record, &mut to.lock().unwrap_or_else(PoisonError::into_inner));
-            0
-        };
         let mut builder = RingBufferBuilder::new();
-        builder.add(&map, take).map_err(Error::kernel("the ring of records"))?;
+        builder
+            .add(&map, move |record| {
+                parse(record, &mut to.lock().unwrap_or_else(PoisonError::into_inner));
+                0
+            })
+            .map_err(Error::kernel("the ring of records"))?;
         let ring = builder.build().map_err(Error::kernel("the ring of records"))?;
         Ok(Self { ring, came, map })
     }
 
-    pub(crate) fn read(&self, told: &mut Told) -> Result<(), Error> {
+    pub(crate) fn read(&self, records: &mut Records) -> Result<(), Error> {
         self.ring.consume().map_err(Error::kernel("the ring of records"))?;
         let mut came = self.came.lock().unwrap_or_else(PoisonError::into_inner);
-        told.turns.append(&mut came.turns);
-        told.given.append(&mut came.given);
+        records.turns.append(&mut came.turns);
+        records.finished.append(&mut came.finished);
         Ok(())
     }
 }
@@ -53,33 +54,33 @@ impl AsFd for Reader {
     }
 }
 
-fn parse(record: &[u8], told: &mut Told) {
+fn parse(record: &[u8], records: &mut Records) {
     let Ok((kind, _)) = u32::read_from_prefix(record) else { return };
-    if kind == contract::GIVEN {
-        let Ok((given, _)) = contract::Given::read_from_prefix(record) else { return };
-        told.given.push(Given {
-            key: given.key,
-            thread: given.tid,
-            cpu: given.cpu,
-            ordered: Duration::from_nanos(given.ordered),
-            ran: Duration::from_nanos(given.ran),
-            at: given.at,
+    if kind == contract::FINISHED {
+        let Ok((finished, _)) = contract::FinishedTurn::read_from_prefix(record) else { return };
+        records.finished.push(FinishedTurn {
+            key: finished.key,
+            thread: finished.tid,
+            cpu: finished.cpu,
+            ordered: Duration::from_nanos(finished.ordered),
+            ran: Duration::from_nanos(finished.ran),
+            at: finished.at,
         });
         return;
     }
     let Ok((turn, _)) = contract::Turn::read_from_prefix(record) else { return };
     let who = match kind {
-        contract::TURN_IDLE => Who::Idle,
-        contract::TURN_THREAD => Who::Thread(turn.key),
-        _ => Who::Other,
+        contract::TURN_IDLE => Occupant::Idle,
+        contract::TURN_THREAD => Occupant::Thread(turn.key),
+        _ => Occupant::Other,
     };
     let mut counters = [None; COUNTERS];
     for (slot, (to, from)) in counters.iter_mut().zip(turn.counters).enumerate() {
         *to = (turn.counted >> slot & 1 == 1).then_some(from);
     }
-    told.turns.push(Turn {
+    records.turns.push(Turn {
         cpu: turn.cpu,
-        who,
+        occupant: who,
         thread: turn.tid,
         span: (turn.from, turn.to),
         counters,

@@ -1,4 +1,4 @@
-//! The scheduler, from the side of who loads it.
+//! The scheduler, as its loader sees it.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -8,21 +8,22 @@ use libbpf_rs::{Link, MapCore as _, MapFlags, MapHandle, Object, ObjectBuilder};
 use zerocopy::IntoBytes as _;
 
 use crate::contract;
-use crate::policy::{self, Before};
+use crate::policy::{self, FormerPolicy};
 use crate::prepare::{CPU_COUNTERS, NAME, WITHOUT_SCHEDULER, cpus, length, nanos, prepare};
 use crate::programs::{self, explained};
 use crate::reader::Reader;
-use crate::settings::{Settings, Told};
+use crate::settings::{Records, Settings};
 use crate::support::callable;
 use crate::{Error, supported};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scheduler.bpf.o"));
 
-/// How long a managed thread's turn lasts before it is told of in parts is a quantum; of others' turns, and idle ones, it is this.
+/// The part in which a turn that lasts is reported: a quantum for managed threads; this long for
+/// others' turns, and idle ones.
 const PARTED: Duration = Duration::from_millis(50);
 
-/// A scheduler in the kernel. Dropped, or when its process ends in any way, the kernel takes all threads back. It is not `Sync`: the
-/// programs heed one command at a time.
+/// A scheduler in the kernel. When it is dropped, or its process ends in any way, the kernel takes
+/// all threads back. It is not `Sync`: the programs handle one command at a time.
 #[derive(Debug)]
 pub struct Scheduler {
     object: Object,
@@ -32,7 +33,7 @@ pub struct Scheduler {
     control: MapHandle,
     spans: MapHandle,
     ended: MapHandle,
-    told: MapHandle,
+    counts: MapHandle,
     scheduling: bool,
     quantum: Duration,
     shortest: Option<Duration>,
@@ -43,19 +44,22 @@ impl Scheduler {
     /// Loads it, and lets it schedule; no thread is under it yet.
     ///
     /// # Errors
-    /// If this machine can't ([`supported`]), the kernel refuses, or a setting is out of bounds.
+    /// If this machine does not support it ([`supported`]), the kernel refuses, or a setting is out
+    /// of bounds.
     pub fn load(settings: &Settings) -> Result<Self, Error> {
         supported().and_then(|()| callable()).map_err(Error::Unsupported)?;
         let mut loaded = Self::loaded(settings, true)?;
         let mut operations = loaded.object.maps_mut().find(|m| m.name() == OsStr::new(NAME));
-        let missing = || Error::Setting("the object has no scheduler".into());
-        let operations = operations.as_mut().ok_or_else(missing)?;
+        let operations = operations
+            .as_mut()
+            .ok_or_else(|| Error::Setting("the object has no scheduler".into()))?;
         let link = explained("the scheduler", || operations.attach_struct_ops())?;
         loaded.links.push(link);
         Ok(loaded)
     }
 
-    /// Loads only what watches, which needs no sched_ext: threads can be taken in and are told of, and nothing else.
+    /// Loads only the watching programs, which need no sched_ext: threads can be added and are
+    /// reported, and nothing else.
     ///
     /// # Errors
     /// If the kernel refuses, or a setting is out of bounds.
@@ -82,18 +86,18 @@ impl Scheduler {
                 .update(&place.to_ne_bytes(), &value, MapFlags::ANY)
                 .map_err(Error::kernel("a CPU's counter"))?;
         }
-        let map = |name| programs::map(&object, name);
-        let (control, spans) = (map(".data.control")?, map("spans")?);
-        let (ended, told) = (map(".data.ended")?, map(".data.told")?);
+        let names = [".data.control", "spans", ".data.ended", ".data.counts", "records"];
+        let [control, spans, ended, counts, records] =
+            names.map(|name| programs::map(&object, name));
         Ok(Self {
-            reader: Reader::new(map("records")?)?,
+            reader: Reader::new(records?)?,
             object,
             links: Vec::new(),
             watching: None,
-            control,
-            spans,
-            ended,
-            told,
+            control: control?,
+            spans: spans?,
+            ended: ended?,
+            counts: counts?,
             scheduling,
             quantum: settings.quantum,
             shortest: None,
@@ -101,15 +105,15 @@ impl Scheduler {
         })
     }
 
-    /// How long a turn is when nobody ordered otherwise.
+    /// The length of a turn for which nothing else was ordered.
     #[must_use]
     pub fn quantum(&self) -> Duration {
         self.quantum
     }
 
-    /// Takes a thread in, as gettid(2) of this process's name space tells it, under a key by which it is told of. It may run on every
-    /// CPU that its owner lets it run on, is not raised, and nothing is ordered for it. It is not under the scheduler by that:
-    /// [`enter`](Self::enter).
+    /// Adds a thread, as numbered by gettid(2) in this process's name space, under a key that its
+    /// records carry. It may run on every CPU that its owner allows, is not raised, and nothing is
+    /// ordered for it. This does not put it under the scheduler: [`enter`](Self::enter).
     ///
     /// # Errors
     /// `ESRCH` if it has ended.
@@ -117,7 +121,7 @@ impl Scheduler {
         self.command(contract::Command { key, ..command(contract::OP_ADD, thread) }).map(drop)
     }
 
-    /// Forgets what was said of a thread.
+    /// Forgets everything that was set for a thread.
     ///
     /// # Errors
     /// `ESRCH` if it has ended.
@@ -125,27 +129,35 @@ impl Scheduler {
         self.command(command(contract::OP_REMOVE, thread)).map(drop)
     }
 
-    /// Puts a thread under the scheduler, and says how it was scheduled before: to be kept for [`leave`](Self::leave), and written
-    /// down before. Its nice value, its affinity and its children keep what they have; children are under the scheduler, too, unless
-    /// its owner had said `SCHED_RESET_ON_FORK`.
+    /// Puts a thread under the scheduler, and returns how it was scheduled before, to be kept for
+    /// [`leave`](Self::leave), and to be written down first. Its nice value, its affinity and its
+    /// children stay as they are; children are under the scheduler, too, unless its owner has set
+    /// `SCHED_RESET_ON_FORK`.
     ///
     /// # Errors
-    /// If the kernel refuses; `EOPNOTSUPP` if it is a real-time thread, has deadlines, or is of `SCHED_IDLE`: these stay as they are.
-    pub fn enter(&self, thread: i32) -> Result<Before, Error> {
+    /// If the kernel refuses; `EOPNOTSUPP` for a real-time thread, one with deadlines, or one of
+    /// `SCHED_IDLE`: these stay as they are.
+    pub fn enter(&self, thread: i32) -> Result<FormerPolicy, Error> {
         policy::enter(thread)
     }
 
-    /// Puts a thread back, unless it has another policy by now: then somebody else chose that.
+    /// Puts a thread back, unless it has another policy by now, which then was set by another
+    /// program.
     ///
     /// # Errors
     /// If the kernel refuses; `ESRCH` if it has ended.
-    pub fn leave(&self, thread: i32, before: Before) -> Result<(), Error> {
-        if Before::of(thread)?.is_ext() && !before.is_ext() { before.set(thread) } else { Ok(()) }
+    pub fn leave(&self, thread: i32, before: FormerPolicy) -> Result<(), Error> {
+        if FormerPolicy::read(thread)?.is_ext() && !before.is_ext() {
+            before.set(thread)
+        } else {
+            Ok(())
+        }
     }
 
-    /// Lets a thread run on these CPUs only (bit `c % 64` of word `c / 64` is CPU `c`); on all that its owner lets it run on, where
-    /// none of these is among them, or none is said. Its affinity is not touched. Whether it is so already; otherwise the thread is
-    /// just leaving a CPU, and [`is_in_force`](Self::is_in_force) tells when it has.
+    /// Lets a thread run on these CPUs only (bit `c % 64` of word `c / 64` is CPU `c`); or on all
+    /// that its owner allows, where that allows none of these, or none is given. Its affinity is
+    /// not touched. Returns whether this is in force already; otherwise the thread is just leaving
+    /// a CPU, and [`is_in_force`](Self::is_in_force) reports when it has.
     ///
     /// # Errors
     /// `ESRCH` if it has ended or was not taken in.
@@ -157,7 +169,8 @@ impl Scheduler {
         Ok(self.command(order)?.answer != 0)
     }
 
-    /// Whether a thread is on no CPU on which it may not be. Once it is so it stays so, until something else is allowed.
+    /// Whether a thread is on no CPU that it may not use. Once true, it stays true until other CPUs
+    /// are allowed.
     ///
     /// # Errors
     /// `ESRCH` if it has ended or was not taken in.
@@ -174,17 +187,18 @@ impl Scheduler {
         self.command(contract::Command { value, ..command(contract::OP_RAISE, thread) }).map(drop)
     }
 
-    /// Lets a thread's next turn be so long, in CPU time. It is a share: the turn is charged as one quantum, however long. A later
-    /// order replaces one that was not yet given.
+    /// Sets the length of a thread's next turn, in CPU time. It is a share: the turn is charged as
+    /// one quantum, however long. A later order replaces one that has not run yet.
     ///
     /// # Errors
-    /// `ESRCH` if it has ended or was not taken in; if the time is none, or above 10 s.
+    /// `ESRCH` if it has ended or was not added; an error if the time is zero, or above 10 s.
     pub fn order(&self, thread: i32, time: Duration) -> Result<(), Error> {
         let value = length("an ordered turn", time)?;
         self.command(contract::Command { value, ..command(contract::OP_ORDER, thread) }).map(drop)
     }
 
-    /// Tells from now on of turns of threads that were taken in; with `shortest`, also of what else CPUs did for at least so long.
+    /// Reports turns of added threads from now on; with `shortest`, also others' turns and idle
+    /// ones of at least that length.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -203,7 +217,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Tells of turns no longer.
+    /// Stops reporting turns.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -220,30 +234,31 @@ impl Scheduler {
             .map_err(Error::kernel("the watch"))
     }
 
-    /// Readable when there is something for [`turns`](Self::turns): after 64 KiB of it, or 10 ms. What came last may not wake anybody:
-    /// look now and then.
+    /// Readable when there is something for [`turns`](Self::turns): after 64 KiB of it, or 10 ms.
+    /// The last records may not wake a reader: look now and then.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.reader.as_fd()
     }
 
-    /// Appends what has ended since this was last asked. Turns that last are told of in parts: a managed thread's after a
-    /// quantum, others' after 50 ms, if this is asked as often.
+    /// Appends the turns that have ended since the last call. Turns that last are reported in
+    /// parts: a managed thread's after a quantum, others' after 50 ms, if this is called that
+    /// often.
     ///
     /// # Errors
-    /// If the kernel ended the scheduler; what came before is appended nevertheless.
-    pub fn turns(&mut self, told: &mut Told) -> Result<(), Error> {
+    /// If the kernel ended the scheduler; earlier records are appended nevertheless.
+    pub fn turns(&mut self, records: &mut Records) -> Result<(), Error> {
         let ended = self.ended();
         if self.watching.is_some() && ended.is_none() {
             self.part()?;
         }
-        // What came before the end is still there.
-        self.reader.read(told)?;
-        told.lost = programs::section::<contract::Told>(&self.told)?.lost;
+        // Records from before the end are still there.
+        self.reader.read(records)?;
+        records.lost = programs::section::<contract::Counts>(&self.counts)?.lost;
         ended.map_or(Ok(()), |why| Err(Error::Ended(why)))
     }
 
-    /// Makes the CPUs tell of turns that last.
+    /// Makes the CPUs report turns that last.
     fn part(&self) -> Result<(), Error> {
         let spans = self
             .spans
@@ -263,21 +278,18 @@ impl Scheduler {
                 if managed { self.quantum } else { PARTED.max(self.shortest.unwrap_or_default()) };
             if span.epoch == self.epoch && wanted && now.saturating_sub(span.since) > nanos(longest)
             {
-                // A CPU that has gone meanwhile tells nothing.
+                // A CPU that has gone meanwhile reports nothing.
                 let _ = programs::run::<contract::Command>(&program, None, Some(cpu));
             }
         }
         Ok(())
     }
 
-    /// Why the kernel ended the scheduler, if it did: it stalled, made a mistake, or somebody asked for it.
+    /// Why the kernel ended the scheduler, if it did: it stalled, made a mistake, or another
+    /// program requested it.
     #[must_use]
     pub fn ended(&self) -> Option<String> {
         let ended: contract::Ended = programs::section(&self.ended).ok()?;
-        let text = |bytes: &[u8]| {
-            let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-            String::from_utf8_lossy(&bytes[..end]).into_owned()
-        };
         let (reason, message) = (text(&ended.reason), text(&ended.message));
         let contract::Ended { kind, code, .. } = ended;
         (kind != 0).then(|| match message.as_str() {
@@ -288,7 +300,7 @@ impl Scheduler {
 
     fn command(&self, mut order: contract::Command) -> Result<contract::Command, Error> {
         if !self.scheduling && ![contract::OP_ADD, contract::OP_REMOVE].contains(&order.operation) {
-            return Err(Error::Setting("what only watches can order nothing".into()));
+            return Err(Error::Setting("a watcher can't order anything".into()));
         }
         let thread = order.tid;
         let program = programs::program(&self.object, "command")?;
@@ -311,4 +323,10 @@ fn command(operation: u32, thread: i32) -> contract::Command {
         value: 0,
         cpus: [0; contract::CPU_WORDS],
     }
+}
+
+/// The text before the first zero byte.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Whether this machine can.
+//! Whether this machine supports the scheduler.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,8 @@ use libbpf_rs::btf::{Btf, types::Func};
 const STATE: &str = "/sys/kernel/sched_ext/state";
 const NAME: &str = "/sys/kernel/sched_ext/root/ops";
 
-/// What the programs call in the kernel that not all kernels with sched_ext have: one of each, by the names of its time.
+/// The kernel functions that the programs call but not all kernels with sched_ext have: one of each
+/// list, with its names over time.
 const CALLED: [&[&str]; 14] = [
     &["bpf_iter_scx_dsq_new"],
     &["scx_bpf_create_dsq"],
@@ -26,10 +27,10 @@ const CALLED: [&[&str]; 14] = [
     &["bpf_cpumask_any_distribute"],
 ];
 
-/// Whether the kernel has what the programs call.
+/// Checks that the kernel has the functions that the programs call.
 ///
 /// # Errors
-/// In one line, what it has not.
+/// The missing functions, in one line.
 pub(crate) fn callable() -> Result<(), String> {
     let kernel = Btf::from_vmlinux().map_err(|why| format!("the kernel's types: {why}"))?;
     missing(|name| kernel.type_by_name::<Func<'_>>(name).is_some())
@@ -47,11 +48,11 @@ fn missing(has: impl Fn(&str) -> bool) -> Result<(), String> {
     Err(format!("this kernel's sched_ext has no {}: tried was Linux 7.2", missing.join(", ")))
 }
 
-/// Whether the scheduler can be loaded here, as far as can be told without trying.
+/// Checks whether the scheduler can be loaded here, as far as possible without trying.
 ///
 /// # Errors
-/// In one line, why not: the kernel has no sched_ext, tells nothing of its types, another scheduler is loaded, or this is not
-/// root.
+/// The reason, in one line: the kernel has no sched_ext, does not publish its types, another
+/// scheduler is loaded, or this is not root.
 pub fn supported() -> Result<(), String> {
     let Ok(state) = fs::read_to_string(STATE) else {
         return Err(
@@ -59,7 +60,7 @@ pub fn supported() -> Result<(), String> {
         );
     };
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return Err("the kernel tells nothing of its types (CONFIG_DEBUG_INFO_BTF)".into());
+        return Err("the kernel does not publish its types (CONFIG_DEBUG_INFO_BTF)".into());
     }
     if state.trim() != "disabled" {
         let name = fs::read_to_string(NAME).unwrap_or_default();
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_kernel_has_not_is_named_in_one_line() {
+    fn a_kernels_missing_functions_are_named_in_one_line() {
         assert_eq!(missing(|_| true), Ok(()));
         // 6.12's names.
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What can be told of an instruction from its first bytes.
+//! What an instruction's first bytes reveal about its accesses.
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
@@ -7,19 +7,20 @@ use crate::qemu::{Instruction, bytes};
 /// The version of QEMU's interface.
 pub(crate) static QEMU_VERSION: AtomicI32 = AtomicI32::new(0);
 
-/// What an instruction does with memory, as far as it is known.
+/// An instruction's memory accesses, as far as they are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// It accesses memory once, whenever it runs.
     OneAccess,
-    /// QEMU may tell of its access as several: x86's of 16 bytes and more are told in parts of 8 up to version 7.
+    /// QEMU may report its access as several: x86's of 16 bytes and more are split into parts of 8
+    /// up to version 7.
     Wide,
     /// Anything.
     Other,
 }
 
 /// # Safety
-/// The instruction is QEMU's, of a block that is being translated.
+/// The instruction is QEMU's, from a block that is being translated.
 pub(crate) unsafe fn form_of(instruction: *const Instruction) -> Form {
     if !cfg!(target_arch = "x86_64") {
         return Form::Other;
@@ -28,19 +29,22 @@ pub(crate) unsafe fn form_of(instruction: *const Instruction) -> Form {
     form(unsafe { bytes(instruction, QEMU_VERSION.load(Relaxed)) })
 }
 
-/// Of x86-64 (Intel's manual, volume 2, appendix A).
+/// Whether an operand is in memory; two high bits set mean between registers.
+fn in_memory(modrm: Option<u8>) -> bool {
+    modrm.is_some_and(|modrm| modrm < 0xc0)
+}
+
+/// For x86-64 (Intel's manual, volume 2, appendix A).
 fn form(bytes: [u8; 8]) -> Form {
     let mut bytes = bytes.into_iter().peekable();
-    // Segments, sizes, REX. With F0, F2 and F3 it is something else, or done several times.
+    // Segments, sizes, REX. With F0, F2 and F3 it is another instruction, or repeated.
     while bytes.next_if(|byte| matches!(byte, 0x2e | 0x36 | 0x3e | 0x64..=0x66)).is_some() {}
     let repeats = bytes.next_if(|byte| matches!(byte, 0xf0 | 0xf2 | 0xf3)).is_some();
     let _ = bytes.next_if(|byte| matches!(byte, 0x40..=0x4f));
     let (opcode, second, third) = (bytes.next(), bytes.next(), bytes.next());
-    // Two high bits set: between registers.
-    let in_memory = |modrm: Option<u8>| modrm.is_some_and(|modrm| modrm < 0xc0);
     match (opcode, second) {
         (Some(0x62 | 0xc4 | 0xc5), _) => Form::Wide,
-        // Opcodes of two bytes that are of SSE and its kin.
+        // Opcodes of two bytes: SSE and its kin.
         (
             Some(0x0f),
             Some(

@@ -1,5 +1,5 @@
-//! The plugin for QEMU's user mode: hands what each thread of a program does with memory to its ring
-//! (`crates/tracer`).
+//! The plugin for QEMU's user mode: hands the memory accesses of each thread of a program to its
+//! ring (`crates/tracer`).
 //!
 //! It is loaded as `-plugin FILE,session=PATH,self=FILE,qemu=PATH`.
 
@@ -13,13 +13,13 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
 
-use fairways_tracer::{Kind, LINE_SHIFT, Producer, Session};
+use fairways_tracer::{LINE_SHIFT, NoteKind, Producer, Session};
 
 use crate::follow::Exec;
 use crate::forms::Form;
 use crate::qemu::{ALL_ACCESSES, Block, Id, NO_REGISTERS};
 
-/// What the plugin was loaded with.
+/// The plugin's arguments.
 struct Loaded {
     session: Session,
     /// The words of its own option, to load it again.
@@ -35,13 +35,14 @@ static THREADS: [AtomicPtr<Producer>; MOST] = [const { AtomicPtr::new(null_mut()
 /// Whether this is the child of a process that is traced.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process is not traced: the child of one that is, where children are not.
+/// Whether this process is not traced: it is the child of a traced one, and children are not
+/// traced.
 static IS_UNTRACED: AtomicBool = AtomicBool::new(false);
 
-/// Threads at the same time; those beyond are not traced.
+/// The most threads traced at the same time; those beyond are not.
 const MOST: usize = 1024;
 
-/// What to add to an address of the program's for one of QEMU's.
+/// The offset from an address of the program's to one of QEMU's.
 static BASE: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
@@ -62,7 +63,7 @@ fn thread(number: c_uint) -> Option<&'static mut Producer> {
 /// QEMU calls this once it has loaded the plugin; 0 if it can do its work.
 ///
 /// # Safety
-/// `info` says what QEMU is, and `argv` has `argc` texts.
+/// `info` describes QEMU, and `argv` has `argc` texts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qemu_plugin_install(
     id: Id,
@@ -70,16 +71,13 @@ pub unsafe extern "C" fn qemu_plugin_install(
     argc: c_int,
     argv: *const *const c_char,
 ) -> c_int {
-    let argument = |index: usize| {
-        // SAFETY: QEMU passes so many texts.
-        unsafe { CStr::from_ptr(*argv.add(index)) }.to_string_lossy().into_owned()
-    };
-    let arguments: Vec<String> = (0..usize::try_from(argc).unwrap_or(0)).map(argument).collect();
-    let value = |name: &str| {
-        let of = |text: &String| text.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
-        arguments.iter().find_map(of).unwrap_or_default()
-    };
-    let session = match Session::open(&value("session")) {
+    let arguments: Vec<String> = (0..usize::try_from(argc).unwrap_or(0))
+        .map(|index| {
+            // SAFETY: QEMU passes `argc` texts.
+            unsafe { CStr::from_ptr(*argv.add(index)) }.to_string_lossy().into_owned()
+        })
+        .collect();
+    let session = match Session::open(&value(&arguments, "session")) {
         Ok(session) => session,
         Err(why) => {
             eprintln!("fairways: the tracer's plugin: {why}");
@@ -89,8 +87,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
     // SAFETY: as the caller promises.
     forms::QEMU_VERSION.store(unsafe { &*info }.version(), Relaxed);
     session.begin_process();
-    let option = format!("{},{}", value("self"), arguments.join(","));
-    let _ = LOADED.set(Loaded { session, option, qemu: value("qemu") });
+    let option = format!("{},{}", value(&arguments, "self"), arguments.join(","));
+    let _ = LOADED.set(Loaded { session, option, qemu: value(&arguments, "qemu") });
     // SAFETY: a function without arguments, which stays loaded.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     qemu::qemu_plugin_register_vcpu_init_cb(id, on_begin);
@@ -99,6 +97,14 @@ pub unsafe extern "C" fn qemu_plugin_install(
     qemu::qemu_plugin_register_vcpu_syscall_cb(id, on_call);
     qemu::qemu_plugin_register_vcpu_syscall_ret_cb(id, on_return);
     0
+}
+
+/// The value of an argument `name=value`; empty if it is missing.
+fn value(arguments: &[String], name: &str) -> String {
+    arguments
+        .iter()
+        .find_map(|text| text.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
+        .unwrap_or_default()
 }
 
 extern "C" fn on_begin(_: Id, number: c_uint) {
@@ -114,17 +120,18 @@ extern "C" fn on_end(_: Id, number: c_uint) {
     let Some(place) = THREADS.get(number as usize) else { return };
     let thread = place.swap(null_mut(), Relaxed);
     if !thread.is_null() {
-        // SAFETY: made by `Box::into_raw`; it is nobody's any more.
+        // SAFETY: made by `Box::into_raw`; it has no other owner any more.
         unsafe { Box::from_raw(thread) }.end();
     }
 }
 
 extern "C" fn on_translation(_: Id, block: *mut Block) {
-    // SAFETY: `block` is QEMU's for as long as this runs, and so are its instructions; callbacks are
-    // functions of the types that QEMU calls.
+    // SAFETY: `block` is QEMU's for as long as this runs, and so are its instructions; callbacks
+    // are functions of the types that QEMU calls.
     unsafe {
         let count = qemu::qemu_plugin_tb_n_insns(block);
-        // Blocks are counted with an access that is sure to come, and others by a call of their own.
+        // Blocks are counted with an access that is sure to come, and others by a call of their
+        // own.
         let mut counted = false;
         for index in 0..count {
             let instruction = qemu::qemu_plugin_tb_get_insn(block, index);
@@ -191,9 +198,9 @@ extern "C" fn on_wide_access(number: c_uint, access: u32, address: u64, by: *mut
 
 /// Whether an access is a store.
 ///
-/// This and the size are read off the bits of what QEMU has functions for, whose calls cost a tenth of all that
-/// tracing does. The bits are the same from version 7 to 10; the first accesses are checked against the
-/// functions.
+/// This and the size are read from the bits that QEMU has functions for, whose calls would cost a
+/// tenth of all tracing. The bits are the same from version 7 to 10; the first accesses are checked
+/// against the functions.
 #[inline]
 fn is_store(access: u32) -> bool {
     access & (2 << 16) != 0
@@ -215,7 +222,7 @@ fn reaches_next(access: u32, address: u64) -> bool {
 /// Accesses that are checked.
 static CHECKS: AtomicU64 = AtomicU64::new(1000);
 
-/// `by`: the instruction, if it may be told in parts; or 0.
+/// `by`: the instruction, if it may be reported in parts; or 0.
 #[inline(never)]
 fn touch(thread: &mut Producer, access: u32, address: u64, by: usize) {
     let (line, store) = (address >> LINE_SHIFT, is_store(access));
@@ -282,22 +289,22 @@ extern "C" fn forked() {
     let caller = CALLER.get();
     let was_traced = thread(caller).is_some();
     for place in &THREADS {
-        // Leaked: these are the parent's rings, and nobody here may end them.
+        // Leaked: these are the parent's rings, and this process must not end them.
         place.store(null_mut(), Relaxed);
     }
-    // What becomes of a child is noted; of its own children, nothing.
+    // A child's execs are noted; of its own children, nothing.
     IS_CHILD.store(was_traced, Relaxed);
     let is_traced = was_traced && loaded.session.follows();
     IS_UNTRACED.store(!is_traced, Relaxed);
     if was_traced {
-        loaded.session.note(Kind::Forked, b"");
+        loaded.session.note(NoteKind::Forked, b"");
     }
     if is_traced && let Some(place) = THREADS.get(caller as usize) {
         place.store(ring(loaded), Relaxed);
     }
 }
 
-/// A ring for a thread, if there is one.
+/// A ring for a thread, if one is free.
 fn ring(loaded: &Loaded) -> *mut Producer {
     loaded.session.thread().map_or(null_mut(), |ring| Box::into_raw(Box::new(ring)))
 }

@@ -1,5 +1,5 @@
 //! The few functions of QEMU that the plugin uses, which are the same from its version 7 to 10
-//! (docs/devel/tcg-plugins of QEMU), and the version that they are asked for by.
+//! (docs/devel/tcg-plugins of QEMU), and the version by which they are requested.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -17,7 +17,7 @@ pub(crate) type Id = u64;
 
 /// Callbacks do not look at registers.
 pub(crate) const NO_REGISTERS: c_int = 0;
-/// Loads and stores. Asked for one kind, version 7.2 tells of others.
+/// Loads and stores. Version 7.2 reports other accesses, too, if only one kind is requested.
 pub(crate) const ALL_ACCESSES: c_int = 3;
 
 pub(crate) type OnThread = extern "C" fn(Id, c_uint);
@@ -77,7 +77,7 @@ extern "C" fn choose() {
     }
 }
 
-/// What QEMU says of itself, as far as it is the same in all versions.
+/// QEMU's description of itself, as far as it is the same in all versions.
 #[repr(C)]
 pub struct Info {
     target: *const c_char,
@@ -92,14 +92,14 @@ impl Info {
     }
 }
 
-/// The first bytes of an instruction: prefixes and opcode are among them.
+/// The first bytes of an instruction, which include prefixes and opcode.
 ///
 /// # Safety
-/// The instruction is of a block that is being translated.
+/// The instruction is from a block that is being translated.
 pub(crate) unsafe fn bytes(instruction: *const Instruction, version: c_int) -> [u8; 8] {
     let mut bytes = [0; 8];
-    // SAFETY: as the caller promises. QEMU copies so many bytes at most, or returns its own, of which there
-    // are as many as it says.
+    // SAFETY: as the caller promises. QEMU copies at most that many bytes, or returns its own,
+    // whose number it states.
     unsafe {
         let count = qemu_plugin_insn_size(instruction).min(bytes.len());
         let own = qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), count);

@@ -1,4 +1,4 @@
-//! What runs beside a traced program, and is not traced itself.
+//! Commands that run beside a traced program, and are not traced themselves.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -7,12 +7,12 @@ use std::process::{Child, Command, Stdio};
 use crate::groups;
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 
-/// A command that runs as it is, without input and output. It ends when this is dropped, or with the
-/// thread that started it.
+/// A command that runs as it is, without input and output. It ends when this is dropped, or with
+/// the thread that started it.
 #[derive(Debug)]
-pub struct Beside(Child);
+pub struct Companion(Child);
 
-/// What a command that is started now does not outlive: the thread that starts it.
+/// Makes a command that is started now end with the thread that starts it.
 pub(crate) fn end_with_this_thread(command: &mut Command) {
     // SAFETY: between fork and exec this makes one system call, and allocates nothing.
     unsafe {
@@ -21,34 +21,34 @@ pub(crate) fn end_with_this_thread(command: &mut Command) {
     }
 }
 
-impl Beside {
+impl Companion {
     /// Starts it.
     ///
     /// # Errors
-    /// If the system can't.
+    /// If the system refuses.
     pub fn start(command: &[OsString]) -> std::io::Result<Self> {
         let mut started = Command::new(command.first().cloned().unwrap_or_default());
         started.args(command.iter().skip(1)).process_group(0);
         started.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         end_with_this_thread(&mut started);
         let child = started.spawn()?;
-        groups::entered(child.id());
+        groups::add(child.id());
         Ok(Self(child))
     }
 
-    /// Once it has ended, whether it succeeded.
-    pub fn ended(&mut self) -> Option<bool> {
+    /// Whether it succeeded, once it has ended.
+    pub fn poll_end(&mut self) -> Option<bool> {
         self.0.try_wait().ok().flatten().map(|status| status.success())
     }
 }
 
-impl Drop for Beside {
+impl Drop for Companion {
     fn drop(&mut self) {
         // Its children may have outlived it.
         if let Some(process) = Pid::from_raw(self.0.id().cast_signed()) {
             let _ = kill_process_group(process, Signal::KILL);
         }
         let _ = self.0.wait();
-        groups::left(self.0.id());
+        groups::remove(self.0.id());
     }
 }

@@ -1,4 +1,4 @@
-//! What is run for a command: an ELF file, under QEMU.
+//! Finds the program behind a command: an ELF file, to run under QEMU.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,23 +12,23 @@ use thiserror::Error;
 /// The QEMU that runs programs of this machine's kind.
 pub const QEMU: &str = if cfg!(target_arch = "aarch64") { "qemu-aarch64" } else { "qemu-x86_64" };
 
-/// All that QEMU knows, but fast strings: libraries would copy byte by byte with them, and each byte be a
-/// reference.
+/// All features of QEMU except fast strings: with them, libraries would copy byte by byte, and each
+/// byte would be a reference.
 const CPU: &str = if cfg!(target_arch = "aarch64") { "max" } else { "max,-erms,-fsrm" };
 
-/// How ELF names this machine's kind.
+/// ELF's number for this machine's kind.
 const MACHINE: u16 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
 
 /// A command that can be run: an ELF file, and its arguments, its name first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct Executable {
     /// The file.
     pub file: PathBuf,
-    /// What it is called with, its own name first.
+    /// Its arguments, its own name first.
     pub arguments: Vec<OsString>,
 }
 
-/// A command that can't be run so.
+/// A command that can't be run like this.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}: {what}")]
 pub struct Unfit {
@@ -36,36 +36,42 @@ pub struct Unfit {
     what: &'static str,
 }
 
-/// Scripts whose interpreters are scripts.
+impl Unfit {
+    fn new(file: &Path, what: &'static str) -> Self {
+        Self { file: file.display().to_string(), what }
+    }
+}
+
+/// The most scripts whose interpreters are scripts.
 const NESTED: usize = 4;
 
-/// What the kernel reads of a script's first line.
+/// The bytes that the kernel reads of a script's first line.
 const FIRST_LINE: usize = 256;
 
-impl Target {
-    /// What executing a file with these arguments, the name first, comes to: the file itself, or for a
-    /// script its interpreter.
+impl Executable {
+    /// Finds the file that executing a file with these arguments, the name first, would run: the
+    /// file itself, or for a script its interpreter.
     ///
     /// # Errors
     /// If there is no such file, it can't be executed, or is for another machine: [`Unfit`].
-    pub fn of(file: &Path, arguments: &[OsString]) -> Result<Self, Unfit> {
+    pub fn resolve(file: &Path, arguments: &[OsString]) -> Result<Self, Unfit> {
         let (mut file, mut arguments) = (file.to_owned(), arguments.to_vec());
         for _ in 0..=NESTED {
-            let refused = |what| Unfit { file: file.display().to_string(), what };
             if !file.is_file() {
-                return Err(refused("expected a program, found no such file"));
+                return Err(Unfit::new(&file, "expected a program, found no such file"));
             }
             if access(&file, Access::EXEC_OK).is_err() {
-                return Err(refused("expected a program that may be executed"));
+                return Err(Unfit::new(&file, "expected a program that may be executed"));
             }
             let mut start = [0; FIRST_LINE];
             let read = File::open(&file).and_then(|mut file| file.read(&mut start));
             let start = read.map(|count| &start[..count]);
-            let start = start.map_err(|_| refused("expected a program that can be read"))?;
+            let start =
+                start.map_err(|_| Unfit::new(&file, "expected a program that can be read"))?;
             if let Some(line) = start.strip_prefix(b"#!") {
                 let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
-                let (interpreter, argument) =
-                    interpreter(line).ok_or_else(|| refused("expected #! and an interpreter"))?;
+                let (interpreter, argument) = interpreter(line)
+                    .ok_or_else(|| Unfit::new(&file, "expected #! and an interpreter"))?;
                 let rest = arguments.into_iter().skip(1);
                 let mut all = vec![OsString::from(interpreter)];
                 all.extend(argument.map(OsString::from));
@@ -75,15 +81,15 @@ impl Target {
                 continue;
             }
             if !is_of_this_machine(start) {
-                return Err(refused("expected a program of this machine's kind (ELF, 64 bits)"));
+                let what = "expected a program of this machine's kind (ELF, 64 bits)";
+                return Err(Unfit::new(&file, what));
             }
             return Ok(Self { file, arguments });
         }
-        let what = "expected a program, found scripts that run scripts";
-        Err(Unfit { file: file.display().to_string(), what })
+        Err(Unfit::new(&file, "expected a program, found scripts that run scripts"))
     }
 
-    /// The arguments of QEMU, its own name first; `plugin` is what follows its `-plugin`.
+    /// The arguments of QEMU, its own name first; `plugin` follows its `-plugin`.
     #[must_use]
     pub fn under(&self, qemu: &OsStr, plugin: &OsStr) -> Vec<OsString> {
         let mut all: Vec<OsString> = vec![qemu.into()];
@@ -111,7 +117,7 @@ fn is_of_this_machine(start: &[u8]) -> bool {
     start.starts_with(b"\x7fELF\x02\x01") && machine == Some(MACHINE)
 }
 
-/// The file that a command's name stands for, as a shell finds it.
+/// The file with a command's name, as a shell finds it.
 #[must_use]
 pub fn find(name: &OsStr) -> Option<PathBuf> {
     if name.as_bytes().contains(&b'/') {
@@ -135,17 +141,20 @@ mod tests {
         assert_eq!(found("  "), None);
     }
 
+    fn refusal(file: &str) -> String {
+        Executable::resolve(Path::new(file), &[]).expect_err(file).to_string()
+    }
+
     #[test]
-    fn what_cant_be_run_is_refused_in_a_line() {
-        let refused = |file: &str| Target::of(Path::new(file), &[]).expect_err(file).to_string();
-        assert_eq!(refused("/nonesuch"), "/nonesuch: expected a program, found no such file");
+    fn a_file_that_cant_be_run_is_refused_in_a_line() {
+        assert_eq!(refusal("/nonesuch"), "/nonesuch: expected a program, found no such file");
         let here = "/proc/self/maps";
-        assert_eq!(refused(here), format!("{here}: expected a program that may be executed"));
+        assert_eq!(refusal(here), format!("{here}: expected a program that may be executed"));
         let this = std::env::current_exe().expect("this program");
-        let target = Target::of(&this, &["it".into(), "-x".into()]).expect("a program");
-        let told = target.under(OsStr::new("qemu"), OsStr::new("p"));
+        let target = Executable::resolve(&this, &["it".into(), "-x".into()]).expect("a program");
+        let arguments = target.under(OsStr::new("qemu"), OsStr::new("p"));
         let expected = ["qemu", "-cpu", CPU, "-plugin", "p", "-0", "it"].map(OsString::from);
-        assert_eq!(told[..7], expected);
-        assert_eq!(told[7..], [this.into_os_string(), "-x".into()]);
+        assert_eq!(arguments[..7], expected);
+        assert_eq!(arguments[7..], [this.into_os_string(), "-x".into()]);
     }
 }

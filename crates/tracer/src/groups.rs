@@ -1,4 +1,4 @@
-//! The process groups that were started here, for whoever must end them at once.
+//! The process groups that were started here, so that all can be ended at once.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,20 +7,21 @@ use rustix::process::{Pid, Signal, kill_process_group};
 static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 fn groups() -> MutexGuard<'static, Vec<u32>> {
-    // Nothing that holds it can fail halfway.
+    // No holder of the lock can fail halfway.
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn entered(group: u32) {
+pub(crate) fn add(group: u32) {
     groups().push(group);
 }
 
-pub(crate) fn left(group: u32) {
+pub(crate) fn remove(group: u32) {
     groups().retain(|&other| other != group);
 }
 
-/// Kills all that runs beside programs, and their children, but for those that have left their groups. For a process
-/// that is about to exit: nothing is waited for, and programs end with the thread that started them.
+/// Kills all commands that run beside programs, and their children, except those that have left
+/// their groups. For a process that is about to exit: nothing is waited for, and programs end with
+/// the thread that started them.
 pub fn kill_all() {
     for &group in groups().iter() {
         if let Some(group) = Pid::from_raw(group.cast_signed()) {

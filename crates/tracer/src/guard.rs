@@ -1,7 +1,8 @@
-//! A process between the one that traces and its program, which outlives both long enough to end all
-//! that came of the program: traced or not, in whatever session, and also after SIGKILL.
+//! A process between the tracing one and its program. It outlives both long enough to end all
+//! processes that came from the program: traced or not, in whatever session, and also after
+//! SIGKILL.
 //!
-//! It is the subreaper of the program's descendants (prctl(2)), so that none of them gets away.
+//! It is the subreaper of the program's descendants (prctl(2)), so that none of them escapes.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -13,14 +14,15 @@ use rustix::process::Signal;
 
 use crate::segment::Header;
 
-/// What asks the guard to end everything. It comes of itself where the thread that started it ends.
+/// Requests that the guard end everything. The kernel sends it when the thread that started the
+/// guard ends.
 pub(crate) const END: Signal = Signal::USR1;
 
-/// How often it looks for processes that are left, and how often it does at most: five seconds.
+/// How often it looks for remaining processes, and the most looks: five seconds.
 const LOOK: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 const LOOKS: u32 = 2500;
 
-/// Has a command run under a guard, which tells in `header` what its process is and how it ended.
+/// Makes a command run under a guard, which reports in `header` its process and how it ended.
 pub(crate) fn guard(command: &mut Command, header: &Header) {
     let first = (&raw const header.first).expose_provenance();
     let ended = (&raw const header.ended).expose_provenance();
@@ -48,7 +50,8 @@ pub(crate) fn guard(command: &mut Command, header: &Header) {
                     Ok(())
                 }
                 program => {
-                    // Who waits for the end of what the program writes does not wait for this one.
+                    // A process that waits for the end of the program's output must not wait for
+                    // this one.
                     libc::syscall(libc::SYS_close_range, 0, u32::MAX, 0);
                     watch(program, ended, &all);
                     libc::_exit(0)
@@ -61,7 +64,7 @@ pub(crate) fn guard(command: &mut Command, header: &Header) {
 /// Waits until no descendant is left, or for [`END`], and ends those that are left then.
 ///
 /// # Safety
-/// For a process that has this one thread, and whose children are all its own.
+/// The process must have only this thread, and all its children must be its own.
 unsafe fn watch(program: libc::pid_t, ended: &AtomicU32, all: &libc::sigset_t) {
     // SAFETY: system calls on what lives here.
     unsafe {
@@ -74,14 +77,14 @@ unsafe fn watch(program: libc::pid_t, ended: &AtomicU32, all: &libc::sigset_t) {
             if !reap(program, ended) {
                 break;
             }
-            // One whose parent was killed is a child of this process at the next look.
+            // A process whose parent was killed is a child of this one at the next look.
             kill_children(program, ended);
             libc::nanosleep(&LOOK, null_mut());
         }
     }
 }
 
-/// Takes in who has ended; whether any child is left.
+/// Reaps ended children; returns whether any child is left.
 ///
 /// # Safety
 /// As [`watch`].
@@ -99,7 +102,8 @@ unsafe fn reap(program: libc::pid_t, ended: &AtomicU32) -> bool {
     }
 }
 
-/// Kills all children, as far as the kernel lists them (`CONFIG_PROC_CHILDREN`): else the program alone.
+/// Kills all children, as far as the kernel lists them (`CONFIG_PROC_CHILDREN`); otherwise the
+/// program alone.
 ///
 /// # Safety
 /// As [`watch`].

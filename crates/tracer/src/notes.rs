@@ -1,4 +1,4 @@
-//! What a program's processes note: that they forked, and what they executed.
+//! Notes of a program's processes: their forks, and the programs they executed.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
@@ -6,33 +6,33 @@ use std::sync::atomic::{AtomicU64, fence};
 use rustix::process::getppid;
 
 use crate::producer::{Session, this_process};
-use crate::segment::{NOTES, Noted, PATH};
+use crate::segment::{NOTES, NoteSlot, PATH};
 
-/// What a process did.
+/// The event that a process notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It began, as the fork of its parent.
+pub enum NoteKind {
+    /// The process began, as the fork of its parent.
     Forked,
-    /// It is to become another program. If that fails, it goes on.
+    /// The process is about to execute another program. If that fails, it goes on.
     Execs,
 }
 
 /// A note of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What it did.
-    pub kind: Kind,
+    /// The event.
+    pub kind: NoteKind,
     /// The process.
     pub process: u32,
     /// Its parent.
     pub parent: u32,
-    /// What it executes; the end is cut off.
+    /// The path that it executes, cut off if too long.
     pub path: String,
 }
 
 impl Session {
-    /// Notes what this process did.
-    pub fn note(&self, kind: Kind, path: &[u8]) {
+    /// Notes an event of this process.
+    pub fn note(&self, kind: NoteKind, path: &[u8]) {
         let header = &self.segment.header;
         let place = header.noted.fetch_add(1, Relaxed) as usize;
         let Some(noted) = header.notes.get(place) else { return };
@@ -46,13 +46,13 @@ impl Session {
             word.store(u64::from_ne_bytes(eight), Relaxed);
         }
         let kind = match kind {
-            Kind::Forked => 1,
-            Kind::Execs => 2,
+            NoteKind::Forked => 1,
+            NoteKind::Execs => 2,
         };
         noted.kind.store(kind, Release);
     }
 
-    /// How many notes were made, and those that were kept.
+    /// The number of notes that were made, and those that were kept.
     #[cfg_attr(not(feature = "launch"), expect(dead_code, reason = "the reader's"))]
     pub(crate) fn notes(&self) -> (u32, Vec<Note>) {
         fence(Acquire);
@@ -63,10 +63,10 @@ impl Session {
     }
 }
 
-fn read(noted: &Noted) -> Option<Note> {
+fn read(noted: &NoteSlot) -> Option<Note> {
     let kind = match noted.kind.load(Acquire) {
-        1 => Kind::Forked,
-        2 => Kind::Execs,
+        1 => NoteKind::Forked,
+        2 => NoteKind::Execs,
         _ => return None,
     };
     let bytes = noted.path.iter().flat_map(|word: &AtomicU64| word.load(Relaxed).to_ne_bytes());

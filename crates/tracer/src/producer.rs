@@ -1,4 +1,4 @@
-//! The side of the program: each thread tells what it does.
+//! The program's side: each thread writes its accesses.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ pub(crate) const FILTER: usize = 64;
 /// Records that are shown to the reader together.
 const BATCH: u32 = 1024;
 
-/// How long a thread waits for room before it looks whether there is still a reader.
+/// How long a thread waits for room before it checks whether there is still a reader.
 const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// How long, and how often, a thread waits for a ring where all are taken: a second at most.
+/// How long, and how often, a thread waits for a ring where all are in use: a second at most.
 const TURNOVER: Duration = Duration::from_millis(1);
 const TRIES: u32 = 1000;
 
@@ -30,15 +30,16 @@ const TRIES: u32 = 1000;
 #[derive(Clone, Debug)]
 pub struct Session {
     pub(crate) segment: Arc<Segment>,
-    /// What it was opened by.
+    /// The path it was opened by.
     path: Arc<str>,
 }
 
-/// What a thread needs to tell what it does.
+/// A thread's state for writing its accesses.
 ///
-/// Of each set of an L1, it knows the two lines used last, and leaves out references to them: they hit any L1 of
-/// as many sets and ways or more, and in one that replaces the line used longest ago change the order of these
-/// two at most. That it tells before it tells of a third. What is left out is counted.
+/// For each set of an L1, it knows the two lines used last, and leaves out references to them: they
+/// hit any L1 with at least as many sets and ways, and in one that replaces the least recently used
+/// line they change the order of these two at most. That order is reported before a third line is.
+/// References that are left out are counted.
 #[derive(Debug)]
 pub struct Producer {
     session: Session,
@@ -46,27 +47,27 @@ pub struct Producer {
     /// The same as the slot's.
     ring: *const AtomicU64,
     all: *const AtomicU64,
-    /// The record to be written next, and where to stop and look.
+    /// The next record to write, and where to stop and look.
     cursor: u32,
     stop: u32,
-    /// The first one that the reader does not know of.
+    /// The first record that the reader does not know of.
     shown: u32,
-    /// Of the slot's instructions, those that were told.
-    told: u64,
+    /// The part of the slot's instructions that was reported.
+    reported: u64,
     hits: u64,
     /// The instruction that accessed memory last, and the slot's instructions then.
     last_access: (usize, u64),
     last_set: u64,
     /// Whether the L1 has two ways or more.
     two: bool,
-    /// At each set, the two lines used last, and in the lowest bit whether the line was written.
+    /// For each set, the two lines used last, and in the lowest bit whether the line was written.
     last: [[u64; 2]; FILTER],
     /// The sets whose two lines the reader has in the other order.
     swapped: u64,
     begun: bool,
 }
 
-// SAFETY: the ring is part of the session, which it holds.
+// SAFETY: the ring is part of the session, which this owns.
 unsafe impl Send for Producer {}
 
 impl Session {
@@ -74,24 +75,26 @@ impl Session {
         Self { segment: Arc::new(segment), path: path.into() }
     }
 
-    /// Takes part in the session that a file is.
+    /// Takes part in the session of a file.
     ///
     /// # Errors
-    /// If it can't be opened, or is something else.
+    /// If it can't be opened, or is another file.
     pub fn open(path: &str) -> std::io::Result<Self> {
         let file = File::options().read(true).write(true).open(path)?;
         let segment = Segment::open(&file)?;
-        let other = || std::io::Error::other("expected a session of the same version");
-        segment.map(|segment| Self::new(segment, path)).ok_or_else(other)
+        segment
+            .map(|segment| Self::new(segment, path))
+            .ok_or_else(|| std::io::Error::other("expected a session of the same version"))
     }
 
-    /// Whether children and programs that are executed are to be traced too.
+    /// Whether children and executed programs are traced, too.
     #[must_use]
     pub fn follows(&self) -> bool {
         self.segment.header.follow.load(Relaxed) != 0 && !self.is_over()
     }
 
-    /// A process begins to take part: a program that executed another one has left its rings behind.
+    /// A process begins to take part: a program that executed another one has left its rings
+    /// behind.
     pub fn begin_process(&self) {
         for slot in &self.segment.slots {
             if slot.process.load(Relaxed) == this_process()
@@ -102,8 +105,8 @@ impl Session {
         }
     }
 
-    /// Whether a program that this process becomes can open it again, by its name: not one of another user,
-    /// whatever this process may still do.
+    /// Whether a program that this process executes can open the session again, by its name: not
+    /// one of another user, even if this process could.
     #[must_use]
     pub fn is_in_reach(&self) -> bool {
         use std::os::unix::fs::MetadataExt;
@@ -113,7 +116,7 @@ impl Session {
 
     fn wake_reader(&self) {
         let header = &self.segment.header;
-        // Either the reader sees what was stored before, or this sees that it waits.
+        // Either the reader sees the stores before, or this sees that the reader waits.
         fence(SeqCst);
         if header.waits.0.load(Relaxed) != 0 {
             header.pulse.fetch_add(1, Release);
@@ -121,7 +124,7 @@ impl Session {
         }
     }
 
-    /// A reader that was killed has closed nothing. Its programs end with it.
+    /// Ends this process if the reader was killed, which has closed nothing then.
     fn end_with_the_reader(&self) {
         let header = &self.segment.header;
         if header.closed.load(Relaxed) == 0
@@ -152,15 +155,18 @@ impl Session {
                     && slot.state.compare_exchange(change.0, change.1, SeqCst, Relaxed).is_ok()
             })
         };
-        // Threads that have ended leave theirs once the reader has read what they told.
-        let wait = |_: &u32| {
-            self.wake_reader();
-            std::thread::sleep(TURNOVER);
-        };
+        // Ended threads free their rings once the reader has read them.
         let tries = 0..if self.is_over() { 0 } else { TRIES };
-        let claimed = free().or_else(|| tries.inspect(wait).find_map(|_| free()));
+        let claimed = free().or_else(|| {
+            tries
+                .inspect(|_| {
+                    self.wake_reader();
+                    std::thread::sleep(TURNOVER);
+                })
+                .find_map(|_| free())
+        });
         let Some(slot) = claimed else {
-            header.without.fetch_add(1, Relaxed);
+            header.untraced.fetch_add(1, Relaxed);
             return None;
         };
         let here = &self.segment.slots[slot];
@@ -193,7 +199,7 @@ impl Producer {
             cursor,
             stop: cursor.wrapping_add(1),
             shown: cursor,
-            told: 0,
+            reported: 0,
             hits: 0,
             last_access: (0, 0),
             last_set: u64::from(sets) - 1,
@@ -204,9 +210,9 @@ impl Producer {
         }
     }
 
-    /// Where the instructions are counted that this thread begins.
+    /// The counter of the instructions that this thread begins.
     fn instructions(&self) -> &AtomicU64 {
-        // SAFETY: the slot's, which is part of the session that this holds.
+        // SAFETY: the slot's, which is part of the session that this owns.
         unsafe { &*self.all }
     }
 
@@ -214,15 +220,15 @@ impl Producer {
         &self.session.segment.slots[self.slot]
     }
 
-    /// The thread runs a block of so many instructions.
+    /// The thread runs a block with that many instructions.
     #[inline]
     pub fn run(&mut self, instructions: u64) {
         let all = self.instructions();
         all.store(all.load(Relaxed) + instructions, Relaxed);
     }
 
-    /// Whether the thread's use of a line is one that is only counted; it is, then. Otherwise
-    /// [`Producer::touch`] it.
+    /// Whether the thread's use of a line only needs counting; it is counted, then. Otherwise,
+    /// [`Producer::touch`] must follow.
     #[inline]
     pub fn counts(&mut self, line: u64, store: bool) -> bool {
         let [last, _] = self.last[self.set(line)];
@@ -255,12 +261,12 @@ impl Producer {
             self.last[set][0] = new;
         } else {
             if self.swapped & bit != 0 {
-                self.tell(last >> 1, false);
+                self.push_access(last >> 1, false);
             }
             self.last[set] = [new, last];
         }
         self.swapped &= !bit;
-        self.tell(line, store);
+        self.push_access(line, store);
     }
 
     /// The thread uses a further line, as a part of the reference before.
@@ -270,10 +276,10 @@ impl Producer {
         self.touch(line, store);
     }
 
-    /// The thread uses a line by an instruction of which QEMU may tell in parts.
+    /// The thread uses a line by an instruction that QEMU may report in parts.
     #[inline]
     pub fn touch_by(&mut self, instruction: usize, line: u64, store: bool) {
-        // Nothing runs twice in a block.
+        // No instruction runs twice in a block.
         let access = (instruction, self.instructions().load(Relaxed));
         if access == self.last_access {
             self.touch_also(line, store);
@@ -284,36 +290,36 @@ impl Producer {
     }
 
     #[inline(always)]
-    fn tell(&mut self, line: u64, store: bool) {
+    fn push_access(&mut self, line: u64, store: bool) {
         let all = self.instructions().load(Relaxed);
-        if all.saturating_sub(self.told) > u64::from(MOST_INSTRUCTIONS)
+        if all.saturating_sub(self.reported) > u64::from(MOST_INSTRUCTIONS)
             || self.hits > u64::from(MOST_REFERENCES)
         {
-            self.tell_gap();
+            self.push_gap();
         }
         #[allow(clippy::cast_possible_truncation, reason = "as was checked")]
-        let (instructions, references) = (all.saturating_sub(self.told) as u32, self.hits as u32);
+        let (instructions, references) =
+            (all.saturating_sub(self.reported) as u32, self.hits as u32);
         self.push(Record::access(line, store, instructions, references));
-        (self.told, self.hits) = (all, 0);
+        (self.reported, self.hits) = (all, 0);
     }
 
     #[cold]
-    fn tell_gap(&mut self) {
+    fn push_gap(&mut self) {
         const MOST: u64 = i32::MAX as u64;
         let all = self.instructions().load(Relaxed);
-        while self.told < all || self.hits > 0 {
-            let instructions = all.saturating_sub(self.told).min(MOST);
+        while self.reported < all || self.hits > 0 {
+            let instructions = all.saturating_sub(self.reported).min(MOST);
             let references = self.hits.min(MOST);
-            let of = |count| u32::try_from(count).unwrap_or(0);
-            self.push(Record::gap(of(instructions), of(references)));
-            self.told += instructions;
+            self.push(Record::gap(to_u32(instructions), to_u32(references)));
+            self.reported += instructions;
             self.hits -= references;
         }
     }
 
     #[inline]
     fn push(&mut self, record: Record) {
-        // SAFETY: within the ring, which is as long as its mask says.
+        // SAFETY: within the ring, whose length matches its mask.
         unsafe { (*self.ring.add((self.cursor % RING) as usize)).store(record.0, Relaxed) };
         self.cursor = self.cursor.wrapping_add(1);
         if self.cursor == self.stop {
@@ -321,7 +327,7 @@ impl Producer {
         }
     }
 
-    /// Lets the reader see what was told, and waits until there is room for more.
+    /// Shows the written records to the reader, and waits until there is room for more.
     #[cold]
     fn show(&mut self) {
         if !self.begun {
@@ -355,24 +361,25 @@ impl Producer {
             slot.is_full.0.store(1, SeqCst);
             let header = &self.session.segment.header;
             if header.closed.load(Acquire) != 0 || header.passes.load(Relaxed) != 0 {
-                // Nobody wants what is in the ring any more; it is overwritten.
+                // The reader wants no more of the ring; it is overwritten.
                 return;
             }
-            // Only a change of `head` ends the wait early; why it ended otherwise does not matter.
+            // Only a change of `head` ends the wait early; the reason for any other end does not
+            // matter.
             let _ = wait(&slot.head.0, Flags::empty(), head, Some(&WAIT));
             self.session.end_with_the_reader();
         }
     }
 
-    /// The thread goes into a system call: what it has done is shown, and nobody waits for it.
+    /// The thread enters a system call: its records are shown, and the reader does not wait for it.
     pub fn sleep(&mut self) {
-        self.tell_gap();
+        self.push_gap();
         self.show();
         self.slot().state.store(state::ASLEEP, SeqCst);
         self.session.wake_reader();
     }
 
-    /// It comes back.
+    /// The thread returns from a system call.
     pub fn wake(&mut self) {
         self.session.end_with_the_reader();
         self.slot().state.store(state::RUNNING, SeqCst);
@@ -387,3 +394,7 @@ impl Producer {
 }
 
 const _: () = assert!(SLOTS <= u32::MAX as usize && RING.is_power_of_two());
+
+fn to_u32(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(0)
+}

@@ -1,4 +1,4 @@
-//! The side of the reader: a program that runs, and what its threads tell.
+//! The reader's side: a running program, and its threads' records.
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
@@ -13,12 +13,13 @@ use rustix::thread::futex::{Flags, Timespec, wait, wake};
 use crate::guard::END;
 use crate::notes::Note;
 use crate::producer::Session;
-use crate::record::{Record, Told};
+use crate::record::{Record, TraceEntry};
 use crate::segment::{RING, SLOTS, Slot, state};
 
-/// A program that is traced. Dropped, it is killed, and so is all that came of it.
+/// A program that is traced. When this is dropped, the program and all processes that came from it
+/// are killed.
 #[derive(Debug)]
-pub struct Program {
+pub struct TracedProgram {
     /// The parent of its first process (`guard.rs`).
     guard: Child,
     /// Its first process.
@@ -26,78 +27,78 @@ pub struct Program {
     session: Session,
     /// Whether it is a process group of its own.
     apart: bool,
-    /// What it opens by their names.
+    /// The files that it opens by their names.
     _files: [File; 2],
-    /// Of each slot, what was told of its instructions.
+    /// For each slot, the instructions that were reported.
     progress: Box<[Progress; SLOTS]>,
     /// The thread that is on the core, and the instructions until it is another's turn.
     thread: usize,
     left: u32,
-    /// Whether nothing was there when it was last asked.
+    /// Whether no thread had records at the last call.
     asleep: bool,
     status: Option<ExitStatus>,
     looked: Instant,
     reaped: Instant,
 }
 
-/// What was told of a thread's instructions.
+/// The instructions of a thread that were reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
-    told: u64,
-    /// Those among them that the thread has not told itself yet.
+    reported: u64,
+    /// The part of them that the thread has not recorded itself yet.
     ahead: u64,
 }
 
 impl Progress {
-    /// What is new of the instructions that a thread tells.
-    fn new_of(&mut self, instructions: u32) -> u32 {
+    /// The new part of the instructions in a thread's record.
+    fn take_new(&mut self, instructions: u32) -> u32 {
         let old = self.ahead.min(u64::from(instructions));
         self.ahead -= old;
         let new = instructions - u32::try_from(old).unwrap_or(0);
-        self.told += u64::from(new);
+        self.reported += u64::from(new);
         new
     }
 }
 
-/// What came of asking for more.
+/// The result of asking for more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum TraceState {
     /// A thread ran.
     Ran,
     /// All threads are in system calls.
     Asleep,
-    /// The program has ended, and all is told.
+    /// The program has ended, and everything was reported.
     Ended,
 }
 
 /// Instructions after which it is another thread's turn, if one is waiting: about a millisecond.
 const TURN: u32 = 2_000_000;
 
-/// Records that are taken at once: a part of the ring, so that the thread goes on meanwhile.
+/// The most records taken at once: a part of the ring, so that the thread goes on meanwhile.
 const MOST: u32 = 4096;
 
-/// How long system calls last that are none to speak of.
+/// System calls shorter than this are ignored.
 const SHORT: Duration = Duration::from_micros(100);
 
-/// How long a thread that runs is left alone to tell more: it fills a part of its ring.
+/// How long a running thread is left alone to write more: it fills a part of its ring.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// How long a thread may say nothing before it is looked at.
+/// How long a thread may be silent before it is looked at.
 const SILENCE: Duration = Duration::from_millis(1);
 
-/// Instructions of a thread that says nothing that are worth telling.
+/// The instructions of a silent thread that are worth a report.
 const FAR: u32 = 1 << 16;
 
-/// How often it is looked whether the program still runs.
+/// How often to check whether the program still runs.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How often it is looked whether children still run.
+/// How often to check whether children still run.
 const REAP: Duration = Duration::from_millis(50);
 
-/// How long a program that is told to end has for it.
+/// How long a program that is asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
 
-impl Program {
+impl TracedProgram {
     pub(crate) fn new(guard: Child, session: Session, apart: bool, files: [File; 2]) -> Self {
         let (status, looked) = (None, Instant::now());
         let (thread, left) = (0, TURN);
@@ -127,18 +128,19 @@ impl Program {
         self.first
     }
 
-    /// From here on it is traced, if it was started to pass.
+    /// Traces it from here on, if it was started to pass.
     pub fn begin(&mut self) {
-        // What it has done before is nobody's business.
+        // Its earlier accesses do not matter.
         for (slot, progress) in self.session.segment.slots.iter().zip(&mut self.progress[..]) {
-            progress.told = slot.instructions.0.load(Relaxed);
+            progress.reported = slot.instructions.0.load(Relaxed);
         }
         self.session.segment.header.passes.store(0, SeqCst);
     }
 
-    /// Hands over what a thread did next, with the number of its process. Waits while one runs that has told nothing yet, and a moment when
-    /// all of them fall asleep; but not while they sleep on.
-    pub fn next(&mut self, each: &mut impl FnMut(u32, Told)) -> State {
+    /// Hands over a thread's next entries, with the number of its process. Waits while a thread
+    /// runs that has written nothing yet, and for a moment when all of them fall asleep; but not
+    /// while they sleep on.
+    pub fn next(&mut self, each: &mut impl FnMut(u32, TraceEntry)) -> TraceState {
         let mut waiting: Option<Instant> = None;
         loop {
             let used = self.session.segment.header.used.load(Acquire) as usize;
@@ -156,18 +158,18 @@ impl Program {
                 true => since > SILENCE && !self.is_on_cpu(used),
                 false => self.asleep || since > SHORT,
             };
-            if runs && since > SILENCE && self.tell_for_silent(used, each) {
-                return State::Ran;
+            if runs && since > SILENCE && self.report_silent(used, each) {
+                return TraceState::Ran;
             }
             if is_asleep {
                 self.asleep = true;
-                // What was told before it ended is looked for once more.
+                // Records from just before its end are looked for once more.
                 return match self.has_ended() && !self.others_live() && !self.choose(used) {
-                    true => State::Ended,
-                    false => State::Asleep,
+                    true => TraceState::Ended,
+                    false => TraceState::Asleep,
                 };
             }
-            // A thread that runs is not stopped to wake the reader again and again.
+            // A running thread is not stopped to wake the reader again and again.
             if runs {
                 std::thread::sleep(PAUSE);
             } else {
@@ -176,7 +178,7 @@ impl Program {
         }
     }
 
-    /// Waits until a thread tells something, or so long.
+    /// Waits until a thread writes a record, or that long.
     pub fn wait(&self, most: Duration) {
         let header = &self.session.segment.header;
         let pulse = header.pulse.load(Acquire);
@@ -203,7 +205,7 @@ impl Program {
         self.session.segment.slots[..used].iter()
     }
 
-    /// Puts a thread on the core that has something to tell; false if none has.
+    /// Puts a thread with records on the core; false if none has any.
     fn choose(&mut self, used: usize) -> bool {
         if used == 0 {
             return false;
@@ -228,8 +230,8 @@ impl Program {
         false
     }
 
-    /// Takes what the thread on the core has told.
-    fn take(&mut self, each: &mut impl FnMut(u32, Told)) -> State {
+    /// Takes the records of the thread on the core.
+    fn take(&mut self, each: &mut impl FnMut(u32, TraceEntry)) -> TraceState {
         let slot = &self.session.segment.slots[self.thread];
         let head = slot.head.0.load(Relaxed);
         let count = slot.tail.0.load(Acquire).wrapping_sub(head).min(MOST);
@@ -237,42 +239,43 @@ impl Program {
         let mut ran = 0u32;
         for index in 0..count {
             let place = (head.wrapping_add(index) % RING) as usize;
-            let mut told = Record(slot.ring[place].load(Relaxed)).told();
-            told.instructions = self.progress[self.thread].new_of(told.instructions);
-            ran = ran.saturating_add(told.instructions);
-            each(process, told);
+            let mut entry = Record(slot.ring[place].load(Relaxed)).decode();
+            entry.instructions = self.progress[self.thread].take_new(entry.instructions);
+            ran = ran.saturating_add(entry.instructions);
+            each(process, entry);
         }
         self.left = self.left.saturating_sub(ran);
         slot.head.0.store(head.wrapping_add(count), Release);
-        // Either the thread sees the new head before it sleeps, or this sees that it is full.
+        // Either the thread sees the new head before it sleeps, or this sees that the ring is full.
         fence(SeqCst);
         if slot.is_full.0.load(SeqCst) != 0 {
             slot.is_full.0.store(0, SeqCst);
             let _ = wake(&slot.head.0, Flags::empty(), 1);
         }
-        State::Ran
+        TraceState::Ran
     }
 
-    /// Tells how far a thread came that has not used a line in a while that may miss, if one did.
-    fn tell_for_silent(&mut self, used: usize, each: &mut impl FnMut(u32, Told)) -> bool {
+    /// Reports the progress of a thread that has not used a line that may miss for a while, if
+    /// there is one.
+    fn report_silent(&mut self, used: usize, each: &mut impl FnMut(u32, TraceEntry)) -> bool {
         let slots = self.session.segment.slots[..used].iter().zip(&mut self.progress[..]);
         for (slot, progress) in slots.filter(|(slot, _)| slot.state.load(SeqCst) == state::RUNNING)
         {
-            let begun = slot.instructions.0.load(Relaxed).saturating_sub(progress.told);
+            let begun = slot.instructions.0.load(Relaxed).saturating_sub(progress.reported);
             let instructions = u32::try_from(begun).unwrap_or(u32::MAX);
             if instructions > FAR {
-                progress.told += u64::from(instructions);
+                progress.reported += u64::from(instructions);
                 progress.ahead += u64::from(instructions);
                 let process = slot.process.load(Relaxed);
-                each(process, Told { line: None, instructions, references: 0 });
+                each(process, TraceEntry { line: None, instructions, references: 0 });
                 return true;
             }
         }
         false
     }
 
-    /// Whether a thread that runs is on a CPU, or would be if there were one: not one that waits for another
-    /// inside QEMU, nor one that is stopped or dead.
+    /// Whether a running thread is on a CPU, or would be if one were free: not if it waits for
+    /// another inside QEMU, nor if it is stopped or dead.
     fn is_on_cpu(&self, used: usize) -> bool {
         let running = self.slots(used).filter(|slot| slot.state.load(SeqCst) == state::RUNNING);
         running.into_iter().any(|slot| {
@@ -282,7 +285,8 @@ impl Program {
         })
     }
 
-    /// Whether processes but the first are traced that have not ended; frees the rings of those that have.
+    /// Whether traced processes other than the first are still alive; frees the rings of those that
+    /// have ended.
     fn others_live(&self) -> bool {
         let used = self.session.segment.header.used.load(Acquire) as usize;
         let mut live = false;
@@ -311,14 +315,14 @@ impl Program {
         self.status.is_some()
     }
 
-    /// The exit code, as a shell has it: 128 and the signal if one killed it.
+    /// The exit code, as a shell reports it: 128 plus the signal if one killed it.
     #[must_use]
     pub fn exit_code(&self) -> Option<i32> {
         let status = self.status?;
         status.code().or_else(|| status.signal().map(|signal| 128 + signal))
     }
 
-    /// What its processes noted, and how many further notes there were no room for.
+    /// The notes of its processes, and the number of further notes for which there was no room.
     #[must_use]
     pub fn notes(&self) -> (Vec<Note>, u32) {
         let (noted, notes) = self.session.notes();
@@ -326,13 +330,13 @@ impl Program {
         (notes, noted.saturating_sub(kept))
     }
 
-    /// Threads that could not be traced, for there were too many.
+    /// The number of threads that could not be traced, because there were too many.
     #[must_use]
     pub fn untraced_threads(&self) -> u32 {
-        self.session.segment.header.without.load(Relaxed)
+        self.session.segment.header.untraced.load(Relaxed)
     }
 
-    /// Lets it go on untraced: what it does from here on is not told.
+    /// Lets it go on untraced: its accesses from here on are not reported.
     pub fn pass(&self) {
         self.session.segment.header.passes.store(1, SeqCst);
         for slot in &self.session.segment.slots {
@@ -340,7 +344,7 @@ impl Program {
         }
     }
 
-    /// Tells it to end, and waits for it: as long as is polite.
+    /// Asks it to end, and waits for that, up to a limit.
     pub fn stop(&mut self) {
         self.pass();
         self.look();
@@ -354,7 +358,8 @@ impl Program {
         }
     }
 
-    /// Whether its first process has ended, as its guard says; or the guard itself, which takes it along.
+    /// Whether its first process has ended, as its guard reports; or the guard itself, whose end
+    /// ends it.
     fn look(&mut self) {
         if self.status.is_some() {
             return;
@@ -367,7 +372,7 @@ impl Program {
     }
 
     fn signal(&self, signal: Signal) {
-        // It may have ended by itself. Its guard heeds nothing but its own end.
+        // It may have ended by itself. Its guard responds only to its own signal.
         let _ = match self.apart {
             true => kill_process_group(Pid::from_child(&self.guard), signal),
             false => Pid::from_raw(self.first.cast_signed())
@@ -376,7 +381,7 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for TracedProgram {
     fn drop(&mut self) {
         self.session.segment.header.closed.store(1, SeqCst);
         self.pass();
@@ -387,13 +392,13 @@ impl Drop for Program {
     }
 }
 
-/// Whether a process is no more, or nobody has asked yet how it ended.
+/// Whether a process has ended, even if its parent has not reaped it yet.
 fn has_ended(process: u32) -> bool {
     let stat = std::fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
     !matches!(state_of(&stat), Some(state) if state != b'Z' && state != b'X')
 }
 
-/// The state that a `stat` of /proc tells: it comes after the name, which is in brackets and may hold
+/// The state in a `stat` of /proc: it comes after the name, which is in brackets and may contain
 /// anything.
 fn state_of(stat: &[u8]) -> Option<u8> {
     let name = stat.iter().rposition(|&byte| byte == b')')?;

@@ -1,4 +1,4 @@
-//! What a thread tells: an access to a line, or only how far it came.
+//! A thread's records: an access to a line, or only its progress.
 
 /// A use of a line, in 64 bits.
 ///
@@ -14,12 +14,13 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record(pub(crate) u64);
 
-/// What a [`Record`] says.
+/// The content of a [`Record`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct TraceEntry {
     /// The line that may miss the L1; `None`: all references hit it.
     pub line: Option<Line>,
-    /// Instructions since the record before, about: whole blocks of code are counted as they begin.
+    /// Instructions since the record before, approximately: whole blocks of code are counted as
+    /// they begin.
     pub instructions: u32,
     /// Loads and stores among them.
     pub references: u32,
@@ -42,7 +43,7 @@ const LINE: u32 = 21;
 const STORE: u32 = 20;
 const REFERENCES: u32 = 12;
 
-/// The most of each that an access can tell.
+/// The most of each that an access can record.
 pub(crate) const MOST_REFERENCES: u32 = (1 << (STORE - REFERENCES)) - 1;
 pub(crate) const MOST_INSTRUCTIONS: u32 = (1 << REFERENCES) - 1;
 
@@ -60,15 +61,14 @@ impl Record {
         Self(GAP | u64::from(instructions) << 32 | u64::from(references))
     }
 
-    /// What it says.
+    /// Its content.
     #[must_use]
-    pub fn told(self) -> Told {
-        let low = |bits: u64, count: u32| (bits & ((1 << count) - 1)) as u32;
+    pub fn decode(self) -> TraceEntry {
         if self.0 & GAP != 0 {
             let (instructions, references) = (low(self.0 >> 32, 31), low(self.0, 32));
-            return Told { line: None, instructions, references };
+            return TraceEntry { line: None, instructions, references };
         }
-        Told {
+        TraceEntry {
             line: Some(Line { number: self.0 >> LINE, store: self.0 >> STORE & 1 != 0 }),
             instructions: low(self.0, REFERENCES),
             references: low(self.0 >> REFERENCES, STORE - REFERENCES),
@@ -76,24 +76,29 @@ impl Record {
     }
 }
 
+/// The lowest `count` bits.
+const fn low(bits: u64, count: u32) -> u32 {
+    (bits & ((1 << count) - 1)) as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_comes_back() {
+    fn a_record_decodes_to_its_content() {
         for number in [0, 1, 0x1ff_ffff_ffff] {
             for store in [false, true] {
                 for (instructions, references) in [(0, 1), (MOST_INSTRUCTIONS, MOST_REFERENCES)] {
-                    let told = Record::access(number, store, instructions, references).told();
+                    let entry = Record::access(number, store, instructions, references).decode();
                     let line = Some(Line { number, store });
-                    assert_eq!(told, Told { line, instructions, references });
+                    assert_eq!(entry, TraceEntry { line, instructions, references });
                 }
             }
         }
         for (instructions, references) in [(0, 0), (i32::MAX as u32, u32::MAX)] {
-            let told = Record::gap(instructions, references).told();
-            assert_eq!(told, Told { line: None, instructions, references });
+            let entry = Record::gap(instructions, references).decode();
+            assert_eq!(entry, TraceEntry { line: None, instructions, references });
         }
     }
 }

@@ -12,30 +12,31 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{MemfdFlags, memfd_create};
 use thiserror::Error;
 
-use crate::command::{QEMU, Target, Unfit, find};
+use crate::command::{Executable, QEMU, Unfit, find};
 use crate::guard::guard;
 use crate::producer::{Session, this_process};
-use crate::program::Program;
+use crate::program::TracedProgram;
 use crate::segment::Segment;
 
-/// A program that is to be traced, and how.
+/// A program to trace, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Sets, a power of two, and ways of the smallest L1 that what is told is for: of references that hit any such
-    /// L1 of lines of 64 bytes, which replaces the line used longest ago, most are only counted.
+    /// Sets, a power of two, and ways of the smallest L1 that the trace is valid for: references
+    /// that hit any such L1 with lines of 64 bytes, which replaces the least recently used line,
+    /// are mostly only counted.
     pub l1: (u32, u32),
-    /// Whether children, and programs that are executed, are traced too.
+    /// Whether children and executed programs are traced, too.
     pub follow: bool,
-    /// Whether it begins untraced, at full speed, until [`Program::begin`].
+    /// Whether it begins untraced, at full speed, until [`TracedProgram::begin`].
     pub passes: bool,
-    /// Whether it is a job of its own, without standard input: otherwise it has this program's, and the
-    /// terminal's signals.
+    /// Whether it is a job of its own, without standard input: otherwise it has this program's, and
+    /// gets the terminal's signals.
     pub apart: bool,
     /// Whether its output goes to standard error.
     pub quiet: bool,
-    /// The QEMU to run it, unless it is the one of PATH.
+    /// The QEMU to run it, unless it is the one in PATH.
     pub qemu: Option<PathBuf>,
 }
 
@@ -48,27 +49,27 @@ pub enum StartError {
          (apt-get install qemu-user)"
     )]
     NoQemu,
-    /// There is one that can't load plugins.
+    /// The QEMU found can't load plugins.
     #[error(
         "{qemu}: expected a QEMU that takes plugins, found one that does not: such are Debian 12's, \
          and any that is built with --enable-plugins; Debian 13's is not"
     )]
     NoPlugins {
-        /// Which.
+        /// The QEMU.
         qemu: String,
     },
     /// There is no such program.
     #[error("{0}: expected a program, found none of this name")]
     NotFound(String),
-    /// There is, but it can't be run.
+    /// The program exists, but can't be run.
     #[error(transparent)]
     Unfit(#[from] Unfit),
     /// The system refuses.
     #[error("{what}: {why}")]
     System {
-        /// What could not be done.
+        /// The operation that failed.
         what: &'static str,
-        /// Why.
+        /// The error.
         why: std::io::Error,
     },
 }
@@ -83,7 +84,7 @@ impl Launch {
         Self { command, l1: (64, 8), follow, passes, apart, quiet, qemu: None }
     }
 
-    /// What would keep it from being started, as far as can be told before.
+    /// Checks for reasons why it can't be started, as far as possible beforehand.
     ///
     /// # Errors
     /// As [`Launch::start`].
@@ -91,10 +92,12 @@ impl Launch {
         self.resolve().map(|_| ())
     }
 
-    fn resolve(&self) -> Result<(PathBuf, Target), StartError> {
+    fn resolve(&self) -> Result<(PathBuf, Executable), StartError> {
         let name = self.command.first().map_or(OsStr::new(""), OsString::as_os_str);
-        let not_found = || StartError::NotFound(name.to_string_lossy().into_owned());
-        let target = Target::of(&find(name).ok_or_else(not_found)?, &self.command)?;
+        let target = Executable::resolve(
+            &find(name).ok_or_else(|| StartError::NotFound(name.to_string_lossy().into_owned()))?,
+            &self.command,
+        )?;
         let qemu = self
             .qemu
             .as_ref()
@@ -108,16 +111,12 @@ impl Launch {
         Ok((qemu, target))
     }
 
-    /// Starts it. It lives for as long as what is returned, and at most as long as the thread that calls.
+    /// Starts it. It lives as long as the result, and at most as long as the calling thread.
     ///
     /// # Errors
     /// If there is no such program or QEMU, or the system refuses: [`StartError`].
-    pub fn start(&self) -> Result<Program, StartError> {
+    pub fn start(&self) -> Result<TracedProgram, StartError> {
         let (qemu, target) = self.resolve()?;
-        let system = |what| move |why| StartError::System { what, why };
-        let nameless = |name: &str| -> std::io::Result<File> {
-            Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
-        };
         let memory = "can't make memory to share";
         let mut plugin = nameless("fairways-plugin").map_err(system(memory))?;
         plugin.write_all(PLUGIN).map_err(system(memory))?;
@@ -128,15 +127,19 @@ impl Launch {
         segment.header.l1_ways.store(self.l1.1, Relaxed);
         segment.header.follow.store(u32::from(self.follow), Relaxed);
         segment.header.passes.store(u32::from(self.passes), Relaxed);
-        // Children open them by these names, too, after they have executed something.
-        let path = |file: &File| format!("/proc/{}/fd/{}", this_process(), file.as_raw_fd());
+        // Children open them by these names, too, after they have executed another program.
         let (plugin_path, rings_path) = (path(&plugin), path(&rings));
         let mut option =
             OsString::from(format!("{plugin_path},session={rings_path},self={plugin_path},qemu="));
         option.push(&qemu);
         let child = self.spawn(&target.under(qemu.as_os_str(), &option), &segment);
         let child = child.map_err(system("can't start the program"))?;
-        Ok(Program::new(child, Session::new(segment, &rings_path), self.apart, [plugin, rings]))
+        Ok(TracedProgram::new(
+            child,
+            Session::new(segment, &rings_path),
+            self.apart,
+            [plugin, rings],
+        ))
     }
 
     fn spawn(&self, all: &[OsString], segment: &Segment) -> std::io::Result<Child> {
@@ -154,12 +157,14 @@ impl Launch {
     }
 }
 
-/// Places a command's stack and heap alike in all its runs, so that they conflict alike.
+/// Places a command's stack and heap in the same way in all its runs, so that they conflict in the
+/// same way.
 fn place_alike(command: &mut Command) {
     // SAFETY: between fork and exec this makes system calls, and allocates nothing.
     unsafe {
         command.pre_exec(|| {
-            // Asks what it is, and adds to it. Where that is not allowed, runs differ a little.
+            // Reads the current persona, and adds to it. Where that is not allowed, runs differ a
+            // little.
             let before = libc::personality(u64::from(u32::MAX));
             if let Ok(before) = u64::try_from(before) {
                 libc::personality(before | ADDR_NO_RANDOMIZE);
@@ -171,3 +176,16 @@ fn place_alike(command: &mut Command) {
 
 /// As in Linux's `uapi/linux/personality.h`.
 const ADDR_NO_RANDOMIZE: u64 = 0x0004_0000;
+
+/// The path by which any process can open a file of this one.
+fn path(file: &File) -> String {
+    format!("/proc/{}/fd/{}", this_process(), file.as_raw_fd())
+}
+
+fn nameless(name: &str) -> std::io::Result<File> {
+    Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
+}
+
+fn system(what: &'static str) -> impl FnOnce(std::io::Error) -> StartError {
+    move |why| StartError::System { what, why }
+}

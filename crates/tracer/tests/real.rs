@@ -1,5 +1,5 @@
-//! Real programs, traced. Needs qemu-user (and for some redis-server, redis-tools); without them a test says
-//! so and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
+//! Real programs, traced. Needs qemu-user (and for some redis-server, redis-tools); without them a
+//! test prints so and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,10 +11,10 @@ use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use fairways_needs::Need;
-use fairways_tracer::{Kind, Launch, Program, QEMU, State, Told};
+use fairways_tracer::{Launch, NoteKind, QEMU, TraceEntry, TraceState, TracedProgram};
 
-/// Whether these programs are there.
-fn there_is(programs: &[&'static str]) -> bool {
+/// Whether these programs are present.
+fn are_present(programs: &[&'static str]) -> bool {
     let needs: Vec<Need> = programs.iter().map(|&name| Need::Program(name)).collect();
     fairways_needs::has("a traced program", &needs)
 }
@@ -24,7 +24,7 @@ fn launch(command: &[&str]) -> Launch {
     Launch { apart: true, quiet: true, ..Launch::new(command) }
 }
 
-/// One of the guests below, which runs in this program.
+/// One of the guests below, which run in this program.
 fn guest(name: &str) -> Launch {
     let this = std::env::current_exe().unwrap();
     launch(&[this.to_str().unwrap(), "--exact", name, "--ignored", "--nocapture"])
@@ -40,11 +40,11 @@ struct Counted {
 }
 
 impl Counted {
-    fn add(&mut self, process: u32, told: Told) {
-        self.instructions += u64::from(told.instructions);
-        self.references += u64::from(told.references);
+    fn add(&mut self, process: u32, entry: TraceEntry) {
+        self.instructions += u64::from(entry.instructions);
+        self.references += u64::from(entry.references);
         self.processes.insert(process);
-        if let Some(line) = told.line {
+        if let Some(line) = entry.line {
             self.stores += u64::from(line.store);
             self.lines.insert(line.number);
         }
@@ -54,26 +54,26 @@ impl Counted {
 /// More than any of these takes.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Follows a program to its end; `pause` is slept before each batch.
-fn follow(program: &mut Program, pause: Duration) -> Counted {
+/// Follows a program to its end, sleeping for `pause` before each batch.
+fn follow(program: &mut TracedProgram, pause: Duration) -> Counted {
     let (mut counted, since) = (Counted::default(), Instant::now());
     loop {
         assert!(since.elapsed() < PATIENCE, "it hangs: {counted:?}");
-        match program.next(&mut |process, told| counted.add(process, told)) {
-            State::Ran => std::thread::sleep(pause),
-            State::Asleep => program.wait(Duration::from_millis(20)),
-            State::Ended => return counted,
+        match program.next(&mut |process, entry| counted.add(process, entry)) {
+            TraceState::Ran => std::thread::sleep(pause),
+            TraceState::Asleep => program.wait(Duration::from_millis(20)),
+            TraceState::Ended => return counted,
         }
     }
 }
 
 /// Asks for more until `done`, or the program ends.
-fn until(program: &mut Program, mut done: impl FnMut(&Program) -> bool) -> State {
+fn until(program: &mut TracedProgram, mut done: impl FnMut(&TracedProgram) -> bool) -> TraceState {
     let since = Instant::now();
     loop {
         assert!(since.elapsed() < PATIENCE, "it never comes");
         let state = program.next(&mut |_, _| ());
-        if state == State::Ended || done(program) {
+        if state == TraceState::Ended || done(program) {
             return state;
         }
         program.wait(Duration::from_millis(1));
@@ -82,20 +82,21 @@ fn until(program: &mut Program, mut done: impl FnMut(&Program) -> bool) -> State
 
 const ROUNDS: u64 = 5000;
 
+fn play(mine: u64, table: Arc<(Mutex<u64>, Condvar)>) -> impl FnOnce() {
+    move || {
+        for _ in 0..ROUNDS {
+            let turn = table.0.lock().unwrap();
+            let mut turn = table.1.wait_while(turn, |turn| *turn % 2 != mine).unwrap();
+            *turn += 1;
+            table.1.notify_all();
+        }
+    }
+}
+
 #[test]
 #[ignore = "a guest"]
 fn guest_ping_pong() {
     let table = Arc::new((Mutex::new(0u64), Condvar::new()));
-    let play = |mine: u64, table: Arc<(Mutex<u64>, Condvar)>| {
-        move || {
-            for _ in 0..ROUNDS {
-                let turn = table.0.lock().unwrap();
-                let mut turn = table.1.wait_while(turn, |turn| *turn % 2 != mine).unwrap();
-                *turn += 1;
-                table.1.notify_all();
-            }
-        }
-    };
     let other = std::thread::spawn(play(1, Arc::clone(&table)));
     play(0, Arc::clone(&table))();
     other.join().unwrap();
@@ -104,7 +105,7 @@ fn guest_ping_pong() {
 
 #[test]
 fn threads_that_wait_for_each_other_come_to_an_end() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     let mut program = guest("guest_ping_pong").start().unwrap();
@@ -117,24 +118,25 @@ fn threads_that_wait_for_each_other_come_to_an_end() {
 const TURNS: u64 = 40;
 const WORDS: usize = 1 << 16;
 
-/// One thread fills its ring while it holds what the other spins for.
+fn work(held: Arc<AtomicBool>, passes: Arc<AtomicU64>) -> impl FnOnce() {
+    move || {
+        let mut words = vec![0u64; WORDS];
+        for turn in 0..TURNS {
+            while held.swap(true, Ordering::Acquire) {
+                std::hint::spin_loop();
+            }
+            words.iter_mut().step_by(8).for_each(|word| *word += turn);
+            passes.fetch_add(1, Ordering::Relaxed);
+            held.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// One thread fills its ring while it has what the other spins for.
 #[test]
 #[ignore = "a guest"]
 fn guest_spins() {
     let (held, passes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let work = |held: Arc<AtomicBool>, passes: Arc<AtomicU64>| {
-        move || {
-            let mut words = vec![0u64; WORDS];
-            for turn in 0..TURNS {
-                while held.swap(true, Ordering::Acquire) {
-                    std::hint::spin_loop();
-                }
-                words.iter_mut().step_by(8).for_each(|word| *word += turn);
-                passes.fetch_add(1, Ordering::Relaxed);
-                held.store(false, Ordering::Release);
-            }
-        }
-    };
     let other = std::thread::spawn(work(Arc::clone(&held), Arc::clone(&passes)));
     work(Arc::clone(&held), Arc::clone(&passes))();
     other.join().unwrap();
@@ -143,7 +145,7 @@ fn guest_spins() {
 
 #[test]
 fn full_rings_do_not_lock_up_threads_that_spin() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     let mut program = guest("guest_spins").start().unwrap();
@@ -159,7 +161,7 @@ const THREADS: usize = 8;
 #[test]
 #[ignore = "a guest"]
 fn guest_threads() {
-    // All have their array at the same time: what one frees another may get.
+    // All have their arrays at the same time: otherwise one might get what another freed.
     let all = Arc::new(Barrier::new(THREADS));
     let sums = (0..THREADS).map(|thread| {
         let all = Arc::clone(&all);
@@ -175,7 +177,7 @@ fn guest_threads() {
 
 #[test]
 fn every_thread_is_traced() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     let mut program = guest("guest_threads").start().unwrap();
@@ -189,7 +191,7 @@ fn every_thread_is_traced() {
 
 const LOOPS: u64 = 1_000_000_000;
 
-/// Two instructions a loop, and nothing but a register.
+/// Two instructions per loop, which use only a register.
 fn compute(mut loops: u64) {
     // SAFETY: counts a register down.
     unsafe {
@@ -209,15 +211,15 @@ fn guest_computes() {
 
 #[test]
 fn a_thread_that_uses_no_memory_is_seen_to_run() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     let mut program = guest("guest_computes").start().unwrap();
     let (mut instructions, mut largest) = (0, 0);
-    while program.next(&mut |_, told| {
-        instructions += u64::from(told.instructions);
-        largest = largest.max(told.instructions);
-    }) != State::Ended
+    while program.next(&mut |_, entry| {
+        instructions += u64::from(entry.instructions);
+        largest = largest.max(entry.instructions);
+    }) != TraceState::Ended
     {}
     assert_eq!(program.exit_code(), Some(0));
     // Each is counted once, and not all of them at the end.
@@ -225,12 +227,13 @@ fn a_thread_that_uses_no_memory_is_seen_to_run() {
     assert!(u64::from(largest) < LOOPS, "{largest}");
 }
 
-/// Code that is translated after memory is shared and before there are threads is run by all of them.
+/// Code that is translated after memory is shared and before there are threads is run by all of
+/// them.
 #[test]
 #[ignore = "a guest"]
 fn guest_shares_memory_then_threads() {
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-    // SAFETY: a new mapping, which nobody uses.
+    // SAFETY: a new mapping, which nothing else uses.
     unsafe {
         mmap_anonymous(std::ptr::null_mut(), 4096, ProtFlags::READ, MapFlags::SHARED).unwrap();
     }
@@ -250,7 +253,7 @@ fn guest_churns() {
 
 #[test]
 fn instructions_of_threads_are_counted_once() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     for (name, loops) in
@@ -264,13 +267,16 @@ fn instructions_of_threads_are_counted_once() {
     }
 }
 
-/// A child that goes on by itself, with more than a ring can hold, in a thread of its own.
+fn words(length: u64) -> Vec<u64> {
+    (0..length).map(|word: u64| word ^ 5).collect::<Vec<u64>>()
+}
+
+/// A child that goes on by itself, with more than a ring's records, in a thread of its own.
 #[test]
 #[ignore = "a guest"]
 fn guest_forks_then_threads() {
-    // SAFETY: the child uses nothing that another thread of the parent could hold.
+    // SAFETY: the child uses nothing that another thread of the parent could have locked.
     let child = unsafe { libc::fork() };
-    let words = |length| (0..length).map(|word: u64| word ^ 5).collect::<Vec<u64>>();
     if child == 0 {
         let sum = std::thread::spawn(move || words(1 << 22).iter().sum::<u64>());
         std::process::exit(i32::from(sum.join().is_err()));
@@ -283,7 +289,7 @@ fn guest_forks_then_threads() {
 
 #[test]
 fn a_child_that_is_not_traced_runs_on() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     let mut counts = Vec::new();
@@ -299,7 +305,7 @@ fn a_child_that_is_not_traced_runs_on() {
 
 #[test]
 fn more_children_than_rings_are_traced_one_after_the_other() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     let script = "i=0; while [ $i -lt 280 ]; do (:); i=$((i+1)); done";
@@ -310,8 +316,8 @@ fn more_children_than_rings_are_traced_one_after_the_other() {
 }
 
 #[test]
-fn one_that_becomes_another_user_runs_on() {
-    if !there_is(&[QEMU, "setpriv"]) || !rustix::process::geteuid().is_root() {
+fn a_program_that_becomes_another_user_runs_on() {
+    if !are_present(&[QEMU, "setpriv"]) || !rustix::process::geteuid().is_root() {
         return;
     }
     let command = ["setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", "exit 9"];
@@ -320,26 +326,27 @@ fn one_that_becomes_another_user_runs_on() {
     assert_eq!(program.exit_code(), Some(9));
 }
 
+fn sort_counts() -> (u64, u64) {
+    let mut program = launch(&["sort", "--version"]).start().unwrap();
+    let counted = follow(&mut program, Duration::ZERO);
+    assert_eq!(program.exit_code(), Some(0));
+    (counted.instructions, counted.references)
+}
+
 #[test]
 fn the_same_run_counts_the_same() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
-    let count = || {
-        let mut program = launch(&["sort", "--version"]).start().unwrap();
-        let counted = follow(&mut program, Duration::ZERO);
-        assert_eq!(program.exit_code(), Some(0));
-        (counted.instructions, counted.references)
-    };
-    let (first, second) = (count(), count());
-    // Random bytes and the time are not the same.
+    let (first, second) = (sort_counts(), sort_counts());
+    // Random bytes and the time differ.
     assert!(first.0.abs_diff(second.0) * 1000 < first.0, "{first:?} {second:?}");
     assert!(first.1.abs_diff(second.1) * 1000 < first.1, "{first:?} {second:?}");
 }
 
 #[test]
 fn children_are_noted_and_traced_on_request() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     let command = ["sh", "-c", "ls / > /dev/null; exec head -c 100000 /dev/zero"];
@@ -348,10 +355,10 @@ fn children_are_noted_and_traced_on_request() {
     assert_eq!(alone.exit_code(), Some(0));
     let (notes, further) = alone.notes();
     let executed: BTreeSet<_> =
-        notes.iter().filter(|note| note.kind == Kind::Execs).map(|note| &note.path).collect();
+        notes.iter().filter(|note| note.kind == NoteKind::Execs).map(|note| &note.path).collect();
     let ends = |name: &str| executed.iter().any(|path| path.ends_with(name));
     assert!(ends("/ls") && ends("/head") && further == 0, "{notes:?}");
-    let forked: Vec<_> = notes.iter().filter(|note| note.kind == Kind::Forked).collect();
+    let forked: Vec<_> = notes.iter().filter(|note| note.kind == NoteKind::Forked).collect();
     assert!(forked.len() == 1 && forked[0].parent == alone.process(), "{notes:?}");
 
     let mut all = Launch { follow: true, ..launch(&command) }.start().unwrap();
@@ -370,7 +377,7 @@ fn children_are_noted_and_traced_on_request() {
 #[test]
 fn a_script_runs_under_its_interpreter() {
     use std::os::unix::fs::PermissionsExt;
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -384,7 +391,7 @@ fn a_script_runs_under_its_interpreter() {
 
 #[test]
 fn a_program_that_is_killed_has_ended() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     for signal in ["-KILL", "-SEGV"] {
@@ -393,32 +400,32 @@ fn a_program_that_is_killed_has_ended() {
             let kill = Command::new("kill").args([signal, &program.process().to_string()]).status();
             kill.unwrap().success()
         });
-        assert_eq!(until(&mut program, |_| false), State::Ended);
+        assert_eq!(until(&mut program, |_| false), TraceState::Ended);
         let expected = if signal == "-KILL" { 137 } else { 139 };
         assert_eq!(program.exit_code(), Some(expected));
     }
 }
 
-/// Programs whose arguments have this word.
+/// Programs whose arguments contain this word.
 fn running(word: &str) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let has_word = |id: &u32| {
+    ids.filter(|id| {
         let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
         let alive = std::fs::read_to_string(format!("/proc/{id}/stat"));
         let alive = alive.is_ok_and(|stat| !stat.contains(") Z "));
         alive && String::from_utf8_lossy(&line).split('\0').any(|part| part == word)
-    };
-    ids.filter(has_word).collect()
+    })
+    .collect()
 }
 
 #[test]
 fn a_program_that_is_dropped_is_gone() {
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     let before: Vec<_> = std::fs::read_dir("/dev/shm").unwrap().flatten().collect();
-    // Asleep, and in the middle of something with its ring full.
+    // Asleep, and in the middle of work with its ring full.
     for command in [&["sleep", "1234.5"][..], &["sort", "--parallel=1234", "/dev/zero"]] {
         let mut program = launch(command).start().unwrap();
         until(&mut program, |_| true);
@@ -450,7 +457,7 @@ fn guest_reader() {
 #[test]
 fn a_reader_that_is_killed_takes_its_programs_along() {
     use std::io::{BufRead, BufReader};
-    if !there_is(&[QEMU]) {
+    if !are_present(&[QEMU]) {
         return;
     }
     let this = std::env::current_exe().unwrap();
@@ -471,7 +478,7 @@ fn a_reader_that_is_killed_takes_its_programs_along() {
     }
 }
 
-/// A port that nobody has.
+/// A free port.
 fn port() -> String {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     listener.local_addr().unwrap().port().to_string()
@@ -485,7 +492,7 @@ fn redis(port: &str, words: &[&str]) -> bool {
 
 #[test]
 fn an_idle_server_sleeps_and_its_fork_is_noted() {
-    if !there_is(&[QEMU, "redis-server", "redis-cli"]) {
+    if !are_present(&[QEMU, "redis-server", "redis-cli"]) {
         return;
     }
     let (port, folder) = (port(), tempfile::tempdir().unwrap());
@@ -493,12 +500,12 @@ fn an_idle_server_sleeps_and_its_fork_is_noted() {
     let mut command = command.to_vec();
     command.push(folder.path().to_str().unwrap());
     let mut program = launch(&command).start().unwrap();
-    let asked = |words: &'static [&'static str]| {
+    let run_client = |words: &'static [&'static str]| {
         let port = port.clone();
         std::thread::spawn(move || redis(&port, words))
     };
-    let answers = |program: &mut Program, words| {
-        let client = asked(words);
+    let answers = |program: &mut TracedProgram, words| {
+        let client = run_client(words);
         until(program, |_| client.is_finished());
         client.join().unwrap()
     };
@@ -509,7 +516,7 @@ fn an_idle_server_sleeps_and_its_fork_is_noted() {
     // It sleeps between its timers.
     let mut asleep = 0;
     for _ in 0..50 {
-        asleep += u32::from(program.next(&mut |_, _| ()) == State::Asleep);
+        asleep += u32::from(program.next(&mut |_, _| ()) == TraceState::Asleep);
         program.wait(Duration::from_millis(10));
     }
     assert!(asleep > 10, "{asleep}");
@@ -519,25 +526,29 @@ fn an_idle_server_sleeps_and_its_fork_is_noted() {
     until(&mut program, |_| dump.exists());
     assert!(answers(&mut program, &["get", "key"]), "it goes on");
     let (notes, _) = program.notes();
-    let forked: Vec<_> = notes.iter().filter(|note| note.kind == Kind::Forked).collect();
+    let forked: Vec<_> = notes.iter().filter(|note| note.kind == NoteKind::Forked).collect();
     assert!(forked.len() == 1 && forked[0].parent == program.process(), "{notes:?}");
     program.stop();
     assert_eq!(program.exit_code(), Some(0));
 }
 
+fn error_of(launch: Launch) -> String {
+    let why = launch.start().unwrap_err().to_string();
+    assert_eq!(why.lines().count(), 1, "{why}");
+    why
+}
+
+fn with_qemu(path: &str) -> Launch {
+    Launch { qemu: Some(path.into()), ..launch(&["true"]) }
+}
+
 #[test]
-fn what_cant_be_started_is_told_in_a_line() {
-    if !there_is(&[QEMU]) {
+fn a_program_that_cant_be_started_is_reported_in_a_line() {
+    if !are_present(&[QEMU]) {
         return;
     }
-    let told = |launch: Launch| {
-        let why = launch.start().unwrap_err().to_string();
-        assert_eq!(why.lines().count(), 1, "{why}");
-        why
-    };
-    assert!(told(launch(&["nonesuch"])).starts_with("nonesuch: expected a program"));
-    assert!(told(launch(&["/etc/passwd"])).contains("may be executed"));
-    let qemu = |path: &str| Launch { qemu: Some(path.into()), ..launch(&["true"]) };
-    assert!(told(qemu("/nonesuch")).contains("qemu-user"));
-    assert!(told(qemu("/bin/true")).contains("--enable-plugins"));
+    assert!(error_of(launch(&["nonesuch"])).starts_with("nonesuch: expected a program"));
+    assert!(error_of(launch(&["/etc/passwd"])).contains("may be executed"));
+    assert!(error_of(with_qemu("/nonesuch")).contains("with_qemu-user"));
+    assert!(error_of(with_qemu("/bin/true")).contains("--enable-plugins"));
 }

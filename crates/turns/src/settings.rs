@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairways_perf::events::Chosen;
+use fairways_perf::events::ProcessorEvents;
 
 /// How threads are scheduled without a scheduler of our own, and where that is written down.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Settings {
     /// How long a turn is when nobody ordered otherwise.
     pub quantum: Duration,
     /// What CPUs count while threads run; `None`: this processor's events.
-    pub events: Option<Chosen>,
+    pub events: Option<ProcessorEvents>,
     /// Whether nothing is changed, and what would be is logged.
     pub dry_run: bool,
 }

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fairways_tracer::{Beside, Kind, Launch, Note, Program, StartError, State, find};
+use fairways_tracer::{
+    Companion, Launch, Note, NoteKind, StartError, TraceState, TracedProgram, find,
+};
 use rand_pcg::Pcg64Mcg;
 use thiserror::Error;
 
@@ -145,9 +147,9 @@ impl LiveProgram {
 pub(super) struct LiveSource {
     live: Arc<LiveProgram>,
     /// `None` once it is over.
-    running: Option<Program>,
+    running: Option<TracedProgram>,
     numbering: Numbering,
-    client: Option<Beside>,
+    client: Option<Companion>,
     restart: Instant,
     failures: u32,
     over: Supply,
@@ -207,7 +209,7 @@ impl LiveSource {
     /// Looks after the client.
     fn attend(&mut self) -> Result<(), String> {
         let Some(command) = &self.live.client else { return Ok(()) };
-        if let Some(success) = self.client.as_mut().and_then(Beside::ended) {
+        if let Some(success) = self.client.as_mut().and_then(Companion::poll_end) {
             self.failures = if success { 0 } else { self.failures + 1 };
             self.client = None;
             self.restart = Instant::now() + BREAK;
@@ -217,7 +219,7 @@ impl LiveSource {
             }
         }
         if self.client.is_none() && Instant::now() >= self.restart {
-            let started = Beside::start(command);
+            let started = Companion::start(command);
             self.client = Some(started.map_err(|why| format!("{}: {why}", command[0].display()))?);
         }
         Ok(())
@@ -244,13 +246,17 @@ impl LiveSource {
 }
 
 /// Runs a command until it has succeeded.
-fn prepare(command: &[OsString], program: &mut Program, since: Instant) -> Result<(), String> {
+fn prepare(
+    command: &[OsString],
+    program: &mut TracedProgram,
+    since: Instant,
+) -> Result<(), String> {
     loop {
-        let mut tried = Beside::start(command).map_err(|why| why.to_string())?;
-        while tried.ended().is_none() && since.elapsed() < PATIENCE {
+        let mut tried = Companion::start(command).map_err(|why| why.to_string())?;
+        while tried.poll_end().is_none() && since.elapsed() < PATIENCE {
             std::thread::sleep(BREAK / 20);
         }
-        if tried.ended() == Some(true) {
+        if tried.poll_end() == Some(true) {
             return Ok(());
         }
         if since.elapsed() > PATIENCE || program.has_ended() {
@@ -265,9 +271,9 @@ fn prepare(command: &[OsString], program: &mut Program, since: Instant) -> Resul
 
 /// Remarks on a program's child processes.
 fn children(notes: &[Note], further: u32) -> Option<String> {
-    let forks = notes.iter().filter(|note| note.kind == Kind::Forked).count();
+    let forks = notes.iter().filter(|note| note.kind == NoteKind::Forked).count();
     let mut executed: Vec<&str> = Vec::new();
-    for note in notes.iter().filter(|note| note.kind == Kind::Execs) {
+    for note in notes.iter().filter(|note| note.kind == NoteKind::Execs) {
         let name = note.path.rsplit('/').next().unwrap_or_default();
         if !executed.contains(&name) {
             executed.push(name);
@@ -319,15 +325,15 @@ impl Generate for LiveSource {
             accesses.push(Access { line, instructions: passed.instructions, references, kind });
         });
         match state {
-            State::Ran => Supply::More,
-            State::Asleep => match self.attend() {
+            TraceState::Ran => Supply::More,
+            TraceState::Asleep => match self.attend() {
                 Ok(()) => Supply::Asleep,
                 Err(why) => {
                     self.fail(&why);
                     self.over.clone()
                 }
             },
-            State::Ended => {
+            TraceState::Ended => {
                 let code = program.exit_code().unwrap_or(0);
                 if code == 0 || !self.live.must_succeed {
                     self.over = Supply::Ended;

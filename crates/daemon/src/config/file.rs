@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use fairways_command_kit::input::shown;
-use fairways_linux::owners::{Owned, STICKY};
+use fairways_linux::owners::{Ownership, STICKY};
 use rustix::fs::OFlags;
 
 /// No configuration is larger.
@@ -85,6 +85,6 @@ fn is_shut(path: &Path) -> bool {
     above.any(|folder| std::fs::metadata(folder).is_ok_and(|known| owned(&known).is_shut()))
 }
 
-fn owned(known: &Metadata) -> Owned {
-    Owned { uid: known.uid(), gid: known.gid(), mode: known.mode() }
+fn owned(known: &Metadata) -> Ownership {
+    Ownership { uid: known.uid(), gid: known.gid(), mode: known.mode() }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use fairways_host::machine::{Instead, Turns};
-use fairways_perf::events::Chosen;
+use fairways_perf::events::ProcessorEvents;
 use fairways_resctrl_client::{OpenError, Restored};
 use fairways_turns::{Affinity, Scheduler, Settings};
 use tracing::warn;
@@ -75,7 +75,7 @@ pub(super) fn settings(config: &Config) -> Settings {
     Settings {
         state: config.resctrl.state.clone(),
         quantum: config.scheduler.quantum,
-        events: (!counts).then(Chosen::none),
+        events: (!counts).then(ProcessorEvents::none),
         dry_run: config.dry_run,
         ..Settings::default()
     }

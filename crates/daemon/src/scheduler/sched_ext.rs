@@ -32,7 +32,7 @@ struct SchedExt {
     entering: Vec<i32>,
     /// When that is to be tried again, where they could not be written down.
     again: Option<Instant>,
-    told: kernel::Told,
+    told: kernel::Records,
     /// Records that had no room, as last told.
     lost: u64,
 }
@@ -54,7 +54,7 @@ pub(super) fn open(settings: &Settings) -> Result<Box<dyn Scheduler>, OpenError>
         by_thread: HashMap::new(),
         entering: Vec::new(),
         again: None,
-        told: kernel::Told::default(),
+        told: kernel::Records::default(),
         lost: 0,
     }))
 }
@@ -75,7 +75,7 @@ fn counters(settings: &Settings) -> (Vec<kernel::CpuCounter>, Vec<Counter>) {
     let online = online.ok().and_then(|list| CpuSet::parse_list(list.trim(), 8192).ok());
     let (Some(chosen), Some(online)) = (chosen, online) else { return Default::default() };
     let (mut fields, mut counters) = (Vec::new(), Vec::new());
-    for on_cpus::OnCpu { cpu, field, event } in on_cpus::open(&chosen, &online) {
+    for on_cpus::CpuEvent { cpu, field, event } in on_cpus::open(&chosen, &online) {
         let slot = fields.iter().position(|known| *known == field).unwrap_or_else(|| {
             fields.push(field);
             fields.len() - 1
@@ -114,7 +114,7 @@ impl SchedExt {
 
     /// What a thread's policy was before it was ours: one that a managed thread has made has inherited ours.
     fn before(&self, thread: i32) -> Option<i32> {
-        let now = kernel::Before::of(thread).ok()?;
+        let now = kernel::FormerPolicy::read(thread).ok()?;
         if !now.is_ext() {
             return Some(now.policy);
         }
@@ -132,10 +132,10 @@ impl SchedExt {
         for (field, value) in self.fields.iter().zip(turn.counters) {
             *counters.get_mut(*field) = value;
         }
-        let who = match turn.who {
-            kernel::Who::Idle => Who::Idle,
-            kernel::Who::Other => Who::Other,
-            kernel::Who::Thread(key) => Who::Thread(AppId(key)),
+        let who = match turn.occupant {
+            kernel::Occupant::Idle => Who::Idle,
+            kernel::Occupant::Other => Who::Other,
+            kernel::Occupant::Thread(key) => Who::Thread(AppId(key)),
         };
         Turn { cpu: turn.cpu, who, span: turn.span, counters, goes_on: turn.goes_on }
     }
@@ -238,7 +238,7 @@ impl Scheduler for SchedExt {
         let mut new = std::mem::take(&mut self.told);
         let done = self.inner.turns(&mut new).map_err(failed);
         told.turns.extend(new.turns.drain(..).map(|turn| self.turn(&turn)));
-        let given = new.given.drain(..).map(|given| Given {
+        let given = new.finished.drain(..).map(|given| Given {
             app: AppId(given.key),
             cpu: given.cpu,
             ordered: given.ordered,

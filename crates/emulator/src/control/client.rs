@@ -12,27 +12,27 @@ use super::{
 };
 use crate::fault::Fault;
 
-/// A connection to an emulator. What it holds is given back when it is dropped.
+/// A connection to an emulator. If it holds the clock, it gives it back when it is dropped.
 #[derive(Debug)]
 pub struct Client {
     stream: BufReader<UnixStream>,
 }
 
-/// Why the emulator did not do what it was asked.
+/// Why the emulator did not fulfil a request.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens there, or does no longer.
+    /// No emulator listens there any more.
     #[error("{path}: no emulator listens there: {why}")]
     Connect {
         /// The socket.
         path: String,
-        /// Why.
+        /// The error.
         why: std::io::Error,
     },
     /// The connection broke.
     #[error("the emulator does not answer")]
     Broken(#[from] std::io::Error),
-    /// What it said is none of the responses.
+    /// Its answer is none of the responses.
     #[error("the emulator's answer is not understood: {0}")]
     Unknown(String),
     /// It refused.
@@ -44,22 +44,22 @@ impl Client {
     /// Connects to an emulator's socket.
     ///
     /// # Errors
-    /// If nobody listens there.
+    /// If no emulator listens there.
     pub fn connect(socket: &Path) -> Result<Self, ClientError> {
-        let refused = |why| ClientError::Connect { path: socket.display().to_string(), why };
-        let stream = UnixStream::connect(socket).map_err(refused)?;
+        let stream = UnixStream::connect(socket)
+            .map_err(|why| ClientError::Connect { path: socket.display().to_string(), why })?;
         Ok(Self { stream: BufReader::new(stream) })
     }
 
-    /// Asks for something, and waits for the response.
+    /// Sends a request, and waits for the response.
     ///
     /// # Errors
     /// If the connection breaks, or the emulator refuses.
-    pub fn ask(&mut self, request: &Request) -> Result<Response, ClientError> {
+    pub fn request(&mut self, request: &Request) -> Result<Response, ClientError> {
         let mut line = serde_json::to_string(request).map_err(std::io::Error::from)?;
         line.push('\n');
         match self.stream.get_mut().write_all(line.as_bytes()) {
-            // Why it was turned away may be there to read.
+            // The reason for being turned away may still be readable.
             Err(why) if why.kind() == std::io::ErrorKind::BrokenPipe => {}
             written => written?,
         }
@@ -75,23 +75,23 @@ impl Client {
     }
 
     fn status_of(&mut self, request: &Request) -> Result<Status, ClientError> {
-        match self.ask(request)? {
+        match self.request(request)? {
             Response::Status(status) => Ok(status),
             other => Err(unexpected(&other)),
         }
     }
 
     fn faults_of(&mut self, request: &Request) -> Result<Vec<ArmedFault>, ClientError> {
-        match self.ask(request)? {
+        match self.request(request)? {
             Response::Faults(faults) => Ok(faults),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// How the emulator is.
+    /// The emulator's status.
     ///
     /// # Errors
-    /// As of [`ask`](Self::ask); so of all below.
+    /// As for [`request`](Self::request), also for all methods below.
     pub fn status(&mut self) -> Result<Status, ClientError> {
         self.status_of(&Request::Status {})
     }
@@ -112,7 +112,7 @@ impl Client {
         self.status_of(&Request::Release {})
     }
 
-    /// Lets so much time pass.
+    /// Lets that much time pass.
     ///
     /// # Errors
     /// If the clock is neither in lockstep nor held by this client.
@@ -127,7 +127,7 @@ impl Client {
         })
     }
 
-    /// Lets time pass up to this very time, or until programs have retired instructions.
+    /// Lets time pass up to exactly this time, or until programs have retired instructions.
     ///
     /// # Errors
     /// If the clock is neither in lockstep nor held by this client, or there is no such program.
@@ -140,15 +140,15 @@ impl Client {
     /// The simulated programs.
     ///
     /// # Errors
-    /// As of [`ask`](Self::ask).
+    /// As for [`request`](Self::request).
     pub fn programs(&mut self) -> Result<Vec<ProgramState>, ClientError> {
-        match self.ask(&Request::Programs {})? {
+        match self.request(&Request::Programs {})? {
             Response::Programs(programs) => Ok(programs),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// What counters of programs have counted: of these, or of all.
+    /// The counters of these programs, or of all.
     ///
     /// # Errors
     /// If there is no such program.
@@ -156,13 +156,13 @@ impl Client {
         &mut self,
         programs: Option<Vec<String>>,
     ) -> Result<Vec<ProgramCounters>, ClientError> {
-        match self.ask(&Request::Counters { programs })? {
+        match self.request(&Request::Counters { programs })? {
             Response::Counters(counters) => Ok(counters),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// How soon services have answered since they started: these programs, or all that are services.
+    /// The latencies of these services, or of all, since they started.
     ///
     /// # Errors
     /// If there is no such program.
@@ -170,21 +170,21 @@ impl Client {
         &mut self,
         programs: Option<Vec<String>>,
     ) -> Result<Vec<ProgramLatencies>, ClientError> {
-        match self.ask(&Request::Latencies { programs })? {
+        match self.request(&Request::Latencies { programs })? {
             Response::Latencies(latencies) => Ok(latencies),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// Arms a fault; all that are armed then.
+    /// Arms a fault, and returns all that are armed then.
     ///
     /// # Errors
-    /// As of [`ask`](Self::ask).
+    /// As for [`request`](Self::request).
     pub fn arm(&mut self, fault: Fault) -> Result<Vec<ArmedFault>, ClientError> {
         self.faults_of(&Request::Arm { fault })
     }
 
-    /// Disarms a fault, or all; those that are armed then.
+    /// Disarms a fault, or all, and returns those that are still armed.
     ///
     /// # Errors
     /// If there is no such fault.
@@ -192,10 +192,10 @@ impl Client {
         self.faults_of(&Request::Clear { id })
     }
 
-    /// The faults that are armed.
+    /// The armed faults.
     ///
     /// # Errors
-    /// As of [`ask`](Self::ask).
+    /// As for [`request`](Self::request).
     pub fn faults(&mut self) -> Result<Vec<ArmedFault>, ClientError> {
         self.faults_of(&Request::Faults {})
     }

@@ -1,6 +1,6 @@
-//! The control socket: what a client asks of the emulator beside the files.
+//! The control socket: requests to the emulator beside the files.
 //!
-//! A line is one JSON object; each request has one response, in order. The types here are both ends'.
+//! A line is one JSON object; each request has one response, in order. Both ends share these types.
 
 mod client;
 mod server;
@@ -16,50 +16,53 @@ use crate::fault::Fault;
 /// The version of these types, in every [`Status`].
 pub const SCHEMA: u32 = 1;
 
-/// What a client asks: `{"do": "advance", "by_ns": 1000000}`.
+/// A client's request: `{"do": "advance", "by_ns": 1000000}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// How the emulator is.
+    /// The emulator's status.
     Status {},
-    /// Take the clock: it stands still until this connection lets time pass, gives it back, or closes.
+    /// Take the clock: it stands still until this connection lets time pass, gives it back, or
+    /// closes.
     Hold {},
     /// Give the clock back.
     Release {},
-    /// Let time pass, by an amount, up to a time, to the next exit of a program, or until programs have retired instructions; the
-    /// first of those that are given. Only on a clock in lockstep, or that this connection holds.
+    /// Let time pass, by an amount, up to a time, to the next exit of a program, or until programs
+    /// have retired instructions: to the first of those that are given. Only on a clock in
+    /// lockstep, or that this connection holds.
     Advance {
         /// Nanoseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by_ns: Option<u64>,
-        /// Nanoseconds since the machine began. A time that is past changes nothing.
+        /// Nanoseconds since the machine began. A past time changes nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to_ns: Option<u64>,
-        /// The same, but the machine ends the step of its own in which that time comes, which the times above cut short.
+        /// The same, but the machine finishes its step at that time, which the times above cut
+        /// short.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         about_ns: Option<u64>,
-        /// Whether to stop with the machine's step in which a program is over.
+        /// Whether to stop with the machine's step in which a program exits.
         #[serde(default)]
         until_exit: bool,
-        /// With the machine's step in which one of these has come.
+        /// Stop with the machine's step in which one of these is reached.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         until: Vec<Retired>,
     },
     /// The simulated programs.
     Programs {},
-    /// What counters of programs have counted.
+    /// The counters of programs.
     Counters {
         /// Programs by name or by the process's id; `None`: all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         programs: Option<Vec<String>>,
     },
-    /// How soon services have answered.
+    /// The latencies of services.
     Latencies {
         /// Programs by name or by the process's id; `None`: all that are services.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         programs: Option<Vec<String>>,
     },
-    /// The faults that are armed.
+    /// The armed faults.
     Faults {},
     /// Arm a fault.
     Arm {
@@ -68,30 +71,31 @@ pub enum Request {
     },
     /// Disarm a fault.
     Clear {
-        /// Which; `None`: all.
+        /// Which one; `None`: all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<u64>,
     },
-    /// Take a CPU off line, or put it on line, as writing `/sys/devices/system/cpu/cpuN/online` does.
+    /// Take a CPU off line, or put it on line, as writing `/sys/devices/system/cpu/cpuN/online`
+    /// does.
     Cpu {
-        /// Which.
+        /// The CPU.
         cpu: u32,
-        /// Whether it is to be on line.
+        /// Whether it is on line afterwards.
         online: bool,
     },
 }
 
-/// So many instructions that programs have retired.
+/// A number of instructions that programs have retired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Retired {
     /// Programs by name or by the process's id, each once.
     pub programs: Vec<String>,
-    /// What `counters` shows of them in sum, or more.
+    /// Their sum of `counters`, or more.
     pub instructions: u64,
 }
 
-/// What the emulator answers: `{"status": {...}}`.
+/// The emulator's answer: `{"status": {...}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Response {
@@ -105,11 +109,11 @@ pub enum Response {
     Latencies(Vec<ProgramLatencies>),
     /// To faults, arm and clear.
     Faults(Vec<ArmedFault>),
-    /// It could not be done: why, in a line.
+    /// The request failed: why, in a line.
     Error(String),
 }
 
-/// How the emulator is.
+/// The emulator's status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
@@ -125,29 +129,30 @@ pub struct Status {
     pub options: String,
     /// The machine's clock.
     pub now_ns: u64,
-    /// Whose pace it goes at.
+    /// The clock's pace.
     pub clock: ClockState,
-    /// How many times real time it may go at most, paced.
+    /// The most times real time it may go, paced.
     pub pace: f64,
-    /// How many times real time it went in the last second or so; `None`: it stands still, or has just begun.
+    /// How many times real time it went in the last second or so; `None`: it stands still, or has
+    /// just begun.
     pub factor: Option<f64>,
     /// Programs that run.
     pub running: usize,
-    /// Programs there were.
+    /// Programs that exist, running or over.
     pub programs: usize,
-    /// Faults that are armed.
+    /// Armed faults.
     pub faults: usize,
 }
 
-/// Whose pace the clock goes at.
+/// What sets the clock's pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockState {
     /// Real time's, as far as the machine comes along.
     Paced,
-    /// A client's, of those that ask.
+    /// Any client that lets time pass.
     Lockstep,
-    /// A client's, which holds it.
+    /// The client that holds it.
     Held,
 }
 
@@ -163,13 +168,13 @@ pub struct ProgramState {
     pub cpu: Option<u32>,
     /// Whether it runs.
     pub running: bool,
-    /// The class of service that it is of, on that CPU.
+    /// Its class of service, on that CPU.
     pub closid: Option<u32>,
     /// The id under which its lines and bytes are counted, on that CPU.
     pub rmid: Option<u32>,
 }
 
-/// What a program's counters have counted.
+/// A program's counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramCounters {
@@ -183,7 +188,7 @@ pub struct ProgramCounters {
     pub counters: Counters,
 }
 
-/// How soon a service has answered.
+/// A service's latencies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramLatencies {
@@ -201,7 +206,7 @@ pub struct ProgramLatencies {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArmedFault {
-    /// By which it can be cleared.
+    /// The id by which it can be cleared.
     pub id: u64,
     /// The fault.
     pub fault: Fault,

@@ -23,10 +23,10 @@ use crate::outside::Outside;
 use crate::shared::{Files, Shared};
 use crate::state::State;
 
-/// No request is longer.
+/// The longest request.
 const LONGEST: u64 = 1 << 16;
 
-/// Who is connected, by number.
+/// The connections, by number.
 type Streams = Arc<Mutex<HashMap<u64, Arc<UnixStream>>>>;
 
 /// Serves clients until it is dropped.
@@ -57,26 +57,22 @@ pub(crate) fn serve(listener: UnixListener, shared: &Arc<Shared>) -> std::io::Re
     Ok(Serving { listener, streams, thread: Some(thread) })
 }
 
-/// How many clients there may be at a time: each takes a thread and two file descriptors.
+/// The most clients at a time: each takes a thread and two file descriptors.
 const MOST: usize = 64;
 
 /// How long to wait where no client can be let in.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// Attends to a client on a thread of its own, or says why not.
+/// Serves a client on a thread of its own, or answers why not.
 fn welcome(stream: UnixStream, number: u64, shared: &Arc<Shared>, streams: &Streams) {
-    let turned_away = |mut stream: &UnixStream, why: String| {
-        // Who does not hear it sees the end.
-        let _ = say(&mut stream, &Response::Error(why));
-    };
     if streams.lock().len() >= MOST {
-        return turned_away(&stream, format!("connect: expected at most {MOST} clients at a time"));
+        return turn_away(&stream, format!("connect: expected at most {MOST} clients at a time"));
     }
     let stream = Arc::new(stream);
     streams.lock().insert(number, Arc::clone(&stream));
     let (shared, to, kept) = (Arc::clone(shared), Arc::clone(streams), Arc::clone(&stream));
     let attending = std::thread::Builder::new().name("client".to_owned()).spawn(move || {
-        // A client that breaks off has asked enough.
+        // A client that breaks off needs no more answers.
         let _ = attend(&stream, number, &shared);
         to.lock().remove(&number);
         let mut files = shared.files();
@@ -87,13 +83,18 @@ fn welcome(stream: UnixStream, number: u64, shared: &Arc<Shared>, streams: &Stre
     });
     if let Err(why) = attending {
         streams.lock().remove(&number);
-        turned_away(&kept, format!("connect: thread: {why}"));
+        turn_away(&kept, format!("connect: thread: {why}"));
     }
+}
+
+fn turn_away(mut stream: &UnixStream, why: String) {
+    // A client that does not read this sees the connection end.
+    let _ = send(&mut stream, &Response::Error(why));
 }
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Whoever waits for a connection waits no longer.
+        // A client that waits for a connection waits no longer.
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
         for stream in self.streams.lock().values() {
             let _ = stream.shutdown(Shutdown::Both);
@@ -114,7 +115,7 @@ fn attend(stream: &UnixStream, number: u64, shared: &Shared) -> std::io::Result<
             return Ok(());
         }
         let response = if line.last() == Some(&b'\n') {
-            match understood(&line) {
+            match parse_request(&line) {
                 Ok(request) => answer(&request, (stream, number), shared),
                 Err(why) => Response::Error(format!("request: {why}")),
             }
@@ -123,11 +124,11 @@ fn attend(stream: &UnixStream, number: u64, shared: &Shared) -> std::io::Result<
             skip_line(&mut reader)?;
             Response::Error(format!("request: expected a line of less than {LONGEST} bytes"))
         };
-        say(&mut writer, &response)?;
+        send(&mut writer, &response)?;
     }
 }
 
-fn understood(line: &[u8]) -> Result<Request, String> {
+fn parse_request(line: &[u8]) -> Result<Request, String> {
     let text = std::str::from_utf8(line).map_err(|_| "expected UTF-8".to_owned())?;
     let object: serde_json::Value =
         serde_json::from_str(text).map_err(|_| "expected a JSON object in a line".to_owned())?;
@@ -143,11 +144,10 @@ fn understood(line: &[u8]) -> Result<Request, String> {
     if let Some(why) = of_fault.and_then(|text| text.parse::<Fault>().err()) {
         return Err(why.to_string());
     }
-    let refused = |_| match *fields {
+    serde_json::from_value(object).map_err(|_| match *fields {
         "" => format!("{verb}: expected no other field"),
         fields => format!("{verb}: expected {fields}"),
-    };
-    serde_json::from_value(object).map_err(refused)
+    })
 }
 
 /// The requests, with their fields in words.
@@ -181,31 +181,30 @@ fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
     }
 }
 
-fn say(writer: &mut impl Write, response: &Response) -> std::io::Result<()> {
+fn send(writer: &mut impl Write, response: &Response) -> std::io::Result<()> {
     let mut line = serde_json::to_string(response)?;
     line.push('\n');
     writer.write_all(line.as_bytes())
 }
 
-/// Whether a client is still there. One that has asked all it will, and only shut down its own direction, is; what it
-/// asked for in advance says nothing.
+/// Whether a client is still connected. One that has sent all its requests, and only shut down its
+/// own direction, is; bytes that it has sent in advance prove nothing.
 fn is_there(stream: &UnixStream) -> bool {
-    let mut asked = [PollFd::new(stream, PollFlags::empty())];
+    let mut polled = [PollFd::new(stream, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let told = poll(&mut asked, Some(&now));
-    !(told.is_ok() && asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR))
+    let ready = poll(&mut polled, Some(&now));
+    !(ready.is_ok() && polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR))
 }
 
 fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shared) -> Response {
-    let refused = |why: &str| Response::Error(why.to_owned());
     let mut files = shared.files();
-    files.state.notice();
+    files.state.end_stopped();
     let State { clock, outside, .. } = &mut files.state;
     match request {
         Request::Status {} => {}
         Request::Hold {} => {
             if let Err(why) = clock.hold(number) {
-                return refused(&format!("hold: {why}"));
+                return Response::Error(format!("hold: {why}"));
             }
         }
         Request::Release {} => {
@@ -233,33 +232,33 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
             }
             let mut instructions = Vec::new();
             for Retired { programs, instructions: count } in until {
-                match chosen(outside, Some(programs)) {
+                match select(outside, Some(programs)) {
                     Ok(of) => instructions.push((of, *count)),
                     Err(why) => return Response::Error(format!("advance: until: {why}")),
                 }
             }
             if to.min(about) > now {
                 let until = Until { to, about, exit: *until_exit, instructions };
-                clock.advances(number, true);
+                clock.set_advancing(number, true);
                 drop(files);
                 let came_there = shared.advance(&until, || is_there(stream));
                 files = shared.files();
-                files.state.clock.advances(number, false);
+                files.state.clock.set_advancing(number, false);
                 if !came_there {
                     let now = files.state.outside.hardware.now();
-                    return refused(&format!("advance: broken off after {now}"));
+                    return Response::Error(format!("advance: broken off after {now}"));
                 }
             }
         }
         Request::Programs {} => return Response::Programs(programs(&files.state)),
         Request::Counters { programs } => {
-            return match chosen(outside, programs.as_deref()) {
+            return match select(outside, programs.as_deref()) {
                 Ok(chosen) => Response::Counters(counters(outside, &chosen)),
                 Err(why) => Response::Error(format!("counters: {why}")),
             };
         }
         Request::Latencies { programs } => {
-            return match chosen(outside, programs.as_deref()) {
+            return match select(outside, programs.as_deref()) {
                 Ok(chosen) => {
                     let mut all = latencies(outside, &chosen);
                     all.retain(|of| programs.is_some() || of.answered.is_some());
@@ -275,7 +274,7 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
         }
         Request::Clear { id } => {
             if !files.state.faults.clear(*id) {
-                return refused(&format!("clear: there is no fault {}", id.unwrap_or(0)));
+                return Response::Error(format!("clear: there is no fault {}", id.unwrap_or(0)));
             }
             return faults(&files.state);
         }
@@ -286,6 +285,10 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
         }
     }
     Response::Status(status(&files, shared))
+}
+
+fn refused(why: &str) -> Response {
+    Response::Error(why.to_owned())
 }
 
 /// The end of time.
@@ -330,12 +333,12 @@ fn programs(state: &State) -> Vec<ProgramState> {
     of.collect()
 }
 
-/// The programs that are asked for, by name or process id; all, if none is.
-fn chosen(outside: &Outside, asked: Option<&[String]>) -> Result<Vec<usize>, String> {
+/// The requested programs, by name or process id; all, if none is requested.
+fn select(outside: &Outside, requested: Option<&[String]>) -> Result<Vec<usize>, String> {
     let names = outside.hardware.names();
-    let Some(asked) = asked else { return Ok((0..names.len()).collect()) };
+    let Some(requested) = requested else { return Ok((0..names.len()).collect()) };
     let mut found = Vec::new();
-    for text in asked {
+    for text in requested {
         let before = found.len();
         for (program, (name, placeholder)) in names.iter().zip(&outside.placeholders).enumerate() {
             if name == text || placeholder.thread().to_string() == *text {
@@ -354,34 +357,36 @@ fn chosen(outside: &Outside, asked: Option<&[String]>) -> Result<Vec<usize>, Str
 
 fn counters(outside: &Outside, chosen: &[usize]) -> Vec<ProgramCounters> {
     let Outside { hardware, placeholders, .. } = outside;
-    let of = |&program: &usize| ProgramCounters {
-        name: hardware.names()[program].clone(),
-        pid: placeholders[program].thread(),
-        now_ns: hardware.now().nanos(),
-        counters: hardware.counters(program),
-    };
-    chosen.iter().map(of).collect()
+    chosen
+        .iter()
+        .map(|&program| ProgramCounters {
+            name: hardware.names()[program].clone(),
+            pid: placeholders[program].thread(),
+            now_ns: hardware.now().nanos(),
+            counters: hardware.counters(program),
+        })
+        .collect()
 }
 
 fn latencies(outside: &mut Outside, chosen: &[usize]) -> Vec<ProgramLatencies> {
     let Outside { hardware, placeholders, .. } = outside;
-    let of = |&program: &usize| ProgramLatencies {
-        name: hardware.names()[program].clone(),
-        pid: placeholders[program].thread(),
-        now_ns: hardware.now().nanos(),
-        answered: hardware.latencies(program),
-    };
-    chosen.iter().map(of).collect()
+    chosen
+        .iter()
+        .map(|&program| ProgramLatencies {
+            name: hardware.names()[program].clone(),
+            pid: placeholders[program].thread(),
+            now_ns: hardware.now().nanos(),
+            answered: hardware.latencies(program),
+        })
+        .collect()
 }
 
 fn faults(state: &State) -> Response {
     let each = state.faults.list().iter();
-    let of = |armed: &crate::fault::Armed| ArmedFault {
-        id: armed.id,
-        fault: armed.fault.clone(),
-        met: armed.met,
-    };
-    Response::Faults(each.map(of).collect())
+    Response::Faults(
+        each.map(|armed| ArmedFault { id: armed.id, fault: armed.fault.clone(), met: armed.met })
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -390,7 +395,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_request_is_among_those_that_are_named() {
+    fn every_request_is_named() {
         let fault = "write:*=EBUSY".parse().unwrap();
         let requests = [
             Request::Status {},
@@ -414,13 +419,13 @@ mod tests {
         assert_eq!(requests.len(), REQUESTS.len());
         for request in requests {
             let line = serde_json::to_vec(&request).unwrap();
-            assert_eq!(understood(&line), Ok(request));
+            assert_eq!(parse_request(&line), Ok(request));
         }
     }
 
     #[test]
-    fn what_is_no_request_is_told_in_our_words() {
-        for (line, said) in [
+    fn an_invalid_request_is_answered_in_our_words() {
+        for (line, part) in [
             (&b"\xff\n"[..], "expected UTF-8"),
             (b"{\n", "expected a JSON object"),
             (b"[]\n", "with do"),
@@ -430,8 +435,8 @@ mod tests {
             (b"{\"do\":\"cpu\"}\n", "cpu: expected cpu, a number"),
             (b"{\"do\":\"arm\",\"fault\":\"x\"}\n", "fault \"x\": expected OPERATION"),
         ] {
-            let why = understood(line).unwrap_err();
-            assert!(why.contains(said), "{why}");
+            let why = parse_request(line).unwrap_err();
+            assert!(why.contains(part), "{why}");
         }
     }
 

@@ -1,7 +1,8 @@
-//! The files, as FUSE asks for them.
+//! The files, as FUSE requests them.
 //!
-//! What the kernel's VFS and kernfs do around resctrl is here; what resctrl does is the rules'. Permission bits are checked by
-//! FUSE (`default_permissions`), with attributes that it asks for every time.
+//! The behaviour of the kernel's VFS and kernfs around resctrl is here; resctrl's own is in the
+//! rules. FUSE checks permission bits (`default_permissions`), with attributes that it requests
+//! every time.
 
 mod operations;
 
@@ -17,31 +18,31 @@ use fuser::{
 };
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::fault::{Operation, What};
+use crate::fault::{Effect, Operation};
 use crate::shared::{Files, Shared};
 
-/// Nothing is kept: what another client or the machine changes is seen at once.
+/// Nothing is cached: changes by another client or the machine are visible at once.
 const TTL: Duration = Duration::ZERO;
 
-/// Numbers are never used again, so that no generation is needed to tell files apart.
+/// Numbers are never used again, so that no generation is needed to distinguish files.
 const GENERATION: Generation = Generation(0);
 
 /// Sizes are 0, and reads go through.
 const OPEN: FopenFlags = FopenFlags::FOPEN_DIRECT_IO;
 
-/// What FUSE talks to.
+/// The file system that FUSE calls.
 pub(crate) struct ResctrlFiles {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What an operation comes to, and how long it is to take.
+/// The result of an operation, and how much it is slowed down.
 type Outcome<T> = (Result<T, Errno>, Duration);
 
 fn caller(request: &Request) -> Caller {
     Caller { thread: request.pid().cast_signed(), uid: request.uid(), gid: request.gid() }
 }
 
-/// Runs what answers a slow operation on a thread of its own, so that others go on.
+/// Answers a slow operation on a thread of its own, so that others go on.
 fn answer(slow: Duration, reply: impl FnOnce() + Send + 'static) {
     if slow.is_zero() {
         return reply();
@@ -54,20 +55,20 @@ fn answer(slow: Duration, reply: impl FnOnce() + Send + 'static) {
         reply.into_iter().for_each(|reply| reply());
     });
     if sleeper.is_err() {
-        // Without a thread for it, an answer that comes too soon is better than none.
+        // Without a thread, an answer that comes too soon is better than none.
         let reply = waiting.lock().take();
         reply.into_iter().for_each(|reply| reply());
     }
 }
 
-/// Whether a fault makes an operation fail, and how much slower all of them make it.
-fn consequences(met: &[What]) -> (Result<(), Errno>, Duration) {
+/// Whether a fault makes an operation fail, and how much all faults together slow it down.
+fn consequences(met: &[Effect]) -> (Result<(), Errno>, Duration) {
     let fails = met.iter().find_map(|what| match what {
-        What::Fails(errno) => Some(Errno::from_i32(errno.raw_os_error())),
+        Effect::Fails(errno) => Some(Errno::from_i32(errno.raw_os_error())),
         _ => None,
     });
     let slow =
-        met.iter().map(|what| if let What::Slow(time) = what { *time } else { Duration::ZERO });
+        met.iter().map(|what| if let Effect::Slow(time) = what { *time } else { Duration::ZERO });
     (fails.map_or(Ok(()), Err), slow.sum())
 }
 
@@ -76,11 +77,11 @@ impl ResctrlFiles {
         self.shared.files()
     }
 
-    /// Does something, unless a fault has it fail.
+    /// Runs an operation, unless a fault makes it fail.
     fn with<T>(
         &self,
         (operation, number, name): (Operation, INodeNo, Option<&OsStr>),
-        what: impl FnOnce(&mut Files, &[What]) -> Result<T, Errno>,
+        what: impl FnOnce(&mut Files, &[Effect]) -> Result<T, Errno>,
     ) -> Outcome<T> {
         let mut files = self.files();
         let met = files.faults(operation, number.0, name);
@@ -91,12 +92,12 @@ impl ResctrlFiles {
 
 impl Filesystem for ResctrlFiles {
     fn destroy(&mut self) {
-        self.shared.unmounted();
+        self.shared.set_unmounted();
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let mut files = self.files();
-        let found = files.child(parent.0, name).and_then(|node| files.tell(node));
+        let found = files.child(parent.0, name).and_then(|node| files.look_up(node));
         drop(files);
         match found {
             Ok(attributes) => reply.entry(&TTL, &attributes, GENERATION),
@@ -200,7 +201,8 @@ impl Filesystem for ResctrlFiles {
         });
     }
 
-    // kernfs has no create, mknod, symlink, link nor unlink: what vfs_create and its like answer then.
+    // kernfs has no create, mknod, symlink, link nor unlink: these are the answers of vfs_create
+    // and its like then.
 
     fn create(
         &self,

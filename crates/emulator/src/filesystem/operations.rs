@@ -1,4 +1,4 @@
-//! What each operation does to the rules, the faults that it meets, and what is kept of files that are open.
+//! The effect of each operation on the rules, its faults, and the state of open files.
 
 use std::ffi::OsStr;
 
@@ -6,7 +6,7 @@ use fairways_resctrl::language::Reading;
 use fairways_resctrl::rules::{Caller, Errno as RulesErrno, GroupFile, Node};
 use fuser::{Errno, FileAttr, FileType, INodeNo, OpenAccMode, OpenFlags};
 
-use crate::fault::{Operation, What};
+use crate::fault::{Effect, Operation};
 use crate::inodes::Entry;
 use crate::shared::Files;
 use crate::state::State;
@@ -15,7 +15,7 @@ fn errno(of: RulesErrno) -> Errno {
     Errno::from_i32(of.code())
 }
 
-/// A name that resctrl could know.
+/// A name that resctrl could have.
 fn text(name: &OsStr) -> Result<&str, Errno> {
     name.to_str().ok_or(Errno::ENOENT)
 }
@@ -30,7 +30,8 @@ impl Files {
         } else {
             1
         };
-        // Root makes groups in directories that nobody may write (CAP_DAC_OVERRIDE); so does who plays root.
+        // Root makes groups in directories without write permission (CAP_DAC_OVERRIDE); so does a
+        // user who plays root.
         let plays_root = if attributes.directory && self.user != 0 { 0o200 } else { 0 };
         Ok(FileAttr {
             ino: INodeNo(number),
@@ -61,14 +62,14 @@ impl Files {
         self.state.rules.lookup(parent, text(name)?).ok_or(Errno::ENOENT)
     }
 
-    /// The number and attributes of a file, of which the kernel is told.
-    pub(super) fn tell(&mut self, node: Node) -> Result<FileAttr, Errno> {
+    /// The number and attributes of a file, which the kernel knows from now on.
+    pub(super) fn look_up(&mut self, node: Node) -> Result<FileAttr, Errno> {
         let rules = &self.state.rules;
         self.inodes.sweep(|node| rules.attributes(node).is_some());
         let number = self.inodes.number(node);
         let entry = self.entry(number)?;
         let attributes = self.attributes(number, entry)?;
-        self.inodes.told(number);
+        self.inodes.count_lookup(number);
         Ok(attributes)
     }
 
@@ -77,7 +78,7 @@ impl Files {
         operation: Operation,
         number: u64,
         name: Option<&OsStr>,
-    ) -> Vec<What> {
+    ) -> Vec<Effect> {
         match self.inodes.get(number) {
             Some(entry) => {
                 let name = name.map(OsStr::to_string_lossy);
@@ -103,24 +104,24 @@ impl Files {
         number: u64,
         (handle, offset, size): (u64, u64, u32),
         caller: &Caller,
-        met: &[What],
+        met: &[Effect],
     ) -> Result<Vec<u8>, Errno> {
         let node = self.entry(number)?.node;
         if self.handles.is_stale(handle, offset) {
             let is_tasks = matches!(node, Node::File(_, GroupFile::Tasks));
             if is_tasks {
-                self.state.look_at_tasks(false).map_err(Errno::from)?;
+                self.state.refresh_tasks(false).map_err(Errno::from)?;
             }
             let content = self.state.rules.read(node, caller, &mut self.state.outside);
-            self.saw()?;
+            self.check_tasks()?;
             let mut content = content.map_err(errno)?;
             if matches!(node, Node::MonEvent(..)) {
                 let says = met.iter().find_map(|what| match what {
-                    What::Says(reading) => Some(*reading),
+                    Effect::Reports(reading) => Some(*reading),
                     _ => None,
                 });
                 if let Some(reading) = says {
-                    content = said(reading);
+                    content = reading_text(reading);
                 }
             }
             self.handles.fill(handle, content);
@@ -130,9 +131,9 @@ impl Files {
         Ok(self.handles.read(handle, offset, usize::try_from(size).unwrap_or(usize::MAX)))
     }
 
-    /// An answer that rests on tasks which could not be told is none.
-    pub(super) fn saw(&mut self) -> Result<(), Errno> {
-        let blind = self.state.outside.blind.take();
+    /// Fails an answer that depends on tasks which could not be read.
+    pub(super) fn check_tasks(&mut self) -> Result<(), Errno> {
+        let blind = self.state.outside.tasks_error.take();
         blind.map_or(Ok(()), |why| Err(Errno::from_i32(why.raw_os_error())))
     }
 
@@ -144,11 +145,11 @@ impl Files {
     ) -> Result<u32, Errno> {
         let node = self.entry(number)?.node;
         if matches!(node, Node::File(_, GroupFile::Tasks)) {
-            self.state.look_at_tasks(true).map_err(Errno::from)?;
+            self.state.refresh_tasks(true).map_err(Errno::from)?;
         }
         let written = self.state.rules.write(node, bytes, caller, &mut self.state.outside);
-        self.state.tell();
-        self.saw()?;
+        self.state.apply();
+        self.check_tasks()?;
         written.map_err(errno)?;
         Ok(u32::try_from(bytes.len()).unwrap_or(u32::MAX))
     }
@@ -165,14 +166,14 @@ impl Files {
         let mode = u16::try_from(mode & 0o7777).unwrap_or(0o755);
         let made =
             self.state.rules.mkdir_with_mode(parent, name, mode, caller, &mut self.state.outside);
-        self.state.tell();
-        self.tell(made.map_err(errno)?)
+        self.state.apply();
+        self.look_up(made.map_err(errno)?)
     }
 
     pub(super) fn remove(&mut self, parent: u64, name: &OsStr) -> Result<(), Errno> {
         let node = self.child(parent, name)?;
         let removed = self.state.rules.rmdir(node, &mut self.state.outside);
-        self.state.tell();
+        self.state.apply();
         removed.map_err(errno)
     }
 
@@ -181,7 +182,7 @@ impl Files {
         let (old, new) = (text(from.1)?, text(to.1).map_err(|_| Errno::EINVAL)?);
         let State { rules, outside, .. } = &mut self.state;
         let renamed = rules.rename(from_parent, old, to_parent, new, outside);
-        self.state.tell();
+        self.state.apply();
         renamed.map_err(errno)
     }
 
@@ -195,12 +196,12 @@ impl Files {
             let mode = mode.map(|mode| u16::try_from(mode & 0o7777).unwrap_or(0));
             self.state.rules.set_attributes(entry.node, mode, uid, gid).map_err(errno)?;
         }
-        // Sizes stay 0, whatever is asked for (kernfs_iop_setattr).
+        // Sizes stay 0, whatever is requested (kernfs_iop_setattr).
         self.attributes(number, entry)
     }
 }
 
-/// The file of an event that says a word.
-fn said(reading: Reading) -> Vec<u8> {
+/// The content of an event's file without a number.
+fn reading_text(reading: Reading) -> Vec<u8> {
     format!("{reading}\n").into_bytes()
 }

@@ -11,21 +11,23 @@ use super::{FillClass, Hardware, Until};
 
 /// A [`Chip`] behind the files. Its programs start at once.
 ///
-/// A program's lines leave the cache when it ends, and the chip has no throttle for memory bandwidth: MB values
-/// change nothing on it. On a chip with instruction fetches, they fill the ways of data (`L3DATA` where CDP is on).
+/// A program's lines leave the cache when it ends, and the chip has no throttle for memory
+/// bandwidth: MB values have no effect. On a chip with instruction fetches, they fill the ways of
+/// data (`L3DATA` where CDP is on).
 pub struct ChipMachine {
     chip: Chip,
     geometry: Geometry,
     names: Vec<String>,
     now: Time,
-    /// How many times as fast as the chip's own the clock goes.
+    /// How many times as fast as the chip's own clock this one goes.
     time_scale: u64,
     /// By program: requests by latency in nanoseconds; `None`: it is no service.
     answered: Vec<Option<BTreeMap<u64, u64>>>,
 }
 
 impl ChipMachine {
-    /// A chip on which these jobs run, each under its name. No job starts again when its run ends, and all start at once.
+    /// A chip on which these jobs run, each under its name. No job starts again when its run ends,
+    /// and all start at once.
     ///
     /// # Errors
     /// If there can't be such a chip: [`ChipError`].
@@ -34,9 +36,11 @@ impl ChipMachine {
         jobs: impl IntoIterator<Item = (String, Job)>,
     ) -> Result<Self, ChipError> {
         let (names, jobs): (Vec<String>, Vec<Job>) = jobs.into_iter().unzip();
-        let once = |job| Job { then: AfterRun::Exit, at: Time::ZERO, ..job };
         let answered = jobs.iter().map(|job| job.requests().map(|_| BTreeMap::new())).collect();
-        let chip = Chip::new(settings, jobs.into_iter().map(once))?;
+        let chip = Chip::new(
+            settings,
+            jobs.into_iter().map(|job| Job { then: AfterRun::Exit, at: Time::ZERO, ..job }),
+        )?;
         let (geometry, time_scale) = (settings.chip, u64::from(settings.time_scale));
         let mut machine = Self { chip, geometry, names, now: Time::ZERO, time_scale, answered };
         // Programs start.
@@ -44,15 +48,15 @@ impl ChipMachine {
         Ok(machine)
     }
 
-    /// What the chip is made of.
+    /// The chip's geometry.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 }
 
-/// A platform as large as a chip: its CPUs, of which those of a core share an L2, one last-level cache, and its ways, of which the
-/// two uppermost are shared with other agents where the platform's are.
+/// A platform as large as a chip: its CPUs (those of a core share an L2), one last-level cache, and
+/// its ways; the two uppermost are shared with other agents where the platform's are.
 #[must_use]
 pub fn platform_of(chip: &Geometry, platform: Platform) -> Platform {
     let ways = chip.llc.ways.get();
@@ -67,13 +71,12 @@ pub fn platform_of(chip: &Geometry, platform: Platform) -> Platform {
 }
 
 impl ChipMachine {
-    /// Whether any of these have run so far.
+    /// Whether any of these has been reached.
     fn has_run(&self, instructions: &[(Vec<usize>, u64)]) -> bool {
-        let ran = |jobs: &[usize]| {
+        instructions.iter().any(|(jobs, count)| {
             let each = jobs.iter().filter_map(|&job| self.chip.counters(job).instructions);
-            each.fold(0, u64::saturating_add)
-        };
-        instructions.iter().any(|(jobs, count)| ran(jobs) >= *count)
+            each.fold(0, u64::saturating_add) >= *count
+        })
     }
 }
 
@@ -98,7 +101,7 @@ impl Hardware for ChipMachine {
         let mut ended = false;
         while let Some((at, event)) = self.chip.next_event() {
             if matches!(event, Event::Exited { .. }) && *exit {
-                // What else happens at that time still does.
+                // Other events at that time still happen.
                 ended = true;
                 pause.at = Some(at);
                 self.chip.pause_at(pause.clone());
@@ -106,7 +109,7 @@ impl Hardware for ChipMachine {
         }
         let reached = self.chip.now();
         let is_met = ended || self.has_run(instructions);
-        // A chip on which nothing is left to run goes no further, but its clock does.
+        // A chip with nothing left to run goes no further, but its clock does.
         let to = if is_met || reached >= *about { reached } else { *to.min(about) };
         self.now = self.now.max(to);
         is_met
@@ -139,11 +142,14 @@ impl Hardware for ChipMachine {
         for step in self.chip.take_latencies(program).iter_recorded() {
             *all.entry(step.value_iterated_to()).or_default() += step.count_at_value();
         }
-        let answered = |(&nanos, &requests)| {
-            let latency = Duration::from_nanos(nanos);
-            LatencyBin { latency, requests }
-        };
-        Some(all.iter().map(answered).collect())
+        Some(
+            all.iter()
+                .map(|(&nanos, &requests)| {
+                    let latency = Duration::from_nanos(nanos);
+                    LatencyBin { latency, requests }
+                })
+                .collect(),
+        )
     }
 
     fn occupancy_bytes(&self, mark: u16) -> u64 {

@@ -4,7 +4,7 @@ use fairways_core::{Counters, LatencyBin, Time};
 
 use super::{FillClass, Hardware, Until};
 
-/// Nothing runs, and every counter stays at 0: for who looks at the files only.
+/// Nothing runs, and every counter stays at 0: for clients that look at the files only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Idle {
     now: Time,

@@ -14,18 +14,19 @@ use fairways_core::{Counters, LatencyBin, Time};
 /// How far to let time pass: until the first of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Until {
-    /// This very time.
+    /// Exactly this time.
     pub to: Time,
-    /// When this time has come and the machine is between two steps of its own, which it takes as if nobody waited.
+    /// The first step of the machine's own that ends at this time or later.
     pub about: Time,
-    /// The step in which a program is over.
+    /// The step in which a program exits.
     pub exit: bool,
-    /// The step in which these programs together have retired so many instructions since they started.
+    /// The step in which these programs together have retired that many instructions since they
+    /// started.
     pub instructions: Vec<(Vec<usize>, u64)>,
 }
 
 impl Until {
-    /// Until this very time.
+    /// Until exactly this time.
     #[must_use]
     pub fn time(to: Time) -> Self {
         Self { to, about: to, exit: false, instructions: Vec::new() }
@@ -39,16 +40,16 @@ pub trait Hardware: Send {
     /// The programs' names, by number.
     fn names(&self) -> &[String];
 
-    /// How far its clock is.
+    /// Its clock.
     fn now(&self) -> Time;
 
-    /// The least time that its clock goes on by.
+    /// The smallest step of its clock.
     fn tick(&self) -> Duration {
         Duration::from_nanos(1)
     }
 
-    /// Lets time pass, and says whether a program ended it: by being over, or by its instructions. A time that is past changes
-    /// nothing.
+    /// Lets time pass, and returns whether a program ended the wait: by exiting, or by its
+    /// instructions. A past time changes nothing.
     fn advance(&mut self, until: &Until) -> bool;
 
     /// Whether a program still runs.
@@ -60,19 +61,20 @@ pub trait Hardware: Send {
     /// The CPU that a program is on; `None`: on none, or it is over.
     fn cpu(&self, program: usize) -> Option<u32>;
 
-    /// From now on a program fills these ways under these marks, by the CPU that it is on. Nothing is evicted.
+    /// From now on a program fills these ways under these marks, by the CPU that it is on. Nothing
+    /// is evicted.
     fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>);
 
-    /// What a program's counters have counted since it started; what is not counted is missing.
+    /// A program's counts since it started; uncounted ones are missing.
     fn counters(&self, program: usize) -> Counters;
 
-    /// How long a service's requests took that it has answered since it started, from the shortest to the longest; `None`: it is
-    /// no service.
+    /// The latencies of the requests that a service has answered since it started, from the
+    /// shortest to the longest; `None`: it is no service.
     fn latencies(&mut self, program: usize) -> Option<Vec<LatencyBin>>;
 
     /// The bytes of lines in the cache that were brought in under a mark.
     fn occupancy_bytes(&self, mark: u16) -> u64;
 
-    /// Why it cannot go on, in a line, if it can't.
+    /// Why it can't go on, in a line, if it can't.
     fn failure(&self) -> Option<String>;
 }

@@ -1,4 +1,4 @@
-//! Who unmounts when the emulator can't: after SIGKILL.
+//! Unmounts after the emulator when it can't: after SIGKILL.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -10,10 +10,10 @@ use fairways_linux::mounts::mounts_of;
 use super::unmount_device;
 use crate::placeholder::Starter;
 
-/// The byte that says that nothing is left to do.
+/// The byte that reports that nothing is left to do.
 const DONE: u8 = b'd';
 
-/// A guardian that watches, from a session of its own.
+/// A guardian that watches, in a session of its own.
 #[derive(Debug)]
 pub(crate) struct Guardian {
     child: Child,
@@ -47,17 +47,17 @@ impl Drop for Guardian {
             let _ = pipe.write_all(&[DONE]);
         }
         if !wait(&mut self.child, PATIENCE) {
-            // Somebody has stopped it.
+            // It was stopped by a signal.
             let _ = self.child.kill();
             wait(&mut self.child, PATIENCE);
         }
     }
 }
 
-/// How long a process is waited for that has nothing left to do.
+/// How long to wait for a process that has nothing left to do.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Waits for a process so long at most; whether it has ended.
+/// Waits for a process at most this long; returns whether it has ended.
 pub(crate) fn wait(child: &mut Child, limit: Duration) -> bool {
     let started = Instant::now();
     loop {
@@ -66,23 +66,25 @@ pub(crate) fn wait(child: &mut Child, limit: Duration) -> bool {
                 std::thread::sleep(Duration::from_millis(1));
             }
             Ok(None) => return false,
-            // Nobody to be waited for.
+            // There is no process to wait for.
             Ok(Some(_)) | Err(_) => return true,
         }
     }
 }
 
-/// The whole life of a guardian: leaves the session of who started it, waits until its standard input ends, and then, if nobody
-/// said that all is done, unmounts that device, which was mounted on `dir` at first, and removes the socket.
+/// The whole life of a guardian: leaves the session of its starter, waits until its standard input
+/// ends, and then, unless that reported that all is done, unmounts the device, which was mounted on
+/// `dir` at first, and removes the socket.
 ///
 /// # Errors
 /// If it stays mounted.
 pub fn guard(dir: &Path, socket: &Path, device: &str) -> io::Result<()> {
-    // Fails only where it leads a group already; then signals to the emulator's group do not reach it either.
+    // Fails only where it leads a group already; then signals to the emulator's group do not reach
+    // it either.
     let _ = rustix::process::setsid();
-    let mut said = Vec::new();
-    io::stdin().read_to_end(&mut said)?;
-    if said.contains(&DONE) || mounts_of(device)?.is_empty() {
+    let mut input = Vec::new();
+    io::stdin().read_to_end(&mut input)?;
+    if input.contains(&DONE) || mounts_of(device)?.is_empty() {
         return Ok(());
     }
     let gone = unmount_device(device);

@@ -1,4 +1,4 @@
-//! Where the emulator is mounted: that it can be, and that it is not any longer.
+//! The emulator's mount: checks that it is possible, and removes it.
 
 mod guardian;
 
@@ -19,24 +19,24 @@ use rustix::mount::{MountFlags, UnmountFlags};
 /// Why nothing can be mounted there.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
-    /// There is no such directory, or it can't be looked at.
+    /// There is no such directory, or it can't be read.
     #[error("{dir}: {why}")]
     Unseen {
-        /// Where.
+        /// The directory.
         dir: String,
-        /// Why.
+        /// The error.
         why: io::Error,
     },
-    /// It is something else.
+    /// It is no directory.
     #[error("{0}: expected a directory")]
     NoDirectory(String),
-    /// There is something in it, which would be hidden.
+    /// It has entries, which would be hidden.
     #[error("{0}: expected an empty directory")]
     NotEmpty(String),
-    /// Something is mounted there that lives.
+    /// A live file system is mounted there.
     #[error("{dir}: {kind} is mounted there already")]
     Mounted {
-        /// Where.
+        /// The directory.
         dir: String,
         /// The file system's type, as in /proc/self/mountinfo.
         kind: String,
@@ -46,40 +46,50 @@ pub enum MountError {
         "{dir}: an emulator that is gone has left its mount there: `{remedy}` takes it away, and so does --replace"
     )]
     Stale {
-        /// Where.
+        /// The directory.
         dir: String,
         /// The command.
         remedy: String,
     },
-    /// Something else that is gone has left its mount behind.
+    /// Another server that is gone has left its mount behind.
     #[error(
         "{dir}: {kind} is mounted there and answers nothing: expected an emulator's mount, or none"
     )]
     Foreign {
-        /// Where.
+        /// The directory.
         dir: String,
-        /// The file system's type, as in /proc/self/mountinfo; empty if it is not there.
+        /// The file system's type, as in /proc/self/mountinfo; empty if it is not listed.
         kind: String,
     },
     /// The system does not let this user mount, or has no FUSE.
     #[error("{dir}: can't mount: {why}")]
     Refused {
-        /// Where.
+        /// The directory.
         dir: String,
-        /// Why, and what helps.
+        /// The error, and what helps.
         why: String,
     },
 }
 
-/// The directory, with all symbolic links resolved, if something can be mounted there. With `replace`, what an emulator that
-/// is gone left there is taken away first.
+impl MountError {
+    fn unseen(dir: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |why| Self::Unseen { dir: dir.display().to_string(), why }
+    }
+
+    pub(crate) fn refused(dir: &Path, why: impl ToString) -> Self {
+        Self::Refused { dir: dir.display().to_string(), why: why.to_string() }
+    }
+}
+
+/// Checks that something can be mounted on the directory, and resolves all symbolic links in it.
+/// With `replace`, the remains of an emulator that is gone are removed first.
 pub(crate) fn check(dir: &Path, replace: bool) -> Result<PathBuf, MountError> {
     let shown = dir.display().to_string();
-    let unseen = |why| MountError::Unseen { dir: shown.clone(), why };
     let about = match fs::metadata(dir) {
         Err(why) if is_stale(&why) => {
-            let whole = whole(dir).map_err(unseen)?;
-            let kind = mounts::kind_of(&whole).map_err(unseen)?.unwrap_or_default();
+            let whole = whole(dir).map_err(MountError::unseen(dir))?;
+            let kind =
+                mounts::kind_of(&whole).map_err(MountError::unseen(dir))?.unwrap_or_default();
             if kind != format!("fuse.{TYPE}") {
                 return Err(MountError::Foreign { dir: shown, kind });
             }
@@ -88,32 +98,32 @@ pub(crate) fn check(dir: &Path, replace: bool) -> Result<PathBuf, MountError> {
             }
             unmount(&whole).map_err(|why| MountError::Refused {
                 dir: shown.clone(),
-                why: format!("what an emulator that is gone left there stays: {why}"),
+                why: format!("the remains of an emulator that is gone stay: {why}"),
             })?;
             return check(&whole, false);
         }
-        about => about.map_err(unseen)?,
+        about => about.map_err(MountError::unseen(dir))?,
     };
     if !about.is_dir() {
         return Err(MountError::NoDirectory(shown));
     }
-    let whole = fs::canonicalize(dir).map_err(unseen)?;
-    if let Some(kind) = mounts::kind_of(&whole).map_err(unseen)? {
+    let whole = fs::canonicalize(dir).map_err(MountError::unseen(dir))?;
+    if let Some(kind) = mounts::kind_of(&whole).map_err(MountError::unseen(dir))? {
         return Err(MountError::Mounted { dir: shown, kind });
     }
-    if fs::read_dir(&whole).map_err(unseen)?.next().is_some() {
+    if fs::read_dir(&whole).map_err(MountError::unseen(dir))?.next().is_some() {
         return Err(MountError::NotEmpty(shown));
     }
     Ok(whole)
 }
 
-/// Whether this is how a mount answers whose server is gone.
+/// Whether this error means that a mount's server is gone.
 fn is_stale(why: &io::Error) -> bool {
     let errno = Errno::from_io_error(why);
     errno == Some(Errno::NOTCONN) || errno == Some(Errno::CONNABORTED)
 }
 
-/// A path whose last part cannot be looked at, symbolic links to it resolved.
+/// A path whose last part can't be read, with the symbolic links to it resolved.
 fn whole(dir: &Path) -> io::Result<PathBuf> {
     let mut dir = dir.to_owned();
     // As many as the kernel follows (path_resolution(7)).
@@ -138,13 +148,13 @@ fn remedy(dir: &Path) -> String {
     format!("{command} {}", dir.display())
 }
 
-/// The name of the file system's type, `fuse.` before it; and what is mounted, in the tables of mounts.
+/// The name of the file system's type, after `fuse.`, and of the mounted device, in the tables of
+/// mounts.
 pub(crate) const TYPE: &str = "resctrl";
 
-/// Mounts by itself, which takes CAP_SYS_ADMIN; `None` without it. The way of mount(2), since who goes by fusermount3 alone
-/// gets a subtype.
+/// Mounts by mount(2), which takes CAP_SYS_ADMIN; `None` without it. Only fusermount3 sets a
+/// subtype otherwise.
 pub(crate) fn mount(dir: &Path, allow_other: bool) -> Result<Option<OwnedFd>, MountError> {
-    let refused = |why: String| MountError::Refused { dir: dir.display().to_string(), why };
     let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
     let device: File = device.map_err(|why| {
         let help = match why.kind() {
@@ -154,26 +164,26 @@ pub(crate) fn mount(dir: &Path, allow_other: bool) -> Result<Option<OwnedFd>, Mo
             }
             _ => "the kernel has to have FUSE",
         };
-        refused(format!("/dev/fuse: {why}; {help}"))
+        MountError::refused(dir, format!("/dev/fuse: {why}; {help}"))
     })?;
-    let mode = fs::metadata(dir).map_err(|why| refused(why.to_string()))?.mode();
+    let mode = fs::metadata(dir).map_err(|why| MountError::refused(dir, why))?.mode();
     let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let options = format!(
         "fd={},rootmode={mode:o},user_id={user},group_id={group},default_permissions{}",
         device.as_raw_fd(),
         if allow_other { ",allow_other" } else { "" }
     );
-    let options = std::ffi::CString::new(options).map_err(|why| refused(why.to_string()))?;
+    let options = std::ffi::CString::new(options).map_err(|why| MountError::refused(dir, why))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let kind = format!("fuse.{TYPE}");
     match rustix::mount::mount(TYPE, dir, kind.as_str(), flags, options.as_c_str()) {
         Ok(()) => Ok(Some(device.into())),
         Err(Errno::PERM) => Ok(None),
-        Err(why) => Err(refused(why.to_string())),
+        Err(why) => Err(MountError::refused(dir, why)),
     }
 }
 
-/// Unmounts a device, wherever it is by now, and nothing that others have mounted over it.
+/// Unmounts a device, wherever it is by now, but no other mounts over it.
 ///
 /// # Errors
 /// If it stays mounted somewhere.
@@ -187,14 +197,14 @@ pub(crate) fn unmount_device(device: &str) -> io::Result<()> {
         };
         if let Err(why) = done {
             let point = mount.point.display();
-            let said = format!("{point}: the emulator's mount stays: {why}");
-            stays = Err(io::Error::new(why.kind(), said));
+            let message = format!("{point}: the emulator's mount stays: {why}");
+            stays = Err(io::Error::new(why.kind(), message));
         }
     }
     stays
 }
 
-/// Unmounts, even where clients still have files open, by whatever this user may.
+/// Unmounts, even where clients still have files open, by whatever means this user has.
 ///
 /// # Errors
 /// If it stays mounted.

@@ -1,4 +1,4 @@
-//! What /proc says of threads (proc(5)).
+//! Threads, as /proc describes them (proc(5)).
 
 use std::fs;
 use std::io;
@@ -9,10 +9,11 @@ use fairways_linux::status;
 use fairways_resctrl::rules::Owner;
 use rustix::io::Errno;
 
-/// Whose a thread is; `None` if there is none. `/proc/TID` opens for any thread, though only processes are listed.
+/// The owner of a thread; `None` if there is none. `/proc/TID` opens for any thread, though only
+/// processes are listed.
 ///
 /// # Errors
-/// If that cannot be told, for want of file descriptors, say.
+/// If that can't be read, for lack of file descriptors, say.
 pub(crate) fn owner(thread: i32) -> io::Result<Option<Owner>> {
     if thread <= 0 {
         return Ok(None);
@@ -24,7 +25,8 @@ pub(crate) fn owner(thread: i32) -> io::Result<Option<Owner>> {
     }))
 }
 
-/// What is read of a thread, or nothing where it ended meanwhile; any other error says nothing about the thread.
+/// The result of reading a thread, or nothing where it ended meanwhile; any other error says
+/// nothing about the thread.
 fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Ok(read) => Ok(Some(read)),
@@ -35,7 +37,8 @@ fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// The ids of a directory's entries that are numbers, in ascending order; none where the directory is gone.
+/// The ids of a directory's entries that are numbers, in ascending order; none where the directory
+/// is gone.
 fn numbers(path: &str) -> io::Result<Vec<i32>> {
     let mut found = if_there(fairways_linux::numbers(Path::new(path)))?.unwrap_or_default();
     found.sort_unstable();
@@ -45,7 +48,7 @@ fn numbers(path: &str) -> io::Result<Vec<i32>> {
 /// Every thread of the system that this process sees, in ascending order of processes.
 ///
 /// # Errors
-/// If they cannot all be told.
+/// If they can't all be listed.
 pub(crate) fn all_threads() -> io::Result<Vec<i32>> {
     let mut threads = Vec::new();
     for process in numbers("/proc")? {
@@ -65,7 +68,7 @@ pub(super) struct Origin {
 /// Every thread with its origin.
 ///
 /// # Errors
-/// If they cannot all be told: who is missing has not ended then.
+/// If they can't all be read: a missing one has not ended then.
 pub(super) fn origins() -> io::Result<Vec<(i32, Origin)>> {
     let mut found = Vec::new();
     for process in numbers("/proc")? {
@@ -105,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_be_looked_at_is_not_gone() {
+    fn a_thread_that_cannot_be_read_is_not_gone() {
         let gone = if_there::<()>(Err(Errno::SRCH.into()));
         assert!(matches!(gone, Ok(None)));
         let unknown = if_there::<()>(Err(Errno::MFILE.into()));

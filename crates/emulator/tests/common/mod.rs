@@ -14,7 +14,7 @@ use fairways_emulator::{ChipMachine, Client, Emulator, Hardware, Pace, Settings,
 use fairways_needs::{Need, has};
 use fairways_resctrl::platform::Platform;
 
-/// Whether this system lets tests mount; says so where it does not, and panics where it must.
+/// Whether this system lets tests mount; prints so where it does not, and panics where it must.
 pub(crate) fn can_mount() -> bool {
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     has(&test, &[Need::Fuse, Need::Root])
@@ -50,13 +50,16 @@ pub(crate) fn placeholder() -> Starter {
 /// A chip of four cores and 12 ways of 64 KB, on which these programs run.
 pub(crate) fn chip(programs: &[&str]) -> (Platform, Box<dyn Hardware>) {
     let geometry = preset::parse("xeon-d:cores=4:sets=1024").unwrap();
-    let job = |text: &&str| {
-        let phases = parse(text, |_| None).unwrap().into_iter();
-        let phases =
-            phases.map(|(program, length)| Phase { program: program.map(Into::into), length });
-        ((*text).to_owned(), Job { phases: phases.collect(), ..Job::default() })
-    };
-    let machine = ChipMachine::new(Simulated::new(geometry), programs.iter().map(job)).unwrap();
+    let machine = ChipMachine::new(
+        Simulated::new(geometry),
+        programs.iter().map(|text| {
+            let phases = parse(text, |_| None).unwrap().into_iter();
+            let phases =
+                phases.map(|(program, length)| Phase { program: program.map(Into::into), length });
+            ((*text).to_owned(), Job { phases: phases.collect(), ..Job::default() })
+        }),
+    )
+    .unwrap();
     (platform_of(&geometry, Platform::broadwell()), Box::new(machine))
 }
 
@@ -87,7 +90,7 @@ impl Mounted {
         fs::read_to_string(self.path(path)).unwrap_or_else(|why| panic!("{path}: {why}"))
     }
 
-    /// One write(2) of a file that is there.
+    /// One write(2) of an existing file.
     pub(crate) fn write(&self, path: &str, text: &str) -> io::Result<()> {
         let written =
             OpenOptions::new().write(true).open(self.path(path))?.write(text.as_bytes())?;

@@ -1,7 +1,7 @@
 //! The perf part: software events in place of the hardware's, which virtual machines often lack.
 
 use fairways_core::{AppId, Counter};
-use fairways_perf::events::{Chosen, Encoding, Event};
+use fairways_perf::events::{Encoding, Event, ProcessorEvents};
 use fairways_perf::{Perf, Settings};
 use fairways_perf::{Source, Target};
 use fairways_resctrl::language::CpuSet;
@@ -10,7 +10,7 @@ use fairways_resctrl::language::CpuSet;
 const SOFTWARE: u32 = 1;
 
 /// Five events in two groups, as an Intel processor's: with the first in both, six descriptors a thread, or a CPU.
-fn events() -> Chosen {
+fn events() -> ProcessorEvents {
     let of = |(field, config)| Event {
         field,
         name: "software",
@@ -26,7 +26,7 @@ fn events() -> Chosen {
     let mut events: Vec<Event> = events.into_iter().map(of).collect();
     events.sort_by_key(|event| event.field);
     let (alone, lost) = (Vec::new(), Vec::new());
-    Chosen { name: "software", source: "perf_event_open(2)", events, alone, lost }
+    ProcessorEvents { name: "software", source: "perf_event_open(2)", events, alone, lost }
 }
 
 /// Counters of these programs, by threads, or by the cgroup that each is in.

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, ExitCode, exit};
-use fairways_doctor::{Place, Verdict, examine};
+use fairways_doctor::{ExaminedHost, Verdict, examine};
 
 use crate::args::Doctor;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Doctor, out: &mut dyn Write) -> anyhow::Result<()> {
     let is_here = args.sysroot == std::path::Path::new("/");
     let without_scheduler = fairways_daemon::in_kernel().err().filter(|_| is_here);
     let (sysroot, resctrl) = (args.sysroot.clone(), args.resctrl_root.clone());
-    let place = Place { sysroot, resctrl, without_scheduler };
+    let place = ExaminedHost { sysroot, resctrl, without_scheduler };
     let mut report = examine(&place);
     if is_here {
         report.findings.push(windows::check());

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use fairways_command_kit::plain::plain;
-use fairways_doctor::{Answer, Finding, Report, State, Verdict};
+use fairways_doctor::{Ability, Finding, FindingState, Report, Verdict};
 use serde::Serialize;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
@@ -52,10 +52,10 @@ pub(super) fn text(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 fn told(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     let state = match finding.state {
-        State::Ok => "ok",
-        State::Limited => "limited",
-        State::Missing => "missing",
-        State::Unknown => "unknown",
+        FindingState::Ok => "ok",
+        FindingState::Limited => "limited",
+        FindingState::Missing => "missing",
+        FindingState::Unknown => "unknown",
     };
     let first = format!("{}: {}", finding.id, plain(&finding.found));
     let mut lines = wrapped(&first).into_iter();
@@ -63,7 +63,7 @@ fn told(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     for line in lines {
         writeln!(out, "{INDENT}  {line}")?;
     }
-    if finding.state == State::Ok {
+    if finding.state == FindingState::Ok {
         return Ok(());
     }
     let remedy = finding.remedy.as_ref().map(|remedy| format!("do: {remedy}"));
@@ -75,7 +75,7 @@ fn told(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn word(answer: &Answer) -> String {
+fn word(answer: &Ability) -> String {
     match &answer.why {
         None => "yes".to_owned(),
         Some(why) => format!("no: {why}"),

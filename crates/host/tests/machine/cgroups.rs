@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fairways_core::{Action, AppId, Counters, Event, WindowLength};
 use fairways_host::machine::Managed;
-use fairways_perf::{Nothing, Source, Target};
+use fairways_perf::{NoCounters, Source, Target};
 use fairways_programs::{Roots, Selector};
 
 use crate::real::{
@@ -100,7 +100,7 @@ fn threads_stay_in_their_class_while_they_cannot_be_listed() {
         fs::create_dir(&known).unwrap();
         fs::write(known.join("status"), "Cpus_allowed_list:\t0\n").unwrap();
     }
-    let parts = bench.parts(Box::new(Nothing), roots);
+    let parts = bench.parts(Box::new(NoCounters), roots);
     let mut host = bench.host_of(parts, vec![of("a", "/a")], LOOK);
     assert_eq!(all_started(&mut host, 1), [(0, AppId(0))]);
     plan(&mut host, 0, 1, &partition(&[(0x3, &[AppId(0)])]));

@@ -17,7 +17,7 @@ use fairways_host::clock::RealClock;
 use fairways_host::machine::{Failure, Host, Lever, Managed, Parts, Settings};
 use fairways_latency::Spec;
 use fairways_needs::withheld;
-use fairways_perf::{Nothing, Source};
+use fairways_perf::{NoCounters, Source};
 use fairways_programs::{Roots, Selector, Wanted};
 use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, Settings as Acting};
@@ -110,7 +110,7 @@ impl Bench {
     }
 
     fn host(&self, managed: Vec<Managed>, settings: Settings) -> Host {
-        self.host_of(self.parts(Box::new(Nothing), Roots::default()), managed, settings)
+        self.host_of(self.parts(Box::new(NoCounters), Roots::default()), managed, settings)
     }
 
     /// A host that ends after a time that no test takes.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use fairways_core::{Action, AppId, Counters, Event, Sample, WindowLength};
 use fairways_host::machine::Host;
-use fairways_perf::{Ended, Source, Target};
+use fairways_perf::{EndedWindow, Source, Target};
 use fairways_programs::{Roots, Selector};
 
 use crate::real::{Bench, LOOK, Sleeper, all_started, await_one, managed, partition, plan};
@@ -19,7 +19,7 @@ use crate::real::{Bench, LOOK, Sleeper, all_started, await_one, managed, partiti
 struct Said {
     asked: Vec<(AppId, u32, Option<u64>)>,
     reads: u64,
-    ended: Vec<Ended>,
+    ended: Vec<EndedWindow>,
     is_silent: bool,
 }
 
@@ -42,13 +42,13 @@ impl Source for Teller {
 
     fn end(&mut self, _: AppId) {}
 
-    fn tell(&mut self, app: AppId, domain: u32, instructions: Option<u64>) -> bool {
+    fn report_windows(&mut self, app: AppId, domain: u32, instructions: Option<u64>) -> bool {
         let mut said = self.said.borrow_mut();
         said.asked.push((app, domain, instructions));
         !said.is_silent
     }
 
-    fn tells(&self, _: AppId, _: u32) -> bool {
+    fn reports_windows(&self, _: AppId, _: u32) -> bool {
         !self.said.borrow().is_silent
     }
 
@@ -56,7 +56,7 @@ impl Source for Teller {
         Some(self.ear.as_fd())
     }
 
-    fn ended(&mut self, told: &mut Vec<Ended>) {
+    fn take_ended(&mut self, told: &mut Vec<EndedWindow>) {
         let _ = self.ear.read(&mut [0; 16]);
         told.append(&mut self.said.borrow_mut().ended);
     }
@@ -65,9 +65,9 @@ impl Source for Teller {
 const APP: AppId = AppId(0);
 const MILLI: Duration = Duration::from_millis(1);
 
-fn ended(instructions: u64, length: Duration, ago: Duration) -> Ended {
+fn ended(instructions: u64, length: Duration, ago: Duration) -> EndedWindow {
     let counters = Counters { instructions: Some(instructions), ..Counters::default() };
-    Ended { app: APP, domain: 0, counters, length, ago }
+    EndedWindow { app: APP, domain: 0, counters, length, ago }
 }
 
 fn sampled(host: &mut Host) -> Sample {
@@ -88,7 +88,7 @@ fn a_window_ends_as_the_source_says_and_nobody_polls() {
     let list = vec![managed("a", Selector::Pid(sleeper.id()))];
     let mut host = bench.host_of(bench.parts(teller, Roots::default()), list, LOOK);
     assert_eq!(all_started(&mut host, 1), [(0, APP)]);
-    let mut tell = |of: &[Ended]| {
+    let mut tell = |of: &[EndedWindow]| {
         said.borrow_mut().ended.extend_from_slice(of);
         mouth.write_all(b"x").unwrap();
     };

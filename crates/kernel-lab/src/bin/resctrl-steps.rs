@@ -1,4 +1,4 @@
-//! Does steps on the kernel's resctrl and prints the transcript: `resctrl-steps FILE` (see
+//! Runs steps on the kernel's resctrl and prints the transcript: `resctrl-steps FILE` (see
 //! `fairways_kernel_lab::steps`). Mounts /sys/fs/resctrl; needs root.
 
 use std::io::{self, BufWriter, Write};

@@ -1,5 +1,5 @@
-//! Sequences of steps made up from a seed: valid ones, nearly valid ones, and nonsense, in about equal parts, on few names, so that
-//! they meet.
+//! Makes up sequences of steps from a seed: valid ones, nearly valid ones, and nonsense, in about
+//! equal parts, on few names, so that they meet.
 
 mod texts;
 
@@ -16,8 +16,9 @@ pub struct Grounds {
     pub processor: Processor,
     /// Options to mount with; one of them is drawn for each sequence.
     pub options: Vec<&'static str>,
-    /// Whether RMIDs run out: threshold 0 keeps those that are freed from being used again, and the sequence ends with a wait until
-    /// they are clean. Otherwise there must be so many RMIDs that it never matters.
+    /// Whether RMIDs run out: threshold 0 keeps freed ones from being used again, and the sequence
+    /// ends with a wait until they are clean. Otherwise there must be enough RMIDs that it never
+    /// matters.
     pub few_rmids: bool,
     /// Whether CPUs are plugged in and out.
     pub plug: bool,
@@ -26,10 +27,11 @@ pub struct Grounds {
 const GROUPS: [&str; 5] = ["a", "b", "c", "d", "e f"];
 const MONITORS: [&str; 3] = ["m", "n", "a"];
 
-/// How long the kernel takes at most to find that caches are empty: it looks each second.
+/// The longest time that the kernel takes to find that caches are empty: it looks each second.
 const CLEAN: u64 = 2_500;
 
-/// The bytes of RMIDs' lines below which they are clean, at first: what Linux takes for the lab's machine is restored.
+/// The bytes of RMIDs' lines below which they are clean, at first: Linux's default for the lab's
+/// machine is restored.
 pub const THRESHOLD: u64 = 524_288;
 
 /// One sequence: of about `length` steps, from the given seed.
@@ -72,7 +74,7 @@ impl Maker<'_> {
         if self.grounds.few_rmids {
             self.threshold("0");
         }
-        // Most of what happens is about groups.
+        // Most steps concern groups.
         for group in GROUPS {
             if self.chance(60) {
                 self.steps.push(Step::Mkdir(group.into()));
@@ -87,14 +89,12 @@ impl Maker<'_> {
     fn end(&mut self) {
         self.steps.push(Step::As(0));
         for cpu in 0..self.grounds.processor.topology.cpus() {
-            let online = |step: &Step| matches!(step, Step::Cpu(c, false) if *c == cpu);
-            if self.steps.iter().any(online) {
+            if self.steps.iter().any(|step| matches!(step, Step::Cpu(c, false) if *c == cpu)) {
                 self.steps.push(Step::Cpu(cpu, true));
             }
         }
         self.steps.push(Step::Tree);
-        let threshold = |step: &Step| matches!(step, Step::Write(p, _) if p.contains("threshold"));
-        if self.steps.iter().any(threshold) {
+        if self.steps.iter().any(sets_threshold) {
             // It outlives the mount.
             self.threshold(&THRESHOLD.to_string());
         }
@@ -291,7 +291,6 @@ impl Maker<'_> {
             _ => self.some_path(),
         };
         // Another file system is beside the root.
-        let inside = |path: String| if path.is_empty() { "a".into() } else { path };
         Step::Mv(inside(from), inside(to))
     }
 }
@@ -299,4 +298,13 @@ impl Maker<'_> {
 /// A path below another, of which the empty one is the root.
 fn below(path: &str, name: &str) -> String {
     if path.is_empty() { name.into() } else { format!("{path}/{name}") }
+}
+
+fn sets_threshold(step: &Step) -> bool {
+    matches!(step, Step::Write(p, _) if p.contains("threshold"))
+}
+
+/// Keeps a path in the tree: another file system is beside the root.
+fn inside(path: String) -> String {
+    if path.is_empty() { "a".into() } else { path }
 }

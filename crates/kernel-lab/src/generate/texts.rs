@@ -1,4 +1,4 @@
-//! What is written to the files.
+//! Texts that are written to the files.
 
 use super::{Maker, below};
 use crate::steps::{LABELS, Step};
@@ -157,7 +157,7 @@ impl Maker<'_> {
             " 65536 \n",
             "4294967296\n",
         ]);
-        // What the threshold is decides when RMIDs are clean.
+        // The threshold decides when RMIDs are clean.
         if self.grounds.few_rmids && path.contains("threshold") {
             return Step::Read(path);
         }

@@ -1,4 +1,4 @@
-//! Errors by the names that the system calls' manual has.
+//! Errors by their names in the system calls' manual.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
-/// Those that may come of operations on files.
+/// Those that operations on files may give.
 const NAMES: [(i32, &str); 24] = [
     (1, "EPERM"),
     (2, "ENOENT"),
@@ -51,7 +51,7 @@ impl From<rustix::io::Errno> for Errno {
 
 impl From<std::io::Error> for Errno {
     fn from(error: std::io::Error) -> Self {
-        // What the library itself complains of is an input or output error.
+        // An error of the library itself is an input or output error.
         Self(error.raw_os_error().unwrap_or(5))
     }
 }

@@ -1,11 +1,11 @@
-//! Steps are done, and what comes of them is written down.
+//! Runs steps, and records their results.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::{Errno, Step, quoted};
 
-/// What a directory holds.
+/// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// Its name.
@@ -18,79 +18,80 @@ pub struct Entry {
     pub user: u32,
 }
 
-/// What looks like a resctrl tree. Paths are relative to its root, which is the empty path.
+/// Anything that looks like a resctrl tree. Paths are relative to its root, which is the empty
+/// path.
 pub trait Target {
     /// Unmounts what is mounted, then mounts with these options, separated by commas.
     ///
     /// # Errors
     ///
-    /// What mount(2) says; then nothing is mounted.
+    /// mount(2)'s; then nothing is mounted.
     fn mount(&mut self, options: &str) -> Result<(), Errno>;
 
     /// As mkdir(2) does.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's.
     fn mkdir(&mut self, path: &str) -> Result<(), Errno>;
 
     /// As rmdir(2) does.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's.
     fn rmdir(&mut self, path: &str) -> Result<(), Errno>;
 
     /// As rename(2) does.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's.
     fn rename(&mut self, from: &str, to: &str) -> Result<(), Errno>;
 
-    /// Opens for writing and writes once; how many bytes were taken.
+    /// Opens for writing and writes once; returns the number of bytes taken.
     ///
     /// # Errors
     ///
-    /// What the system says, to the one or the other.
+    /// The system's, for either call.
     fn write(&mut self, path: &str, text: &[u8]) -> Result<usize, Errno>;
 
     /// All of a file.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's.
     fn read(&mut self, path: &str) -> Result<Vec<u8>, Errno>;
 
-    /// What a directory holds, in any order.
+    /// The entries of a directory, in any order.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's.
     fn list(&mut self, path: &str) -> Result<Vec<Entry>, Errno>;
 
     /// Plugs a CPU in or out.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's.
     fn cpu(&mut self, cpu: u32, online: bool) -> Result<(), Errno>;
 
-    /// Time passes.
+    /// Lets time pass.
     fn wait(&mut self, milliseconds: u64);
 
-    /// What follows is done by this user.
+    /// Does what follows as this user.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's.
     fn act_as(&mut self, user: u32) -> Result<(), Errno>;
 
     /// Ids of the tasks that have labels.
     fn tasks(&self) -> Vec<(&'static str, i32)>;
 }
 
-/// Does steps one after the other, and writes the transcript.
+/// Runs steps one after the other, and writes the transcript.
 ///
 /// # Errors
 ///
@@ -108,7 +109,7 @@ pub fn run(target: &mut dyn Target, steps: &[Step], out: &mut dyn Write) -> io::
 
 const STATUS: &str = "info/last_cmd_status";
 
-/// What messages that tell of tasks contain; others may have the same numbers.
+/// Words in messages about tasks; others may contain the same numbers.
 const TASK_WORDS: [&str; 2] = ["task", "pid"];
 
 struct Executor<'a> {
@@ -135,7 +136,7 @@ impl Executor<'_> {
             Step::Sequence(_) | Step::Reset(_) | Step::Cpu(..) | Step::Wait(_) | Step::As(_)
         );
         if of_tree && !self.mounted {
-            // What is beneath the mount is not what is asked for.
+            // The tree beneath the mount is not the one meant.
             return self.line("=", "not mounted");
         }
         let done = match step {
@@ -164,7 +165,7 @@ impl Executor<'_> {
             return;
         }
         if let Ok(status) = self.target.read(STATUS) {
-            // What it quotes may be any bytes, and lines of them.
+            // It may quote any bytes, and lines of them.
             for line in self.labelled(&status).split_inclusive(|&byte| byte == b'\n') {
                 let line = line.strip_suffix(b"\n").unwrap_or(line);
                 self.line("?", &line.escape_ascii().to_string());
@@ -188,7 +189,7 @@ impl Executor<'_> {
         Ok(())
     }
 
-    /// Labels become ids; other bytes stay as they are, whatever they are.
+    /// Labels become ids; other bytes stay as they are.
     fn with_ids(&self, mut text: &[u8]) -> Vec<u8> {
         let mut written = Vec::new();
         while let Some((&first, rest)) = text.split_first() {
@@ -208,16 +209,19 @@ impl Executor<'_> {
 
     /// Ids of labelled tasks in a message become labels.
     fn labelled(&self, message: &[u8]) -> Vec<u8> {
-        let holds = |word: &str| message.windows(word.len()).any(|part| part == word.as_bytes());
-        if !TASK_WORDS.into_iter().any(holds) {
+        if !TASK_WORDS
+            .into_iter()
+            .any(|word| message.windows(word.len()).any(|part| part == word.as_bytes()))
+        {
             return message.into();
         }
-        let label = |part: &[u8]| {
-            let known = |id: &i32| id.to_string().as_bytes() == part;
-            let found = self.tasks.iter().find(|(_, id)| known(id));
-            found.map_or_else(|| part.to_vec(), |(label, _)| label.as_bytes().to_vec())
-        };
-        message.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()).flat_map(label).collect()
+        message
+            .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit())
+            .flat_map(|part| {
+                let found = self.tasks.iter().find(|(_, id)| id.to_string().as_bytes() == part);
+                found.map_or_else(|| part.to_vec(), |(label, _)| label.as_bytes().to_vec())
+            })
+            .collect()
     }
 
     fn contents(&mut self, path: &str, read: Result<Vec<u8>, Errno>) {
@@ -242,7 +246,7 @@ impl Executor<'_> {
         }
     }
 
-    /// Those that have labels, in their order.
+    /// The tasks that have labels, in their order.
     fn tasks_of(&self, text: &[u8]) -> Vec<u8> {
         let text = String::from_utf8_lossy(text);
         let there: Vec<i32> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();

@@ -1,4 +1,4 @@
-//! A resctrl tree that is mounted: the kernel's, or one that looks like it.
+//! A mounted resctrl tree: the kernel's, or one that looks like it.
 
 use std::ffi::CString;
 use std::fs;
@@ -14,20 +14,20 @@ use rustix::thread::set_thread_res_uid;
 
 use super::{Entry, Errno, Placeholders, Target};
 
-/// What can be done to a mount as a whole.
+/// Operations on a mount as a whole.
 pub trait Mounting {
     /// Unmounts what is mounted, then mounts with these options, separated by commas.
     ///
     /// # Errors
     ///
-    /// What mount(2) says; then nothing is mounted.
+    /// mount(2)'s; then nothing is mounted.
     fn mount(&mut self, options: &str) -> Result<(), Errno>;
 
     /// Plugs a CPU in or out.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's.
     fn cpu(&mut self, cpu: u32, online: bool) -> Result<(), Errno>;
 }
 
@@ -39,7 +39,7 @@ pub struct KernelMount {
 }
 
 impl KernelMount {
-    /// To be mounted at this directory, where nothing is mounted yet.
+    /// Will be mounted at this directory, where nothing is mounted yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), mounted: false }
     }
@@ -143,7 +143,7 @@ impl<M: Mounting> Target for Files<M> {
     }
 
     fn act_as(&mut self, user: u32) -> Result<(), Errno> {
-        // The saved id stays root's, so that there is a way back; only root may become anybody.
+        // The saved id stays root's, which leaves a way back; only root may become any user.
         let (root, user) = (Uid::ROOT, Uid::from_raw(user));
         set_thread_res_uid(root, root, root)?;
         Ok(set_thread_res_uid(root, user, root)?)

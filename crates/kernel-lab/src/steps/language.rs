@@ -41,11 +41,10 @@ pub struct Malformed {
     pub what: String,
 }
 
-/// A text as it stands in a step: bare if it can be, else in quotes.
+/// A text as written in a step: bare if possible, otherwise in quotes.
 #[must_use]
 pub fn quoted(text: &[u8]) -> String {
-    let plain = |b: &u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
-    if !text.is_empty() && text.iter().all(plain) {
+    if !text.is_empty() && text.iter().all(|b| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\')) {
         return String::from_utf8_lossy(text).into_owned();
     }
     let mut escaped = String::from("\"");
@@ -60,17 +59,16 @@ pub fn quoted(text: &[u8]) -> String {
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let q = |path: &String| quoted(path.as_bytes());
         match self {
-            Self::Sequence(name) => write!(f, "sequence {}", q(name)),
+            Self::Sequence(name) => write!(f, "sequence {}", quoted_path(name)),
             Self::Reset(options) if options.is_empty() => f.write_str("reset"),
-            Self::Reset(options) => write!(f, "reset {}", q(options)),
-            Self::Mkdir(path) => write!(f, "mkdir {}", q(path)),
-            Self::Rmdir(path) => write!(f, "rmdir {}", q(path)),
-            Self::Mv(from, to) => write!(f, "mv {} {}", q(from), q(to)),
-            Self::Write(path, text) => write!(f, "write {} {}", q(path), quoted(text)),
-            Self::Read(path) => write!(f, "read {}", q(path)),
-            Self::Ls(path) => write!(f, "ls {}", q(path)),
+            Self::Reset(options) => write!(f, "reset {}", quoted_path(options)),
+            Self::Mkdir(path) => write!(f, "mkdir {}", quoted_path(path)),
+            Self::Rmdir(path) => write!(f, "rmdir {}", quoted_path(path)),
+            Self::Mv(from, to) => write!(f, "mv {} {}", quoted_path(from), quoted_path(to)),
+            Self::Write(path, text) => write!(f, "write {} {}", quoted_path(path), quoted(text)),
+            Self::Read(path) => write!(f, "read {}", quoted_path(path)),
+            Self::Ls(path) => write!(f, "ls {}", quoted_path(path)),
             Self::Tree => f.write_str("tree"),
             Self::Cpu(cpu, online) => write!(f, "cpu {cpu} {}", if *online { "on" } else { "off" }),
             Self::Wait(milliseconds) => write!(f, "wait {milliseconds}"),
@@ -79,7 +77,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// Reads steps; empty lines and those that begin with `#` are none.
+/// Reads steps; skips empty lines and those that begin with `#`.
 ///
 /// # Errors
 ///
@@ -97,11 +95,12 @@ pub fn parse(text: &str) -> Result<Vec<Step>, Malformed> {
     Ok(steps)
 }
 
+fn text(word: &[u8]) -> Result<String, String> {
+    String::from_utf8(word.to_vec()).map_err(|_| "a path in UTF-8 was expected".to_owned())
+}
+
 fn step(words: &[Vec<u8>]) -> Result<Step, String> {
     let [verb, operands @ ..] = words else { return Err("a step was expected".into()) };
-    let text = |word: &Vec<u8>| {
-        String::from_utf8(word.clone()).map_err(|_| "a path in UTF-8 was expected".to_owned())
-    };
     let verb = text(verb)?;
     Ok(match (verb.as_str(), operands) {
         ("sequence", [name]) => Step::Sequence(text(name)?),
@@ -130,7 +129,7 @@ fn number<T: std::str::FromStr>(word: &[u8]) -> Result<T, String> {
     text.parse().map_err(|_| format!("a number was expected, not {text}"))
 }
 
-/// Splits at blanks, and takes quotes and escapes away.
+/// Splits at blanks, and removes quotes and escapes.
 fn words(line: &str) -> Result<Vec<Vec<u8>>, String> {
     let mut bytes = line.bytes().peekable();
     let mut words = Vec::new();
@@ -175,6 +174,10 @@ fn escape(bytes: &mut impl Iterator<Item = u8>) -> Result<u8, String> {
     }
 }
 
+fn quoted_path(path: &str) -> String {
+    quoted(path.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Step, parse};
@@ -197,9 +200,12 @@ mod tests {
         assert_eq!(parse(&text).unwrap(), steps);
     }
 
+    fn error(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
     #[test]
     fn a_line_that_is_no_step_is_named() {
-        let error = |text| parse(text).unwrap_err().to_string();
         assert_eq!(error("tree\ncpu 1 up"), "line 2: on or off was expected");
         assert_eq!(error("mkdir"), "line 1: no step is called mkdir with 0 operands");
         assert_eq!(error("mkdir \"a"), "line 1: the quote does not end");

@@ -1,4 +1,4 @@
-//! Operations on a resctrl tree, one a line, and what came of each.
+//! Operations on a resctrl tree, one per line, and their results.
 //!
 //! | line | what is done |
 //! |---|---|
@@ -12,12 +12,14 @@
 //! | `wait MS` | milliseconds pass |
 //! | `as UID` | what follows is done by this user |
 //!
-//! Paths are relative to the mount. Paths and texts with blanks stand in quotes, with the escapes of Rust's byte strings
-//! (`\n`, `\t`, `\\`, `\"`, `\xNN`). `@p`, `@q` (processes of root), `@u`, `@v` (of users 1000 and 1001), `@t` (a thread of the
-//! writer) and `@self` (the writer) in a text stand for the ids of these tasks, and come back as such; other tasks are not shown.
+//! Paths are relative to the mount. Paths and texts with blanks are in quotes, with the escapes of
+//! Rust's byte strings (`\n`, `\t`, `\\`, `\"`, `\xNN`). `@p`, `@q` (processes of root), `@u`, `@v`
+//! (of users 1000 and 1001), `@t` (a thread of the writer) and `@self` (the writer) in a text stand
+//! for the ids of these tasks, and are shown instead of them; other tasks are not shown.
 //!
-//! The [`transcript`](run) has, for each step, the line itself behind `> `, then what came of it: `= ok` or the name of the error,
-//! what was read behind `| `, and what `info/last_cmd_status` says behind `? `. It is the same from run to run.
+//! The [`transcript`](run) has, for each step, the line itself behind `> `, then its result: `= ok`
+//! or the name of the error, the content that was read behind `| `, and `info/last_cmd_status`
+//! behind `? `. It is the same from run to run.
 
 mod errno;
 mod execute;

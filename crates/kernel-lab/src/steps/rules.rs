@@ -1,4 +1,4 @@
-//! The rules of `fairways-resctrl`, with as much of a file system around them as steps can tell.
+//! The rules of `fairways-resctrl`, with as much of a file system around them as steps can detect.
 
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Event, Platform};
@@ -19,7 +19,7 @@ const ENOTEMPTY: Errno = Errno(39);
 /// The id of the first labelled task; the others follow.
 const FIRST: i32 = 20_001;
 
-/// How often the kernel looks whether RMIDs are clean, in milliseconds.
+/// How often the kernel checks whether RMIDs are clean, in milliseconds.
 const LIMBO: u64 = 1_000;
 
 type Answer<T> = Result<T, Errno>;
@@ -76,7 +76,7 @@ impl Rules {
         self.resctrl.attributes(node).ok_or(ENOENT)
     }
 
-    /// What a path names, as the kernel walks it (path_resolution(7)).
+    /// The node that a path names, as the kernel walks it (path_resolution(7)).
     fn walk(&self, path: &str) -> Answer<Node> {
         let mut node = self.resctrl.root();
         for name in path.split('/').filter(|name| !name.is_empty()) {
@@ -103,7 +103,8 @@ impl Rules {
         if node.is_directory() { Ok((node, name)) } else { Err(ENOTDIR) }
     }
 
-    /// Whether the user may change what is in a directory, or what a file says. Nobody here is in the group of anything.
+    /// Whether the user may change the entries of a directory, or the content of a file. No user
+    /// here is in any file's group.
     fn may_write(&self, node: Node) -> Answer<()> {
         let Attributes { mode, uid, .. } = self.attributes(node)?;
         let bit = if uid == self.user { 0o200 } else { 0o002 };
@@ -114,7 +115,7 @@ impl Rules {
 impl Target for Rules {
     fn mount(&mut self, options: &str) -> Answer<()> {
         self.resctrl.unmount();
-        // Sequences take their time; what they freed is clean when the next begins, if it ever is.
+        // Sequences take time; ids freed by one are clean when the next begins, if they ever are.
         self.resctrl.check_limbo(&mut Tasks);
         if self.user != 0 {
             return Err(EPERM);
@@ -135,7 +136,7 @@ impl Target for Rules {
     fn rmdir(&mut self, path: &str) -> Answer<()> {
         let (above, name) = self.last(path)?;
         match name {
-            // Where it is mounted belongs to root.
+            // The mount point belongs to root.
             "" => return Err(if self.user == 0 { EBUSY } else { EACCES }),
             "." => return Err(EINVAL),
             _ => {}
@@ -152,7 +153,7 @@ impl Target for Rules {
             return Err(EBUSY);
         }
         let source = self.resctrl.lookup(above, name).ok_or(ENOENT)?;
-        // Loops are looked for before permissions (lock_rename).
+        // Loops are checked before permissions (lock_rename).
         if self.is_within(new_above, source) {
             return Err(EINVAL);
         }

@@ -7,12 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
-/// What steps call a task.
+/// The name of a task in steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
     /// With its sign: `@p`.
     pub name: &'static str,
-    /// Whose it is.
+    /// Its user.
     pub user: u32,
 }
 
@@ -31,7 +31,7 @@ pub const LABELS: [Label; 6] = [
 pub struct Placeholders {
     tasks: Vec<(&'static str, i32)>,
     children: Vec<Child>,
-    /// The thread ends when this does.
+    /// The thread ends when this is dropped.
     _thread: mpsc::Sender<()>,
 }
 
@@ -43,12 +43,12 @@ impl Placeholders {
     /// A process can't be started; those of other users need root.
     pub fn start(program: &Path) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel::<()>();
-        let (id, told) = mpsc::channel();
+        let (id, known) = mpsc::channel();
         thread::spawn(move || {
             let _ = id.send(rustix::thread::gettid().as_raw_nonzero().get());
             let _ = receiver.recv();
         });
-        let thread = told.recv().map_err(io::Error::other)?;
+        let thread = known.recv().map_err(io::Error::other)?;
         let mut all = Self { tasks: Vec::new(), children: Vec::new(), _thread: sender };
         for label in LABELS {
             let id = match label.name {
@@ -68,11 +68,11 @@ impl Placeholders {
             command.uid(user);
         }
         let mut child = command.spawn()?;
-        // It is its own, and sleeps, once it has said so.
-        let said = child.stdout.as_mut().map(|output| output.read_exact(&mut [0]));
+        // It has its user, and sleeps, once it has printed a byte.
+        let ready = child.stdout.as_mut().map(|output| output.read_exact(&mut [0]));
         let id = i32::try_from(child.id()).map_err(io::Error::other)?;
         self.children.push(child);
-        said.unwrap_or(Ok(())).map(|()| id)
+        ready.unwrap_or(Ok(())).map(|()| id)
     }
 
     /// Ids by label.
@@ -91,7 +91,8 @@ impl Drop for Placeholders {
     }
 }
 
-/// What a placeholder's process does: says that it is there, and sleeps until who started it is gone.
+/// The whole life of a placeholder's process: prints that it is ready, and sleeps until its starter
+/// is gone.
 pub fn stand_in() {
     use std::io::Write;
     let mut output = io::stdout();

@@ -1,8 +1,8 @@
-//! What two transcripts have in common.
+//! Compares two transcripts.
 
 use std::fmt::Write as _;
 
-/// Differences that are shown, of those that there are.
+/// The most differences that are shown.
 const SHOWN: usize = 6;
 
 /// Steps before a difference that are shown with it.

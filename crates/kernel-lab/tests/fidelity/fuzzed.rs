@@ -1,8 +1,9 @@
 //! The fuzzed texts of `fuzz/corpus/resctrl`, written to the same files on both.
 //!
-//! What an entry's bytes are is what `crates/resctrl/tests/rules/sound.rs` says: the first picks the options; then come
-//! writes, parted by bytes of 255, of which the first byte picks the file. Here there is one machine, and one more set of
-//! options in the place of the other machine's. Who asks for more than there are gets entries with pieces of others in them.
+//! An entry's bytes have the meaning of `crates/resctrl/tests/rules/sound.rs`: the first picks the
+//! options; then come writes, split by bytes of 255, of which the first byte picks the file. Here
+//! there is one machine, and one more set of options in place of the other machine's. Requests for
+//! more than the corpus has get entries with pieces of others in them.
 
 use fairways_kernel_lab::generate::THRESHOLD;
 use fairways_kernel_lab::steps::{LABELS, Rules, Step, Target, run};
@@ -12,13 +13,13 @@ use rand_pcg::Pcg64Mcg;
 
 const OPTIONS: [&str; 5] = ["", "cdp", "mba_MBps", "debug", ""];
 
-/// Where the threshold is written, which outlives the mount.
+/// The file of the threshold, which outlives the mount.
 const OCCUPANCY: &str = "info/L3_MON/max_threshold_occupancy";
 
-/// Bytes of a piece of another entry, at most.
+/// The most bytes of a piece of another entry.
 const PIECE: usize = 8;
 
-/// The entries with their names, mixed by a seed, and then as many more as anybody wants.
+/// The entries with their names, mixed by a seed, and then as many more as needed.
 pub(crate) fn corpus(seed: u64) -> impl Iterator<Item = (String, Vec<u8>)> {
     let mut entries = fairways_corpora::inputs("resctrl");
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
@@ -26,8 +27,9 @@ pub(crate) fn corpus(seed: u64) -> impl Iterator<Item = (String, Vec<u8>)> {
         entries.swap(last, below(&mut rng, last + 1));
     }
     let own = entries.clone();
-    let mixed = move |number| (format!("mixed {number}"), mixed(&own, &mut rng));
-    entries.into_iter().chain((0_u64..).map(mixed))
+    entries
+        .into_iter()
+        .chain((0_u64..).map(move |number| (format!("mixed {number}"), mixed(&own, &mut rng))))
 }
 
 /// One of the numbers below `n`, which is not 0.
@@ -36,7 +38,7 @@ fn below(rng: &mut Pcg64Mcg, n: usize) -> usize {
     usize::try_from(rng.next_u64() % n).expect("fewer")
 }
 
-/// An entry in which pieces of others stand, or are put in.
+/// An entry with pieces of others in place of its own, or inserted.
 fn mixed(entries: &[(String, Vec<u8>)], rng: &mut Pcg64Mcg) -> Vec<u8> {
     let mut bytes = entries[below(rng, entries.len())].1.clone();
     for _ in 0..=below(rng, 4) {
@@ -50,7 +52,7 @@ fn mixed(entries: &[(String, Vec<u8>)], rng: &mut Pcg64Mcg) -> Vec<u8> {
     bytes
 }
 
-/// What an entry does on that machine.
+/// The steps of an entry on that machine.
 pub(crate) fn steps(name: &str, bytes: &[u8], platform: &Platform) -> Vec<Step> {
     let Some((&first, bytes)) = bytes.split_first() else { return Vec::new() };
     let options = OPTIONS[usize::from(first) % OPTIONS.len()];
@@ -70,22 +72,22 @@ pub(crate) fn steps(name: &str, bytes: &[u8], platform: &Platform) -> Vec<Step> 
         let Some((&file, text)) = write.split_first() else { continue };
         let path = &files[usize::from(file) % files.len()];
         let text = if path.ends_with("tasks") { with_tasks(text) } else { text.to_vec() };
-        // FUSE does not pass on a write of no bytes; what is no task's id where it stands is not the same on both.
+        // FUSE does not pass on a write of no bytes; and a number that is no task's id is not the
+        // same on both.
         if text.is_empty() || has_loose_label(&text, path.ends_with("tasks")) {
             continue;
         }
         steps.push(Step::Write(path.clone(), text));
     }
     steps.push(Step::Tree);
-    let touched = |step: &Step| matches!(step, Step::Write(path, _) if path == OCCUPANCY);
-    if steps.iter().any(touched) {
+    if steps.iter().any(|step| matches!(step, Step::Write(path, _) if path == OCCUPANCY)) {
         steps.push(Step::Write(OCCUPANCY.into(), format!("{THRESHOLD}\n").into()));
     }
     steps
 }
 
-/// Whether there is a label that does not come back from what a kernel says: in a file that tells of no tasks, or as a part
-/// of a longer number.
+/// Whether a text has a label that a kernel's answer would not contain: in a file without tasks, or
+/// as a part of a longer number.
 fn has_loose_label(text: &[u8], of_tasks: bool) -> bool {
     LABELS.iter().any(|label| {
         let name = label.name.as_bytes();
@@ -123,7 +125,8 @@ fn writable(steps: &[Step], platform: &Platform) -> Vec<String> {
     files
 }
 
-/// Numbers of tasks: those of the fuzzer's world become labels; others that a machine may have become such as none has.
+/// Numbers of tasks: those of the fuzzer's world become labels; others that a machine may have
+/// become ones that none has.
 fn with_tasks(text: &[u8]) -> Vec<u8> {
     let mut written = Vec::new();
     let mut rest = text;
@@ -146,7 +149,8 @@ fn with_tasks(text: &[u8]) -> Vec<u8> {
     written
 }
 
-/// Whether a task of that number may be there, as kstrtoint(3) reads numbers; 0 and 1 are on every machine.
+/// Whether a task with that number may exist, as kstrtoint(3) reads numbers; 0 and 1 are on every
+/// machine.
 fn may_be_there(word: &[u8]) -> bool {
     let Ok(word) = std::str::from_utf8(word) else { return false };
     let lower = word.to_ascii_lowercase();

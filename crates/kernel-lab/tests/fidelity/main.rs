@@ -1,19 +1,20 @@
-//! Sequences of operations on a real kernel's resctrl, and on the emulator's: the answers are the same.
+//! Sequences of operations on a real kernel's resctrl, and on the emulator's: the answers are the
+//! same.
 //!
-//! Where there is no FUSE, the kernel is compared with the rules that the emulator obeys; so it is in
-//! `writes_of_nothing`, since FUSE does not pass on a write of no bytes.
+//! Where there is no FUSE, the kernel is compared with the rules that the emulator obeys; so it is
+//! in `writes_of_nothing`, since FUSE does not pass on a write of no bytes.
 //!
-//! A part runs by default; `FAIRWAYS_FIDELITY=1000 cargo test -p fairways-kernel-lab --test fidelity` makes it a thousand
-//! sequences for each machine. `FAIRWAYS_FIDELITY_SEED` is the first seed; `FAIRWAYS_FIDELITY_KEEP` is a directory for steps and
-//! transcripts.
+//! A part runs by default; `FAIRWAYS_FIDELITY=1000 cargo test -p fairways-kernel-lab --test
+//! fidelity` makes it a thousand sequences for each machine. `FAIRWAYS_FIDELITY_SEED` is the first
+//! seed; `FAIRWAYS_FIDELITY_KEEP` is a directory for steps and transcripts.
 
 #![allow(clippy::unwrap_used)]
 
-mod asked;
+mod answers;
 mod compare;
 mod fuzzed;
 
-use asked::{Case, ask, check, check_on_each, number};
+use answers::{Case, ask, check, check_on_each, number};
 use fairways_kernel_lab::generate::Grounds;
 use fairways_kernel_lab::steps::parse;
 use fairways_kernel_lab::{
@@ -21,7 +22,7 @@ use fairways_kernel_lab::{
 };
 use fairways_resctrl::platform::{BandwidthAllocation, CacheAllocation, Platform};
 
-/// So many RMIDs that it does not matter when they are clean.
+/// Enough RMIDs that it does not matter when they are clean.
 const MANY: u32 = 4096;
 
 fn processor(rmids: u32) -> Processor {
@@ -51,7 +52,7 @@ fn case(name: &'static str) -> Case {
     }
 }
 
-/// What has long been known to happen, step by step.
+/// Steps whose answers have long been known.
 #[test]
 fn known_steps() {
     let name = "known_steps";
@@ -75,7 +76,7 @@ fn writes_of_nothing() {
     check(case, 20);
 }
 
-/// Texts with which a fuzzer reached what the rules have.
+/// Texts with which a fuzzer covered the rules.
 #[test]
 fn fuzzed_texts() {
     let seed = number("FAIRWAYS_FIDELITY_SEED").unwrap_or(0);
@@ -143,7 +144,7 @@ fn amd_s(name: &'static str) -> Case {
     // To the kernel, each of this processor's cores has an L3 of its own.
     let zen = Platform::zen().with_rmids(MANY).with_domains(4, 1).with_ways(12, 0xc00);
     case.platform = zen.with_closids(8).with_llc_bytes(16 << 20);
-    // Linux takes the size of the L2 for the limit of max_threshold_occupancy here.
+    // Linux uses the size of the L2 as the limit of max_threshold_occupancy here.
     case.platform.llc_bytes = 512 << 10;
     case.platform.l2 = None;
     case.platform.smba = None;
@@ -157,7 +158,8 @@ fn amd_s(name: &'static str) -> Case {
     case
 }
 
-/// L2 caches, one of each core, with fewer classes and other masks than the L3; code and data apart in either.
+/// L2 caches, one for each core, with fewer classes and other masks than the L3; code and data
+/// apart in either.
 #[test]
 fn l2() {
     let mut case = case("l2");

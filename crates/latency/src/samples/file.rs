@@ -11,24 +11,25 @@ use super::super::Source;
 use super::Lines;
 use super::open::open;
 
-/// Bytes that one call reads at most, some 100,000 lines; what is more waits for the next.
+/// The most bytes that one call reads, some 100,000 lines; the rest waits for the next.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// How often as much is read of a file that was renamed away.
+/// How often that many bytes are read from a file that was renamed away.
 const MOST_RESTS: u32 = 16;
 
 /// Latencies in the lines that are added to a file.
 ///
-/// What it holds when the source is opened is old. It may be missing, and come later; and be renamed away and made anew, as logrotate does:
-/// then the old one is read to its end. One that became shorter has begun anew, and what was in between is unknown.
+/// Its content when the source is opened is old. The file may be missing, and come later; and be
+/// renamed away and made again, as logrotate does: then the old one is read to its end. A file that
+/// became shorter has started over, and the latencies in between are unknown.
 pub struct FileSource {
     path: PathBuf,
-    open: Option<Open>,
+    open: Option<OpenFile>,
     lines: Lines,
     trouble: Option<String>,
 }
 
-struct Open {
+struct OpenFile {
     file: File,
     at: u64,
     identity: (u64, u64),
@@ -41,11 +42,11 @@ impl FileSource {
         let lines = Lines::new(path.display().to_string());
         let mut source = Self { path, open: None, lines, trouble: None };
         let begun = source.find(SeekFrom::End(0));
-        source.say(begun);
+        source.log(begun);
         source
     }
 
-    /// Opens what is at the path now.
+    /// Opens the file that is at the path now.
     fn find(&mut self, from: SeekFrom) -> io::Result<()> {
         let mut file = open(&self.path)?;
         let metadata = file.metadata()?;
@@ -55,11 +56,11 @@ impl FileSource {
             ));
         }
         let at = file.seek(from)?;
-        self.open = Some(Open { file, at, identity: (metadata.dev(), metadata.ino()) });
+        self.open = Some(OpenFile { file, at, identity: (metadata.dev(), metadata.ino()) });
         Ok(())
     }
 
-    fn say(&mut self, done: io::Result<()>) {
+    fn log(&mut self, done: io::Result<()>) {
         let why = done.err().map(|error| error.to_string());
         if let Some(why) = why.as_ref().filter(|_| self.trouble != why) {
             tracing::warn!(path = %self.path.display(), why, "latencies are unknown");
@@ -67,18 +68,18 @@ impl FileSource {
         self.trouble = why;
     }
 
-    /// Reads what was added; the answer is whether the file has begun anew.
+    /// Reads what was added. Returns whether the file has started over.
     fn read(&mut self) -> io::Result<bool> {
-        let anew = match &mut self.open {
+        let restarted = match &mut self.open {
             None => false,
             Some(open) => {
-                let anew = open.file.metadata()?.len() < open.at;
-                if anew {
+                let restarted = open.file.metadata()?.len() < open.at;
+                if restarted {
                     open.at = open.file.seek(SeekFrom::Start(0))?;
                     self.lines.begun.clear();
                 }
                 open.rest(&mut self.lines)?;
-                anew
+                restarted
             }
         };
         let there = match fs::metadata(&self.path) {
@@ -89,26 +90,26 @@ impl FileSource {
         let held = self.open.as_ref().map(|open| open.identity);
         if there.is_some() && there != held {
             if let Some(open) = &mut self.open {
-                // What came between reading it and finding that it is another.
+                // The lines added between reading the file and finding that it was replaced.
                 for _ in 0..MOST_RESTS {
                     if open.rest(&mut self.lines)? == 0 {
                         break;
                     }
                 }
             }
-            // Nobody adds to the old one's last line any more.
+            // No program adds to the old one's last line any more.
             self.lines.end();
             self.find(SeekFrom::Start(0))?;
             if let Some(open) = &mut self.open {
                 open.rest(&mut self.lines)?;
             }
         }
-        Ok(anew)
+        Ok(restarted)
     }
 }
 
-impl Open {
-    /// Reads what follows, and says how many bytes.
+impl OpenFile {
+    /// Reads the rest, and returns the number of bytes.
     fn rest(&mut self, lines: &mut Lines) -> io::Result<u64> {
         let mut part = [0; 16 << 10];
         let mut all = 0;
@@ -117,7 +118,7 @@ impl Open {
             if read == 0 {
                 break;
             }
-            lines.take(&part[..read]);
+            lines.push(&part[..read]);
             all += u64::try_from(read).unwrap_or(u64::MAX);
         }
         self.at = self.at.saturating_add(all);
@@ -128,10 +129,10 @@ impl Open {
 impl Source for FileSource {
     fn answered(&mut self) -> Option<Vec<LatencyBin>> {
         let read = self.read();
-        let anew = *read.as_ref().unwrap_or(&true);
-        self.say(read.map(drop));
-        let told = self.lines.told();
-        if anew { None } else { told }
+        let restarted = *read.as_ref().unwrap_or(&true);
+        self.log(read.map(drop));
+        let answered = self.lines.take_answered();
+        if restarted { None } else { answered }
     }
 }
 
@@ -162,9 +163,9 @@ mod tests {
         assert_eq!(requests(&mut source), Some(2));
         assert_eq!(requests(&mut source), None);
         add(&path, "ms\n");
-        let told = source.answered().unwrap();
-        assert_eq!(told.len(), 1);
-        assert!((3_000_000..3_003_000).contains(&told[0].latency.as_nanos()), "{told:?}");
+        let answered = source.answered().unwrap();
+        assert_eq!(answered.len(), 1);
+        assert!((3_000_000..3_003_000).contains(&answered[0].latency.as_nanos()), "{answered:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Opening a file of samples, in whose folder a tenant may write.
+//! Opens a file of samples, in whose folder a tenant may write.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -11,16 +11,15 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat, readlinkat};
 use rustix::process::geteuid;
 
-/// Links in a path at most, as in the kernel.
+/// The most links in a path, as in the kernel.
 const MOST_LINKS: usize = 40;
 
-/// Opens a file for reading. A link on the way is followed if it is root's or this user's: one that a tenant has made could lead to
-/// what the tenant may not read. A pipe is not waited for.
+/// Opens a file for reading. A link on the way is followed if it is root's or this user's: a
+/// tenant's link could lead to a file that the tenant may not read. A pipe is not waited for.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root = || openat(CWD, "/", folder, Mode::empty());
-    let start = if path.is_absolute() { root()? } else { openat(CWD, ".", folder, Mode::empty())? };
-    let mut at: OwnedFd = start;
+    let start = if path.is_absolute() { "/" } else { "." };
+    let mut at: OwnedFd = openat(CWD, start, folder, Mode::empty())?;
     let mut names = parts(path);
     let mut links = 0;
     while let Some(name) = names.pop_front() {
@@ -40,7 +39,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
             let target = readlinkat(&found, "", Vec::new())?;
             let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
             if target.is_absolute() {
-                at = root()?;
+                at = openat(CWD, "/", folder, Mode::empty())?;
             }
             for part in parts(&target).into_iter().rev() {
                 names.push_front(part);
@@ -55,13 +54,14 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     Err(io::Error::other("it names no file"))
 }
 
-/// The names of a path, with `..` among them.
+/// The names of a path, including `..`.
 fn parts(path: &Path) -> VecDeque<OsString> {
-    let name = |part: Component<'_>| match part {
-        Component::Normal(_) | Component::ParentDir => Some(part.as_os_str().to_owned()),
-        _ => None,
-    };
-    path.components().filter_map(name).collect()
+    path.components()
+        .filter_map(|part| match part {
+            Component::Normal(_) | Component::ParentDir => Some(part.as_os_str().to_owned()),
+            _ => None,
+        })
+        .collect()
 }
 
 #[cfg(test)]

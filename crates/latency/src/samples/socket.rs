@@ -14,16 +14,17 @@ use fairways_core::LatencyBin;
 use super::super::Source;
 use super::{Lines, OpenError};
 
-/// Bytes of a datagram at most.
+/// The most bytes of a datagram.
 const MOST_BYTES: usize = 64 << 10;
 
 /// How soon the thread notices that its source is gone.
 const PATROL: Duration = Duration::from_millis(200);
 
-/// Latencies in the lines of datagrams that are sent to a Unix socket; a datagram may hold several.
+/// Latencies in the lines of datagrams that are sent to a Unix socket; a datagram may contain
+/// several.
 ///
-/// They are received on a thread of their own as they come: a sender would wait soon else, as the kernel holds only
-/// `net.unix.max_dgram_qlen` of them. The socket is removed with the source.
+/// A thread of its own receives them as they come: otherwise a sender would soon wait, as the
+/// kernel queues only `net.unix.max_dgram_qlen` of them. The socket is removed with the source.
 pub struct SocketSource {
     path: PathBuf,
     lines: Arc<Mutex<Lines>>,
@@ -32,10 +33,10 @@ pub struct SocketSource {
 impl SocketSource {
     /// Makes the socket.
     ///
-    /// A socket that nobody listens on any more, as a killed daemon leaves it, is replaced.
+    /// A socket without a listener, as a killed daemon leaves it, is replaced.
     ///
     /// # Errors
-    /// If something else is at its path, or it can't be made there.
+    /// If another file is at its path, or it can't be made there.
     pub fn bind(path: PathBuf) -> Result<Self, OpenError> {
         clear(&path)?;
         let bound = UnixDatagram::bind(&path)
@@ -53,7 +54,7 @@ impl SocketSource {
     }
 }
 
-/// Lines that are half taken in are no harm: a thread that panicked held at most one.
+/// Lines that are half read do no harm: a thread that panicked lost at most one.
 fn locked(lines: &Mutex<Lines>) -> MutexGuard<'_, Lines> {
     lines.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -66,7 +67,7 @@ fn receive(socket: &UnixDatagram, shared: &Weak<Mutex<Lines>>) {
         match read {
             Ok(read) => {
                 let mut lines = locked(&lines);
-                lines.take(bytes.get(..read).unwrap_or_default());
+                lines.push(bytes.get(..read).unwrap_or_default());
                 lines.end();
             }
             Err(error)
@@ -83,25 +84,23 @@ fn receive(socket: &UnixDatagram, shared: &Weak<Mutex<Lines>>) {
 }
 
 fn clear(path: &Path) -> Result<(), OpenError> {
-    let failed = |error| OpenError::Socket { path: path.to_owned(), error };
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(failed(error)),
+        Err(error) => Err(OpenError::Socket { path: path.to_owned(), error }),
         Ok(metadata) if !metadata.file_type().is_socket() => {
             Err(OpenError::NoSocket(path.to_owned()))
         }
         Ok(_) => match UnixDatagram::unbound().and_then(|socket| socket.connect(path)) {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                fs::remove_file(path).map_err(failed)
-            }
-            _ => Err(OpenError::Taken(path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path)
+                .map_err(|error| OpenError::Socket { path: path.to_owned(), error }),
+            _ => Err(OpenError::InUse(path.to_owned())),
         },
     }
 }
 
 impl Source for SocketSource {
     fn answered(&mut self) -> Option<Vec<LatencyBin>> {
-        locked(&self.lines).told()
+        locked(&self.lines).take_answered()
     }
 }
 
@@ -129,8 +128,8 @@ mod tests {
         }
         let (mut requests, began) = (0, Instant::now());
         while requests < 4000 && began.elapsed() < Duration::from_secs(10) {
-            let told = source.answered().unwrap_or_default();
-            requests += told.iter().map(|answered| answered.requests).sum::<u64>();
+            let answered = source.answered().unwrap_or_default();
+            requests += answered.iter().map(|answered| answered.requests).sum::<u64>();
         }
         assert_eq!(requests, 4000);
         drop(source);
@@ -143,7 +142,7 @@ mod tests {
         let path = folder.path().join("socket");
         let left = UnixDatagram::bind(&path).unwrap();
         let taken = SocketSource::bind(path.clone()).err().unwrap();
-        assert!(matches!(taken, OpenError::Taken(_)), "{taken}");
+        assert!(matches!(taken, OpenError::InUse(_)), "{taken}");
         drop(left);
         drop(SocketSource::bind(path.clone()).unwrap());
         fs::write(&path, "mine").unwrap();

@@ -1,8 +1,9 @@
 //! AMD's events: `umask << 8 | event`.
 //!
-//! The L3's own counters are the CCX's, shared by its cores, and can't be counted for a task. What a task can be asked for is where
-//! its data cache was filled from: beyond the L2 is a reference to the LLC, beyond the CCX a miss. Instruction fetches and the L2's
-//! prefetches are not in it.
+//! The L3's own counters belong to the CCX, which its cores share, and can't count for a task. What
+//! can be counted for a task is where its data cache was filled from: a fill from beyond the L2 is
+//! a reference to the LLC, one from beyond the CCX a miss. Instruction fetches and the L2's
+//! prefetches are not counted.
 
 use fairways_core::Counter;
 
@@ -47,7 +48,8 @@ pub(super) const TABLES: &[Table] = &[
             INSTRUCTIONS,
             CYCLES,
             ACCESSES,
-            // Local cache 0x02 (its own CCX's, or another's of the same die: such a miss can't be told), local DRAM 0x08, remote cache 0x10, remote DRAM 0x40.
+            // Local cache 0x02 (its own CCX's, or another's on the same die: the event does not
+            // separate them), local DRAM 0x08, remote cache 0x10, remote DRAM 0x40.
             (Counter::LlcReferences, "ls_refills_from_sys (all but lcl_l2)", 0x5a43),
             (Counter::LlcMisses, "ls_refills_from_sys (lcl_dram, rmt_cache, rmt_dram)", 0x5843),
             (
@@ -101,8 +103,8 @@ pub(super) const TABLES: &[Table] = &[
     },
 ];
 
-/// Families and models as `x86/mapfile.csv` parts them.
-pub(super) fn table(family: u32, model: u32) -> Option<&'static Table> {
+/// The table by family and model, as `x86/mapfile.csv` assigns them.
+pub(super) fn for_model(family: u32, model: u32) -> Option<&'static Table> {
     let index = match (family, model) {
         (0x17, 0x00..=0x2f) => 0,
         (0x17, 0x30..=0xff) => 1,

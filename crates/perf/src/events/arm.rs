@@ -1,7 +1,8 @@
-//! Arm's events: numbers of the architecture's common events (Arm ARM, D13.12; `arm64/common-and-microarch.json`).
+//! Arm's events: numbers of the architecture's common events (Arm ARM, D13.12;
+//! `arm64/common-and-microarch.json`).
 //!
-//! `LL_CACHE_RD` counts reads only, and reads beyond the core only where firmware says that there is such a cache
-//! (`CPUECTLR_EL1.EXTLLC`, Neoverse N1 TRM).
+//! `LL_CACHE_RD` counts reads only, and counts those beyond the core only where firmware states
+//! that such a cache exists (`CPUECTLR_EL1.EXTLLC`, Neoverse N1 TRM).
 
 use fairways_core::Counter;
 
@@ -12,7 +13,8 @@ const CYCLES: (Counter, &str, u64) = (Counter::Cycles, "CPU_CYCLES", 0x11);
 const L1: (Counter, &str, u64) = (Counter::L1References, "L1D_CACHE", 0x04);
 const REFERENCES: (Counter, &str, u64) = (Counter::LlcReferences, "LL_CACHE_RD", 0x36);
 const MISSES: (Counter, &str, u64) = (Counter::LlcMisses, "LL_CACHE_MISS_RD", 0x37);
-// The last cache within the core's clock domain is Neoverse's L2: stalls while a demand miss of it is outstanding.
+// The last cache within the core's clock domain is Neoverse's L2: these are stalls while a demand
+// miss of it is outstanding.
 const L2_STALLS: (Counter, &str, u64) = (Counter::StallsL2Miss, "STALL_BACKEND_MEM", 0x4005);
 
 const NO_LLC_STALLS: (Counter, &str) = (
@@ -45,8 +47,9 @@ pub(super) const TABLES: &[Table] = &[
     },
 ];
 
-/// Parts as the kernel's `arch/arm64/include/asm/cputype.h` numbers them.
-pub(super) fn table(implementer: u32, part: u32) -> Option<&'static Table> {
+/// The table by implementer and part, as numbered in the kernel's
+/// `arch/arm64/include/asm/cputype.h`.
+pub(super) fn for_part(implementer: u32, part: u32) -> Option<&'static Table> {
     let index = match (implementer, part) {
         (0x41, 0xd0c) => 0,
         (0x41, 0xd40 | 0xd49 | 0xd4f) => 1,

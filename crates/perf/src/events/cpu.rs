@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Who made the processor, and what it is.
+/// The processor's maker and model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Vendor {
     /// Intel: `cpu family` and `model`.
@@ -29,22 +29,23 @@ pub enum Vendor {
         /// `CPU part`.
         part: u32,
     },
-    /// Another, by what /proc/cpuinfo calls it; empty if it tells nothing.
+    /// Another maker, as named in /proc/cpuinfo; empty if the file names none.
     Other(String),
 }
 
-/// A processor, as /proc/cpuinfo tells it.
+/// A processor, as described in /proc/cpuinfo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// Who made it, and what it is.
+    /// Its maker and model.
     pub vendor: Vendor,
-    /// Whether its cores are of several kinds, each with counters of its own.
+    /// Whether its cores are of several kinds, each with its own counters.
     pub hybrid: bool,
 }
 
 impl Cpu {
-    /// Reads `cpuinfo` (/proc/cpuinfo), and from `devices` (/sys/bus/event_source/devices) whether the cores are of several kinds:
-    /// Intel's two counter devices are `cpu_core` and `cpu_atom`; Arm's parts differ within `cpuinfo`.
+    /// Reads `cpuinfo` (/proc/cpuinfo), and learns from `devices` (/sys/bus/event_source/devices)
+    /// whether the cores are of several kinds: Intel's two counter devices are `cpu_core` and
+    /// `cpu_atom`; Arm's parts differ within `cpuinfo`.
     ///
     /// # Errors
     /// If `cpuinfo` can't be read.
@@ -56,15 +57,9 @@ impl Cpu {
     }
 
     fn parse(cpuinfo: &str) -> Self {
-        let values = |key: &'static str| {
-            let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
-            pairs.filter(move |(name, _)| name.trim() == key).map(|(_, value)| value.trim())
-        };
-        let first = |key| values(key).next();
-        let number = |key| first(key).and_then(number);
-        let vendor = match first("vendor_id") {
+        let vendor = match values(cpuinfo, "vendor_id").next() {
             Some(name @ ("GenuineIntel" | "AuthenticAMD")) => {
-                match (number("cpu family"), number("model")) {
+                match (number(cpuinfo, "cpu family"), number(cpuinfo, "model")) {
                     (Some(family), Some(model)) if name == "GenuineIntel" => {
                         Vendor::Intel { family, model }
                     }
@@ -73,18 +68,28 @@ impl Cpu {
                 }
             }
             Some(name) => Vendor::Other(name.to_owned()),
-            None => match (number("CPU implementer"), number("CPU part")) {
+            None => match (number(cpuinfo, "CPU implementer"), number(cpuinfo, "CPU part")) {
                 (Some(implementer), Some(part)) => Vendor::Arm { implementer, part },
-                _ => Vendor::Other(first("model name").unwrap_or_default().to_owned()),
+                _ => Vendor::Other(
+                    values(cpuinfo, "model name").next().unwrap_or_default().to_owned(),
+                ),
             },
         };
-        let part = first("CPU part");
-        Self { vendor, hybrid: values("CPU part").any(|other| Some(other) != part) }
+        let mut parts = values(cpuinfo, "CPU part");
+        let first = parts.next();
+        Self { vendor, hybrid: parts.any(|other| Some(other) != first) }
     }
 }
 
-/// Decimal, as x86 writes numbers, or hexadecimal with `0x`, as Arm does.
-fn number(text: &str) -> Option<u32> {
+/// The values of a key, in the file's order.
+fn values<'a>(cpuinfo: &'a str, key: &str) -> impl Iterator<Item = &'a str> {
+    let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    pairs.filter(move |(name, _)| name.trim() == key).map(|(_, value)| value.trim())
+}
+
+/// A key's first value: decimal, as x86 writes numbers, or hexadecimal with `0x`, as Arm does.
+fn number(cpuinfo: &str, key: &str) -> Option<u32> {
+    let text = values(cpuinfo, key).next()?;
     match text.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),
         None => text.parse().ok(),
@@ -123,14 +128,21 @@ mod tests {
     }
 
     fn arm(parts: &[u32]) -> Cpu {
-        let each =
-            |part| format!("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: {part:#x}\n\n");
-        Cpu::parse(&parts.iter().map(each).collect::<String>())
+        Cpu::parse(
+            &parts
+                .iter()
+                .map(|part| {
+                    format!("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: {part:#x}\n\n")
+                })
+                .collect::<String>(),
+        )
     }
 
     #[test]
     fn each_generation_finds_its_table() {
-        let of = |cpu: Cpu| for_cpu(&cpu).name;
+        fn of(cpu: Cpu) -> &'static str {
+            for_cpu(&cpu).name
+        }
         assert_eq!(of(x86("GenuineIntel", 6, 63)), "Haswell");
         assert_eq!(of(x86("GenuineIntel", 6, 79)), "Broadwell");
         assert_eq!(of(x86("GenuineIntel", 6, 85)), "Skylake, Cascade Lake");

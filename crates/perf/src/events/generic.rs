@@ -8,18 +8,20 @@ use perf_event_open_sys::bindings::{
     PERF_COUNT_HW_INSTRUCTIONS, PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE,
 };
 
-use super::{Chosen, Encoding, Event};
+use super::{Encoding, Event, ProcessorEvents};
 
 /// `perf_event_open(2)`: `cache | operation << 8 | result << 16`, of reads.
 const fn cache(cache: u32, result: u32) -> u64 {
     (cache | PERF_COUNT_HW_CACHE_OP_READ << 8 | result << 16) as u64
 }
 
-pub(super) fn events() -> Chosen {
-    let event =
-        |field, name, kind, config| Event { field, name, encoding: Encoding { kind, config } };
+const fn event(field: Counter, name: &'static str, kind: u32, config: u64) -> Event {
+    Event { field, name, encoding: Encoding { kind, config } }
+}
+
+pub(super) fn events() -> ProcessorEvents {
     let why = "the kernel has no generic event for it, and this processor has no table";
-    Chosen {
+    ProcessorEvents {
         name: "generic events",
         source: "perf_event_open(2)",
         events: vec![

@@ -1,5 +1,5 @@
-//! Intel's events: `umask << 8 | event`, and the counter mask in bits 24 to 31 (SDM volume 3, 20.2.1; the kernel's
-//! `/sys/bus/event_source/devices/cpu/format`).
+//! Intel's events: `umask << 8 | event`, and the counter mask in bits 24 to 31 (SDM volume 3,
+//! 20.2.1; the kernel's `/sys/bus/event_source/devices/cpu/format`).
 
 use fairways_core::Counter;
 
@@ -21,7 +21,7 @@ const STORE_BUFFER: (Counter, &str, u64) =
     (Counter::StallsStoreBuffer, "RESOURCE_STALLS.SB", 0x08a2);
 
 const NO_LLC_STALLS: (Counter, &str) =
-    (Counter::StallsLlcMiss, "before Skylake, stalls are told apart by misses of L1 and L2 only");
+    (Counter::StallsLlcMiss, "before Skylake, stalls are separated by misses of L1 and L2 only");
 
 const GOLDEN_COVE: &[(Counter, &str, u64)] = &[
     INSTRUCTIONS,
@@ -50,8 +50,8 @@ pub(super) const TABLES: &[Table] = &[
         name: "Haswell",
         source: "x86/haswellx/{cache,pipeline}.json",
         kind: RAW,
-        // Where hyper-threads are on, the kernel lets a thread have half of the general counters while 0xd0 is on one (erratum
-        // HSD29; `exclusive_present` of arch/x86/events/core.c).
+        // Where hyper-threads are on, the kernel lets a thread use half of the general counters
+        // while 0xd0 is on one (erratum HSD29; `exclusive_present` of arch/x86/events/core.c).
         alone: &[Counter::L1References],
         events: &[
             INSTRUCTIONS,
@@ -120,18 +120,18 @@ pub(super) const TABLES: &[Table] = &[
         lost: &[
             (
                 Counter::StallsL2Miss,
-                "its cores tell stalls by where a load was served (MEM_BOUND_STALLS_LOAD), not while a miss is outstanding",
+                "its cores separate stalls by where a load was served (MEM_BOUND_STALLS_LOAD), not while a miss is outstanding",
             ),
             (
                 Counter::StallsLlcMiss,
-                "its cores tell stalls by where a load was served (MEM_BOUND_STALLS_LOAD), not while a miss is outstanding",
+                "its cores separate stalls by where a load was served (MEM_BOUND_STALLS_LOAD), not while a miss is outstanding",
             ),
         ],
     },
 ];
 
-/// The models are those of the kernel's `arch/x86/include/asm/intel-family.h`.
-pub(super) fn table(family: u32, model: u32) -> Option<&'static Table> {
+/// The table by family and model (the kernel's `arch/x86/include/asm/intel-family.h`).
+pub(super) fn for_model(family: u32, model: u32) -> Option<&'static Table> {
     let index = match (family, model) {
         (6, 0x3c | 0x3f | 0x45 | 0x46) => 0,
         (6, 0x3d | 0x47 | 0x4f | 0x56) => 1,
@@ -157,7 +157,7 @@ mod tests {
             .filter(|&&(_, _, config)| matches!(config & 0xff, 0xa3 | 0x47));
         let mut seen = 0;
         for &(_, name, config) in stalls {
-            // Intel's lists, of CYCLE_ACTIVITY and MEMORY_ACTIVITY: CounterMask is UMask.
+            // Intel's lists of CYCLE_ACTIVITY and MEMORY_ACTIVITY: CounterMask is UMask.
             assert_eq!(config >> 24, config >> 8 & 0xff, "{name}");
             seen += 1;
         }

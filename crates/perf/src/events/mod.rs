@@ -1,8 +1,9 @@
-//! Which event of which processor counts what Fairways asks for.
+//! Which event of which processor counts what Fairways needs.
 //!
-//! A processor's table names, for each [`Counter`], the event, its raw encoding and the file of Linux's
-//! `tools/perf/pmu-events/arch` (vendors' own event lists) that it stands in. Counters that a processor has no event for are lost, and
-//! the table says why. A processor without a table is counted by the kernel's generic events.
+//! For each [`Counter`], a processor's table names the event, its raw encoding and its file in
+//! Linux's `tools/perf/pmu-events/arch` (vendors' own event lists). For counters without an event
+//! on that processor, the table states the reason. A processor without a table is counted by the
+//! kernel's generic events.
 
 mod amd;
 mod arm;
@@ -14,7 +15,8 @@ use fairways_core::Counter;
 
 pub use cpu::{Cpu, Vendor};
 
-/// The counters that the processor counts. (`memory_bytes` is resctrl's, `cpu_nanos` the kernel's.)
+/// The counters that the processor counts. (`memory_bytes` comes from resctrl, `cpu_nanos` from the
+/// kernel.)
 pub const BY_PROCESSOR: [Counter; 8] = [
     Counter::Instructions,
     Counter::Cycles,
@@ -26,7 +28,7 @@ pub const BY_PROCESSOR: [Counter; 8] = [
     Counter::StallsStoreBuffer,
 ];
 
-/// An event as perf_event_open(2) is asked for it.
+/// An event's encoding for perf_event_open(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
     /// `perf_event_attr.type`.
@@ -38,31 +40,32 @@ pub struct Encoding {
 /// The event that counts a counter of Fairways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What it counts.
+    /// The counter.
     pub field: Counter,
     /// The event's name in the vendor's list.
     pub name: &'static str,
-    /// How it is asked for.
+    /// Its encoding for perf_event_open(2).
     pub encoding: Encoding,
 }
 
 /// The events of a processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen {
-    /// Whose table it is: the microarchitecture, or `generic events`.
+pub struct ProcessorEvents {
+    /// The table's name: the microarchitecture, or `generic events`.
     pub name: &'static str,
-    /// Where the events are written down, under `tools/perf/pmu-events/arch` of Linux unless it says otherwise.
+    /// The event lists, under `tools/perf/pmu-events/arch` of Linux unless stated otherwise.
     pub source: &'static str,
     /// The events, at most one a counter, in [`BY_PROCESSOR`]'s order.
     pub events: Vec<Event>,
-    /// The counters that can't be counted, and why.
+    /// The counters that are not available, and why.
     pub lost: Vec<(Counter, String)>,
-    /// Fields whose events leave a hyper-thread few counters: nothing but instructions and cycles is counted with them at once.
+    /// Counters whose events leave a hyper-thread few counters: only instructions and cycles are
+    /// counted together with one of them.
     pub alone: Vec<Counter>,
 }
 
-impl Chosen {
-    /// No events: whoever asks for these counts nothing, whatever the processor has.
+impl ProcessorEvents {
+    /// No events: nothing is counted, whatever the processor can count.
     #[must_use]
     pub const fn none() -> Self {
         Self {
@@ -81,23 +84,32 @@ struct Table {
     name: &'static str,
     source: &'static str,
     kind: u32,
-    /// See [`Chosen::alone`].
+    /// See [`ProcessorEvents::alone`].
     alone: &'static [Counter],
     events: &'static [(Counter, &'static str, u64)],
     lost: &'static [(Counter, &'static str)],
 }
 
 impl Table {
-    fn chosen(&self) -> Chosen {
-        let event = |&(field, name, config): &(Counter, &'static str, u64)| Event {
-            field,
-            name,
-            encoding: Encoding { kind: self.kind, config },
-        };
-        let mut events: Vec<Event> = self.events.iter().map(event).collect();
+    fn processor_events(&self) -> ProcessorEvents {
+        let mut events: Vec<Event> = self
+            .events
+            .iter()
+            .map(|&(field, name, config)| Event {
+                field,
+                name,
+                encoding: Encoding { kind: self.kind, config },
+            })
+            .collect();
         events.sort_unstable_by_key(|event| event.field);
         let lost = self.lost.iter().map(|&(field, why)| (field, why.to_owned())).collect();
-        Chosen { name: self.name, source: self.source, events, lost, alone: self.alone.to_vec() }
+        ProcessorEvents {
+            name: self.name,
+            source: self.source,
+            events,
+            lost,
+            alone: self.alone.to_vec(),
+        }
     }
 }
 
@@ -106,33 +118,35 @@ const RAW: u32 = perf_event_open_sys::bindings::PERF_TYPE_RAW;
 
 /// The events that count on `cpu`.
 ///
-/// A hybrid processor has none: a task's events count on one kind of its cores only, and would tell too little without a word.
+/// A hybrid processor has none: a task's events count on one kind of its cores only, so that the
+/// counts would be too low without any sign of it.
 #[must_use]
-pub fn for_cpu(cpu: &Cpu) -> Chosen {
+pub fn for_cpu(cpu: &Cpu) -> ProcessorEvents {
     if cpu.hybrid {
-        let why = "the processor's cores are of two kinds, and an event counts on one of them only";
-        return Chosen {
+        let reason =
+            "the processor's cores are of two kinds, and an event counts on one of them only";
+        return ProcessorEvents {
             name: "hybrid",
             source: "/sys/bus/event_source/devices",
             events: Vec::new(),
-            lost: BY_PROCESSOR.iter().map(|&field| (field, why.to_owned())).collect(),
+            lost: BY_PROCESSOR.iter().map(|&field| (field, reason.to_owned())).collect(),
             alone: Vec::new(),
         };
     }
     let table = match &cpu.vendor {
-        Vendor::Intel { family, model } => intel::table(*family, *model),
-        Vendor::Amd { family, model } => amd::table(*family, *model),
-        Vendor::Arm { implementer, part } => arm::table(*implementer, *part),
+        Vendor::Intel { family, model } => intel::for_model(*family, *model),
+        Vendor::Amd { family, model } => amd::for_model(*family, *model),
+        Vendor::Arm { implementer, part } => arm::for_part(*implementer, *part),
         Vendor::Other(_) => None,
     };
-    table.map_or_else(generic::events, |table| table.chosen())
+    table.map_or_else(generic::events, |table| table.processor_events())
 }
 
-/// Every table there is, for documentation.
+/// Every table, for documentation.
 #[must_use]
-pub fn all() -> Vec<Chosen> {
+pub fn all() -> Vec<ProcessorEvents> {
     let tables = intel::TABLES.iter().chain(amd::TABLES).chain(arm::TABLES);
-    tables.map(|table| table.chosen()).chain([generic::events()]).collect()
+    tables.map(|table| table.processor_events()).chain([generic::events()]).collect()
 }
 
 #[cfg(test)]
@@ -142,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_table_says_of_every_field_either_how_it_is_counted_or_why_not() {
+    fn every_table_states_for_each_counter_its_event_or_why_there_is_none() {
         for chosen in all() {
             for field in BY_PROCESSOR {
                 let counted = chosen.events.iter().filter(|event| event.field == field).count();
@@ -154,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn no_table_counts_two_fields_by_one_event() {
+    fn no_table_counts_two_counters_with_one_event() {
         for chosen in all() {
             for (index, event) in chosen.events.iter().enumerate() {
                 let twin = chosen.events[..index].iter().find(|e| e.encoding == event.encoding);
@@ -168,9 +182,9 @@ mod tests {
         for field in BY_PROCESSOR {
             let mut counters = Counters::default();
             *counters.get_mut(field) = Some(7);
-            let told = serde_json::to_value(counters).unwrap();
-            assert_eq!(told[field.name()], 7, "{told}");
-            assert_eq!(told.as_object().unwrap().values().filter(|v| !v.is_null()).count(), 1);
+            let json = serde_json::to_value(counters).unwrap();
+            assert_eq!(json[field.name()], 7, "{json}");
+            assert_eq!(json.as_object().unwrap().values().filter(|v| !v.is_null()).count(), 1);
         }
     }
 }

@@ -1,14 +1,17 @@
-//! Who runs on which CPU, as the kernel's perf events tell, without a program in the kernel.
+//! Which thread runs on which CPU, from the kernel's perf events, without a program in the kernel.
 //!
-//! On each CPU a group of events is led by `PERF_COUNT_SW_CONTEXT_SWITCHES` with a sample of every one: it tells who leaves, when by
-//! `CLOCK_MONOTONIC`, and what the whole group has counted on this CPU until then. Between two samples, one thread ran, or none. Where there is
-//! no PMU, the group is the leader alone, and times are all there is. It takes `CAP_PERFMON`, or `perf_event_paranoid` of 0 or less.
+//! On each CPU a group of events is led by `PERF_COUNT_SW_CONTEXT_SWITCHES`, with a sample for
+//! every switch: it names the thread that leaves, the time by `CLOCK_MONOTONIC`, and the group's
+//! counts on this CPU until then. Between two samples, one thread ran, or none. Where there is no
+//! PMU, the group is the leader alone, and only times are known. It takes `CAP_PERFMON`, or
+//! `perf_event_paranoid` of 0 or less.
 //!
-//! Within a container that has a PID namespace of its own, threads outside of it have no number, and are taken for idleness.
+//! In a container with its own PID namespace, threads outside of it have no number, and count as
+//! idleness.
 
 mod records;
 mod ring;
-mod row;
+mod timeline;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,23 +26,24 @@ use perf_event_open_sys::bindings::{
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::events::{Chosen, Encoding, Event};
-use crate::sys::{self, Whom};
+use crate::events::{Encoding, Event, ProcessorEvents};
+use crate::sys::{self, Scope};
 use crate::{budget, trouble};
 use records::Record;
 use ring::Ring;
-use row::Row;
+use timeline::Timeline;
 
-/// How long, in nanoseconds, somebody is on a CPU before it is looked whether that goes on: it takes an interrupt there.
+/// Nanoseconds that a thread is on a CPU before a look finds out whether it still is: a look takes
+/// an interrupt there.
 const LOOK: u64 = 5_000_000;
 
-/// How long, in nanoseconds, a group may be off the counters, so that no switch is told.
+/// Nanoseconds that a group may be off the counters, during which no switch is reported.
 const PATIENCE: u64 = 1_000_000_000;
 
-/// Events beside instructions and cycles in the group at most, as for programs (layout.rs).
+/// The most events in the group besides instructions and cycles, as for programs (layout.rs).
 const BESIDE: usize = 3;
 
-/// What policies that schedule ask for comes first, when not all can be counted at once.
+/// The counters that scheduling policies use come first, when not all can be counted at once.
 const ORDER: [Counter; 8] = [
     Counter::Instructions,
     Counter::Cycles,
@@ -51,31 +55,31 @@ const ORDER: [Counter; 8] = [
     Counter::StallsL2Miss,
 ];
 
-/// What a CPU did between two switches.
+/// A CPU's record between two switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stay {
     /// The CPU.
     pub cpu: u32,
-    /// The thread that ran, as gettid(2) tells it; 0: none.
+    /// The thread that ran, as numbered by gettid(2); 0: none.
     pub thread: i32,
     /// When it began and ended, in nanoseconds of `CLOCK_MONOTONIC`.
     pub span: (u64, u64),
-    /// What the CPU counted meanwhile.
+    /// The CPU's counts meanwhile.
     pub counters: Counters,
-    /// Whether it goes on.
+    /// Whether the thread stays on.
     pub goes_on: bool,
 }
 
 /// A CPU that is watched.
 #[derive(Debug)]
-struct Cpu {
-    // The buffer goes before the event that it is of.
+struct WatchedCpu {
+    // The buffer is dropped before its event.
     ring: Ring,
     leader: OwnedFd,
-    /// Held open: closing one takes it out of the group.
+    /// Kept open: closing a member takes it out of the group.
     _members: Vec<OwnedFd>,
-    row: Row,
-    /// What was last read of the times that the group was enabled and on the counters.
+    timeline: Timeline,
+    /// The group's times enabled and on the counters, as last read.
     times: (u64, u64),
 }
 
@@ -83,31 +87,30 @@ struct Cpu {
 #[derive(Debug)]
 pub struct Switches {
     events: Vec<Event>,
-    cpus: BTreeMap<u32, Cpu>,
+    cpus: BTreeMap<u32, WatchedCpu>,
 }
 
 impl Switches {
     /// Watches these CPUs, and counts those of the events that one group of counters holds.
     ///
-    /// # Errors
-    /// If the kernel does not tell of switches, with the remedy.
-    pub fn open(cpus: &CpuSet, chosen: &Chosen) -> io::Result<Self> {
+    /// If the kernel does not report switches, with the remedy.
+    /// If the kernel does not report switches, with the remedy.
+    pub fn open(cpus: &CpuSet, chosen: &ProcessorEvents) -> io::Result<Self> {
         budget::allowed();
-        let place = |event: &Event| ORDER.iter().position(|&field| field == event.field);
         let mut events = chosen.events.clone();
-        events.sort_by_key(place);
+        events.sort_by_key(|event| ORDER.iter().position(|&field| field == event.field));
         let mut switches = Self { events, cpus: BTreeMap::new() };
         switches.fit(cpus)?;
         switches.set_cpus(cpus)?;
         Ok(switches)
     }
 
-    /// What is counted of each CPU.
+    /// The counters that are read on each CPU.
     pub fn counted(&self) -> impl Iterator<Item = Counter> + '_ {
         self.events.iter().map(|event| event.field)
     }
 
-    /// Leaves out the events that a group on one of these CPUs does not hold.
+    /// Leaves out the events that do not fit into a group on one of these CPUs.
     fn fit(&mut self, cpus: &CpuSet) -> io::Result<()> {
         let on_line = cpus.iter().find_map(|cpu| match Leader::open(cpu) {
             Err(error) if is_absent(&error) => None,
@@ -128,7 +131,7 @@ impl Switches {
                     beside += usize::from(is_beside);
                 }
                 Err(error) => {
-                    let (field, why) = (event.field.name(), trouble::line(&error));
+                    let (field, why) = (event.field.name(), trouble::explain(&error));
                     tracing::info!(target: "fairways::schedule", field, why, "not counted at switches");
                 }
             }
@@ -137,7 +140,8 @@ impl Switches {
         Ok(())
     }
 
-    /// Watches these CPUs from now on; those that are not on line are passed over. Those that are watched already go on.
+    /// Watches these CPUs from now on, except those that are not on line. CPUs that are already
+    /// watched stay so.
     ///
     /// # Errors
     /// As [`Switches::open`], if one can't be watched; the others are.
@@ -161,33 +165,42 @@ impl Switches {
         Ok(())
     }
 
-    fn watch(&self, cpu: u32) -> io::Result<Cpu> {
+    fn watch(&self, cpu: u32) -> io::Result<WatchedCpu> {
         let leader = Leader::open(cpu)?;
-        let explained = |error: io::Error| io::Error::new(error.kind(), trouble::line(&error));
-        let members = self.events.iter().map(|event| leader.member(event).map_err(explained));
+        let members = self.events.iter().map(|event| {
+            leader
+                .member(event)
+                .map_err(|error| io::Error::new(error.kind(), trouble::explain(&error)))
+        });
         let members = members.collect::<io::Result<Vec<OwnedFd>>>()?;
         let Leader { event: leader, .. } = leader;
-        let what = |error: io::Error| {
+        let ring = Ring::map(&leader).map_err(|error| {
             let why = "the buffer of a CPU's switches can't be mapped: expected CAP_IPC_LOCK, or kernel.perf_event_mlock_kb of 516 or more";
             io::Error::new(error.kind(), format!("{why}: {error}"))
-        };
-        let ring = Ring::map(&leader).map_err(what)?;
+        })?;
         sys::enable(&leader)?;
         let fields = self.counted().collect();
-        Ok(Cpu { ring, leader, _members: members, row: Row::new(cpu, fields), times: (0, 0) })
+        Ok(WatchedCpu {
+            ring,
+            leader,
+            _members: members,
+            timeline: Timeline::new(cpu, fields),
+            times: (0, 0),
+        })
     }
 
-    /// One of each CPU, readable when a quarter of its buffer is full.
+    /// One descriptor per CPU, readable when a quarter of its buffer is full.
     #[must_use]
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.cpus.values().map(|cpu| cpu.leader.as_fd()).collect()
     }
 
-    /// Appends what happened since the last time: of a CPU in the order of time. What goes on is cut.
+    /// Appends what happened since the last call, for each CPU in order of time. A stay that goes
+    /// on is cut.
     ///
     /// # Errors
-    /// If the kernel does not tell of one CPU's switches any longer, which is not watched then until it is
-    /// [asked for again](Self::set_cpus); the others' are appended.
+    /// If the kernel does not report one CPU's switches any longer; it is not watched until it is
+    /// [requested again](Self::set_cpus). The others' are appended.
     pub fn read(&mut self, stays: &mut Vec<Stay>) -> io::Result<()> {
         let (mut dead, mut mute) = (Vec::new(), Vec::new());
         let (mut starved, mut done) = (false, Ok(()));
@@ -198,13 +211,13 @@ impl Switches {
                 continue;
             }
             match cpu.look(self.events.len(), stays) {
-                Look::Well => {}
-                Look::Starved => starved = true,
-                Look::Dead => dead.push(number),
+                CpuHealth::Well => {}
+                CpuHealth::Starved => starved = true,
+                CpuHealth::Dead => dead.push(number),
             }
         }
         self.cpus.retain(|cpu, _| !mute.contains(cpu));
-        // Their CPU was off line meanwhile, and took the events with it.
+        // Their CPU was off line meanwhile, which ended its events.
         for cpu in dead {
             self.cpus.remove(&cpu);
             done = done.and(self.watch_if_there(cpu));
@@ -215,62 +228,63 @@ impl Switches {
         done
     }
 
-    /// Watches all anew with an event less, as the group is never put on the counters: others hold those that it needs.
+    /// Watches all CPUs again with one event less, because the group is never put on the counters:
+    /// other events occupy those that it needs.
     fn count_less(&mut self) {
         let Some(event) = self.events.pop() else { return };
         let field = event.field.name();
         tracing::warn!(target: "fairways::schedule", field, "no longer counted at switches: no counters were free for a second");
         let cpus: CpuSet = std::mem::take(&mut self.cpus).into_keys().collect();
         if let Err(error) = self.set_cpus(&cpus) {
-            tracing::warn!(target: "fairways::schedule", %error, "switches are not told");
+            tracing::warn!(target: "fairways::schedule", %error, "switches are not reported");
         }
     }
 }
 
-/// How it stands with a CPU's events.
-enum Look {
+/// The state of a CPU's events.
+enum CpuHealth {
     Well,
-    /// They are not on the counters, so that no switch is told.
+    /// They are not on the counters, so that no switch is reported.
     Starved,
     /// They are no longer on any CPU.
     Dead,
 }
 
-impl Cpu {
+impl WatchedCpu {
     fn drain(&mut self, stays: &mut Vec<Stay>) -> io::Result<()> {
-        let Self { ring, row, .. } = self;
+        let Self { ring, timeline: row, .. } = self;
         let mut malformed = false;
         ring.drain(|raw| {
-            let record = Record::of(&raw);
+            let record = Record::parse(&raw);
             malformed |= record == Record::Malformed;
             row.take(record, stays);
         })?;
         if malformed {
-            Err(io::Error::other("perf: a record of another form than asked for"))
+            Err(io::Error::other("perf: a record of another form than requested"))
         } else {
             Ok(())
         }
     }
 
-    fn look(&mut self, events: usize, stays: &mut Vec<Stay>) -> Look {
+    fn look(&mut self, events: usize, stays: &mut Vec<Stay>) -> CpuHealth {
         let at = now();
-        if self.row.since().is_some_and(|since| at.saturating_sub(since) < LOOK) {
-            return Look::Well;
+        if self.timeline.since().is_some_and(|since| at.saturating_sub(since) < LOOK) {
+            return CpuHealth::Well;
         }
-        let Ok(counted) = sys::read(&self.leader, events + 1) else { return Look::Dead };
+        let Ok(counted) = sys::read(&self.leader, events + 1) else { return CpuHealth::Dead };
         let before = std::mem::replace(&mut self.times, (counted.enabled, counted.running));
         if counted.enabled == before.0 {
-            return Look::Dead;
+            return CpuHealth::Dead;
         }
         if counted.running == before.1 && counted.enabled - before.0 > PATIENCE {
-            return Look::Starved;
+            return CpuHealth::Starved;
         }
         if counted.running == before.1 {
-            // Until it has run, its last time on the counters is waited from.
+            // Until the group has run, waiting counts from its last time on the counters.
             self.times = before;
         }
-        self.row.look(at, counted, stays);
-        Look::Well
+        self.timeline.look(at, counted, stays);
+        CpuHealth::Well
     }
 }
 
@@ -297,15 +311,15 @@ impl Leader {
         attr.set_watermark(1);
         attr.__bindgen_anon_2.wakeup_watermark = u32::try_from(ring::SIZE / 4).unwrap_or(1);
         let cpu = i32::try_from(cpu).map_err(io::Error::other)?;
-        match sys::open_as(attr, Whom::Cpu(cpu), None) {
+        match sys::open_as(attr, Scope::Cpu(cpu), None) {
             Ok(event) => Ok(Self { cpu, event }),
             Err(error) if is_absent(&error) => Err(error),
-            Err(error) => Err(io::Error::new(error.kind(), trouble::line(&error))),
+            Err(error) => Err(io::Error::new(error.kind(), trouble::explain(&error))),
         }
     }
 
     fn member(&self, event: &Event) -> io::Result<OwnedFd> {
-        sys::open(event.encoding, Whom::Cpu(self.cpu), Some(self.event.as_fd()), false, 0)
+        sys::open(event.encoding, Scope::Cpu(self.cpu), Some(self.event.as_fd()), false, 0)
     }
 }
 

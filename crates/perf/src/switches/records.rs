@@ -1,7 +1,9 @@
-//! What the kernel's records say.
+//! The kernel's records of switches.
 //!
-//! Source: perf_event_open(2), `PERF_RECORD_SAMPLE` and `PERF_RECORD_SWITCH_CPU_WIDE`. At a switch the kernel writes a sample while the thread that
-//! leaves is still the current one (`perf_event_task_sched_out`), then who comes, and, once it is there, whom it came after.
+//! Source: perf_event_open(2), `PERF_RECORD_SAMPLE` and `PERF_RECORD_SWITCH_CPU_WIDE`. At a switch
+//! the kernel writes a sample while the thread that leaves is still the current one
+//! (`perf_event_task_sched_out`), then the thread that comes, and, once that runs, the one it came
+//! after.
 
 use perf_event_open_sys::bindings::{
     PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES, PERF_RECORD_MISC_SWITCH_OUT, PERF_RECORD_SAMPLE,
@@ -9,30 +11,30 @@ use perf_event_open_sys::bindings::{
 };
 
 use super::ring::Raw;
-use crate::sys::Group;
+use crate::sys::GroupReading;
 
 /// A record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Record {
-    /// A thread leaves the CPU; `None` if it has ended, and has no number any more.
+    /// A thread leaves the CPU; `None` if it has ended and has no number any more.
     Left {
         thread: Option<i32>,
         /// In nanoseconds of `CLOCK_MONOTONIC`.
         at: u64,
-        counted: Group,
+        counted: GroupReading,
     },
-    /// This one comes; 0: none.
+    /// This thread comes; 0: none.
     Comes(i32),
-    /// Something is missing here.
+    /// Records are missing here.
     Lost,
-    /// Nothing of use.
+    /// A record of another type.
     Other,
-    /// Not of the form that was asked for.
+    /// Not of the requested form.
     Malformed,
 }
 
 impl Record {
-    pub(super) fn of(raw: &Raw<'_>) -> Self {
+    pub(super) fn parse(raw: &Raw<'_>) -> Self {
         let words = Words(raw.body);
         match raw.kind {
             PERF_RECORD_SAMPLE => sample(words).unwrap_or(Self::Malformed),
@@ -65,7 +67,7 @@ fn sample(words: Words<'_>) -> Option<Record> {
     }
     // A thread that was released has the number -1 (`perf_event_pid_type`).
     let thread = Some(thread).filter(|&thread| thread >= 0);
-    Some(Record::Left { thread, at, counted: Group { enabled, running, values } })
+    Some(Record::Left { thread, at, counted: GroupReading { enabled, running, values } })
 }
 
 #[derive(Clone, Copy)]

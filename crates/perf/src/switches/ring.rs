@@ -1,6 +1,7 @@
-//! The buffer that the kernel and we share of an event.
+//! The buffer of an event that the kernel shares with us.
 //!
-//! Source: perf_event_open(2), "MMAP layout"; the kernel's kernel/events/ring_buffer.c, whose barriers these are.
+//! Source: perf_event_open(2), "MMAP layout"; the kernel's kernel/events/ring_buffer.c, whose
+//! barriers these are.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -13,7 +14,8 @@ use perf_event_open_sys::bindings::perf_event_mmap_page;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::param::page_size;
 
-/// Bytes of records, a power of two and of whole pages: with the page before them what `perf_event_mlock_kb` lets every user have of a CPU.
+/// Bytes of records, a power of two and whole pages: with the page before them, this is what
+/// `perf_event_mlock_kb` allows every user per CPU.
 pub(super) const SIZE: usize = 512 << 10;
 
 /// `perf_event_header`: type, misc and size, of 4, 2 and 2 bytes.
@@ -35,13 +37,13 @@ pub(super) struct Ring {
     /// The first page, of `length` bytes mapped in all.
     page: NonNull<perf_event_mmap_page>,
     length: usize,
-    /// Up to where it was read; nobody else moves it.
+    /// The position read up to; only this end moves it.
     tail: u64,
     record: Vec<u8>,
 }
 
 impl Ring {
-    /// Maps an event's buffer; the event stays open as long as it is used.
+    /// Maps an event's buffer; the event stays open as long as the buffer is used.
     ///
     /// # Errors
     /// mmap(2)'s: `EPERM` if no more memory may be locked.
@@ -55,22 +57,25 @@ impl Ring {
     }
 
     fn head(&self) -> &AtomicU64 {
-        // SAFETY: the page is mapped as long as `self` lives, and its fields are aligned; the kernel and we only access this one whole.
+        // SAFETY: the page is mapped as long as `self` lives, and its fields are aligned; the
+        // kernel and we access this one only as a whole.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.page.as_ptr()).data_head) }
     }
 
-    fn told(&self) -> &AtomicU64 {
-        // SAFETY: as of `head`.
+    fn tail_word(&self) -> &AtomicU64 {
+        // SAFETY: as for `head`.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.page.as_ptr()).data_tail) }
     }
 
-    /// Copies what the kernel wrote at a position, which counts on beyond the buffer's end.
+    /// Copies the kernel's records at a position, which goes on counting beyond the buffer's end.
     fn copy(&self, position: u64, bytes: &mut [u8]) {
         let at = usize::try_from(position % SIZE as u64).unwrap_or(0);
         let first = bytes.len().min(SIZE - at);
         let (begin, rest) = bytes.split_at_mut(first);
-        // SAFETY: the records are the `SIZE` bytes after the first page, all of them mapped. `begin` is read from `at` on, and at most up to their
-        // end; `rest` from their beginning, and no record is longer than `SIZE`. The kernel writes nothing between `data_tail` and `data_head`.
+        // SAFETY: the records are the `SIZE` bytes after the first page, all of them mapped.
+        // `begin` is read from `at` on, and at most up to their end; `rest` from their beginning,
+        // and no record is longer than `SIZE`. The kernel writes nothing between `data_tail` and
+        // `data_head`.
         unsafe {
             let data = self.page.as_ptr().cast::<u8>().add(page_size());
             ptr::copy_nonoverlapping(data.add(at), begin.as_mut_ptr(), begin.len());
@@ -78,12 +83,12 @@ impl Ring {
         }
     }
 
-    /// Takes out every record that is there, in order.
+    /// Takes out every record in the buffer, in order.
     ///
     /// # Errors
-    /// If a record is not of the form that the kernel says; the buffer is empty then.
+    /// If a record is not of the documented form; the buffer is empty then.
     pub(super) fn drain(&mut self, mut take: impl FnMut(Raw<'_>)) -> io::Result<()> {
-        // What was written before the kernel moved the head is seen with it.
+        // What was written before the kernel moved the head is visible with it.
         let head = self.head().load(Ordering::Acquire);
         let mut done = Ok(());
         while self.tail < head {
@@ -105,8 +110,8 @@ impl Ring {
             self.record = record;
             self.tail += size as u64;
         }
-        // What was copied is copied before the kernel may write there.
-        self.told().store(self.tail, Ordering::Release);
+        // The copies are complete before the kernel may write there.
+        self.tail_word().store(self.tail, Ordering::Release);
         done
     }
 }

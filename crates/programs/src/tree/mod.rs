@@ -1,4 +1,5 @@
-//! The cgroups that there are, by the directories of their hierarchies; inotify tells of those that come and go.
+//! The existing cgroups, by the directories of their hierarchies; inotify reports those that come
+//! and go.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -15,26 +16,27 @@ use rustix::io::Errno;
 use super::hierarchy::Hierarchy;
 use super::process::{Proc, in_file};
 
-/// So many directories are watched, at most; with more cgroups than this all are walked at every look.
+/// The most directories that are watched; with more cgroups, every look walks them all.
 const MOST_WATCHED: usize = 8192;
 
-/// One hierarchy, and the cgroups that it has.
+/// One hierarchy, and its cgroups.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) hierarchy: Hierarchy,
-    /// By path from where the hierarchy is mounted.
+    /// By path from the hierarchy's mount point.
     dirs: BTreeMap<String, Dir>,
 }
 
 #[derive(Debug, Default)]
 struct Dir {
-    /// What tells a cgroup from one that was made anew under its path; kernfs gives no number again (`kernfs_new_node`).
+    /// Distinguishes a cgroup from one that was made again under its path; kernfs does not reuse a
+    /// number (`kernfs_new_node`).
     inode: u64,
     /// The watch on it.
     watch: Option<i32>,
     /// The watch on its `cgroup.events`.
-    told: Option<i32>,
-    /// What `cgroup.events` said, while it is watched and has not changed since.
+    events_watch: Option<i32>,
+    /// The content of `cgroup.events`, while it is watched and has not changed since.
     populated: Option<bool>,
 }
 
@@ -54,7 +56,7 @@ pub(super) struct Forest {
     watched: HashMap<i32, Watched>,
     /// Whether every directory is watched.
     whole: bool,
-    /// Whether something was missed, so that all is to be walked once.
+    /// Whether something was missed, so that everything must be walked once.
     missed: bool,
 }
 
@@ -62,7 +64,7 @@ impl Forest {
     /// Finds the hierarchies and walks them.
     ///
     /// # Errors
-    /// If there is none at `below`, or it can't be read.
+    /// If none exists at `below`, or it can't be read.
     pub(super) fn open(proc: &Proc, below: &Path) -> io::Result<Self> {
         let mounted = Hierarchy::mounted(proc.mounts()?, below);
         if mounted.is_empty() {
@@ -70,9 +72,11 @@ impl Forest {
                 format!("{}: expected a cgroup filesystem mounted here or below", below.display());
             return Err(io::Error::new(io::ErrorKind::NotFound, why));
         }
-        let tree = |hierarchy| Tree { hierarchy, dirs: BTreeMap::new() };
         let mut forest = Self {
-            trees: Hierarchy::searched(&mounted).into_iter().map(tree).collect(),
+            trees: Hierarchy::searched(&mounted)
+                .into_iter()
+                .map(|hierarchy| Tree { hierarchy, dirs: BTreeMap::new() })
+                .collect(),
             perf: mounted.into_iter().find(|one| one.has("perf_event")),
             inotify: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok(),
             watched: HashMap::new(),
@@ -83,12 +87,13 @@ impl Forest {
         Ok(forest)
     }
 
-    /// What is readable when a cgroup came or went.
+    /// Readable when a cgroup came or went.
     pub(super) fn attention(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
 
-    /// Whether every cgroup is watched, rather than walked to at every look, and nothing was missed.
+    /// Whether every cgroup is watched, rather than walked to at every look, and nothing was
+    /// missed.
     pub(super) const fn is_watched(&self) -> bool {
         self.whole && !self.missed
     }
@@ -98,10 +103,10 @@ impl Forest {
         self.trees.get(tree).into_iter().flat_map(|tree| tree.dirs.keys().map(String::as_str))
     }
 
-    /// Takes in what came and went; whether anything did, or a cgroup was populated or emptied. All is walked, where that is needed,
-    /// in a `look` only.
-    pub(super) fn refresh(&mut self, look: bool) -> io::Result<Refreshed> {
-        let mut refreshed = self.heard().inspect_err(|_| self.missed = true)?;
+    /// Reads what changed. Returns whether cgroups came or went, or one was populated or emptied.
+    /// If everything must be walked, that is done in a `look` only.
+    pub(super) fn refresh(&mut self, look: bool) -> io::Result<Changes> {
+        let mut refreshed = self.read_events().inspect_err(|_| self.missed = true)?;
         if look && (self.missed || !self.whole) {
             refreshed.dirs |= self.walk()?;
         }
@@ -110,8 +115,8 @@ impl Forest {
         Ok(refreshed)
     }
 
-    fn heard(&mut self) -> io::Result<Refreshed> {
-        let mut refreshed = Refreshed::default();
+    fn read_events(&mut self) -> io::Result<Changes> {
+        let mut refreshed = Changes::default();
         let Some(inotify) = &self.inotify else { return Ok(refreshed) };
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(inotify, &mut buffer);
@@ -158,7 +163,7 @@ impl Forest {
         Ok(refreshed)
     }
 
-    /// Walks all; whether it found what was not known.
+    /// Walks everything. Returns whether it found something unknown.
     fn walk(&mut self) -> io::Result<bool> {
         self.whole = self.inotify.is_some();
         let mut changed = false;
@@ -166,19 +171,18 @@ impl Forest {
             let before = std::mem::take(&mut self.trees[tree].dirs);
             if let Err(error) = self.add(tree, "/".to_owned()) {
                 self.missed = true;
-                // What is watched by now is known again when it is walked to again.
+                // A watched cgroup is known again when the walk reaches it.
                 self.trees[tree].dirs.extend(before);
                 return Err(error);
             }
-            let inodes = |dirs: &BTreeMap<String, Dir>| -> Vec<u64> {
-                dirs.values().map(|dir| dir.inode).collect()
-            };
             let now = &mut self.trees[tree].dirs;
-            changed |= !now.keys().eq(before.keys()) || inodes(now) != inodes(&before);
+            let inodes = before.values().map(|dir| dir.inode);
+            changed |=
+                !now.keys().eq(before.keys()) || !now.values().map(|dir| dir.inode).eq(inodes);
             for (path, mut dir) in before {
                 if let Some(now) = now.get_mut(&path).filter(|now| now.inode == dir.inode) {
-                    // A watch on cgroup.events stays, but what it told may have been lost.
-                    now.told = dir.told.take();
+                    // A watch on cgroup.events stays, but its report may have been lost.
+                    now.events_watch = dir.events_watch.take();
                     dir.watch = None;
                 }
                 forget(self.inotify.as_ref(), &mut self.watched, &dir);
@@ -192,7 +196,7 @@ impl Forest {
         let mut open = vec![path];
         while let Some(path) = open.pop() {
             let directory = self.trees[tree].hierarchy.directory(&path);
-            // Watched first and read then, so that what comes between is told.
+            // Watched first and read then, so that changes in between are reported.
             let watch = self.watch(tree, &path, &directory);
             let found =
                 fs::metadata(&directory).and_then(|of| Ok((of.ino(), fs::read_dir(&directory)?)));
@@ -219,7 +223,7 @@ impl Forest {
             let mut before = dirs.remove(&path).unwrap_or_default();
             let mut now = Dir { inode, watch, ..Dir::default() };
             if before.inode == inode {
-                (now.told, now.populated) = (before.told.take(), before.populated);
+                (now.events_watch, now.populated) = (before.events_watch.take(), before.populated);
             }
             before.watch = before.watch.filter(|_| before.watch != watch);
             dirs.insert(path, now);
@@ -267,35 +271,36 @@ impl Forest {
         Some(self.trees.get(tree)?.dirs.get(path)?.inode)
     }
 
-    /// Whether there is a task in a cgroup of v2 or below it; `None` where the kernel does not tell. Asked once, and again
-    /// when it has changed.
+    /// Whether a cgroup of v2 or one below it has a task; `None` where the kernel does not report
+    /// it. Read once, and again when it has changed.
     pub(super) fn populated(&mut self, tree: usize, path: &str) -> Option<bool> {
         let of = self.trees.get_mut(tree).filter(|of| of.hierarchy.unified)?;
         let dir = of.dirs.get_mut(path)?;
         if let Some(populated) = dir.populated {
             return Some(populated);
         }
-        if let Some(inotify) = self.inotify.as_ref().filter(|_| dir.told.is_none()) {
+        if let Some(inotify) = self.inotify.as_ref().filter(|_| dir.events_watch.is_none()) {
             let file = of.hierarchy.directory(path).join("cgroup.events");
             if let Ok(watch) = inotify::add_watch(inotify, &file, WatchFlags::MODIFY) {
                 self.watched.insert(watch, Watched::Events(tree, path.to_owned()));
-                dir.told = Some(watch);
+                dir.events_watch = Some(watch);
             }
         }
-        let populated = of.hierarchy.populated(path);
-        dir.populated = populated.filter(|_| dir.told.is_some());
+        let populated = of.hierarchy.is_populated(path);
+        dir.populated = populated.filter(|_| dir.events_watch.is_some());
         populated
     }
 
-    /// Whether the kernel tells when a cgroup is populated or emptied.
-    pub(super) fn is_told(&self, tree: usize, path: &str) -> bool {
+    /// Whether the kernel reports when a cgroup is populated or emptied.
+    pub(super) fn reports_population(&self, tree: usize, path: &str) -> bool {
         self.trees
             .get(tree)
             .and_then(|tree| tree.dirs.get(path))
-            .is_some_and(|dir| dir.told.is_some())
+            .is_some_and(|dir| dir.events_watch.is_some())
     }
 
-    /// The directory by which the kernel counts the events of a cgroup and of all below it, if those are `tasks`.
+    /// The directory by which the kernel counts the events of a cgroup and of all below it, if
+    /// those are `tasks`.
     pub(super) fn perf_directory(
         &self,
         proc: &Proc,
@@ -323,22 +328,22 @@ impl Forest {
     }
 }
 
-/// What a refresh found.
+/// The result of a refresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Refreshed {
+pub(super) struct Changes {
     /// Cgroups came or went.
     pub(super) dirs: bool,
     /// A cgroup was populated or emptied.
     pub(super) populated: bool,
 }
 
-/// Takes the watches of a cgroup away: of one that is removed, kernfs does not (no `fsnotify_inoderemove` of it), and the kernel holds
-/// so many of a user only.
+/// Removes the watches of a cgroup: kernfs does not when it is removed (no `fsnotify_inoderemove`),
+/// and the kernel allows a user a limited number.
 fn forget(inotify: Option<&OwnedFd>, watched: &mut HashMap<i32, Watched>, dir: &Dir) {
-    for watch in [dir.watch, dir.told].into_iter().flatten() {
+    for watch in [dir.watch, dir.events_watch].into_iter().flatten() {
         watched.remove(&watch);
         if let Some(inotify) = inotify {
-            // It fails where the kernel took it away itself.
+            // It fails where the kernel removed it itself.
             let _ = inotify::remove_watch(inotify, watch);
         }
     }

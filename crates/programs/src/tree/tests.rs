@@ -16,18 +16,18 @@ fn forest() -> (TempDir, PathBuf, Forest) {
     (directory, cgroup, forest)
 }
 
-/// The watches that the kernel holds, where it tells (`proc_pid_fdinfo(5)`).
-fn held(forest: &Forest) -> Option<usize> {
+/// The number of watches in the kernel, where it reports them (`proc_pid_fdinfo(5)`).
+fn watch_count(forest: &Forest) -> Option<usize> {
     let fd = forest.inotify.as_ref().unwrap().as_raw_fd();
-    let told = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
-    let count = told.lines().filter(|line| line.starts_with("inotify ")).count();
+    let fdinfo = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
+    let count = fdinfo.lines().filter(|line| line.starts_with("inotify ")).count();
     Some(count).filter(|&count| count > 0)
 }
 
 #[test]
 fn cgroups_that_are_gone_are_not_watched() {
     let (directory, cgroup, mut forest) = forest();
-    let before = held(&forest);
+    let before = watch_count(&forest);
     for round in 0..10 {
         let path = cgroup.join("a");
         fs::create_dir_all(path.join("b")).unwrap();
@@ -39,12 +39,12 @@ fn cgroups_that_are_gone_are_not_watched() {
         fs::rename(&path, directory.path().join(round.to_string())).unwrap();
         assert!(forest.refresh(round % 2 == 0).unwrap().dirs);
         assert_eq!(forest.paths(0).collect::<Vec<_>>(), ["/"]);
-        assert_eq!((forest.watched.len(), held(&forest)), (1, before));
+        assert_eq!((forest.watched.len(), watch_count(&forest)), (1, before));
     }
 }
 
 #[test]
-fn a_walk_finds_what_was_made_anew_and_keeps_what_is_watched() {
+fn a_walk_finds_recreated_cgroups_and_keeps_watches() {
     let (directory, cgroup, mut forest) = forest();
     for name in ["a", "b"] {
         fs::create_dir(cgroup.join(name)).unwrap();
@@ -53,18 +53,18 @@ fn a_walk_finds_what_was_made_anew_and_keeps_what_is_watched() {
     forest.refresh(true).unwrap();
     assert!(forest.populated(0, "/a").is_some() && forest.populated(0, "/b").is_some());
     assert!(!forest.walk().unwrap());
-    assert!(forest.is_told(0, "/a") && forest.watched.len() == 5);
+    assert!(forest.reports_population(0, "/a") && forest.watched.len() == 5);
     let inode = forest.inode(0, "/a");
     fs::rename(cgroup.join("a"), directory.path().join("gone")).unwrap();
     fs::create_dir(cgroup.join("a")).unwrap();
     assert!(forest.walk().unwrap(), "the paths are the same");
     assert!(inode.is_some() && forest.inode(0, "/a") != inode);
-    assert!(!forest.is_told(0, "/a") && forest.is_told(0, "/b"));
+    assert!(!forest.reports_population(0, "/a") && forest.reports_population(0, "/b"));
     assert_eq!(forest.watched.len(), 4);
 }
 
 #[test]
-fn what_was_heard_with_an_error_is_walked_to() {
+fn a_cgroup_reported_with_an_error_is_walked_to() {
     let (_directory, cgroup, mut forest) = forest();
     let odd = cgroup.join("a");
     fs::create_dir(&odd).unwrap();
@@ -77,6 +77,6 @@ fn what_was_heard_with_an_error_is_walked_to() {
     assert!(forest.refresh(false).unwrap().dirs, "there is something to look at");
     assert!(forest.refresh(true).unwrap().dirs);
     assert_eq!(forest.paths(0).collect::<Vec<_>>(), ["/", "/b"]);
-    assert_eq!(forest.refresh(true).unwrap(), Refreshed::default());
+    assert_eq!(forest.refresh(true).unwrap(), Changes::default());
     assert!(forest.is_watched());
 }

@@ -65,7 +65,7 @@ fn a_change_makes_the_attention_readable_until_it_is_looked_at() {
     assert!(!is_readable(&programs));
     host.v2("system.slice/b.service", &[8], true);
     assert!(is_readable(&programs));
-    // That another call took it in must not hide it.
+    // Another call that took it in must not hide it.
     assert_eq!(there.tasks(&mut programs, "a"), [7]);
     assert!(is_readable(&programs));
     assert_eq!(there.look(&mut programs), ["+b"]);
@@ -76,7 +76,7 @@ fn a_change_makes_the_attention_readable_until_it_is_looked_at() {
 }
 
 #[test]
-fn a_cgroup_that_is_made_anew_under_its_path_is_another_program() {
+fn a_cgroup_that_is_made_again_under_its_path_is_another_program() {
     for (hierarchies, place) in [(V2, ""), (V1, "memory/"), (HYBRID, "unified/")] {
         let host = Host::new(hierarchies);
         let path = format!("{place}system.slice/a.service");
@@ -125,20 +125,24 @@ fn every_container_of_a_pod_can_be_a_program() {
     programs
         .set_wanted(vec![wanted("pod", "pod:0a1b2c3d-0000-1111-2222-333344445555")])
         .expect("another list");
-    let said = there.look(&mut programs);
-    assert_eq!(said, ["-pod.2", "-pod.3", "+pod"], "another `each` makes others of them");
+    let changes = there.look(&mut programs);
+    assert_eq!(changes, ["-pod.2", "-pod.3", "+pod"], "another `each` makes others of them");
     assert_eq!(there.tasks(&mut programs, "pod"), [11, 12]);
+}
+
+fn slice(uid: &str) -> String {
+    format!(
+        "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{}.slice",
+        uid.replace('-', "_")
+    )
+}
+
+fn plain(uid: &str) -> String {
+    format!("memory/kubepods/besteffort/pod{uid}")
 }
 
 #[test]
 fn pods_are_found_by_namespace_and_name() {
-    let slice = |uid: &str| {
-        format!(
-            "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{}.slice",
-            uid.replace('-', "_")
-        )
-    };
-    let plain = |uid: &str| format!("memory/kubepods/besteffort/pod{uid}");
     let uids = ["0a-1b", "0a-2c", "0a-3d"];
     for of_systemd in [true, false] {
         let host = Host::new(if of_systemd { V2 } else { V1 });
@@ -161,7 +165,7 @@ fn pods_are_found_by_namespace_and_name() {
         let mut there = There::default();
         assert_eq!(there.look(&mut programs), ["+api"], "the second finds nothing that is left");
         assert_eq!(there.tasks(&mut programs, "api"), [11]);
-        // The cgroup of a pod is there before its folder.
+        // The cgroup of a pod exists before its folder.
         make(uids[1], 'b', 12);
         assert_eq!(there.look(&mut programs), [""; 0]);
         host.pod("web", "api-2", uids[1]);
@@ -176,7 +180,7 @@ fn pods_are_found_by_namespace_and_name() {
     }
 }
 
-/// The folder of the kubelet's is one of many things to look at.
+/// The kubelet's folder is one of many things to look at.
 #[test]
 fn pods_whose_folder_cannot_be_read_stay_and_others_are_found() {
     let host = Host::new(V2);
@@ -242,15 +246,19 @@ fn the_first_of_the_list_has_the_task() {
         .set_wanted(list.iter().rev().cloned().collect())
         .expect("the list the other way round");
     assert_eq!(there.look(&mut programs), ["+sevens"]);
-    assert_eq!((there.0["eights"], there.0["a"]), (eights, a), "who stays keeps the key");
+    assert_eq!(
+        (there.0["eights"], there.0["a"]),
+        (eights, a),
+        "a program that stays keeps its key"
+    );
     assert_eq!(there.tasks(&mut programs, "sevens"), [7, 71]);
     assert_eq!(there.tasks(&mut programs, "a"), [8]);
     assert_eq!(there.tasks(&mut programs, "eights"), [9]);
 
     programs.set_wanted(vec![wanted("a", "cgroup:/a")]).expect("one of them");
-    let mut said = there.look(&mut programs);
-    said.sort();
-    assert_eq!(said, ["-eights", "-sevens"]);
+    let mut changes = there.look(&mut programs);
+    changes.sort();
+    assert_eq!(changes, ["-eights", "-sevens"]);
     assert_eq!(there.tasks(&mut programs, "a"), [7, 8, 71]);
     assert_eq!(programs.cgroup(there.0["a"]), Some(host.roots().cgroup.join("a").as_path()));
 }
@@ -284,7 +292,7 @@ fn before_cgroup_threads_processes_are_asked_and_kernel_threads_never_listed() {
 }
 
 #[test]
-fn a_host_without_cgroups_is_told_of_where_they_are_wanted() {
+fn a_host_without_cgroups_is_an_error_where_they_are_wanted() {
     let host = Host::new(&[]);
     let error = Programs::new(host.roots(), vec![wanted("a", "unit:a")])
         .expect_err("none is mounted")

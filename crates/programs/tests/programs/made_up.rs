@@ -1,4 +1,4 @@
-//! A host that is only files.
+//! A host made of files only.
 
 use std::fs;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub(crate) const HYBRID: &[(&str, &str)] =
     &[("systemd", "name=systemd"), ("memory", "memory"), ("unified", "")];
 
 impl Host {
-    /// A host with these hierarchies: where below the cgroup root, and the options of v1's (none: v2).
+    /// A host with these hierarchies: the place below the cgroup root, and v1's options (none: v2).
     pub(crate) fn new(hierarchies: &[(&str, &str)]) -> Self {
         let host = Self { directory: tempfile::tempdir().expect("a directory") };
         let mut mounts = String::from("22 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
@@ -84,7 +84,7 @@ impl Host {
         self.roots().cgroup.join(path)
     }
 
-    /// Makes a cgroup of v2, or changes who is in it and whether anything is, in or below.
+    /// Makes a cgroup of v2, or changes its tasks, and whether it or one below has any.
     pub(crate) fn v2(&self, path: &str, tasks: &[i32], populated: bool) {
         fs::create_dir_all(self.of_cgroup(path)).expect("a cgroup");
         let list: String = tasks.iter().map(|task| format!("{task}\n")).collect();
@@ -110,7 +110,7 @@ impl Host {
         fs::remove_dir_all(self.of_cgroup(path)).expect("a cgroup");
     }
 
-    /// Takes a cgroup away as a whole; its inode is not given to another then.
+    /// Moves a cgroup out of the tree, so that its inode is not given to another.
     pub(crate) fn move_cgroup_away(&self, path: &str) {
         let away = self.directory.path().join("away");
         fs::create_dir_all(&away).expect("a directory");

@@ -18,30 +18,30 @@ fn each(name: &str, selector: &str) -> Wanted {
     Wanted { each: true, ..wanted(name, selector) }
 }
 
-/// The programs that are there, by name, as a caller keeps them.
+/// The programs by name, as a caller keeps them.
 #[derive(Default)]
 struct There(BTreeMap<String, ProgramKey>);
 
 impl There {
-    /// Looks, and says what changed: `+name` and `-name`.
+    /// Looks, and returns the changes: `+name` and `-name`.
     fn look(&mut self, programs: &mut Programs) -> Vec<String> {
-        let mut said = Vec::new();
+        let mut changes = Vec::new();
         for change in programs.look().expect("a look") {
             match change {
                 Change::Arrived { program, name, .. } => {
-                    said.push(format!("+{name}"));
+                    changes.push(format!("+{name}"));
                     assert!(!self.0.values().any(|&known| known == program), "a key is used again");
                     assert_eq!(self.0.insert(name, program), None, "a name is there twice");
                 }
                 Change::Gone { program } => {
                     let name = self.0.iter().find(|(_, known)| **known == program);
                     let name = name.expect("a known program").0.clone();
-                    said.push(format!("-{name}"));
+                    changes.push(format!("-{name}"));
                     self.0.remove(&name);
                 }
             }
         }
-        said
+        changes
     }
 
     fn tasks(&self, programs: &mut Programs, name: &str) -> Vec<i32> {

@@ -17,7 +17,8 @@ fn descendants_belong_to_it_and_stay_without_their_parent() {
     let mut there = There::default();
     assert_eq!(there.look(&mut programs), ["+web"]);
     assert_eq!(there.tasks(&mut programs, "web"), [20, 21, 22, 23]);
-    // Later ones are found without a look, so that whoever moves tasks can go on until there is none.
+    // Later ones are found without a look, so that a caller that moves tasks can go on until there
+    // is none.
     host.process(&process(30, 9, 21, "sleep"));
     assert_eq!(there.tasks(&mut programs, "web"), [20, 21, 22, 23, 30]);
     host.end(21);
@@ -44,7 +45,7 @@ fn a_number_used_again_is_another_process() {
     assert_eq!(there.look(&mut programs), ["+one"]);
     host.process(&process(20, 6, 1, "web"));
     host.process(&process(99, 6, 1, "late"));
-    // The list is asked before anybody looked.
+    // The list is requested before any look.
     assert_eq!(there.tasks(&mut programs, "one"), [0; 0]);
     assert_eq!(there.look(&mut programs), ["-one", "+web.1"], "the number meant the first");
     host.process(&process(20, 7, 1, "web"));
@@ -84,7 +85,7 @@ fn names_are_the_command_or_the_first_argument_and_not_the_kernels() {
         wanted("c", "process:c"),
     ]);
     let mut there = There::default();
-    assert_eq!(there.look(&mut programs), ["+long"], "a kernel thread is nobody's");
+    assert_eq!(there.look(&mut programs), ["+long"], "a kernel thread belongs to no program");
     host.process(&process(22, 5, 1, "c"));
     assert_eq!(there.look(&mut programs), ["+c"], "it executes another program");
     host.process(&process(22, 5, 1, "d"));
@@ -108,7 +109,7 @@ fn the_cpus_are_those_that_any_thread_may_use() {
 }
 
 #[test]
-fn a_name_counts_with_its_user_only_who_may_come_later() {
+fn a_name_counts_only_with_its_user_which_may_come_later() {
     let host = Host::new(&[]);
     let status = |pid: i32, ids: &str| {
         let path = host.roots().proc.join(format!("{pid}/status"));
@@ -118,9 +119,9 @@ fn a_name_counts_with_its_user_only_who_may_come_later() {
         host.process(&process(pid, 5, 1, "cache"));
     }
     status(20, "7\t7\t7\t7");
-    // A set-uid program of that user, which another started and named.
+    // A set-uid program of that user, which another user started and named.
     status(21, "9\t7\t7\t7");
-    // 22 says nothing of its user, as where proc is mounted with hidepid.
+    // 22 reveals nothing of its user, as where proc is mounted with hidepid.
     let list = vec![wanted("cache", "process:cache,user=7"), wanted("all", "process:c*")];
     let mut programs = host.programs(list);
     let mut there = There::default();

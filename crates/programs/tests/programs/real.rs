@@ -1,4 +1,4 @@
-//! Real processes of this machine: by what the kernel tells where it does, and by looking alone.
+//! Real processes of this machine: by the kernel's reports where it sends them, and by looks alone.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::{There, each, wanted};
 
-/// A child that is killed in the end.
+/// A child that is killed when this is dropped.
 pub(crate) struct Killed(pub(crate) Child);
 
 impl Killed {
@@ -35,7 +35,7 @@ pub(crate) fn start(command: &mut Command) -> Killed {
     Killed(command.stdin(input).stdout(output).stderr(errors).spawn().expect("a child"))
 }
 
-/// The proc filesystem under another name, for which nothing but looking serves.
+/// The proc filesystem under another path, where only looks work.
 fn by_looking(directory: &TempDir) -> Roots {
     let proc = directory.path().join("proc");
     if !proc.exists() {
@@ -51,8 +51,8 @@ fn named(directory: &TempDir, name: &str, program: &str) -> PathBuf {
     path
 }
 
-/// Waits until the attention is readable; whether it was in time.
-pub(crate) fn is_told(programs: &Programs) -> bool {
+/// Waits until the attention is readable. Returns whether it was in time.
+pub(crate) fn becomes_readable(programs: &Programs) -> bool {
     let attention = programs.attention();
     let limit = Timespec { tv_sec: 60, tv_nsec: 0 };
     poll(&mut [PollFd::from_borrowed_fd(attention[0].as_fd(), PollFlags::IN)], Some(&limit))
@@ -64,15 +64,15 @@ pub(crate) fn is_told(programs: &Programs) -> bool {
 pub(crate) fn look_for(there: &mut There, programs: &mut Programs) -> Vec<String> {
     let begin = Instant::now();
     loop {
-        let said = there.look(programs);
-        if !said.is_empty() || begin.elapsed() > Duration::from_secs(60) {
-            return said;
+        let changes = there.look(programs);
+        if !changes.is_empty() || begin.elapsed() > Duration::from_secs(60) {
+            return changes;
         }
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// The processes of which `parent` is the parent, as the kernel has them now.
+/// The children of `parent`, as the kernel has them now.
 fn children(parent: i32) -> BTreeSet<i32> {
     let list = format!("/proc/{parent}/task/{parent}/children");
     let text = fs::read_to_string(list).expect("a kernel with CONFIG_PROC_CHILDREN");
@@ -116,7 +116,7 @@ fn a_process_comes_forks_is_outlived_and_goes() {
 }
 
 #[test]
-fn an_exit_is_told_at_once() {
+fn an_exit_is_reported_at_once() {
     let mut child = start(Command::new("sleep").arg("60"));
     let selector = format!("pid:{}", child.pid());
     let mut programs =
@@ -125,11 +125,11 @@ fn an_exit_is_told_at_once() {
     assert_eq!(there.look(&mut programs), ["+a"]);
     assert_eq!(there.tasks(&mut programs, "a"), [child.pid()]);
     child.0.kill().expect("it lives");
-    // Not waited for: what remains of it until then is not the program any more.
+    // Not waited for: its zombie does not count as the program any more.
     let begin = Instant::now();
     while there.look(&mut programs) != ["-a"] {
-        assert!(begin.elapsed() < Duration::from_secs(60), "it is not told");
-        assert!(is_told(&programs), "nothing is told");
+        assert!(begin.elapsed() < Duration::from_secs(60), "it is not reported");
+        assert!(becomes_readable(&programs), "nothing is reported");
     }
 }
 
@@ -158,7 +158,13 @@ import threading, time
 for _ in range(3): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 time.sleep(60)";
 
-/// What forks all the time is listed until a pass finds nothing new: then nothing is missing.
+fn kill(pid: &i32) {
+    let pid = rustix::process::Pid::from_raw(*pid).expect("a number");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it lives");
+}
+
+/// A program that forks all the time is listed until a pass finds nothing new: then nothing is
+/// missing.
 fn storm(roots: Roots, directory: &Path) {
     let script = "i=0; while [ $i -lt 200 ]; do sleep 600 & i=$((i+1)); done; echo > done; wait";
     let shell = start(Command::new("sh").args(["-c", script]).current_dir(directory));
@@ -183,10 +189,6 @@ fn storm(roots: Roots, directory: &Path) {
     let missing: Vec<_> = all.difference(&seen).collect();
     assert!(missing.is_empty(), "after {passes} passes: {missing:?}");
     assert_eq!(there.tasks(&mut programs, "storm").len(), 201);
-    let kill = |pid: &i32| {
-        let pid = rustix::process::Pid::from_raw(*pid).expect("a number");
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it lives");
-    };
     kill(&shell.pid());
     all.iter().for_each(kill);
     assert_eq!(look_for(&mut there, &mut programs), ["-storm"]);
@@ -202,8 +204,8 @@ fn what_forks_all_the_time_is_found_within_a_pass() {
 }
 
 #[test]
-fn the_connector_tells_of_those_whose_parents_came_and_went_meanwhile() {
-    let test = "the_connector_tells_of_those_whose_parents_came_and_went_meanwhile";
+fn the_connector_reports_processes_whose_parents_came_and_went_meanwhile() {
+    let test = "the_connector_reports_processes_whose_parents_came_and_went_meanwhile";
     if !fairways_needs::has(test, &[fairways_needs::Need::Root]) {
         return;
     }
@@ -214,14 +216,15 @@ fn the_connector_tells_of_those_whose_parents_came_and_went_meanwhile() {
     let mut programs = Programs::new(Roots::default(), wanted).expect("this host");
     let mut there = There::default();
     assert_eq!(there.look(&mut programs), [""; 0]);
-    if !programs.is_told_of_processes() {
+    if !programs.has_process_events() {
         fairways_needs::withheld(test, "the kernel refuses the proc connector");
         return;
     }
-    // When the shell has ended, so has the child between: what it forked is nobody's but init's.
+    // When the shell has ended, so has the child between: the process that it forked is only init's
+    // child.
     let script = "while [ ! -e go ]; do sleep 0.01; done; (sleep 60 & echo $! > child)";
     let mut parent = start(Command::new(&shell).args(["-c", script]).current_dir(directory.path()));
-    assert!(is_told(&programs));
+    assert!(becomes_readable(&programs));
     assert_eq!(look_for(&mut there, &mut programs), ["+daemon.1"]);
     fs::write(directory.path().join("go"), "").expect("a file");
     parent.0.wait().expect("it ends");

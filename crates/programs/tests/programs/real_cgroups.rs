@@ -7,10 +7,10 @@ use std::process::Command;
 use fairways_needs::{Need, has, withheld};
 use fairways_programs::{Programs, Roots};
 
-use crate::real::{THREADS, is_told, look_for, start};
+use crate::real::{THREADS, becomes_readable, look_for, start};
 use crate::{There, wanted};
 
-/// A cgroup of the test's own, whose tasks go back to the parent in the end.
+/// A cgroup of the test's own, whose tasks go back to the parent on drop.
 struct Cgroup(PathBuf);
 
 impl Drop for Cgroup {
@@ -29,13 +29,15 @@ impl Cgroup {
     /// A new one in the hierarchy that is mounted as `kind` with that option, if any is.
     fn new(kind: &str, option: &str, name: &str) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mounts").expect("mounts");
-        let of = |line: &str| {
-            let fields: Vec<&str> = line.split(' ').collect();
-            let is = fields[2] == kind
-                && (option.is_empty() || fields[3].split(',').any(|one| one == option));
-            is.then(|| PathBuf::from(fields[1]))
-        };
-        let path = mounts.lines().find_map(of)?.join(format!("{name}-{}", std::process::id()));
+        let path = mounts
+            .lines()
+            .find_map(|line| {
+                let fields: Vec<&str> = line.split(' ').collect();
+                let is = fields[2] == kind
+                    && (option.is_empty() || fields[3].split(',').any(|one| one == option));
+                is.then(|| PathBuf::from(fields[1]))
+            })?
+            .join(format!("{name}-{}", std::process::id()));
         fs::create_dir(&path).ok()?;
         Some(Self(path))
     }
@@ -50,8 +52,8 @@ impl Cgroup {
 }
 
 #[test]
-fn a_cgroup_of_v2_tells_when_it_is_populated_and_empty() {
-    let test = "a_cgroup_of_v2_tells_when_it_is_populated_and_empty";
+fn a_cgroup_of_v2_reports_when_it_is_populated_and_empty() {
+    let test = "a_cgroup_of_v2_reports_when_it_is_populated_and_empty";
     if !has(test, &[Need::Root]) {
         return;
     }
@@ -64,7 +66,7 @@ fn a_cgroup_of_v2_tells_when_it_is_populated_and_empty() {
     assert_eq!(there.look(&mut programs), [""; 0]);
     let mut child = start(Command::new("sleep").arg("60"));
     cgroup.enter("cgroup.procs", child.pid());
-    assert!(is_told(&programs));
+    assert!(becomes_readable(&programs));
     assert_eq!(look_for(&mut there, &mut programs), ["+a"]);
     assert_eq!(there.tasks(&mut programs, "a"), [child.pid()]);
     assert!(!programs.cpus(there.0["a"]).expect("its CPUs").is_empty());
@@ -72,7 +74,7 @@ fn a_cgroup_of_v2_tells_when_it_is_populated_and_empty() {
     assert_eq!(programs.cgroup(there.0["a"]), (!v1).then_some(cgroup.0.as_path()));
     child.0.kill().expect("it lives");
     child.0.wait().expect("it ends");
-    assert!(is_told(&programs));
+    assert!(becomes_readable(&programs));
     assert_eq!(look_for(&mut there, &mut programs), ["-a"]);
 }
 
@@ -122,8 +124,8 @@ fn a_threaded_cgroup_of_v2_is_listed_by_thread() {
 }
 
 #[test]
-fn a_cgroup_of_v1_is_listed_and_its_last_exit_told() {
-    let test = "a_cgroup_of_v1_is_listed_and_its_last_exit_told";
+fn a_cgroup_of_v1_is_listed_and_its_last_exit_reported() {
+    let test = "a_cgroup_of_v1_is_listed_and_its_last_exit_reported";
     if !has(test, &[Need::Root]) {
         return;
     }
@@ -138,7 +140,7 @@ fn a_cgroup_of_v1_is_listed_and_its_last_exit_told() {
     for child in &children {
         cgroup.enter("tasks", child.pid());
     }
-    assert_eq!(there.look(&mut programs), ["+b"], "v1 tells nobody who moves in");
+    assert_eq!(there.look(&mut programs), ["+b"], "v1 does not report tasks that move in");
     let mut pids = children.each_ref().map(|child| child.pid());
     pids.sort_unstable();
     assert_eq!(there.tasks(&mut programs, "b"), pids);
@@ -146,6 +148,6 @@ fn a_cgroup_of_v1_is_listed_and_its_last_exit_told() {
         child.0.kill().expect("it lives");
         child.0.wait().expect("it ends");
     }
-    assert!(is_told(&programs));
+    assert!(becomes_readable(&programs));
     assert_eq!(look_for(&mut there, &mut programs), ["-b"]);
 }

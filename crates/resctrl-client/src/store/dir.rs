@@ -10,7 +10,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use fairways_linux::owners::{Owned, STICKY};
+use fairways_linux::owners::{Ownership, STICKY};
 
 /// No ledger is larger: one of a thread takes about 200 bytes.
 const LARGEST: u64 = 256 << 20;
@@ -143,8 +143,8 @@ fn enter(at: &OwnedFd, name: &Path, place: &Path) -> Result<OwnedFd, Refused> {
     })
 }
 
-fn owned(about: &Stat) -> Owned {
-    Owned { uid: about.st_uid, gid: about.st_gid, mode: about.st_mode }
+fn owned(about: &Stat) -> Ownership {
+    Ownership { uid: about.st_uid, gid: about.st_gid, mode: about.st_mode }
 }
 
 fn is_there(done: rustix::io::Result<()>) -> io::Result<bool> {

@@ -1,13 +1,13 @@
-//! What `info/L3/bit_usage` says.
+//! The content of `info/L3/bit_usage`.
 
 use std::fmt::{self, Write as _};
 
 use super::{LanguageError, by_domain};
 
-/// Who may fill one way (resctrl.rst, "bit_usage").
+/// What may fill one way (resctrl.rst, "bit_usage").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Use {
-    /// `0`: nobody.
+    /// `0`: nothing.
     Unused,
     /// `H`: hardware alone, such as devices that write into the cache.
     Hardware,
@@ -38,7 +38,7 @@ impl Use {
     }
 }
 
-/// Who may fill which way, for each domain.
+/// What may fill which way, for each domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BitUsage {
     /// By domain id, ascending; each with the highest way first, as in the file.

@@ -1,4 +1,4 @@
-//! What the folder `info` says of the machine.
+//! The content of the folder `info`.
 
 use fairways_core::WayMask;
 
@@ -9,15 +9,16 @@ use super::{LanguageError, plain};
 pub struct Cache {
     /// `L3`, `L3CODE`, `L3DATA`, `L2`, `L2CODE` or `L2DATA`.
     pub resource: String,
-    /// `num_closids`: groups there can be, the root among them.
+    /// `num_closids`: the most groups, including the root.
     pub closids: u32,
     /// `cbm_mask`: every way.
     pub mask: WayMask,
     /// `min_cbm_bits`: the fewest ways a group can have.
     pub min_bits: u32,
-    /// `shareable_bits`: ways that hardware other than CPUs fills too.
+    /// `shareable_bits`: ways that hardware other than CPUs fills, too.
     pub shareable: WayMask,
-    /// `sparse_masks`: whether a mask's ways need not be neighbours. `None` where the kernel (before 6.7) does not say.
+    /// `sparse_masks`: whether a mask's ways need not be neighbours. `None` where the kernel
+    /// (before 6.7) does not report it.
     pub sparse: Option<bool>,
 }
 
@@ -28,8 +29,9 @@ pub struct Bandwidth {
     pub resource: String,
     /// `num_closids`.
     pub closids: u32,
-    /// `min_bandwidth`: the least a group can have, in the unit of its schemata: percent, or MB/s under `mba_MBps`, or an
-    /// eighth of a GB/s on AMD. The most is what the root has at first; `info` does not tell it.
+    /// `min_bandwidth`: the least a group can have, in the unit of its schemata: percent, or MB/s
+    /// under `mba_MBps`, or an eighth of a GB/s on AMD. The most is the root's first value; `info`
+    /// does not contain it.
     pub min: u32,
     /// `bandwidth_gran`: the step to which a value is rounded up.
     pub step: u32,
@@ -42,18 +44,20 @@ pub struct Bandwidth {
 /// What can be monitored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monitoring {
-    /// `num_rmids`: groups that can be monitored, the root among them. Of all classes together with MPAM, where each
-    /// class has as many.
+    /// `num_rmids`: the most groups that can be monitored, including the root; over all classes
+    /// together with MPAM, where each class has as many.
     pub rmids: u32,
-    /// The event files of a group: `llc_occupancy`, `mbm_total_bytes`, `mbm_local_bytes`, and what newer kernels have.
+    /// The event files of a group: `llc_occupancy`, `mbm_total_bytes`, `mbm_local_bytes`, and those
+    /// of newer kernels.
     pub events: Vec<String>,
-    /// Those of them that can be configured, by a file of their name and `_config` in `info/L3_MON`.
+    /// Those of them that can be configured, by a file of their name and `_config` in
+    /// `info/L3_MON`.
     pub configurable: Vec<String>,
     /// `max_threshold_occupancy`: bytes of its lines below which a freed RMID is used again.
     pub max_threshold_occupancy: Option<u64>,
 }
 
-/// All that `info` says. What it does not say is absent; nothing is guessed.
+/// The content of `info`. Missing entries are absent; nothing is guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     /// Caches, in the order in which their folders were given.
@@ -65,11 +69,11 @@ pub struct Info {
 }
 
 impl Info {
-    /// Reads `info`, whose entries are `entries`; `file` gives the text of a file by its path under `info`, and nothing if
-    /// it is not there. Entries of other kinds are passed over.
+    /// Reads `info`, whose entries are `entries`; `file` returns the text of a file by its path
+    /// under `info`, and nothing if it does not exist. Entries of other kinds are passed over.
     ///
     /// # Errors
-    /// If a file that every kernel has is absent, or one is not of its form.
+    /// If a file that every kernel has is missing, or one is not of its form.
     pub fn read<'a>(
         entries: impl IntoIterator<Item = &'a str>,
         mut file: impl FnMut(&str) -> Option<String>,
@@ -97,7 +101,6 @@ struct Folder<'a, F> {
 
 impl<F: FnMut(&str) -> Option<String>> Folder<'_, F> {
     fn cache(&mut self) -> Result<Cache, LanguageError> {
-        let mask = |text: &str| u32::from_str_radix(text, 16).ok().map(WayMask::from_bits);
         Ok(Cache {
             resource: self.entry.to_owned(),
             closids: self.needed("num_closids", plain)?,
@@ -120,8 +123,8 @@ impl<F: FnMut(&str) -> Option<String>> Folder<'_, F> {
     }
 
     fn monitoring(&mut self) -> Result<Monitoring, LanguageError> {
-        let lines = |text: &str| Some(text.lines().map(str::to_owned).collect());
-        let features: Vec<String> = self.needed("mon_features", lines)?;
+        let features: Vec<String> =
+            self.needed("mon_features", |text| Some(text.lines().map(str::to_owned).collect()))?;
         let configurable = features.iter().filter_map(|name| name.strip_suffix("_config"));
         Ok(Monitoring {
             rmids: self.needed("num_rmids", plain)?,
@@ -150,9 +153,9 @@ impl<F: FnMut(&str) -> Option<String>> Folder<'_, F> {
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<Option<T>, LanguageError> {
         let Some(text) = (self.file)(&format!("{}/{name}", self.entry)) else { return Ok(None) };
-        let wrong =
-            || LanguageError::new(name, &text, "what resctrl.rst says of this file of `info`");
-        parse(text.trim()).map(Some).ok_or_else(wrong)
+        parse(text.trim()).map(Some).ok_or_else(|| {
+            LanguageError::new(name, &text, "what resctrl.rst says of this file of `info`")
+        })
     }
 }
 
@@ -162,6 +165,10 @@ fn switch(text: &str) -> Option<bool> {
         "1" => Some(true),
         _ => None,
     }
+}
+
+fn mask(text: &str) -> Option<WayMask> {
+    u32::from_str_radix(text, 16).ok().map(WayMask::from_bits)
 }
 
 #[cfg(test)]
@@ -211,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn what_an_older_kernel_does_not_say_is_unknown() {
+    fn what_an_older_kernel_does_not_report_is_unknown() {
         let info =
             read(|path| (path == "L3/sparse_masks").then_some(None)).expect("a kernel before 6.7");
         assert_eq!(info.caches[0].sparse, None);
     }
 
     #[test]
-    fn what_every_kernel_says_must_be_there() {
+    fn what_every_kernel_reports_must_be_present() {
         let error = read(|path| (path == "L3/cbm_mask").then_some(None)).expect_err("no mask");
         assert_eq!(error.to_string(), "info `L3/cbm_mask`: expected the file to be there");
         let error = read(|path| (path == "L3/num_closids").then_some(Some("many\n")))

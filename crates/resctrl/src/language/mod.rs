@@ -18,21 +18,21 @@ pub use reading::Reading;
 pub use schemata::{Line, Schemata, Value};
 pub use status::Status;
 
-/// What a file says that cannot be read.
+/// The content of a file that can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} `{found}`: expected {expected}")]
 pub struct LanguageError {
-    /// Which part of which file.
+    /// The part of the file.
     pub what: &'static str,
     /// The text.
     pub found: String,
-    /// What should stand there.
+    /// The expected text.
     pub expected: &'static str,
 }
 
 impl LanguageError {
     fn new(what: &'static str, found: &str, expected: &'static str) -> Self {
-        // Whatever the file holds, the message is one line.
+        // Whatever the file contains, the message is one line.
         Self { what, found: found.trim_end().escape_debug().to_string(), expected }
     }
 }
@@ -42,7 +42,7 @@ fn plain(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// `0=value;1=value`: what each domain has, by the domain's id, which may skip numbers.
+/// `0=value;1=value`: the value of each domain, by the domain's id, which may skip numbers.
 ///
 /// The kernel prints ids in ascending order and accepts blanks around both sides.
 fn by_domain<T>(

@@ -14,7 +14,7 @@ pub enum Mode {
     Exclusive,
     /// About to be pseudo-locked.
     PseudoLocksetup,
-    /// Its ways hold memory that stays.
+    /// Its ways contain memory that stays.
     PseudoLocked,
 }
 

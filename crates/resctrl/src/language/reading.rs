@@ -1,4 +1,4 @@
-//! What a file of mon_data says.
+//! The content of a file of mon_data.
 
 use std::fmt;
 
@@ -7,11 +7,13 @@ use super::LanguageError;
 /// One reading of an event of mon_data, which the kernel may not have. None of the words is a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// Bytes: held now (`llc_occupancy`), or moved since the group was made (`mbm_total_bytes`, `mbm_local_bytes`).
+    /// Bytes: occupied now (`llc_occupancy`), or moved since the group was made (`mbm_total_bytes`,
+    /// `mbm_local_bytes`).
     Value(u64),
     /// `Error`: the domain cannot be read.
     Error,
-    /// `Unavailable`: not now. Hardware says so after a counter was given another group, or another configuration.
+    /// `Unavailable`: not now. Hardware reports so after a counter was given another group, or
+    /// another configuration.
     Unavailable,
     /// `Unassigned`: no hardware counter is assigned to the group.
     Unassigned,

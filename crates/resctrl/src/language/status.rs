@@ -1,11 +1,12 @@
-//! What `info/last_cmd_status` says.
+//! The content of `info/last_cmd_status`.
 
-/// What the kernel says of the last command (resctrl.rst, "last_cmd_status").
+/// The kernel's report on the last command (resctrl.rst, "last_cmd_status").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Its lines; none if it has nothing to say, for which it writes `ok`. Not every error has a line.
+    /// Its lines; none if there is nothing to report, for which it writes `ok`. Not every error has
+    /// a line.
     pub lines: Vec<String>,
-    /// Whether there was more than the kernel keeps (512 bytes), where it tells of that.
+    /// Whether there was more than the kernel keeps (512 bytes), where it reports that.
     pub truncated: bool,
 }
 

@@ -1,15 +1,16 @@
-//! What differs from kernel to kernel.
+//! Differences between kernels.
 
-/// A kernel, by the things in which its resctrl differs from the others'.
+/// A kernel, by the points in which its resctrl differs from the others'.
 ///
-/// What stands here says since which version a kernel behaves so, by the commit that changed fs/resctrl (before 6.16:
-/// arch/x86/kernel/cpu/resctrl). Everything else is the same from 6.1 to 7.2, the older two with the fixes of their
-/// stable releases: crates/kernel-lab/tests/fidelity compares with Debian's builds of all three.
+/// Each field states since which version a kernel behaves so, by the commit that changed fs/resctrl
+/// (before 6.16: arch/x86/kernel/cpu/resctrl). Everything else is the same from 6.1 to 7.2, the
+/// older two with the fixes of their stable releases: crates/kernel-lab/tests/fidelity compares
+/// with Debian's builds of all three.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// What it is called: `6.1`, `6.12`, `7.2`, `next`.
+    /// Its name: `6.1`, `6.12`, `7.2`, `next`.
     pub name: &'static str,
-    /// MON groups can be renamed; else rename(2) gives EPERM. Since 6.5.
+    /// MON groups can be renamed; otherwise rename(2) gives EPERM. Since 6.5.
     pub renames_groups: bool,
     /// The mount option `debug`, with `ctrl_hw_id` and `mon_hw_id`. Since 6.7.
     pub debug_option: bool,
@@ -17,8 +18,8 @@ pub struct Kernel {
     pub task_lists: bool,
     /// `info/L3/sparse_masks`. Since 6.7.
     pub sparse_masks_file: bool,
-    /// Masks may have gaps on Intel's processors that take such; they always might on AMD's, where a mask may also be empty.
-    /// Since 6.7.
+    /// Masks may have gaps on Intel's processors that allow it; they always might on AMD's, where a
+    /// mask may also be empty. Since 6.7.
     pub intel_sparse_masks: bool,
     /// Events can be configured (`mbm_total_bytes_config`), where hardware can. Since 6.3.
     pub event_configuration: bool,
@@ -30,15 +31,20 @@ pub struct Kernel {
     pub padded_schemata: bool,
     /// `info/L3_MON/mbm_assign_mode`. Since 6.18.
     pub assign_mode_file: bool,
-    /// The mask of a new group keeps all free ways where masks may have gaps, not only the first run. Since 6.19.
+    /// The mask of a new group keeps all free ways where masks may have gaps, not only the first
+    /// run. Since 6.19.
     pub sparse_defaults: bool,
-    /// mkdir(2) below `info` looks for the group first, and gives ENODEV; else EPERM. Not yet in 6.12.
+    /// mkdir(2) below `info` looks for the group first, and gives ENODEV; otherwise EPERM. Not yet
+    /// in 6.12.
     pub finds_group_first: bool,
-    /// mkdir(2) and writes to `cpus` and `cpus_list` clear `last_cmd_status`, as other commands do. Not yet in 6.12.
+    /// mkdir(2) and writes to `cpus` and `cpus_list` clear `last_cmd_status`, as other commands do.
+    /// Not yet in 6.12.
     pub clears_status: bool,
-    /// `last_cmd_status` is cleared whenever a file of a group is read or written, and by rmdir(2). After 7.2.
+    /// `last_cmd_status` is cleared whenever a file of a group is read or written, and by rmdir(2).
+    /// After 7.2.
     pub status_is_of_last_access: bool,
-    /// `last_cmd_status` tells of a missing line end, and of a bad `max_threshold_occupancy`. After 7.2.
+    /// `last_cmd_status` reports a missing line end, and a bad `max_threshold_occupancy`. After
+    /// 7.2.
     pub explains_bad_input: bool,
     /// `last_cmd_status` ends with `[truncated]` if it ran over. After 7.2.
     pub marks_truncation: bool,
@@ -100,7 +106,7 @@ impl Kernel {
         }
     }
 
-    /// What is queued for the kernel after 7.2: `last_cmd_status` is of the last access.
+    /// The changes queued for the kernel after 7.2: `last_cmd_status` is of the last access.
     #[must_use]
     pub const fn next() -> Self {
         Self {
@@ -112,13 +118,13 @@ impl Kernel {
         }
     }
 
-    /// The kernels that there are, oldest first.
+    /// The known kernels, oldest first.
     #[must_use]
     pub fn all() -> [Self; 4] {
         [Self::v6_1(), Self::v6_12(), Self::v7_2(), Self::next()]
     }
 
-    /// The kernel of that [`name`](Self::name).
+    /// The kernel with that [`name`](Self::name).
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|kernel| kernel.name == name)

@@ -1,6 +1,7 @@
-//! Machines: what hardware and kernel tell of themselves.
+//! Machines, as hardware and kernel describe them.
 //!
-//! A [`Platform`] is a named machine, changed as wanted: [`Platform::skylake`]`().with_domains(2, 8)`.
+//! A [`Platform`] is a named machine, changed as wanted: [`Platform::skylake`]`().with_domains(2,
+//! 8)`.
 
 mod kernel;
 mod named;
@@ -27,11 +28,11 @@ pub struct Caches {
 /// A machine, as resctrl sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// The kernel that it runs.
     pub kernel: Kernel,
-    /// All CPUs that there can be, by number, with their caches.
+    /// All possible CPUs, by number, with their caches.
     pub cpus: BTreeMap<u32, Caches>,
     /// How ways of the last-level cache are shared out, if they can be.
     pub l3: Option<CacheAllocation>,
@@ -43,7 +44,8 @@ pub struct Platform {
     pub smba: Option<BandwidthAllocation>,
     /// What can be monitored, if anything.
     pub monitoring: Option<Monitoring>,
-    /// Whether its kernels are built with pseudo-locking (`CONFIG_RESCTRL_FS_PSEUDO_LOCK`): x86's are.
+    /// Whether its kernels are built with pseudo-locking (`CONFIG_RESCTRL_FS_PSEUDO_LOCK`): x86's
+    /// are.
     pub pseudo_lock: bool,
     /// Bytes of a last-level cache, allocatable or not: the limit of `max_threshold_occupancy`.
     pub llc_bytes: u32,
@@ -57,7 +59,8 @@ impl Platform {
         self
     }
 
-    /// With `domains` last-level caches of `cpus_each` CPUs, numbered on, caches from 0 on; each CPU has an L2 of its own.
+    /// With `domains` last-level caches of `cpus_each` CPUs, numbered on, caches from 0 on; each
+    /// CPU has an L2 of its own.
     #[must_use]
     pub fn with_domains(self, domains: u32, cpus_each: u32) -> Self {
         let ids: Vec<u32> = (0..domains).collect();
@@ -79,7 +82,8 @@ impl Platform {
         self
     }
 
-    /// With a last-level cache of `ways` ways (1 to 32), of which `shareable_bits` are shared with other agents.
+    /// With a last-level cache of `ways` ways (1 to 32), of which `shareable_bits` are shared with
+    /// other agents.
     #[must_use]
     pub fn with_ways(mut self, ways: u32, shareable_bits: u32) -> Self {
         if let Some(l3) = &mut self.l3 {
@@ -89,7 +93,7 @@ impl Platform {
         self
     }
 
-    /// With last-level caches of so many bytes.
+    /// With last-level caches of that many bytes.
     #[must_use]
     pub fn with_llc_bytes(mut self, bytes: u32) -> Self {
         self.llc_bytes = bytes;
@@ -99,7 +103,7 @@ impl Platform {
         self
     }
 
-    /// With so many classes of service for everything.
+    /// With that many classes of service for everything.
     #[must_use]
     pub fn with_closids(mut self, closids: u32) -> Self {
         let caches = [&mut self.l3, &mut self.l2].into_iter().flatten();
@@ -109,7 +113,7 @@ impl Platform {
         self
     }
 
-    /// With so many monitoring ids, at least one.
+    /// With that many monitoring ids, at least one.
     #[must_use]
     pub fn with_rmids(mut self, rmids: u32) -> Self {
         if let Some(monitoring) = &mut self.monitoring {
@@ -178,7 +182,7 @@ impl Platform {
         self.monitoring.as_ref().is_some_and(|monitoring| monitoring.rmids_per_class)
     }
 
-    /// Pairs of a class and a monitoring id where ids are of classes, else ids
+    /// Pairs of a class and a monitoring id where ids belong to classes, otherwise ids
     /// (`resctrl_arch_system_num_rmid_idx`); 0 if nothing is monitored.
     #[must_use]
     pub fn rmids(&self) -> u32 {
@@ -186,7 +190,7 @@ impl Platform {
         own.saturating_mul(self.classes_with_rmids())
     }
 
-    /// In how many classes the same monitoring id is another.
+    /// The number of classes that each have the same monitoring ids.
     pub(crate) fn classes_with_rmids(&self) -> u32 {
         if !self.has_rmids_per_class() {
             return 1;
@@ -194,7 +198,7 @@ impl Platform {
         Resource::ALL.iter().filter_map(|&of| self.closids(of)).max().unwrap_or(1)
     }
 
-    /// What a class has that nobody limited: all ways, or all bandwidth.
+    /// A class's value without a limit: all ways, or all bandwidth.
     #[must_use]
     pub fn unlimited(&self, resource: Resource) -> u32 {
         let cache = self.cache(resource).map(CacheAllocation::full);

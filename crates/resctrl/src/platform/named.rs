@@ -1,7 +1,7 @@
 //! Machines by name.
 //!
-//! What the rules depend on (masks, classes, steps) is the processor family's; bytes of cache, CPUs and monitoring ids are
-//! those of one part of it, to be changed as wanted.
+//! The values that the rules depend on (masks, classes, steps) are the processor family's; bytes of
+//! cache, CPUs and monitoring ids are those of one model, to be changed as wanted.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{
 const KIB: u32 = 1024;
 const MIB: u32 = 1024 * KIB;
 
-/// An Intel cache of 20 ways with all that Intel has, to be changed.
+/// An Intel cache of 20 ways with all of Intel's features, to be changed.
 const INTEL_L3: CacheAllocation = CacheAllocation {
     cbm_len: 20,
     shareable_bits: 0xc_0000,
@@ -60,7 +60,8 @@ impl Platform {
         .with_domains(2, 8)
     }
 
-    /// The machine of the kernel lab: four CPUs, caches 0 of CPUs 0 and 1 and 1 of CPUs 2 and 3, 12 ways of 16 MiB.
+    /// The machine of the kernel lab: four CPUs, caches 0 of CPUs 0 and 1 and 1 of CPUs 2 and 3, 12
+    /// ways of 16 MiB.
     #[must_use]
     pub fn lab() -> Self {
         let l3 = CacheAllocation {
@@ -104,7 +105,8 @@ impl Platform {
         }
     }
 
-    /// First Xeon Scalable: 11 ways, of which two are shared; bandwidth, with 8 classes, which is the limit for all.
+    /// First Xeon Scalable: 11 ways, of which two are shared; bandwidth, with 8 classes, which is
+    /// the limit for all.
     #[must_use]
     pub fn skylake() -> Self {
         let l3 = CacheAllocation {
@@ -152,8 +154,8 @@ impl Platform {
         platform
     }
 
-    /// AMD EPYC: a cache for each core complex, with ids that skip; masks with gaps, or empty; bandwidth in 1/8 GB/s;
-    /// events that can be configured.
+    /// AMD EPYC: a cache for each core complex, with ids that skip; masks with gaps, or empty;
+    /// bandwidth in 1/8 GB/s; events that can be configured.
     #[must_use]
     pub fn zen() -> Self {
         let l3 = CacheAllocation {
@@ -182,8 +184,9 @@ impl Platform {
         .with_domain_ids(&[0, 1, 8, 9], 4)
     }
 
-    /// Arm MPAM (drivers/resctrl/mpam_resctrl.c): a portion bitmap with gaps, all of it shareable, so that no group can be
-    /// exclusive; bandwidth in percent; four monitoring groups in each class; no CDP without CONFIG_EXPERT.
+    /// Arm MPAM (drivers/resctrl/mpam_resctrl.c): a portion bitmap with gaps, all of it shareable,
+    /// so that no group can be exclusive; bandwidth in percent; four monitoring groups in each
+    /// class; no CDP without CONFIG_EXPERT.
     #[must_use]
     pub fn mpam() -> Self {
         let l3 = CacheAllocation {
@@ -227,7 +230,7 @@ impl Platform {
         ]
     }
 
-    /// The machine of that name.
+    /// The machine with that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|platform| platform.name == name)

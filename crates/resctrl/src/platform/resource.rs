@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// What can be shared out, in the order in which the kernel counts (`enum resctrl_res_level`).
+/// A resource that can be shared out, in the order in which the kernel counts (`enum
+/// resctrl_res_level`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
     /// Ways of the last-level cache.
@@ -43,12 +44,12 @@ impl fmt::Display for Resource {
     }
 }
 
-/// What ways of a cache can be shared out (CPUID leaf 0x10; `info/L3`).
+/// How ways of a cache can be shared out (CPUID leaf 0x10; `info/L3`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheAllocation {
     /// Bits of a mask, 1 to 32: mostly the ways.
     pub cbm_len: u32,
-    /// Bits that other agents, such as network cards, fill too.
+    /// Bits that other agents, such as network cards, fill, too.
     pub shareable_bits: u32,
     /// Fewest neighbouring bits of a mask; 0 if a mask may be empty.
     pub min_cbm_bits: u32,
@@ -70,7 +71,7 @@ impl CacheAllocation {
     }
 }
 
-/// What a thread gets whose sibling has another limit (`info/MB/thread_throttle_mode`).
+/// The limit of a thread whose sibling has another one (`info/MB/thread_throttle_mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThrottleMode {
     /// The stricter of both (`max`).
@@ -84,7 +85,8 @@ pub enum ThrottleMode {
 pub struct BandwidthAllocation {
     /// Least value.
     pub min: u32,
-    /// Greatest value, which is what a new group has: 100 (%) on Intel, 2048 (1/8 GB/s) and more on AMD.
+    /// Greatest value, which is what a new group has: 100 (%) on Intel, 2048 (1/8 GB/s) and more on
+    /// AMD.
     pub max: u32,
     /// Values are rounded up to multiples of this.
     pub gran: u32,
@@ -92,14 +94,14 @@ pub struct BandwidthAllocation {
     pub linear: bool,
     /// Classes of service.
     pub closids: u32,
-    /// What siblings do to each other, where the kernel tells.
+    /// How siblings affect each other, where the kernel reports it.
     pub throttle_mode: Option<ThrottleMode>,
 }
 
 /// An event of `mon_data`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Event {
-    /// Bytes held in the cache now.
+    /// Bytes occupied in the cache now.
     LlcOccupancy,
     /// Bytes from and to all memory.
     MbmTotalBytes,
@@ -137,13 +139,13 @@ impl fmt::Display for Event {
 /// What can be monitored (CPUID leaf 0xf; `info/L3_MON`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monitoring {
-    /// Monitoring ids; of every class of service if [`rmids_per_class`](Self::rmids_per_class).
+    /// Monitoring ids; for every class of service if [`rmids_per_class`](Self::rmids_per_class).
     pub rmids: u32,
     /// Whether each class of service has monitoring ids of its own (MPAM), or all share them (x86).
     pub rmids_per_class: bool,
     /// The events, in the order of [`Event::ALL`].
     pub events: Vec<Event>,
-    /// Bytes that hardware counts as one; what is read is a multiple of it.
+    /// Bytes that hardware counts as one; readings are multiples of it.
     pub scale_bytes: u32,
     /// Which transactions an event can count, as bits, where that can be chosen (AMD's BMEC: 0x7f).
     pub configurable: Option<u32>,
@@ -156,9 +158,9 @@ impl Monitoring {
         self.events.iter().any(|event| event.is_bandwidth())
     }
 
-    /// Whether what a cache holds is told.
+    /// Whether the occupancy of a cache is reported.
     #[must_use]
-    pub fn tells_occupancy(&self) -> bool {
+    pub fn reports_occupancy(&self) -> bool {
         self.events.contains(&Event::LlcOccupancy)
     }
 }

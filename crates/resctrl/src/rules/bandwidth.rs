@@ -1,4 +1,5 @@
-//! The bandwidth controller of `mba_MBps`: asked in MBps, it turns the percentage until what is measured is below.
+//! The bandwidth controller of `mba_MBps`: for a limit in MBps, it turns the percentage until the
+//! measured rate is below.
 
 use super::{Errno, GroupId, Resctrl, Side, World};
 use crate::language::Reading;
@@ -30,10 +31,11 @@ impl Resctrl {
         Ok(())
     }
 
-    /// One step of the controller, which the kernel takes each second: a group that moves more than it may is throttled
-    /// by a step, and let go by a step once it would still be below (`mbm_handle_overflow`, `update_mba_bw`).
+    /// One step of the controller, which the kernel takes each second: a group that moves more than
+    /// it may is throttled by a step, and released by a step once it would still be below
+    /// (`mbm_handle_overflow`, `update_mba_bw`).
     ///
-    /// Does nothing but under `mba_MBps`.
+    /// Does nothing without `mba_MBps`.
     pub fn check_bandwidth(&mut self, world: &mut dyn World) {
         if !self.options().mba_mbps {
             return;
@@ -71,17 +73,17 @@ impl Resctrl {
     fn throttle(&mut self, group: GroupId, domain: u32, moved: u64) {
         let closid = self.group(group).class.closid;
         let Some(mb) = self.platform.bandwidth(Resource::Mb) else { return };
-        let (Some(now), Some(asked)) = (
+        let (Some(now), Some(limit)) = (
             self.controls.value(Resource::Mb, domain, Side::Both, closid),
             self.controls.mbps(domain, closid),
         ) else {
             return;
         };
-        let asked = u64::from(asked);
+        let limit = u64::from(limit);
         let next = moved * u64::from(now + mb.min) / u64::from(now.max(1));
-        let value = if now > mb.min && asked < moved {
+        let value = if now > mb.min && limit < moved {
             now.saturating_sub(mb.gran).max(mb.min)
-        } else if now < mb.max && asked > next {
+        } else if now < mb.max && limit > next {
             now + mb.gran
         } else {
             return;

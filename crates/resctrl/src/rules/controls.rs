@@ -6,7 +6,7 @@ use super::{Errno, Options, Resctrl, Schema, Side, UNLIMITED_MBPS};
 use crate::language::Mode;
 use crate::platform::{Platform, Resource};
 
-/// What hardware is told of one domain (`struct rdt_hw_ctrl_domain`).
+/// The values of one domain in hardware (`struct rdt_hw_ctrl_domain`).
 #[derive(Clone, Debug)]
 struct Domain {
     values: Vec<u32>,
@@ -17,7 +17,7 @@ struct Domain {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Controls(BTreeMap<(Resource, u32), Domain>);
 
-/// Where the value of a class stands: code and data take two places (`resctrl_get_config_index`).
+/// The place of a class's value: code and data take two places (`resctrl_get_config_index`).
 const fn index(side: Side, closid: u32) -> usize {
     match side {
         Side::Both => closid as usize,
@@ -77,7 +77,7 @@ impl Controls {
         }
     }
 
-    /// MBps asked for, in a domain of MB.
+    /// The limit in MBps, in a domain of MB.
     pub(super) fn mbps(&self, domain: u32, closid: u32) -> Option<u32> {
         self.0.get(&(Resource::Mb, domain))?.mbps.get(closid as usize).copied()
     }
@@ -90,7 +90,7 @@ impl Controls {
     }
 }
 
-/// How many 1-bits there are in the first run of them (`find_first_bit`, `find_next_zero_bit`).
+/// The first run of 1-bits, and its length (`find_first_bit`, `find_next_zero_bit`).
 pub(super) const fn first_run(mask: u32) -> (u32, u32) {
     if mask == 0 {
         return (32, 0);
@@ -100,7 +100,7 @@ pub(super) const fn first_run(mask: u32) -> (u32, u32) {
 }
 
 impl Resctrl {
-    /// Classes that any group may have: as many as the poorest resource has (`closid_init`).
+    /// Classes that any group may have: as many as the resource with fewest (`closid_init`).
     pub(super) fn closids_supported(&self) -> u32 {
         self.schemas.iter().map(|schema| schema.closids).min().unwrap_or(0)
     }
@@ -133,8 +133,8 @@ impl Resctrl {
         })
     }
 
-    /// Whether `mask` for class `closid` overlaps that of another class, or of an exclusive one only; with code and data
-    /// apart, on either side (`rdtgroup_cbm_overlaps`).
+    /// Whether `mask` for class `closid` overlaps that of another class, or of an exclusive one
+    /// only; with code and data apart, on either side (`rdtgroup_cbm_overlaps`).
     pub(super) fn overlaps(
         &self,
         schema: Schema,
@@ -151,7 +151,8 @@ impl Resctrl {
                 && self.overlaps_side(resource, domain, side.peer(), wanted, exclusive))
     }
 
-    /// What a new group gets: all that is shared or free, cut to the first run (`__init_one_rdt_domain`).
+    /// A new group's mask: all that is shared or free, cut to the first run
+    /// (`__init_one_rdt_domain`).
     fn initial_mask(&self, schema: Schema, domain: u32, closid: u32) -> Option<u32> {
         let resource = schema.id.resource;
         let cache = self.platform.cache(resource)?;

@@ -39,8 +39,8 @@ impl Resctrl {
         Ok(())
     }
 
-    /// CPUs of a CTRL_MON group: dropped ones fall to the root, added ones leave where they were, and its MON groups lose
-    /// all of theirs (`cpus_ctrl_write`).
+    /// CPUs of a CTRL_MON group: dropped ones fall to the root, added ones leave where they were,
+    /// and its MON groups lose all of theirs (`cpus_ctrl_write`).
     fn give_control_cpus(&mut self, group: GroupId, cpus: CpuSet) -> Result<(), Errno> {
         let dropped = self.group(group).cpus.difference(&cpus);
         if !dropped.is_empty() {
@@ -70,7 +70,8 @@ impl Resctrl {
         Ok(())
     }
 
-    /// CPUs of a MON group: some of its parent's, which no other MON group there keeps (`cpus_mon_write`).
+    /// CPUs of a MON group: some of its parent's, which no other MON group there keeps
+    /// (`cpus_mon_write`).
     fn give_monitor_cpus(
         &mut self,
         group: GroupId,

@@ -15,9 +15,9 @@ pub enum Errno {
     E2big = 7,
     /// Permissions of the file forbid it.
     Eacces = 13,
-    /// Held by somebody, or not yet free.
+    /// In use, or not yet free.
     Ebusy = 16,
-    /// There is such a file.
+    /// The file exists already.
     Eexist = 17,
     /// The file or its group is gone.
     Enodev = 19,
@@ -38,7 +38,7 @@ pub enum Errno {
 }
 
 impl Errno {
-    /// The number, as errno has it.
+    /// The number in errno.
     #[must_use]
     pub const fn code(self) -> i32 {
         self as i32

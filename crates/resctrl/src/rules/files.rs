@@ -1,11 +1,11 @@
-//! Files: who may, and which rule reads or writes each.
+//! Files: permissions, and the rule that reads or writes each.
 //!
-//! What the kernel's VFS and kernfs refuse before resctrl is asked is here too.
+//! The errors of the kernel's VFS and kernfs from before resctrl is called are here, too.
 
 use super::{Attributes, Caller, Errno, GroupFile, Node, PAGE_BYTES, Resctrl, World};
 
 impl Resctrl {
-    /// Permissions and owner. What is in a group belongs to who made the group, what is in the root to root
+    /// Permissions and owner. The files of a group belong to its maker, those in the root to root
     /// (`rdtgroup_kn_set_ugid`), until chown(2).
     #[must_use]
     pub fn attributes(&self, node: Node) -> Option<Attributes> {
@@ -24,7 +24,8 @@ impl Resctrl {
         Some(Attributes { directory: node.is_directory(), mode, uid, gid })
     }
 
-    /// chmod(2) and chown(2), by who may do so; this is how a tree is handed to a user who is not root.
+    /// chmod(2) and chown(2), by a caller that may do so; this hands a tree to a user other than
+    /// root.
     ///
     /// # Errors
     /// ENOENT if it is gone.
@@ -43,8 +44,8 @@ impl Resctrl {
         Ok(())
     }
 
-    /// Whether a file can be opened so by anybody, root included (`kernfs_fop_open` with
-    /// `KERNFS_ROOT_EXTRA_OPEN_PERM_CHECK`); whether this caller may is for the VFS to say.
+    /// Whether any user, root included, can open a file this way (`kernfs_fop_open` with
+    /// `KERNFS_ROOT_EXTRA_OPEN_PERM_CHECK`); the VFS decides whether this caller may.
     ///
     /// # Errors
     /// ENODEV if it is gone, EISDIR for writing to a directory, EACCES.
@@ -58,14 +59,14 @@ impl Resctrl {
         if (read && !readable) || (write && !writable) { Err(Errno::Eacces) } else { Ok(()) }
     }
 
-    /// What open(2) with `O_CREAT` and others that make files answer, where there is no such file: resctrl has no way to
-    /// make one (`lookup_open`).
+    /// The error of open(2) with `O_CREAT`, and of other calls that make files, where there is no
+    /// such file: resctrl has no way to make one (`lookup_open`).
     #[must_use]
     pub const fn create_error(&self) -> Errno {
         Errno::Eacces
     }
 
-    /// What unlink(2), symlink(2), link(2) and mknod(2) answer (`vfs_unlink` and its like).
+    /// The error of unlink(2), symlink(2), link(2) and mknod(2) (`vfs_unlink` and its like).
     #[must_use]
     pub const fn unlink_error(&self) -> Errno {
         Errno::Eperm
@@ -110,11 +111,11 @@ impl Resctrl {
         })
     }
 
-    /// One write(2); where it is written to does not matter, and it is taken whole or not at all.
+    /// One write(2); its offset does not matter, and it is taken whole or not at all.
     ///
     /// # Errors
-    /// ENODEV if it is gone, EISDIR, EACCES for what cannot be opened to be written, E2BIG for more than a page, and what
-    /// the file's rule says.
+    /// ENODEV if it is gone, EISDIR, EACCES for a file that can't be opened for writing, E2BIG for
+    /// more than a page, and the errors of the file's rule.
     pub fn write(
         &mut self,
         node: Node,
@@ -128,7 +129,8 @@ impl Resctrl {
         }
         match node {
             Node::File(group, file) => {
-                // `rdtgroup_file_write`: a file made writable by chmod(2) has still nobody who takes it.
+                // `rdtgroup_file_write`: a file made writable by chmod(2) still has no function for
+                // it.
                 if !file.is_writable() {
                     return Err(Errno::Einval);
                 }

@@ -3,7 +3,7 @@
 use super::{Caller, Class, Errno, Group, GroupId, Node, Resctrl, World};
 use crate::language::{CpuSet, Mode};
 
-/// The directory that MON groups are made in, which none of them may be called.
+/// The directory that MON groups are made in; none of them may have this name.
 pub(super) const MON_GROUPS: &str = "mon_groups";
 
 impl Resctrl {
@@ -21,12 +21,12 @@ impl Resctrl {
         self.mkdir_with_mode(parent, name, 0o755, caller, world)
     }
 
-    /// mkdir(2): a CTRL_MON group in the root, a MON group in a `mon_groups`. `mode` is what the caller asked for, less its
-    /// umask.
+    /// mkdir(2): a CTRL_MON group in the root, a MON group in a `mon_groups`. `mode` is the
+    /// caller's, less its umask.
     ///
     /// # Errors
-    /// ENOTDIR, EEXIST; EINVAL for a name with a line's end; ENODEV under `info`; EPERM elsewhere; ENOSPC if there is no
-    /// class, id or way left, EBUSY if ids are in limbo (`rdtgroup_mkdir`).
+    /// ENOTDIR, EEXIST; EINVAL for a name with a line's end; ENODEV under `info`; EPERM elsewhere;
+    /// ENOSPC if there is no class, id or way left, EBUSY if ids are in limbo (`rdtgroup_mkdir`).
     pub fn mkdir_with_mode(
         &mut self,
         parent: Node,
@@ -49,7 +49,7 @@ impl Resctrl {
         if !control && self.platform.monitoring.is_none() {
             return Err(Errno::Eperm);
         }
-        // `mkdir_rdt_prepare`: what is under `info` has no group.
+        // `mkdir_rdt_prepare`: directories under `info` have no group.
         let nowhere =
             if self.platform.kernel.finds_group_first { Errno::Enodev } else { Errno::Eperm };
         let above = parent.group().ok_or(nowhere)?;
@@ -90,14 +90,14 @@ impl Resctrl {
         let mut free =
             (0..self.closids_supported()).filter(|id| !used.iter().any(|(used, _)| used == id));
         let monitoring = self.platform.monitoring.as_ref();
-        if monitoring.is_some_and(|of| of.rmids_per_class && of.tells_occupancy()) {
+        if monitoring.is_some_and(|of| of.rmids_per_class && of.reports_occupancy()) {
             self.rmids.cleanest(free)
         } else {
             free.next()
         }
     }
 
-    /// `rdtgroup_mkdir_ctrl_mon`: class, then id, then masks; what fails undoes what went before.
+    /// `rdtgroup_mkdir_ctrl_mon`: class, then id, then masks; a failure undoes the steps before.
     fn make_control(&mut self, mut group: Group, world: &mut dyn World) -> Result<GroupId, Errno> {
         let Some(closid) = self.free_class() else {
             return self.fail("Out of CLOSIDs\n", Errno::Enospc);
@@ -142,11 +142,12 @@ impl Resctrl {
         }
     }
 
-    /// rmdir(2): a group goes, with all that is in it. Threads and CPUs of a CTRL_MON group go to the root, those of a MON
-    /// group to the group that it is in.
+    /// rmdir(2): a group goes, with everything in it. Threads and CPUs of a CTRL_MON group go to
+    /// the root, those of a MON group to the group that it is in.
     ///
     /// # Errors
-    /// ENOENT if it is gone, ENOTDIR, and EPERM for what is no group, and for the root (`rdtgroup_rmdir`).
+    /// ENOENT if it is gone, ENOTDIR, and EPERM if it is no group, and for the root
+    /// (`rdtgroup_rmdir`).
     pub fn rmdir(&mut self, node: Node, _world: &mut dyn World) -> Result<(), Errno> {
         if !self.exists(node) {
             return Err(Errno::Enoent);
@@ -193,8 +194,8 @@ impl Resctrl {
         group
     }
 
-    /// Members of a group other than the root get another class, seen or not by whom the world serves
-    /// (`rdt_move_group_tasks`).
+    /// Members of a group other than the root get another class, also those that the world does not
+    /// list (`rdt_move_group_tasks`).
     pub(super) fn move_tasks(&mut self, from: GroupId, to: Class) {
         let members: Vec<i32> =
             self.tasks.keys().copied().filter(|&thread| self.is_member(thread, from)).collect();

@@ -4,13 +4,14 @@ use super::{Resctrl, World};
 use crate::platform::Resource;
 
 impl Resctrl {
-    /// A CPU comes online: it joins the root, and brings its domains back if it is their first. What returns is not
-    /// limited in any class (`resctrl_arch_online_cpu`, `domain_setup_ctrlval`).
+    /// A CPU comes online: it joins the root, and brings its domains back if it is their first. A
+    /// domain that returns is not limited in any class (`resctrl_arch_online_cpu`,
+    /// `domain_setup_ctrlval`).
     pub fn cpu_online(&mut self, cpu: u32, world: &mut dyn World) {
         self.bring_online(cpu, Some(world));
     }
 
-    /// Before anything is mounted nobody has to be asked for counters.
+    /// Before anything is mounted no counters are needed.
     pub(super) fn bring_online(&mut self, cpu: u32, world: Option<&mut dyn World>) {
         if self.online.contains(cpu) || !self.platform.cpus.contains_key(&cpu) {
             return;
@@ -37,8 +38,9 @@ impl Resctrl {
         self.changed();
     }
 
-    /// A CPU goes offline: it leaves its groups, and takes its domains with it if it is their last; ids are not waited for
-    /// there any more (`resctrl_arch_offline_cpu`, `resctrl_offline_mon_domain`).
+    /// A CPU goes offline: it leaves its groups, and takes its domains with it if it is their last;
+    /// ids there are not waited for any more (`resctrl_arch_offline_cpu`,
+    /// `resctrl_offline_mon_domain`).
     pub fn cpu_offline(&mut self, cpu: u32) {
         if !self.online.remove(cpu) {
             return;

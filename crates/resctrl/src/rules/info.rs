@@ -1,4 +1,4 @@
-//! What is under `info`.
+//! The files under `info`.
 
 use super::files::number;
 use super::text;
@@ -37,7 +37,7 @@ impl Resctrl {
         }
     }
 
-    /// `rdt_bit_usage_show`: what is shared hides what is exclusive.
+    /// `rdt_bit_usage_show`: shared hides exclusive.
     fn show_bit_usage(&self, id: SchemaId) -> Vec<u8> {
         let Some(cache) = self.platform.cache(id.resource) else { return Vec::new() };
         let classes = self.classes_in_use();
@@ -186,7 +186,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// `resctrl_mbm_assign_mode_write`, of a machine whose counters cannot be assigned.
+    /// `resctrl_mbm_assign_mode_write`, for a machine whose counters can't be assigned.
     fn write_assign_mode(&mut self, bytes: &[u8]) -> Result<(), Errno> {
         match self.line("mbm_assign_mode", bytes)? {
             b"default" => Ok(()),

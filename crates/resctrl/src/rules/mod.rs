@@ -1,13 +1,15 @@
 //! The kernel's rules, as one state machine.
 //!
-//! [`Resctrl`] is what fs/resctrl keeps in mind: groups, classes of service (CLOSIDs), monitoring ids (RMIDs), masks, CPUs
-//! and threads. It does no I/O, reads no clock and draws no random numbers. Who plays the kernel hands it every
-//! operation on the tree ([`mkdir`](Resctrl::mkdir), [`write`](Resctrl::write), ...) and what happens to threads and CPUs
-//! ([`forked`](Resctrl::forked), [`cpu_offline`](Resctrl::cpu_offline), ...), answers its questions ([`World`]), and makes a
-//! machine obey what it decides ([`class_of`](Resctrl::class_of), [`mask`](Resctrl::mask)). Files are [`Node`]s, not paths.
+//! [`Resctrl`] is the state of fs/resctrl: groups, classes of service (CLOSIDs), monitoring ids
+//! (RMIDs), masks, CPUs and threads. It does no I/O, reads no clock and draws no random numbers. A
+//! stand-in for the kernel hands it every operation on the tree ([`mkdir`](Resctrl::mkdir),
+//! [`write`](Resctrl::write), ...) and events of threads and CPUs ([`forked`](Resctrl::forked),
+//! [`cpu_offline`](Resctrl::cpu_offline), ...), answers its questions ([`World`]), and makes a
+//! machine obey its decisions ([`class_of`](Resctrl::class_of), [`mask`](Resctrl::mask)). Files are
+//! [`Node`]s, not paths.
 //!
-//! Each file here is one of the kernel's subjects; a rule names the kernel's function that it follows. The text of
-//! messages is the kernel's, since clients read it.
+//! Each file here is one of the kernel's subjects; a rule names the kernel's function that it
+//! follows. The text of messages is the kernel's, because clients read it.
 
 mod bandwidth;
 mod controls;
@@ -47,21 +49,21 @@ use status::Status;
 /// Bytes of a page, the most that one write may have (`atomic_write_len`).
 pub const PAGE_BYTES: usize = 4096;
 
-/// What a new group may use under `mba_MBps`: everything (`MBA_MAX_MBPS`).
+/// A new group's limit under `mba_MBps`: everything (`MBA_MAX_MBPS`).
 pub const UNLIMITED_MBPS: u32 = u32::MAX;
 
-/// Who does something.
+/// The caller of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The thread, as it sees itself (in its own pid namespace).
     pub thread: i32,
-    /// Its effective user, who owns what it makes.
+    /// Its effective user, which owns what it makes.
     pub uid: u32,
     /// Its effective group, likewise.
     pub gid: u32,
 }
 
-/// Whose a thread is.
+/// The users of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// Its real user.
@@ -70,28 +72,30 @@ pub struct Owner {
     pub suid: u32,
 }
 
-/// A class of service and a monitoring id, which hardware is told with every access.
+/// A class of service and a monitoring id, which go to hardware with every access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class {
-    /// CLOSID: whose masks and limits hold.
+    /// CLOSID: whose masks and limits apply.
     pub closid: u32,
     /// RMID: whose counters count.
     pub rmid: u32,
 }
 
-/// What the rules have to ask.
+/// The rules' questions to their surroundings.
 ///
-/// Threads are named by the id that the reader of `tasks` sees; a world that serves several pid namespaces has to
-/// translate, and leaves out of [`threads`](World::threads) what the reader cannot see.
+/// Threads are named by the id that the reader of `tasks` sees; a world that serves several pid
+/// namespaces must translate, and leaves out of [`threads`](World::threads) what the reader can't
+/// see.
 pub trait World {
-    /// Whose thread that is; none if there is no such thread.
+    /// The owner of a thread; none if there is no such thread.
     fn owner(&mut self, thread: i32) -> Option<Owner>;
 
-    /// All threads, in the order in which `tasks` shall list them: the kernel's is by age of the processes.
+    /// All threads, in the order in which `tasks` lists them: the kernel's is by age of the
+    /// processes.
     fn threads(&mut self) -> Vec<i32>;
 
-    /// What hardware has counted under `class` in the L3 domain `domain`, in bytes: since ever for bandwidth, never
-    /// less than before; at this moment for occupancy.
+    /// The count of hardware under `class` in the L3 domain `domain`, in bytes: since the beginning
+    /// for bandwidth, never less than before; at this moment for occupancy.
     fn counter(&mut self, class: Class, domain: u32, event: Event) -> Reading;
 }
 
@@ -106,10 +110,10 @@ struct Group {
     mode: Mode,
     class: Class,
     cpus: CpuSet,
-    /// Which event `mba_MBps` goes by.
+    /// The event that `mba_MBps` uses.
     mbps_event: Option<Event>,
     owner: (u32, u32),
-    /// Permission bits that mkdir(2) asked for.
+    /// Permission bits that mkdir(2) requested.
     directory_mode: u16,
 }
 
@@ -133,7 +137,7 @@ pub struct Resctrl {
     rmids: Rmids,
     counters: Counters,
     status: Status,
-    /// What was set by chmod(2) and chown(2).
+    /// Attributes set by chmod(2) and chown(2).
     overrides: BTreeMap<Node, Attributes>,
     generation: u64,
 }
@@ -181,15 +185,17 @@ impl Resctrl {
         &self.online
     }
 
-    /// Changes whenever anything may have changed that a machine has to obey: classes of threads and CPUs, masks, limits.
+    /// Changes whenever anything may have changed that a machine must obey: classes of threads and
+    /// CPUs, masks, limits.
     #[must_use]
     pub const fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// What the hardware is told while `thread` runs on `cpu`: what the thread has if it is not the default, else what the
-    /// CPU has (x86's `__resctrl_sched_in`; resctrl.rst, "Resource allocation rules"). MPAM has both ids in one value
-    /// (`mpam_thread_switch`), so that they are never of two groups.
+    /// The class in hardware while `thread` runs on `cpu`: the thread's own if it is not the
+    /// default, otherwise the CPU's (x86's `__resctrl_sched_in`; resctrl.rst, "Resource allocation
+    /// rules"). MPAM has both ids in one value (`mpam_thread_switch`), so that they never belong to
+    /// two groups.
     #[must_use]
     pub fn class_of(&self, thread: i32, cpu: u32) -> Class {
         let task = self.tasks.get(&thread).copied().unwrap_or_default();
@@ -203,7 +209,7 @@ impl Resctrl {
         }
     }
 
-    /// What the hardware is told by `cpu` of a thread that has nothing of its own.
+    /// The class that `cpu` uses for a thread without its own.
     #[must_use]
     pub fn class_of_cpu(&self, cpu: u32) -> Class {
         let group = self.order.iter().find(|&&id| self.group(id).cpus.contains(cpu));
@@ -226,7 +232,8 @@ impl Resctrl {
         self.controls.value(resource, domain, side, closid)
     }
 
-    /// The bandwidth that class `closid` is limited to, in the units of [`crate::platform::BandwidthAllocation`].
+    /// The bandwidth that class `closid` is limited to, in the units of
+    /// [`crate::platform::BandwidthAllocation`].
     #[must_use]
     pub fn bandwidth(&self, resource: Resource, closid: u32, domain: u32) -> Option<u32> {
         self.platform.bandwidth(resource)?;
@@ -243,7 +250,7 @@ impl Resctrl {
         self.mounted.unwrap_or_default()
     }
 
-    /// A group that is known to be there.
+    /// A group that is known to exist.
     fn group(&self, id: GroupId) -> &Group {
         &self.groups[&id]
     }
@@ -263,7 +270,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// Not every kernel clears what was said before at every command.
+    /// Not every kernel clears the last message at every command.
     fn clear_status(&mut self) {
         if self.platform.kernel.clears_status {
             self.status.clear();
@@ -272,7 +279,7 @@ impl Resctrl {
 
     /// The line that was written to `file`, without its end; EINVAL if it has none.
     ///
-    /// The kernels differ in what `last_cmd_status` then says: nothing new, or that input is invalid.
+    /// The kernels differ in `last_cmd_status` then: nothing new, or that input is invalid.
     fn line<'a>(&mut self, file: &str, bytes: &'a [u8]) -> Result<&'a [u8], Errno> {
         let line = text::line(bytes);
         if line.is_some() || self.platform.kernel.explains_bad_input {

@@ -9,8 +9,8 @@ impl Resctrl {
         format!("{}\n", self.group(group).mode).into_bytes()
     }
 
-    /// `rdtgroup_mode_write`. Pseudo-locking itself is not modelled: machines answer as those for which the kernel knows no
-    /// way to do it, which is all but Broadwell servers and two Atoms.
+    /// `rdtgroup_mode_write`. Pseudo-locking itself is not modelled: machines answer as those for
+    /// which the kernel has no way to do it, which are all but Broadwell servers and two Atoms.
     pub(super) fn write_mode(&mut self, group: GroupId, bytes: &[u8]) -> Result<(), Errno> {
         let word = self.line("mode", bytes)?;
         let mode = match word {
@@ -28,7 +28,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// `rdtgroup_locksetup_enter`, up to where hardware has to be known.
+    /// `rdtgroup_locksetup_enter`, up to where hardware must be known.
     fn refuse_locksetup(&mut self, group: GroupId) -> Result<(), Errno> {
         let options = self.options();
         let message = if group == self.root {
@@ -41,7 +41,8 @@ impl Resctrl {
         self.fail(message, Errno::Einval)
     }
 
-    /// An exclusive group's masks overlap nobody's, shareable bits included (`rdtgroup_mode_test_exclusive`).
+    /// An exclusive group's masks overlap no other's, shareable bits included
+    /// (`rdtgroup_mode_test_exclusive`).
     fn check_exclusive(&mut self, group: GroupId) -> Result<(), Errno> {
         let closid = self.group(group).class.closid;
         let mut has_cache = false;

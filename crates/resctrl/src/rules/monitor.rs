@@ -1,4 +1,4 @@
-//! What `mon_data` reads.
+//! The readings of `mon_data`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use super::{Class, Errno, GroupId, Resctrl, World};
 use crate::language::Reading;
 use crate::platform::Event;
 
-/// Bandwidth counters: from where each counts, and how events are configured.
+/// Bandwidth counters: where each starts to count, and how events are configured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counters {
-    /// What hardware had counted when the id was last given out (`arch_mbm_state`).
+    /// The hardware's count when the id was last given out (`arch_mbm_state`).
     start: BTreeMap<(Class, u32, Event), u64>,
     /// Kinds of transactions that an event counts in a domain, where that can be chosen.
     config: BTreeMap<(Event, u32), u32>,
@@ -26,7 +26,8 @@ impl Counters {
         self.restarted.retain(|&(_, of, _)| of != domain);
     }
 
-    /// How `event` is configured in `domain` (AMD's defaults: `MAX_EVT_CONFIG_BITS`, and all that is local, 0x15).
+    /// How `event` is configured in `domain` (AMD's defaults: `MAX_EVT_CONFIG_BITS`, and everything
+    /// local, 0x15).
     pub(super) fn config(&self, event: Event, domain: u32, all: u32) -> u32 {
         let default = if event == Event::MbmLocalBytes { 0x15 } else { 0x7f };
         self.config.get(&(event, domain)).copied().unwrap_or(default & all)
@@ -38,7 +39,7 @@ impl Counters {
 }
 
 impl Resctrl {
-    /// What hardware can say: whole units (`mon_scale`).
+    /// A reading in hardware's units (`mon_scale`).
     pub(super) fn hardware(&self, reading: Reading) -> Reading {
         let scale = self.platform.monitoring.as_ref().map_or(1, |of| of.scale_bytes.max(1));
         match reading {
@@ -74,7 +75,7 @@ impl Resctrl {
         }
     }
 
-    /// Every counter of a domain starts anew, and says so once (`mbm_config_write_domain`).
+    /// Every counter of a domain starts again, and reports so once (`mbm_config_write_domain`).
     pub(super) fn restart_domain(&mut self, domain: u32, world: &mut dyn World) {
         let unused: Vec<Class> = self.rmids.unused().collect();
         let used = self.groups.values().map(|group| group.class);
@@ -108,8 +109,8 @@ impl Resctrl {
         }
     }
 
-    /// A file of `mon_data`: a CTRL_MON group's is the sum with its MON groups', and one good reading hides those that
-    /// failed (`mon_event_count`, `rdtgroup_mondata_show`).
+    /// A file of `mon_data`: a CTRL_MON group's is the sum with its MON groups', and one good
+    /// reading hides those that failed (`mon_event_count`, `rdtgroup_mondata_show`).
     pub(super) fn show_event(
         &mut self,
         group: GroupId,

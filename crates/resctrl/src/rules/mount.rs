@@ -26,7 +26,8 @@ impl Resctrl {
         self.mounted.is_some()
     }
 
-    /// What /proc/mounts shows after the general options: `,cdp,debug` (`rdtgroup_show_options`).
+    /// The options that /proc/mounts shows after the general ones: `,cdp,debug`
+    /// (`rdtgroup_show_options`).
     #[must_use]
     pub fn show_options(&self) -> String {
         let options = self.options();
@@ -42,11 +43,11 @@ impl Resctrl {
     /// Mounts with options as mount(2) takes them: `cdp,debug`.
     ///
     /// # Errors
-    /// EINVAL for an option that there is not or that the machine cannot have; EBUSY if it is mounted already
-    /// (`rdt_parse_param`, `rdt_get_tree`).
+    /// EINVAL for an option that does not exist or that the machine can't have; EBUSY if it is
+    /// mounted already (`rdt_parse_param`, `rdt_get_tree`).
     pub fn mount(&mut self, options: &str, world: &mut dyn World) -> Result<(), Errno> {
         let options = self.parse_options(options)?;
-        // `rdt_get_tree` forgets what was said before it looks whether it can.
+        // `rdt_get_tree` clears the last message before it checks whether it can mount.
         if !self.platform.kernel.status_is_of_last_access {
             self.status.clear();
         }
@@ -68,8 +69,9 @@ impl Resctrl {
         Ok(())
     }
 
-    /// Unmounts: every group goes, every thread and CPU comes back to the root, all limits are lifted; what ids hold of
-    /// the cache is waited for as ever (`rdt_kill_sb`, `rmdir_all_sub`).
+    /// Unmounts: every group goes, every thread and CPU comes back to the root, all limits are
+    /// lifted; the cache that ids still occupy is waited for as always (`rdt_kill_sb`,
+    /// `rmdir_all_sub`).
     pub fn unmount(&mut self) {
         if self.mounted.take().is_none() {
             return;
@@ -133,7 +135,7 @@ impl Resctrl {
             .find(|event| events.contains(event))
     }
 
-    /// Files of an earlier mount are not those of this one, the root's neither.
+    /// Files of an earlier mount are not those of this one, not even the root's.
     fn rename_root(&mut self) {
         let id = GroupId(self.next_group);
         self.next_group += 1;

@@ -173,7 +173,8 @@ impl MonitoringFile {
     }
 }
 
-/// A file or directory. It stays the same over a rename, and names nothing any more once it is gone.
+/// A file or directory. It stays the same over a rename, and names nothing any more once it is
+/// gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Node {
     /// A group's directory; the root group's is the root.
@@ -218,7 +219,7 @@ impl Node {
         )
     }
 
-    /// The group that it belongs to; none for what is under `info`.
+    /// The group that it belongs to; none under `info`.
     #[must_use]
     pub const fn group(self) -> Option<GroupId> {
         match self {
@@ -232,7 +233,7 @@ impl Node {
         }
     }
 
-    /// Permission bits that it is made with; those of a directory in a group are what mkdir(2) asked for instead.
+    /// Its first permission bits; a directory in a group has those requested by mkdir(2) instead.
     #[must_use]
     pub const fn first_mode(self) -> u16 {
         match self {
@@ -243,25 +244,25 @@ impl Node {
         }
     }
 
-    /// Whether it tells of that domain.
+    /// Whether it belongs to that domain.
     pub(super) const fn is_of_domain(self, domain: u32) -> bool {
         matches!(self, Self::MonDomain(_, of) | Self::MonEvent(_, of, _) if of == domain)
     }
 
-    /// Whether the kernel has code that takes what is written to it.
+    /// Whether the kernel has a function for writes to it.
     pub(super) const fn takes_writes(self) -> bool {
         !self.is_directory() && !matches!(self, Self::MonEvent(..))
     }
 }
 
-/// Who may do what with a file or directory.
+/// The permissions of a file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
     /// Whether it is a directory.
     pub directory: bool,
     /// Permission bits.
     pub mode: u16,
-    /// Owner: at first, who made the group.
+    /// Owner: at first, the maker of the group.
     pub uid: u32,
     /// Group of the owner.
     pub gid: u32,

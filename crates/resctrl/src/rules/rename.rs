@@ -4,12 +4,13 @@ use super::groups::MON_GROUPS;
 use super::{Class, Errno, Node, Resctrl, World};
 
 impl Resctrl {
-    /// rename(2). A MON group that goes to another CTRL_MON group takes its threads there; its counters count on.
+    /// rename(2). A MON group that goes to another CTRL_MON group takes its threads there; its
+    /// counters go on.
     ///
     /// # Errors
-    /// ENOENT, ENOTDIR, EISDIR, EINVAL and ENOTEMPTY as for any filesystem; EEXIST, since nothing is replaced; EPERM for
-    /// what is no MON group, for a place that is no `mon_groups`, and for one with CPUs that would change its parent
-    /// (`rdtgroup_rename`).
+    /// ENOENT, ENOTDIR, EISDIR, EINVAL and ENOTEMPTY as for any filesystem; EEXIST, because nothing
+    /// is replaced; EPERM for anything but a MON group, for a place that is no `mon_groups`, and
+    /// for a group with CPUs that would change its parent (`rdtgroup_rename`).
     pub fn rename(
         &mut self,
         from: Node,
@@ -42,11 +43,9 @@ impl Resctrl {
         if !self.platform.kernel.renames_groups {
             return Err(Errno::Eperm);
         }
-        // What has no group is unknown to the kernel; a file of `info/L3` it takes for a group's.
-        let groupless = |node| {
-            matches!(node, Node::Info | Node::LastCmdStatus | Node::Control(_) | Node::Monitoring)
-        };
-        if groupless(source) {
+        // The kernel does not know nodes without a group; it takes a file of `info/L3` for a
+        // group's.
+        if is_groupless(source) {
             return Err(Errno::Enoent);
         }
         let parent = to.group().ok_or(Errno::Enoent)?;
@@ -68,7 +67,8 @@ impl Resctrl {
             return self.fail("Cannot move a MON group that monitors CPUs\n", Errno::Eperm);
         }
         if self.platform.has_rmids_per_class() && old_parent != parent {
-            // `mongrp_reparent` takes the RMID along, which in the other class may be another group's.
+            // `mongrp_reparent` takes the RMID along, which in the other class may be another
+            // group's.
             return Err(Errno::Eperm);
         }
         if target.is_some() {
@@ -93,4 +93,8 @@ impl Resctrl {
     fn is_within(&self, node: Node, above: Node) -> bool {
         std::iter::successors(Some(node), |&node| self.parent(node)).any(|node| node == above)
     }
+}
+
+const fn is_groupless(node: Node) -> bool {
+    matches!(node, Node::Info | Node::LastCmdStatus | Node::Control(_) | Node::Monitoring)
 }

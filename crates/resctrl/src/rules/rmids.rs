@@ -1,7 +1,8 @@
 //! Monitoring ids: which are free, and which wait until the cache has forgotten them.
 //!
-//! An id that was freed may still own lines, so it is in limbo until every domain holds less of it than
-//! `max_threshold_occupancy` (fs/resctrl/monitor.c; resctrl.rst, "max_threshold_occupancy - generic concepts").
+//! A freed id may still own lines, so it is in limbo until every domain has less of it than
+//! `max_threshold_occupancy` (fs/resctrl/monitor.c; resctrl.rst, "max_threshold_occupancy - generic
+//! concepts").
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,10 +13,10 @@ use crate::platform::{Event, Platform};
 /// The ids (`rmid_free_lru`, `rmid_busy_llc`).
 #[derive(Clone, Debug)]
 pub(super) struct Rmids {
-    /// Whether ids are of a class, so that the class counts.
+    /// Whether ids belong to a class, so that the class counts.
     per_class: bool,
     free: VecDeque<Class>,
-    /// Domains that still hold lines, or may.
+    /// Domains that still have lines, or may.
     limbo: BTreeMap<Class, BTreeSet<u32>>,
     /// Bytes below which an id is forgotten.
     pub(super) threshold: u32,
@@ -43,7 +44,7 @@ impl Rmids {
         }
     }
 
-    /// The name under which an id is kept: without its class where ids are of no class.
+    /// The name under which an id is kept: without its class where ids belong to none.
     const fn key(&self, class: Class) -> Class {
         Class { closid: if self.per_class { class.closid } else { 0 }, rmid: class.rmid }
     }
@@ -53,12 +54,16 @@ impl Rmids {
         if self.free.is_empty() {
             return Err(if self.limbo.is_empty() { Errno::Enospc } else { Errno::Ebusy });
         }
-        let fits = |class: &Class| !self.per_class || class.closid == closid;
-        let at = self.free.iter().position(fits).ok_or(Errno::Enospc)?;
+        let at = self
+            .free
+            .iter()
+            .position(|class| !self.per_class || class.closid == closid)
+            .ok_or(Errno::Enospc)?;
         self.free.remove(at).map(|class| class.rmid).ok_or(Errno::Enospc)
     }
 
-    /// Gives an id back: to limbo in `domains`, or, where occupancy is not told (`None`), at once (`free_rmid`).
+    /// Gives an id back: to limbo in `domains`, or, where occupancy is not reported (`None`), at
+    /// once (`free_rmid`).
     pub(super) fn give_back(&mut self, class: Class, domains: Option<&BTreeSet<u32>>) {
         let key = self.key(class);
         if key == Class::default() {
@@ -72,8 +77,9 @@ impl Rmids {
 
     /// The free class with the fewest ids in limbo (`resctrl_find_cleanest_closid`).
     pub(super) fn cleanest(&self, free: impl Iterator<Item = u32>) -> Option<u32> {
-        let dirty = |closid: u32| self.limbo.keys().filter(|key| key.closid == closid).count();
-        free.min_by_key(|&closid| (dirty(closid), closid))
+        free.min_by_key(|&closid| {
+            (self.limbo.keys().filter(|key| key.closid == closid).count(), closid)
+        })
     }
 
     /// Ids that are waited for in `domain`.
@@ -110,7 +116,8 @@ impl Rmids {
 }
 
 impl Resctrl {
-    /// Frees ids of which the caches hold little enough, as the kernel does each second (`__check_limbo`).
+    /// Frees ids of which the caches have little enough, as the kernel does each second
+    /// (`__check_limbo`).
     pub fn check_limbo(&mut self, world: &mut dyn World) {
         for domain in self.monitored.clone() {
             for class in self.rmids.waiting(domain) {
@@ -132,7 +139,7 @@ impl Resctrl {
 
     pub(super) fn free_rmid(&mut self, class: Class) {
         let Some(monitoring) = &self.platform.monitoring else { return };
-        let domains = monitoring.tells_occupancy().then_some(&self.monitored);
+        let domains = monitoring.reports_occupancy().then_some(&self.monitored);
         let domains = domains.filter(|domains| !domains.is_empty());
         self.rmids.give_back(class, domains);
     }

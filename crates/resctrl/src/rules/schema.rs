@@ -2,7 +2,7 @@
 
 use crate::platform::{Platform, Resource};
 
-/// What of a cache's contents a mask is for (`enum resctrl_conf_type`).
+/// The contents of a cache that a mask is for (`enum resctrl_conf_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// Code and data alike.
@@ -25,12 +25,12 @@ impl Side {
     }
 }
 
-/// A line of `schemata`, and the directory of `info` that tells of it.
+/// A line of `schemata`, and its directory of `info`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SchemaId {
-    /// What is shared out.
+    /// The resource.
     pub resource: Resource,
-    /// Of which contents.
+    /// The contents.
     pub side: Side,
 }
 
@@ -48,7 +48,7 @@ impl SchemaId {
     }
 }
 
-/// What was asked for at the mount.
+/// The options of the mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Options {
     /// `cdp`.
@@ -79,7 +79,8 @@ pub(super) struct Schema {
     pub(super) closids: u32,
 }
 
-/// The lines in their order: each resource goes before those that the kernel counts before it (`schemata_list_create`).
+/// The lines in their order: each resource goes before those that the kernel counts before it
+/// (`schemata_list_create`).
 pub(super) fn schemas(platform: &Platform, options: Options) -> Vec<Schema> {
     let mut schemas = Vec::new();
     for resource in Resource::ALL {
@@ -94,11 +95,15 @@ pub(super) fn schemas(platform: &Platform, options: Options) -> Vec<Schema> {
     schemas
 }
 
-/// Width of the names in `schemata`, the same whether code and data are apart or not (`max_name_width`).
+/// Width of the names in `schemata`, the same whether code and data are apart or not
+/// (`max_name_width`).
 pub(super) fn name_width(platform: &Platform) -> usize {
-    let width = |resource: Resource| {
-        let cdp = platform.cache(resource).is_some_and(|cache| cache.cdp);
-        platform.closids(resource).map(|_| resource.name().len() + if cdp { 4 } else { 0 })
-    };
-    Resource::ALL.into_iter().filter_map(width).max().unwrap_or(0)
+    Resource::ALL
+        .into_iter()
+        .filter_map(|resource| {
+            let cdp = platform.cache(resource).is_some_and(|cache| cache.cdp);
+            platform.closids(resource).map(|_| resource.name().len() + if cdp { 4 } else { 0 })
+        })
+        .max()
+        .unwrap_or(0)
 }

@@ -13,7 +13,7 @@ use crate::platform::Resource;
 type Staged = BTreeMap<(SchemaId, u32), u32>;
 
 impl Resctrl {
-    /// What a group has in a domain, as `schemata` shows it.
+    /// A group's value in a domain, as `schemata` shows it.
     fn shown(&self, schema: Schema, domain: u32, closid: u32) -> u32 {
         let resource = schema.id.resource;
         let value = if self.is_mba_sc(resource) {
@@ -26,12 +26,17 @@ impl Resctrl {
 
     /// Digits that older kernels pad values to (`max_data_width`).
     fn value_width(&self) -> usize {
-        let width = |resource| {
-            let cache = self.platform.cache(resource).map(|cache| cache.cbm_len.div_ceil(4));
-            let amd = |max: u32| if max > 100 { 4 } else { 3 };
-            cache.or_else(|| self.platform.bandwidth(resource).map(|bandwidth| amd(bandwidth.max)))
-        };
-        Resource::ALL.into_iter().filter_map(width).max().unwrap_or(0) as usize
+        Resource::ALL
+            .into_iter()
+            .filter_map(|resource| {
+                let cache = self.platform.cache(resource).map(|cache| cache.cbm_len.div_ceil(4));
+                let amd = |max: u32| if max > 100 { 4 } else { 3 };
+                cache.or_else(|| {
+                    self.platform.bandwidth(resource).map(|bandwidth| amd(bandwidth.max))
+                })
+            })
+            .max()
+            .unwrap_or(0) as usize
     }
 
     /// `rdtgroup_schemata_show`.
@@ -76,7 +81,8 @@ impl Resctrl {
         text.into_bytes()
     }
 
-    /// `rdtgroup_schemata_write`: all lines are read before any is obeyed, but for MBps, which hold at once.
+    /// `rdtgroup_schemata_write`: all lines are read before any is obeyed, except MBps, which apply
+    /// at once.
     pub(super) fn write_schemata(&mut self, group: GroupId, bytes: &[u8]) -> Result<(), Errno> {
         let text = self.line("schemata", bytes)?;
         let closid = self.group(group).class.closid;
@@ -91,9 +97,11 @@ impl Resctrl {
                 self.status.print(&[b"Missing '", name, b"' value\n"]);
                 return Err(Errno::Einval);
             }
-            let known =
-                |schema: &&Schema| schema.id.name().as_bytes() == name && closid < schema.closids;
-            let Some(&schema) = self.schemas.iter().find(known) else {
+            let Some(&schema) = self
+                .schemas
+                .iter()
+                .find(|schema| schema.id.name().as_bytes() == name && closid < schema.closids)
+            else {
                 self.status.print(&[b"Unknown or unsupported resource name '", name, b"'\n"]);
                 return Err(Errno::Einval);
             };
@@ -123,7 +131,7 @@ impl Resctrl {
                 return self.fail("Missing '=' or non-numeric domain\n", Errno::Einval);
             };
             let value = text::trim(value);
-            // Of a domain that there is not, nothing is said.
+            // A domain that does not exist has no message.
             let domains = self.controls.domains(schema.id.resource);
             let known = domains.into_iter().find(|&known| u64::from(known) == domain);
             let domain = known.ok_or(Errno::Einval)?;
@@ -181,7 +189,8 @@ impl Resctrl {
         Ok(mask)
     }
 
-    /// `parse_bw`, `bw_validate`: within the limits, rounded up to the next step; MBps are taken as they are.
+    /// `parse_bw`, `bw_validate`: within the limits, rounded up to the next step; MBps are taken as
+    /// they are.
     fn read_bandwidth(
         &mut self,
         group: GroupId,

@@ -3,7 +3,7 @@
 /// Bytes that the kernel keeps (`last_cmd_status_buf`).
 const ROOM: usize = 512;
 
-/// What the last command that had something to say said (lib/seq_buf.c).
+/// The last message of a command (lib/seq_buf.c).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Status {
     text: Vec<u8>,
@@ -55,7 +55,8 @@ impl Status {
 mod tests {
     use super::*;
 
-    /// seq_buf.c: `seq_buf_puts` leaves out what does not fit, `seq_buf_vprintf` cuts it; then nothing more goes in.
+    /// seq_buf.c: `seq_buf_puts` leaves out what does not fit, `seq_buf_vprintf` cuts it; then
+    /// nothing more goes in.
     #[test]
     fn what_does_not_fit_is_cut_or_left_out() {
         let mut status = Status::default();

@@ -4,8 +4,8 @@ use super::text;
 use super::{Caller, Class, Errno, GroupId, Owner, Resctrl, World};
 
 impl Resctrl {
-    /// A thread was made: it is in its maker's groups (`copy_process`). Word of that may come late: a child that somebody
-    /// has put into a group since stays there.
+    /// A thread was made: it is in its maker's groups (`copy_process`). The report may come late: a
+    /// child that has been put into a group since stays there.
     pub fn forked(&mut self, parent: i32, child: i32) {
         let class = self.class_of_task(parent);
         if class != Class::default() && !self.tasks.contains_key(&child) {
@@ -26,7 +26,7 @@ impl Resctrl {
         self.tasks.iter().map(|(&thread, &class)| (thread, class))
     }
 
-    /// What /proc/PID/cpu_resctrl_groups says of a thread (`proc_resctrl_show`).
+    /// The line of /proc/PID/cpu_resctrl_groups for a thread (`proc_resctrl_show`).
     #[must_use]
     pub fn groups_of(&self, thread: i32) -> String {
         if !self.is_mounted() {
@@ -88,7 +88,8 @@ impl Resctrl {
         lines.collect::<String>().into_bytes()
     }
 
-    /// `rdtgroup_tasks_write`: ids with commas, in their order; the first that fails ends it, those before have moved.
+    /// `rdtgroup_tasks_write`: ids with commas, in order; the first that fails ends it, and those
+    /// before have moved.
     pub(super) fn write_tasks(
         &mut self,
         group: GroupId,
@@ -124,7 +125,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// Before lists were taken, one id and no word about it.
+    /// Before lists were allowed: one id, without a message.
     fn write_one_task(
         &mut self,
         group: GroupId,

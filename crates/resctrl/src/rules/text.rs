@@ -1,10 +1,11 @@
 //! How the kernel reads text.
 //!
-//! Source: lib/kstrtox.c, lib/string.c (`strsep`), lib/string_helpers.c (`strim`), include/linux/ctype.h.
+//! Source: lib/kstrtox.c, lib/string.c (`strsep`), lib/string_helpers.c (`strim`),
+//! include/linux/ctype.h.
 
 use super::Errno;
 
-/// What the kernel sees of a buffer that it reads as a string: up to the first NUL.
+/// The part of a buffer that the kernel reads as a string: up to the first NUL.
 pub(super) fn string(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
@@ -14,7 +15,7 @@ pub(super) fn line(bytes: &[u8]) -> Option<&[u8]> {
     bytes.strip_suffix(b"\n").map(string)
 }
 
-/// `strsep`: what stands before the first `at`, and what stands after it, if there is one.
+/// `strsep`: the text before the first `at`, and the text after it, if there is one.
 pub(super) fn cut(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
     match text.iter().position(|&byte| byte == at) {
         Some(position) => (&text[..position], Some(&text[position + 1..])),
@@ -34,7 +35,7 @@ pub(super) fn trim(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// The number in front of `text`, and what follows it (`_parse_integer`).
+/// The number at the beginning of `text`, and the rest (`_parse_integer`).
 fn digits(text: &[u8], base: u32) -> Result<(u64, &[u8]), Errno> {
     let mut value: Option<u64> = Some(0);
     let mut read = 0;
@@ -65,7 +66,8 @@ fn unsigned(text: &[u8], base: u32) -> Result<u64, Errno> {
     if rest.is_empty() || rest == b"\n" { Ok(value) } else { Err(Errno::Einval) }
 }
 
-/// `kstrtoul` and its like: one number, a plus sign before it and a line's end after it allowed; base 0 tells by prefix.
+/// `kstrtoul` and its like: one number, a plus sign before it and a line's end after it allowed;
+/// base 0 means by prefix.
 pub(super) fn number(text: &[u8], base: u32) -> Result<u64, Errno> {
     unsigned(text.strip_prefix(b"+").unwrap_or(text), base)
 }
@@ -84,14 +86,16 @@ pub(super) fn number_i32(text: &[u8], base: u32) -> Result<i32, Errno> {
     i32::try_from(value).map_err(|_| Errno::Erange)
 }
 
-/// The same text with bytes that are no ASCII replaced by such as mean the same to the parsers of CPU sets.
+/// The same text with bytes that are not ASCII replaced by equivalent ones for the parsers of CPU
+/// sets.
 pub(super) fn ascii(text: &[u8]) -> String {
-    let plain = |&byte: &u8| match byte {
-        0xa0 => '\x0b',
-        0x80.. => '\x01',
-        byte => char::from(byte),
-    };
-    text.iter().map(plain).collect()
+    text.iter()
+        .map(|&byte| match byte {
+            0xa0 => '\x0b',
+            0x80.. => '\x01',
+            byte => char::from(byte),
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! The tree: what is where.
+//! The tree of nodes.
 
 use super::{ControlFile, Errno, GroupFile, GroupId, MonitoringFile, Node, Resctrl};
 use crate::platform::{Event, Resource};
 
 impl Resctrl {
-    /// The root, while mounted; of each mount another one.
+    /// The root, while mounted; each mount has another one.
     #[must_use]
     pub const fn root(&self) -> Node {
         Node::Group(self.root)
@@ -88,7 +88,7 @@ impl Resctrl {
         }
     }
 
-    /// Whether it can be chosen what an event counts (`mon_evt.configurable`).
+    /// Whether the transactions that an event counts can be chosen (`mon_evt.configurable`).
     pub(super) fn configures(&self, event: Event) -> bool {
         let monitoring = self.platform.monitoring.as_ref();
         self.platform.kernel.event_configuration
@@ -96,8 +96,8 @@ impl Resctrl {
             && monitoring.is_some_and(|of| of.configurable.is_some() && of.events.contains(&event))
     }
 
-    /// What is in a directory, by name: files in the kernel's order of making, then directories. readdir(3) shows the
-    /// kernel's by a hash; nobody can rely on any order.
+    /// The entries of a directory, by name: files in the order in which the kernel makes them, then
+    /// directories. readdir(3) shows the kernel's by a hash; clients can't rely on any order.
     #[must_use]
     pub fn children(&self, node: Node) -> Vec<(String, Node)> {
         if !self.exists(node) {
@@ -143,7 +143,7 @@ impl Resctrl {
         there.map(|child| (self.name(child), child)).collect()
     }
 
-    /// The node of that name in a directory.
+    /// The node with that name in a directory.
     #[must_use]
     pub fn lookup(&self, node: Node, name: &str) -> Option<Node> {
         self.children(node).into_iter().find(|(child, _)| child == name).map(|(_, child)| child)
@@ -170,7 +170,7 @@ impl Resctrl {
         }
     }
 
-    /// The directory that a node is in; none for the root and for what is gone.
+    /// The directory of a node; none for the root and for nodes that are gone.
     #[must_use]
     pub fn parent(&self, node: Node) -> Option<Node> {
         if !self.exists(node) {

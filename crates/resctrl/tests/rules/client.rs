@@ -1,4 +1,4 @@
-//! What a client reads is what the kernel's side writes, on every machine, kernel and mount.
+//! A client reads exactly what the kernel's side writes, on every machine, kernel and mount.
 
 #![allow(clippy::unwrap_used)]
 
@@ -56,7 +56,7 @@ fn check(shell: &mut Shell, platform: &Platform, options: &str) {
         assert_eq!(line.is_cache(), matches!(line.domains[0].1, Value::Mask(_)));
     }
     shell.mkdir("g").unwrap();
-    // What was read can be written as it is.
+    // Everything that was read can be written unchanged.
     let of_group = Schemata::parse(&shell.cat("g/schemata")).unwrap().to_string();
     shell.write(&of_group, "g/schemata").unwrap();
     assert!(Status::parse(&shell.cat("info/last_cmd_status")).lines.is_empty());

@@ -2,9 +2,9 @@ use fairways_resctrl::rules::Errno;
 
 use crate::shell::Shell;
 
-/// `rdtgroup_cpus_write`: what is wrong with a list or mask.
+/// `rdtgroup_cpus_write`: the errors of a list or mask.
 #[test]
-fn bad_lists_and_masks_are_told() {
+fn bad_lists_and_masks_are_reported() {
     let mut shell = Shell::mounted("");
     shell.mkdir("g").unwrap();
     shell.resctrl.cpu_offline(3);
@@ -38,7 +38,8 @@ fn bad_lists_and_masks_are_told() {
     }
 }
 
-/// `bitmap_find_region`: as Linux 7.2 answered to what a fuzzer wrote. Only a line break right behind CPUs ends a list.
+/// `bitmap_find_region`: Linux 7.2's answers to a fuzzer. Only a line break right behind CPUs ends
+/// a list.
 #[test]
 fn line_breaks_before_cpus_are_blanks() {
     let mut shell = Shell::mounted("");
@@ -70,7 +71,7 @@ fn cpus_go_from_group_to_group() {
     assert_eq!(
         shell.cat("a/mon_groups/m/cpus_list"),
         "2\n",
-        "what the parent lost is lost here too"
+        "CPUs that the parent lost are lost here too"
     );
     shell.set("1-2", "a/cpus_list");
     assert_eq!(shell.cat("a/mon_groups/m/cpus_list"), "\n", "any write to the parent clears");
@@ -80,6 +81,10 @@ fn cpus_go_from_group_to_group() {
     shell.echo("0", "cpus_list", Err(Errno::Einval), message);
     shell.set("0-3", "cpus_list");
     assert_eq!(shell.cat("a/cpus_list"), "\n");
+}
+
+fn rmid(shell: &Shell, cpu: u32) -> u32 {
+    shell.resctrl.class_of_cpu(cpu).rmid
 }
 
 /// `cpus_mon_write`.
@@ -95,8 +100,7 @@ fn cpus_of_a_mon_group_are_its_parents() {
     shell.set("1-2", "a/mon_groups/m/cpus_list");
     shell.set("2", "a/mon_groups/n/cpus_list");
     assert_eq!(shell.cat("a/mon_groups/m/cpus_list"), "1\n");
-    let rmid = |cpu| shell.resctrl.class_of_cpu(cpu).rmid;
-    assert_eq!((rmid(0), rmid(1), rmid(2), rmid(3)), (0, 2, 3, 0));
+    assert_eq!((rmid(&shell, 0), rmid(&shell, 1), rmid(&shell, 2), rmid(&shell, 3)), (0, 2, 3, 0));
     shell.set("", "a/mon_groups/m/cpus_list");
     assert_eq!(shell.resctrl.class_of_cpu(1).rmid, 1, "its parent's");
 }

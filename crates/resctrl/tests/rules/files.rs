@@ -2,7 +2,8 @@ use fairways_resctrl::rules::Errno;
 
 use crate::shell::Shell;
 
-/// `kernfs_fop_open`: what nobody can write cannot be opened to be written, by root neither.
+/// `kernfs_fop_open`: a file without write permission can't be opened for writing, not even by
+/// root.
 #[test]
 fn read_only_files_are_not_opened_to_be_written() {
     let mut shell = Shell::mounted("");
@@ -22,7 +23,7 @@ fn read_only_files_are_not_opened_to_be_written() {
     assert_eq!(answer, Err(Errno::Eisdir));
 }
 
-/// `kernfs_iop_setattr`: permissions are what chmod(2) makes them, but no rule comes with them.
+/// `kernfs_iop_setattr`: chmod(2) changes permissions, but adds no rule.
 #[test]
 fn permissions_can_be_changed() {
     let mut shell = Shell::mounted("");

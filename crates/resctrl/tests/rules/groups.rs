@@ -1,7 +1,11 @@
 use fairways_resctrl::platform::Platform;
-use fairways_resctrl::rules::{Caller, Errno};
+use fairways_resctrl::rules::{Attributes, Caller, Errno};
 
 use crate::shell::Shell;
+
+fn mark(shell: &mut Shell) {
+    shell.echo("nonsense", "mode", Err(Errno::Einval), "Unknown or unsupported mode\n");
+}
 
 /// `rdtgroup_mkdir`, `mkdir_rdt_prepare`: where groups can be made.
 #[test]
@@ -10,9 +14,6 @@ fn groups_are_made_in_the_root_and_in_mon_groups() {
     shell.mkdir("g").unwrap();
     shell.mkdir("mon_groups/m").unwrap();
     shell.mkdir("g/mon_groups/m").unwrap();
-    let marked = |shell: &mut Shell| {
-        shell.echo("nonsense", "mode", Err(Errno::Einval), "Unknown or unsupported mode\n");
-    };
     let old = "Unknown or unsupported mode\n";
     for (path, errno, status) in [
         ("g", Errno::Eexist, old),
@@ -29,13 +30,13 @@ fn groups_are_made_in_the_root_and_in_mon_groups() {
         ("mon_data/mon_L3_00/x", Errno::Eperm, "ok\n"),
         ("g/mon_groups/mon_groups", Errno::Eperm, "ok\n"),
     ] {
-        marked(&mut shell);
+        mark(&mut shell);
         let answer = shell.mkdir(path);
         assert_eq!((answer, shell.status().as_str()), (Err(errno), status), "{path:?}");
     }
 }
 
-/// `rdtgroup_add_files`: what each kind of group has.
+/// `rdtgroup_add_files`: the files of each kind of group.
 #[test]
 fn groups_have_the_files_of_their_kind() {
     let mut shell = Shell::mounted("debug,mba_MBps");
@@ -86,8 +87,8 @@ fn the_lowest_free_class_is_taken() {
     );
 }
 
-/// `__init_one_rdt_domain`: all that is shared or free, cut to its first run; nothing if that is too little, and then
-/// nothing has happened.
+/// `__init_one_rdt_domain`: all that is shared or free, cut to its first run; if that is too
+/// little, the group is not made, and nothing has happened.
 #[test]
 fn a_group_that_finds_no_ways_is_not_made() {
     let mut shell = Shell::on(Platform::lab().with_ways(4, 0), "debug");
@@ -108,7 +109,8 @@ fn a_group_that_finds_no_ways_is_not_made() {
     assert_eq!(shell.cat("b/mon_hw_id"), "3\n", "the id is in limbo");
 }
 
-/// `rdtgroup_rmdir`: members go to the root or the parent, and the files are gone for who holds them.
+/// `rdtgroup_rmdir`: members go to the root or the parent, and the files are gone for their
+/// holders.
 #[test]
 fn members_of_a_group_that_goes_fall_back() {
     let mut shell = Shell::mounted("");
@@ -137,7 +139,7 @@ fn members_of_a_group_that_goes_fall_back() {
     assert!(!shell.resctrl.exists(held), "another group of that name");
 }
 
-/// `rdtgroup_rmdir`: what is no group stays.
+/// `rdtgroup_rmdir`: only groups go.
 #[test]
 fn only_groups_are_removed() {
     let mut shell = Shell::mounted("");
@@ -155,14 +157,17 @@ fn only_groups_are_removed() {
     }
 }
 
-/// `rdtgroup_kn_set_ugid`: what a group has belongs to who made it.
+fn attributes_of(shell: &Shell, path: &str) -> Attributes {
+    shell.resctrl.attributes(shell.node(path)).expect("it exists")
+}
+
+/// `rdtgroup_kn_set_ugid`: the files of a group belong to its maker.
 #[test]
 fn a_group_belongs_to_its_maker() {
     let mut shell = Shell::mounted("");
     shell.caller = Caller { thread: 200, uid: 1000, gid: 1001 };
     let root = shell.resctrl.root();
     shell.resctrl.mkdir_with_mode(root, "g", 0o700, &shell.caller, &mut shell.world).unwrap();
-    let of = |path: &str| shell.resctrl.attributes(shell.node(path)).unwrap();
     for (path, mode) in [
         ("g", 0o700),
         ("g/mon_groups", 0o700),
@@ -171,10 +176,10 @@ fn a_group_belongs_to_its_maker() {
         ("g/size", 0o444),
         ("g/mon_data/mon_L3_01/llc_occupancy", 0o444),
     ] {
-        let attributes = of(path);
+        let attributes = attributes_of(&shell, path);
         assert_eq!((attributes.mode, attributes.uid, attributes.gid), (mode, 1000, 1001), "{path}");
     }
-    // `kernfs_create_root`; what is in the root has its permissions.
+    // `kernfs_create_root`; files in the root have its permissions.
     for (path, mode) in [
         ("", 0o555),
         ("mon_groups", 0o555),
@@ -183,6 +188,10 @@ fn a_group_belongs_to_its_maker() {
         ("tasks", 0o644),
         ("info/L3/cbm_mask", 0o444),
     ] {
-        assert_eq!((of(path).mode, of(path).uid), (mode, 0), "{path}");
+        assert_eq!(
+            (attributes_of(&shell, path).mode, attributes_of(&shell, path).uid),
+            (mode, 0),
+            "{path}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! In what kernels differ.
+//! Differences between kernels.
 
 use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl::rules::{Errno, Resctrl};
@@ -48,7 +48,7 @@ fn older_kernels_pad_schemata() {
     assert_eq!(shell.cat("schemata"), "    MB:0=  100;1=  100\n    L3:0=0000f;1=fffff\n");
 }
 
-/// `cbm_validate` with `arch_has_sparse_bitmaps`, which before 6.7 was AMD's alone.
+/// `cbm_validate` with `arch_has_sparse_bitmaps`, which before 6.7 only AMD had.
 #[test]
 fn older_kernels_take_gaps_of_amd_only() {
     let refused = "The mask f0f has non-consecutive 1-bits\n";
@@ -61,7 +61,7 @@ fn older_kernels_take_gaps_of_amd_only() {
     }
 }
 
-/// `rdtgroup_mkdir`, which had no group to ask for below `info`.
+/// `rdtgroup_mkdir`, which found no group below `info`.
 #[test]
 fn info_is_no_group() {
     for (kernel, errno) in [(Kernel::v6_12(), Errno::Eperm), (Kernel::v7_2(), Errno::Enodev)] {
@@ -69,18 +69,18 @@ fn info_is_no_group() {
     }
 }
 
-/// `mkdir_rdt_prepare` and `rdtgroup_cpus_write` of 6.12: what was said before stays.
+/// `mkdir_rdt_prepare` and `rdtgroup_cpus_write` of 6.12: the last message stays.
 #[test]
 fn older_kernels_leave_the_status() {
-    for (kernel, said) in [(Kernel::v6_12(), "Bad CPU list/mask\n"), (Kernel::v7_2(), "ok\n")] {
+    for (kernel, status) in [(Kernel::v6_12(), "Bad CPU list/mask\n"), (Kernel::v7_2(), "ok\n")] {
         let mut shell = on(kernel, "");
         shell.echo("x", "cpus", Err(Errno::Einval), "Bad CPU list/mask\n");
         shell.mkdir("g").unwrap();
-        assert_eq!(shell.cat("info/last_cmd_status"), said);
+        assert_eq!(shell.cat("info/last_cmd_status"), status);
     }
 }
 
-/// `rdtgroup_tasks_write` before 6.7: one id, and no word about a bad one.
+/// `rdtgroup_tasks_write` before 6.7: one id, and no message for a bad one.
 #[test]
 fn older_kernels_take_one_thread_at_a_time() {
     let mut shell = on(Kernel::v6_1(), "");
@@ -93,9 +93,9 @@ fn older_kernels_take_one_thread_at_a_time() {
     assert_eq!(shell.cat("g/tasks"), "100\n");
 }
 
-/// After 7.2, the status is of the last access, and tells of input that is no line.
+/// After 7.2, the status is of the last access, and reports input that is no line.
 #[test]
-fn newer_kernels_tell_of_the_last_access() {
+fn newer_kernels_report_the_last_access() {
     for (kernel, after_line, after_rmdir, ending) in [
         (Kernel::v7_2(), "Missing ':'\n", "Missing ':'\n", "xxx"),
         (Kernel::next(), "schemata: Invalid input\n", "ok\n", "xxx[truncated]\n"),

@@ -1,4 +1,5 @@
-//! L2 caches beside the L3, one of each core: what Linux 7.2 answered in the kernel lab to `crates/kernel-lab/tests/steps/l2`.
+//! L2 caches beside the L3, one for each core: Linux 7.2's answers in the kernel lab to
+//! `crates/kernel-lab/tests/steps/l2`.
 
 use fairways_resctrl::platform::{CacheAllocation, Platform};
 use fairways_resctrl::rules::Errno;
@@ -102,7 +103,7 @@ fn there_are_as_many_classes_as_the_poorer_cache_has() {
 }
 
 #[test]
-fn code_and_data_are_apart_in_the_cache_that_was_asked_for() {
+fn code_and_data_are_apart_in_the_requested_cache() {
     let mut shell = mounted("cdpl2");
     assert_eq!(shell.ls("info"), ["L2CODE", "L2DATA", "L3", "L3_MON", "MB", "last_cmd_status"]);
     assert_eq!(shell.cat("info/L2CODE/num_closids"), "3\n");

@@ -1,4 +1,4 @@
-//! What a real Linux 7.2 answered to an exercise of resctrl, on the kernel lab's machine.
+//! The answers of a real Linux 7.2 to an exercise of resctrl, on the kernel lab's machine.
 
 use fairways_resctrl::rules::Errno;
 
@@ -45,7 +45,7 @@ fn the_tree_is_that_of_the_kernel() {
         .iter()
         .map(|directory| shell.ls(&format!("info/{directory}")).len())
         .sum();
-    assert_eq!(files, 16 + 3, "nothing else is there");
+    assert_eq!(files, 16 + 3, "there are no others");
     assert_eq!(shell.cat("schemata"), "    MB:0=100;1=100\n    L3:0=fff;1=fff\n");
     assert_eq!(shell.ls("mon_data"), ["mon_L3_00", "mon_L3_01"]);
     assert_eq!(

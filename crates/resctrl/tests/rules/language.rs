@@ -1,8 +1,9 @@
-//! What holds for any text that is read as one of resctrl's files; the fuzz target `language` holds it to that, too.
+//! Properties of any text that is read as one of resctrl's files, which the fuzz target `language`
+//! checks, too.
 
 use fairways_resctrl::language::{BitUsage, CpuSet, Info, Mode, Reading, Schemata, Status};
 
-/// Reads the bytes as every kind of file. What is accepted is written, and read as the same.
+/// Reads the bytes as every kind of file. Accepted ones are written, and read as the same.
 pub(crate) fn language(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for parse in [Schemata::parse, Schemata::parse_sizes] {

@@ -1,4 +1,4 @@
-//! The rules, held to what the kernel's documentation and sources say and to what a kernel answered.
+//! The rules, compared with the kernel's documentation and sources, and with a kernel's answers.
 
 mod client;
 mod corpus;

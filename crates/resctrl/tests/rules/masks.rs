@@ -49,7 +49,7 @@ fn exclusive() -> Shell {
 
 /// `rdtgroup_mode_test_exclusive`, `parse_cbm`: resctrl.rst, "mode".
 #[test]
-fn exclusive_masks_overlap_nobody() {
+fn exclusive_masks_overlap_no_other() {
     let mut shell = exclusive();
     let others = "Overlaps with exclusive group\n";
     shell.echo("L3:0=1f", "y/schemata", Err(Errno::Einval), others);
@@ -63,9 +63,9 @@ fn exclusive_masks_overlap_nobody() {
     shell.echo("L3:0=ff", "y/schemata", Err(Errno::Einval), others);
 }
 
-/// `__rdtgroup_cbm_overlaps`: bits that hardware shares count as somebody else's.
+/// `__rdtgroup_cbm_overlaps`: bits that hardware shares count as another group's.
 #[test]
-fn nobody_is_exclusive_on_shareable_bits() {
+fn no_group_is_exclusive_on_shareable_bits() {
     let mut shell = exclusive();
     shell.set("L3:0=400", "y/schemata");
     shell.echo("exclusive", "y/mode", Err(Errno::Einval), "Schemata overlaps\n");
@@ -91,14 +91,15 @@ fn modes_are_words() {
 
 /// `rdt_bit_usage_show`.
 #[test]
-fn bit_usage_tells_who_may_fill_a_way() {
+fn bit_usage_shows_what_may_fill_a_way() {
     let mut shell = exclusive();
     assert_eq!(shell.cat("info/L3/bit_usage"), "0=XX00SSSSEEEE;1=XX00SSSSEEEE\n");
     shell.set("L3:0=300", "schemata");
     assert_eq!(shell.cat("info/L3/bit_usage"), "0=HHSSSSSSEEEE;1=XX00SSSSEEEE\n");
 }
 
-/// `rdtgroup_cbm_overlaps` with code and data apart: one side keeps the other side of others away too.
+/// `rdtgroup_cbm_overlaps` with code and data apart: one side also excludes the other side of
+/// others.
 #[test]
 fn code_is_kept_from_others_data() {
     let mut shell = Shell::mounted("cdp");
@@ -117,7 +118,8 @@ fn code_is_kept_from_others_data() {
     );
 }
 
-/// `cbm_ensure_valid`: a new group's free ways are cut to the first run, but where gaps are allowed (since 6.19).
+/// `cbm_ensure_valid`: a new group's free ways are cut to the first run, except where gaps are
+/// allowed (since 6.19).
 #[test]
 fn a_new_groups_ways_are_one_run() {
     for (sparse, mask) in [(false, "f"), (true, "f0f")] {
@@ -132,7 +134,8 @@ fn a_new_groups_ways_are_one_run() {
     }
 }
 
-/// `rdtgroup_locksetup_enter`, of machines for which the kernel knows no way to lock; Arm's kernels do not know the word.
+/// `rdtgroup_locksetup_enter`, for machines on which the kernel has no way to lock; Arm's kernels
+/// do not know the word.
 #[test]
 fn nothing_is_pseudo_locked() {
     for (platform, options, path, message) in [

@@ -7,7 +7,8 @@ use crate::shell::{Fake, Shell};
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 
-/// `mon_event_count`: a CTRL_MON group's numbers hold its MON groups', and one good reading hides failures.
+/// `mon_event_count`: a CTRL_MON group's numbers include its MON groups', and one good reading
+/// hides failures.
 #[test]
 fn a_group_counts_with_its_mon_groups() {
     let mut shell = Shell::mounted("");
@@ -33,7 +34,7 @@ fn a_group_counts_with_its_mon_groups() {
     }
 }
 
-/// `resctrl_arch_reset_rmid`: what an id has moved before is not the new group's.
+/// `resctrl_arch_reset_rmid`: the bytes that an id moved before are not the new group's.
 #[test]
 fn bandwidth_counts_from_the_groups_making() {
     let mut shell = Shell::mounted("");
@@ -47,7 +48,8 @@ fn bandwidth_counts_from_the_groups_making() {
     assert_eq!(shell.cat("mon_data/mon_L3_01/mbm_total_bytes"), "0\n", "not the root's");
 }
 
-/// `alloc_rmid`, `free_rmid`, `__check_limbo`: resctrl.rst, "max_threshold_occupancy - generic concepts".
+/// `alloc_rmid`, `free_rmid`, `__check_limbo`: resctrl.rst, "max_threshold_occupancy - generic
+/// concepts".
 #[test]
 fn ids_wait_until_the_cache_has_forgotten_them() {
     let mut shell = Shell::on(Platform::lab().with_rmids(3), "debug");
@@ -92,9 +94,9 @@ fn freed_ids_queue() {
     assert_eq!((shell.cat("d/mon_hw_id"), shell.cat("e/mon_hw_id")), ("3\n".into(), "1\n".into()));
 }
 
-/// `free_rmid` where occupancy is not told, and `resctrl_offline_mon_domain`.
+/// `free_rmid` where occupancy is not reported, and `resctrl_offline_mon_domain`.
 #[test]
-fn nothing_is_waited_for_that_nobody_tells() {
+fn nothing_is_waited_for_where_occupancy_is_not_reported() {
     let mut platform = Platform::lab();
     platform.monitoring.as_mut().unwrap().events = vec![Event::MbmTotalBytes];
     let mut shell = Shell::on(platform, "");
@@ -113,7 +115,7 @@ fn nothing_is_waited_for_that_nobody_tells() {
     assert_eq!(shell.resctrl.in_limbo(), 0);
 }
 
-/// `max_threshold_occ_write`: at most a cache, in whole units; nothing is said of what is wrong.
+/// `max_threshold_occ_write`: at most a cache, in whole units; errors have no message.
 #[test]
 fn the_threshold_is_rounded_down() {
     let mut shell = Shell::mounted("");
@@ -134,7 +136,8 @@ fn the_threshold_is_rounded_down() {
     }
 }
 
-/// `mon_config_write` (AMD's BMEC): a counter that counts something else starts anew, and says so once.
+/// `mon_config_write` (AMD's BMEC): a counter with another configuration starts again, and reports
+/// so once.
 #[test]
 fn events_are_configured_where_hardware_can() {
     let mut shell = Shell::on(Platform::zen(), "");
@@ -161,7 +164,7 @@ fn events_are_configured_where_hardware_can() {
     assert!(Shell::mounted("").resctrl.at(file).is_none());
 }
 
-/// `resctrl_mbm_assign_mode_write` of a machine whose counters are not assigned.
+/// `resctrl_mbm_assign_mode_write` for a machine whose counters are not assigned.
 #[test]
 fn counters_are_not_assigned() {
     let mut shell = Shell::mounted("");
@@ -171,7 +174,8 @@ fn counters_are_not_assigned() {
     shell.echo("x", file, Err(Errno::Einval), "Unsupported assign mode\n");
 }
 
-/// MPAM: each class has ids of its own (`resctrl_arch_rmid_idx_encode`, `resctrl_find_cleanest_closid`).
+/// MPAM: each class has ids of its own (`resctrl_arch_rmid_idx_encode`,
+/// `resctrl_find_cleanest_closid`).
 #[test]
 fn ids_can_be_a_classs_own() {
     let mut platform = Platform::mpam().with_closids(3).with_rmids(2);
@@ -190,7 +194,7 @@ fn ids_can_be_a_classs_own() {
     assert_eq!(shell.cat("b/ctrl_hw_id"), "2\n", "class 1 has ids in limbo");
 }
 
-/// MPAM: what `info` tells, what the hardware is told, and that ids do not leave their class
+/// MPAM: the numbers in `info`, the ids in hardware, and that ids do not leave their class
 /// (`resctrl_arch_system_num_rmid_idx`, `mpam_thread_switch`).
 #[test]
 fn mpam_has_both_ids_in_one_value() {
@@ -213,13 +217,17 @@ fn mpam_has_both_ids_in_one_value() {
     );
 }
 
-/// `update_mba_bw`: a step down while more is moved than asked, a step up when there would still be room.
+fn percent(shell: &Shell) -> u32 {
+    shell.resctrl.bandwidth(Resource::Mb, 1, 0).expect("a limit")
+}
+
+/// `update_mba_bw`: a step down while more is moved than allowed, a step up when there would still
+/// be room.
 #[test]
 fn the_controller_turns_the_percentage() {
     let mut shell = Shell::mounted("mba_MBps");
     shell.mkdir("g").unwrap();
     shell.set("MB:0=100", "g/schemata");
-    let percent = |shell: &Shell| shell.resctrl.bandwidth(Resource::Mb, 1, 0).unwrap();
     let mut moved = 0;
     let mut second = |shell: &mut Shell, mbps: u64| {
         moved += mbps * MIB;

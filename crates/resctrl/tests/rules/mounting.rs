@@ -70,6 +70,10 @@ fn unmounting_puts_everything_back() {
     assert!(!shell.resctrl.exists(old.0), "another root");
 }
 
+fn mask(shell: &Shell, side: Side) -> Option<u32> {
+    shell.resctrl.mask(Resource::L3, side, 1, 0)
+}
+
 /// `closid_init`, `schemata_list_add`: code and data apart need two classes each.
 #[test]
 fn code_and_data_apart_halve_the_classes() {
@@ -83,8 +87,7 @@ fn code_and_data_apart_halve_the_classes() {
     let answer = shell.mkdir("d");
     shell.expect(answer, Err(Errno::Enospc), "Out of CLOSIDs\n");
     shell.set("L3CODE:0=f\nL3DATA:0=f0", "a/schemata");
-    let mask = |side| shell.resctrl.mask(Resource::L3, side, 1, 0);
-    assert_eq!((mask(Side::Code), mask(Side::Data)), (Some(0xf), Some(0xf0)));
+    assert_eq!((mask(&shell, Side::Code), mask(&shell, Side::Data)), (Some(0xf), Some(0xf0)));
 }
 
 /// The names line up alike with code and data apart or not (`max_name_width`).

@@ -1,4 +1,4 @@
-//! Whatever is done to the tree, what must hold holds.
+//! Random operations on the tree keep its properties.
 
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Event, Kernel, Platform};
@@ -25,6 +25,10 @@ enum Step {
 
 const NAMES: [&str; 6] = ["a", "b", "c", "mon_groups", "info", "x\ny"];
 const OPTIONS: [&str; 4] = ["", "cdp", "debug", "mba_MBps"];
+
+fn mask(low: u32, n: u32) -> u32 {
+    ((1 << n) - 1) << low & 0xfff_u32
+}
 
 /// Text that is nearly right more often than not.
 fn text() -> impl Strategy<Value = Vec<u8>> {
@@ -66,7 +70,6 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         6 => prop::collection::vec(word, 0..8).prop_map(|words| (words.concat() + "\n").into_bytes()),
         2 => (0..10_u32, 1..6_u32, 0..12_u32, 1..6_u32).prop_map(|(low, n, low1, n1)| {
-            let mask = |low: u32, n: u32| ((1 << n) - 1) << low & 0xfff_u32;
             format!("L3:0={:x};1={:x}\n", mask(low, n), mask(low1, n1)).into_bytes()
         }),
         2 => prop::sample::select(vec!["exclusive\n", "shareable\n", "100,101\n", "200\n", "2-3\n", "1\n"])
@@ -92,34 +95,40 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+fn is_group_folder(node: &&Node) -> bool {
+    matches!(node, Node::Group(_) | Node::MonGroups(_))
+}
+
 fn take(shell: &mut Shell, step: &Step) {
     let nodes = nodes(&shell.resctrl);
     let pick = |at: usize, of: fn(&&Node) -> bool| {
         let some: Vec<_> = nodes.iter().filter(of).copied().collect();
         some[at % some.len()]
     };
-    let made = |node: &&Node| matches!(node, Node::Group(_) | Node::MonGroups(_));
     let Shell { resctrl, world, caller } = shell;
     match *step {
         Step::Mkdir(at, name) => {
-            let parent = if at % 4 == 0 { pick(at / 4, |_| true) } else { pick(at / 4, made) };
+            let parent =
+                if at % 4 == 0 { pick(at / 4, |_| true) } else { pick(at / 4, is_group_folder) };
             let _ = resctrl.mkdir(parent, NAMES[name], caller, world);
         }
         Step::Rmdir(at) => {
             let _ = resctrl.rmdir(pick(at, |_| true), world);
         }
         Step::Rename(from, to, name) => {
-            let from = pick(from, made);
+            let from = pick(from, is_group_folder);
             let child = resctrl.children(from).last().map(|(name, _)| name.clone());
-            let to = pick(to, made);
+            let to = pick(to, is_group_folder);
             let _ = resctrl.rename(from, &child.unwrap_or_default(), to, NAMES[name], world);
         }
         Step::Write(at, ref text) => {
-            let likely = |node: &&Node| matches!(node, Node::File(_, file) if !matches!(file, GroupFile::Size));
             let node = if at % 8 == 0 {
                 pick(at / 8, |node| !node.is_directory())
             } else {
-                pick(at / 8, likely)
+                pick(
+                    at / 8,
+                    |node| matches!(node, Node::File(_, file) if !matches!(file, GroupFile::Size)),
+                )
             };
             let _ = resctrl.write(node, text, caller, world);
         }
@@ -150,8 +159,9 @@ fn take(shell: &mut Shell, step: &Step) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Every CPU that is online is in one CTRL_MON group; classes and ids are each one group's; masks are legal; an
-    /// exclusive group's overlap nobody's, until a domain comes back, which the kernel lets overlap.
+    /// Every CPU that is online is in one CTRL_MON group; classes and ids each belong to one group;
+    /// masks are legal; an exclusive group's overlap no other's, until a domain comes back, which
+    /// the kernel lets overlap.
     #[test]
     fn whatever_is_done_the_tree_is_sound(
         steps in prop::collection::vec(step(), 1..60),

@@ -3,7 +3,8 @@ use fairways_resctrl::rules::Errno;
 
 use crate::shell::Shell;
 
-/// `rdtgroup_schemata_write`, `parse_line`: forms that are taken, and what is said of those that are not.
+/// `rdtgroup_schemata_write`, `parse_line`: forms that are accepted, and the messages for those
+/// that are not.
 #[test]
 fn forms_are_those_that_the_kernel_reads() {
     for (text, expected, status) in [
@@ -13,7 +14,7 @@ fn forms_are_those_that_the_kernel_reads() {
         ("L3:+0=+f\n", Ok(()), "ok\n"),
         ("L3:00=00000000000f\n", Ok(()), "ok\n"),
         ("MB:0=50\nL3:1=1\n", Ok(()), "ok\n"),
-        ("L3:0=f\0 nobody reads this\n", Ok(()), "ok\n"),
+        ("L3:0=f\0 ignored by all\n", Ok(()), "ok\n"),
         ("", Err(Errno::Einval), "before\n"),
         ("L3:0=f", Err(Errno::Einval), "before\n"),
         ("\n", Err(Errno::Einval), "Missing ':'\n"),
@@ -53,11 +54,14 @@ fn forms_are_those_that_the_kernel_reads() {
     }
 }
 
+fn page(bytes: usize) -> String {
+    format!("L3:0=f{}\n", " ".repeat(bytes - 7))
+}
+
 /// `atomic_write_len`: one write is a page at most.
 #[test]
 fn a_write_is_a_page_at_most() {
     let mut shell = Shell::mounted("");
-    let page = |bytes: usize| format!("L3:0=f{}\n", " ".repeat(bytes - 7));
     assert_eq!(shell.write(&page(4096), "schemata"), Ok(()));
     assert_eq!(shell.write(&page(4097), "schemata"), Err(Errno::E2big));
 }
@@ -66,10 +70,10 @@ fn a_write_is_a_page_at_most() {
 #[test]
 fn bandwidth_is_rounded_up() {
     let mut shell = Shell::mounted("");
-    for (asked, given) in [(10, 10), (11, 20), (20, 20), (91, 100), (100, 100)] {
-        shell.set(&format!("MB:0={asked}"), "schemata");
+    for (requested, rounded) in [(10, 10), (11, 20), (20, 20), (91, 100), (100, 100)] {
+        shell.set(&format!("MB:0={requested}"), "schemata");
         let line = shell.cat("schemata");
-        assert!(line.starts_with(&format!("    MB:0={given};1=100\n")), "{asked}: {line}");
+        assert!(line.starts_with(&format!("    MB:0={rounded};1=100\n")), "{requested}: {line}");
     }
     let mut shell = Shell::on(Platform::zen(), "");
     shell.set("MB:8=0\nSMBA:9=17", "schemata");
@@ -82,9 +86,10 @@ fn bandwidth_is_rounded_up() {
     shell.echo("MB:0=2049", "schemata", Err(Errno::Einval), message);
 }
 
-/// `parse_bw` with `is_mba_sc`: MBps hold as soon as they are read, whatever comes after, and can be said twice.
+/// `parse_bw` with `is_mba_sc`: MBps apply as soon as they are read, whatever follows, and can be
+/// given twice.
 #[test]
-fn mbps_hold_at_once() {
+fn mbps_apply_at_once() {
     let mut shell = Shell::mounted("mba_MBps");
     assert!(shell.cat("schemata").starts_with("    MB:0=4294967295;1=4294967295\n"));
     shell.echo("MB:0=500;0=600;1=x", "schemata", Err(Errno::Einval), "Invalid MB value x\n");

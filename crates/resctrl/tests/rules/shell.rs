@@ -9,7 +9,7 @@ use fairways_resctrl::rules::{Caller, Class, Errno, Node, Owner, Resctrl, World}
 /// The shell's own thread.
 pub(crate) const SHELL: i32 = 100;
 
-/// Threads with their users, and counters by id, domain and event; what is not set reads 0.
+/// Threads with their users, and counters by id, domain and event; unset ones read 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fake {
     pub(crate) threads: BTreeMap<i32, Owner>,
@@ -39,7 +39,8 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    /// Root's shell on the machine, with threads 100 (itself) to 103 of root's and 200 and 201 of user 1000.
+    /// Root's shell on the machine, with threads 100 (itself) to 103 of root's and 200 and 201 of
+    /// user 1000.
     pub(crate) fn on(platform: Platform, options: &str) -> Self {
         let root = Owner { uid: 0, suid: 0 };
         let user = Owner { uid: 1000, suid: 1000 };
@@ -60,7 +61,7 @@ impl Shell {
 
     #[track_caller]
     pub(crate) fn node(&self, path: &str) -> Node {
-        self.resctrl.at(path).unwrap_or_else(|| panic!("there is no {path}"))
+        self.resctrl.at(path).unwrap_or_else(|| panic!("{path} does not exist"))
     }
 
     #[track_caller]
@@ -110,7 +111,7 @@ impl Shell {
         self.cat("info/last_cmd_status")
     }
 
-    /// The answer, and what `last_cmd_status` says then.
+    /// Checks the answer, and `last_cmd_status` after it.
     #[track_caller]
     pub(crate) fn expect(
         &mut self,
@@ -140,7 +141,7 @@ impl Shell {
         self.echo(text, path, Ok(()), "ok\n");
     }
 
-    /// What is counted under an id in a domain.
+    /// Sets the count under an id in a domain.
     pub(crate) fn count(&mut self, rmid: u32, domain: u32, event: Event, reading: Reading) {
         self.world.counts.insert((rmid, domain, event), reading);
     }

@@ -1,4 +1,4 @@
-//! What holds for every tree; the fuzz target and the random steps hold it to that.
+//! Properties of every tree, which the fuzz target and the random steps check.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(crate) fn nodes(resctrl: &Resctrl) -> Vec<Node> {
     nodes
 }
 
-/// Ways shared out so that groups can be exclusive, which random steps seldom come to.
+/// Shares ways out so that groups can be exclusive, which random steps seldom reach.
 pub(crate) fn part(shell: &mut Shell) {
     for group in ["a", "b"] {
         shell.mkdir(group).expect("there is room");
@@ -27,17 +27,18 @@ pub(crate) fn part(shell: &mut Shell) {
     for (path, ways) in [("schemata", "c00"), ("a/schemata", "00f"), ("b/schemata", "0f0")] {
         shell.write(&format!("L3:0={ways};1={ways}\n"), path).expect("they are free");
     }
-    shell.write("exclusive\n", "a/mode").expect("it overlaps nobody");
+    shell.write("exclusive\n", "a/mode").expect("it overlaps no other");
 }
 
 /// A file as text.
 pub(crate) fn read(shell: &mut Shell, node: Node) -> String {
-    let text = shell.resctrl.read(node, &shell.caller, &mut shell.world).expect("it is there");
+    let text = shell.resctrl.read(node, &shell.caller, &mut shell.world).expect("it exists");
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Every CPU that is online is in one CTRL_MON group; classes and ids are each one group's; masks are legal; an exclusive
-/// group's overlap nobody's, if that is to hold: the kernel lets a domain that comes back overlap.
+/// Every CPU that is online is in one CTRL_MON group; classes and ids each belong to one group;
+/// masks are legal; an exclusive group's overlap no other's, if `disjoint`: the kernel lets a
+/// domain that comes back overlap.
 pub(crate) fn check(shell: &mut Shell, disjoint: bool) {
     let all = nodes(&shell.resctrl);
     let mut cpus = CpuSet::new();
@@ -50,7 +51,7 @@ pub(crate) fn check(shell: &mut Shell, disjoint: bool) {
             assert!(text.is_empty() || text.ends_with('\n') || node == Node::LastCmdStatus);
             continue;
         };
-        let class = shell.resctrl.class_of_group(group).expect("it is there");
+        let class = shell.resctrl.class_of_group(group).expect("it exists");
         assert!(rmids.insert(class.rmid), "id {} twice", class.rmid);
         let file = |shell: &mut Shell, name| {
             let node = shell.resctrl.lookup(node, name)?;
@@ -72,7 +73,7 @@ pub(crate) fn check(shell: &mut Shell, disjoint: bool) {
             exclusive.push(class.closid);
         }
     }
-    assert_eq!(&cpus, shell.resctrl.online(), "every CPU is somebody's");
+    assert_eq!(&cpus, shell.resctrl.online(), "every CPU is in a group");
     let sides = if shell.resctrl.show_options().contains("cdp") {
         vec![Side::Code, Side::Data]
     } else {
@@ -81,8 +82,10 @@ pub(crate) fn check(shell: &mut Shell, disjoint: bool) {
     for domain in 0..2 {
         for &closid in &control {
             let masks = |closid| {
-                let mask = |&side| shell.resctrl.mask(Resource::L3, side, closid, domain);
-                sides.iter().filter_map(mask).collect::<Vec<_>>()
+                sides
+                    .iter()
+                    .filter_map(|&side| shell.resctrl.mask(Resource::L3, side, closid, domain))
+                    .collect::<Vec<_>>()
             };
             for own in masks(closid) {
                 assert!(own != 0 && own <= 0xfff, "{own:x}");
@@ -114,8 +117,8 @@ fn writable(node: Node) -> bool {
     }
 }
 
-/// Writes, one after the other, split by bytes of 255. The first byte of each picks the file, the rest is the text; the
-/// first byte of all picks the machine and the options.
+/// Writes, one after the other, split by bytes of 255. The first byte of each picks the file, the
+/// rest is the text; the first byte of all picks the machine and the options.
 pub(crate) fn writes(bytes: &[u8]) {
     let Some((&first, bytes)) = bytes.split_first() else { return };
     let (platform, options) = match first % 5 {

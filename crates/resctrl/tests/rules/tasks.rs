@@ -2,7 +2,7 @@ use fairways_resctrl::rules::{Caller, Errno};
 
 use crate::shell::Shell;
 
-/// `rdtgroup_tasks_write`: what was listed before the one that fails has moved.
+/// `rdtgroup_tasks_write`: threads listed before the one that fails have moved.
 #[test]
 fn a_list_of_threads_is_taken_up_to_the_first_that_fails() {
     let mut shell = Shell::mounted("");
@@ -40,7 +40,8 @@ fn a_user_moves_only_own_threads() {
     assert_eq!(shell.cat("g/tasks"), "200\n201\n");
 }
 
-/// `__rdtgroup_move_task`: into a MON group from its parent only; into a CTRL_MON group out of every MON group.
+/// `__rdtgroup_move_task`: into a MON group from its parent only; into a CTRL_MON group out of
+/// every MON group.
 #[test]
 fn a_mon_group_takes_threads_of_its_parent() {
     let mut shell = Shell::mounted("");
@@ -61,8 +62,8 @@ fn a_mon_group_takes_threads_of_its_parent() {
     assert_eq!(shell.resctrl.groups_of(101), "res:/\nmon:r\n");
 }
 
-/// resctrl.rst, "Resource allocation rules" and "Resource monitoring rules": a thread that is somebody's goes by its own
-/// group, else by its CPU's; each of class and id for itself (`__resctrl_sched_in`).
+/// resctrl.rst, "Resource allocation rules" and "Resource monitoring rules": a thread in a group
+/// uses that group, otherwise its CPU's; class and id separately (`__resctrl_sched_in`).
 #[test]
 fn a_threads_own_class_goes_before_its_cpus() {
     let mut shell = Shell::mounted("");
@@ -84,7 +85,7 @@ fn a_threads_own_class_goes_before_its_cpus() {
 
 /// `copy_process`: children are where their parents are.
 #[test]
-fn what_is_forked_inherits() {
+fn children_inherit() {
     let mut shell = Shell::mounted("");
     shell.mkdir("g").unwrap();
     shell.set("100", "g/tasks");
@@ -97,7 +98,7 @@ fn what_is_forked_inherits() {
     assert_eq!(shell.resctrl.class_of(100, 0).closid, 0);
 }
 
-/// `rdt_move_group_tasks` walks all threads, also those that nobody in sight can name.
+/// `rdt_move_group_tasks` walks all threads, also those that no visible process can name.
 #[test]
 fn threads_out_of_sight_leave_with_their_group() {
     let mut shell = Shell::mounted("");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only */
 /*
- * What user space asks for.
+ * Commands from user space.
  */
 #ifndef FAIRWAYS_COMMAND_H
 #define FAIRWAYS_COMMAND_H
@@ -9,7 +9,7 @@
 
 extern struct task_struct *bpf_task_from_vpid(s32 pid) __ksym __weak;
 
-/* A thread as the caller numbers it, where the kernel knows that. */
+/* A thread by the caller's number, where the kernel knows it. */
 static __always_inline struct task_struct *task(s32 tid)
 {
 	if (bpf_ksym_exists(bpf_task_from_vpid))
@@ -33,27 +33,29 @@ static __always_inline void allow(struct thread *t, const struct command *c)
 }
 
 /*
- * The CPU on which a thread is, or to which it is on its way. It is on one yet while it leaves it, and while the kernel stops it to have
- * it run again; and on one, wherever it waits, while it may not be moved.
+ * The CPU on which a thread is, or to which it is on its way. It is still on one while it leaves
+ * it, and while the kernel stops it to have it run again; and, wherever it waits, while it may not
+ * be moved.
  */
 static __always_inline s32 cpu_with(struct task_struct *p, struct thread *t)
 {
 	s32 cpu = place_of(t);
 
-	/* A kernel in which this only watches need not know the call. */
+	/* A kernel in which this only watches may lack the call. */
 	if (!settings.scheduling || cpu != NOWHERE)
 		return cpu;
 	return p->on_cpu || p->migration_disabled ? scx_bpf_task_cpu(p) : NOWHERE;
 }
 
-/* Whether a thread is on no CPU on which it may not be. Where none of these is on line and the owner's, all of the owner's hold. */
+/* Whether a thread is on no CPU that it may not use. Where none of its allowed CPUs is on line and
+ * allowed by its owner, all of the owner's count. */
 static __always_inline bool in_force(struct task_struct *p, struct thread *t, s32 cpu)
 {
 	bool any;
 
 	if (cpu == NOWHERE || !t->restricted || in_words(t->allowed, cpu))
 		return true;
-	/* Its mask is of one CPU meanwhile. */
+	/* Its mask is a single CPU meanwhile. */
 	if (p->migration_disabled)
 		return false;
 	bpf_rcu_read_lock();
@@ -62,7 +64,7 @@ static __always_inline bool in_force(struct task_struct *p, struct thread *t, s3
 	return !any;
 }
 
-/* A thread that waits does so among others now; and a CPU on which it could not run before may be idle. */
+/* A waiting thread now has other competitors; and a CPU new to it may be idle. */
 static __always_inline void offer_again(struct task_struct *p, struct thread *t)
 {
 	u64 queue = t->raised ? RAISED : NORMAL, vtime = t->vtime;

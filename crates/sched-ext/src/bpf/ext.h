@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only */
 /*
- * The kernel's side of sched_ext, as Documentation/scheduler/sched-ext.rst and the kernel's own type information have it.
- * What not all kernels since 6.12 have is weak, under a name of our own: libbpf takes what follows `___` off.
+ * The kernel's side of sched_ext, by Documentation/scheduler/sched-ext.rst and the kernel's own
+ * type information. Functions that not all kernels since 6.12 have are weak, under names of our
+ * own: libbpf strips the part from `___` on.
  */
 #ifndef FAIRWAYS_EXT_H
 #define FAIRWAYS_EXT_H
@@ -30,7 +31,8 @@ struct scx_exit_task_args;
 #pragma clang attribute pop
 
 /*
- * The callbacks that are used. The library finds the first two by their place, to set them; libbpf finds all by name.
+ * The callbacks in use. The library finds the first two by their place, to set them; libbpf finds
+ * all by name.
  */
 struct sched_ext_ops {
 	u64 flags;
@@ -55,7 +57,8 @@ struct sched_ext_ops {
 	char name[128];
 };
 
-/* Bits and numbers of include/linux/sched/ext.h and kernel/sched/ext*. They are the same in every kernel so far. */
+/* Bits and numbers from include/linux/sched/ext.h and kernel/sched/ext*. They are the same in every
+ * kernel so far. */
 #define SCX_OPS_KEEP_BUILTIN_IDLE (1ULL << 0)
 #define SCX_OPS_ENQ_LAST (1ULL << 1)
 #define SCX_OPS_ENQ_EXITING (1ULL << 2)
@@ -64,14 +67,14 @@ struct sched_ext_ops {
 #define SCX_KICK_IDLE 1
 #define SCX_KICK_PREEMPT 2
 #define SCX_ENQ_WAKEUP 1ULL
-/* A thread's: it can run. */
+/* For a thread: it can run. */
 #define SCX_TASK_QUEUED 1U
 
 struct bpf_iter_scx_dsq {
 	u64 __opaque[6];
 } __attribute__((aligned(8)));
 
-/* The iterator of the bpf_for_each() around. */
+/* The iterator of the enclosing bpf_for_each(). */
 #define ITERATOR (&___it)
 
 extern int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym __weak;
@@ -97,10 +100,10 @@ extern void scx_bpf_put_idle_cpumask(const struct cpumask *cpumask) __ksym __wea
 extern void scx_bpf_put_cpumask(const struct cpumask *cpumask) __ksym __weak;
 extern s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym __weak;
 
-/* Since 7.0 a thread's slice is set so; it was a store before. */
+/* Since 7.0 this sets a thread's slice; it was a store before. */
 extern bool scx_bpf_task_set_slice___new(struct task_struct *p, u64 slice) __ksym __weak;
 
-/* 6.13 gave these their names; 6.12 has them under the second. */
+/* 6.13 introduced these names; 6.12 has the functions under the second. */
 extern void scx_bpf_dsq_insert___new(struct task_struct *p, u64 dsq, u64 slice, u64 flags) __ksym __weak;
 extern void scx_bpf_dispatch___old(struct task_struct *p, u64 dsq, u64 slice, u64 flags) __ksym __weak;
 extern void scx_bpf_dsq_insert_vtime___new(struct task_struct *p, u64 dsq, u64 slice, u64 vtime,

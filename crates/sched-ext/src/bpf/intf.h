@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only */
 /*
- * What the programs in the kernel and the library share. The library mirrors each once, in src/contract.rs, which checks the
- * sizes.
+ * The structures that the programs in the kernel and the library share. The library mirrors each
+ * once, in src/contract.rs, which checks the sizes.
  */
 #ifndef FAIRWAYS_INTF_H
 #define FAIRWAYS_INTF_H
 
-/* CPUs that there may be. */
+/* The most CPUs. */
 #define MAX_CPUS 1024
 #define CPU_WORDS (MAX_CPUS / 64)
 
 /* Counters of a CPU that are read at both ends of a turn. */
 #define COUNTERS 8
 
-/* The key of a thread that was not taken in. */
+/* The key of a thread that was not added. */
 #define NO_KEY 0xffffffffU
 
 /* Set before loading. Durations are in nanoseconds. */
 struct settings {
 	__u64 quantum;
-	__u64 patience; /* that a thread waits while raised ones go before it */
-	__u64 wake_after; /* that records wait for a reader that is not woken */
-	__u32 wake_bytes; /* of records for which a reader is woken at once */
-	__u32 cpus; /* CPU numbers there may be, from 0 */
-	__u32 counters; /* slots that are used */
+	__u64 patience; /* how long a thread waits while raised ones go before it */
+	__u64 wake_after; /* how long records wait before their reader is woken */
+	__u32 wake_bytes; /* bytes of records for which a reader is woken at once */
+	__u32 cpus; /* possible CPU numbers, from 0 */
+	__u32 counters; /* slots in use */
 	__u32 scheduling; /* 0: it only watches */
 };
 
 enum record_kind {
 	TURN_IDLE, /* a turn: the CPU had nothing to run */
-	TURN_OTHER, /* a turn of a thread that was not taken in */
-	TURN_THREAD, /* a turn of one that was */
-	GIVEN, /* a turn in the policy's sense is over */
+	TURN_OTHER, /* a turn of a thread that was not added */
+	TURN_THREAD, /* a turn of an added thread */
+	FINISHED, /* a turn in the policy's sense is over */
 };
 
-/* What a CPU did between two switches, by bpf_ktime_get_ns(): CLOCK_MONOTONIC. */
+/* A CPU's record between two switches, by bpf_ktime_get_ns(): CLOCK_MONOTONIC. */
 struct turn {
 	__u32 kind;
 	__u32 cpu;
@@ -47,8 +47,8 @@ struct turn {
 	__u64 counters[COUNTERS];
 };
 
-/* A turn that is over: the thread had the time that was ordered, or gave it up. */
-struct given {
+/* A turn that is over: the thread used the ordered time, or gave it up. */
+struct finished_turn {
 	__u32 kind;
 	__u32 cpu;
 	__s32 tid;
@@ -59,15 +59,15 @@ struct given {
 };
 
 enum operation {
-	OP_ADD = 1, /* tid, key: taken in, on all CPUs, not raised, nothing ordered */
+	OP_ADD = 1, /* tid, key: added, on all CPUs, not raised, nothing ordered */
 	OP_REMOVE, /* tid */
 	OP_ALLOW, /* tid, cpus (none: all) */
-	OP_IN_FORCE, /* tid: answer 1 if it is on no CPU on which it may not be, nor on its way to one */
+	OP_IN_FORCE, /* tid: answer 1 if it is on no CPU that it may not use, nor on its way to one */
 	OP_RAISE, /* tid, value: whether */
 	OP_ORDER, /* tid, value: nanoseconds */
 };
 
-/* What the library asks for; the program's return value is 0 or a negative errno. */
+/* A request from the library; the program's return value is 0 or a negative errno. */
 struct command {
 	__u32 operation;
 	__s32 tid;
@@ -79,14 +79,14 @@ struct command {
 
 enum watching {
 	WATCH_NOTHING,
-	WATCH_MANAGED, /* turns of threads that were taken in */
-	WATCH_ALL, /* and others' and idle ones that are long enough */
+	WATCH_MANAGED, /* turns of added threads */
+	WATCH_ALL, /* also others' and idle ones that are long enough */
 };
 
 /* Changed while they run. */
 struct control {
 	__u32 watching;
-	__u32 epoch; /* another each time that watching begins; not 0 then */
+	__u32 epoch; /* changes each time that watching begins; not 0 then */
 	__u64 shortest;
 };
 
@@ -97,7 +97,7 @@ struct span {
 	__u32 key;
 	__s32 tid;
 	__u32 epoch; /* in which it began */
-	__u32 parted; /* whether its beginning was told of */
+	__u32 parted; /* whether its beginning was reported */
 	__u32 read; /* bit i: values[i] was read when it began */
 	struct {
 		__u64 counter;
@@ -107,7 +107,7 @@ struct span {
 };
 
 /* Counted by the kernel's side. */
-struct told {
+struct counts {
 	__u64 lost; /* records for which there was no room */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only */
 /*
- * What these programs use of the kernel, and no more: fields are found by name when a program is loaded (CO-RE), so that
- * one build runs on every kernel that has them. Numbers are those of the system call interface (uapi/linux/bpf.h).
+ * The parts of the kernel that these programs use, and no more: fields are found by name when a
+ * program is loaded (CO-RE), so that one build runs on every kernel that has them. Numbers are
+ * those of the system call interface (uapi/linux/bpf.h).
  */
 #ifndef FAIRWAYS_KERNEL_H
 #define FAIRWAYS_KERNEL_H
@@ -92,7 +93,7 @@ struct sched_ext_entity {
 
 struct task_struct {
 	unsigned int flags;
-	unsigned int on_cpu; /* an int, a byte since 7.2: who loads the program fits what is unsigned */
+	unsigned int on_cpu; /* an int, a byte since 7.2: the loader adapts unsigned fields */
 	unsigned short migration_disabled;
 	unsigned int policy;
 	s32 pid;

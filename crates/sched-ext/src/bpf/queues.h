@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only */
 /*
- * Two queues, each in the order of virtual time: of those that are raised, and of the others. A CPU takes the first that may
- * run on it.
+ * Two queues, each in the order of virtual time: one of raised threads, and one of the others. A
+ * CPU takes the first thread that may run on it.
  */
 #ifndef FAIRWAYS_QUEUES_H
 #define FAIRWAYS_QUEUES_H
@@ -10,7 +10,7 @@
 
 enum queue { NORMAL = 1, RAISED = 2 };
 
-/* How often a CPU looks for those that have waited for too long, whatever goes before them. */
+/* How often a CPU looks for threads that have waited too long, whatever goes before them. */
 #define MERCY_EVERY 50000000ULL
 
 static __always_inline bool is_waiting(u64 queue)
@@ -18,12 +18,12 @@ static __always_inline bool is_waiting(u64 queue)
 	return scx_bpf_dsq_nr_queued(queue) > 0;
 }
 
-/* Makes an idle CPU on which a thread may run look at the queues. Whether there was one. */
+/* Makes an idle CPU on which a thread may run look at the queues. Returns whether there was one. */
 static __always_inline bool offer(struct task_struct *p, struct thread *t)
 {
 	s32 cpu = scx_bpf_pick_idle_cpu(mask_of(p, t), 0);
 
-	/* One that goes off line would never do it, nor what it is asked later. */
+	/* A CPU that goes off line would never do it, nor later requests. */
 	if (cpu < 0 || cpu_of(cpu)->offline)
 		return false;
 	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
@@ -42,7 +42,7 @@ static __always_inline void preempt(const struct cpumask *mask)
 		c = cpu_of(cpu);
 		if (c->running != RUNNING_NORMAL || !bpf_cpumask_test_cpu(cpu, mask))
 			continue;
-		/* The next one that is raised looks for another. */
+		/* The next raised thread looks for another CPU. */
 		if (__sync_val_compare_and_swap(&c->running, RUNNING_NORMAL, RUNNING_RAISED) != RUNNING_NORMAL)
 			continue;
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
@@ -50,7 +50,7 @@ static __always_inline void preempt(const struct cpumask *mask)
 	}
 }
 
-/* Puts a thread that waits into the other queue. */
+/* Moves a waiting thread into the other queue. */
 static __always_inline void change_queue(struct task_struct *p, u64 vtime, u64 from, u64 to)
 {
 	struct task_struct *q;
@@ -71,13 +71,13 @@ static __always_inline void raise(struct task_struct *p, struct thread *t, bool 
 		return;
 	t->raised = raised;
 	cpu = place_of(t);
-	/* If another runs there by now, its next tick says who does. */
+	/* If another thread runs there by now, its next tick corrects this. */
 	if (cpu != NOWHERE)
 		__sync_val_compare_and_swap(&cpu_of(cpu)->running, raised ? RUNNING_NORMAL : RUNNING_RAISED,
 					    raised ? RUNNING_RAISED : RUNNING_NORMAL);
 	if (!settings.scheduling || p->policy != SCHED_EXT)
 		return;
-	/* What it had before others is no debt. */
+	/* CPU time that it used before others is no debt. */
 	t->moved = 1;
 	bpf_rcu_read_lock();
 	if (!raised)
@@ -89,12 +89,13 @@ static __always_inline void raise(struct task_struct *p, struct thread *t, bool 
 }
 
 /*
- * Brings a thread to a CPU: it says so first, and looks then whether it may, so that whoever changes on which CPUs it may run
- * sees either that, or that it is on its way. `as` is how it says so.
+ * Brings a thread to a CPU: it announces that first, and then looks whether it may, so that a
+ * change of the thread's CPUs sees either the old state, or the announcement. `as` is the announced
+ * value.
  */
 static __always_inline bool claim(struct task_struct *p, struct thread *t, s32 cpu, s32 as)
 {
-	/* Most that may not are known by this. */
+	/* This rules out most CPUs that it may not use. */
 	if (!may_run_on(p, t, cpu))
 		return false;
 	if (__sync_val_compare_and_swap(&t->cpu, NOWHERE, as) != NOWHERE)
@@ -106,8 +107,8 @@ static __always_inline bool claim(struct task_struct *p, struct thread *t, s32 c
 }
 
 /*
- * Lets a CPU take the first from a queue that may run on it; of those that wait since before `since`, if that is not 0, and
- * whose virtual time is less than `prev`'s, if there is one.
+ * Lets a CPU take the first thread from a queue that may run on it; if `since` is not 0, only one
+ * that waits since before it, and if there is `prev`, only one with less virtual time.
  */
 static __always_inline bool take(u64 queue, s32 cpu, u64 since, const struct thread *prev)
 {
@@ -135,7 +136,7 @@ static __always_inline bool take(u64 queue, s32 cpu, u64 since, const struct thr
 				t->spared = 1;
 			}
 			taken = move(ITERATOR, p, slice_of(t));
-			/* It had gone elsewhere, from where it may even be on its way here by now. */
+			/* It had gone elsewhere, and may even be on its way here by now. */
 			if (!taken)
 				__sync_val_compare_and_swap(&t->cpu, cpu | TAKING, NOWHERE);
 		}
@@ -145,7 +146,7 @@ static __always_inline bool take(u64 queue, s32 cpu, u64 since, const struct thr
 	return taken;
 }
 
-/* Whether one waits in a queue that may run on a CPU: since before `since`, if that is not 0. */
+/* Whether a queue has a thread that may run on a CPU; waiting since before `since`, if not 0. */
 static __always_inline bool is_wanted(u64 queue, u32 cpu, u64 since)
 {
 	struct task_struct *p;
@@ -168,7 +169,7 @@ static __always_inline bool is_wanted(u64 queue, u32 cpu, u64 since)
 /* Threads at the head of a queue that are offered to idle CPUs at a tick. */
 #define OFFERED 8
 
-/* A CPU that became idle while a thread came may have seen nobody. */
+/* A CPU that became idle while a thread came may not have been seen. */
 static __always_inline void offer_first(u64 queue)
 {
 	struct task_struct *p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only */
 /*
- * The way of records to user space. A reader is woken for many at once: when there are so many bytes of them, or when the
- * first has waited for so long and another comes.
+ * Passes records to user space. A reader is woken for many at once: when `wake_bytes` of them wait,
+ * or when the first has waited for `wake_after` and another comes.
  */
 #ifndef FAIRWAYS_RECORDS_H
 #define FAIRWAYS_RECORDS_H
@@ -13,9 +13,9 @@ struct {
 	__uint(max_entries, 1 << 20);
 } records SEC(".maps");
 
-/* So that the compiler tells of their types. */
+/* Makes the compiler emit their types. */
 const struct turn *turn_type __attribute__((unused));
-const struct given *given_type __attribute__((unused));
+const struct finished_turn *finished_type __attribute__((unused));
 
 static u64 woken;
 
@@ -24,7 +24,7 @@ static __always_inline void *reserve(u64 size)
 	void *record = bpf_ringbuf_reserve(&records, size, 0);
 
 	if (!record)
-		__sync_fetch_and_add(&told.lost, 1);
+		__sync_fetch_and_add(&counts.lost, 1);
 	return record;
 }
 
@@ -32,7 +32,7 @@ static __always_inline void submit(void *record, u64 now)
 {
 	u64 flags = BPF_RB_NO_WAKEUP;
 
-	/* A wakeup that is asked for on a CPU that goes off line is never done, nor is any other that this CPU asks for later. */
+	/* A wakeup requested on a CPU that goes off line is never done, nor any later one. */
 	if (cpu_of(bpf_get_smp_processor_id())->offline)
 		goto out;
 	if (now - woken >= settings.wake_after ||

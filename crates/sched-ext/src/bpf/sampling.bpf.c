@@ -2,20 +2,22 @@
 /*
  * Windows of a program by the count of an event, such as 100 million instructions.
  *
- * Each part's first event overflows every so many counts, which runs `overflow` where it happened, be that in an NMI. What the
- * part's events counted since its last overflow is added to the series; whoever adds the count that completes a window tells of it.
- * The other events are added with the first, of the same stretch of the same part, so that their ratios to it are right even
- * where the stretches of parts end at different times.
+ * Each part's first event overflows after every period, which runs `overflow` where it happened,
+ * even in an NMI. The counts of the part's events since its last overflow are added to the series;
+ * the addition that completes a window reports it. The other events are added with the first, for
+ * the same stretch of the same part, so that their ratios to it are right even where the stretches
+ * of parts end at different times.
  *
- * Sums only grow, by atomic additions, and are told as they are: a window is the difference of two records, and one that finds
- * no room is told by a later overflow, longer. Nothing that was counted is lost.
+ * Sums only grow, by atomic additions, and are reported as they are: a window is the difference of
+ * two records. A window that finds no room is reported by a later overflow, longer. No count is
+ * lost.
  */
 #include "kernel.h"
 #include "sampling.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* How many entries there are in the maps, the library says. */
+/* The library sets the number of entries in the maps. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
@@ -30,7 +32,7 @@ struct {
 	__uint(max_entries, 1);
 } all_series SEC(".maps");
 
-/* The events of part i from i * EVENTS on. */
+/* The events of part i start at i * EVENTS. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -49,7 +51,8 @@ static __always_inline __u64 grown(__u64 from, __u64 to)
 	return to > from ? to - from : 0;
 }
 
-/* A count as it would be, had the event been on a counter all the time; in microseconds, so that nothing wraps. */
+/* The count as it would be if the event had been on a counter all the time; in microseconds, so
+ * that nothing wraps. */
 static __always_inline __u64 scaled(const struct span *by)
 {
 	__u64 enabled = by->enabled >> 10, running = by->running >> 10;
@@ -66,11 +69,11 @@ static __always_inline void add(struct span *to, const struct span *by)
 	__sync_fetch_and_add(&to->running, by->running);
 }
 
-/* The end while a window is being told: nobody comes to it. */
-#define BEING_TOLD ~0ULL
+/* The end while a window is being reported: no count reaches it. */
+#define BEING_REPORTED ~0ULL
 
-/* The sums will have so much more: seen by others before they have it, on every machine, which an addition of whose result there is no
- * use need not be. */
+/* Announces an addition to the sums: visible to other CPUs before it happens, on every machine, as
+ * an addition whose result is not used need not be. */
 static __always_inline void begin(struct series *of, __u64 more)
 {
 	volatile __u64 was = __sync_fetch_and_add(&of->begun, more);
@@ -79,9 +82,10 @@ static __always_inline void begin(struct series *of, __u64 more)
 }
 
 /*
- * The sums have so much more; tells of the window if that completes it. Other CPUs add to them meanwhile: the next window is to be as
- * long from all that may be in those that are told, or it would be short of what they hold of it already. (Of an event that is not on a
- * counter all the time it is the count as it would be that is never too short.)
+ * Records an addition to the sums; reports the window if that completes it. Other CPUs add to the
+ * sums meanwhile: the next window's length counts from everything that may be in the reported sums,
+ * otherwise it would be too short by what they already include. (For an event that is not always on
+ * a counter, the scaled count is what is never too short.)
  */
 static __always_inline void count(struct series *of, __u32 series, __u64 more)
 {
@@ -98,14 +102,14 @@ static __always_inline void count(struct series *of, __u32 series, __u64 more)
 		return;
 	}
 	/* Another CPU may have ended it at this moment. */
-	if (__sync_val_compare_and_swap(&of->end, end, BEING_TOLD) != end) {
+	if (__sync_val_compare_and_swap(&of->end, end, BEING_REPORTED) != end) {
 		bpf_ringbuf_discard(window, BPF_RB_NO_WAKEUP);
 		return;
 	}
 	window->unread = __sync_lock_test_and_set(&of->unread, 0);
 	for (i = 0; i < EVENTS; i++)
 		window->sums[i] = of->sums[i];
-	/* What could not be read while the sums were is of both windows. */
+	/* A stretch that could not be read while the sums were belongs to both windows. */
 	window->unread |= *(volatile __u32 *)&of->unread;
 	window->series = series;
 	window->number = __sync_fetch_and_add(&of->number, 1) + 1;
@@ -143,7 +147,7 @@ int overflow(struct bpf_perf_event_data *ctx)
 			part->missed |= 1U << i;
 			continue;
 		}
-		/* Some of it is of windows that were told without it: the next stretch begins here. */
+		/* Part of it belongs to windows that were reported without it: the next stretch begins here. */
 		if (part->missed & (1U << i)) {
 			part->missed &= ~(1U << i);
 			last->value = now.counter;
@@ -168,7 +172,7 @@ int overflow(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* Adds what a part counted after its last overflow. */
+/* Adds a part's counts after its last overflow. */
 SEC("syscall")
 int credit(struct rest *rest)
 {

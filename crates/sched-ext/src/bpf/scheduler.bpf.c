@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only
 /*
- * A scheduler for the threads that a policy manages: those of the class SCHED_EXT. All others stay with the kernel's own.
- * What is decided is decided here, so that a loader that stands still does no harm; when it is gone, the kernel takes all
- * threads back.
+ * A scheduler for the threads that a policy manages: those of the class SCHED_EXT. All others stay
+ * with the kernel's own. All decisions are made here, so that a loader that stands still does no
+ * harm; when it is gone, the kernel takes all threads back.
  */
 #include "kernel.h"
 
@@ -58,7 +58,7 @@ void BPF_PROG(enqueue, struct task_struct *p, u64 flags)
 	*(volatile s32 *)&t->cpu = NOWHERE;
 	if (flags & SCX_ENQ_WAKEUP)
 		keep_up(t, cpu);
-	/* What it had where it was says nothing of where it comes to. */
+	/* Its wait at the old place means nothing at the new one. */
 	if (t->moved)
 		wait_for(p, t, now_on_any(mask_of(p, t)));
 	else if (flags & SCX_ENQ_WAKEUP && t->last != cpu)
@@ -69,7 +69,7 @@ void BPF_PROG(enqueue, struct task_struct *p, u64 flags)
 		preempt(mask_of(p, t));
 }
 
-/* A thread has a CPU: what that is to those that look for one, and how far it is. */
+/* Records that a thread has a CPU, for those that look for one, and how far the thread is. */
 static __always_inline void runs(const struct thread *t, struct cpu *c)
 {
 	c->running = t->raised || t->spared ? RUNNING_RAISED : RUNNING_NORMAL;
@@ -84,7 +84,7 @@ static __always_inline void runs(const struct thread *t, struct cpu *c)
 SEC("struct_ops/dispatch")
 void BPF_PROG(dispatch, s32 cpu, struct task_struct *prev)
 {
-	/* One that went to sleep has had its turn, and stands in nobody's way. */
+	/* A thread that went to sleep has had its turn, and stands in no other's way. */
 	struct thread *t = prev && prev->scx.flags & SCX_TASK_QUEUED ? thread_of(prev) : NULL;
 	struct cpu *c = cpu_of(cpu);
 	bool stays = false, yields = false;
@@ -112,17 +112,17 @@ void BPF_PROG(dispatch, s32 cpu, struct task_struct *prev)
 	}
 	if (!stays || !t)
 		return;
-	/* Nobody who comes before it waits. */
+	/* No thread that comes before it waits. */
 	if (!is_waiting(NORMAL))
 		wait_for(prev, t, front);
 	finish(prev, t, cpu, yields);
 	t->yields = 0;
 	set_slice(prev, slice_of(t));
-	/* The kernel says nothing of a thread that goes on. */
+	/* The kernel does not report a thread that goes on. */
 	runs(t, c);
 }
 
-/* Whether a thread is to leave its CPU before its turn is over. */
+/* Whether a thread must leave its CPU before its turn is over. */
 static __always_inline bool is_to_leave(struct task_struct *p, struct thread *t, s32 cpu)
 {
 	struct cpu *c = cpu_of(cpu);
@@ -133,7 +133,7 @@ static __always_inline bool is_to_leave(struct task_struct *p, struct thread *t,
 	c->running = t->raised || t->spared ? RUNNING_RAISED : RUNNING_NORMAL;
 	if (c->running == RUNNING_NORMAL && is_wanted(RAISED, cpu, 0))
 		return true;
-	/* A turn may be ordered that is longer than anybody is to wait: it goes on afterwards. */
+	/* An ordered turn may be longer than a thread may have to wait: it goes on afterwards. */
 	if (!before(c->mercy, now) || t->spared)
 		return false;
 	if (is_wanted(NORMAL, cpu, since) || is_wanted(RAISED, cpu, since))
@@ -156,7 +156,8 @@ void BPF_PROG(tick, struct task_struct *p)
 }
 
 /*
- * What changes a thread that runs (its owner's affinity, say) stops it and has it run again where it is, and tells so on its own CPU.
+ * A change to a running thread (to its owner's affinity, say) stops it and has it run again in
+ * place, with callbacks on its own CPU.
  */
 SEC("struct_ops/running")
 void BPF_PROG(running, struct task_struct *p)
@@ -214,7 +215,7 @@ void BPF_PROG(set_cpumask, struct task_struct *p, const struct cpumask *mask)
 SEC("struct_ops/update_idle")
 void BPF_PROG(update_idle, s32 cpu, bool idle)
 {
-	/* What a CPU that goes off line is asked to do by itself then is never done, nor is any that follows. */
+	/* A request that a CPU going off line makes to itself then is never done, nor are later ones. */
 	if (!idle || cpu_of(cpu)->offline)
 		return;
 	if (is_wanted(RAISED, cpu, 0) || is_wanted(NORMAL, cpu, 0))
@@ -228,7 +229,7 @@ static void hotplugged(s32 cpu, bool offline)
 
 	c->offline = offline;
 	add_first(&hotplug, 1);
-	/* Who could run on no other may now. */
+	/* Threads that could run on no other CPU may do so now. */
 	bpf_for(i, 0, settings.cpus) {
 		if (!cpu_of(i)->offline)
 			scx_bpf_kick_cpu(i, SCX_KICK_IDLE);
@@ -247,7 +248,7 @@ void BPF_PROG(cpu_offline, s32 cpu)
 	hotplugged(cpu, true);
 }
 
-/* A child is let run where its parent is, until somebody tells of it. */
+/* A child may run where its parent may, until user space reports it. */
 SEC("struct_ops.s/init_task")
 s32 BPF_PROG(init_task, struct task_struct *p, struct scx_init_task_args *args)
 {

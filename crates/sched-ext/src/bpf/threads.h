@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only */
 /*
- * What is known of a thread, and of a CPU; on which CPUs a thread may run.
+ * The state of threads and CPUs, and the CPUs on which a thread may run.
  */
 #ifndef FAIRWAYS_THREADS_H
 #define FAIRWAYS_THREADS_H
@@ -9,42 +9,44 @@
 #include "intf.h"
 
 const volatile struct settings settings SEC(".rodata.settings");
-struct told told SEC(".data.told");
+struct counts counts SEC(".data.counts");
 
-/* A thread that is nowhere: it sleeps, or waits in a queue of ours. */
+/* A thread that is nowhere: it sleeps, or waits in one of our queues. */
 #define NOWHERE (-1)
 
-/* Beside the CPU that takes a thread from a queue, until it runs there: no claim of another's looks the same. */
+/* Added to the CPU that takes a thread from a queue, until the thread runs there: different from
+ * any other claim. */
 #define TAKING 0x10000
 
 struct thread {
-	/* On which it may run: what is allowed of what its owner allows, and on line. Never changed, only replaced. */
+	/* The CPUs on which it may run: allowed, also by its owner, and on line. Never changed, only
+	 * replaced. */
 	struct bpf_cpumask __kptr *effective;
 	u64 allowed[CPU_WORDS];
-	u64 vtime; /* CPU time had, weighed */
-	u64 charged; /* CPU time, as the kernel has it, that vtime holds already */
-	u64 turn; /* CPU time had in this turn */
-	u64 ordered; /* how long this turn is to be; 0: a quantum */
-	u64 next; /* the same of the next */
+	u64 vtime; /* CPU time used, weighted */
+	u64 charged; /* CPU time, as the kernel counts it, that vtime includes */
+	u64 turn; /* CPU time used in this turn */
+	u64 ordered; /* length of this turn; 0: a quantum */
+	u64 next; /* the same for the next */
 	u64 waits_since;
 	u32 key;
-	u32 restricted; /* whether allowed says something */
-	u32 version; /* of what effective is made of; odd while that is being written */
-	u32 built; /* the version and the hotplug generation that effective is of */
+	u32 restricted; /* whether allowed is set */
+	u32 version; /* of effective's sources; odd while they are being written */
+	u32 built; /* the version and the hotplug generation of effective */
 	u32 generation;
 	u32 building;
-	s32 cpu; /* on which it runs, or to which it is on its way: place_of() */
+	s32 cpu; /* where it runs, or to which it is on its way: place_of() */
 	s32 last; /* the CPU to which it came last */
 	u32 raised;
 	u32 yields;
-	u32 moved; /* since it ran last, it was let run elsewhere, or is new */
-	u32 spared; /* it waited too long: it has its turn, whoever is raised */
-	u32 known; /* whether the rest was set */
+	u32 moved; /* since it ran last, it was moved elsewhere, or is new */
+	u32 spared; /* it waited too long: it has its turn before raised threads */
+	u32 known; /* whether the rest is set */
 };
 
 /*
- * By the kernel's number of the thread. There is room before there are threads: nothing is allocated where a thread is
- * forked, or changes its class. Who finds no room runs where its owner lets it.
+ * By the kernel's number of the thread. Room is reserved beforehand: nothing is allocated when a
+ * thread is forked, or changes its class. A thread without room runs where its owner lets it.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -55,19 +57,20 @@ struct {
 
 enum running { RUNNING_NONE, RUNNING_NORMAL, RUNNING_RAISED };
 
-/* A CPU; each has a line of the cache for itself. */
+/* A CPU; each has a cache line of its own. */
 struct cpu {
 	u32 offline;
-	u32 running; /* enum running: who of ours is on it */
-	u64 mercy; /* when it looks next for those that wait too long */
-	u32 turnabout; /* in which queue it looks first then */
-	u64 front; /* virtual time of whom it took last, and when that was */
+	u32 running; /* enum running: which thread of ours is on it */
+	u64 mercy; /* when it next looks for threads that wait too long */
+	u32 turnabout; /* the queue in which it looks first then */
+	u64 front; /* virtual time of the last thread it took, and when that was */
 	u64 front_at;
 } __attribute__((aligned(64)));
 
 static struct cpu cpus[MAX_CPUS];
 
-/* Seen by others before what follows, on every machine: an addition of which nobody uses the result need not be. */
+/* Visible to other CPUs before what follows, on every machine: an addition whose result is not used
+ * need not be. */
 static __always_inline void add_first(u32 *to, u32 more)
 {
 	volatile u32 was = __sync_fetch_and_add(to, more);
@@ -80,7 +83,7 @@ static u32 hotplug = 1;
 
 static __always_inline struct cpu *cpu_of(u32 cpu)
 {
-	/* The verifier wants to see that it is one. */
+	/* The verifier requires to see that it is one. */
 	return &cpus[cpu & (MAX_CPUS - 1)];
 }
 
@@ -93,7 +96,7 @@ static __always_inline struct thread *thread_of(const struct task_struct *p)
 
 static const struct thread nothing;
 
-/* The same, of one of which nothing may be known yet. */
+/* The same, for a thread that may not be known yet. */
 static __always_inline struct thread *new_thread(const struct task_struct *p)
 {
 	struct thread *t = thread_of(p);
@@ -105,7 +108,8 @@ static __always_inline struct thread *new_thread(const struct task_struct *p)
 	return bpf_map_lookup_elem(&threads, &pid);
 }
 
-/* The number of the thread that a command is about, one at a time: what is known of it is not given to another meanwhile. */
+/* The number of the thread that a command is about, one at a time: its entry is not given to
+ * another meanwhile. */
 static s32 held;
 
 static __always_inline void forget(const struct task_struct *p)
@@ -115,7 +119,7 @@ static __always_inline void forget(const struct task_struct *p)
 	bpf_map_delete_elem(&threads, &pid);
 }
 
-/* The same, of one that ends: a command that is about it does so when it is done. */
+/* The same, for a thread that ends: a command about it forgets it when done. */
 static __always_inline void forget_ended(const struct task_struct *p)
 {
 	if (*(volatile s32 *)&held != p->pid)
@@ -127,7 +131,7 @@ static __always_inline const struct cpumask *as_mask(struct bpf_cpumask *mask)
 	return (const struct cpumask *)mask;
 }
 
-/* Where a thread is, or is on its way to; NOWHERE. */
+/* The CPU where a thread is, or to which it is on its way; or NOWHERE. */
 static __always_inline s32 place_of(const struct thread *t)
 {
 	s32 cpu = *(volatile s32 *)&t->cpu;
@@ -144,15 +148,15 @@ static __always_inline bool in_words(const u64 *words, u32 cpu)
 	return words[cpu / 64 & (CPU_WORDS - 1)] >> (cpu % 64) & 1;
 }
 
-/* Whether effective is of what is ordered now. */
+/* Whether effective reflects the current orders. */
 static __always_inline bool is_built(const struct thread *t)
 {
 	return t->built == *(volatile u32 *)&t->version && t->generation == *(volatile u32 *)&hotplug;
 }
 
 /*
- * Makes effective anew. Called with interrupts off; whoever is second leaves it to the first. While what it is made of is
- * being written, the old one holds.
+ * Builds effective again. Called with interrupts off; a second caller leaves it to the first. While
+ * its sources are being written, the old one stays in force.
  */
 static void build(struct task_struct *p, struct thread *t)
 {
@@ -184,7 +188,7 @@ static void build(struct task_struct *p, struct thread *t)
 			if (cpu_of(cpu)->offline)
 				bpf_cpumask_clear_cpu(cpu, mask);
 		}
-		/* None that is on line: the kernel will say where. */
+		/* None that is on line: the kernel will choose. */
 		if (bpf_cpumask_empty(as_mask(mask)))
 			bpf_cpumask_copy(mask, p->cpus_ptr);
 	}
@@ -198,8 +202,8 @@ out:
 }
 
 /*
- * On which CPUs a thread may run, as far as is known: of one of which nothing is, where its owner lets it. What is old is good
- * enough to look for a CPU, and for nothing else.
+ * The CPUs on which a thread may run, as far as known: for an unknown thread, those that its owner
+ * allows. An old mask is good enough to look for a CPU, and for nothing else.
  */
 static __always_inline const struct cpumask *mask_of(struct task_struct *p, struct thread *t)
 {
@@ -213,7 +217,8 @@ static __always_inline const struct cpumask *mask_of(struct task_struct *p, stru
 	return mask ? mask : p->cpus_ptr;
 }
 
-/* Whether anything of what is allowed is left by its owner and on line; if not, all that the owner allows holds. */
+/* Whether any allowed CPU is allowed by its owner, too, and on line; if not, all that the owner
+ * allows apply. */
 static bool any_allowed(struct task_struct *p, struct thread *t)
 {
 	u32 cpu;
@@ -230,8 +235,9 @@ static bool any_allowed(struct task_struct *p, struct thread *t)
 }
 
 /*
- * Whether a thread may run on a CPU, by what is ordered now. There may be no new mask yet (another CPU makes it, or there is
- * no memory at this moment): what it would be made of says so, too. While that is written, each bit is the old or the new.
+ * Whether a thread may run on a CPU, by the current orders. There may be no new mask yet (another
+ * CPU builds it, or there is no memory at this moment): then its sources decide. While they are
+ * being written, each bit is the old or the new.
  */
 static __always_inline bool may_run_on(struct task_struct *p, struct thread *t, u32 cpu)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only */
 /*
- * Who has had how much. A thread's virtual time is the CPU time that it had, by what it was ordered and by its weight:
- * ordered twice the quantum, it is charged half, and so has twice the time of one of which nothing is ordered.
+ * Accounts CPU time. A thread's virtual time is the CPU time that it used, divided by its order and
+ * its weight: with twice the quantum ordered, it is charged half, and so has twice the time of a
+ * thread without an order.
  */
 #ifndef FAIRWAYS_TURNS_H
 #define FAIRWAYS_TURNS_H
@@ -10,10 +11,11 @@
 
 #define NICE_0_WEIGHT 100
 
-/* More than any turn lasts, and little enough to be multiplied with a quantum. */
+/* More than any turn lasts, and small enough to be multiplied with a quantum. */
 #define LONGEST 10000000000ULL
 
-/* The part of a quantum as which a shorter order is charged: a tick is no more than some turns then. */
+/* The part of a quantum as which a shorter order is charged: a tick is no more than some turns
+ * then. */
 #define SHORTEST 64
 
 /* The furthest virtual time of a thread that ran. */
@@ -29,7 +31,7 @@ static __always_inline u64 length_of(const struct thread *t)
 	return t->ordered ?: settings.quantum;
 }
 
-/* What is left of the turn; of a turn that has not begun yet, an order takes effect. */
+/* The rest of the turn; an order takes effect for a turn that has not begun yet. */
 static __always_inline u64 slice_of(struct thread *t)
 {
 	u64 length;
@@ -40,12 +42,12 @@ static __always_inline u64 slice_of(struct thread *t)
 	return t->turn < length ? length - t->turn : 1;
 }
 
-/* For how long a CPU's own virtual time is of use after it took somebody. */
+/* How long a CPU's own virtual time is valid after it took a thread. */
 #define RECENT 100000000ULL
 
 /*
- * The virtual time of those with whom a thread on this CPU competes. Threads that share no CPU get on at different speeds: where a CPU
- * took somebody just now, that counts.
+ * The virtual time of the threads that compete with one on this CPU. Threads that share no CPU
+ * progress at different speeds: if a CPU took a thread just now, that thread's time counts.
  */
 static __always_inline u64 now_on(u32 cpu)
 {
@@ -54,7 +56,8 @@ static __always_inline u64 now_on(u32 cpu)
 	return c->running == RUNNING_NORMAL || bpf_ktime_get_ns() - c->front_at < RECENT ? c->front : front;
 }
 
-/* The least of that on any of these CPUs. Who is let run elsewhere waits by it: no CPU's own then always come before him. */
+/* The least of that on any of these CPUs. A thread that may run elsewhere waits by it: no CPU's own
+ * threads then always come before it. */
 static u64 now_on_any(const struct cpumask *mask)
 {
 	u64 least = front, now;
@@ -72,13 +75,13 @@ static u64 now_on_any(const struct cpumask *mask)
 	return least;
 }
 
-/* What two quanta are charged. */
+/* The charge for two quanta. */
 static __always_inline u64 bound(const struct task_struct *p)
 {
 	return 2 * settings.quantum * NICE_0_WEIGHT / (p->scx.weight ?: NICE_0_WEIGHT);
 }
 
-/* A thread that slept has missed nothing: at most a quantum is made good. */
+/* A thread that slept has missed nothing: it is credited at most a quantum. */
 static __always_inline void keep_up(struct thread *t, u32 cpu)
 {
 	u64 least = now_on(cpu) - settings.quantum;
@@ -87,7 +90,7 @@ static __always_inline void keep_up(struct thread *t, u32 cpu)
 		t->vtime = least;
 }
 
-/* Nobody is to pay for what he had where others did not want it. */
+/* A thread does not pay for CPU time that others did not want. */
 static __always_inline void wait_for(struct task_struct *p, struct thread *t, u64 now)
 {
 	u64 most = now + bound(p);
@@ -96,7 +99,7 @@ static __always_inline void wait_for(struct task_struct *p, struct thread *t, u6
 		t->vtime = most;
 }
 
-/* A thread comes to a CPU: if it is among others now, it neither goes before them for long, nor after them. */
+/* A thread comes to a CPU: among its new competitors it goes neither first nor last for long. */
 static __always_inline void arrive(struct task_struct *p, struct thread *t, u32 cpu)
 {
 	if (!t->moved && t->last == (s32)cpu)
@@ -109,24 +112,24 @@ static __always_inline void arrive(struct task_struct *p, struct thread *t, u32 
 
 static __always_inline void give(const struct task_struct *p, const struct thread *t, u32 cpu)
 {
-	struct given *given;
+	struct finished_turn *finished;
 
 	if (t->key == NO_KEY)
 		return;
-	given = reserve(sizeof(*given));
-	if (!given)
+	finished = reserve(sizeof(*finished));
+	if (!finished)
 		return;
-	given->kind = GIVEN;
-	given->cpu = cpu;
-	given->tid = p->pid;
-	given->key = t->key;
-	given->at = bpf_ktime_get_ns();
-	given->ordered = length_of(t);
-	given->ran = t->turn;
-	submit(given, given->at);
+	finished->kind = FINISHED;
+	finished->cpu = cpu;
+	finished->tid = p->pid;
+	finished->key = t->key;
+	finished->at = bpf_ktime_get_ns();
+	finished->ordered = length_of(t);
+	finished->ran = t->turn;
+	submit(finished, finished->at);
 }
 
-/* Charges what a thread had since it was charged last. */
+/* Charges a thread's CPU time since it was last charged. */
 static __always_inline void charge(struct task_struct *p, struct thread *t)
 {
 	u64 had = p->se.sum_exec_runtime, ran = had - t->charged, length = length_of(t);
@@ -144,7 +147,8 @@ static __always_inline void charge(struct task_struct *p, struct thread *t)
 	t->vtime += ran * settings.quantum / length * NICE_0_WEIGHT / weight;
 }
 
-/* A turn ends with what was ordered, or before it, when the thread gives it up. The next begins with the next charge. */
+/* A turn ends when the ordered time is used, or before it, when the thread gives it up. The next
+ * begins with the next charge. */
 static __always_inline void finish(const struct task_struct *p, struct thread *t, u32 cpu, bool gives_up)
 {
 	if (t->turn < length_of(t) && !(gives_up && t->turn))
@@ -154,7 +158,7 @@ static __always_inline void finish(const struct task_struct *p, struct thread *t
 	t->ordered = 0;
 }
 
-/* The first that is known of a thread. */
+/* Initialises a thread's entry. */
 static __always_inline void start(const struct task_struct *p, struct thread *t)
 {
 	if (t->known)

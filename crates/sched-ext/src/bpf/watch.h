@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only */
 /*
- * What each CPU does between two switches, and what it counts meanwhile. A CPU's counters can be read on that CPU only.
+ * Records each CPU's occupant between two switches, and the counts meanwhile. A CPU's counters can
+ * be read on that CPU only.
  */
 #ifndef FAIRWAYS_WATCH_H
 #define FAIRWAYS_WATCH_H
@@ -9,7 +10,7 @@
 
 struct control control SEC(".data.control");
 
-/* The events of CPU c: from c * COUNTERS. */
+/* The events of CPU c start at c * COUNTERS. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(max_entries, COUNTERS);
@@ -25,7 +26,8 @@ struct {
 	__type(value, struct span);
 } spans SEC(".maps");
 
-/* Reads a CPU's counters into `to`; `from` is overwritten. Which counted all the time since. */
+/* Reads a CPU's counters into `to`; `from` is overwritten. Returns which counted all the time
+ * since. */
 static u32 count(struct span *s, u32 cpu, u64 *differences)
 {
 	u32 counted = 0, read = 0;
@@ -39,7 +41,7 @@ static u32 count(struct span *s, u32 cpu, u64 *differences)
 		if (bpf_perf_event_read_value(&events, (u64)cpu * COUNTERS + i, &now, sizeof(now)))
 			continue;
 		read |= 1U << i;
-		/* What counted for a part of the time only did not count: nothing is made up. */
+		/* A counter that counted for only a part of the time is missing: nothing is made up. */
 		if (s->read & (1U << i) && now.running != s->values[i].running &&
 		    now.enabled - s->values[i].enabled == now.running - s->values[i].running) {
 			counted |= 1U << i;
@@ -107,7 +109,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	return 0;
 }
 
-/* Where there is no scheduler that would be told. */
+/* Used where there is no scheduler that would get this call. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exited, struct task_struct *p)
 {
@@ -123,7 +125,7 @@ int BPF_PROG(hotplugs, unsigned int cpu, int target)
 	return 0;
 }
 
-/* Run on a CPU whose turn lasts: tells of it as far as it is. */
+/* Run on a CPU whose turn lasts: reports it as far as it is. */
 SEC("raw_tp")
 int part(void *context)
 {

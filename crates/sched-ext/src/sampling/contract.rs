@@ -1,10 +1,10 @@
-//! What `src/bpf/sampling.h` says.
+//! The structures of `src/bpf/sampling.h`.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::{EVENTS, Span};
 
-/// What each event of a part counted.
+/// The counts of a part's events.
 pub(super) type Spans = [Span; EVENTS];
 
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -50,14 +50,14 @@ pub(super) struct Rest {
     pub(super) counted: Spans,
 }
 
-/// These, and nothing of the events that are not there.
+/// These spans, with zeros for missing events.
 pub(super) fn spans(some: impl IntoIterator<Item = Span>) -> Spans {
     let mut all = Spans::default();
     all.iter_mut().zip(some).for_each(|(place, span)| *place = span);
     all
 }
 
-// As clang lays them out for the kernel, whose structures these are; the maps' sizes are looked at when they are loaded.
+// Laid out as clang does for the kernel; the sizes of the maps are checked when they are loaded.
 const _: () = {
     assert!(size_of::<Part>() == 16 + EVENTS * 24);
     assert!(size_of::<Series>() == 56 + EVENTS * 24);

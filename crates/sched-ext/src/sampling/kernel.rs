@@ -18,7 +18,7 @@ use crate::programs::{explained, map, program, run};
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sampling.bpf.o"));
 
 /// The program, loaded.
-pub(super) struct Kernel {
+pub(super) struct LoadedProgram {
     ring: RingBuffer<'static>,
     came: Arc<Mutex<Vec<Window>>>,
     windows: MapHandle,
@@ -28,7 +28,7 @@ pub(super) struct Kernel {
     object: Object,
 }
 
-impl Kernel {
+impl LoadedProgram {
     pub(super) fn load(parts: u32) -> Result<Self, Error> {
         let object = explained("the sampling program", || {
             let mut open = ObjectBuilder::default().open_memory(OBJECT)?;
@@ -45,19 +45,20 @@ impl Kernel {
         let windows = map(&object, "windows")?;
         let came = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&came);
-        let take = move |record: &[u8]| {
-            let window = Window::read_from_bytes(record).ok();
-            to.lock().unwrap_or_else(PoisonError::into_inner).extend(window);
-            0
-        };
         let mut builder = RingBufferBuilder::new();
-        builder.add(&windows, take).map_err(Error::kernel("the ring of windows"))?;
+        builder
+            .add(&windows, move |record| {
+                let window = Window::read_from_bytes(record).ok();
+                to.lock().unwrap_or_else(PoisonError::into_inner).extend(window);
+                0
+            })
+            .map_err(Error::kernel("the ring of windows"))?;
         let ring = builder.build().map_err(Error::kernel("the ring of windows"))?;
         let [parts, series, events] = ["parts", "all_series", "events"].map(|of| map(&object, of));
         let (parts, series, events) = (parts?, series?, events?);
-        let fits = |map: &MapHandle, size: usize| usize::try_from(map.value_size()) == Ok(size);
-        if !fits(&parts, size_of::<Part>()) || !fits(&series, size_of::<Series>()) {
-            return Err(Error::Setting("sampling.h says otherwise than contract.rs".to_owned()));
+        let sizes = [parts.value_size(), series.value_size()].map(usize::try_from);
+        if sizes != [Ok(size_of::<Part>()), Ok(size_of::<Series>())] {
+            return Err(Error::Setting("sampling.h and contract.rs differ".to_owned()));
         }
         Ok(Self { ring, came, windows, parts, series, events, object })
     }
@@ -66,9 +67,9 @@ impl Kernel {
         self.windows.as_fd()
     }
 
-    /// The records that have come since this was last asked.
+    /// The records that have come since the last call.
     pub(super) fn take(&self) -> Vec<Window> {
-        // How many there were; the callback refuses none.
+        // Their number; the callback refuses none.
         let _ = self.ring.consume_raw();
         std::mem::take(&mut *self.came.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -87,7 +88,7 @@ impl Kernel {
         Part::read_from_bytes(&bytes).ok()
     }
 
-    /// The events of a part beside the first, which the program reads.
+    /// Sets a part's events after the first, which the program reads.
     pub(super) fn set_events<'a>(
         &self,
         part: u32,
@@ -99,37 +100,37 @@ impl Kernel {
         Ok(())
     }
 
-    /// Lets go of a part's events, which the map holds open.
+    /// Releases a part's events, which the map keeps open.
     pub(super) fn forget_events(&self, part: u32) {
         for place in (part * PLACES..).take(EVENTS) {
-            // Those that were never there are not there afterwards either.
+            // Removing missing ones fails, which does no harm.
             let _ = self.events.delete(&place.to_ne_bytes());
         }
     }
 
-    /// Runs the program whenever the event overflows, which is the first of the part.
+    /// Runs the program whenever the event, the first of the part, overflows.
     pub(super) fn attach(&self, event: BorrowedFd<'_>, part: u32) -> Result<OwnedFd, Error> {
         let overflow = program(&self.object, "overflow")?;
         let mut options = bpf_link_create_opts::default();
         options.sz = size_of_val(&options).try_into().unwrap_or_default();
         options.__bindgen_anon_1.perf_event.bpf_cookie = u64::from(part);
         let (program, event) = (overflow.as_fd().as_raw_fd(), event.as_raw_fd());
-        // SAFETY: both descriptors are open during the call; the options are initialised, `sz` is their size, and libbpf only
-        // reads them.
+        // SAFETY: both descriptors are open during the call; the options are initialised, `sz` is
+        // their size, and libbpf only reads them.
         let link = unsafe { bpf_link_create(program, event, BPF_PERF_EVENT, &raw const options) };
         if link < 0 {
             let why = io::Error::from_raw_os_error(-link).to_string();
             return Err(Error::Kernel { what: "sampling an event", why });
         }
-        // SAFETY: the kernel has just made it for this call, and nobody else knows it.
+        // SAFETY: the kernel has just made it for this call, and it has no other owner.
         Ok(unsafe { OwnedFd::from_raw_fd(link) })
     }
 
-    /// Adds what a part counted after its last overflow.
+    /// Adds a part's counts after its last overflow.
     pub(super) fn credit(&self, mut rest: Rest) -> Result<(), Error> {
         let credit = program(&self.object, "credit")?;
-        let said = run(&credit, Some(&mut rest), None);
-        said.map(drop).map_err(Error::kernel("what a thread counted in the end"))
+        let done = run(&credit, Some(&mut rest), None);
+        done.map(drop).map_err(Error::kernel("a thread's last counts"))
     }
 }
 

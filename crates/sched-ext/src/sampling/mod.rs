@@ -1,19 +1,23 @@
-//! Windows of a program that end in the kernel, by the count of an event such as 100 million instructions (LFOC, §4.1 and §5).
+//! Windows of a program that end in the kernel, by the count of an event such as 100 million
+//! instructions (LFOC, §4.1 and §5).
 //!
-//! A [`Sampler`] runs a BPF program whenever an event of one of the program's threads, or of its cgroup on a CPU, has counted for a
-//! while. It adds up what they all counted, and tells when that is a window. Nobody polls: whoever waits on
-//! [`attention`](Sampler::attention) is woken once a window.
+//! A [`Sampler`] runs a BPF program whenever an event of one of the program's threads, or of its
+//! cgroup on a CPU, has counted for a period. The BPF program adds up the counts of all parts, and
+//! reports when they make a window. Nothing polls: a thread that waits for
+//! [`attention`](Sampler::attention) wakes once per window.
 //!
-//! - **How exact**: a window is never too short. It is too long by what counts between two overflows of the part that ends it, a period,
-//!   and what the other parts had counted since their last overflows, less than a period each, is of the next window; as what they had at
-//!   its beginning is of this. A part that has ended is added as soon as its owner says what it counted.
-//! - **The other events** are read in the kernel where the first overflows, and added with it: each part's counts in a window are all of
-//!   the same stretch of it, so that ratios of them are right, whoever is late to fetch them.
-//! - **No window is lost**: sums only grow, and if nobody fetched those before, so that there is no room for another, a later overflow tells
-//!   of a longer one.
+//! - **Accuracy**: a window is never too short. It is too long by the count between two overflows
+//!   of the part that ends it, a period; the counts of the other parts since their last overflows,
+//!   less than a period each, belong to the next window. A part that has ended is added as soon as
+//!   its owner reports its counts.
+//! - **The other events** are read in the kernel where the first overflows, and added with it: each
+//!   part's counts in a window all cover the same stretch, so that their ratios are right, however
+//!   late they are fetched.
+//! - **No window is lost**: sums only grow, and if earlier windows were not fetched, so that there
+//!   is no room for another, a later overflow reports a longer one.
 //!
-//! The events are the caller's, as is their period (`PERF_EVENT_IOC_PERIOD`); a part costs a descriptor beside theirs. It needs Linux 5.15,
-//! and CAP_BPF with CAP_PERFMON.
+//! The caller opens the events and sets their period (`PERF_EVENT_IOC_PERIOD`); a part costs one
+//! descriptor beside theirs. It needs Linux 5.15, and CAP_BPF with CAP_PERFMON.
 
 mod contract;
 mod kernel;
@@ -25,15 +29,15 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::Error;
 use contract::{Rest, spans};
-use kernel::Kernel;
+use kernel::LoadedProgram;
 
-/// Events of a part at most.
+/// The most events of a part.
 pub const EVENTS: usize = PLACES as usize;
 
-/// As places in a map.
+/// The same, as places in a map.
 const PLACES: u32 = 16;
 
-/// What an event counted.
+/// The count of an event.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -41,14 +45,14 @@ const PLACES: u32 = 16;
 pub struct Span {
     /// What it counted.
     pub value: u64,
-    /// Nanoseconds in which whom it counts ran.
+    /// Nanoseconds that the counted threads ran.
     pub enabled: u64,
     /// Nanoseconds of those in which it was on a counter.
     pub running: u64,
 }
 
 impl Span {
-    /// What was counted since `earlier`; nothing where that is not less.
+    /// The count since `earlier`; zero where that is not less.
     const fn since(self, earlier: Self) -> Self {
         Self {
             value: self.value.saturating_sub(earlier.value),
@@ -65,28 +69,28 @@ pub struct Window {
     pub series: u32,
     /// When it ended, in nanoseconds of `CLOCK_MONOTONIC`.
     pub at: u64,
-    /// What each event counted, of all parts since the window before or the series' beginning; `None` of one that the kernel could not read
-    /// everywhere.
+    /// Each event's count, over all parts, since the window before or the series' beginning; `None`
+    /// for an event that the kernel could not read in every part.
     pub counted: Vec<Option<Span>>,
-    /// How often its end found no room, and was told by a later overflow.
+    /// How often its end found no room, and was reported by a later overflow.
     pub late: u64,
 }
 
-/// The program in the kernel. Dropped, it tells nothing more; the events go on.
+/// The program in the kernel. When dropped, it reports nothing more; the events go on.
 pub struct Sampler {
-    kernel: Kernel,
-    /// Numbers that nobody has, those for longest first.
+    kernel: LoadedProgram,
+    /// Free numbers, those free for longest first.
     free_parts: VecDeque<u32>,
     free_series: VecDeque<u32>,
     parts: BTreeMap<u32, Part>,
     series: BTreeMap<u32, Series>,
-    /// Series so far.
+    /// The number of series so far.
     opened: u32,
 }
 
 struct Part {
     series: u32,
-    /// Held open: closing it takes the program off the event.
+    /// Kept open: closing it takes the program off the event.
     link: OwnedFd,
 }
 
@@ -98,13 +102,13 @@ struct Series {
 }
 
 impl Sampler {
-    /// Loads the program, with room for so many parts, and as many series.
+    /// Loads the program, with room for that many parts, and as many series.
     ///
     /// # Errors
     /// If the kernel refuses.
     pub fn load(parts: u32) -> Result<Self, Error> {
         Ok(Self {
-            kernel: Kernel::load(parts)?,
+            kernel: LoadedProgram::load(parts)?,
             free_parts: (0..parts).collect(),
             free_series: (0..parts).collect(),
             parts: BTreeMap::new(),
@@ -113,13 +117,13 @@ impl Sampler {
         })
     }
 
-    /// A new series, whose windows are of so many counts of the parts' first event; of 1 at least.
+    /// Opens a series whose windows are `window` counts of the parts' first event, at least 1.
     ///
     /// # Errors
-    /// If there is room for no more, or the kernel refuses.
+    /// If there is no room for more, or the kernel refuses.
     pub fn open(&mut self, window: u64) -> Result<u32, Error> {
         let Some(&series) = self.free_series.front() else { return Err(full()) };
-        // Of the one that had this number before, a record may still be on its way.
+        // A record of the series that had this number before may still be on its way.
         let number = u64::from(self.opened) << 32;
         let window = window.max(1);
         let of = contract::Series { window, end: window, number, ..contract::Series::default() };
@@ -130,14 +134,16 @@ impl Sampler {
         Ok(series)
     }
 
-    /// A part of a series from now on: its events, [16](EVENTS) at most, and what each had counted by now. The first was opened with a period,
-    /// and is a leader or alone. All parts of a series have the same events: what one had not would count for nothing.
+    /// Adds a part to a series: its events, [16](EVENTS) at most, with their counts so far. The
+    /// first was opened with a period, and is a leader or alone. All parts of a series have the
+    /// same events: a missing one would look like a count of zero.
     ///
     /// # Errors
-    /// If there is no such series, its parts have another number of events, there is room for no more, or the kernel refuses.
+    /// If there is no such series, its parts have another number of events, there is no room for
+    /// more, or the kernel refuses.
     pub fn join(&mut self, series: u32, events: &[(BorrowedFd<'_>, Span)]) -> Result<u32, Error> {
         let Some(of) = self.series.get_mut(&series) else {
-            return Err(Error::Setting(format!("there is no series {series}")));
+            return Err(Error::Setting(format!("series {series} does not exist")));
         };
         let Some(&part) = self.free_parts.front() else { return Err(full()) };
         let Some(&(first, _)) = events.first().filter(|_| events.len() <= EVENTS) else {
@@ -168,7 +174,8 @@ impl Sampler {
         }
     }
 
-    /// It is a part no longer. What it counted until its events were read last belongs to its series, if that is still there.
+    /// Removes a part. Its counts until its events were last read belong to its series, if that
+    /// still exists.
     pub fn leave(&mut self, part: u32, last: &[Span]) {
         let Some(Part { series, link }) = self.parts.remove(&part) else { return };
         drop(link);
@@ -177,18 +184,18 @@ impl Sampler {
         let Some(before) = self.series.get(&series).and_then(|_| self.kernel.last(part)) else {
             return;
         };
-        // Of an event that could not be read last, nobody knows what belongs where.
-        let since = |((last, was), event): ((&Span, Span), u32)| {
+        // The counts of an event that could not be read last belong to no known window.
+        let counted = spans(last.iter().zip(before.last).zip(0..).map(|((last, was), event)| {
             if before.missed >> event & 1 == 1 { Span::default() } else { last.since(was) }
-        };
-        let counted = spans(last.iter().zip(before.last).zip(0..).map(since));
+        }));
         if counted.iter().any(|span| *span != Span::default()) {
-            // What can't be added is missing from this window: less than a period.
+            // Counts that can't be added are missing from this window: less than a period.
             let _ = self.kernel.credit(Rest { series, padding: 0, counted });
         }
     }
 
-    /// A series goes on no longer: nothing more is told of it. Its parts are still to [leave](Self::leave).
+    /// Closes a series: nothing more is reported for it. Its parts still have to
+    /// [leave](Self::leave).
     pub fn close(&mut self, series: u32) {
         if self.series.remove(&series).is_some() {
             self.free_series.push_back(series);
@@ -201,12 +208,13 @@ impl Sampler {
         self.kernel.attention()
     }
 
-    /// Appends the windows that have ended since this was last asked, a series' in their order.
-    pub fn ended(&mut self, windows: &mut Vec<Window>) {
+    /// Appends the windows that have ended since the last call, each series' in order.
+    pub fn take_ended(&mut self, windows: &mut Vec<Window>) {
         for record in self.kernel.take() {
             let Some(of) = self.series.get_mut(&record.series) else { continue };
             let is_of_another = record.number >> 32 != of.number >> 32;
-            // Two CPUs that ended one window after the other may tell in the other order: the second told of both.
+            // Two CPUs that end one window after the other may report in the other order: then the
+            // second record covers both.
             if is_of_another || record.number <= of.last.number {
                 continue;
             }
@@ -226,5 +234,5 @@ impl Sampler {
 }
 
 fn full() -> Error {
-    Error::Setting("as many are sampled as there is room for".to_owned())
+    Error::Setting("no room is left for sampling more".to_owned())
 }

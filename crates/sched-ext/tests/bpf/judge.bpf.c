@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0-only
 /*
- * Judges on which CPUs threads come to run: it knows nothing of the scheduler, only what it is told of threads by number.
+ * Judges on which CPUs threads come to run: it knows nothing of the scheduler, only the
+ * expectations for threads, by number.
  */
 #include "kernel.h"
 
@@ -8,7 +9,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct judged {
 	u64 mask; /* CPUs on which it may be now; 64 are enough for a test */
-	u64 since; /* bpf_ktime_get_ns() when that was said */
+	u64 since; /* bpf_ktime_get_ns() when that was set */
 };
 
 struct verdict {
@@ -30,10 +31,11 @@ struct {
 struct verdict verdict SEC(".data.verdict");
 const volatile u64 everywhere SEC(".rodata.everywhere");
 
-/* A thread that sleeps is off its CPU for the scheduler a moment before the switch: how long that may last at most, in nanoseconds. */
+/* A thread that sleeps is off its CPU for the scheduler a moment before the switch: how long that
+ * may last at most, in nanoseconds. */
 const volatile u64 grace SEC(".rodata.grace");
 
-/* What the program below is called with. */
+/* The context of the program below. */
 struct expectation {
 	s32 pid;
 	u32 unused;
@@ -52,8 +54,9 @@ static __always_inline void leaves(s32 pid, u32 cpu)
 }
 
 /*
- * From now on a thread is to be on these CPUs only. It is written where it stands: an element that user space replaces is another
- * thread's at once, and a switch that found it before would be judged by that one's mask.
+ * From now on a thread must be on these CPUs only. The entry is written in place: an element that
+ * user space replaces is another thread's at once, and a switch that found it before would be
+ * judged by that one's mask.
  */
 SEC("syscall")
 int expect(struct expectation *e)

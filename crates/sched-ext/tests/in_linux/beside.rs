@@ -1,4 +1,4 @@
-//! Others, children, and CPUs that come and go.
+//! Other threads, children, and CPUs that come and go.
 
 use std::fs;
 use std::process::Command;
@@ -7,32 +7,42 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use fairways_sched_ext::Told;
+use fairways_sched_ext::Records;
 
-use crate::guest::{load, say, settings, take};
+use crate::guest::{load, print, settings, take};
 use crate::threads::{Worker, is_under_ext, state, wait_for};
 
-/// As many threads that spin are managed as are not: the kernel's own class comes first, and neither stands still.
+fn cpu_time_of(of: &[Worker]) -> Duration {
+    of.iter().map(Worker::cpu_time).sum::<Duration>()
+}
+
+/// As many spinning threads are managed as are not: the kernel's own class comes first, and neither
+/// stands still.
 pub(crate) fn others_run_too() {
     let scheduler = load(&settings());
     let managed: Vec<Worker> = (0..4).map(|_| Worker::spins()).collect();
     let others: Vec<Worker> = (0..4).map(|_| Worker::spins()).collect();
     take(&scheduler, &managed);
-    let time = |of: &[Worker]| of.iter().map(Worker::cpu_time).sum::<Duration>();
-    let (before, others_before) = (time(&managed), time(&others));
+    let (before, others_before) = (cpu_time_of(&managed), cpu_time_of(&others));
     let rounds: Vec<u64> = managed.iter().chain(&others).map(Worker::rounds).collect();
     thread::sleep(Duration::from_secs(4));
-    let moved = || {
-        managed.iter().chain(&others).zip(&rounds).all(|(worker, before)| worker.rounds() > *before)
-    };
-    assert!(wait_for(Duration::from_secs(15), moved), "a thread stood still");
-    let (had, others_had) = (time(&managed) - before, time(&others) - others_before);
-    say(&format!("managed threads had {had:?}, others {others_had:?}"));
+    assert!(
+        wait_for(Duration::from_secs(15), || {
+            managed
+                .iter()
+                .chain(&others)
+                .zip(&rounds)
+                .all(|(worker, before)| worker.rounds() > *before)
+        }),
+        "a thread stood still"
+    );
+    let (had, others_had) = (cpu_time_of(&managed) - before, cpu_time_of(&others) - others_before);
+    print(&format!("managed threads had {had:?}, others {others_had:?}"));
     assert_eq!((scheduler.ended(), state().as_str()), (None, "enabled"));
 }
 
-/// Threads that start programs which end at once, all the time: children are under the scheduler, too, where their parents may run,
-/// and nothing is left of them.
+/// Threads that keep starting programs which end at once: the children are under the scheduler,
+/// too, run where their parents may run, and nothing is left of them.
 pub(crate) fn children_come_and_go() {
     let mut scheduler = load(&settings());
     let confined = Arc::new(AtomicBool::new(false));
@@ -61,25 +71,31 @@ pub(crate) fn children_come_and_go() {
         scheduler.allow(worker.tid, &[0b0011]).unwrap();
     }
     thread::sleep(Duration::from_secs(1));
-    // Where its children may run is inherited, not said.
+    // Where its children may run is inherited, not set.
     confined.store(true, Ordering::Relaxed);
     let before: u64 = workers.iter().map(Worker::rounds).sum();
-    let mut told = Told::default();
+    let mut records = Records::default();
     for _ in 0..40 {
-        scheduler.turns(&mut told).unwrap();
+        scheduler.turns(&mut records).unwrap();
         thread::sleep(Duration::from_millis(100));
     }
     let children: u64 = workers.iter().map(Worker::rounds).sum::<u64>() - before;
     let under = under.load(Ordering::Relaxed);
-    say(&format!("{children} children in 4 s, {under} in all found under the scheduler"));
+    print(&format!("{children} children in 4 s, {under} in all found under the scheduler"));
     let (seen, strayed) = (seen.load(Ordering::Relaxed), strayed.load(Ordering::Relaxed));
-    say(&format!("of {seen} children seen, {strayed} on a CPU on which their parents may not be"));
+    print(&format!(
+        "of {seen} children seen, {strayed} on a CPU on which their parents may not be"
+    ));
     assert!(children > 20 && under > 0 && seen > 20);
     assert_eq!(strayed, 0);
     assert_eq!(scheduler.ended(), None);
 }
 
-/// CPU 3 goes off line with a thread that may be there only, and returns.
+fn set_online(value: &str) {
+    fs::write("/sys/devices/system/cpu/cpu3/online", value).unwrap();
+}
+
+/// CPU 3 goes off line with a thread that may only run there, and returns.
 pub(crate) fn a_cpu_goes_and_returns() {
     let mut scheduler = load(&settings());
     let workers: Vec<Worker> = (0..6).map(|_| Worker::spins()).collect();
@@ -89,23 +105,28 @@ pub(crate) fn a_cpu_goes_and_returns() {
     scheduler.watch(Some(Duration::from_millis(1))).unwrap();
     let moves = |what: &str| {
         let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
-        let moved =
-            || workers.iter().zip(&before).all(|(worker, before)| worker.rounds() > *before);
-        assert!(wait_for(Duration::from_secs(10), moved), "{what}: a thread stood still");
+        assert!(
+            wait_for(Duration::from_secs(10), || workers
+                .iter()
+                .zip(&before)
+                .all(|(worker, before)| worker.rounds() > *before)),
+            "{what}: a thread stood still"
+        );
     };
-    let online = |value: &str| fs::write("/sys/devices/system/cpu/cpu3/online", value).unwrap();
     moves("before");
     for _ in 0..10 {
-        online("0");
+        set_online("0");
         moves("off line");
         assert_ne!(last_cpu(workers[0].tid), 3);
-        online("1");
-        let back = || last_cpu(workers[0].tid) == 3;
-        assert!(wait_for(Duration::from_secs(10), back), "it does not return to its CPU");
+        set_online("1");
+        assert!(
+            wait_for(Duration::from_secs(10), || last_cpu(workers[0].tid) == 3),
+            "it does not return to its CPU"
+        );
         moves("on line");
     }
-    let mut told = Told::default();
-    scheduler.turns(&mut told).unwrap();
+    let mut records = Records::default();
+    scheduler.turns(&mut records).unwrap();
     assert_eq!((scheduler.ended(), state().as_str()), (None, "enabled"));
 }
 

@@ -1,4 +1,4 @@
-//! What runs in the guest.
+//! The guest's side of the tests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::{beside, loader, masks, shares, watch};
 /// All of the guest's CPUs.
 pub(crate) const ALL: u64 = 0b1111;
 
-/// The guest's side; on any other machine there is nothing for it to do.
+/// The guest's side; on any other machine it has nothing to do.
 #[test]
 #[ignore = "for the guest"]
 fn side() {
@@ -26,7 +26,7 @@ fn side() {
         ("apart", shares::apart),
         ("orders", shares::long_orders),
         ("raised", shares::raised_go_first),
-        ("watch", watch::tells_of_turns),
+        ("watch", watch::reports_turns),
         ("beside", beside::others_run_too),
         ("forks", beside::children_come_and_go),
         ("hotplug", beside::a_cpu_goes_and_returns),
@@ -44,12 +44,12 @@ fn side() {
         let held = catch_unwind(AssertUnwindSafe(check)).is_ok();
         let seconds = since.elapsed().as_secs_f64();
         failed += u32::from(!held);
-        say(&format!("{} {name} ({seconds:.1} s)", if held { "held" } else { "FAILED" }));
+        print(&format!("{} {name} ({seconds:.1} s)", if held { "held" } else { "FAILED" }));
     }
     assert_eq!(failed, 0);
 }
 
-pub(crate) fn say(line: &str) {
+pub(crate) fn print(line: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -67,7 +67,7 @@ pub(crate) fn load(settings: &Settings) -> Scheduler {
     }
 }
 
-/// Takes threads in, by their places, and puts them under the scheduler.
+/// Adds threads, by their places, and puts them under the scheduler.
 pub(crate) fn take(scheduler: &Scheduler, workers: &[Worker]) {
     for (key, worker) in (0u32..).zip(workers) {
         scheduler.add(worker.tid, key).unwrap();
@@ -75,19 +75,25 @@ pub(crate) fn take(scheduler: &Scheduler, workers: &[Worker]) {
     }
 }
 
-/// The verifier takes the programs, threads come under the scheduler, run, and are given back when it goes.
+/// The verifier accepts the programs, threads come under the scheduler, run, and are given back
+/// when it goes.
 fn loads() {
     let since = Instant::now();
     let scheduler = load(&settings());
-    say(&format!("loaded in {} ms", since.elapsed().as_millis()));
+    print(&format!("loaded in {} ms", since.elapsed().as_millis()));
     assert_eq!(state(), "enabled");
     let workers: Vec<Worker> = (0..6).map(|_| Worker::spins()).collect();
     assert!(!workers.iter().any(|worker| is_under_ext(worker.tid)));
     take(&scheduler, &workers);
     assert!(workers.iter().all(|worker| is_under_ext(worker.tid)));
     let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
-    let moved = || workers.iter().zip(&before).all(|(worker, before)| worker.rounds() > *before);
-    assert!(wait_for(Duration::from_secs(10), moved), "a thread stood still");
+    assert!(
+        wait_for(Duration::from_secs(10), || workers
+            .iter()
+            .zip(&before)
+            .all(|(worker, before)| worker.rounds() > *before)),
+        "a thread stood still"
+    );
     let another = Scheduler::load(&settings()).map(drop).unwrap_err().to_string();
     assert!(another.contains("the sched_ext scheduler fairways is loaded"), "{another}");
     assert_eq!(scheduler.ended(), None);

@@ -1,4 +1,4 @@
-//! Who judges on which CPUs threads come to run.
+//! Judges on which CPUs threads come to run.
 
 use std::ffi::OsStr;
 
@@ -15,11 +15,11 @@ pub(crate) struct Judge {
     _link: Link,
 }
 
-/// How long a thread that is going to sleep may be on its way off a CPU, in nanoseconds: a CPU of the emulated machine may stand still
-/// meanwhile.
+/// How long a thread that is about to sleep may take to leave a CPU, in nanoseconds: a CPU of the
+/// emulated machine may stand still meanwhile.
 const GRACE: u64 = 1_000_000_000;
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Verdict {
     pub(crate) switches: u64,
@@ -47,7 +47,7 @@ impl Judge {
         Self { verdict, _link: link, object }
     }
 
-    /// From now on a thread is to be on these CPUs only.
+    /// From now on a thread must be on these CPUs only.
     pub(crate) fn expect(&self, thread: i32, cpus: u64) {
         let mut context = [0; 16];
         context[..4].copy_from_slice(&thread.to_ne_bytes());
@@ -59,18 +59,21 @@ impl Judge {
 
     pub(crate) fn verdict(&self) -> Verdict {
         let bytes = self.verdict.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).unwrap().unwrap();
-        let word = |i: usize| u64::from_ne_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap());
         Verdict {
-            switches: word(0),
-            confined: word(1),
-            wrong: word(2),
-            last_wrong: word(3),
-            stayed: word(4),
-            last_stayed: word(5),
+            switches: word(&bytes, 0),
+            confined: word(&bytes, 1),
+            wrong: word(&bytes, 2),
+            last_wrong: word(&bytes, 3),
+            stayed: word(&bytes, 4),
+            last_stayed: word(&bytes, 5),
         }
     }
 }
 
 fn program<'o>(object: &'o Object, name: &str) -> ProgramMut<'o> {
     object.progs_mut().find(|program| program.name() == OsStr::new(name)).unwrap()
+}
+
+fn word(bytes: &[u8], i: usize) -> u64 {
+    u64::from_ne_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap())
 }

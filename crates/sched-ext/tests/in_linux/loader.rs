@@ -1,4 +1,4 @@
-//! A loader that stands still, or is gone.
+//! A loader that stands still, or is killed.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use fairways_sched_ext::{Scheduler, Settings};
 
 use crate::ROLE;
-use crate::guest::say;
+use crate::guest::print;
 use crate::threads::{Worker, is_under_ext, state, wait_for};
 
 /// How long this loader's threads may wait at most.
 const STALL: Duration = Duration::from_secs(3);
 
-/// Whether this process is to load the scheduler for threads of another one, and to wait for its end.
+/// Loads the scheduler for threads of another process, and waits for its end, if that is this
+/// process's task. Returns whether it is.
 pub(crate) fn is_one() -> bool {
     let Ok(threads) = std::env::var(ROLE) else { return false };
     let scheduler = Scheduler::load(&Settings { stall: STALL, ..Settings::default() }).unwrap();
@@ -24,13 +25,13 @@ pub(crate) fn is_one() -> bool {
         scheduler.allow(thread, &[0b0111]).unwrap();
         scheduler.enter(thread).unwrap();
     }
-    say("LOADED");
+    print("LOADED");
     loop {
         thread::sleep(Duration::from_secs(3600));
     }
 }
 
-/// The loader of threads of this process.
+/// The loader for threads of this process.
 struct Loader(Child);
 
 impl Loader {
@@ -47,7 +48,7 @@ impl Loader {
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut lines = lines.map_while(Result::ok).inspect(|line| {
             if line != "LOADED" {
-                say(line);
+                print(line);
             }
         });
         assert!(lines.any(|line| line == "LOADED"), "the loader did not load");
@@ -69,11 +70,16 @@ impl Drop for Loader {
 
 fn moves(workers: &[Worker], what: &str) {
     let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
-    let moved = || workers.iter().zip(&before).all(|(worker, before)| worker.rounds() > *before);
-    assert!(wait_for(Duration::from_secs(10), moved), "{what}: a thread stood still");
+    assert!(
+        wait_for(Duration::from_secs(10), || workers
+            .iter()
+            .zip(&before)
+            .all(|(worker, before)| worker.rounds() > *before)),
+        "{what}: a thread stood still"
+    );
 }
 
-/// A loader that stands still for longer than a thread may wait harms nobody.
+/// A loader that stands still for longer than a thread may wait does no harm.
 pub(crate) fn stopped() {
     let workers: Vec<Worker> = (0..8).map(|_| Worker::spins()).collect();
     let loader = Loader::of(&workers);
@@ -97,7 +103,7 @@ pub(crate) fn killed() {
     loader.signal(libc::SIGKILL);
     assert!(wait_for(Duration::from_secs(10), || state() == "disabled"), "{}", state());
     let gone = since.elapsed();
-    say(&format!("gone {} ms after SIGKILL", gone.as_millis()));
+    print(&format!("gone {} ms after SIGKILL", gone.as_millis()));
     assert!(gone < Duration::from_secs(1));
     assert!(!workers.iter().any(|worker| is_under_ext(worker.tid)));
     moves(&workers, "killed");

@@ -17,10 +17,10 @@ use std::process::Command;
 
 use fairways_kernel_lab::{Guest, Kernel, required};
 
-/// What a program that the guest's side starts is to do.
+/// The task of a program that the guest's side starts.
 const ROLE: &str = "FAIRWAYS_ROLE";
 
-/// Where time passes by instructions, shares do not hang on what else this machine does.
+/// Where time passes by instructions, shares do not depend on this machine's load.
 #[test]
 fn cpu_time_is_shared_as_ordered_in_a_real_kernel() {
     run("cpu_time_is_shared", "loads,shares,weights,apart,watch", |guest| {
@@ -41,7 +41,7 @@ fn the_scheduler_keeps_its_word_in_a_real_kernel() {
 fn run(test: &str, checks: &str, with: impl FnOnce(Guest) -> Guest) {
     let Some(lab) = required(test, Kernel::Sid) else { return };
     let folder = tempfile::tempdir().unwrap();
-    // Some of them only, to look for a mistake; not where all are required.
+    // Only some of them, to look for a mistake; not where all are required.
     let only = std::env::var("FAIRWAYS_ONLY").ok();
     let only = only.filter(|_| std::env::var_os("FAIRWAYS_REQUIRE_SYSTEM").is_none());
     let only = only.unwrap_or_else(|| checks.to_owned());
@@ -55,12 +55,12 @@ fn run(test: &str, checks: &str, with: impl FnOnce(Guest) -> Guest) {
     let outcome = with(guest).run(&lab).unwrap();
     let _ = writeln!(std::io::stderr(), "{test}: the guest took {} s", outcome.duration.as_secs());
     assert_eq!(outcome.code, 0, "{}", outcome.console.join("\n"));
-    // Every check said that it held.
+    // Every check printed that it succeeded.
     let mut held = only.split(',').map(|check| format!("held {check} "));
     assert!(held.all(|held| outcome.console.iter().any(|line| line.contains(&held))));
 }
 
-/// This program without what debuggers read: the guest unpacks it into memory.
+/// This program without debug information: the guest unpacks it into memory.
 fn stripped(folder: &Path) -> PathBuf {
     let whole = std::env::current_exe().unwrap();
     let stripped = folder.join("in_linux");

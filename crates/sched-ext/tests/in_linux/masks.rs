@@ -3,18 +3,19 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairways_sched_ext::Told;
+use fairways_sched_ext::Records;
 
-use crate::guest::{ALL, load, say, settings, take};
+use crate::guest::{ALL, load, print, settings, take};
 use crate::judge::Judge;
 use crate::threads::{Worker, spin, wait_for};
 
-/// What is to be judged.
+/// The number of switches to judge.
 const SWITCHES: u64 = 200_000;
 
-/// 64 threads that go on and off their CPUs all the time, each confined in another way every now and then, by the policy
-/// or by its owner, and all of them at once: once it is said to be
-/// in force, not one switch to a CPU that is not allowed, in two hundred thousand to threads that may not be everywhere.
+/// 64 threads that go on and off their CPUs all the time, each confined in another way now and
+/// then, by the policy or by its owner, and sometimes all at once: once a mask is reported to be in
+/// force, there is not one switch to a CPU that is not allowed, in two hundred thousand to threads
+/// that may not be everywhere.
 pub(crate) fn are_kept() {
     let mut scheduler = load(&settings());
     let judge = Judge::new(ALL);
@@ -30,10 +31,10 @@ pub(crate) fn are_kept() {
         (seed >> 33) % below
     };
     let since = Instant::now();
-    let mut told = Told::default();
+    let mut records = Records::default();
     while judge.verdict().confined < SWITCHES {
         assert!(since.elapsed() < Duration::from_secs(600), "{:?}", judge.verdict());
-        // All at once now and then: so many masks are to be made while all wait.
+        // All at once now and then: then many masks must be made while all wait.
         let burst = changes % 256 == 255;
         let which =
             if burst { 0..64 } else { usize::try_from(random(64)).map(|i| i..i + 1).unwrap() };
@@ -43,7 +44,7 @@ pub(crate) fn are_kept() {
             let thread = workers[index].tid;
             let old = confined[index].cpus();
             let by_owner = random(4) == 0;
-            // Any but none; all is one that an owner returns to.
+            // Any but none; all CPUs is a mask that an owner returns to.
             let mask = 1 + random(if by_owner { ALL } else { ALL - 1 });
             *(if by_owner { &mut confined[index].owners } else { &mut confined[index].allowed }) =
                 mask;
@@ -69,14 +70,14 @@ pub(crate) fn are_kept() {
             assert!(off, "a thread did not leave a CPU");
             judge.expect(thread, confined[index].cpus());
         }
-        scheduler.turns(&mut told).unwrap();
+        scheduler.turns(&mut records).unwrap();
         if changes > 64 {
             thread::sleep(Duration::from_millis(5));
         }
     }
     let verdict = judge.verdict();
     let seconds = since.elapsed().as_secs_f64();
-    say(&format!(
+    print(&format!(
         "{verdict:?}, {changes} changes, {owners} of them the owner's, {bursts} bursts, {late} while it ran where it may not, in \
          {seconds:.1} s"
     ));
@@ -91,16 +92,22 @@ pub(crate) fn are_kept() {
     assert_eq!(verdict.stayed, 0, "thread {thread} stayed on CPU {cpu}");
     assert!(verdict.switches >= verdict.confined && late > 0 && owners > 0 && bursts > 0);
     let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
-    let moved = || workers.iter().zip(&before).all(|(worker, before)| worker.rounds() > *before);
-    assert!(wait_for(Duration::from_secs(60), moved), "a thread stood still");
+    assert!(
+        wait_for(Duration::from_secs(60), || workers
+            .iter()
+            .zip(&before)
+            .all(|(worker, before)| worker.rounds() > *before)),
+        "a thread stood still"
+    );
     assert_eq!(scheduler.ended(), None);
     for worker in &workers {
         worker.stop();
     }
 }
 
-/// A thread that runs by its owner's mask alone, as that has nothing of what is allowed, is given a CPU that is, by somebody on that CPU.
-/// It runs on where it was, and the kernel's own threads come between all the time; so what is said to be in force is tried at once.
+/// A thread runs by its owner's mask alone, as that has none of the allowed CPUs; then its owner,
+/// on such a CPU, allows one. It still runs where it was, and the kernel's own threads come between
+/// all the time; so a mask reported to be in force is tried at once.
 pub(crate) fn of_a_running_thread() {
     const OWNERS: u64 = 0b10;
     const BOTH: u64 = 0b11;
@@ -121,8 +128,11 @@ pub(crate) fn of_a_running_thread() {
         affine(worker.tid, OWNERS);
         judge.expect(worker.tid, OWNERS);
         let (before, rounds) = (between.rounds(), worker.rounds());
-        let runs = || between.rounds() > before && worker.rounds() > rounds;
-        assert!(wait_for(Duration::from_secs(20), runs), "it does not run");
+        assert!(
+            wait_for(Duration::from_secs(20), || between.rounds() > before
+                && worker.rounds() > rounds),
+            "it does not run"
+        );
         judge.expect(worker.tid, BOTH);
         affine(worker.tid, BOTH);
         late += u32::from(!in_force());
@@ -133,7 +143,7 @@ pub(crate) fn of_a_running_thread() {
     }
     affine(0, ALL);
     let verdict = judge.verdict();
-    say(&format!("{verdict:?}, {late} of 100 while it ran where it may not"));
+    print(&format!("{verdict:?}, {late} of 100 while it ran where it may not"));
     assert_eq!((verdict.wrong, verdict.stayed), (0, 0));
     assert!(late > 0 && verdict.confined > 0);
 }
@@ -146,7 +156,7 @@ struct Confined {
 }
 
 impl Confined {
-    /// What is allowed of the owner's; the owner's where that is nothing.
+    /// The owner's CPUs that are allowed; all of the owner's, if none are.
     fn cpus(self) -> u64 {
         match self.allowed & self.owners {
             0 => self.owners,

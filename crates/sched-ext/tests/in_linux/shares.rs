@@ -3,17 +3,17 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairways_sched_ext::{Given, Scheduler, Settings, Told};
+use fairways_sched_ext::{FinishedTurn, Records, Scheduler, Settings};
 
-use crate::guest::{load, say, settings, take};
+use crate::guest::{load, print, settings, take};
 use crate::threads::{Worker, spin, wait_for};
 
-/// How long shares are looked at.
+/// How long shares are measured.
 const WINDOW: Duration = Duration::from_secs(1);
 const WINDOWS: usize = 4;
 
-/// Twelve threads that spin on four CPUs. A half, one, two and four quanta are ordered for each turn: a second's
-/// CPU time, which the kernel tells, is parted as was ordered.
+/// Twelve threads spin on four CPUs. A half, one, two and four quanta are ordered for each turn: a
+/// second's CPU time, as the kernel reports it, is divided as ordered.
 pub(crate) fn follow_orders() {
     let quantum = Duration::from_millis(20);
     let mut scheduler = load(&Settings { quantum, ..settings() });
@@ -25,18 +25,18 @@ pub(crate) fn follow_orders() {
         scheduler.order(worker.tid, order(index)).unwrap();
     }
     let weights: Vec<f64> = (0..workers.len()).map(|i| order(i).as_secs_f64()).collect();
-    // The first window is not looked at: not all came at once.
+    // The first window is not counted: not all came at once.
     let (mut errors, mut given, mut turn) = (Vec::new(), Vec::new(), 0);
     for window in 0..=WINDOWS {
         let shares = shares(&workers, || {
-            let mut told = Told::default();
-            scheduler.turns(&mut told).unwrap();
-            // Again and again: so there is one for the next turn as soon as one begins.
+            let mut records = Records::default();
+            scheduler.turns(&mut records).unwrap();
+            // Ordered again and again, so that the next turn has an order as soon as one begins.
             for _ in 0..workers.len() / 2 {
                 turn = (turn + 1) % workers.len();
                 scheduler.order(workers[turn].tid, order(turn)).unwrap();
             }
-            given.append(&mut told.given);
+            given.append(&mut records.finished);
         });
         if window > 0 {
             errors.extend(shares.iter().zip(&weights).map(|(share, weight)| {
@@ -46,19 +46,19 @@ pub(crate) fn follow_orders() {
         }
     }
     report("shares by orders", &mut errors);
-    // A turn is as long as was ordered, and up to what ticks and a busy machine add.
-    let as_ordered = |over: &&Given| {
+    // A turn is as long as ordered, plus what ticks and a busy machine add.
+    let as_ordered = |over: &&FinishedTurn| {
         let ordered = order(usize::try_from(over.key).unwrap());
         over.ordered == ordered && over.ran >= ordered
     };
     let (all, as_ordered) = (given.len(), given.iter().filter(as_ordered).count());
-    say(&format!("{all} turns told, {as_ordered} of them had what was ordered"));
+    print(&format!("{all} turns reported, {as_ordered} of them had what was ordered"));
     assert!(all > 100 && as_ordered * 10 > all * 8);
     assert!(median(&mut errors) < 0.08 && percentile(&mut errors, 95) < 0.20, "{errors:?}");
     assert_eq!(scheduler.ended(), None);
 }
 
-/// Without orders, by the weights that nice values have (1024 and 335 of the kernel's table: 5 levels).
+/// Without orders, by the weights of nice values (1024 and 335 in the kernel's table: 5 levels).
 pub(crate) fn follow_weights() {
     let scheduler = load(&settings());
     let workers: Vec<Worker> = (0..8).map(|_| Worker::spins()).collect();
@@ -82,8 +82,14 @@ pub(crate) fn follow_weights() {
     assert!(median(&mut errors) < 0.08 && percentile(&mut errors, 95) < 0.20, "{errors:?}");
 }
 
-/// Threads that share no CPU get on at different speeds: one that is alone on CPU 0 and ordered four quanta a turn is far behind one that
-/// is alone on CPU 3. Who comes to CPU 0 then has his part of it at once, be he new, or woken, or have been among the others before.
+fn renew(quantum: Duration, scheduler: &mut Scheduler, thread: i32) {
+    scheduler.turns(&mut Records::default()).unwrap();
+    scheduler.order(thread, quantum * 4).unwrap();
+}
+
+/// Threads that share no CPU progress at different speeds: a thread alone on CPU 0 with four quanta
+/// ordered per turn is far behind one alone on CPU 3. A thread that comes to CPU 0 then has its
+/// part of it at once, whether it is new, or woken, or was among the others before.
 pub(crate) fn apart() {
     let quantum = Duration::from_millis(20);
     let mut scheduler = load(&Settings { quantum, ..settings() });
@@ -91,13 +97,9 @@ pub(crate) fn apart() {
     take(&scheduler, &workers);
     scheduler.allow(workers[0].tid, &[0b0001]).unwrap();
     scheduler.allow(workers[1].tid, &[0b1000]).unwrap();
-    let renew = |scheduler: &mut Scheduler, thread: i32| {
-        scheduler.turns(&mut Told::default()).unwrap();
-        scheduler.order(thread, quantum * 4).unwrap();
-    };
     let ordered = workers[0].tid;
     for _ in 0..6 {
-        shares(&workers, || renew(&mut scheduler, ordered));
+        shares(&workers, || renew(quantum, &mut scheduler, ordered));
     }
     // A new one; one that slept nearly all the time, and was on CPU 3.
     workers.push(Worker::spins());
@@ -117,16 +119,16 @@ pub(crate) fn apart() {
         scheduler.allow(worker.tid, &[if key == 2 { 0b0001 } else { 0b1000 }]).unwrap();
         scheduler.enter(worker.tid).unwrap();
     }
-    shares(&workers, || renew(&mut scheduler, ordered));
-    let new = on_cpu_0(&shares(&workers, || renew(&mut scheduler, ordered)), &[0, 2]);
-    say(&format!(
+    shares(&workers, || renew(quantum, &mut scheduler, ordered));
+    let new = on_cpu_0(&shares(&workers, || renew(quantum, &mut scheduler, ordered)), &[0, 2]);
+    print(&format!(
         "a new thread has {:.3} of a CPU whose other thread has four quanta a turn",
         new[1]
     ));
     scheduler.allow(workers[3].tid, &[0b0001]).unwrap();
-    shares(&workers, || renew(&mut scheduler, ordered));
-    let moved = on_cpu_0(&shares(&workers, || renew(&mut scheduler, ordered)), &[0, 2, 3]);
-    say(&format!(
+    shares(&workers, || renew(quantum, &mut scheduler, ordered));
+    let moved = on_cpu_0(&shares(&workers, || renew(quantum, &mut scheduler, ordered)), &[0, 2, 3]);
+    print(&format!(
         "with one that was let come there, they have {:.3} and {:.3}",
         moved[1], moved[2]
     ));
@@ -138,13 +140,14 @@ pub(crate) fn apart() {
     assert_eq!(scheduler.ended(), None);
 }
 
-/// The parts of these of what they have together.
+/// Each one's part of these threads' joint time.
 fn on_cpu_0(shares: &[f64], which: &[usize]) -> Vec<f64> {
     let all: f64 = which.iter().map(|&index| shares[index]).sum();
     which.iter().map(|&index| shares[index] / all).collect()
 }
 
-/// A turn may be ordered that is longer than the kernel lets anybody wait: the others have theirs nevertheless.
+/// A turn may be ordered that is longer than the kernel lets a thread wait: the others have theirs
+/// nevertheless.
 pub(crate) fn long_orders() {
     let settings = Settings { stall: Duration::from_secs(5), ..settings() };
     let scheduler = load(&settings);
@@ -160,44 +163,51 @@ pub(crate) fn long_orders() {
     assert_eq!(scheduler.ended(), None);
 }
 
-/// Eight threads that spin, of which four are raised: these have the CPUs, without the others being forgotten for good; and one that
-/// sleeps and is raised does not wait for a turn to end.
+fn raise(scheduler: &Scheduler, which: &[Worker], raised: bool) {
+    for worker in which {
+        scheduler.raise(worker.tid, raised).unwrap();
+    }
+}
+
+/// Eight threads spin, and four of them are raised: these have the CPUs, without the others being
+/// forgotten for good; and a raised thread that sleeps does not wait for a turn to end.
 pub(crate) fn raised_go_first() {
     let settings = Settings { stall: Duration::from_secs(8), ..settings() };
     let scheduler = load(&settings);
     let workers: Vec<Worker> = (0..8).map(|_| Worker::spins()).collect();
     take(&scheduler, &workers);
-    let raise = |which: &[Worker], raised: bool| {
-        for worker in which {
-            scheduler.raise(worker.tid, raised).unwrap();
-        }
-    };
-    raise(&workers[..4], true);
+    raise(&scheduler, &workers[..4], true);
     shares(&workers, || ());
     let raised: f64 = shares(&workers, || ())[..4].iter().sum();
-    say(&format!("raised threads had {raised:.3} of the CPU time"));
+    print(&format!("raised threads had {raised:.3} of the CPU time"));
     assert!(raised > 0.9, "{raised}");
-    // For longer than the kernel lets a thread wait: nobody waits for so long.
+    // For longer than the kernel lets a thread wait: no thread waits that long.
     let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
-    let moved = || workers.iter().zip(&before).all(|(worker, before)| worker.rounds() > *before);
-    assert!(wait_for(settings.stall * 3, moved), "a thread was forgotten");
-    raise(&workers[..4], false);
+    assert!(
+        wait_for(settings.stall * 3, || workers
+            .iter()
+            .zip(&before)
+            .all(|(worker, before)| worker.rounds() > *before)),
+        "a thread was forgotten"
+    );
+    raise(&scheduler, &workers[..4], false);
     shares(&workers, || ());
     let before: f64 = shares(&workers, || ())[..4].iter().sum();
-    say(&format!("raised no longer, {before:.3}"));
+    print(&format!("raised no longer, {before:.3}"));
     assert!((before - 0.5).abs() < 0.1, "{before}");
 
-    // Two that have one CPU between them: raised here is not only to have one's own.
+    // Two threads with one CPU between them: here, being raised means more than having one's own
+    // CPU.
     for (index, worker) in workers.iter().enumerate() {
         scheduler.allow(worker.tid, &[if index < 2 { 0b1000 } else { 0b0111 }]).unwrap();
     }
-    raise(&workers[..1], true);
+    raise(&scheduler, &workers[..1], true);
     shares(&workers, || ());
     let two = shares(&workers, || ());
     let first = two[0] / (two[0] + two[1]);
-    say(&format!("of a CPU that two have, the one that is raised had {first:.3}"));
+    print(&format!("of a CPU that two have, the one that is raised had {first:.3}"));
     assert!(first > 0.9, "{two:?}");
-    raise(&workers[..1], false);
+    raise(&scheduler, &workers[..1], false);
     for worker in &workers {
         scheduler.allow(worker.tid, &[]).unwrap();
     }
@@ -208,7 +218,7 @@ pub(crate) fn raised_go_first() {
     let usual = waits(&sleeper);
     scheduler.raise(sleeper.tid, true).unwrap();
     let raised = waits(&sleeper);
-    say(&format!("a thread that sleeps waited {usual:?} a time, raised {raised:?}"));
+    print(&format!("a thread that sleeps waited {usual:?} a time, raised {raised:?}"));
     assert!(raised < usual, "it waits no less");
     assert_eq!(scheduler.ended(), None);
 }
@@ -226,7 +236,7 @@ fn waits(worker: &Worker) -> Duration {
     Duration::from_nanos((after.0 - before.0) / (after.1 - before.1).max(1))
 }
 
-/// Each thread's part of the CPU time that they have in a window, while something is done every now and then.
+/// Each thread's part of their CPU time in a window, while something is done now and then.
 fn shares(workers: &[Worker], mut meanwhile: impl FnMut()) -> Vec<f64> {
     let before: Vec<Duration> = workers.iter().map(Worker::cpu_time).collect();
     let since = Instant::now();
@@ -244,7 +254,7 @@ fn shares(workers: &[Worker], mut meanwhile: impl FnMut()) -> Vec<f64> {
 }
 
 fn report(what: &str, errors: &mut [f64]) {
-    say(&format!(
+    print(&format!(
         "{what}: off by {:.1} % (median), {:.1} % (95 of 100), {:.1} % at most, of {} seconds of threads",
         median(errors) * 100.0,
         percentile(errors, 95) * 100.0,

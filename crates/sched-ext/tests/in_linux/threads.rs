@@ -1,4 +1,4 @@
-//! Threads that do something, and what the kernel says of them.
+//! Threads with work to do, and the kernel's figures for them.
 
 use std::fs;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A thread that does something until it is dropped.
+/// A thread that works until it is dropped.
 pub(crate) struct Worker {
     pub(crate) tid: i32,
     pub(crate) rounds: Arc<AtomicU64>,
@@ -15,14 +15,14 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Does this again and again.
+    /// Repeats `act` until it is dropped.
     pub(crate) fn new(mut act: impl FnMut() + Send + 'static) -> Self {
         let (stop, rounds) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let tid = Arc::new(AtomicI32::new(0));
-        let (stops, counts, tells) = (Arc::clone(&stop), Arc::clone(&rounds), Arc::clone(&tid));
+        let (stops, counts, sets) = (Arc::clone(&stop), Arc::clone(&rounds), Arc::clone(&tid));
         let body = move || {
             // SAFETY: it takes nothing, and always works.
-            tells.store(unsafe { libc::gettid() }, Ordering::Release);
+            sets.store(unsafe { libc::gettid() }, Ordering::Release);
             while !stops.load(Ordering::Relaxed) {
                 act();
                 counts.fetch_add(1, Ordering::Relaxed);
@@ -38,7 +38,7 @@ impl Worker {
         Self::new(spin)
     }
 
-    /// CPU time that it had, as the kernel tells it.
+    /// Its CPU time, as the kernel reports it.
     pub(crate) fn cpu_time(&self) -> Duration {
         cpu_time(self.tid).unwrap_or_default()
     }
@@ -47,7 +47,7 @@ impl Worker {
         self.rounds.load(Ordering::Relaxed)
     }
 
-    /// Ends without waiting for it.
+    /// Lets it end, without waiting for it.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -62,7 +62,7 @@ impl Drop for Worker {
     }
 }
 
-/// A little of nothing.
+/// Spins for a moment.
 pub(crate) fn spin() {
     for _ in 0..200 {
         std::hint::spin_loop();
@@ -75,7 +75,7 @@ pub(crate) fn cpu_time(tid: i32) -> Option<Duration> {
     text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// Whether `/proc/TID/sched` says that it is under a sched_ext scheduler.
+/// Whether `/proc/TID/sched` shows that it is under a sched_ext scheduler.
 pub(crate) fn is_under_ext(tid: i32) -> bool {
     let text = fs::read_to_string(format!("/proc/{tid}/sched")).unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("ext.enabled"));

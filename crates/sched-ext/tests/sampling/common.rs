@@ -1,5 +1,5 @@
-//! Perf counters whose windows the kernel tells of; the time that a thread ran stands in the place of its instructions, as every kernel has
-//! it.
+//! Perf counters whose windows the kernel reports; a thread's run time stands in for its
+//! instructions, because every kernel has it.
 
 use std::fs;
 use std::io;
@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counter};
 use fairways_needs::{Need, has, withheld};
-use fairways_perf::events::{Chosen, Encoding, Event};
+use fairways_perf::events::{Encoding, Event, ProcessorEvents};
 use fairways_perf::sampling as host;
-use fairways_perf::{Ended, Perf, Settings, Source as _, Target};
+use fairways_perf::{EndedWindow, Perf, Settings, Source as _, Target};
 use fairways_sched_ext::sampling::{Sampler, Span};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub(crate) const APP: AppId = AppId(7);
 
 /// The kernel's sampler, as the host has it.
-struct Kernel(Sampler);
+struct KernelSampler(Sampler);
 
-impl host::Sampler for Kernel {
+impl host::Sampler for KernelSampler {
     fn open(&mut self, window: u64) -> io::Result<u32> {
         self.0.open(window).map_err(io::Error::other)
     }
@@ -45,10 +45,10 @@ impl host::Sampler for Kernel {
         self.0.attention()
     }
 
-    fn ended(&mut self, told: &mut Vec<host::Window>) {
+    fn take_ended(&mut self, ended: &mut Vec<host::Window>) {
         let mut windows = Vec::new();
-        self.0.ended(&mut windows);
-        told.extend(windows.into_iter().map(|of| host::Window {
+        self.0.take_ended(&mut windows);
+        ended.extend(windows.into_iter().map(|of| host::Window {
             series: of.series,
             at: of.at,
             counted: of.counted.into_iter().map(|span| span.map(theirs)).collect(),
@@ -65,14 +65,10 @@ fn theirs(span: Span) -> host::Span {
     host::Span { value: span.value, enabled: span.enabled, running: span.running }
 }
 
-/// Nanoseconds that ran are instructions and, once more, cycles; switches are the references of the LLC. In one group, or in two: then the
-/// first two are in both.
-fn events(groups: usize) -> Chosen {
+/// Nanoseconds that ran are instructions and, once more, cycles; switches are LLC references. In
+/// one group, or in two: then the first two are in both.
+fn events(groups: usize) -> ProcessorEvents {
     const SOFTWARE: u32 = 1;
-    let of = |(field, config)| {
-        let encoding = Encoding { kind: SOFTWARE, config };
-        Event { field, name: "test", encoding }
-    };
     let events = [
         (Counter::Instructions, 1),
         (Counter::Cycles, 1),
@@ -82,17 +78,22 @@ fn events(groups: usize) -> Chosen {
         (Counter::StallsL2Miss, 5),
     ];
     let events = events.into_iter().take(if groups == 1 { 4 } else { 6 });
-    Chosen {
+    ProcessorEvents {
         name: "software",
         source: "perf_event_open(2)",
-        events: events.map(of).collect(),
+        events: events
+            .map(|(field, config)| {
+                let encoding = Encoding { kind: SOFTWARE, config };
+                Event { field, name: "test", encoding }
+            })
+            .collect(),
         lost: Vec::new(),
         alone: Vec::new(),
     }
 }
 
-/// For how long the machine may stand still at any moment while its clock goes on, in nanoseconds: an emulator whose CPUs' threads wait for a
-/// CPU themselves. Then interrupts are late, be it by that.
+/// How long the machine may stand still at any moment while its clock goes on, in nanoseconds: in
+/// an emulator, whose CPUs' threads wait for a CPU themselves. Interrupts may be late by that.
 pub(crate) fn stall() -> u64 {
     if std::env::var_os(EMULATED).is_some() { 400_000_000 } else { 0 }
 }
@@ -102,7 +103,7 @@ pub(crate) const EMULATED: &str = "FAIRWAYS_EMULATED";
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// One test at a time counts descriptors, and has the CPUs; none while another opens some.
+/// Only one test at a time counts descriptors and uses the CPUs, while no other opens any.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -122,7 +123,7 @@ pub(crate) fn perf(test: &str, groups: usize) -> Option<(MutexGuard<'static, ()>
             return None;
         }
     };
-    match perf.sample_with(Box::new(Kernel(sampler))) {
+    match perf.sample_with(Box::new(KernelSampler(sampler))) {
         Ok(()) => Some((alone, perf)),
         Err(why) => {
             withheld(test, &why.to_string());
@@ -136,7 +137,7 @@ pub(crate) fn begin(perf: &mut Perf, app: AppId, threads: &[i32]) {
     perf.begin(&Target { app, name, cgroup: None, threads: threads.to_vec() });
 }
 
-/// A thread of ours that works for as much CPU time as it is told to.
+/// A thread of ours that works for as much CPU time as ordered.
 pub(crate) struct Worker {
     pub(crate) thread: i32,
     orders: Sender<Duration>,
@@ -146,15 +147,15 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn start() -> Self {
-        let ((orders, ordered), (finish, done), (tell, told)) = (channel(), channel(), channel());
+        let ((orders, ordered), (finish, done), (send_id, id)) = (channel(), channel(), channel());
         let handle = thread::spawn(move || {
-            tell.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+            send_id.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
             for span in ordered {
                 work(span);
                 finish.send(()).unwrap();
             }
         });
-        Self { thread: told.recv().unwrap(), orders, done, handle }
+        Self { thread: id.recv().unwrap(), orders, done, handle }
     }
 
     pub(crate) fn work(&self, span: Duration) {
@@ -175,7 +176,7 @@ impl Worker {
     }
 }
 
-/// Computes until this thread had so much CPU time.
+/// Computes until this thread has used that much CPU time.
 fn work(span: Duration) {
     let until = cpu_time() + span;
     while cpu_time() < until {
@@ -188,7 +189,7 @@ fn cpu_time() -> Duration {
     Duration::try_from(now).unwrap()
 }
 
-/// How long a thread of ours ran, in nanoseconds, as the kernel's scheduler says; it is to be asleep.
+/// How long a thread of ours ran, in nanoseconds, by the kernel's scheduler; it must be asleep.
 pub(crate) fn ran(thread: i32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).unwrap();
     stat.split(' ').next().unwrap().parse().unwrap()
@@ -211,15 +212,15 @@ pub(crate) fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// What was told, and how often somebody had to be woken for it.
+/// The reported windows, and the number of wake-ups for them.
 #[derive(Default)]
-pub(crate) struct Told {
-    pub(crate) windows: Vec<Ended>,
+pub(crate) struct Outcome {
+    pub(crate) windows: Vec<EndedWindow>,
     pub(crate) wakes: usize,
 }
 
-impl Told {
-    /// Takes in what the kernel tells until all have worked, and what is left then.
+impl Outcome {
+    /// Collects the kernel's reports until all have worked, and what is left then.
     pub(crate) fn while_they_work(&mut self, perf: &mut Perf, workers: &[&Worker]) {
         let mut working: Vec<&Worker> = workers.to_vec();
         let began = Instant::now();
@@ -228,16 +229,16 @@ impl Told {
             self.wait(perf, Duration::from_millis(200));
             working.retain(|worker| !worker.is_done());
         }
-        perf.ended(&mut self.windows);
+        perf.take_ended(&mut self.windows);
     }
 
-    /// Waits for the kernel, for so long at most.
+    /// Waits for the kernel, at most this long.
     pub(crate) fn wait(&mut self, perf: &mut Perf, most: Duration) {
         let attention = perf.attention().unwrap();
-        let mut asked = [PollFd::new(&attention, PollFlags::IN)];
+        let mut polled = [PollFd::new(&attention, PollFlags::IN)];
         let most = Timespec::try_from(most).unwrap();
-        self.wakes += poll(&mut asked, Some(&most)).unwrap();
-        perf.ended(&mut self.windows);
+        self.wakes += poll(&mut polled, Some(&most)).unwrap();
+        perf.take_ended(&mut self.windows);
     }
 
     /// The time that threads ran in all windows, and in each, in nanoseconds.

@@ -6,7 +6,7 @@ use fairways_kernel_lab::{Guest, Kernel, required};
 
 use crate::common::{EMULATED, alone};
 
-/// This program's tests but for this one, on a newer kernel with four CPUs.
+/// This program's tests, without this one, on a newer kernel with four CPUs.
 #[test]
 fn the_same_in_the_kernel_lab() {
     let test = "the_same_in_the_kernel_lab";
@@ -19,7 +19,7 @@ fn the_same_in_the_kernel_lab() {
         ))
         .seconds(600);
     let outcome = guest.run(&lab).unwrap();
-    let told = outcome.console.join("\n");
-    assert_eq!(outcome.code, 0, "{told}");
-    assert!(!told.contains("SKIPPED") && told.contains("8 passed"), "{told}");
+    let console = outcome.console.join("\n");
+    assert_eq!(outcome.code, 0, "{console}");
+    assert!(!console.contains("SKIPPED") && console.contains("8 passed"), "{console}");
 }

@@ -1,4 +1,5 @@
-//! Windows that end in the kernel, of real threads, on this machine's kernel and on that of the kernel lab.
+//! Windows that end in the kernel, for real threads, on this machine's kernel and on the kernel
+//! lab's.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +10,7 @@ use std::io::Write as _;
 use std::os::fd::{AsFd as _, FromRawFd as _, OwnedFd};
 use std::time::Duration;
 
-use common::{APP, Told, Worker, begin, descriptors, perf, process_ran, ran, stall, switches};
+use common::{APP, Outcome, Worker, begin, descriptors, perf, process_ran, ran, stall, switches};
 use fairways_core::AppId;
 use fairways_needs::{stolen, stolen_since};
 use fairways_perf::Source as _;
@@ -17,7 +18,8 @@ use fairways_sched_ext::sampling::{Sampler, Span};
 
 const MILLI: u64 = 1_000_000;
 
-/// By how much windows were longer than asked for, said on the terminal: half of them, 19 of 20, and all.
+/// How much longer windows were than requested, printed on the terminal: half of them, 19 of 20,
+/// and all.
 fn excess(what: &str, window: u64, each: &[u64]) -> [u64; 3] {
     let mut over: Vec<u64> = each.iter().map(|ran| ran.checked_sub(window).unwrap()).collect();
     over.sort_unstable();
@@ -33,26 +35,29 @@ fn excess(what: &str, window: u64, each: &[u64]) -> [u64; 3] {
     all
 }
 
-/// What threads had of the CPUs, and how often they were switched out, as the scheduler says.
+/// The threads' CPU time, and how often they were switched out, by the scheduler's figures.
 struct Since {
     ran: u64,
     switched: u64,
     stolen: Duration,
 }
 
-/// For perf's clock a thread runs already while it is switched to: on a guest of a busy machine some 20 us that the scheduler does not count as
-/// the thread's.
+/// For perf's clock a thread already runs while it is switched to: on a guest of a busy machine
+/// some 20 us that the scheduler does not count for the thread.
 const SWITCH: u64 = 60_000;
 
-/// By how much a window's last interrupt may be later than that of the window before: one that falls short by a microsecond takes a step more.
+/// How much later a window's last interrupt may be than that of the window before: one that falls
+/// short by a microsecond takes a step more.
 const LATE: u64 = 60_000;
 
-/// What a host may have taken since, in nanoseconds: perf's clock went on, and the scheduler's did not.
+/// The time that a host may have taken since, in nanoseconds: perf's clock went on, and the
+/// scheduler's did not.
 fn lost(since: Duration) -> u64 {
     u64::try_from(stolen_since(since).as_nanos()).unwrap()
 }
 
-/// Windows end soon after they should. They are measured again if a host took the CPUs from this machine meanwhile.
+/// Checks that windows end soon after they should. They are measured again if a host took the CPUs
+/// from this machine meanwhile.
 fn end_soon(what: &str, window: u64, mut measure: impl FnMut() -> Vec<u64>) {
     for attempt in 1.. {
         let before = stolen();
@@ -71,7 +76,7 @@ impl Since {
         Self { ran: sum(ran), switched: sum(switches), stolen: stolen() }
     }
 
-    /// That windows told of all of it, but for the one that has not ended and a step.
+    /// Checks that windows covered everything, except the last, unfinished one and a step.
     fn holds(&self, threads: &[i32], sum: u64, window: u64) {
         let now = Self::now(threads);
         let (had, switched) = (now.ran - self.ran, now.switched - self.switched);
@@ -83,7 +88,7 @@ impl Since {
 }
 
 #[test]
-fn a_thread_s_windows_are_as_many_as_its_cpu_time_says() {
+fn a_threads_windows_add_up_to_its_cpu_time() {
     let Some((_alone, mut perf)) = perf("a_thread_s_windows_are_as_many_as_its_cpu_time_says", 1)
     else {
         return;
@@ -93,15 +98,16 @@ fn a_thread_s_windows_are_as_many_as_its_cpu_time_says() {
     let window = 20 * MILLI;
     end_soon("one thread", window, || {
         let before = Since::now(&[worker.thread]);
-        assert!(perf.tell(APP, 0, Some(window)) && perf.tells(APP, 0));
-        let mut told = Told::default();
+        assert!(perf.report_windows(APP, 0, Some(window)) && perf.reports_windows(APP, 0));
+        let mut outcome = Outcome::default();
         worker.work(Duration::from_millis(1500));
-        told.while_they_work(&mut perf, &[&worker]);
-        let (sum, each) = told.ran();
+        outcome.while_they_work(&mut perf, &[&worker]);
+        let (sum, each) = outcome.ran();
         before.holds(&[worker.thread], sum, window);
-        assert!(told.wakes <= each.len() + 1, "{} for {} windows", told.wakes, each.len());
-        // Lengths by the clock and ends one after another: all windows lie between the beginning and now.
-        let clock: Duration = told.windows.iter().map(|of| of.length).sum();
+        assert!(outcome.wakes <= each.len() + 1, "{} for {} windows", outcome.wakes, each.len());
+        // Lengths by the clock and ends one after another: all windows lie between the beginning
+        // and now.
+        let clock: Duration = outcome.windows.iter().map(|of| of.length).sum();
         assert!(clock.as_nanos() >= u128::from(sum), "a thread runs no longer than the clock");
         each
     });
@@ -109,32 +115,32 @@ fn a_thread_s_windows_are_as_many_as_its_cpu_time_says() {
 }
 
 #[test]
-fn what_is_counted_beside_is_of_the_same_windows() {
+fn other_events_are_counted_in_the_same_windows() {
     let Some((_alone, mut perf)) = perf("what_is_counted_beside_is_of_the_same_windows", 2) else {
         return;
     };
     let worker = Worker::start();
     begin(&mut perf, APP, &[worker.thread]);
     let switched = switches(worker.thread);
-    assert!(perf.tell(APP, 0, Some(10 * MILLI)));
-    let mut told = Told::default();
+    assert!(perf.report_windows(APP, 0, Some(10 * MILLI)));
+    let mut outcome = Outcome::default();
     worker.work(Duration::from_millis(500));
-    told.while_they_work(&mut perf, &[&worker]);
-    assert!(told.windows.len() > if stall() > 0 { 15 } else { 30 });
-    // The same clock once more, and turns on a CPU, of which the worker counts its own.
-    for of in &told.windows {
+    outcome.while_they_work(&mut perf, &[&worker]);
+    assert!(outcome.windows.len() > if stall() > 0 { 15 } else { 30 });
+    // The same clock once more, and turns on a CPU, which the worker counts for itself.
+    for of in &outcome.windows {
         let (one, other) = (of.counters.instructions.unwrap(), of.counters.cycles.unwrap());
         assert!(one.abs_diff(other) < one / 50, "{one} {other}");
         assert!(of.counters.stalls_llc_miss.is_none() && of.counters.memory_bytes.is_none());
     }
-    let turns: u64 = told.windows.iter().map(|of| of.counters.llc_references.unwrap()).sum();
+    let turns: u64 = outcome.windows.iter().map(|of| of.counters.llc_references.unwrap()).sum();
     let switched = switches(worker.thread) - switched;
     assert!(turns <= switched, "{turns} {switched}");
     worker.exit();
 }
 
 #[test]
-fn the_windows_of_three_threads_are_of_all_of_them() {
+fn the_windows_of_three_threads_cover_all_of_them() {
     let Some((_alone, mut perf)) = perf("the_windows_of_three_threads_are_of_all_of_them", 1)
     else {
         return;
@@ -145,14 +151,14 @@ fn the_windows_of_three_threads_are_of_all_of_them() {
     let window = 40 * MILLI;
     end_soon("three threads", window, || {
         let before = Since::now(&threads);
-        assert!(perf.tell(APP, 0, Some(window)));
-        let mut told = Told::default();
-        // One that works much, and others less.
+        assert!(perf.report_windows(APP, 0, Some(window)));
+        let mut outcome = Outcome::default();
+        // One works much, and the others less.
         for (worker, millis) in workers.iter().zip([1200, 600, 300]) {
             worker.work(Duration::from_millis(millis));
         }
-        told.while_they_work(&mut perf, &workers.each_ref());
-        let (sum, each) = told.ran();
+        outcome.while_they_work(&mut perf, &workers.each_ref());
+        let (sum, each) = outcome.ran();
         before.holds(&threads, sum, window);
         each
     });
@@ -166,9 +172,9 @@ fn threads_that_end_before_they_overflow_count() {
     };
     let window = 5 * MILLI;
     begin(&mut perf, APP, &[]);
-    assert!(perf.tell(APP, 0, Some(window)));
+    assert!(perf.report_windows(APP, 0, Some(window)));
     let (mut had, before, taken) = (0, process_ran(), stolen());
-    let mut told = Told::default();
+    let mut outcome = Outcome::default();
     // Hundreds of threads, none of which lives for a step.
     for _ in 0..300 {
         let worker = Worker::start();
@@ -179,96 +185,102 @@ fn threads_that_end_before_they_overflow_count() {
         had += ran(worker.thread) - begun;
         worker.exit();
         perf.threads(APP, &[]);
-        told.wait(&mut perf, Duration::ZERO);
+        outcome.wait(&mut perf, Duration::ZERO);
     }
-    let (sum, each) = told.ran();
+    let (sum, each) = outcome.ran();
     excess("threads that end", window, &each);
     assert!(had > 3 * window && had < sum + had / 10 + window, "{sum} of {had}");
-    // What threads do at their very end is theirs too, and of all that this process did the lesser part.
+    // The work of threads at their very end counts, too, and is the smaller part of this process's
+    // work.
     let more = 300 * 3 * SWITCH + lost(taken) + stall();
     assert!(sum < process_ran() - before + more, "{sum}");
 }
 
 #[test]
-fn windows_that_are_asked_for_anew_begin_then() {
-    let Some((_alone, mut perf)) = perf("windows_that_are_asked_for_anew_begin_then", 1) else {
+fn windows_that_are_requested_again_begin_then() {
+    let Some((_alone, mut perf)) = perf("windows_that_are_requested_again_begin_then", 1) else {
         return;
     };
     let other = AppId(8);
     let (one, two) = (Worker::start(), Worker::start());
     begin(&mut perf, APP, &[one.thread]);
     begin(&mut perf, other, &[two.thread]);
-    assert!(!perf.tells(APP, 0));
-    // Long, since perf's clock goes on where a host takes the CPU.
+    assert!(!perf.reports_windows(APP, 0));
+    // Long, because perf's clock goes on where a host takes the CPU.
     let long = 2000 * MILLI;
-    assert!(perf.tell(APP, 0, Some(10 * MILLI)) && perf.tell(other, 0, Some(long)));
+    assert!(
+        perf.report_windows(APP, 0, Some(10 * MILLI)) && perf.report_windows(other, 0, Some(long))
+    );
     for round in 0..3 {
-        // Less than half of the second's window, so that one that is not begun anew would end in the third round.
-        assert!(perf.tell(other, 0, Some(long)));
+        // Less than half of the second's window, so that a window not begun again would end in the
+        // third round.
+        assert!(perf.report_windows(other, 0, Some(long)));
         one.work(Duration::from_millis(105));
         two.work(Duration::from_millis(800));
-        let mut told = Told::default();
-        told.while_they_work(&mut perf, &[&one, &two]);
-        assert!(told.windows.iter().all(|of| of.app == APP), "{round}: {:?}", told.windows);
+        let mut outcome = Outcome::default();
+        outcome.while_they_work(&mut perf, &[&one, &two]);
+        assert!(outcome.windows.iter().all(|of| of.app == APP), "{round}: {:?}", outcome.windows);
         let least = if stall() > 0 { 2 } else { 8 };
-        assert!((least..=20).contains(&told.windows.len()), "{round}: {:?}", told.windows);
+        assert!((least..=20).contains(&outcome.windows.len()), "{round}: {:?}", outcome.windows);
     }
     // Longer ones, and none.
-    assert!(perf.tell(APP, 0, Some(40 * MILLI)));
+    assert!(perf.report_windows(APP, 0, Some(40 * MILLI)));
     one.work(Duration::from_millis(105));
-    let mut told = Told::default();
-    told.while_they_work(&mut perf, &[&one]);
-    assert!(told.ran().1.iter().all(|&ran| ran >= 40 * MILLI));
-    assert!((1..=5).contains(&told.windows.len()), "{:?}", told.windows);
-    assert!(!perf.tell(APP, 0, None) && !perf.tells(APP, 0));
+    let mut outcome = Outcome::default();
+    outcome.while_they_work(&mut perf, &[&one]);
+    assert!(outcome.ran().1.iter().all(|&ran| ran >= 40 * MILLI));
+    assert!((1..=5).contains(&outcome.windows.len()), "{:?}", outcome.windows);
+    assert!(!perf.report_windows(APP, 0, None) && !perf.reports_windows(APP, 0));
     one.work(Duration::from_millis(105));
-    let mut told = Told::default();
-    told.while_they_work(&mut perf, &[&one]);
-    assert_eq!((told.windows.len(), told.wakes), (0, 0));
+    let mut outcome = Outcome::default();
+    outcome.while_they_work(&mut perf, &[&one]);
+    assert_eq!((outcome.windows.len(), outcome.wakes), (0, 0));
     one.exit();
     two.exit();
 }
 
 #[test]
-fn windows_nobody_fetches_become_longer_and_lose_nothing() {
-    let Some((_alone, mut perf)) = perf("windows_nobody_fetches_become_longer_and_lose_nothing", 1)
+fn windows_that_are_not_fetched_become_longer_and_lose_nothing() {
+    let Some((_alone, mut perf)) =
+        perf("windows_that_are_not_fetched_become_longer_and_lose_nothing", 1)
     else {
         return;
     };
     let worker = Worker::start();
     begin(&mut perf, APP, &[worker.thread]);
-    // Of a tenth of a millisecond; there is room for some six hundred.
+    // Windows of a tenth of a millisecond; there is room for some six hundred.
     let window = MILLI / 10;
     let before = Since::now(&[worker.thread]);
-    assert!(perf.tell(APP, 0, Some(window)));
+    assert!(perf.report_windows(APP, 0, Some(window)));
     worker.work(Duration::from_millis(400));
     worker.wait();
-    let mut told = Told::default();
-    perf.ended(&mut told.windows);
-    let stored = told.windows.len();
-    // Where interrupts are late, windows are longer, and there are fewer.
+    let mut outcome = Outcome::default();
+    perf.take_ended(&mut outcome.windows);
+    let stored = outcome.windows.len();
+    // Where interrupts are late, windows are longer and fewer.
     let is_full = stored > 600;
     assert!(is_full || stall() > 0, "{stored}");
     assert!(stored < 800, "{stored}");
     worker.work(Duration::from_millis(10));
     worker.wait();
-    perf.ended(&mut told.windows);
-    let (sum, each) = told.ran();
+    perf.take_ended(&mut outcome.windows);
+    let (sum, each) = outcome.ran();
     before.holds(&[worker.thread], sum, 2 * MILLI);
-    // Of the 400 ms that it worked; how much of that found room hangs on how late interrupts are.
+    // Relative to the 400 ms that it worked; how much of that found room depends on how late
+    // interrupts are.
     let with_next: u64 = each.iter().take(stored + 1).sum();
     assert!(
         !is_full || with_next > 390 * MILLI,
-        "what found no room is in the next that is told: {with_next}"
+        "what found no room is in the next reported window: {with_next}"
     );
     assert!(each.iter().all(|&ran| ran >= window));
     worker.exit();
 }
 
 #[test]
-fn a_program_that_is_killed_tells_no_more_and_leaves_nothing_open() {
+fn a_program_that_is_killed_reports_no_more_and_leaves_nothing_open() {
     let Some((_alone, mut perf)) =
-        perf("a_program_that_is_killed_tells_no_more_and_leaves_nothing_open", 1)
+        perf("a_program_that_is_killed_reports_no_more_and_leaves_nothing_open", 1)
     else {
         return;
     };
@@ -276,38 +288,38 @@ fn a_program_that_is_killed_tells_no_more_and_leaves_nothing_open() {
     let mut busy = std::process::Command::new("sh");
     let mut child = busy.args(["-c", "while :; do :; done"]).spawn().unwrap();
     begin(&mut perf, APP, &[child.id().try_into().unwrap()]);
-    assert!(perf.tell(APP, 0, Some(10 * MILLI)));
-    let mut told = Told::default();
-    while told.windows.len() < 5 {
-        told.wait(&mut perf, Duration::from_secs(60));
+    assert!(perf.report_windows(APP, 0, Some(10 * MILLI)));
+    let mut outcome = Outcome::default();
+    while outcome.windows.len() < 5 {
+        outcome.wait(&mut perf, Duration::from_secs(60));
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let mut after = Told::default();
+    let mut after = Outcome::default();
     after.wait(&mut perf, Duration::ZERO);
     after.windows.clear();
     after.wait(&mut perf, Duration::from_millis(200));
-    assert!(after.windows.is_empty() && perf.tells(APP, 0));
+    assert!(after.windows.is_empty() && perf.reports_windows(APP, 0));
     perf.threads(APP, &[]);
     assert_eq!(perf.descriptors(), before.1);
     perf.end(APP);
-    assert!(!perf.tells(APP, 0));
+    assert!(!perf.reports_windows(APP, 0));
     assert_eq!((descriptors(), perf.descriptors()), before);
-    // Another has its place.
+    // Another program has its place.
     let worker = Worker::start();
     begin(&mut perf, APP, &[worker.thread]);
-    assert!(perf.tell(APP, 0, Some(10 * MILLI)));
+    assert!(perf.report_windows(APP, 0, Some(10 * MILLI)));
     worker.work(Duration::from_millis(55));
-    let mut told = Told::default();
-    told.while_they_work(&mut perf, &[&worker]);
+    let mut outcome = Outcome::default();
+    outcome.while_they_work(&mut perf, &[&worker]);
     let least = if stall() > 0 { 2 } else { 4 };
-    assert!((least..=10).contains(&told.windows.len()), "{:?}", told.windows);
+    assert!((least..=10).contains(&outcome.windows.len()), "{:?}", outcome.windows);
     worker.exit();
     drop(perf);
     assert!(descriptors() < before.0);
 }
 
-/// What another part has and this one has not would look as if it had counted nothing.
+/// An event that another part has and this one lacks would look like a count of zero.
 #[test]
 fn parts_of_a_series_have_the_same_events() {
     let Some((_alone, _)) = perf("parts_of_a_series_have_the_same_events", 1) else { return };
@@ -328,14 +340,15 @@ fn parts_of_a_series_have_the_same_events() {
 
 /// The time that this thread runs, each second of it.
 fn clock() -> OwnedFd {
-    /// `PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_TASK_CLOCK` and the first published size of `struct perf_event_attr` (linux/perf_event.h).
+    /// `PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_TASK_CLOCK` and the first published size of `struct
+    /// perf_event_attr` (linux/perf_event.h).
     const SOFTWARE: u64 = 1;
     const TASK_CLOCK: u64 = 1;
     let attributes = [SOFTWARE | 64 << 32, TASK_CLOCK, 1000 * MILLI, 0, 0, 0, 0, 0];
-    // SAFETY: the attributes live across the call, and are as long as they say.
+    // SAFETY: the attributes live across the call, and are as long as they state.
     let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, attributes.as_ptr(), 0, -1, -1, 0) };
     let fd = i32::try_from(fd).unwrap();
     assert!(fd >= 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: it is new, and nobody else's.
+    // SAFETY: it is new, and has no other owner.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }

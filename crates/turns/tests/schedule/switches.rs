@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fairways_needs::{Need, has, stolen, stolen_since, withheld};
-use fairways_perf::events::{Chosen, Cpu, Vendor, for_cpu};
+use fairways_perf::events::{Cpu, ProcessorEvents, Vendor, for_cpu};
 use fairways_perf::switches::{Stay, Switches};
 use fairways_resctrl::language::CpuSet;
 
 use crate::common::{Crew, own, ran, settings, spin};
 
 /// This processor's events.
-pub(crate) fn events() -> Chosen {
+pub(crate) fn events() -> ProcessorEvents {
     let devices = "/sys/bus/event_source/devices".as_ref();
     let unknown = |_| Cpu { vendor: Vendor::Other(String::new()), hybrid: false };
     for_cpu(&Cpu::read("/proc/cpuinfo".as_ref(), devices).unwrap_or_else(unknown))

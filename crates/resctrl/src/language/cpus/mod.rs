@@ -3,6 +3,14 @@
 //! Source: the kernel's lib/bitmap-str.c (`bitmap_parselist`, `bitmap_parse`) and
 //! Documentation/admin-guide/kernel-parameters.rst, "cpu lists".
 
+fn word(set: &CpuSet, at: usize) -> u64 {
+    set.words.get(at).copied().unwrap_or(0)
+}
+
+fn is_end(rest: &[u8]) -> bool {
+    rest.first().is_none_or(|&byte| ends(byte))
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -14,10 +22,10 @@ pub enum CpuError {
     /// Not of the form: EINVAL.
     #[error("is not a list or mask of CPUs")]
     Malformed,
-    /// A list names a CPU that there cannot be: ERANGE.
+    /// A list names an impossible CPU: ERANGE.
     #[error("names a CPU that does not exist")]
     OutOfRange,
-    /// A number too large, or a mask with more bits than there can be CPUs: EOVERFLOW.
+    /// A number too large, or a mask with more bits than possible CPUs: EOVERFLOW.
     #[error("has a number or a mask that is too large")]
     TooLarge,
 }
@@ -67,7 +75,7 @@ impl CpuSet {
         self.words.is_empty()
     }
 
-    /// How many CPUs there are in the set.
+    /// The number of CPUs in the set.
     #[must_use]
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
@@ -105,7 +113,6 @@ impl CpuSet {
     }
 
     fn combine(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {
-        let word = |set: &Self, at: usize| set.words.get(at).copied().unwrap_or(0);
         let len = self.words.len().max(other.words.len());
         let mut set =
             Self { words: (0..len).map(|at| with(word(self, at), word(other, at))).collect() };
@@ -119,12 +126,13 @@ impl CpuSet {
         }
     }
 
-    /// A list such as `0-3,8,10-20:1/2`, as a kernel with room for `cpus` CPUs reads it: blanks and commas
-    /// separate, `N` is the last CPU, `all` every one, `:used/group` takes the first `used` of every `group`. A line break
-    /// right behind CPUs, but not behind a group, ends the list; elsewhere it separates like a blank (`bitmap_parse_region`).
+    /// A list such as `0-3,8,10-20:1/2`, as a kernel with room for `cpus` CPUs reads it: blanks and
+    /// commas separate, `N` is the last CPU, `all` every one, `:used/group` takes the first `used`
+    /// of every `group`. A line break right behind CPUs, but not behind a group, ends the list;
+    /// elsewhere it separates like a blank (`bitmap_parse_region`).
     ///
     /// # Errors
-    /// What the kernel says: see [`CpuError`].
+    /// The kernel's: see [`CpuError`].
     pub fn parse_list(text: &str, cpus: u32) -> Result<Self, CpuError> {
         let mut set = Self::new();
         let mut rest = text.split('\0').next().unwrap_or("").as_bytes();
@@ -142,10 +150,10 @@ impl CpuSet {
         }
     }
 
-    /// A mask such as `ff` or `1,00000000`, groups of up to 32 bits in hexadecimal with the highest first, as a kernel with
-    /// room for `cpus` CPUs reads it.
+    /// A mask such as `ff` or `1,00000000`, groups of up to 32 bits in hexadecimal with the highest
+    /// first, as a kernel with room for `cpus` CPUs reads it.
     ///
-    /// # Errors
+    /// The kernel's: see [`CpuError`].
     /// What the kernel says: see [`CpuError`].
     pub fn parse_mask(text: &str, cpus: u32) -> Result<Self, CpuError> {
         let mut rest = first_line(text).as_bytes();
@@ -194,7 +202,8 @@ impl CpuSet {
         text
     }
 
-    /// The set as a mask of as many digits as `cpus` CPUs need, in groups of 32 bits (the kernel's `%*pb`).
+    /// The set as a mask of as many digits as `cpus` CPUs need, in groups of 32 bits (the kernel's
+    /// `%*pb`).
     #[must_use]
     pub fn to_mask(&self, cpus: u32) -> String {
         let mut text = String::new();
@@ -229,7 +238,7 @@ const fn separates(byte: u8) -> bool {
     matches!(byte, b',' | b' ' | b'\t' | 0x0b | 0x0c | b'\r' | 0xa0)
 }
 
-/// What may follow CPUs of a list.
+/// What may follow CPUs in a list.
 const fn ends(byte: u8) -> bool {
     byte == b'\n' || separates(byte)
 }
@@ -243,14 +252,13 @@ struct Region {
 }
 
 impl Region {
-    /// What stands at the beginning, and what follows it, if the list goes on.
+    /// Reads the first region of a list, and returns the rest, if the list goes on.
     fn read(text: &[u8], cpus: u32) -> Result<(Self, Option<&[u8]>), CpuError> {
-        let end = |rest: &[u8]| rest.first().is_none_or(|&byte| ends(byte));
         let (first, last, rest) = if text.len() >= 3 && text[..3].eq_ignore_ascii_case(b"all") {
             (0, cpus.wrapping_sub(1), &text[3..])
         } else {
             let (first, rest) = number(text, cpus)?;
-            if end(rest) {
+            if is_end(rest) {
                 (first, first, rest)
             } else {
                 let rest = rest.strip_prefix(b"-").ok_or(CpuError::Malformed)?;
@@ -258,7 +266,7 @@ impl Region {
                 (first, last, rest)
             }
         };
-        if end(rest) {
+        if is_end(rest) {
             let whole = last.wrapping_add(1);
             let rest = Some(rest).filter(|rest| !rest.starts_with(b"\n"));
             return Ok((Self { first, last, used: whole, group: whole }, rest));
@@ -302,9 +310,10 @@ fn number(text: &[u8], cpus: u32) -> Result<(u32, &[u8]), CpuError> {
     Ok((value, &text[digits..]))
 }
 
-/// The last group of hexadecimal digits of `text`, and what stands before it.
+/// The last group of hexadecimal digits of `text`, and the text before it.
 ///
-/// As the kernel's `bitmap_get_x32_reverse`, which after eight digits swallows one character that is no digit.
+/// As the kernel's `bitmap_get_x32_reverse`, which after eight digits swallows one character that
+/// is no digit.
 fn chunk_before(text: &[u8]) -> Result<(u32, &[u8]), CpuError> {
     let mut value = 0;
     let mut rest = text;

@@ -2,9 +2,12 @@ use proptest::prelude::*;
 
 use super::*;
 
+fn list(text: &str) -> Result<String, CpuError> {
+    CpuSet::parse_list(text, 8).map(|set| set.to_list())
+}
+
 #[test]
 fn lists_as_the_kernel_reads_them() {
-    let list = |text: &str| CpuSet::parse_list(text, 8).map(|set| set.to_list());
     for (text, set) in [
         ("", ""),
         ("\n", ""),
@@ -49,9 +52,12 @@ fn lists_as_the_kernel_reads_them() {
     assert_eq!(list("4294967296"), Err(CpuError::TooLarge));
 }
 
+fn mask(text: &str) -> Result<String, CpuError> {
+    CpuSet::parse_mask(text, 40).map(|set| set.to_list())
+}
+
 #[test]
 fn masks_as_the_kernel_reads_them() {
-    let mask = |text: &str| CpuSet::parse_mask(text, 40).map(|set| set.to_list());
     for (text, set) in [
         ("", ""),
         ("0", ""),

@@ -1,4 +1,4 @@
-//! Steps are done on a kernel, and on the emulator or by its rules.
+//! Runs steps on a kernel, and on the emulator or by its rules.
 
 use std::io::Write as _;
 
@@ -11,10 +11,10 @@ use fairways_resctrl::platform::Platform;
 
 use crate::compare::compare;
 
-/// Steps of a sequence, about.
+/// The approximate number of steps in a sequence.
 const LENGTH: usize = 25;
 
-/// How often a guest is booted that panics in the midst of its steps.
+/// The most boots of a guest that panics in the midst of its steps.
 const BOOTS: u32 = 3;
 
 pub(crate) fn number(variable: &str) -> Option<u64> {
@@ -22,17 +22,18 @@ pub(crate) fn number(variable: &str) -> Option<u64> {
 }
 
 /// Past the capture of a test's output.
-fn say(line: &str) {
+fn print(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Some kernels now and then panic under emulation, or hang, at any place: what is compared is what one that came to the end answered.
+/// Some kernels now and then panic under emulation, or hang, at any place: only answers of one that
+/// came to the end are compared.
 fn run_to_the_end(guest: &Guest, lab: &Lab) -> Outcome {
     let mut boots = 1;
     loop {
         match guest.run(lab) {
             Err(error @ (Error::Died { .. } | Error::Timeout { .. })) if boots < BOOTS => {
-                say(&format!("{}: {error}; once more", lab.version()));
+                print(&format!("{}: {error}; once more", lab.version()));
                 boots += 1;
             }
             outcome => return outcome.unwrap(),
@@ -40,7 +41,7 @@ fn run_to_the_end(guest: &Guest, lab: &Lab) -> Outcome {
     }
 }
 
-/// What the kernel answers.
+/// The kernel's answers.
 pub(crate) fn kernel(lab: &Lab, processor: &Processor, steps: &[Step], seconds: u64) -> String {
     let text: String = steps.iter().map(|step| format!("{step}\n")).collect();
     let guest = Guest::new()
@@ -53,7 +54,7 @@ pub(crate) fn kernel(lab: &Lab, processor: &Processor, steps: &[Step], seconds: 
     let outcome = run_to_the_end(&guest, lab);
     assert_eq!(outcome.code, 0, "{:#?}", outcome.console);
     let transcript = outcome.file("/tmp/transcript").expect("a transcript");
-    say(&format!("{} took {} s with booting", lab.version(), outcome.duration.as_secs()));
+    print(&format!("{} took {} s with booting", lab.version(), outcome.duration.as_secs()));
     String::from_utf8(transcript.to_vec()).unwrap()
 }
 
@@ -69,7 +70,7 @@ impl Mounting for Emulated {
     }
 }
 
-/// What the emulator answers, or the rules without it.
+/// The emulator's answers, or those of the rules without it.
 pub(crate) fn ours(test: &str, platform: Platform, steps: &[Step], mounted: bool) -> String {
     let begun = std::time::Instant::now();
     let mut transcript = Vec::new();
@@ -84,30 +85,30 @@ pub(crate) fn ours(test: &str, platform: Platform, steps: &[Step], mounted: bool
     } else {
         run(&mut Rules::new(platform), steps, &mut transcript).unwrap();
     }
-    say(&format!("{test}: the emulator took {} s", begun.elapsed().as_secs()));
+    print(&format!("{test}: the emulator took {} s", begun.elapsed().as_secs()));
     String::from_utf8(transcript).unwrap()
 }
 
-/// A machine on which both are asked.
+/// A machine whose answers are compared.
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) kernel: Kernel,
     pub(crate) grounds: Grounds,
-    /// The machine as the rules have it; those of the kernel that is found are taken.
+    /// The machine as the rules describe it; those of the kernel in use are taken.
     pub(crate) platform: Platform,
-    /// Whether the emulator is mounted; else its rules are asked.
+    /// Whether the emulator is mounted; otherwise its rules answer directly.
     pub(crate) mounted: bool,
 }
 
 impl Case {
-    /// How long the kernel may take for so many sequences.
+    /// How long the kernel may take for that many sequences.
     fn seconds(&self, sequences: u64) -> u64 {
         120 + sequences * 5 / 4 + if self.grounds.few_rmids { sequences * 4 } else { 0 }
     }
 }
 
-/// Does the same steps on both; `sequences` of them are counted.
+/// Runs the same steps on both; `sequences` is their number of sequences.
 pub(crate) fn ask(case: Case, lab: &Lab, steps: &[Step], sequences: u64) {
     let name = format!("{} on {}", case.name, lab.version());
     let keep = |side: &str, text: &str| {
@@ -123,7 +124,7 @@ pub(crate) fn ask(case: Case, lab: &Lab, steps: &[Step], sequences: u64) {
     let theirs = kernel(lab, &case.grounds.processor, steps, seconds);
     keep("kernel", &theirs);
     let lines = theirs.lines().count();
-    say(&format!("{name}: {sequences} sequences, {} steps, {lines} lines", steps.len()));
+    print(&format!("{name}: {sequences} sequences, {} steps, {lines} lines", steps.len()));
     if let Err(report) = compare(&theirs, &ours) {
         panic!("{name}, {sequences} sequences: {report}");
     }
@@ -146,7 +147,7 @@ pub(crate) fn check(mut case: Case, by_default: u64) {
     ask(case, &lab, &steps, count);
 }
 
-/// The same on each kernel that there is; so many sequences by default on sid's, and on the others'.
+/// The same on each kernel; by default `on_sid` sequences on sid's, and `on_others` on the others.
 pub(crate) fn check_on_each(case: &Case, on_sid: u64, on_others: u64) {
     for (kernel, by_default) in
         [(Kernel::Sid, on_sid), (Kernel::Trixie, on_others), (Kernel::Bookworm, on_others)]

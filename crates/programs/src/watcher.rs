@@ -1,4 +1,4 @@
-//! What is waited for: one descriptor that is readable when there is something to look at.
+//! One descriptor that becomes readable when there is something to look at.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -6,15 +6,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::process::{Pid, PidfdFlags, Resource, getrlimit, pidfd_open};
 
-/// So many exits are waited for by a descriptor each, at most, and by no more than a quarter of the files that may be open; the
-/// rest is found by looking.
+/// The most exits that are watched by a descriptor each, and at most a quarter of the files that
+/// may be open; looks find the rest.
 const MOST_EXITS: u64 = 4096;
 
-const STIRRED: u64 = u64::MAX;
-/// Added to a process's number where it is one of a cgroup's, whose exit may empty it.
+const PENDING: u64 = u64::MAX;
+/// Added to the number of a process in a program's cgroup, whose exit may empty it.
 const OF_CGROUP: u64 = 1 << 40;
 
-/// The exit that a descriptor told of.
+/// An exit that a descriptor reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     /// A process that is managed as such.
@@ -23,15 +23,15 @@ pub(super) enum Exit {
     OfCgroup(i32),
 }
 
-/// One descriptor for all that is waited for.
+/// One descriptor for everything that is waited for.
 #[derive(Debug)]
-pub(super) struct Notice {
+pub(super) struct Watcher {
     epoll: OwnedFd,
     stirred: OwnedFd,
     most: u64,
 }
 
-impl Notice {
+impl Watcher {
     pub(super) fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let stirred = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -40,7 +40,7 @@ impl Notice {
             stirred,
             most: MOST_EXITS.min(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 4),
         };
-        notice.add(notice.stirred.as_fd(), STIRRED)?;
+        notice.add(notice.stirred.as_fd(), PENDING)?;
         Ok(notice)
     }
 
@@ -49,14 +49,15 @@ impl Notice {
         Ok(epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN)?)
     }
 
-    /// Waits for a source that is asked itself what it has to tell.
+    /// Waits for a source, which is then asked for its events.
     pub(super) fn watch(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.add(fd, STIRRED)
+        self.add(fd, PENDING)
     }
 
-    /// Waits for an exit, until what is returned is dropped; `None` where the kernel refuses or `held` such are enough.
-    pub(super) fn exit(&self, exit: Exit, held: usize) -> Option<OwnedFd> {
-        if u64::try_from(held).is_ok_and(|held| held >= self.most) {
+    /// Waits for an exit, until the returned descriptor is dropped; `None` where the kernel
+    /// refuses, or as many as allowed are `watched` already.
+    pub(super) fn watch_exit(&self, exit: Exit, watched: usize) -> Option<OwnedFd> {
+        if u64::try_from(watched).is_ok_and(|held| held >= self.most) {
             return None;
         }
         let (pid, token) = match exit {
@@ -68,31 +69,36 @@ impl Notice {
         Some(fd)
     }
 
-    /// The exits that there were, and whether a source has something to tell; it does not wait.
-    pub(super) fn news(&self) -> io::Result<(Vec<Exit>, bool)> {
+    /// The exits since the last call, and whether a source has an event; it does not wait.
+    pub(super) fn poll(&self) -> io::Result<(Vec<Exit>, bool)> {
         let mut events: Vec<epoll::Event> = Vec::with_capacity(256);
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&now))?;
-        let exit = |event: &epoll::Event| match event.data.u64() {
-            STIRRED => None,
-            token if token & OF_CGROUP != 0 => {
-                Some(Exit::OfCgroup(i32::try_from(token ^ OF_CGROUP).ok()?))
-            }
-            token => Some(Exit::Process(i32::try_from(token).ok()?)),
-        };
-        let stirred = events.iter().any(|event| event.data.u64() == STIRRED);
-        Ok((events.iter().filter_map(exit).collect(), stirred))
+        let stirred = events.iter().any(|event| event.data.u64() == PENDING);
+        Ok((
+            events
+                .iter()
+                .filter_map(|event| match event.data.u64() {
+                    PENDING => None,
+                    token if token & OF_CGROUP != 0 => {
+                        Some(Exit::OfCgroup(i32::try_from(token ^ OF_CGROUP).ok()?))
+                    }
+                    token => Some(Exit::Process(i32::try_from(token).ok()?)),
+                })
+                .collect(),
+            stirred,
+        ))
     }
 
-    /// Makes the descriptor readable, until [`calm`](Self::calm).
-    pub(super) fn stir(&self) -> io::Result<()> {
+    /// Makes the descriptor readable, until [`clear_pending`](Self::clear_pending).
+    pub(super) fn set_pending(&self) -> io::Result<()> {
         match rustix::io::write(&self.stirred, &1_u64.to_ne_bytes()) {
             Ok(_) | Err(rustix::io::Errno::AGAIN) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    pub(super) fn calm(&self) -> io::Result<()> {
+    pub(super) fn clear_pending(&self) -> io::Result<()> {
         match rustix::io::read(&self.stirred, &mut [0_u8; 8]) {
             Ok(_) | Err(rustix::io::Errno::AGAIN) => Ok(()),
             Err(error) => Err(error.into()),
@@ -100,7 +106,7 @@ impl Notice {
     }
 }
 
-impl AsFd for Notice {
+impl AsFd for Watcher {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
