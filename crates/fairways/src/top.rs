@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{number, real, span};
-use fairways_top::{LONGEST, Make, Options, Pace, SHORTEST, Watch};
+use fairways_top::{LONGEST, MakeMachine, Options, Pace, SHORTEST, Target};
 
 use crate::args::Top;
 use crate::run::Stepped;
@@ -37,13 +37,14 @@ fn options(args: Top) -> Result<Options, BadInput> {
     let (width, height) = (size(&args.width, "--width", 80)?, size(&args.height, "--height", 24)?);
     let Top { control, journal, emulated, machine, no_color, once, of, .. } = args;
     let watch = match (journal, machine, emulated) {
-        (Some(file), ..) => Watch::Journal { file, at },
+        (Some(file), ..) => Target::Journal { file, at },
         (None, Some(machine), _) => {
-            let make: Make = Box::new(move |stop| Ok(Box::new(Stepped::new(&machine, &of, stop)?)));
-            Watch::Machine { make, kill: fairways_tracer::kill_all }
+            let make: MakeMachine =
+                Box::new(move |stop| Ok(Box::new(Stepped::new(&machine, &of, stop)?)));
+            Target::Machine { make, kill: fairways_tracer::kill_all }
         }
-        (None, None, Some(dir)) => Watch::Emulator(dir),
-        (None, None, None) => Watch::Daemon(control),
+        (None, None, Some(dir)) => Target::Emulator(dir),
+        (None, None, None) => Target::Daemon(control),
     };
     let once = once.then_some((width, height));
     Ok(Options { watch, pace: Pace { speed, interval }, no_color, once })

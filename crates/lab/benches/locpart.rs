@@ -1,12 +1,13 @@
-//! What a decision of Locpart costs: from the end of a period to the actions, with the latencies of the last window of
-//! every service in it.
+//! The cost of a decision of Locpart, from the end of a period to the actions, with the latencies
+//! of the last window of every service in it.
 //!
 //! - `hold`: one service and a batch program, 1000 requests in each window of the last ten; nothing changes.
-//! - `miss`: the same, and the service takes a way.
+//! - `miss`: the same, and the service claims a way.
 //! - `services`: eight services and eight batch programs, 1000 requests in each window; nothing changes.
 //! - `busy`: one service that answered 100 000 requests, all differently long to three digits.
 //!
-//! Prints CSV: ns, the median of rounds in which each decision is of another copy of the policy.
+//! Prints CSV: the median of rounds in ns; each decision in a round is made by another copy of the
+//! policy.
 
 #![allow(clippy::print_stdout)]
 
@@ -22,8 +23,8 @@ const COPIES: usize = 200;
 const ROUNDS: usize = 21;
 const PERIODS: u32 = 30;
 
-/// A case: services, batch programs, values of latency in a window, requests of each, and how long the shortest of the last
-/// window takes, in microseconds; the objective is 2 ms.
+/// A case: services, batch programs, values of latency in a window, requests of each, and the
+/// shortest latency of the last window in microseconds; the objective is 2 ms.
 type Case = (&'static str, u32, u32, u32, u64, u64);
 
 fn main() {
@@ -35,9 +36,9 @@ fn main() {
         ("busy", 1, 1, 10_000, 10, 10),
     ];
     for (case, services, batch, values, requests, last) in cases {
-        let (policy, at, told) = ready(services, batch, values, requests, last);
+        let (policy, at, events) = ready(services, batch, values, requests, last);
         let decide = |policy: &mut Locpart, act: &mut dyn FnMut(Action<'_>)| {
-            for event in &told {
+            for event in &events {
                 policy.handle(at, black_box(event), act);
             }
         };
@@ -62,7 +63,7 @@ fn main() {
     }
 }
 
-/// A policy at the end of a period, and what it is told then: windows, and the alarm.
+/// A policy at the end of a period, and the events that it handles then: windows, and the alarm.
 fn ready(
     services: u32,
     batch: u32,
@@ -70,7 +71,7 @@ fn ready(
     requests: u64,
     last: u64,
 ) -> (Locpart, Time, Vec<Event>) {
-    // At the objective's edge nothing is given; the margin rule then holds.
+    // At the objective's edge no way is given away; the margin rule then holds the ways.
     let parameters = Parameters { util_th: Q32::default(), ..Parameters::default() };
     let mut policy = Locpart::new(parameters);
     let llc = Llc::with_ways(Ways::new(20).expect("20 is from 1 to 32"));
@@ -94,11 +95,11 @@ fn ready(
         at = at.after(parameters.t_sched);
         let shortest = if period < PERIODS { 10 } else { last };
         let windows = (0..services).map(|app| window(app, shortest));
-        let told: Vec<Event> = windows.chain([Event::Woke]).collect();
+        let events: Vec<Event> = windows.chain([Event::Woke]).collect();
         if period == PERIODS {
-            return (policy, at, told);
+            return (policy, at, events);
         }
-        told.iter().for_each(|event| policy.handle(at, event, &mut ignore));
+        events.iter().for_each(|event| policy.handle(at, event, &mut ignore));
     }
     (policy, at, Vec::new())
 }

@@ -1,10 +1,10 @@
-//! What CASC and cache-fair cost to decide, and the chip to schedule.
+//! The cost of decisions of CASC and cache-fair, and of scheduling on the chip.
 //!
-//! - `solve`: CASC's linear system of n CPUs and n + 1 threads; `assign`: its bucketization of 18 threads, and of
-//!   four times n.
+//! - `solve`: CASC's linear system of n CPUs and n + 1 threads; `assign`: its bucketization of 18
+//! threads, and of four times n.
 //! - `regression`: a line through ten points, and through 64.
-//! - `chip`: CASC's eighteen threads on its chip with the operating system's scheduler: instructions simulated in
-//!   a second, on one thread.
+//! - `chip`: CASC's eighteen threads on its chip with the operating system's scheduler:
+//! instructions simulated per second, on one thread.
 //!
 //! Prints CSV: ns, the mean of a round; of `chip`, instructions per second.
 
@@ -58,7 +58,7 @@ fn bench(name: &str, size: i64, what: impl Fn()) {
     }
 }
 
-/// Instructions per second, of 60 simulated milliseconds after 20.
+/// Instructions per second over 60 simulated milliseconds, after 20.
 fn chip() -> f64 {
     let chip = preset::preset("t1").expect("a preset");
     let settings = Settings { scheduler: Some(Scheduling::default()), ..Settings::new(chip) };

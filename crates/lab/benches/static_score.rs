@@ -1,7 +1,7 @@
 //! A million static scores of an 8-program mix on one core.
 //!
-//! 4096 partitions in turn: each program in a cluster drawn at random, clusters of random widths
-//! side by side. Prints CSV; a row is a million scores, in seconds.
+//! 4096 partitions in turn: each program is in a cluster drawn at random, and clusters of random
+//! widths lie side by side. Prints CSV; a row is a million scores, in seconds.
 
 #![allow(clippy::print_stdout)]
 

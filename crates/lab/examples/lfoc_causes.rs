@@ -1,5 +1,5 @@
-//! Why rows of LFOC's Figures 2 and 6 come out otherwise here: each cause taken away, and what is
-//! left of the difference (docs/paper.md, "What misses, and why").
+//! Why rows of LFOC's Figures 2 and 6 differ here: each cause is removed, to see the remaining
+//! difference (docs/paper.md, "What misses, and why").
 //!
 //! `cargo run --release -p fairways-lab --example lfoc_causes [-- PROFILES.csv PHASES.csv]`
 
@@ -22,7 +22,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
 
-/// Seeds of mixes, as of `fairways paper lfoc`.
+/// The seeds of mixes, as in `fairways paper lfoc`.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
 /// Mixes of Figure 2, and programs in each.
@@ -33,7 +33,7 @@ const PROGRAMS: usize = 10;
 const WORKLOADS: usize = 6;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let programs = &*programs::of_arguments()?;
+    let programs = &*programs::from_arguments()?;
     let setting = Setting::new(programs.table(), false);
     println!("{} programs, {} ways", programs.len(), setting.llc.ways);
     clusters(programs.table(), &setting)?;
@@ -44,14 +44,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A name, and how many sensitive programs a mix of this kind holds.
+/// A name, and which numbers of sensitive programs belong to it.
 type Kind = (&'static str, fn(usize) -> bool);
 
-/// The classes of the programs of a table, and how many of a mix are sensitive.
+/// The classes of a table's programs.
 struct Classes(Vec<Class>);
 
 impl Classes {
-    fn of(table: &Table, setting: &Setting) -> Self {
+    fn new(table: &Table, setting: &Setting) -> Self {
         Self(classes(table, setting.llc.ways))
     }
 
@@ -65,9 +65,9 @@ impl Classes {
     }
 }
 
-/// §3 and Figure 2: by how many sensitive programs a mix holds, with the first seed.
+/// §3 and Figure 2 by the number of sensitive programs in a mix, with the first seed.
 fn clusters(table: &Table, setting: &Setting) -> Result<(), Box<dyn Error>> {
-    let known = Classes::of(table, setting);
+    let known = Classes::new(table, setting);
     println!("\nFairest clusterings of {MIXES} random mixes of {PROGRAMS}, seed 1:");
     println!("  sensitive programs   in 4 ways or more, %   most ways for streaming clusters");
     let kinds: [Kind; 4] = [
@@ -77,7 +77,7 @@ fn clusters(table: &Table, setting: &Setting) -> Result<(), Box<dyn Error>> {
         ("four or more", |count| count > 3),
     ];
     for (name, holds) in kinds {
-        // Random mixes in their order, of which those count that hold so many.
+        // Random mixes in their order; those with the right number of sensitive programs count.
         let drawn = random_mixes(table, &[PROGRAMS], 100 * MIXES, 1).into_iter();
         let holds_so_many = |mix: &Mix| holds(known.sensitive(mix));
         let mixes: Vec<Mix> = drawn.filter(holds_so_many).take(MIXES).collect();
@@ -90,7 +90,7 @@ fn clusters(table: &Table, setting: &Setting) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How a mix fares under stock and policies that are told profiles.
+/// The results of a mix under stock and under policies with profiles.
 struct Scores {
     seed: u64,
     sensitive: usize,
@@ -102,19 +102,19 @@ struct Scores {
     lfoc: Metrics,
     plus: Metrics,
     best: Metrics,
-    /// Dunn where streaming programs are told not to stall, so that it can tell them apart.
-    dunn_told: Metrics,
-    /// KPart and LFOC where each number of their tables is up to so many percent off.
+    /// Dunn with profiles in which streaming programs do not stall, so that it can recognise them.
+    dunn_informed: Metrics,
+    /// KPart and LFOC with tables in which each number is up to this share off.
     noisy: Vec<(f64, Metrics, Metrics)>,
 }
 
-/// By how much tables are off, as a share: 2 % is the noise of docs/lfoc-online.md.
+/// The largest error of a table, as a share: 2 % is the noise of docs/lfoc-online.md.
 const NOISE: [f64; 3] = [0.01, 0.02, 0.05];
 
 /// Figure 6 with five seeds.
 fn scored(programs: &Programs, setting: &Setting) -> Result<Vec<Scores>, Box<dyn Error>> {
     let (table, ways) = (programs.table(), setting.llc.ways);
-    let known = &Classes::of(table, setting);
+    let known = &Classes::new(table, setting);
     let mut all = Vec::new();
     for seed in SEEDS {
         let mut mixes = draw_workloads(programs, ways, WORKLOADS, seed);
@@ -128,13 +128,13 @@ fn scored(programs: &Programs, setting: &Setting) -> Result<Vec<Scores>, Box<dyn
             let score = |policy: &mut dyn Policy, profiles: &[Profile]| {
                 score(table, mix, setting, policy, profiles)
             };
-            let told = mix.programs.iter().zip(&exact).map(|(&program, exact)| {
+            let informed = mix.programs.iter().zip(&exact).map(|(&program, exact)| {
                 let streams = known.is(program, Class::Streaming);
                 let none = Curve::from_fn(ways, |_| Q32::default());
                 let stalls_l2_miss = if streams { none } else { exact.stalls_l2_miss };
                 Profile { stalls_l2_miss, ..exact.clone() }
             });
-            let told: Vec<Profile> = told.collect();
+            let informed: Vec<Profile> = informed.collect();
             let noisy = NOISE.map(|noise| {
                 let mut random = Pcg64Mcg::seed_from_u64(seed);
                 let off: Vec<Profile> =
@@ -152,7 +152,7 @@ fn scored(programs: &Programs, setting: &Setting) -> Result<Vec<Scores>, Box<dyn
                 lfoc: score(&mut Lfoc::default(), &exact)?,
                 plus: score(&mut Lfoc::new(Parameters::plus()), &exact)?,
                 best: score(&mut best.clone(), &exact)?,
-                dunn_told: score(&mut Dunn::default(), &told)?,
+                dunn_informed: score(&mut Dunn::default(), &informed)?,
                 noisy: noisy.into_iter().collect::<Result<_, String>>()?,
             })
         };
@@ -161,7 +161,7 @@ fn scored(programs: &Programs, setting: &Setting) -> Result<Vec<Scores>, Box<dyn
     Ok(all)
 }
 
-/// Scores what a policy decides that is told these profiles, by the true ones.
+/// Scores, by the true profiles, the decision of a policy that has these profiles.
 fn score(
     table: &Table,
     mix: &Mix,
@@ -169,8 +169,9 @@ fn score(
     policy: &mut dyn Policy,
     profiles: &[Profile],
 ) -> Result<Metrics, String> {
-    let told = profiles.iter().map(|profile| (Some(Arc::new(profile.clone())), Wish::default()));
-    let mut machine = StaticMachine::new(setting.llc, told);
+    let programs =
+        profiles.iter().map(|profile| (Some(Arc::new(profile.clone())), Wish::default()));
+    let mut machine = StaticMachine::new(setting.llc, programs);
     run(&mut machine, policy);
     let (partition, _) = machine.partition().ok_or("no plan")?;
     let mask = |app| partition.mask_of(AppId(app)).ok_or("no place");
@@ -179,7 +180,7 @@ fn score(
     Ok(Metrics::of(scorer.score(&masks).map_err(|why| why.to_string())?))
 }
 
-/// A profile of which each number is up to a share `noise` off, each value equally likely.
+/// A profile in which each number is up to the share `noise` off; all errors are equally likely.
 fn blurred(exact: &Profile, noise: f64, random: &mut Pcg64Mcg) -> Profile {
     let mut blur = |curve: &Curve| {
         let ways = Ways::new(u32::try_from(curve.values().len()).unwrap_or(1));
@@ -202,11 +203,11 @@ fn blurred(exact: &Profile, noise: f64, random: &mut Pcg64Mcg) -> Profile {
     }
 }
 
-/// A number of each seed.
-fn by_seed(scored: &[Scores], of: impl Fn(&[&Scores]) -> f64) -> String {
+/// A number for each seed.
+fn by_seed(scored: &[Scores], value: impl Fn(&[&Scores]) -> f64) -> String {
     let seed = |seed| {
         let mixes: Vec<&Scores> = scored.iter().filter(|one| one.seed == seed).collect();
-        format!("{:8.3}", of(&mixes))
+        format!("{:8.3}", value(&mixes))
     };
     SEEDS.map(seed).collect()
 }
@@ -225,14 +226,14 @@ fn dunn_extremes(scored: &[Scores]) {
         all
     };
     let dunn = |one: &Scores| one.dunn.unfairness;
-    let told = |one: &Scores| one.dunn_told.unfairness;
+    let informed = |one: &Scores| one.dunn_informed.unfairness;
     println!("  best mix               {}", by_seed(scored, |mixes| sorted(mixes, dunn)[0]));
     println!("  second-best mix        {}", by_seed(scored, |mixes| sorted(mixes, dunn)[1]));
-    println!("  best mix, told who streams {}", by_seed(scored, |mixes| sorted(mixes, told)[0]));
+    println!("  best mix, streaming known {}", by_seed(scored, |mixes| sorted(mixes, informed)[0]));
     let means = by_seed(scored, |mixes| mean(sorted(mixes, dunn).into_iter()));
     println!("  mean                   {means}");
-    let means = by_seed(scored, |mixes| mean(sorted(mixes, told).into_iter()));
-    println!("  mean, told who streams {means}");
+    let means = by_seed(scored, |mixes| mean(sorted(mixes, informed).into_iter()));
+    println!("  mean, streaming known {means}");
     let over = |one: &Scores| one.dunn.unfairness / one.stock.unfairness;
     if let Some(least) = scored.iter().min_by(|a, b| over(a).total_cmp(&over(b))) {
         let Scores { seed, name, stock, dunn, kpart, lfoc, best, .. } = least;

@@ -1,4 +1,4 @@
-//! What LFOC finds out while programs run, and what it costs: every figure of docs/lfoc-online.md.
+//! LFOC's online classification and its cost: every figure of docs/lfoc-online.md.
 //!
 //! `cargo run --release -p fairways-lab --example lfoc_online [-- PROFILES.csv PHASES.csv]`
 
@@ -11,20 +11,21 @@ use std::time::Duration;
 
 use fairways_core::{Llc, Policy, Ways};
 use fairways_lab::{
-    LiveOutcome, Protocol, Turns, accuracy, draw_workloads, live, random_mixes, turns,
+    ClassChanges, LiveOutcome, Protocol, accuracy, class_changes, draw_workloads, live,
+    random_mixes,
 };
 use fairways_model::Settings;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
 use fairways_policy::stock::Stock;
 use fairways_profiles::{Mix, Programs};
 
-/// Seed of every mix and machine.
+/// The seed of every mix and machine.
 const SEED: u64 = 1;
 /// Mixes of each kind and size: 36 workloads in all, as in LFOC's Figure 5.
 const MIXES: usize = 6;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let programs = &*programs::of_arguments()?;
+    let programs = &*programs::from_arguments()?;
     let ways = programs.table().ways();
     println!("{} programs, {ways} ways", programs.len());
     for (what, form) in [
@@ -34,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("\n# {what} (early_stop_heeds_stalls={})", form.early_stop_heeds_stalls);
         classes_found(programs, ways, form);
         unfairness(programs, ways, form)?;
-        changes_caught(&turns(programs.table(), ways, &settings(ways), form, 500));
+        changes_caught(&class_changes(programs.table(), ways, &settings(ways), form, 500));
         few_programs(programs, ways, form);
         short_programs(programs, ways, form)?;
     }
@@ -52,7 +53,7 @@ fn classes_found(programs: &Programs, ways: Ways, one: Parameters) {
     let noisy = Settings { noise: 0.02, ..perfect };
     let eight = Parameters { windows_per_size: 8, ..one };
     for (what, settings, parameters) in [
-        ("as asked", perfect, one),
+        ("as requested", perfect, one),
         ("windows overshot by four", Settings { overshoot: 4.0, ..perfect }, one),
         ("2 % noise", noisy, one),
         ("2 % noise, 8 windows a size", noisy, eight),
@@ -78,9 +79,12 @@ fn unfairness(
     form: Parameters,
 ) -> Result<(), Box<dyn std::error::Error>> {
     println!("\nUnfairness and STP by the protocol of LFOC §5 (150 G instructions, three runs):");
-    println!("  {:5} {:>8} {:>18} {:>18} {:>9}", "mix", "stock", "lfoc", "lfoc, told", "sampling");
+    println!(
+        "  {:5} {:>8} {:>18} {:>18} {:>9}",
+        "mix", "stock", "lfoc", "with profiles", "sampling"
+    );
     let protocol = Protocol::default();
-    let told = Protocol { known: true, ..protocol.clone() };
+    let with_profiles = Protocol { profiles_known: true, ..protocol.clone() };
     let mut rows: BTreeMap<&str, Vec<[LiveOutcome; 3]>> = BTreeMap::new();
     for mix in draw_workloads(programs, ways, MIXES, SEED) {
         let run = |protocol: &Protocol, policy: &mut dyn Policy| {
@@ -89,10 +93,10 @@ fn unfairness(
         let outcomes = [
             run(&protocol, &mut Stock::default())?,
             run(&protocol, &mut Lfoc::new(form))?,
-            run(&told, &mut Lfoc::new(form))?,
+            run(&with_profiles, &mut Lfoc::new(form))?,
         ];
         let Mix { name, .. } = &mix;
-        let [stock, online, told] = &outcomes;
+        let [stock, online, informed] = &outcomes;
         let cell = |outcome: &LiveOutcome| {
             let change = 100.0 * (outcome.metrics.unfairness / stock.metrics.unfairness - 1.0);
             format!("{:.3} {change:+.1} %", outcome.metrics.unfairness)
@@ -101,7 +105,7 @@ fn unfairness(
             "  {name:5} {:8.3} {:>18} {:>18} {:7.2} %",
             stock.metrics.unfairness,
             cell(online),
-            cell(told),
+            cell(informed),
             100.0 * online.activity.sampling_share(),
         );
         rows.entry(if name.starts_with('S') { "S" } else { "P" }).or_default().push(outcomes);
@@ -113,8 +117,8 @@ fn unfairness(
             rows.iter().map(of).sum::<f64>() / rows.len() as f64
         };
         println!(
-            "  {kind}, means: unfairness {:+.1} %, STP {:+.1} % against stock; against LFOC told \
-             beforehand unfairness {:+.2} %, STP {:+.2} %; {:.2} % of the time in sampling mode",
+            "  {kind}, means: unfairness {:+.1} %, STP {:+.1} % against stock; against LFOC with \
+             profiles unfairness {:+.2} %, STP {:+.2} %; {:.2} % of the time in sampling mode",
             100.0 * (mean(&|r| r[1].metrics.unfairness / r[0].metrics.unfairness) - 1.0),
             100.0 * (mean(&|r| r[1].metrics.stp / r[0].metrics.stp) - 1.0),
             100.0 * (mean(&|r| r[1].metrics.unfairness / r[2].metrics.unfairness) - 1.0),
@@ -136,11 +140,11 @@ fn few_programs(programs: &Programs, ways: Ways, form: Parameters) {
     for (what, mixes) in [("alone", alone), ("2", few(2)), ("3", few(3)), ("4", few(4))] {
         let mixes: Vec<Mix> = mixes;
         let found = accuracy(programs, &mixes, &settings(ways), form, Duration::from_secs(20));
-        let missed = |of: &str| -> u32 {
-            found.wrong.iter().filter(|((_, is, _), _)| *is == of).map(|(_, count)| count).sum()
+        let missed = |class: &str| -> u32 {
+            found.wrong.iter().filter(|((_, is, _), _)| *is == class).map(|(_, count)| count).sum()
         };
         println!(
-            "  {what:6} {:5.1} %   {} of {}; {} sensitive ones are taken for something else",
+            "  {what:6} {:5.1} %   {} of {}; {} sensitive ones are misclassified",
             percent(found.right.into(), found.all.into()),
             found.right,
             found.all,
@@ -177,11 +181,11 @@ fn short_programs(
     Ok(())
 }
 
-fn changes_caught(found: &Turns) {
+fn changes_caught(found: &ClassChanges) {
     println!(
         "\nFrom a change of class to the right class, {} random phased programs, {} changes;",
         found.programs,
-        found.turns.len()
+        found.changes.len()
     );
     let (right, all) = found.right;
     println!(
@@ -195,9 +199,13 @@ fn changes_caught(found: &Turns) {
     let kinds = [Class::Streaming, Class::Sensitive, Class::Light];
     for from in kinds {
         for to in kinds.into_iter().filter(|&to| to != from) {
-            let turns: Vec<_> =
-                found.turns.iter().filter(|turn| (turn.from, turn.to) == (from, to)).collect();
-            let mut times: Vec<Duration> = turns.iter().filter_map(|turn| turn.caught).collect();
+            let changes: Vec<_> = found
+                .changes
+                .iter()
+                .filter(|change| (change.from, change.to) == (from, to))
+                .collect();
+            let mut times: Vec<Duration> =
+                changes.iter().filter_map(|change| change.caught).collect();
             times.sort_unstable();
             let at = |percentile: usize| {
                 times
@@ -207,8 +215,8 @@ fn changes_caught(found: &Turns) {
             println!(
                 "  {:24} {:7} {:6.1} %  {:>6} {:>6} {:>6} {:>6}",
                 format!("{} to {}", from.name(), to.name()),
-                turns.len(),
-                percent(times.len() as f64, turns.len() as f64),
+                changes.len(),
+                percent(times.len() as f64, changes.len() as f64),
                 at(10),
                 at(50),
                 at(90),

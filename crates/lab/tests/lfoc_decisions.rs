@@ -1,8 +1,8 @@
 //! Where LFOC's partition differs from the published simulator's, and which decision makes the
 //! difference (docs/decisions.md).
 //!
-//! The simulator's LFOC is written here afresh, in floating point and without regard to speed, from
-//! the description of what it does. Each point on which it departs from the paper can be set to the
+//! The simulator's LFOC is written here again, in floating point and without regard to speed, from
+//! a description of its behaviour. Each point on which it departs from the paper can be set to the
 //! paper's reading, one by one.
 
 #![allow(clippy::unwrap_used)]
@@ -12,7 +12,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use fairways_core::Llc;
-use fairways_lab::{Settings, compare};
+use fairways_lab::{ComparisonSettings, compare};
 use fairways_policy::by_name;
 use fairways_profiles::{Metric, Mix, Table, embedded};
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ const SIMULATOR: Paper = Paper { llcmpkc_10: false, separate_clusters: false, th
 /// Clusters as sorted members and ways.
 type Clusters = Vec<(Vec<usize>, usize)>;
 
-/// LFOC on a mix of at most as many sensitive programs as the cache has ways left for them.
+/// LFOC on a mix with at most as many sensitive programs as the cache has ways left for them.
 fn plain(table: &Table, mix: &Mix, variant: Paper) -> Clusters {
     let ways = table.ways().get() as usize;
     let values =
@@ -109,7 +109,7 @@ fn plain(table: &Table, mix: &Mix, variant: Paper) -> Clusters {
 
 fn ours(table: &Table, mix: &Mix) -> Clusters {
     let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
-    let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
+    let settings = ComparisonSettings { llc, bandwidth: None, wishes: Vec::new() };
     let lfoc = by_name("lfoc").unwrap();
     let outcome = compare(table, mix, &settings, [lfoc]).unwrap().outcomes.remove(0);
     let masks = outcome.partition.masks();
@@ -168,7 +168,7 @@ fn each_difference_from_the_simulator_has_its_decision() {
         assert_eq!(difference(&table, mix), [""; 0], "{}", mix.name);
     }
 
-    // gap00 misses 10 to 14 times a kilocycle: streaming in Table 1, light in the simulator.
+    // gap00 misses 10 to 14 times per kilocycle: streaming in Table 1, light in the simulator.
     let gap = mix(&table, &["gap00", "xalancbmk06", "soplex06"]);
     assert_eq!(difference(&table, &gap), ["LLCMPKC of Table 1"]);
 

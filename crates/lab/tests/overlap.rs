@@ -1,4 +1,4 @@
-//! Masks that overlap, against the same sweep worked out by hand.
+//! Masks that overlap, compared with the same sweep by hand.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ fn pressure(table: &Table, program: usize, x: usize) -> f64 {
 }
 
 #[test]
-fn a_way_is_divided_among_those_who_may_fill_it() {
+fn a_way_is_divided_among_the_programs_that_may_fill_it() {
     let table = embedded();
     let [a, b] = ["triad", "hash-join"].map(|name| table.find(name).unwrap());
     let mut scorer = Scorer::new(table, &[a, b], table.ways(), None);
@@ -32,13 +32,14 @@ fn one_mask_within_another() {
     let full = WayMask::full(table.ways());
     let mut scorer = Scorer::new(table, &mix, table.ways(), None);
     let mut slowdown = |triad: WayMask| scorer.score(&[full, triad, full]).unwrap()[0];
-    // Confined to some ways, a streaming program leaves the rest to the one that may fill them all.
+    // A streaming program confined to some ways leaves the others to the one that may fill them
+    // all.
     let confined = [1, 5, 10].map(|ways| slowdown(WayMask::span(0, ways)));
     let free = slowdown(full);
     assert!(confined.iter().all(|&confined| confined < 1.01) && free > 1.3, "{confined:?} {free}");
 }
 
-/// Disjoint clusters do not see each other, wherever their ways lie.
+/// Disjoint clusters do not affect each other, whatever the position of their ways.
 #[test]
 fn without_overlap_only_the_width_counts() {
     let table = embedded();

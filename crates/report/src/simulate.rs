@@ -1,4 +1,4 @@
-//! What `simulate --json` and `optimum --json` print.
+//! The JSON of `simulate --json` and `optimum --json`.
 
 use fairways_core::{WayMask, Ways};
 use fairways_lab::report::{
@@ -7,11 +7,11 @@ use fairways_lab::report::{
 };
 use serde::Deserialize;
 
-use super::policies::{Policy, STOCK, best, fairest, side_by_side, slowdowns};
+use super::policies::{PolicyResult, STOCK, best, fairest, side_by_side, slowdowns};
 
-/// The object.
+/// The whole object.
 #[derive(Debug, Deserialize)]
-pub(super) struct Results {
+pub(super) struct SimulateResults {
     ways: Ways,
     #[serde(default)]
     dynamic: bool,
@@ -22,34 +22,35 @@ pub(super) struct Results {
 struct Mix {
     mix: String,
     apps: Vec<String>,
-    policies: Vec<Decided>,
+    policies: Vec<MixPolicy>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Decided {
+struct MixPolicy {
     #[serde(flatten)]
-    policy: Policy,
+    policy: PolicyResult,
     reason: Option<String>,
-    partition: Option<Vec<Cluster>>,
+    partition: Option<Vec<MixCluster>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Cluster {
+struct MixCluster {
     apps: Vec<usize>,
     mask: WayMask,
     ways: u32,
 }
 
-/// More mixes than this are shown on demand, but for the first.
+/// With more mixes than this, all but the first are folded.
 const SHOWN: usize = 3;
 
-/// Shows it.
-pub(super) fn section(results: &Results) -> Result<Section, String> {
-    let Results { ways, dynamic, mixes } = results;
+/// Makes the section.
+pub(super) fn section(results: &SimulateResults) -> Result<Section, String> {
+    let SimulateResults { ways, dynamic, mixes } = results;
     for mix in mixes {
         check(mix)?;
     }
-    let is_optimum = |mix: &Mix| mix.policies.iter().all(|of| of.policy.policy == "optimum");
+    let is_optimum =
+        |mix: &Mix| mix.policies.iter().all(|decided| decided.policy.policy == "optimum");
     let kind = match (!mixes.is_empty() && mixes.iter().all(is_optimum), dynamic) {
         (true, _) => "fairways optimum",
         (_, true) => "fairways simulate --dynamic",
@@ -74,77 +75,79 @@ pub(super) fn section(results: &Results) -> Result<Section, String> {
             let count = several.len();
             let headline = format!("Geometric means of {count} mixes. {}", best(&means));
             let headline = headline + &fairer_in(several, &means);
-            parts.push(all(several, &means));
+            parts.push(all_mixes(several, &means));
             headline
         }
     };
     for (place, mix) in mixes.iter().enumerate() {
         let folded = mixes.len() > SHOWN && place > 0;
-        parts.push(part(mix, *ways, folded, mixes.len() == 1));
+        parts.push(mix_part(mix, *ways, folded, mixes.len() == 1));
     }
     let kind = kind.into();
     Ok(Section { heading, kind, headline, facts, parts, ..Section::default() })
 }
 
 impl Mix {
-    fn policies(&self) -> Vec<Policy> {
-        self.policies.iter().map(|of| of.policy.clone()).collect()
+    fn policies(&self) -> Vec<PolicyResult> {
+        self.policies.iter().map(|decided| decided.policy.clone()).collect()
     }
 }
 
 fn check(mix: &Mix) -> Result<(), String> {
     let (name, programs) = (&mix.mix, mix.apps.len());
-    for Decided { policy, partition, .. } in &mix.policies {
-        let (of, found) = (&policy.policy, policy.slowdowns.len());
+    for MixPolicy { policy, partition, .. } in &mix.policies {
+        let (policy_name, found) = (&policy.policy, policy.slowdowns.len());
         if found != programs {
             return Err(format!(
-                "mix {name:?}, policy {of:?}: expected {programs} slowdowns, found {found}"
+                "mix {name:?}, policy {policy_name:?}: expected {programs} slowdowns, found {found}"
             ));
         }
         let apps = partition.iter().flatten().flat_map(|cluster| &cluster.apps);
         if let Some(app) = apps.into_iter().find(|app| **app >= programs) {
             return Err(format!(
-                "mix {name:?}, policy {of:?}: expected clusters of programs below {programs}, found {app}"
+                "mix {name:?}, policy {policy_name:?}: expected clusters of programs below {programs}, found {app}"
             ));
         }
     }
     Ok(())
 }
 
-/// The geometric means of what every mix has of a policy, by policy.
-fn means(mixes: &[Mix]) -> Vec<Policy> {
+/// The geometric means over the mixes, by policy, of what every mix has.
+fn means(mixes: &[Mix]) -> Vec<PolicyResult> {
     let Some(first) = mixes.first() else { return Vec::new() };
-    let mean = |name: &str, get: fn(&Policy) -> Option<f64>| {
+    let mean = |name: &str, get: fn(&PolicyResult) -> Option<f64>| {
         let of = |mix: &Mix| {
-            let policy = mix.policies.iter().find(|of| of.policy.policy == name)?;
+            let policy = mix.policies.iter().find(|decided| decided.policy.policy == name)?;
             get(&policy.policy).filter(|value| *value > 0.0).map(f64::ln)
         };
         let logs: Option<Vec<f64>> = mixes.iter().map(of).collect();
         logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
     };
-    let row = |of: &Decided| {
-        let name = of.policy.policy.as_str();
-        Policy {
+    let row = |decided: &MixPolicy| {
+        let name = decided.policy.policy.as_str();
+        PolicyResult {
             policy: name.to_owned(),
             unfairness: mean(name, |p| p.unfairness),
             stp: mean(name, |p| p.stp),
             antt: mean(name, |p| p.antt),
-            ..Policy::default()
+            ..PolicyResult::default()
         }
     };
     first.policies.iter().map(row).collect()
 }
 
 /// In how many mixes the fairest policy is fairer than `stock`, where both are known.
-fn fairer_in(mixes: &[Mix], means: &[Policy]) -> String {
-    let Some(Policy { policy, .. }) = fairest(means).filter(|of| of.policy != STOCK) else {
+fn fairer_in(mixes: &[Mix], means: &[PolicyResult]) -> String {
+    let Some(PolicyResult { policy, .. }) = fairest(means).filter(|policy| policy.policy != STOCK)
+    else {
         return String::new();
     };
-    let of = |mix: &Mix, name: &str| {
-        let found = mix.policies.iter().find(|of| of.policy.policy == name);
-        found.and_then(|of| of.policy.unfairness)
+    let unfairness = |mix: &Mix, name: &str| {
+        let found = mix.policies.iter().find(|decided| decided.policy.policy == name);
+        found.and_then(|decided| decided.policy.unfairness)
     };
-    let both = mixes.iter().filter_map(|mix| Some((of(mix, policy)?, of(mix, STOCK)?)));
+    let both =
+        mixes.iter().filter_map(|mix| Some((unfairness(mix, policy)?, unfairness(mix, STOCK)?)));
     let both: Vec<(f64, f64)> = both.collect();
     let fairer = both.iter().filter(|(ours, stock)| ours < stock).count();
     match both.len() {
@@ -154,12 +157,12 @@ fn fairer_in(mixes: &[Mix], means: &[Policy]) -> String {
 }
 
 /// All mixes together.
-fn all(mixes: &[Mix], means: &[Policy]) -> Part {
+fn all_mixes(mixes: &[Mix], means: &[PolicyResult]) -> Part {
     let mut table = side_by_side(means);
     table.caption = format!("Geometric means of {} mixes", mixes.len());
-    let names: Vec<&str> = means.iter().map(|of| of.policy.as_str()).collect();
-    let bar = |policy: &Policy| Bar { name: policy.policy.clone(), value: policy.unfairness };
-    let group = |name: &str, policies: &[Policy]| BarGroup {
+    let names: Vec<&str> = means.iter().map(|policy| policy.policy.as_str()).collect();
+    let bar = |policy: &PolicyResult| Bar { name: policy.policy.clone(), value: policy.unfairness };
+    let group = |name: &str, policies: &[PolicyResult]| BarGroup {
         name: name.to_owned(),
         bars: policies.iter().map(bar).collect(),
     };
@@ -172,8 +175,8 @@ fn all(mixes: &[Mix], means: &[Policy]) -> Part {
     columns.extend(names.iter().map(|name| Column::numbers(name, "")));
     let row = |mix: &Mix| {
         let of = |name: &&str| {
-            let policy = mix.policies.iter().find(|of| of.policy.policy == **name);
-            Cell::number(policy.and_then(|of| of.policy.unfairness), 3)
+            let policy = mix.policies.iter().find(|decided| decided.policy.policy == **name);
+            Cell::number(policy.and_then(|decided| decided.policy.unfairness), 3)
         };
         let mut row = vec![Cell::words(&mix.mix)];
         row.extend(names.iter().map(of));
@@ -190,7 +193,7 @@ fn all(mixes: &[Mix], means: &[Policy]) -> Part {
 }
 
 /// One mix.
-fn part(mix: &Mix, ways: Ways, folded: bool, alone: bool) -> Part {
+fn mix_part(mix: &Mix, ways: Ways, folded: bool, alone: bool) -> Part {
     let policies = mix.policies();
     let named = |app: usize| format!("{app} {}", mix.apps[app]);
     let programs: Vec<String> = (0..mix.apps.len()).map(named).collect();
@@ -207,29 +210,29 @@ fn part(mix: &Mix, ways: Ways, folded: bool, alone: bool) -> Part {
     Part { heading, folded, blocks }
 }
 
-/// Slowdowns as bars, a group a program.
-pub(super) fn slowdown_bars(programs: &[String], policies: &[Policy]) -> Figure {
+/// Slowdowns as bars, a group for each program.
+pub(super) fn slowdown_bars(programs: &[String], policies: &[PolicyResult]) -> Figure {
     let group = |(app, name): (usize, &String)| {
-        let bar = |policy: &Policy| Bar {
+        let bar = |policy: &PolicyResult| Bar {
             name: policy.policy.clone(),
             value: policy.slowdowns.get(app).copied().flatten(),
         };
         BarGroup { name: name.clone(), bars: policies.iter().map(bar).collect() }
     };
     let groups: Vec<BarGroup> = programs.iter().enumerate().map(group).collect();
-    let caption = "How many times as long the same work takes: 1 is as fast as at its best.";
+    let caption = "The time of the same work, over its time at its best.";
     bars("Slowdowns", caption, &groups)
 }
 
-/// Who may fill which ways, under each policy that says.
+/// The ways of each cluster, under each policy that has a partition.
 fn partitions(mix: &Mix, ways: Ways) -> Option<Figure> {
-    let strip = |of: &Decided| {
-        let cluster = |cluster: &Cluster| {
+    let strip = |decided: &MixPolicy| {
+        let cluster = |cluster: &MixCluster| {
             let apps = cluster.apps.iter().map(|&app| mix.apps[app].clone());
             (cluster.mask, apps.collect())
         };
-        let clusters = of.partition.as_ref()?.iter().map(cluster).collect();
-        Some(Strip { name: of.policy.policy.clone(), clusters })
+        let clusters = decided.partition.as_ref()?.iter().map(cluster).collect();
+        Some(Strip { name: decided.policy.policy.clone(), clusters })
     };
     let all: Vec<Strip> = mix.policies.iter().filter_map(strip).collect();
     let caption =
@@ -247,17 +250,17 @@ fn clusters(mix: &Mix) -> Option<Table> {
         Column::prose("programs"),
         Column::prose("reason"),
     ];
-    let rows = mix.policies.iter().flat_map(|of| {
-        let clusters = of.partition.iter().flatten().enumerate();
+    let rows = mix.policies.iter().flat_map(|decided| {
+        let clusters = decided.partition.iter().flatten().enumerate();
         clusters.map(|(n, cluster)| {
             let apps = cluster.apps.iter().map(|&app| format!("{app} {}", mix.apps[app]));
             vec![
-                Cell::words(&of.policy.policy),
+                Cell::words(&decided.policy.policy),
                 Cell::words(letter(n)),
                 Cell::count(Some(cluster.ways.into())),
                 Cell::words(cluster.mask.to_string()),
                 Cell::words(apps.collect::<Vec<_>>().join(", ")),
-                Cell::words(of.reason.clone().unwrap_or_default()),
+                Cell::words(decided.reason.clone().unwrap_or_default()),
             ]
         })
     });

@@ -1,4 +1,4 @@
-//! Jobs side by side, each with its output in a file until it ends.
+//! Runs jobs side by side, and collects the output of each in a file.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -17,23 +17,23 @@ pub(crate) struct Job {
     pub(crate) command: Vec<String>,
     pub(crate) folder: PathBuf,
     pub(crate) variables: Vec<(String, String)>,
-    /// Whether it is to run a test at least: a filter that matches none passes.
-    pub(crate) tests: bool,
-    /// Whether it is to run when nothing else does.
-    pub(crate) alone: bool,
+    /// Whether it must run at least one test: a filter that matches none passes.
+    pub(crate) must_run_tests: bool,
+    /// Whether nothing else may run at the same time.
+    pub(crate) runs_alone: bool,
 }
 
-/// How a job came out.
+/// The result of a job.
 #[derive(Clone, Debug)]
-pub(crate) struct Done {
+pub(crate) struct JobResult {
     pub(crate) name: String,
-    pub(crate) took: Duration,
-    pub(crate) passed: bool,
+    pub(crate) duration: Duration,
+    pub(crate) has_passed: bool,
     pub(crate) output: PathBuf,
 }
 
-/// Runs jobs, so many at once, with steps beside them, one after the other; those that are to be
-/// alone come last. What each printed goes to `to` when it ends.
+/// Runs `lanes` jobs at once beside the steps, which run one after the other; jobs that run alone
+/// come last. Each job's output goes to `to` when it ends.
 ///
 /// # Errors
 /// If the output of a command can't be kept.
@@ -43,24 +43,24 @@ pub(crate) fn run_all(
     steps: Vec<Job>,
     logs: &Path,
     to: &mut (dyn Write + Send),
-) -> anyhow::Result<Vec<Done>> {
+) -> anyhow::Result<Vec<JobResult>> {
     if let Ok(old) = fs::read_dir(logs) {
         for old in old.flatten().filter(|old| old.path().is_file()) {
             fs::remove_file(old.path())?;
         }
     }
-    let (alone, jobs) = jobs.into_iter().partition(|job| job.alone);
+    let (alone, jobs) = jobs.into_iter().partition(|job| job.runs_alone);
     let mut done = run(vec![(jobs, lanes), (steps, 1)], logs, to)?;
     done.extend(run(vec![(alone, 1)], logs, to)?);
     Ok(done)
 }
 
-/// Runs jobs of several queues side by side; with each queue goes how many of its jobs run at once.
+/// Runs the jobs of several queues side by side; each queue has a number of jobs that run at once.
 fn run(
     queues: Vec<(Vec<Job>, usize)>,
     logs: &Path,
     to: &mut (dyn Write + Send),
-) -> anyhow::Result<Vec<Done>> {
+) -> anyhow::Result<Vec<JobResult>> {
     fs::create_dir_all(logs).with_context(|| logs.display().to_string())?;
     let done = Mutex::new((Ok(Vec::new()), to));
     let queues = queues.into_iter().map(|(jobs, lanes)| (Mutex::new(VecDeque::from(jobs)), lanes));
@@ -71,7 +71,7 @@ fn run(
                 scope.spawn(|| {
                     loop {
                         let Some(job) = next(queue) else { return };
-                        let one = one(&job, logs);
+                        let one = run_job(&job, logs);
                         let Ok(mut done) = done.lock() else { return };
                         let (all, to) = &mut *done;
                         match (&mut *all, one) {
@@ -94,7 +94,7 @@ fn next(queue: &Mutex<VecDeque<Job>>) -> Option<Job> {
     queue.lock().ok()?.pop_front()
 }
 
-fn one(job: &Job, logs: &Path) -> anyhow::Result<Done> {
+fn run_job(job: &Job, logs: &Path) -> anyhow::Result<JobResult> {
     let output = logs.join(format!("{}.txt", job.name.replace([' ', '/'], "-")));
     let mut file = File::create(&output).with_context(|| output.display().to_string())?;
     let (program, arguments) = job.command.split_first().context("a command")?;
@@ -103,16 +103,16 @@ fn one(job: &Job, logs: &Path) -> anyhow::Result<Done> {
     command.args(arguments).current_dir(&job.folder).envs(job.variables.iter().cloned());
     command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file.try_clone()?);
     let passed = match command.status() {
-        Ok(status) => status.success() && (!job.tests || has_run_tests(&output)),
+        Ok(status) => status.success() && (!job.must_run_tests || has_run_tests(&output)),
         Err(error) => {
             writeln!(file, "{program}: {error}")?;
             false
         }
     };
-    Ok(Done { name: job.name.clone(), took: since.elapsed(), passed, output })
+    Ok(JobResult { name: job.name.clone(), duration: since.elapsed(), has_passed: passed, output })
 }
 
-/// Whether a program of tests says that it has run some.
+/// Whether the output of a test binary says that tests have run.
 fn has_run_tests(output: &Path) -> bool {
     let text = fs::read(output).unwrap_or_default();
     let passed = |line: &str| {
@@ -122,30 +122,30 @@ fn has_run_tests(output: &Path) -> bool {
     String::from_utf8_lossy(&text).lines().filter_map(passed).any(|passed| passed > 0)
 }
 
-/// What a job printed, after a line that says which it was.
-fn show(done: &Done, to: &mut dyn Write) {
-    let word = if done.passed { "passed" } else { "FAILED" };
-    let seconds = done.took.as_secs_f64();
+/// Prints a job's output after a line with its name and result.
+fn show(done: &JobResult, to: &mut dyn Write) {
+    let word = if done.has_passed { "passed" } else { "FAILED" };
+    let seconds = done.duration.as_secs_f64();
     let _ = writeln!(to, "\n== {}: {word} in {seconds:.1} s", done.name);
     if let Ok(text) = fs::read(&done.output) {
         let _ = to.write_all(&text);
     }
 }
 
-/// The jobs by how long they took, and those that failed, with the end of what they printed;
-/// whether all passed.
-pub(crate) fn sum_up(mut done: Vec<Done>, to: &mut dyn Write) -> bool {
-    done.sort_by_key(|of| std::cmp::Reverse(of.took));
+/// Prints the jobs by duration, and the end of the output of those that failed; returns whether all
+/// passed.
+pub(crate) fn sum_up(mut done: Vec<JobResult>, to: &mut dyn Write) -> bool {
+    done.sort_by_key(|done| std::cmp::Reverse(done.duration));
     let _ = writeln!(to, "\n== seconds");
-    for of in &done {
-        let _ = writeln!(to, "{:>7.1} {}", of.took.as_secs_f64(), of.name);
+    for job in &done {
+        let _ = writeln!(to, "{:>7.1} {}", job.duration.as_secs_f64(), job.name);
     }
-    for of in done.iter().filter(|of| !of.passed) {
-        let _ = writeln!(to, "\n== FAILED: {}", of.name);
-        let text = fs::read(&of.output).unwrap_or_default();
+    for job in done.iter().filter(|done| !done.has_passed) {
+        let _ = writeln!(to, "\n== FAILED: {}", job.name);
+        let text = fs::read(&job.output).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
-        // Of tests that failed, what each said; of anything else, the end.
+        // For tests, what each failure printed; for anything else, the end.
         let from = lines.iter().position(|line| *line == "failures:");
         let from = from.unwrap_or(lines.len().saturating_sub(LAST));
         for line in lines[from..].iter().take(2 * LAST) {
@@ -155,10 +155,10 @@ pub(crate) fn sum_up(mut done: Vec<Done>, to: &mut dyn Write) -> bool {
             let _ = writeln!(to, "{line}");
         }
     }
-    done.iter().all(|of| of.passed)
+    done.iter().all(|done| done.has_passed)
 }
 
-/// Lines of a job that failed.
+/// Lines shown of a failed job.
 const LAST: usize = 40;
 
 #[cfg(test)]
@@ -172,30 +172,33 @@ mod tests {
             name: name.to_owned(),
             command: ["sh", "-c", script].map(str::to_owned).to_vec(),
             folder: std::env::temp_dir(),
-            variables: vec![("WORD".to_owned(), "said".to_owned())],
-            tests: false,
-            alone: false,
+            variables: vec![("WORD".to_owned(), "hello".to_owned())],
+            must_run_tests: false,
+            runs_alone: false,
         };
         let missing = Job { command: vec!["/no/such/program".to_owned()], ..job("missing", "") };
         let none = "test result: ok. 0 passed; 0 failed";
-        let empty = Job { tests: true, ..job("empty", &format!("echo '{none}'")) };
-        let some = Job { tests: true, ..job("some", "echo 'test result: ok. 2 passed; 0 failed'") };
+        let empty = Job { must_run_tests: true, ..job("empty", &format!("echo '{none}'")) };
+        let some = Job {
+            must_run_tests: true,
+            ..job("some", "echo 'test result: ok. 2 passed; 0 failed'")
+        };
         let one = vec![job("good", "echo $WORD"), job("bad", "echo no; exit 3")];
         let mut printed = Vec::new();
-        let alone = Job { alone: true, ..job("alone", "true") };
+        let alone = Job { runs_alone: true, ..job("alone", "true") };
         let jobs = vec![alone, missing, empty, some];
         let done = run_all(jobs, 2, one, &folder, &mut printed).unwrap();
-        assert_eq!(done.last().map(|of| of.name.as_str()), Some("alone"));
+        assert_eq!(done.last().map(|done| done.name.as_str()), Some("alone"));
         let mut came: Vec<(&str, bool)> =
-            done.iter().map(|of| (of.name.as_str(), of.passed)).collect();
+            done.iter().map(|done| (done.name.as_str(), done.has_passed)).collect();
         came.sort_unstable();
         let failed = [("bad", false), ("empty", false), ("missing", false)];
         assert_eq!(
-            came.iter().filter(|of| !of.1).collect::<Vec<_>>(),
+            came.iter().filter(|result| !result.1).collect::<Vec<_>>(),
             failed.iter().collect::<Vec<_>>()
         );
         assert_eq!(came.len(), 6);
-        assert_eq!(fs::read_to_string(folder.join("good.txt")).unwrap(), "said\n");
+        assert_eq!(fs::read_to_string(folder.join("good.txt")).unwrap(), "hello\n");
         assert!(!sum_up(done, &mut printed));
         let printed = String::from_utf8(printed).unwrap();
         assert!(printed.contains("== FAILED: bad\nno\n"), "{printed}");

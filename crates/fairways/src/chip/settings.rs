@@ -245,7 +245,7 @@ impl Checked {
             warm_up: span(&args.warm_up, "--warm-up")?,
             span: span(&args.duration, "--duration")?,
             profile: span(&args.chip.profile_time, "--profile-time")?,
-            known: args.known_profiles,
+            profiles_known: args.known_profiles,
         };
         Ok(Self { world, protocol, policies })
     }

@@ -8,7 +8,7 @@ use fairways_command_kit::input::{number, span};
 use fairways_command_kit::policies::named;
 use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Policy, Time, Ways};
-use fairways_lab::{Observed, draw_workloads, job, profile};
+use fairways_lab::{ObservedChip, draw_workloads, job, profile};
 use fairways_model::{Job, Model, Settings, Then};
 use fairways_policy::table::{Knows, Request};
 use fairways_profiles::Mix;
@@ -160,7 +160,7 @@ impl Checked {
                 Running::Model(Box::new(Model::new(**settings, jobs)))
             }
             On::Chip(world) => {
-                let chip = Observed::new(world.settings, self.chip_jobs());
+                let chip = ObservedChip::new(world.settings, self.chip_jobs());
                 Running::Chip(Box::new(chip.expect("a chip that was tried")))
             }
         };

@@ -4,7 +4,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{number, real, repeated};
 use fairways_command_kit::policies::named;
 use fairways_core::{Policy, Ways};
-use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
+use fairways_lab::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_policy::table::Request;
 use fairways_policy::{by_name, descriptor};
 use fairways_profiles::{Mix, Programs};
@@ -23,7 +23,7 @@ pub(super) struct Checked {
 /// How policies are compared.
 pub(super) enum How {
     /// By what they decide.
-    Score(Settings),
+    Score(ComparisonSettings),
     /// By how the programs fare over time.
     Live(Box<fairways_model::Settings>, Protocol),
 }
@@ -120,9 +120,9 @@ fn how(args: &Simulate, world: &World) -> Result<How, BadInput> {
             return Err(BadInput(said.to_owned()));
         }
         let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
-        return Ok(How::Score(Settings { llc: world.llc, bandwidth, wishes }));
+        return Ok(How::Score(ComparisonSettings { llc: world.llc, bandwidth, wishes }));
     }
-    let mut protocol = Protocol { known: args.known_profiles, ..Protocol::default() };
+    let mut protocol = Protocol { profiles_known: args.known_profiles, ..Protocol::default() };
     protocol.wishes.clone_from(&world.wishes);
     if let Some(text) = &args.instructions {
         protocol.instructions = number(text, "--instructions", 1, 1_000_000_000_000_000)?;

@@ -3,9 +3,9 @@
 use fairways_chip::{Account, Profiler};
 use fairways_profiles::{Metric, Table};
 
-/// What was measured of a program up to now, as a profile file has it.
+/// The measurements of a program up to now, as a profile file has them.
 ///
-/// The account of cycles has no store buffer: nothing is stalled by one. Nobody waits for the bus.
+/// The chip has no store buffer, so nothing stalls for one. Programs do not wait for the bus.
 #[must_use]
 pub fn table_of(name: &str, profiler: &Profiler) -> Table {
     let chip = profiler.settings().chip;
@@ -36,6 +36,6 @@ pub fn table_of(name: &str, profiler: &Profiler) -> Table {
     })
 }
 
-fn per_kilo(count: f64, of: f64) -> f64 {
-    1000.0 * count / of.max(1.0)
+fn per_kilo(count: f64, total: f64) -> f64 {
+    1000.0 * count / total.max(1.0)
 }

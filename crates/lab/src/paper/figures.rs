@@ -14,7 +14,7 @@ const COLOURS: [RGBColor; 5] = [
     RGBColor(90, 90, 90),
 ];
 
-/// So many times as high as the highest bar is the plot: the names stand above it.
+/// The height of a plot over that of its highest bar: the names stand above the bars.
 const HEADROOM: f64 = 1.35;
 
 /// A plot could not be drawn or written.
@@ -28,18 +28,18 @@ pub struct FigureError {
 /// A plot of lines.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What it says.
+    /// The line's name.
     pub name: String,
-    /// Its points.
+    /// The line's points.
     pub points: Vec<(f64, f64)>,
 }
 
 /// A plot of bars: a group for each label, with a bar for each name.
 #[derive(Clone, Debug)]
 pub struct Bars {
-    /// The groups.
+    /// The names of the groups.
     pub labels: Vec<String>,
-    /// By bar of a group: what it says, and its height in each group.
+    /// By bar of a group: its name, and its height in each group.
     pub series: Vec<(String, Vec<f64>)>,
     /// Whether the bars of a group stand on each other.
     pub stacked: bool,

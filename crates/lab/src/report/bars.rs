@@ -6,18 +6,18 @@ use super::svg::{Svg, shortened};
 /// A group of bars.
 #[derive(Clone, Debug)]
 pub struct BarGroup {
-    /// What its bars are of; may be empty.
+    /// The name; may be empty.
     pub name: String,
-    /// Its bars.
+    /// The bars.
     pub bars: Vec<Bar>,
 }
 
 /// A bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What it is of.
+    /// The name.
     pub name: String,
-    /// How long it is; `None` if that is not known.
+    /// The length; `None` if it is not known.
     pub value: Option<f64>,
 }
 
@@ -28,7 +28,7 @@ const ROW: f64 = 16.0;
 const HEAD: f64 = 20.0;
 const AXIS: f64 = 22.0;
 
-/// Draws bars that begin at 1, which is what they are relative to.
+/// Draws bars that begin at 1, to which they are relative.
 #[must_use]
 pub fn bars(title: &str, caption: &str, groups: &[BarGroup]) -> Figure {
     let values = || groups.iter().flat_map(|group| &group.bars).filter_map(|bar| bar.value);
@@ -76,7 +76,7 @@ pub fn bars(title: &str, caption: &str, groups: &[BarGroup]) -> Figure {
     Figure { title, caption, drawing, room: "medium", ..Figure::default() }
 }
 
-/// A value in the room that there is beside the longest bar: at most seven letters.
+/// A value that fits beside the longest bar: at most seven letters.
 fn label(value: f64) -> String {
     match value {
         ..999.9995 => format!("{value:.3}"),

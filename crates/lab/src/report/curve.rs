@@ -10,7 +10,8 @@ const RIGHT: f64 = 166.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 94.0;
 
-/// Draws what a program shows with 1 way, with 2, and so on, above `least`; `None` where that is not known.
+/// Draws a program's values with 1 way, with 2, and so on, above `least`; `None` where a value is
+/// not known.
 #[must_use]
 pub fn curve(name: &str, what: &str, least: f64, values: &[Option<f64>]) -> Figure {
     let known = || values.iter().flatten().copied().filter(|value| value.is_finite());
@@ -37,7 +38,7 @@ pub fn curve(name: &str, what: &str, least: f64, values: &[Option<f64>]) -> Figu
                 run.push((x(ways), y(value)));
                 svg.circle(x(ways), y(value), 2.0, "dot", &format!("{ways} ways: {value} {what}"));
             }
-            // Where a value is missing the line is broken.
+            // A missing value breaks the line.
             None => svg.polyline(&std::mem::take(&mut run), "curve"),
         }
     }

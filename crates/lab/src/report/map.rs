@@ -1,4 +1,4 @@
-//! Who might fill which ways, over time.
+//! The programs that might fill each way, over time.
 
 use std::collections::HashMap;
 
@@ -7,23 +7,23 @@ use fairways_core::WayMask;
 use super::figure::{Figure, Key, colour, letter, step, ticks};
 use super::svg::Svg;
 
-/// A time in which one partition held.
+/// A time in which one partition was in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// When it began, in seconds.
+    /// The start, in seconds.
     pub from: f64,
-    /// When it ended.
+    /// The end, in seconds.
     pub to: f64,
-    /// Its clusters: the ways of each, and which of the groups of programs it is.
+    /// The clusters: the ways of each, and the index of its group of programs.
     pub clusters: Vec<(WayMask, usize)>,
 }
 
-/// More spans than this are drawn by what held longest in each of as many equal times.
+/// More spans than this are thinned: each of as many equal times shows the longest one.
 const MOST_SPANS: usize = 600;
-/// So many groups of programs have a colour of their own: those that had most ways for longest.
+/// The number of groups with a colour of their own: those with most ways for longest.
 const MOST_COLOURS: usize = 12;
 
-/// Draws the map; `groups` are the groups of programs, by name.
+/// Draws the map; `groups` are the names of the groups of programs.
 #[must_use]
 pub fn way_map(title: &str, ways: u32, spans: &[Span], groups: &[String]) -> Figure {
     let drawn = merged(&thinned(spans));
@@ -35,7 +35,7 @@ pub fn way_map(title: &str, ways: u32, spans: &[Span], groups: &[String]) -> Fig
                        programs that might fill the way; stripes are several clusters that share it."
         .to_owned();
     if spans.len() > MOST_SPANS {
-        caption += " Plans changed too often to show each: what held longest in each six-hundredth of the time is.";
+        caption += " Plans changed too often to show each: each six-hundredth of the time shows the longest one.";
     }
     let mut key = vec![None; MOST_COLOURS];
     for (group, rank) in ranks.iter().enumerate() {
@@ -57,7 +57,7 @@ pub fn way_map(title: &str, ways: u32, spans: &[Span], groups: &[String]) -> Fig
     Figure { title: title.to_owned(), caption, key, drawing: narrow + &wide, room: "large" }
 }
 
-/// At most [`MOST_SPANS`]: what held longest in each of as many equal times.
+/// Keeps at most [`MOST_SPANS`]: the longest one in each of as many equal times.
 fn thinned(spans: &[Span]) -> Vec<Span> {
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Vec::new() };
     if spans.len() <= MOST_SPANS {
@@ -79,7 +79,7 @@ fn thinned(spans: &[Span]) -> Vec<Span> {
     (0..MOST_SPANS).filter_map(bucket).collect()
 }
 
-/// Spans of the same clusters that follow each other are one.
+/// Merges consecutive spans with the same clusters.
 fn merged(spans: &[Span]) -> Vec<Span> {
     let mut merged: Vec<Span> = Vec::new();
     for span in spans {
@@ -93,7 +93,8 @@ fn merged(spans: &[Span]) -> Vec<Span> {
     merged
 }
 
-/// The number of the colour of each group, in the order in which those that have one first come; `None` of the others.
+/// The colour's number for each group, in the order in which coloured groups first come; `None` for
+/// the others.
 fn ranks(spans: &[Span], groups: usize) -> Vec<Option<usize>> {
     let mut area = vec![0.0; groups];
     let mut first = HashMap::new();
@@ -153,8 +154,8 @@ fn draw(
                         format!("ways {lowest} to {highest}")
                     };
                     let (from, to) = (span.from, span.to);
-                    let said = format!("{from:.3} to {to:.3} s, {ways}: {}", groups[group]);
-                    svg.rect([left, top, wide, band], &class, &said);
+                    let tooltip = format!("{from:.3} to {to:.3} s, {ways}: {}", groups[group]);
+                    svg.rect([left, top, wide, band], &class, &tooltip);
                     if let Some(rank) = ranks[group]
                         && bands == 1
                         && wide >= 11.0
@@ -180,7 +181,7 @@ fn draw(
     svg
 }
 
-/// Runs of ways that the same groups may fill: the lowest way, how many, and the groups.
+/// Runs of ways that the same groups may fill: the lowest way, the number of ways, and the groups.
 fn runs(span: &Span, ways: u32) -> Vec<(u32, u32, Vec<usize>)> {
     let mut runs: Vec<(u32, u32, Vec<usize>)> = Vec::new();
     for way in 0..ways {

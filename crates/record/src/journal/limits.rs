@@ -1,13 +1,13 @@
-//! How much of a journal is kept.
+//! The limits on what is kept of a journal.
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{bytes, number};
 
-/// How many bytes a part of the journal may have, and how many are kept, as `--journal-size` and
-/// `--journal-parts` say; `None` where it is not said.
+/// The bytes that a part may have and the number of parts to keep, from the texts of
+/// `--journal-size` and `--journal-parts`; `None` for a flag that is missing.
 ///
 /// # Errors
-/// If a text is no size, or no number.
+/// If a text is not a size, or not a number.
 pub fn limits(
     size: Option<&str>,
     parts: Option<&str>,
@@ -17,7 +17,7 @@ pub fn limits(
     Ok((size, parts))
 }
 
-/// So many bytes: a number, and K, M or G behind it.
+/// Parses a number of bytes: digits with an optional K, M or G.
 fn size(text: &str) -> Result<u64, BadInput> {
     bytes(text).ok_or_else(|| {
         BadInput(format!("--journal-size: expected a size such as 500K, 64M or 2G, found {text:?}"))

@@ -4,7 +4,7 @@ use fairways_chip::Shape;
 use fairways_core::Time;
 use fairways_policy::cache_fair::Parameters;
 
-use super::setup::{Run, SEGMENT, TABLE_2, THREADS, chip};
+use super::setup::{SEGMENT, ScheduleRun, TABLE_2, THREADS, chip};
 use crate::paper::Findings;
 
 pub(super) fn findings(findings: &mut Findings) {
@@ -29,7 +29,7 @@ pub(super) fn findings(findings: &mut Findings) {
     findings.add("§4.3", "repeat of reconnaissance", p.repetition as f64);
     findings.add("§5.1", "measured segment in calibration phase", SEGMENT as f64);
     findings.add("§5.1", "application threads in a schedule", THREADS as f64);
-    let jobs = Run::first().jobs(vec![Time::ZERO; THREADS]);
+    let jobs = ScheduleRun::first().jobs(vec![Time::ZERO; THREADS]);
     let best_effort = jobs.filter(|job| job.wish.best_effort).count();
     findings.add("§5.1", "of them best-effort", best_effort as f64);
     for (principal, fast, slow) in TABLE_2 {

@@ -1,4 +1,4 @@
-//! Figure 4: fair miss rates as estimated from pairs, and as they are with the cache divided equally.
+//! Figure 4: fair miss rates estimated from pairs, and measured with the cache divided equally.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,24 +13,24 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::{TABLE_2, chip, q32};
 use crate::paper::Findings;
-use crate::paper::turns::{job, mean, median, solaris};
+use crate::paper::turns::{job, mean, median, solaris_settings};
 
-/// How long a pair runs before it is counted, and how long it is.
+/// The warm-up of a pair, and the time in which it is counted.
 const WARM: Duration = Duration::from_millis(50);
 const SPAN: Duration = Duration::from_millis(100);
 
 /// A program's fair miss rate, misses per cycle.
 #[derive(Clone, Debug)]
-pub(super) struct Fair {
+pub(super) struct FairRate {
     pub(super) name: &'static str,
     /// `None` if the regression failed.
     pub(super) estimated: Option<f64>,
     pub(super) actual: f64,
 }
 
-/// What two programs do on a core each; `divided`: with half of the ways each.
+/// The misses per cycle of two programs on a core each; with `divided`, each has half of the ways.
 fn pair(names: [&str; 2], divided: bool, setting: Setting) -> Result<[f64; 2], ChipError> {
-    let settings = solaris(chip(false), setting.seed);
+    let settings = solaris_settings(chip(false), setting.seed);
     let mut chip = Chip::new(settings, names.map(|name| job(name, Time::ZERO)))?;
     if divided {
         let half = settings.chip.llc.ways.get() / 2;
@@ -51,8 +51,8 @@ fn pair(names: [&str; 2], divided: bool, setting: Setting) -> Result<[f64; 2], C
 
 pub(super) fn run(
     setting: Setting,
-    told: &(dyn Fn(&str, usize, usize) + Sync),
-) -> Result<Vec<Fair>, ChipError> {
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<Vec<FairRate>, ChipError> {
     let names = TABLE_2.map(|(name, ..)| name);
     let pairs: Vec<(usize, usize)> =
         (0..names.len()).flat_map(|one| (0..one).map(move |other| (other, one))).collect();
@@ -60,7 +60,7 @@ pub(super) fn run(
     let one = |&(one, other): &(usize, usize)| {
         let run = |divided| {
             let rates = pair([names[one], names[other]], divided, setting);
-            told("Figure 4", 1 + done.fetch_add(1, Ordering::Relaxed), all);
+            progress("Figure 4", 1 + done.fetch_add(1, Ordering::Relaxed), all);
             rates
         };
         Ok((run(false)?, run(true)?))
@@ -87,7 +87,7 @@ pub(super) fn run(
             actual.push(divided[own]);
         }
         let estimated = fair_miss_rate(&points, 1);
-        Fair {
+        FairRate {
             name: names[program],
             estimated: estimated.map(|rate| rate.raw() as f64 / (1u64 << 32) as f64),
             actual: mean(&actual),
@@ -96,9 +96,9 @@ pub(super) fn run(
     Ok((0..names.len()).map(fair).collect())
 }
 
-pub(super) fn findings(pairs: &[Fair], findings: &mut Findings) {
-    // A regression that failed is as wrong as can be.
-    let error = |fair: &Fair| {
+pub(super) fn findings(pairs: &[FairRate], findings: &mut Findings) {
+    // A regression that failed counts as the largest error.
+    let error = |fair: &FairRate| {
         fair.estimated.map_or(100.0, |rate| 100.0 * (rate - fair.actual).abs() / fair.actual)
     };
     let errors: Vec<f64> = pairs.iter().map(error).collect();
@@ -134,8 +134,8 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> f64 {
     1.0 - 6.0 * squares.sum::<f64>() / (n * (n * n - 1.0))
 }
 
-/// How the regression's steps grow with its points (§5.6): it goes through them once, and keeps none, for it has
-/// no memory to keep them in (`no_std`, and no allocation in `regression.rs`).
+/// How the regression's steps grow with its points (§5.6): it visits them once and keeps none,
+/// because it has no memory for them (`no_std`, and no allocation in `regression.rs`).
 pub(super) fn steps() -> &'static str {
     let taken = |count: i64| {
         let taken = Cell::new(0u32);

@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use super::pairs::Fair;
-use super::schedules::{How, Schedules};
+use super::pairs::FairRate;
+use super::schedules::{Schedules, Variant};
 use super::setup::TABLE_2;
 use crate::paper::figures::{Bars, FigureError, bars};
 
-/// What is plotted.
+/// The data of the figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    pub(super) pairs: Vec<Fair>,
+    pub(super) pairs: Vec<FairRate>,
     pub(super) schedules: Schedules,
 }
 
 impl Figures {
-    /// Draws them all into a folder: `figure4.svg` and so on.
+    /// Draws all figures into a folder: `figure4.svg` and so on.
     ///
     /// # Errors
     /// If a file can't be written.
@@ -35,7 +35,7 @@ impl Figures {
         let title = "Figure 4: fair miss rates";
         bars(&file("figure4"), title, ["program", "misses per 1000 cycles"], &plot)?;
         let labels: Vec<String> = TABLE_2.iter().map(|(name, ..)| (*name).to_owned()).collect();
-        let normalised = |how: How| {
+        let normalised = |how: Variant| {
             let slow = self.schedules.variabilities(how);
             vec![
                 ("fast schedule".to_owned(), vec![1.0; labels.len()]),
@@ -43,17 +43,21 @@ impl Figures {
             ]
         };
         for (name, title, how) in [
-            ("figure6", "Figure 6: completion times, conventional scheduler", How::Conventional),
-            ("figure7", "Figure 7: completion times, cache-fair scheduler", How::CacheFair),
+            (
+                "figure6",
+                "Figure 6: completion times, conventional scheduler",
+                Variant::Conventional,
+            ),
+            ("figure7", "Figure 7: completion times, cache-fair scheduler", Variant::CacheFair),
         ] {
             let plot = Bars { labels: labels.clone(), series: normalised(how), stacked: false };
             bars(&file(name), title, ["program", "time over that in the fast schedule"], &plot)?;
         }
         let raw = [
-            ("cache-fair, fast", How::CacheFair, false),
-            ("cache-fair, slow", How::CacheFair, true),
-            ("conventional, fast", How::Conventional, false),
-            ("conventional, slow", How::Conventional, true),
+            ("cache-fair, fast", Variant::CacheFair, false),
+            ("cache-fair, slow", Variant::CacheFair, true),
+            ("conventional, fast", Variant::Conventional, false),
+            ("conventional, slow", Variant::Conventional, true),
         ];
         let series =
             raw.map(|(name, how, slow)| (name.to_owned(), self.schedules.seconds(how, slow)));

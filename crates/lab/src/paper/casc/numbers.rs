@@ -29,7 +29,7 @@ pub(super) fn findings(findings: &mut Findings) {
     let l2 = base.way_bytes() * u64::from(base.llc.ways.get()) / 1024;
     findings.add_text("§5.1", "base L2, ways", format!("{l2}, {}", base.llc.ways));
     let others: Vec<u32> = SIZES.into_iter().filter(|&size| size != 768).collect();
-    // Both ends of the range are the band's: the largest is told, if none is smaller than that.
+    // Both ends of the range are the band's: the largest counts, if none is smaller than 48.
     let (first, last) = (others.first(), others.last());
     let largest = last.filter(|_| first >= Some(&48)).map(|&kb| f64::from(kb));
     findings.add_if("§5.1", "other L2 sizes", largest);
@@ -38,12 +38,12 @@ pub(super) fn findings(findings: &mut Findings) {
     findings.add_text("§5.2", "database, hot set", database());
 }
 
-/// What the model of Berkeley DB holds besides what it always uses: its size, and how much of the references goes
-/// to how much of it.
+/// The model of Berkeley DB beside what it always uses: its size, and which share of the references
+/// goes to which share of it.
 fn database() -> String {
     let program = named("berkeley-db-like").expect("a program's name");
     let Accesses::Workload(Workload { data, .. }) = program.accesses else { return String::new() };
-    // Records; all else is less than a megabyte.
+    // The records; everything else is smaller than a megabyte.
     let records: Vec<_> = data.iter().filter(|region| region.lines > MB).collect();
     let lines: u32 = records.iter().map(|region| region.lines).sum();
     let all: f64 = records.iter().map(|region| region.share).sum();

@@ -8,7 +8,7 @@ use super::performance::Performance;
 use super::setup::PROGRAMS;
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 
-/// What is plotted.
+/// The data of the figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub(super) l1: Vec<Point>,
@@ -18,7 +18,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Draws them all into a folder: `figure2.svg` and so on.
+    /// Draws all figures into a folder: `figure2.svg` and so on.
     ///
     /// # Errors
     /// If a file can't be written.
@@ -66,12 +66,13 @@ impl Figures {
         self.shares(&file("figure7"))
     }
 
-    /// Figure 7: the share of all time that each program's threads had; of each the six are one bar's part.
+    /// Figure 7: the share of all time that each program's threads had; six threads are a part of a
+    /// bar.
     fn shares(&self, path: &Path) -> Result<(), FigureError> {
         let worst = self.performance.worst();
-        let share = |of: &[fairways_chip::Account], program: usize| {
-            let all: f64 = of.iter().map(fairways_chip::Account::cycles).sum();
-            let its = of.iter().skip(program).step_by(PROGRAMS.len());
+        let share = |accounts: &[fairways_chip::Account], program: usize| {
+            let all: f64 = accounts.iter().map(fairways_chip::Account::cycles).sum();
+            let its = accounts.iter().skip(program).step_by(PROGRAMS.len());
             its.map(fairways_chip::Account::cycles).sum::<f64>() / all
         };
         let (stock, casc) = (&worst.stock[0].each, &worst.casc[0].stretch.each);

@@ -1,17 +1,17 @@
-//! What rows owe to the ground: the same experiments on one that differs in a point, and static
-//! partitions that no policy can beat. Nothing here is judged.
+//! How far rows depend on the ground: the same experiments on grounds that differ in a point, and
+//! static partitions that no policy can beat. Nothing here is judged.
 
 use fairways_chip::{ChipError, Job};
 use fairways_core::Wish;
 use fairways_profiles::Table;
 use rayon::prelude::*;
 
-use super::setup::{Bench, Under, among, tenant};
+use super::setup::{CacheMode, DcatBench, among, tenant};
 use super::spec::{BASELINE, beside, three};
 use super::{Length, servers, spec, timelines as drawn};
 use crate::paper::{DCAT, Finding, Findings, claims};
 
-/// MLOAD with the few misses under way that `mload:60M` has: 3.2 GB/s by itself.
+/// MLOAD with as few misses under way as `mload:60M` has: 3.2 GB/s alone.
 const SLOW: &str = "mload:60M";
 
 /// A host's own work: 1 GB/s on the chip's clock, 24 MB in a round that is 40 times as short.
@@ -21,7 +21,7 @@ const HOST: &str = "mload:1G:cpi=4";
 const EXECUTED: [&str; 4] = ["mcf-like", "twolf-like", "gcc-like", "vortex-like"];
 
 /// Figures 12 to 16.
-pub(super) fn timelines(bench: Bench<'_>, beside: &mut Findings) -> Result<(), ChipError> {
+pub(super) fn timelines(bench: DcatBench<'_>, beside: &mut Findings) -> Result<(), ChipError> {
     let claims = claims(DCAT).expect("the data of this project");
     let mut own = Findings::default();
     let bits = bench.on("xeon-e5:replacement=bit-plru");
@@ -30,20 +30,20 @@ pub(super) fn timelines(bench: Bench<'_>, beside: &mut Findings) -> Result<(), C
     beside.add_ground(&claims, &own.0, "bit-plru");
 
     let mut own = Findings::default();
-    drawn::latencies(Bench { host: Some(HOST), ..bench }, &mut own)?;
+    drawn::latencies(DcatBench { host: Some(HOST), ..bench }, &mut own)?;
     beside.add_ground(&claims, &own.0, "beside a host");
     splits(bench, beside)
 }
 
 /// Figure 17 and Tables 4 to 6.
 pub(super) fn tables(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     table: &Table,
     length: Length,
     beside: &mut Findings,
 ) -> Result<(), ChipError> {
     let mut own = Findings::default();
-    let slow = Bench { mload: SLOW, ..bench };
+    let slow = DcatBench { mload: SLOW, ..bench };
     let fared = spec::run(slow, table, length)?;
     spec::findings(&fared, &mut own);
     servers::run(slow, length, &mut own)?;
@@ -59,11 +59,11 @@ pub(super) fn tables(
     private_caches(bench, length, beside)
 }
 
-/// Figure 14: the two MLRs on 12 ways, divided in each way.
-fn splits(bench: Bench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
+/// Figure 14: the two MLRs on 12 ways, divided in every way.
+fn splits(bench: DcatBench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
     let ipc = |first: u32, second: u32| -> Result<[f64; 2], ChipError> {
         let two = [tenant("mlr:8M", first), tenant("mlr:12M", second)];
-        let run = bench.run(&among(&two, 4, 1), Under::Static, 6)?;
+        let run = bench.run(&among(&two, 4, 1), CacheMode::Static, 6)?;
         Ok([run.ipc(0, 3), run.ipc(1, 3)])
     };
     let unit = ipc(3, 3)?;
@@ -81,8 +81,8 @@ fn splits(bench: Bench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
     Ok(())
 }
 
-/// What a target would gain over static ways if everybody else had one way.
-fn oracle(bench: Bench<'_>, target: &Job, rounds: u32) -> Result<f64, ChipError> {
+/// The gain of a target over static ways if all other tenants had one way.
+fn oracle(bench: DcatBench<'_>, target: &Job, rounds: u32) -> Result<f64, ChipError> {
     let with = |job: &Job, ways: u32| Job {
         wish: Wish { baseline_ways: Some(ways), ..job.wish },
         ..job.clone()
@@ -93,13 +93,13 @@ fn oracle(bench: Bench<'_>, target: &Job, rounds: u32) -> Result<f64, ChipError>
     let most: Vec<Job> = std::iter::once(with(&jobs[0], all))
         .chain(jobs[1..].iter().map(|job| with(job, 1)))
         .collect();
-    let [most, own] = [&most, &jobs].map(|jobs| bench.run(jobs, Under::Static, rounds));
+    let [most, own] = [&most, &jobs].map(|jobs| bench.run(jobs, CacheMode::Static, rounds));
     Ok(100.0 * (most?.ipc(0, 3) / own?.ipc(0, 3) - 1.0))
 }
 
 /// Figure 17 and Tables 4 to 6: the most that any policy can gain over static ways.
 fn oracles(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     table: &Table,
     length: Length,
     findings: &mut Findings,
@@ -126,7 +126,7 @@ fn oracles(
 
 /// Programs behind private caches of 256 KB, as the paper's, and of 1 MB, as the profiles'.
 fn private_caches(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     length: Length,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
@@ -152,14 +152,14 @@ fn private_caches(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::setup::Ended;
+    use super::super::setup::FinishedRuns;
     use super::*;
 
     /// Each ground has rows, and no two rows have the same name.
     #[test]
     fn every_ground_has_rows_of_its_own() {
-        let ended = Ended::default();
-        let bench = Bench::new("xeon-e5", 2000, 1, &ended);
+        let ended = FinishedRuns::default();
+        let bench = DcatBench::new("xeon-e5", 2000, 1, &ended);
         let length = Length { dcat: 3, fixed: 3, counted: 1 };
         let mut rows = Findings::default();
         timelines(bench, &mut rows).unwrap();

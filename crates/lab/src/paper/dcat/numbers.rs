@@ -6,8 +6,8 @@ use fairways_policy::dcat::Parameters;
 
 use crate::paper::Findings;
 
-/// Table 2: the paper's events, as event and umask, or register. They are facts of its processor; what a
-/// host counts is found out there.
+/// Table 2: the paper's events, as event and umask, or register. They belong to its processor; a
+/// host chooses its own events.
 const EVENTS: [(&str, &str); 5] = [
     ("LLC misses", "2EH/41H"),
     ("LLC references", "2EH/4FH"),

@@ -1,10 +1,11 @@
-//! Figures 1 to 3 and 5: interference, conflicts of pages, and what counts memory accesses.
+//! Figures 1 to 3 and 5: interference, conflicts of pages, and memory accesses as a signature of
+//! phases.
 
 use fairways_chip::{ChipError, PageSize, lines_per_set};
 use rayon::prelude::*;
 
 use super::plots::Series;
-use super::setup::{Bench, Under, tenant};
+use super::setup::{CacheMode, DcatBench, tenant};
 use crate::paper::Findings;
 
 /// Lines of a megabyte.
@@ -13,8 +14,11 @@ const MB: u32 = 1 << 14;
 /// Rounds of a steady state: four to warm up, and one that counts.
 const ROUNDS: u32 = 5;
 
-/// Figure 1: MLR beside two MLOADs, as a multiple of its latency by itself with the whole cache.
-pub(super) fn interference(bench: Bench<'_>, findings: &mut Findings) -> Result<Series, ChipError> {
+/// Figure 1: MLR beside two MLOADs, as a multiple of its latency alone with the whole cache.
+pub(super) fn interference(
+    bench: DcatBench<'_>,
+    findings: &mut Findings,
+) -> Result<Series, ChipError> {
     const ITEM: &str = "Figure 1";
     let noise = || [tenant(bench.mload, 7), tenant(bench.mload, 7)];
     let latency = |size: &str, noisy: bool, under| {
@@ -25,13 +29,13 @@ pub(super) fn interference(bench: Bench<'_>, findings: &mut Findings) -> Result<
         bench.run(&tenants, under, ROUNDS).map(|run| 1.0 / run.ipc(0, 1))
     };
     let cases = [
-        (false, Under::Shared),
-        (true, Under::Shared),
-        (false, Under::Static),
-        (true, Under::Static),
+        (false, CacheMode::Shared),
+        (true, CacheMode::Shared),
+        (false, CacheMode::Static),
+        (true, CacheMode::Static),
     ];
     let sizes = ["6M", "16M"];
-    let all: Vec<(&str, (bool, Under))> =
+    let all: Vec<(&str, (bool, CacheMode))> =
         sizes.iter().flat_map(|size| cases.map(|case| (*size, case))).collect();
     let found: Vec<f64> = all
         .par_iter()
@@ -55,7 +59,7 @@ pub(super) fn interference(bench: Bench<'_>, findings: &mut Findings) -> Result<
 
 /// Figure 2: MLR in two ways that it would just fit, by pages; a mean over placements.
 pub(super) fn two_ways(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     chip: &str,
     size: &str,
     seeds: u64,
@@ -78,7 +82,7 @@ pub(super) fn two_ways(
 }
 
 pub(super) fn conflicts(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     seeds: u64,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
@@ -93,7 +97,7 @@ pub(super) fn conflicts(
     Ok(())
 }
 
-/// Figure 3: the sets that hold three lines or more of a working set as large as two ways.
+/// Figure 3: the sets with three lines or more of a working set as large as two ways.
 pub(super) fn histogram(findings: &mut Findings) {
     const ITEM: &str = "Figure 3";
     const PLACEMENTS: u64 = 2000;
@@ -123,10 +127,10 @@ pub(super) fn histogram(findings: &mut Findings) {
 }
 
 /// Figure 5: L1 references per instruction do not depend on the ways.
-pub(super) fn references(bench: Bench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
+pub(super) fn references(bench: DcatBench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
     let spread = |text: &&str| -> Result<f64, ChipError> {
         let rate = |ways: u32| {
-            let run = bench.run(&[tenant(text, ways)], Under::Static, 1)?;
+            let run = bench.run(&[tenant(text, ways)], CacheMode::Static, 1)?;
             let counted = run.0[0][0].counted;
             Ok(counted.l1_references as f64 / counted.instructions as f64)
         };

@@ -2,28 +2,28 @@
 
 use std::path::Path;
 
-use super::spec::Fared;
+use super::spec::SpecOutcome;
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 
-/// Bars: what each says, and its heights.
+/// Bars: the name of each, and its heights.
 pub(super) type Series = Vec<(String, Vec<f64>)>;
 
-/// A timeline: what it shows, its lines of ways and of normalised IPC.
-pub(super) type Drawn = (&'static str, &'static str, Vec<Line>);
+/// A timeline: the file's name, the title, and the lines of ways and of normalised IPC.
+pub(super) type DrawnTimeline = (&'static str, &'static str, Vec<Line>);
 
-/// What is plotted.
+/// The data of the figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub(super) interference: Series,
     pub(super) thresholds: Vec<Line>,
     pub(super) sizes: Series,
-    pub(super) timelines: Vec<Drawn>,
+    pub(super) timelines: Vec<DrawnTimeline>,
     pub(super) latencies: Series,
-    pub(super) spec: Vec<Fared>,
+    pub(super) spec: Vec<SpecOutcome>,
 }
 
 impl Figures {
-    /// Draws them all into a folder: `figure1.svg` and so on.
+    /// Draws all figures into a folder: `figure1.svg` and so on.
     ///
     /// # Errors
     /// If a file can't be written.
@@ -49,9 +49,10 @@ impl Figures {
         if self.spec.is_empty() {
             return Ok(());
         }
-        // As much as there is room for.
-        let label = |one: &Fared| one.name.chars().take_while(|&c| c != ',').take(6).collect();
-        let heights = |value: &dyn Fn(&Fared) -> f64| self.spec.iter().map(value).collect();
+        // As much of the name as fits.
+        let label =
+            |one: &SpecOutcome| one.name.chars().take_while(|&c| c != ',').take(6).collect();
+        let heights = |value: &dyn Fn(&SpecOutcome) -> f64| self.spec.iter().map(value).collect();
         let spec = Bars {
             labels: self.spec.iter().map(label).collect(),
             series: vec![

@@ -1,9 +1,10 @@
-//! Tables 4 to 6: Redis, PostgreSQL and Elasticsearch, as what they do with the last-level cache.
+//! Tables 4 to 6: Redis, PostgreSQL and Elasticsearch, modelled by their use of the last-level
+//! cache.
 //!
-//! A request is so many instructions, and references regions as written here. Clients wait for their
-//! answers (a closed loop): throughput is that of a busy server, latency the requests under way over it.
-//! The sizes are those of the published set-ups (records, tables, indexes); what is hot is estimated, and
-//! not adjusted to what comes out.
+//! A request has a fixed number of instructions, and references regions as written here. Clients
+//! wait for their answers (a closed loop): throughput is that of a busy server, latency the
+//! requests under way over it. The sizes are those of the published set-ups (records, tables,
+//! indexes); the hot parts are estimated, and not adjusted to the results.
 
 use std::time::Duration;
 
@@ -11,12 +12,12 @@ use fairways_chip::{Chip, ChipError, Job};
 use fairways_core::{Machine, Time};
 use rayon::prelude::*;
 
-use super::setup::{Bench, ROUND, Under, among, tenant};
+use super::setup::{CacheMode, DcatBench, ROUND, among, tenant};
 use super::spec::{BASELINE, Length, beside, three};
 use crate::paper::Findings;
 
-/// A GET of 1 M records of 128 bytes: client buffers and hot keys, one of 2^20 buckets, and the record
-/// itself, each waited for.
+/// A GET of 1 M records of 128 bytes: client buffers and hot keys, one of 2^20 buckets, and the
+/// record itself, each waited for.
 pub(super) const REDIS: &str = "regions:7.2:6%12M:1%8.4M:6%230M:cpi=0.7:overlap=1";
 const REDIS_INSTRUCTIONS: f64 = 1800.0;
 /// 8 threads, 50 connections each, 30 requests in each connection's pipeline.
@@ -28,14 +29,14 @@ const POSTGRESQL_INSTRUCTIONS: f64 = 200_000.0;
 const POSTGRESQL_CLIENTS: f64 = 4.0;
 const VCPUS: f64 = 2.0;
 
-/// A read of one of 100 K records of 1 KB: code and heap, and records as YCSB's Zipf picks them: 62 % go
-/// to the first hundredth, 19 % to the rest of the first tenth, 19 % to what is left.
+/// A read of one of 100 K records of 1 KB: code and heap, and records as YCSB's Zipf picks them: 62
+/// % go to the first hundredth, 19 % to the rest of the first tenth, 19 % to the others.
 pub(super) const ELASTICSEARCH: &str =
     "regions:8:50%4M:30%16M:12.4%1M:3.8%9M:3.8%90M:cpi=1.0:overlap=2";
 const ELASTICSEARCH_INSTRUCTIONS: f64 = 120_000.0;
 
 pub(super) fn run(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     length: Length,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
@@ -88,18 +89,18 @@ pub(super) fn run(
 
 /// Table 6: the times that single requests take.
 fn elasticsearch(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     length: Length,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
     let item = "Table 6";
     let tenants = beside(bench, &tenant(ELASTICSEARCH, BASELINE));
-    let run = bench.run(&tenants, Under::Dcat(bench.dcat), length.dcat)?;
+    let run = bench.run(&tenants, CacheMode::Dcat(bench.dcat), length.dcat)?;
     let ceiling = run.most_ways(0, 0);
     let cases = [
-        ("shared", Under::Shared, length.fixed),
-        ("static", Under::Static, length.fixed),
-        ("dCat", Under::Dcat(bench.dcat), length.dcat),
+        ("shared", CacheMode::Shared, length.fixed),
+        ("static", CacheMode::Static, length.fixed),
+        ("dCat", CacheMode::Dcat(bench.dcat), length.dcat),
     ];
     let found: Vec<[f64; 3]> = cases
         .par_iter()
@@ -125,11 +126,11 @@ fn elasticsearch(
     Ok(())
 }
 
-/// The seconds that requests of the first tenant take, one after the other, after so many rounds.
+/// The seconds of the first tenant's requests, one after the other, after this many rounds.
 fn requests(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     tenants: &[Job],
-    under: Under,
+    under: CacheMode,
     rounds: u32,
     instructions: f64,
 ) -> Result<Vec<f64>, ChipError> {

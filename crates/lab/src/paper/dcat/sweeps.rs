@@ -1,14 +1,14 @@
-//! Figures 8 and 9: what the two thresholds do to one MLR.
+//! Figures 8 and 9: the effect of the two thresholds on one MLR.
 
 use fairways_chip::ChipError;
 use fairways_core::Q32;
 use fairways_policy::dcat::Parameters;
 use rayon::prelude::*;
 
-use super::setup::{Bench, Under, among, tenant};
+use super::setup::{CacheMode, DcatBench, among, tenant};
 use crate::paper::{Findings, Line};
 
-/// The ways that each tenant of these experiments was promised.
+/// The baseline of each tenant in these experiments.
 const BASELINE: u32 = 2;
 
 /// Rounds of a run: with the lowest thresholds, MLR-8MB has settled by then (§5.1: 30 s).
@@ -18,23 +18,23 @@ const ROUNDS: u32 = 16;
 const MISSES: [u32; 7] = [1, 3, 5, 10, 20, 30, 40];
 const IPC: [u32; 6] = [3, 5, 10, 20, 30, 40];
 
-/// Ways and latency in the end, by threshold.
-fn sweep(bench: Bench<'_>, settings: &[Parameters]) -> Result<Vec<(u32, f64)>, ChipError> {
+/// Ways and latency at the end, by threshold.
+fn sweep(bench: DcatBench<'_>, settings: &[Parameters]) -> Result<Vec<(u32, f64)>, ChipError> {
     let tenants = among(&[tenant("mlr:8M", BASELINE)], 5, BASELINE);
     let one = |parameters: &Parameters| {
-        let run = bench.run(&tenants, Under::Dcat(*parameters), ROUNDS)?;
+        let run = bench.run(&tenants, CacheMode::Dcat(*parameters), ROUNDS)?;
         Ok((run.final_ways(0), 1.0 / run.ipc(0, 3)))
     };
     settings.par_iter().map(one).collect()
 }
 
-/// How often the next value is not as it should be.
+/// How often the next value is not as expected.
 fn violations<T>(values: &[T], fine: impl Fn(&T, &T) -> bool) -> f64 {
     values.windows(2).filter(|pair| !fine(&pair[0], &pair[1])).count() as f64
 }
 
-/// Runs them.
-pub(super) fn run(bench: Bench<'_>, findings: &mut Findings) -> Result<Vec<Line>, ChipError> {
+/// Runs the sweeps.
+pub(super) fn run(bench: DcatBench<'_>, findings: &mut Findings) -> Result<Vec<Line>, ChipError> {
     let published = bench.dcat;
     let misses = |stops: bool| {
         MISSES.map(|percent| Parameters {
@@ -43,13 +43,14 @@ pub(super) fn run(bench: Bench<'_>, findings: &mut Findings) -> Result<Vec<Line>
             ..published
         })
     };
-    // The rule of §3.4, which is where the threshold decides; what the other makes of it stands beside.
+    // The rule of §3.4, under which the threshold decides; the results of the other rule stand
+    // beside.
     let printed = sweep(bench, &misses(true))?;
     let fewer = |a: &(u32, f64), b: &(u32, f64)| b.0 <= a.0;
     // Latencies of equal ways differ in the fourth digit.
     let slower = |a: &(u32, f64), b: &(u32, f64)| b.1 >= a.1 * 0.99;
     let case = "fewer ways as the miss threshold grows (violations)";
-    // That nothing falls anywhere would be one, too.
+    // A curve that does not fall at all would be a violation, too.
     let flat = printed.first().map(|one| one.0) <= printed.last().map(|one| one.0);
     findings.add("Figure 8", case, violations(&printed, fewer) + f64::from(u8::from(flat)));
     let case = "higher latency as the miss threshold grows (violations)";

@@ -1,4 +1,4 @@
-//! §3: what the fairest clusterings look like.
+//! §3: the shape of the fairest clusterings.
 
 use fairways_optimum::Impossible;
 use fairways_policy::lfoc::Class;
@@ -13,20 +13,20 @@ impl Lfoc<'_> {
     pub(super) fn analysis(
         &self,
         findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Composition, Vec<(f64, f64)>), Impossible> {
-        Ok((self.composition(findings, told)?, self.ratios(findings, told)?))
+        Ok((self.composition(findings, progress)?, self.ratios(findings, progress)?))
     }
 
-    /// Figure 2, and what §3 says beside it.
+    /// Figure 2, and §3's statements beside it.
     fn composition(
         &self,
         findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Composition, Impossible> {
         const ITEM: &str = "Figure 2";
         const PROGRAMS: usize = 10;
-        told("Figure 2: fairest clusterings", 0, 1);
+        progress("Figure 2: fairest clusterings", 0, 1);
         let Setting { llc, machine, mixes, seed, .. } = self.setting;
         let table = self.programs.table();
         let mixes = random_mixes(table, &[PROGRAMS], mixes, seed);
@@ -61,7 +61,7 @@ impl Lfoc<'_> {
     fn ratios(
         &self,
         findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Vec<(f64, f64)>, Impossible> {
         const ITEM: &str = "Figure 3";
         let Setting { llc, machine, mixes, seed, .. } = self.setting;
@@ -69,7 +69,7 @@ impl Lfoc<'_> {
         let mut below_one = 0;
         let sizes = 4..=most;
         let ratio = |programs: u32| {
-            told("Figure 3: fairest partitionings", programs as usize - 3, most as usize - 3);
+            progress("Figure 3: fairest partitionings", programs as usize - 3, most as usize - 3);
             let mixes = random_mixes(table, &[programs as usize], mixes, seed);
             let ratios = partitioning_over_clustering(table, &mixes, llc, machine.bandwidth)?;
             below_one += ratios.iter().filter(|ratio| **ratio < 1.0 - 1e-12).count();

@@ -1,4 +1,4 @@
-//! Table 2: what a decision costs.
+//! Table 2: the cost of a decision.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -14,12 +14,11 @@ use crate::paper::Findings;
 /// The numbers of programs in the table.
 pub(super) const PROGRAMS: std::ops::RangeInclusive<usize> = 4..=11;
 
-/// Mixes that a number is the mean of.
+/// The mixes over which a number is the mean.
 const MIXES: usize = 200;
 
-/// Milliseconds that a decision of a policy takes for mixes of so many programs: a program has
-/// ended, and the partition of those that are left is handed over. The mean over mixes of the least
-/// of three.
+/// The milliseconds of a policy's decision for mixes of `programs` programs: a program has ended,
+/// and the partition of the others is handed over. The mean over mixes of the least of three.
 fn milliseconds(policy: &str, table: &Table, llc: Llc, programs: usize, seed: u64) -> f64 {
     let mixes = random_mixes(table, &[programs + 1], MIXES, seed);
     let once = |mix: &[usize]| {

@@ -23,7 +23,7 @@ pub(super) fn search_space(findings: &mut Findings) {
     add("clusterings of 11 programs on 20 ways", clusterings(11, 20));
 }
 
-/// The parameters, as they are by default, and the machine.
+/// The default parameters, and the machine.
 pub(super) fn parameters(table: &Table, setting: &Setting, findings: &mut Findings) {
     let (p, protocol) = (Parameters::default(), Protocol::default());
     let q32 = |value: fairways_core::Q32| value.raw() as f64 / (1u64 << 32) as f64;
@@ -53,7 +53,7 @@ pub(super) fn parameters(table: &Table, setting: &Setting, findings: &mut Findin
         let period = p.decision_period.as_secs_f64() * 1e3;
         add("§5.2", "decision period, LFOC and Dunn", period);
     }
-    // A quick run is not the paper's.
+    // A quick run does not have the paper's length.
     if setting.time_scale >= 1.0 {
         add("§5", "instructions per run", protocol.instructions as f64);
     }
@@ -77,8 +77,8 @@ pub(super) fn parameters(table: &Table, setting: &Setting, findings: &mut Findin
     }
 }
 
-/// Figure 4: a program that is light at first, and then streams. Of those with phases, whether there is
-/// one whose LLCMPKC goes up through the threshold once, and never down.
+/// Figure 4: a program that is light at first, and then streams. Looks for a phased program whose
+/// LLCMPKC rises through the threshold once, and never falls back.
 pub(super) fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) -> Option<Line> {
     let table = programs.table();
     let threshold = Parameters::default().high_threshold;
@@ -111,7 +111,7 @@ pub(super) fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) -
         let program = Program::new(table, phase.program, ways);
         let llcmpkc = program.rates(f64::from(ways.get())).llcmpkc;
         points.push((ran, llcmpkc));
-        // The last may have no end.
+        // The last phase may have no end.
         let instructions = phase.instructions.unwrap_or(Protocol::default().instructions);
         ran += instructions as f64 / 1e9;
         points.push((ran, llcmpkc));

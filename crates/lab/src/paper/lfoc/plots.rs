@@ -2,25 +2,25 @@
 
 use std::path::Path;
 
-use super::over_time::Ran;
-use super::{Scored, cost, over_time, statically};
+use super::over_time::LiveScores;
+use super::{ScoredMix, cost, over_time, statically};
 use crate::best::{CLASSES, Composition};
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 
-/// What is plotted.
+/// The data of the figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub(super) curves: Vec<Line>,
     pub(super) phased: Option<Line>,
     pub(super) composition: Composition,
     pub(super) ratios: Vec<(f64, f64)>,
-    pub(super) scored: Vec<Scored>,
-    pub(super) ran: Ran,
+    pub(super) scored: Vec<ScoredMix>,
+    pub(super) ran: LiveScores,
     pub(super) costs: Vec<[f64; 3]>,
 }
 
 impl Figures {
-    /// Draws them all into a folder: `figure1.svg` and so on.
+    /// Draws all figures into a folder: `figure1.svg` and so on.
     ///
     /// # Errors
     /// If a file can't be written.
@@ -43,7 +43,7 @@ impl Figures {
         bars(&file("figure2.svg"), title, ["ways of the cluster", "programs"], &sizes)?;
         let title = "Figure 3: best partitioning over best clustering, unfairness";
         let line = Line { name: "mean".into(), points: ratios.clone() };
-        // There is none on fewer ways than the fewest programs.
+        // With fewer ways than the fewest programs there is no point.
         if !line.points.is_empty() {
             lines(&file("figure3.svg"), title, ["programs", "ratio"], &[line])?;
         }
@@ -52,14 +52,14 @@ impl Figures {
             let title = "Figure 4: a program that is light at first, and then streams";
             lines(&file("figure4.svg"), title, axes, std::slice::from_ref(line))?;
         }
-        let ran: Vec<Scored> = ran.iter().map(|(mix, _)| mix.clone()).collect();
+        let ran: Vec<ScoredMix> = ran.iter().map(|(mix, _)| mix.clone()).collect();
         for (number, mixes, names) in
             [(6, scored, &statically::POLICIES[..]), (7, &ran, &over_time::POLICIES)]
         {
             for (what, part) in [("unfairness", 0), ("STP", 1)] {
                 let heights = |policy: &&str| {
-                    let of = |mix: &Scored| {
-                        let (unfairness, stp) = mix.of(policy);
+                    let of = |mix: &ScoredMix| {
+                        let (unfairness, stp) = mix.over_stock(policy);
                         [unfairness, stp][part]
                     };
                     ((*policy).to_owned(), mixes.iter().map(of).collect())

@@ -47,7 +47,7 @@ fn example() -> [u32; 4] {
     [0, 1, 2, 3].map(|app| mask(app).map_or(0, |mask| mask.count()))
 }
 
-/// How a service and a batch program divide the cache to begin with.
+/// The initial division of the cache between a service and a batch program.
 fn initial_split() -> &'static str {
     let llc = Llc::with_ways(Ways::new(20).expect("20 ways"));
     let mut policy = Locpart::new(Parameters::published());

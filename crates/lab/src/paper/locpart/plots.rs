@@ -3,24 +3,24 @@
 use std::path::Path;
 
 use super::intervals::{Curve, INTERVALS_MS};
-use super::objective::Case;
-use super::performance::{Mixed, Shares};
+use super::objective::ObjectiveCase;
+use super::performance::{ServiceMix, Shares};
 use super::sensitivity::Sensitivity;
 use super::timelines::Timeline;
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 
-/// What is plotted.
+/// The data of the figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub(super) sensitivity: Sensitivity,
-    pub(super) mixes: Vec<Mixed>,
+    pub(super) mixes: Vec<ServiceMix>,
     pub(super) curves: Vec<Curve>,
-    pub(super) cases: Vec<Case>,
+    pub(super) cases: Vec<ObjectiveCase>,
     pub(super) timelines: Vec<Timeline>,
 }
 
 impl Figures {
-    /// Draws them all into a folder: `figure1.svg` and so on.
+    /// Draws all figures into a folder: `figure1.svg` and so on.
     ///
     /// # Errors
     /// If a file can't be written.
@@ -66,7 +66,7 @@ impl Figures {
 
     fn draw_mixes(&self, folder: &Path) -> Result<(), FigureError> {
         let labels: Vec<String> = self.mixes.iter().map(|mixed| mixed.name.to_owned()).collect();
-        let series = |of: &dyn Fn(&Mixed) -> [f64; 3]| {
+        let series = |of: &dyn Fn(&ServiceMix) -> [f64; 3]| {
             let names = ["uncontrolled", "Locpart", "the margin rule"];
             let named = names.into_iter().enumerate().map(|(place, name)| {
                 (name.to_owned(), self.mixes.iter().map(|mixed| of(mixed)[place]).collect())
@@ -74,13 +74,13 @@ impl Figures {
             named.collect::<Vec<(String, Vec<f64>)>>()
         };
         let shares =
-            |mixed: &Mixed| [mixed.uncontrolled, mixed.ruled.published, mixed.ruled.margin];
+            |mixed: &ServiceMix| [mixed.uncontrolled, mixed.ruled.published, mixed.ruled.margin];
         for (name, title, of) in [
             (
                 "figure4",
                 "Figure 4: requests per second",
-                &(|mixed: &Mixed| shares(mixed).map(|shares| shares.service))
-                    as &dyn Fn(&Mixed) -> [f64; 3],
+                &(|mixed: &ServiceMix| shares(mixed).map(|shares| shares.service))
+                    as &dyn Fn(&ServiceMix) -> [f64; 3],
             ),
             ("figure5", "Figure 5: global performance", &|mixed| shares(mixed).map(Shares::global)),
             ("batch", "Speed of mcf beside each service", &|mixed| {
@@ -95,10 +95,10 @@ impl Figures {
     }
 
     fn draw_cases(&self, folder: &Path) -> Result<(), FigureError> {
-        let label = |case: &Case| format!("{} {:.0}", case.name, 100.0 * case.load);
-        let attainable: Vec<(&Case, f64)> =
+        let label = |case: &ObjectiveCase| format!("{} {:.0}", case.name, 100.0 * case.load);
+        let attainable: Vec<(&ObjectiveCase, f64)> =
             self.cases.iter().filter_map(|case| Some((case, case.fewest()?.1.batch))).collect();
-        let named = |name: &str, of: &dyn Fn(&Case) -> f64| {
+        let named = |name: &str, of: &dyn Fn(&ObjectiveCase) -> f64| {
             let values = attainable.iter().map(|(case, best)| of(case) / best);
             (name.to_owned(), values.collect::<Vec<f64>>())
         };
@@ -117,10 +117,12 @@ impl Figures {
             ["service and load in percent", "ratio"],
             &plot,
         )?;
-        let percent =
-            |of: &dyn Fn(&Case) -> f64| self.cases.iter().map(|case| 100.0 * of(case)).collect();
-        let best =
-            |case: &Case| case.fixed.iter().map(super::objective::Kept::share).fold(0.0, f64::max);
+        let percent = |of: &dyn Fn(&ObjectiveCase) -> f64| {
+            self.cases.iter().map(|case| 100.0 * of(case)).collect()
+        };
+        let best = |case: &ObjectiveCase| {
+            case.fixed.iter().map(super::objective::AllocationOutcome::share).fold(0.0, f64::max)
+        };
         let plot = Bars {
             labels: self.cases.iter().map(label).collect(),
             series: vec![

@@ -1,4 +1,4 @@
-//! Figure 1: what each number of ways does to each program by itself.
+//! Figure 1: each program alone with each number of ways.
 
 use std::time::Duration;
 
@@ -6,29 +6,30 @@ use fairways_chip::{ChipError, Job};
 use rayon::prelude::*;
 
 use super::baseline::{Baseline, LOAD};
-use super::setup::{Bench, Scale};
+use super::setup::{LocpartBench, Scale};
 use crate::paper::Findings;
 
-/// Of each service the 99th percentile in ms, and of the batch program its speed over that with all
-/// ways, by ways.
+/// By ways, the 99th percentile of each service in ms, and the speed of the batch program over that
+/// with all ways.
 #[derive(Clone, Debug)]
 pub(super) struct Sensitivity {
     pub(super) tails: Vec<(&'static str, Vec<f64>)>,
     pub(super) batch: Vec<f64>,
-    /// Of sphinx with all ways by load: the 99th percentile in seconds, of how many requests.
+    /// Sphinx with all ways: the load, the 99th percentile in seconds, and the number of its
+    /// requests.
     loads: Vec<(f64, f64, u64)>,
 }
 
-/// Loads at which sphinx's tail is looked at.
+/// The loads for sphinx's tail.
 const LOADS: [f64; 4] = [0.3, 0.4, 0.5, LOAD];
 
-/// What counts as no shorter than with fewer ways (claims/locpart.csv).
+/// A tail rises only if it exceeds the one before by this factor (claims/locpart.csv).
 const NOISE: f64 = 1.05;
 
 impl Sensitivity {
-    /// Runs each with every number of ways.
+    /// Runs each program with every number of ways.
     pub(super) fn run(
-        bench: Bench,
+        bench: LocpartBench,
         services: &[(Baseline, Scale)],
         batch: Duration,
     ) -> Result<Self, ChipError> {
