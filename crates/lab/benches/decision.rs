@@ -51,20 +51,21 @@ fn main() {
     let mut memory = vec![1u8; EVICTION_BYTES];
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
     let policies = ["lfoc", "lfoc-plus", "kpart"];
-    let wanted = |policy: &&str| only.as_ref().is_none_or(|only| only == policy);
     for (ways, sizes) in [(11, vec![4, 5, 6, 7, 8, 9, 10, 11]), (20, vec![64])] {
         let ways = Ways::new(ways).expect("from 1 to 32");
         let mut lab = Lab { llc: Llc::with_ways(ways), pool: Pool::new(ways) };
         for programs in sizes {
-            for policy in policies.into_iter().filter(wanted) {
+            for policy in policies
+                .into_iter()
+                .filter(|policy: &&str| only.as_ref().is_none_or(|only| only == policy))
+            {
                 for mix in ["drawn", "third", "half", "sensitive"] {
                     for event in ["exit", "start"] {
                         let case = Case { policy, mix, event, programs };
                         match policy {
                             "lfoc" => lab.measure(case, Lfoc::default, &mut memory),
                             "lfoc-plus" => {
-                                let plus = || Lfoc::new(Parameters::plus());
-                                lab.measure(case, plus, &mut memory);
+                                lab.measure(case, || Lfoc::new(Parameters::plus()), &mut memory);
                             }
                             _ => lab.measure(case, KPart::default, &mut memory),
                         }
@@ -276,8 +277,10 @@ impl Pool {
                     (0..EACH).map(|_| Behaviour::random(kind, &mut rng)).collect();
                 let table = platform.table(&programs, profiles.len() as u64);
                 let all = (0..EACH).map(|program| table.profile(program));
-                let fits = |p: &Profile| classify(p, ways, &Parameters::default()) == class;
-                profiles.extend(all.filter(fits).map(Arc::new));
+                profiles.extend(
+                    all.filter(|p: &Profile| classify(p, ways, &Parameters::default()) == class)
+                        .map(Arc::new),
+                );
             }
             profiles
         };

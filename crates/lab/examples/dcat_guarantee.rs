@@ -39,12 +39,14 @@ fn main() {
         (0.101, false, lossy, "10 % lost windows"),
     ] {
         let parameters = Parameters { reclaim_on_ipc, ..Parameters::default() };
-        let mix = |seed: u64| {
-            let promises = random_promises(embedded(), llc.ways, differ, seed);
-            let mut policy = Dcat::new(parameters);
-            on_model(embedded(), settings, &promises, &mut policy, SECONDS, LOSS)
-        };
-        let kept: Vec<PromiseOutcome> = (0..mixes).into_par_iter().flat_map_iter(mix).collect();
+        let kept: Vec<PromiseOutcome> = (0..mixes)
+            .into_par_iter()
+            .flat_map_iter(|seed: u64| {
+                let promises = random_promises(embedded(), llc.ways, differ, seed);
+                let mut policy = Dcat::new(parameters);
+                on_model(embedded(), settings, &promises, &mut policy, SECONDS, LOSS)
+            })
+            .collect();
         let rounds: u64 = kept.iter().map(|one| u64::from(one.rounds)).sum();
         let below: u64 = kept.iter().map(|one| u64::from(one.below)).sum();
         let broken = kept.iter().filter(|one| one.longest_run > ROUNDS).count();

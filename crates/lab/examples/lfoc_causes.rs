@@ -79,8 +79,8 @@ fn clusters(table: &Table, setting: &Setting) -> Result<(), Box<dyn Error>> {
     for (name, holds) in kinds {
         // Random mixes in their order; those with the right number of sensitive programs count.
         let drawn = random_mixes(table, &[PROGRAMS], 100 * MIXES, 1).into_iter();
-        let holds_so_many = |mix: &Mix| holds(known.sensitive(mix));
-        let mixes: Vec<Mix> = drawn.filter(holds_so_many).take(MIXES).collect();
+        let mixes: Vec<Mix> =
+            drawn.filter(|mix: &Mix| holds(known.sensitive(mix))).take(MIXES).collect();
         let found = composition(table, &mixes, setting.llc, setting.machine.bandwidth)?;
         let wide = found.share(Class::Sensitive, |ways| ways >= 4);
         let wide = wide.map_or("-".into(), |wide| format!("{:.1}", 100.0 * wide));
@@ -119,44 +119,48 @@ fn scored(programs: &Programs, setting: &Setting) -> Result<Vec<Scores>, Box<dyn
     for seed in SEEDS {
         let mut mixes = draw_workloads(programs, ways, WORKLOADS, seed);
         mixes.retain(|mix| mix.name.starts_with('S'));
-        let one = |mix: &Mix| -> Result<Scores, String> {
-            let bandwidth = setting.machine.bandwidth;
-            let best = BestStatic::new(table, &mix.programs, setting.llc, bandwidth);
-            let best = best.map_err(|why| why.to_string())?;
-            let exact: Vec<Profile> =
-                mix.programs.iter().map(|&index| table.profile(index)).collect();
-            let score = |policy: &mut dyn Policy, profiles: &[Profile]| {
-                score(table, mix, setting, policy, profiles)
-            };
-            let informed = mix.programs.iter().zip(&exact).map(|(&program, exact)| {
-                let streams = known.is(program, Class::Streaming);
-                let none = Curve::from_fn(ways, |_| Q32::default());
-                let stalls_l2_miss = if streams { none } else { exact.stalls_l2_miss };
-                Profile { stalls_l2_miss, ..exact.clone() }
-            });
-            let informed: Vec<Profile> = informed.collect();
-            let noisy = NOISE.map(|noise| {
-                let mut random = Pcg64Mcg::seed_from_u64(seed);
-                let off: Vec<Profile> =
-                    exact.iter().map(|exact| blurred(exact, noise, &mut random)).collect();
-                let kpart = score(&mut KPart::default(), &off)?;
-                Ok((noise, kpart, score(&mut Lfoc::default(), &off)?))
-            });
-            Ok(Scores {
-                seed,
-                sensitive: known.sensitive(mix),
-                name: mix.name.clone(),
-                stock: score(&mut Stock::default(), &exact)?,
-                dunn: score(&mut Dunn::default(), &exact)?,
-                kpart: score(&mut KPart::default(), &exact)?,
-                lfoc: score(&mut Lfoc::default(), &exact)?,
-                plus: score(&mut Lfoc::new(Parameters::plus()), &exact)?,
-                best: score(&mut best.clone(), &exact)?,
-                dunn_informed: score(&mut Dunn::default(), &informed)?,
-                noisy: noisy.into_iter().collect::<Result<_, String>>()?,
-            })
-        };
-        all.extend(mixes.par_iter().map(one).collect::<Result<Vec<_>, _>>()?);
+        all.extend(
+            mixes
+                .par_iter()
+                .map(|mix: &Mix| -> Result<Scores, String> {
+                    let bandwidth = setting.machine.bandwidth;
+                    let best = BestStatic::new(table, &mix.programs, setting.llc, bandwidth);
+                    let best = best.map_err(|why| why.to_string())?;
+                    let exact: Vec<Profile> =
+                        mix.programs.iter().map(|&index| table.profile(index)).collect();
+                    let score = |policy: &mut dyn Policy, profiles: &[Profile]| {
+                        score(table, mix, setting, policy, profiles)
+                    };
+                    let informed = mix.programs.iter().zip(&exact).map(|(&program, exact)| {
+                        let streams = known.is(program, Class::Streaming);
+                        let none = Curve::from_fn(ways, |_| Q32::default());
+                        let stalls_l2_miss = if streams { none } else { exact.stalls_l2_miss };
+                        Profile { stalls_l2_miss, ..exact.clone() }
+                    });
+                    let informed: Vec<Profile> = informed.collect();
+                    let noisy = NOISE.map(|noise| {
+                        let mut random = Pcg64Mcg::seed_from_u64(seed);
+                        let off: Vec<Profile> =
+                            exact.iter().map(|exact| blurred(exact, noise, &mut random)).collect();
+                        let kpart = score(&mut KPart::default(), &off)?;
+                        Ok((noise, kpart, score(&mut Lfoc::default(), &off)?))
+                    });
+                    Ok(Scores {
+                        seed,
+                        sensitive: known.sensitive(mix),
+                        name: mix.name.clone(),
+                        stock: score(&mut Stock::default(), &exact)?,
+                        dunn: score(&mut Dunn::default(), &exact)?,
+                        kpart: score(&mut KPart::default(), &exact)?,
+                        lfoc: score(&mut Lfoc::default(), &exact)?,
+                        plus: score(&mut Lfoc::new(Parameters::plus()), &exact)?,
+                        best: score(&mut best.clone(), &exact)?,
+                        dunn_informed: score(&mut Dunn::default(), &informed)?,
+                        noisy: noisy.into_iter().collect::<Result<_, String>>()?,
+                    })
+                })
+                .collect::<Result<Vec<_>, _>>()?,
+        );
     }
     Ok(all)
 }
@@ -174,8 +178,10 @@ fn score(
     let mut machine = StaticMachine::new(setting.llc, programs);
     run(&mut machine, policy);
     let (partition, _) = machine.partition().ok_or("no plan")?;
-    let mask = |app| partition.mask_of(AppId(app)).ok_or("no place");
-    let masks = (0..).take(profiles.len()).map(mask).collect::<Result<Vec<WayMask>, _>>()?;
+    let masks = (0..)
+        .take(profiles.len())
+        .map(|app| partition.mask_of(AppId(app)).ok_or("no place"))
+        .collect::<Result<Vec<WayMask>, _>>()?;
     let mut scorer = Scorer::new(table, &mix.programs, setting.llc.ways, setting.machine.bandwidth);
     Ok(Metrics::of(scorer.score(&masks).map_err(|why| why.to_string())?))
 }
@@ -205,11 +211,12 @@ fn blurred(exact: &Profile, noise: f64, random: &mut Pcg64Mcg) -> Profile {
 
 /// A number for each seed.
 fn by_seed(scored: &[Scores], value: impl Fn(&[&Scores]) -> f64) -> String {
-    let seed = |seed| {
-        let mixes: Vec<&Scores> = scored.iter().filter(|one| one.seed == seed).collect();
-        format!("{:8.3}", value(&mixes))
-    };
-    SEEDS.map(seed).collect()
+    SEEDS
+        .map(|seed| {
+            let mixes: Vec<&Scores> = scored.iter().filter(|one| one.seed == seed).collect();
+            format!("{:8.3}", value(&mixes))
+        })
+        .collect()
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {

@@ -49,14 +49,20 @@ fn thinned(classes: &[Class], mix: &Mix, most: usize) -> Mix {
     let mut light = (0..classes.len())
         .filter(|&program| is(program, Class::Light) && !mix.programs.contains(&program));
     let mut kept = 0;
-    let keep = |&program: &usize| {
-        if !is(program, Class::Sensitive) {
-            return program;
-        }
-        kept += 1;
-        if kept <= most { program } else { light.next().unwrap_or(program) }
-    };
-    Mix { name: mix.name.clone(), programs: mix.programs.iter().map(keep).collect() }
+    Mix {
+        name: mix.name.clone(),
+        programs: mix
+            .programs
+            .iter()
+            .map(|&program: &usize| {
+                if !is(program, Class::Sensitive) {
+                    return program;
+                }
+                kept += 1;
+                if kept <= most { program } else { light.next().unwrap_or(program) }
+            })
+            .collect(),
+    }
 }
 
 /// LFOC against Dunn. With all sensitive programs, this is the paper's Figure 7.

@@ -108,11 +108,13 @@ pub fn partitioning_over_clustering(
     llc: Llc,
     bandwidth: Option<Bandwidth>,
 ) -> Result<Vec<f64>, Impossible> {
-    let ratio = |mix| {
-        let apart = best(table, mix, llc, bandwidth, Kind::Partitioning)?.value;
-        Ok(apart / best(table, mix, llc, bandwidth, Kind::Clustering)?.value)
-    };
-    mixes.iter().map(ratio).collect()
+    mixes
+        .iter()
+        .map(|mix| {
+            let apart = best(table, mix, llc, bandwidth, Kind::Partitioning)?.value;
+            Ok(apart / best(table, mix, llc, bandwidth, Kind::Clustering)?.value)
+        })
+        .collect()
 }
 
 fn best(

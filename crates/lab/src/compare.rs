@@ -112,8 +112,9 @@ pub fn compare(
             return Err(CompareError::NoPlan { mix: mix.name.clone(), policy, why });
         };
         let apps = (0..).map(AppId).take(programs.len());
-        let mask = |app| partition.mask_of(app).expect("the machine checked that each has a place");
-        let masks: Vec<_> = apps.map(mask).collect();
+        let masks: Vec<_> = apps
+            .map(|app| partition.mask_of(app).expect("the machine checked that each has a place"))
+            .collect();
         let slowdowns = score(policy, &masks)?;
         let metrics = Metrics::of(&slowdowns);
         let (partition, reason) = (partition.clone(), reason.to_owned());

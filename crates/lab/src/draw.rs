@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn the_embedded_programs_are_of_every_class() {
         let classes = classes(embedded(), embedded().ways());
-        let count = |class| classes.iter().filter(|&&c| c == class).count();
-        let counts = [Class::Streaming, Class::Sensitive, Class::Light].map(count);
+        let counts = [Class::Streaming, Class::Sensitive, Class::Light]
+            .map(|class| classes.iter().filter(|&&c| c == class).count());
         assert_eq!(
             counts,
             [7, 11, 12],

@@ -214,18 +214,34 @@ pub fn on_model(
     loss: f64,
 ) -> Vec<PromiseOutcome> {
     let llc = settings.llc;
-    let phase = |&(index, l1rpki, seconds): &(usize, f64, f64)| {
-        let program = Program::new(table, index, llc.ways).with_l1rpki(l1rpki);
-        let instructions = Some(whole(seconds * settings.mhz * 1e6 * program.best_ipc()));
-        fairways_model::Phase { program: Arc::new(program), instructions }
-    };
-    let job = |promise: &Promise| fairways_model::Job {
-        at: time(promise.at),
-        wish: Wish { baseline_ways: Some(promise.baseline), ..Wish::default() },
-        ..fairways_model::Job::new(promise.phases.iter().map(phase).collect())
-    };
-    let machine = || Model::new(settings, promises.iter().map(job));
-    run_both(machine, promises, policy, seconds, loss)
+    run_both(
+        || {
+            Model::new(
+                settings,
+                promises.iter().map(|promise: &Promise| fairways_model::Job {
+                    at: time(promise.at),
+                    wish: Wish { baseline_ways: Some(promise.baseline), ..Wish::default() },
+                    ..fairways_model::Job::new(
+                        promise
+                            .phases
+                            .iter()
+                            .map(|&(index, l1rpki, seconds): &(usize, f64, f64)| {
+                                let program =
+                                    Program::new(table, index, llc.ways).with_l1rpki(l1rpki);
+                                let instructions =
+                                    Some(whole(seconds * settings.mhz * 1e6 * program.best_ipc()));
+                                fairways_model::Phase { program: Arc::new(program), instructions }
+                            })
+                            .collect(),
+                    )
+                }),
+            )
+        },
+        promises,
+        policy,
+        seconds,
+        loss,
+    )
 }
 
 /// Like [`on_model`], on a chip, where programs' L1 references are their LLC references: among
@@ -247,10 +263,12 @@ pub fn on_chip(
         let mut phases = Vec::new();
         for &(index, _, seconds) in &promise.phases {
             let rate = table.values(index, Metric::Llcrpki).next().unwrap_or(0.0);
-            let alike = |other: &f64| (rate - other).abs() < 0.101 * rate.min(*other);
             let profiled =
                 fairways_chip::program::profiled(table, index, chip.llc.ways, chip.latency);
-            if let (false, Ok(program)) = (rates.iter().any(alike), profiled) {
+            if let (false, Ok(program)) = (
+                rates.iter().any(|other: &f64| (rate - other).abs() < 0.101 * rate.min(*other)),
+                profiled,
+            ) {
                 rates.push(rate);
                 let best = table.values(index, Metric::Ipc).fold(0.0, f64::max);
                 let instructions = whole(seconds * f64::from(chip.mhz) * 1e6 * best);
@@ -267,8 +285,13 @@ pub fn on_chip(
     };
     let jobs: Vec<fairways_chip::Job> = promises.iter().map(job).collect();
     Chip::new(settings, jobs.iter().cloned())?;
-    let machine = || Chip::new(settings, jobs.iter().cloned()).expect("it could be made before");
-    Ok(run_both(machine, promises, policy, seconds, loss))
+    Ok(run_both(
+        || Chip::new(settings, jobs.iter().cloned()).expect("it could be made before"),
+        promises,
+        policy,
+        seconds,
+        loss,
+    ))
 }
 
 #[expect(

@@ -105,19 +105,24 @@ impl Table4 {
         rounds: u32,
     ) -> Result<Vec<Vec<ProgramStep>>, ChipError> {
         let texts = [&self.server(folder), &self.stream, &self.stream, "lookbusy", "lookbusy"];
-        let tenant = |text: &&str| -> Result<Job, ChipError> {
-            let phases = parse(text, |_| None).map_err(|why| ChipError::Failed(why.to_string()))?;
-            let phase = |(program, length): (Option<_>, _)| Phase {
-                program: program.map(Arc::new),
-                length,
-            };
-            Ok(Job {
-                phases: phases.into_iter().map(phase).collect(),
-                wish: Wish { baseline_ways: Some(self.baseline), ..Wish::default() },
-                ..Job::default()
+        let tenants = texts
+            .iter()
+            .map(|text: &&str| -> Result<Job, ChipError> {
+                let phases =
+                    parse(text, |_| None).map_err(|why| ChipError::Failed(why.to_string()))?;
+                Ok(Job {
+                    phases: phases
+                        .into_iter()
+                        .map(|(program, length): (Option<_>, _)| Phase {
+                            program: program.map(Arc::new),
+                            length,
+                        })
+                        .collect(),
+                    wish: Wish { baseline_ways: Some(self.baseline), ..Wish::default() },
+                    ..Job::default()
+                })
             })
-        };
-        let tenants = texts.iter().map(tenant).collect::<Result<Vec<Job>, ChipError>>()?;
+            .collect::<Result<Vec<Job>, ChipError>>()?;
         timeline(settings, &tenants, policy, Duration::from_secs(1), rounds)
     }
 }

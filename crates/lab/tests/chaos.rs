@@ -146,11 +146,16 @@ fn run(seed: u64) -> RunCounts {
         }
         _ => {
             let mut policy = Lfoc::new(parameters);
-            let inspect = |policy: &Lfoc, at: Time, sampled: Option<AppId>| {
-                assert_eq!(policy.sampling(), sampled, "{at}");
-            };
-            let (done, state) =
-                check(&mut model, &settings, &mut policy, lfoc::SAMPLING, longest, inspect);
+            let (done, state) = check(
+                &mut model,
+                &settings,
+                &mut policy,
+                lfoc::SAMPLING,
+                longest,
+                |policy: &Lfoc, at: Time, sampled: Option<AppId>| {
+                    assert_eq!(policy.sampling(), sampled, "{at}");
+                },
+            );
             if settings.lost == 0.0 && settings.refusals == 0.0 {
                 every_program_is_known(&model, &policy, &state);
             }

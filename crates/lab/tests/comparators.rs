@@ -21,24 +21,26 @@ use rand_pcg::Pcg64Mcg;
 fn streaming_heavy(table: &Table, size: usize, count: usize) -> Vec<Mix> {
     let classes = classes(table, table.ways());
     let mut rng = Pcg64Mcg::seed_from_u64(size as u64);
-    let draw = |_| {
-        let mut left: Vec<usize> = (0..classes.len()).collect();
-        let mut programs = Vec::new();
-        for (class, count) in [
-            (Some(Class::Streaming), size / 2),
-            (Some(Class::Sensitive), size / 4),
-            (None, size - size / 2 - size / 4),
-        ] {
-            for _ in 0..count {
-                let fits = |&place: &usize| class.is_none_or(|class| classes[left[place]] == class);
-                let places: Vec<usize> = (0..left.len()).filter(fits).collect();
-                let place = usize::try_from(rng.next_u32()).unwrap() % places.len();
-                programs.push(left.remove(places[place]));
+    (0..count)
+        .map(|_| {
+            let mut left: Vec<usize> = (0..classes.len()).collect();
+            let mut programs = Vec::new();
+            for (class, count) in [
+                (Some(Class::Streaming), size / 2),
+                (Some(Class::Sensitive), size / 4),
+                (None, size - size / 2 - size / 4),
+            ] {
+                for _ in 0..count {
+                    let fits =
+                        |&place: &usize| class.is_none_or(|class| classes[left[place]] == class);
+                    let places: Vec<usize> = (0..left.len()).filter(fits).collect();
+                    let place = usize::try_from(rng.next_u32()).unwrap() % places.len();
+                    programs.push(left.remove(places[place]));
+                }
             }
-        }
-        Mix { name: String::new(), programs }
-    };
-    (0..count).map(draw).collect()
+            Mix { name: String::new(), programs }
+        })
+        .collect()
 }
 
 #[test]

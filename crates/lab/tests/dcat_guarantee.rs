@@ -16,13 +16,16 @@ const ROUNDS: u32 = 2;
 /// By seed and workload, how each guarantee of `mixes` mixes was kept.
 fn model(mixes: u64, differ: f64, parameters: Parameters) -> Vec<(u64, usize, PromiseOutcome)> {
     let llc = Llc::with_ways(Ways::new(20).unwrap());
-    let mix = |seed: u64| {
-        let promises = random_promises(embedded(), llc.ways, differ, seed);
-        let settings = fairways_model::Settings::new(llc);
-        let kept = on_model(embedded(), settings, &promises, &mut Dcat::new(parameters), 60, LOSS);
-        kept.into_iter().enumerate().map(move |(place, kept)| (seed, place, kept))
-    };
-    (0..mixes).into_par_iter().flat_map_iter(mix).collect()
+    (0..mixes)
+        .into_par_iter()
+        .flat_map_iter(|seed: u64| {
+            let promises = random_promises(embedded(), llc.ways, differ, seed);
+            let settings = fairways_model::Settings::new(llc);
+            let kept =
+                on_model(embedded(), settings, &promises, &mut Dcat::new(parameters), 60, LOSS);
+            kept.into_iter().enumerate().map(move |(place, kept)| (seed, place, kept))
+        })
+        .collect()
 }
 
 fn broken(all: &[(u64, usize, PromiseOutcome)]) -> Vec<&(u64, usize, PromiseOutcome)> {
@@ -61,13 +64,15 @@ fn what_the_detector_does_not_see_ipc_does() {
 fn promises_are_kept_on_a_chip() {
     let chip = preset::parse("xeon-e5:sets=576").unwrap();
     let settings = Settings { time_scale: 400, ..Settings::new(chip) };
-    let mix = |seed: u64| {
-        let promises = random_promises(embedded(), chip.llc.ways, 0.101, seed);
-        let mut policy = Dcat::new(Parameters::default());
-        let kept = on_chip(embedded(), settings, &promises, &mut policy, 30, LOSS).unwrap();
-        kept.into_iter().enumerate().map(move |(place, kept)| (seed, place, kept))
-    };
-    let all: Vec<_> = (0..20).into_par_iter().flat_map_iter(mix).collect();
+    let all: Vec<_> = (0..20)
+        .into_par_iter()
+        .flat_map_iter(|seed: u64| {
+            let promises = random_promises(embedded(), chip.llc.ways, 0.101, seed);
+            let mut policy = Dcat::new(Parameters::default());
+            let kept = on_chip(embedded(), settings, &promises, &mut policy, 30, LOSS).unwrap();
+            kept.into_iter().enumerate().map(move |(place, kept)| (seed, place, kept))
+        })
+        .collect();
     let rounds: u32 = all.iter().map(|(.., kept)| kept.rounds).sum();
     assert!(all.len() > 80 && rounds > 2000, "{} {rounds}", all.len());
     assert!(broken(&all).is_empty(), "{:?}", broken(&all));

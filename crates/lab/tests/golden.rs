@@ -68,8 +68,12 @@ fn shape_of(outcome: &PolicyOutcome) -> Shape {
 }
 
 fn golden_shape(rows: &[GoldenRow]) -> Shape {
-    let row = |row: &GoldenRow| (row.cluster.clone(), row.mask.count());
-    shape(&rows.iter().map(row).collect::<Vec<_>>())
+    shape(
+        &rows
+            .iter()
+            .map(|row: &GoldenRow| (row.cluster.clone(), row.mask.count()))
+            .collect::<Vec<_>>(),
+    )
 }
 
 #[test]
@@ -133,8 +137,8 @@ fn the_55_programs_fall_into_12_15_and_28_under_both_definitions_of_slowdown() {
         let parameters = Parameters { reference, ..Parameters::default() };
         let class = |program| classify(&table.profile(program), table.ways(), &parameters);
         let classes: Vec<_> = (0..table.names().len()).map(class).collect();
-        let count = |class| classes.iter().filter(|&&c| c == class).count();
-        let counts = [Class::Streaming, Class::Sensitive, Class::Light].map(count);
+        let counts = [Class::Streaming, Class::Sensitive, Class::Light]
+            .map(|class| classes.iter().filter(|&&c| c == class).count());
         assert_eq!(counts, [12, 15, 28], "{reference:?}");
     }
 }

@@ -37,9 +37,11 @@ fn settings(seed: u64) -> Settings {
 }
 
 fn job(text: &str) -> Job {
-    let phase =
-        |(program, length): (Option<_>, _)| Phase { program: program.map(Arc::new), length };
-    let phases = program::parse(text, |_| None).unwrap().into_iter().map(phase).collect();
+    let phases = program::parse(text, |_| None)
+        .unwrap()
+        .into_iter()
+        .map(|(program, length): (Option<_>, _)| Phase { program: program.map(Arc::new), length })
+        .collect();
     Job { phases, ..Job::default() }
 }
 
@@ -90,15 +92,17 @@ const WARM: usize = 10;
 
 /// With each number of ways for the service, the share of windows in which the objective is met.
 fn every_allocation(seed: u64, service: &Job, slo: Duration, periods: u32) -> Vec<f64> {
-    let with = |ways: u32| {
-        let promised = |job: &Job, ways| Job {
-            wish: Wish { baseline_ways: Some(ways), ..job.wish },
-            ..job.clone()
-        };
-        let jobs = [promised(service, ways), promised(&batch(), WAYS - ways)];
-        share_met(&run(seed, &jobs, &mut Static::default(), periods)[0][WARM..], slo)
-    };
-    (1..WAYS).into_par_iter().map(with).collect()
+    (1..WAYS)
+        .into_par_iter()
+        .map(|ways: u32| {
+            let promised = |job: &Job, ways| Job {
+                wish: Wish { baseline_ways: Some(ways), ..job.wish },
+                ..job.clone()
+            };
+            let jobs = [promised(service, ways), promised(&batch(), WAYS - ways)];
+            share_met(&run(seed, &jobs, &mut Static::default(), periods)[0][WARM..], slo)
+        })
+        .collect()
 }
 
 #[test]

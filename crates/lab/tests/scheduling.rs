@@ -109,8 +109,8 @@ fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
         });
     });
     // Apps are started in the order of the jobs.
-    let cpus_of = |app| allowed.get(&AppId(app)).map_or(8, Vec::len);
-    let art = (0..18).step_by(3).map(cpus_of).max().unwrap();
+    let art =
+        (0..18).step_by(3).map(|app| allowed.get(&AppId(app)).map_or(8, Vec::len)).max().unwrap();
     let max_pcmrs: Vec<u64> = casc.max_pcmrs().iter().map(|max| max.raw() >> 32).collect();
     assert!(art < 4, "{max_pcmrs:?} {allowed:?}");
     let all: f64 = found.iter().map(fairways_chip::Account::cycles).sum();

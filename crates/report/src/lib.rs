@@ -50,8 +50,8 @@ pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     if to_standard {
         return Ok(out.write_all(html.as_bytes())?);
     }
-    let failed = || format!("{}: can't write it", shown(&args.out));
-    whole::write(&args.out, html.as_bytes(), None).with_context(failed)?;
+    whole::write(&args.out, html.as_bytes(), None)
+        .with_context(|| format!("{}: can't write it", shown(&args.out)))?;
     Ok(writeln!(out, "written to {}: the results of {results}", shown(&args.out))?)
 }
 
@@ -63,8 +63,10 @@ fn check_output(out: &Path, files: &[PathBuf]) -> Result<(), BadInput> {
     let Ok(there) = out.canonicalize() else { return Ok(()) };
     let read =
         files.iter().flat_map(|file| fairways_record::journal::parts(file).chain([file.clone()]));
-    let same = |file: &PathBuf| file.canonicalize().is_ok_and(|file| file == there);
-    match read.into_iter().find(same) {
+    match read
+        .into_iter()
+        .find(|file: &PathBuf| file.canonicalize().is_ok_and(|file| file == there))
+    {
         Some(file) => Err(BadInput(format!(
             "--out: expected another file than the results, found {}",
             shown(&file)

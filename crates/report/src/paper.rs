@@ -164,22 +164,24 @@ fn table(caption: &str, rows: &[&ClaimRow]) -> Table {
         Column::words("compared with"),
         Column::words("counts as"),
     ];
-    let row = |row: &&ClaimRow| {
-        vec![
-            Cell::words(&row.item),
-            Cell::words(&row.case),
-            Cell::words(&row.published),
-            ClaimValue::cell(row.measured.as_ref()),
-            ClaimValue::cell(row.low.as_ref()),
-            ClaimValue::cell(row.high.as_ref()),
-            position_in_band(row).map_or_else(Cell::nothing, Cell::beside_band),
-            Cell::holds(row.in_band),
-            Cell::words(&row.unit),
-            Cell::words(row.kind.name()),
-            Cell::words(row.counts_as.name()),
-        ]
-    };
-    let rows = rows.iter().map(row).collect();
+    let rows = rows
+        .iter()
+        .map(|row: &&ClaimRow| {
+            vec![
+                Cell::words(&row.item),
+                Cell::words(&row.case),
+                Cell::words(&row.published),
+                ClaimValue::cell(row.measured.as_ref()),
+                ClaimValue::cell(row.low.as_ref()),
+                ClaimValue::cell(row.high.as_ref()),
+                position_in_band(row).map_or_else(Cell::nothing, Cell::beside_band),
+                Cell::holds(row.in_band),
+                Cell::words(&row.unit),
+                Cell::words(row.kind.name()),
+                Cell::words(row.counts_as.name()),
+            ]
+        })
+        .collect();
     Table { caption: caption.into(), columns, rows, folded: false }
 }
 

@@ -84,26 +84,28 @@ pub(super) fn side_by_side(policies: &[PolicyResult]) -> Table {
     }
     let more: Vec<_> = MORE.iter().filter(|(_, has, _)| policies.iter().any(has)).collect();
     columns.extend(more.iter().map(|(name, ..)| Column::numbers(name, "")));
-    let row = |policy: &PolicyResult| {
-        let mut row = vec![Cell::words(&policy.policy)];
-        let metrics: [(Metric, bool); 3] =
-            [(|p| p.unfairness, true), (|p| p.stp, false), (|p| p.antt, true)];
-        for (get, less_is_better) in metrics {
-            row.push(Cell::number(get(policy), 3));
-            if let Some(stock) = stock {
-                row.push(match policy.policy.as_str() {
-                    STOCK => Cell::nothing(),
-                    _ => Cell::change(get(policy), get(stock), less_is_better),
-                });
-            }
-        }
-        row.extend(more.iter().map(|(.., get)| get(policy)));
-        row
-    };
     Table {
         caption: "Policies side by side".into(),
         columns,
-        rows: policies.iter().map(row).collect(),
+        rows: policies
+            .iter()
+            .map(|policy: &PolicyResult| {
+                let mut row = vec![Cell::words(&policy.policy)];
+                let metrics: [(Metric, bool); 3] =
+                    [(|p| p.unfairness, true), (|p| p.stp, false), (|p| p.antt, true)];
+                for (get, less_is_better) in metrics {
+                    row.push(Cell::number(get(policy), 3));
+                    if let Some(stock) = stock {
+                        row.push(match policy.policy.as_str() {
+                            STOCK => Cell::nothing(),
+                            _ => Cell::change(get(policy), get(stock), less_is_better),
+                        });
+                    }
+                }
+                row.extend(more.iter().map(|(.., get)| get(policy)));
+                row
+            })
+            .collect(),
         folded: false,
     }
 }
@@ -112,14 +114,17 @@ pub(super) fn side_by_side(policies: &[PolicyResult]) -> Table {
 pub(super) fn slowdowns(apps: &[String], policies: &[PolicyResult]) -> Table {
     let mut columns = vec![Column::words("program")];
     columns.extend(policies.iter().map(|policy| Column::numbers(&policy.policy, "")));
-    let row = |(app, name): (usize, &String)| {
-        let mut row = vec![Cell::words(format!("{app} {name}"))];
-        let of =
-            |policy: &PolicyResult| Cell::number(policy.slowdowns.get(app).copied().flatten(), 3);
-        row.extend(policies.iter().map(of));
-        row
-    };
-    let rows = apps.iter().enumerate().map(row).collect();
+    let rows = apps
+        .iter()
+        .enumerate()
+        .map(|(app, name): (usize, &String)| {
+            let mut row = vec![Cell::words(format!("{app} {name}"))];
+            row.extend(policies.iter().map(|policy: &PolicyResult| {
+                Cell::number(policy.slowdowns.get(app).copied().flatten(), 3)
+            }));
+            row
+        })
+        .collect();
     Table { caption: "Slowdowns as numbers".into(), columns, rows, folded: true }
 }
 

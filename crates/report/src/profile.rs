@@ -70,8 +70,9 @@ pub(super) fn section(results: &ProfileResults) -> Result<Section, String> {
     by_ways.sort_by_key(|row| row.ways);
     // A number of ways that was not measured breaks the curve.
     let all = |get: fn(&WaysRow) -> Option<f64>| -> Vec<Option<f64>> {
-        let value = |ways| by_ways.iter().find(|row| row.ways == ways).and_then(|row| get(row));
-        (1..=by_ways.last().map_or(0, |row| row.ways)).map(value).collect()
+        (1..=by_ways.last().map_or(0, |row| row.ways))
+            .map(|ways| by_ways.iter().find(|row| row.ways == ways).and_then(|row| get(row)))
+            .collect()
     };
     let mpki = all(|row| row.llcmpki);
     let slowdown = slowdowns(&all(|row| row.ipc));
@@ -86,20 +87,22 @@ pub(super) fn section(results: &ProfileResults) -> Result<Section, String> {
         Column::numbers("stalls", "share of cycles"),
         Column::numbers("occupancy", "KB"),
     ];
-    let row = |row: &&WaysRow| {
-        vec![
-            Cell::words(row.ways.to_string()),
-            Cell::number(row.ipc, 3),
-            Cell::number(slowdown[row.ways as usize - 1], 3),
-            Cell::count(row.llc_misses),
-            Cell::number(row.llcmpki, 3),
-            Cell::number(row.llcmpkc, 3),
-            Cell::number(row.bandwidth_mbps, 0),
-            Cell::number(row.stalls_l2_miss, 3),
-            Cell::number(row.llc_usage_kb, 0),
-        ]
-    };
-    let rows = by_ways.iter().map(row).collect();
+    let rows = by_ways
+        .iter()
+        .map(|row: &&WaysRow| {
+            vec![
+                Cell::words(row.ways.to_string()),
+                Cell::number(row.ipc, 3),
+                Cell::number(slowdown[row.ways as usize - 1], 3),
+                Cell::count(row.llc_misses),
+                Cell::number(row.llcmpki, 3),
+                Cell::number(row.llcmpkc, 3),
+                Cell::number(row.bandwidth_mbps, 0),
+                Cell::number(row.stalls_l2_miss, 3),
+                Cell::number(row.llc_usage_kb, 0),
+            ]
+        })
+        .collect();
     let caption = "What it does with every number of ways".into();
     let table = Table { caption, columns, rows, folded: false };
     let figures = vec![curve(program, MPKI, 0.0, &mpki), curve(program, SLOWDOWN, 1.0, &slowdown)];
@@ -160,16 +163,19 @@ pub(super) fn table(profiles: &Profiles) -> Section {
     blocks.extend(others.map(Block::Table));
     let references: Vec<_> = (0..names.len()).map(|program| profiles.l1rpki(program)).collect();
     if references.iter().any(Option::is_some) {
-        let row = |(name, value): (&String, &Option<f64>)| {
-            vec![Cell::words(name), Cell::number(*value, 3)]
-        };
         blocks.push(Block::Table(Table {
             caption: "L1 references".into(),
             columns: vec![
                 Column::words("program"),
                 Column::numbers("L1 references", "per 1000 instructions"),
             ],
-            rows: names.iter().zip(&references).map(row).collect(),
+            rows: names
+                .iter()
+                .zip(&references)
+                .map(|(name, value): (&String, &Option<f64>)| {
+                    vec![Cell::words(name), Cell::number(*value, 3)]
+                })
+                .collect(),
             folded: true,
         }));
     }
@@ -205,14 +211,17 @@ fn by_ways(caption: &str, names: &[String], values: &[Vec<Option<f64>>]) -> Tabl
     let most = values.iter().map(Vec::len).max().unwrap_or_default();
     let mut columns = vec![Column::words("program")];
     columns.extend((1..=most).map(|ways| Column::numbers(&ways.to_string(), "")));
-    let row = |(name, values): (&String, &Vec<Option<f64>>)| {
-        let cells = values.iter().map(|value| Cell::number(*value, 3));
-        std::iter::once(Cell::words(name)).chain(cells).collect()
-    };
     Table {
         caption: format!("{caption}, by ways"),
         columns,
-        rows: names.iter().zip(values).map(row).collect(),
+        rows: names
+            .iter()
+            .zip(values)
+            .map(|(name, values): (&String, &Vec<Option<f64>>)| {
+                let cells = values.iter().map(|value| Cell::number(*value, 3));
+                std::iter::once(Cell::words(name)).chain(cells).collect()
+            })
+            .collect(),
         folded: true,
     }
 }

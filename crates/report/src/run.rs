@@ -66,13 +66,16 @@ pub(super) fn section(results: &RunResults) -> Section {
     });
     let caption = format!("{policy} beside no partitioning");
     let side_by_side = Table { caption, columns, rows: rows.collect(), folded: false };
-    let group = |(n, program): (usize, &RunProgram)| {
-        let bar = |name: &str, value| Bar { name: name.into(), value };
-        let name = format!("{n} {}", program.program);
-        let ours = bar(policy, program.slowdown);
-        BarGroup { name, bars: vec![bar("stock", program.stock_slowdown), ours] }
-    };
-    let groups: Vec<BarGroup> = programs.iter().enumerate().map(group).collect();
+    let groups: Vec<BarGroup> = programs
+        .iter()
+        .enumerate()
+        .map(|(n, program): (usize, &RunProgram)| {
+            let bar = |name: &str, value| Bar { name: name.into(), value };
+            let name = format!("{n} {}", program.program);
+            let ours = bar(policy, program.slowdown);
+            BarGroup { name, bars: vec![bar("stock", program.stock_slowdown), ours] }
+        })
+        .collect();
     let caption = "The time that the program ran, over the time of the same work at its best.";
     let figure = bars("Slowdowns", caption, &groups);
     let mut blocks = vec![
@@ -125,15 +128,19 @@ fn programs_table(results: &RunResults) -> Table {
         Column::numbers("slowdown, stock", ""),
         Column::numbers("%", "against stock"),
     ];
-    let row = |(n, program): (usize, &RunProgram)| {
-        vec![
-            Cell::words(format!("{n} {}", program.program)),
-            Cell::count(program.runs),
-            Cell::number(program.slowdown, 3),
-            Cell::number(program.stock_slowdown, 3),
-            Cell::change(program.slowdown, program.stock_slowdown, true),
-        ]
-    };
-    let rows = results.programs.iter().enumerate().map(row).collect();
+    let rows = results
+        .programs
+        .iter()
+        .enumerate()
+        .map(|(n, program): (usize, &RunProgram)| {
+            vec![
+                Cell::words(format!("{n} {}", program.program)),
+                Cell::count(program.runs),
+                Cell::number(program.slowdown, 3),
+                Cell::number(program.stock_slowdown, 3),
+                Cell::change(program.slowdown, program.stock_slowdown, true),
+            ]
+        })
+        .collect();
     Table { caption: "How the programs fared".into(), columns, rows, folded: false }
 }

@@ -49,9 +49,13 @@ pub(super) fn section(results: &SimulateResults) -> Result<Section, String> {
     for mix in mixes {
         check(mix)?;
     }
-    let is_optimum =
-        |mix: &Mix| mix.policies.iter().all(|decided| decided.policy.policy == "optimum");
-    let kind = match (!mixes.is_empty() && mixes.iter().all(is_optimum), dynamic) {
+    let kind = match (
+        !mixes.is_empty()
+            && mixes.iter().all(|mix: &Mix| {
+                mix.policies.iter().all(|decided| decided.policy.policy == "optimum")
+            }),
+        dynamic,
+    ) {
         (true, _) => "fairways optimum",
         (_, true) => "fairways simulate --dynamic",
         _ => "fairways simulate",
@@ -123,17 +127,20 @@ fn means(mixes: &[Mix]) -> Vec<PolicyResult> {
         let logs: Option<Vec<f64>> = mixes.iter().map(of).collect();
         logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
     };
-    let row = |decided: &MixPolicy| {
-        let name = decided.policy.policy.as_str();
-        PolicyResult {
-            policy: name.to_owned(),
-            unfairness: mean(name, |p| p.unfairness),
-            stp: mean(name, |p| p.stp),
-            antt: mean(name, |p| p.antt),
-            ..PolicyResult::default()
-        }
-    };
-    first.policies.iter().map(row).collect()
+    first
+        .policies
+        .iter()
+        .map(|decided: &MixPolicy| {
+            let name = decided.policy.policy.as_str();
+            PolicyResult {
+                policy: name.to_owned(),
+                unfairness: mean(name, |p| p.unfairness),
+                stp: mean(name, |p| p.stp),
+                antt: mean(name, |p| p.antt),
+                ..PolicyResult::default()
+            }
+        })
+        .collect()
 }
 
 /// In how many mixes the fairest policy is fairer than `stock`, where both are known.
@@ -161,10 +168,15 @@ fn all_mixes(mixes: &[Mix], means: &[PolicyResult]) -> Part {
     let mut table = side_by_side(means);
     table.caption = format!("Geometric means of {} mixes", mixes.len());
     let names: Vec<&str> = means.iter().map(|policy| policy.policy.as_str()).collect();
-    let bar = |policy: &PolicyResult| Bar { name: policy.policy.clone(), value: policy.unfairness };
     let group = |name: &str, policies: &[PolicyResult]| BarGroup {
         name: name.to_owned(),
-        bars: policies.iter().map(bar).collect(),
+        bars: policies
+            .iter()
+            .map(|policy: &PolicyResult| Bar {
+                name: policy.policy.clone(),
+                value: policy.unfairness,
+            })
+            .collect(),
     };
     let mean = bars(
         "Unfairness, geometric mean",
@@ -173,19 +185,21 @@ fn all_mixes(mixes: &[Mix], means: &[PolicyResult]) -> Part {
     );
     let mut columns = vec![Column::words("mix")];
     columns.extend(names.iter().map(|name| Column::numbers(name, "")));
-    let row = |mix: &Mix| {
-        let of = |name: &&str| {
-            let policy = mix.policies.iter().find(|decided| decided.policy.policy == **name);
-            Cell::number(policy.and_then(|decided| decided.policy.unfairness), 3)
-        };
-        let mut row = vec![Cell::words(&mix.mix)];
-        row.extend(names.iter().map(of));
-        row
-    };
     let by_mix = Table {
         caption: "Unfairness of every mix".into(),
         columns,
-        rows: mixes.iter().map(row).collect(),
+        rows: mixes
+            .iter()
+            .map(|mix: &Mix| {
+                let mut row = vec![Cell::words(&mix.mix)];
+                row.extend(names.iter().map(|name: &&str| {
+                    let policy =
+                        mix.policies.iter().find(|decided| decided.policy.policy == **name);
+                    Cell::number(policy.and_then(|decided| decided.policy.unfairness), 3)
+                }));
+                row
+            })
+            .collect(),
         folded: true,
     };
     let blocks = vec![Block::Table(table), Block::Figures(vec![mean]), Block::Table(by_mix)];
@@ -195,8 +209,8 @@ fn all_mixes(mixes: &[Mix], means: &[PolicyResult]) -> Part {
 /// One mix.
 fn mix_part(mix: &Mix, ways: Ways, folded: bool, alone: bool) -> Part {
     let policies = mix.policies();
-    let named = |app: usize| format!("{app} {}", mix.apps[app]);
-    let programs: Vec<String> = (0..mix.apps.len()).map(named).collect();
+    let programs: Vec<String> =
+        (0..mix.apps.len()).map(|app: usize| format!("{app} {}", mix.apps[app])).collect();
     let mut figures = partitions(mix, ways).into_iter().collect::<Vec<Figure>>();
     figures.push(slowdown_bars(&programs, &policies));
     let heading = if alone { String::new() } else { mix.mix.clone() };
@@ -212,29 +226,42 @@ fn mix_part(mix: &Mix, ways: Ways, folded: bool, alone: bool) -> Part {
 
 /// Slowdowns as bars, a group for each program.
 pub(super) fn slowdown_bars(programs: &[String], policies: &[PolicyResult]) -> Figure {
-    let group = |(app, name): (usize, &String)| {
-        let bar = |policy: &PolicyResult| Bar {
-            name: policy.policy.clone(),
-            value: policy.slowdowns.get(app).copied().flatten(),
-        };
-        BarGroup { name: name.clone(), bars: policies.iter().map(bar).collect() }
-    };
-    let groups: Vec<BarGroup> = programs.iter().enumerate().map(group).collect();
+    let groups: Vec<BarGroup> = programs
+        .iter()
+        .enumerate()
+        .map(|(app, name): (usize, &String)| BarGroup {
+            name: name.clone(),
+            bars: policies
+                .iter()
+                .map(|policy: &PolicyResult| Bar {
+                    name: policy.policy.clone(),
+                    value: policy.slowdowns.get(app).copied().flatten(),
+                })
+                .collect(),
+        })
+        .collect();
     let caption = "The time of the same work, over its time at its best.";
     bars("Slowdowns", caption, &groups)
 }
 
 /// The ways of each cluster, under each policy that has a partition.
 fn partitions(mix: &Mix, ways: Ways) -> Option<Figure> {
-    let strip = |decided: &MixPolicy| {
-        let cluster = |cluster: &MixCluster| {
-            let apps = cluster.apps.iter().map(|&app| mix.apps[app].clone());
-            (cluster.mask, apps.collect())
-        };
-        let clusters = decided.partition.as_ref()?.iter().map(cluster).collect();
-        Some(Strip { name: decided.policy.policy.clone(), clusters })
-    };
-    let all: Vec<Strip> = mix.policies.iter().filter_map(strip).collect();
+    let all: Vec<Strip> = mix
+        .policies
+        .iter()
+        .filter_map(|decided: &MixPolicy| {
+            let clusters = decided
+                .partition
+                .as_ref()?
+                .iter()
+                .map(|cluster: &MixCluster| {
+                    let apps = cluster.apps.iter().map(|&app| mix.apps[app].clone());
+                    (cluster.mask, apps.collect())
+                })
+                .collect();
+            Some(Strip { name: decided.policy.policy.clone(), clusters })
+        })
+        .collect();
     let caption =
         "A cell a way, the highest first, with the letter of the cluster that may fill it.";
     (!all.is_empty()).then(|| strips("Who may fill which ways", caption, ways.get(), &all))

@@ -109,8 +109,7 @@ impl History {
 /// One of eight steps; the highest is for the largest value.
 fn step(point: f64, most: f64) -> char {
     const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let is_below = |step: &usize| point * 8.0 > most * (*step as f64 + 1.0);
-    STEPS[(0..7).take_while(is_below).count()]
+    STEPS[(0..7).take_while(|step: &usize| point * 8.0 > most * (*step as f64 + 1.0)).count()]
 }
 
 #[cfg(test)]

@@ -117,9 +117,10 @@ fn print(
 
 /// The lines of a screen.
 fn screen_lines(screen: &Buffer) -> Vec<String> {
-    let line = |y: u16| {
-        let cells = (0..screen.area.width).map(|x| screen[(x, y)].symbol());
-        cells.collect::<String>().trim_end().to_owned()
-    };
-    (0..screen.area.height).map(line).collect()
+    (0..screen.area.height)
+        .map(|y: u16| {
+            let cells = (0..screen.area.width).map(|x| screen[(x, y)].symbol());
+            cells.collect::<String>().trim_end().to_owned()
+        })
+        .collect()
 }

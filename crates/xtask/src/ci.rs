@@ -96,11 +96,13 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
             all.iter().map(|suite| suite.test.as_str()).collect::<Vec<_>>().join(", ")
         );
     }
-    let is_selected = |suite: &Suite| {
-        tier.is_none_or(|tier| suite.tier == tier)
-            && (names.is_empty() || names.contains(&suite.test))
-    };
-    let suites: Vec<Suite> = all.into_iter().filter(is_selected).collect();
+    let suites: Vec<Suite> = all
+        .into_iter()
+        .filter(|suite: &Suite| {
+            tier.is_none_or(|tier| suite.tier == tier)
+                && (names.is_empty() || names.contains(&suite.test))
+        })
+        .collect();
     ensure!(!suites.is_empty(), "{}: no suite of this tier", names.join(", "));
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
     let jobs = jobs(suites, judges().as_deref())?;
@@ -125,9 +127,11 @@ fn jobs(suites: Vec<Suite>, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
         let folder = binary.folder.clone();
         let mut variables = variables(path);
         variables.push(("CARGO_MANIFEST_DIR".to_owned(), text(&folder)));
-        let program =
-            |(name, path): &(String, PathBuf)| (format!("CARGO_BIN_EXE_{name}"), text(path));
-        variables.extend(programs.iter().map(program));
+        variables.extend(
+            programs.iter().map(|(name, path): &(String, PathBuf)| {
+                (format!("CARGO_BIN_EXE_{name}"), text(path))
+            }),
+        );
         let name = [Some(package.as_str()), Some(&test), only.as_deref()];
         let name = name.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let command = std::iter::once(text(&binary.program)).chain(only).collect();

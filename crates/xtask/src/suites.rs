@@ -111,11 +111,12 @@ mod tests {
     fn manifests() -> Vec<(PathBuf, toml::Table)> {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let folders = std::fs::read_dir(crates).unwrap().map(|folder| folder.unwrap().path());
-        let manifest = |folder: PathBuf| {
-            let text = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
-            Some((folder, toml::from_str(&text).unwrap()))
-        };
-        folders.filter_map(manifest).collect()
+        folders
+            .filter_map(|folder: PathBuf| {
+                let text = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+                Some((folder, toml::from_str(&text).unwrap()))
+            })
+            .collect()
     }
 
     fn architecture() -> String {

@@ -231,8 +231,11 @@ fn run_together(
         ProgramOutcome { rate: Rate::between(before, after, seconds), occupancy, service: served }
     };
     let fares: Vec<ProgramOutcome> = before.iter().zip(&after).enumerate().map(fare).collect();
-    let slowdown = |(alone, fare): (&SoloRun, &ProgramOutcome)| fare.slowdown(alone);
-    let slowdowns: Vec<f64> = alone.iter().zip(&fares).map(slowdown).collect();
+    let slowdowns: Vec<f64> = alone
+        .iter()
+        .zip(&fares)
+        .map(|(alone, fare): (&SoloRun, &ProgramOutcome)| fare.slowdown(alone))
+        .collect();
     let metrics = Metrics::of(&slowdowns);
     Ok(ChipOutcome { policy: policy.name(), slowdowns, metrics, programs: fares, activity })
 }

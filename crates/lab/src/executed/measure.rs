@@ -60,8 +60,7 @@ impl Rate {
 /// one after the other, because they share ports and files.
 pub(super) fn one_by_one_if_live<T: Send>(jobs: &[Job], what: impl FnOnce() -> T + Send) -> T {
     let has_live = jobs.iter().any(|job| job.live().next().is_some());
-    let one = || rayon::ThreadPoolBuilder::new().num_threads(1).build().ok();
-    match has_live.then(one).flatten() {
+    match has_live.then(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().ok()).flatten() {
         Some(pool) => pool.install(what),
         None => what(),
     }
@@ -133,9 +132,10 @@ pub fn profile(
     span: Duration,
 ) -> Result<Profile, ChipError> {
     let ways = settings.chip.llc.ways;
-    let at = |ways| measure(settings, job, ways, warm_up, span);
-    let rates: Vec<Rate> =
-        (1..=ways.get()).into_par_iter().map(at).collect::<Result<_, ChipError>>()?;
+    let rates: Vec<Rate> = (1..=ways.get())
+        .into_par_iter()
+        .map(|ways| measure(settings, job, ways, warm_up, span))
+        .collect::<Result<_, ChipError>>()?;
     let curve =
         |of: &dyn Fn(&Rate) -> f64| Curve::from_fn(ways, |ways| q32(of(&rates[ways as usize - 1])));
     Ok(Profile {

@@ -132,12 +132,6 @@ impl Service {
         let requests = self.all.len();
         let seconds = now.since(since).as_secs_f64();
         let at = |percentile| self.all.value_at_percentile(percentile) as f64 / 1e6;
-        let latency = || Latency {
-            mean_ms: self.all.mean() / 1e6,
-            median_ms: at(50.0),
-            p95_ms: at(95.0),
-            p99_ms: at(99.0),
-        };
         let has_objective = self.objectives.iter().any(|(_, objective)| objective.is_some());
         let objective = self.objective(since, now).flatten();
         let tail_ms = objective.filter(|_| requests > 0);
@@ -146,7 +140,12 @@ impl Service {
         ServiceSummary {
             requests,
             per_second: if seconds > 0.0 { requests as f64 / seconds } else { 0.0 },
-            latency: (requests > 0).then(latency),
+            latency: (requests > 0).then(|| Latency {
+                mean_ms: self.all.mean() / 1e6,
+                median_ms: at(50.0),
+                p95_ms: at(95.0),
+                p99_ms: at(99.0),
+            }),
             objective: has_objective.then_some(ObjectiveOutcome {
                 objective,
                 tail_ms,

@@ -127,13 +127,15 @@ pub fn compare_live(
 ) -> Result<LiveComparison, LiveError> {
     let mut stock = fairways_policy::stock::Stock::default();
     let stock = live(programs, mix, settings, protocol, &mut stock)?;
-    let outcome = |mut policy: Box<dyn Policy>| {
-        if policy.name() == stock.policy {
-            return Ok(stock.clone());
-        }
-        live(programs, mix, settings, protocol, policy.as_mut())
-    };
-    let outcomes = policies.into_iter().map(outcome).collect::<Result<_, _>>()?;
+    let outcomes = policies
+        .into_iter()
+        .map(|mut policy: Box<dyn Policy>| {
+            if policy.name() == stock.policy {
+                return Ok(stock.clone());
+            }
+            live(programs, mix, settings, protocol, policy.as_mut())
+        })
+        .collect::<Result<_, _>>()?;
     Ok(LiveComparison { stock: stock.metrics, outcomes })
 }
 

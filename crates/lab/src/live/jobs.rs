@@ -10,11 +10,16 @@ use fairways_profiles::{Program, Programs};
 /// profile. `scale` makes its phases longer or shorter; none is shorter than an instruction.
 #[must_use]
 pub fn job(programs: &Programs, index: usize, ways: Ways, scale: f64) -> Job {
-    let phase = |phase: &fairways_profiles::Phase| Phase {
-        program: Arc::new(Program::new(programs.table(), phase.program, ways)),
-        instructions: phase.instructions.map(|count| scaled(count, scale)),
-    };
-    Job::new(programs.phases(index).iter().map(phase).collect())
+    Job::new(
+        programs
+            .phases(index)
+            .iter()
+            .map(|phase: &fairways_profiles::Phase| Phase {
+                program: Arc::new(Program::new(programs.table(), phase.program, ways)),
+                instructions: phase.instructions.map(|count| scaled(count, scale)),
+            })
+            .collect(),
+    )
 }
 
 /// A number of instructions on another scale of time, at least 1.

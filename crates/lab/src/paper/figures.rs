@@ -92,11 +92,13 @@ pub fn lines(
 /// If the file can't be written.
 pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<(), FigureError> {
     let groups = bars.labels.len();
-    let group = |index: usize| -> f64 {
-        let heights = bars.series.iter().map(|(_, heights)| heights[index]);
-        if bars.stacked { heights.sum() } else { heights.fold(0.0, f64::max) }
-    };
-    let top = (0..groups).map(group).fold(1e-3, f64::max) * HEADROOM;
+    let top = (0..groups)
+        .map(|index: usize| -> f64 {
+            let heights = bars.series.iter().map(|(_, heights)| heights[index]);
+            if bars.stacked { heights.sum() } else { heights.fold(0.0, f64::max) }
+        })
+        .fold(1e-3, f64::max)
+        * HEADROOM;
     let draw = || -> Result<(), Box<dyn std::error::Error>> {
         let root = SVGBackend::new(path, SIZE).into_drawing_area();
         root.fill(&WHITE)?;
@@ -115,19 +117,21 @@ pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<
         mesh.x_desc(x).y_desc(y).draw()?;
         let width = if bars.stacked { 0.7 } else { 0.8 / bars.series.len() as f64 };
         for (index, ((name, heights), colour)) in bars.series.iter().zip(COLOURS).enumerate() {
-            let bar = |(place, height): (usize, &f64)| {
-                let below = bars.series[..index].iter().map(|(_, heights)| heights[place]);
-                let base = if bars.stacked { below.sum() } else { 0.0 };
-                let left = if bars.stacked {
-                    place as f64 - width / 2.0
-                } else {
-                    place as f64 - 0.4 + width * index as f64
-                };
-                Rectangle::new([(left, base), (left + width, base + height)], colour.filled())
-            };
-            chart.draw_series(heights.iter().enumerate().map(bar))?.label(name.as_str()).legend(
-                move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled()),
-            );
+            chart
+                .draw_series(heights.iter().enumerate().map(|(place, height): (usize, &f64)| {
+                    let below = bars.series[..index].iter().map(|(_, heights)| heights[place]);
+                    let base = if bars.stacked { below.sum() } else { 0.0 };
+                    let left = if bars.stacked {
+                        place as f64 - width / 2.0
+                    } else {
+                        place as f64 - 0.4 + width * index as f64
+                    };
+                    Rectangle::new([(left, base), (left + width, base + height)], colour.filled())
+                }))?
+                .label(name.as_str())
+                .legend(move |(x, y)| {
+                    Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled())
+                });
         }
         let names = &mut chart.configure_series_labels();
         names.position(SeriesLabelPosition::UpperRight);

@@ -122,8 +122,14 @@ impl ClaimResult {
     #[must_use]
     pub fn seeds_in_band(&self) -> Option<usize> {
         self.in_band().filter(|_| !self.by_seed.is_empty())?;
-        let within = |value: &&f64| self.claim.holds(&MeasuredValue::Number(**value)) == Some(true);
-        Some(self.by_seed.iter().filter(within).count())
+        Some(
+            self.by_seed
+                .iter()
+                .filter(|value: &&f64| {
+                    self.claim.holds(&MeasuredValue::Number(**value)) == Some(true)
+                })
+                .count(),
+        )
     }
 }
 
@@ -151,13 +157,23 @@ impl Findings {
     /// it is.
     fn note_seeds(&mut self, seeds: &[Self]) {
         for finding in &mut self.0 {
-            let same =
-                |other: &&Finding| (&other.item, &other.case) == (&finding.item, &finding.case);
-            let number = |one: &Self| match one.0.iter().find(same)?.value {
-                MeasuredValue::Number(number) => Some(number),
-                MeasuredValue::Text(_) => None,
-            };
-            if let Some(values) = seeds.iter().map(number).collect() {
+            if let Some(values) = seeds
+                .iter()
+                .map(|one: &Self| {
+                    match one
+                        .0
+                        .iter()
+                        .find(|other: &&Finding| {
+                            (&other.item, &other.case) == (&finding.item, &finding.case)
+                        })?
+                        .value
+                    {
+                        MeasuredValue::Number(number) => Some(number),
+                        MeasuredValue::Text(_) => None,
+                    }
+                })
+                .collect()
+            {
                 finding.by_seed = values;
             }
         }

@@ -65,18 +65,19 @@ fn thinned(spans: &[Span]) -> Vec<Span> {
     }
     let width = (last.to - first.from) / MOST_SPANS as f64;
     let mut next = 0;
-    let bucket = |n: usize| {
-        let from = first.from + width * n as f64;
-        let to = from + width;
-        while spans[next].to <= from && next + 1 < spans.len() {
-            next += 1;
-        }
-        let within = spans[next..].iter().take_while(|span| span.from < to);
-        let held = |span: &&Span| span.to.min(to) - span.from.max(from);
-        let longest = within.max_by(|a, b| held(a).total_cmp(&held(b)))?;
-        Some(Span { from, to, clusters: longest.clusters.clone() })
-    };
-    (0..MOST_SPANS).filter_map(bucket).collect()
+    (0..MOST_SPANS)
+        .filter_map(|n: usize| {
+            let from = first.from + width * n as f64;
+            let to = from + width;
+            while spans[next].to <= from && next + 1 < spans.len() {
+                next += 1;
+            }
+            let within = spans[next..].iter().take_while(|span| span.from < to);
+            let held = |span: &&Span| span.to.min(to) - span.from.max(from);
+            let longest = within.max_by(|a, b| held(a).total_cmp(&held(b)))?;
+            Some(Span { from, to, clusters: longest.clusters.clone() })
+        })
+        .collect()
 }
 
 /// Merges consecutive spans with the same clusters.

@@ -35,7 +35,8 @@ pub(crate) fn read(folder: &Path, file: &str) -> Vec<u8> {
 /// The measured profiles and the golden mixes.
 pub(crate) fn spec(folder: &Path) -> (Table, Vec<Mix>) {
     let table = read_table(&read(folder, "data/spec-skylake/metrics.csv"), "metrics.csv").unwrap();
-    let find = |name: &str| table.find(name);
-    let mixes = read_mixes(&read(folder, "golden/mixes.csv"), "mixes.csv", find).unwrap();
+    let mixes =
+        read_mixes(&read(folder, "golden/mixes.csv"), "mixes.csv", |name: &str| table.find(name))
+            .unwrap();
     (table, mixes)
 }

@@ -30,8 +30,13 @@ fn carry_out(watched: &mut MachineRecord, domain: u32, actions: &[Action<'_>]) {
 fn watched() -> MachineRecord {
     let mut watched = MachineRecord::new(Status::default());
     let mut record = |at: u64, event: Event, actions: &[Action<'_>]| {
-        let name = |app: AppId| ["lbm", "xalancbmk"][app.0 as usize].to_owned();
-        watched.record_event(0, Time::from_nanos(at * 1_000_000), &event, &WholeMachine, name);
+        watched.record_event(
+            0,
+            Time::from_nanos(at * 1_000_000),
+            &event,
+            &WholeMachine,
+            |app: AppId| ["lbm", "xalancbmk"][app.0 as usize].to_owned(),
+        );
         carry_out(&mut watched, 0, actions);
     };
     let started = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };

@@ -184,11 +184,14 @@ fn assessment(known: &Assessment<'_>) -> Option<String> {
 /// The programs that fill some ways; with each the ways that it had before, if their number
 /// changed.
 fn share_text(share: &Share) -> String {
-    let member = |member: &Member| match member.before {
-        Some(before) if before != share.ways => format!("{} ({before} before)", member.program),
-        _ => member.program.clone(),
-    };
-    let members: Vec<String> = share.members.iter().map(member).collect();
+    let members: Vec<String> = share
+        .members
+        .iter()
+        .map(|member: &Member| match member.before {
+            Some(before) if before != share.ways => format!("{} ({before} before)", member.program),
+            _ => member.program.clone(),
+        })
+        .collect();
     format!("{}: {}", ways_and_mask(share), members.join(", "))
 }
 

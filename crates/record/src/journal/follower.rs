@@ -58,8 +58,9 @@ impl Follower {
         let programs = machine.get("programs").and_then(Value::as_array);
         let is_simulated = machine.get("kind").and_then(Value::as_str) != Some("host");
         let programs = programs.filter(|_| is_simulated).into_iter().flatten();
-        let named = |name: &Value| made_plain(name.as_str().unwrap_or_default().to_owned());
-        let programs = programs.map(named).collect();
+        let programs = programs
+            .map(|name: &Value| made_plain(name.as_str().unwrap_or_default().to_owned()))
+            .collect();
         let status = Status {
             schema: crate::status::SCHEMA,
             version: made_plain(reader.header.fairways.clone()),
@@ -112,13 +113,18 @@ impl Follower {
     pub fn step(&mut self) -> Result<Option<Step>, BadInput> {
         let Some(step) = self.read()? else { return Ok(None) };
         let programs = &self.programs;
-        let name = |app: fairways_core::AppId| {
-            let known = usize::try_from(app.0).ok().and_then(|place| programs.get(place));
-            let name = step.name.clone().or_else(|| known.cloned());
-            name.unwrap_or_else(|| format!("program {}", app.0))
-        };
         self.record.status.now = self.began.and_then(|began| began.after(step.at));
-        self.record.record_event(self.domain, step.at, &step.event, &WholeMachine, name);
+        self.record.record_event(
+            self.domain,
+            step.at,
+            &step.event,
+            &WholeMachine,
+            |app: fairways_core::AppId| {
+                let known = usize::try_from(app.0).ok().and_then(|place| programs.get(place));
+                let name = step.name.clone().or_else(|| known.cloned());
+                name.unwrap_or_else(|| format!("program {}", app.0))
+            },
+        );
         for action in &step.actions {
             self.record.record_action(self.domain, action, &WholeMachine);
         }

@@ -67,8 +67,14 @@ impl Reader {
             let before = (first..number).map(|number| part_path(&base, number));
             return Self::begin(before.filter(|part| part.is_file()).collect(), path);
         }
-        let is_its = |part: &PathBuf| part_number(path, part).is_some_and(|number| number >= first);
-        Self::begin(finished().filter(is_its).collect(), path)
+        Self::begin(
+            finished()
+                .filter(|part: &PathBuf| {
+                    part_number(path, part).is_some_and(|number| number >= first)
+                })
+                .collect(),
+            path,
+        )
     }
 
     fn begin(mut parts: Vec<PathBuf>, path: &Path) -> Result<Self, BadInput> {

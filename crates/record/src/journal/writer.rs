@@ -148,8 +148,8 @@ impl Writer {
     fn rotate(&mut self) -> anyhow::Result<()> {
         self.out.flush().with_context(|| format!("{}: can't write it", shown(&self.path)))?;
         let finished = part_path(&self.path, self.header.part);
-        let failure = || format!("{}: can't set it aside", shown(&self.path));
-        std::fs::rename(&self.path, &finished).with_context(failure)?;
+        std::fs::rename(&self.path, &finished)
+            .with_context(|| format!("{}: can't set it aside", shown(&self.path)))?;
         if let Some(old) = self.keep.and_then(|keep| self.header.part.checked_sub(keep)) {
             let old = part_path(&self.path, old);
             std::fs::remove_file(&old)

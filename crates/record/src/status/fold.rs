@@ -106,12 +106,13 @@ impl Status {
             Action::Allow { thread, cpus, .. } => {
                 let there = seen.cpus(domain);
                 // Where the machine does not report its CPUs, the policy's numbers stand for them.
-                let number = |&cpu: &u32| match there.is_empty() {
-                    true => Some(cpu).filter(|cpu| *cpu < MOST_CPUS),
-                    false => there.get(usize::try_from(cpu).ok()?).copied(),
-                };
                 let mut set = CpuSet::new();
-                cpus.iter().filter_map(number).for_each(|cpu| set.insert(cpu));
+                cpus.iter()
+                    .filter_map(|&cpu: &u32| match there.is_empty() {
+                        true => Some(cpu).filter(|cpu| *cpu < MOST_CPUS),
+                        false => there.get(usize::try_from(cpu).ok()?).copied(),
+                    })
+                    .for_each(|cpu| set.insert(cpu));
                 let all = self.domain(domain).cpus.clone();
                 if let Some(program) = self.program(domain, thread.app) {
                     let holds_all = match there.is_empty() {

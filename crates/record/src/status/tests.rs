@@ -202,8 +202,9 @@ fn of_a_window_without_latencies_none_are_told() {
 fn what_is_in_force_is_shown_beside_what_was_planned() {
     let mut watched = MachineRecord::new(Status::default());
     let mut record = |event: &Event| {
-        let name = |app: AppId| ["web", "batch", "other"][app.0 as usize].to_owned();
-        watched.record_event(3, Time::ZERO, event, &OffsetMachine, name);
+        watched.record_event(3, Time::ZERO, event, &OffsetMachine, |app: AppId| {
+            ["web", "batch", "other"][app.0 as usize].to_owned()
+        });
     };
     record(&Event::Machine(Llc::with_ways(Ways::new(11).unwrap()).into()));
     for app in [0, 1, 2].map(AppId) {

@@ -128,13 +128,19 @@ fn map(story: &Story, ways: Ways) -> Figure {
             groups.len() - 1
         })
     };
-    let span = |plan: &PlanSpan| Span {
-        from: seconds(plan.from),
-        to: seconds(plan.to),
-        clusters: plan.content.clusters.iter().map(|(mask, apps)| (*mask, group(apps))).collect(),
-    };
     let lasting = story.plans.iter().filter(|plan| plan.from < plan.to);
-    let spans: Vec<Span> = lasting.map(span).collect();
+    let spans: Vec<Span> = lasting
+        .map(|plan: &PlanSpan| Span {
+            from: seconds(plan.from),
+            to: seconds(plan.to),
+            clusters: plan
+                .content
+                .clusters
+                .iter()
+                .map(|(mask, apps)| (*mask, group(apps)))
+                .collect(),
+        })
+        .collect();
     way_map("Who might fill which ways, over time", ways.get(), &spans, &groups)
 }
 
@@ -152,22 +158,27 @@ fn programs_table(story: &Story) -> Table {
         Column::numbers("ended", "times"),
         Column::prose("why this class"),
     ];
-    let row = |(name, did): (&String, &super::programs::ProgramSummary)| {
-        let (class, why) = did.class.clone().unwrap_or_default();
-        vec![
-            Cell::words(name),
-            Cell::words(class),
-            Cell::number(did.totals.ipc(), 3),
-            Cell::number(did.totals.mpki(), 3),
-            Cell::number(did.totals.occupancy(), 2),
-            Cell::count(did.totals.counters.instructions),
-            Cell::count(Some(did.totals.windows)),
-            Cell::count(Some(did.incomplete)),
-            Cell::count(Some(did.runs)),
-            Cell::words(why),
-        ]
-    };
-    let rows = story.programs.names().iter().zip(&story.programs.summaries).map(row).collect();
+    let rows = story
+        .programs
+        .names()
+        .iter()
+        .zip(&story.programs.summaries)
+        .map(|(name, did): (&String, &super::programs::ProgramSummary)| {
+            let (class, why) = did.class.clone().unwrap_or_default();
+            vec![
+                Cell::words(name),
+                Cell::words(class),
+                Cell::number(did.totals.ipc(), 3),
+                Cell::number(did.totals.mpki(), 3),
+                Cell::number(did.totals.occupancy(), 2),
+                Cell::count(did.totals.counters.instructions),
+                Cell::count(Some(did.totals.windows)),
+                Cell::count(Some(did.incomplete)),
+                Cell::count(Some(did.runs)),
+                Cell::words(why),
+            ]
+        })
+        .collect();
     Table {
         caption: "What the windows showed of the programs".into(),
         columns,
@@ -186,29 +197,31 @@ fn plans(story: &Story, ways: Ways) -> Table {
         Column::words("clusters"),
         Column::prose("reason"),
     ];
-    let row = |plan: &PlanSpan| {
-        let partition = partition(&plan.content.clusters, story);
-        let mut reason = plan.content.reason.clone();
-        if let Some(planned) = &plan.content.planned {
-            let planned = self::partition(planned, story);
-            let (bar, members) = (bar(&planned, ways), members(&planned));
-            reason = format!("{reason}; planned was {bar}, {members}");
-        }
-        let numbers = match plan.first == plan.last {
-            true => plan.first.to_string(),
-            false => format!("{} to {}", plan.first, plan.last),
-        };
-        vec![
-            Cell::words(numbers),
-            Cell::number(Some(seconds(plan.from)), 3),
-            Cell::number(Some(seconds(plan.to)), 3),
-            Cell::words(bar(&partition, ways)),
-            Cell::words(members(&partition)),
-            Cell::words(reason),
-        ]
-    };
-    let (caption, rows) =
-        limited_rows("Plans, by the programs' numbers in the table above", &story.plans, row);
+    let (caption, rows) = limited_rows(
+        "Plans, by the programs' numbers in the table above",
+        &story.plans,
+        |plan: &PlanSpan| {
+            let partition = partition(&plan.content.clusters, story);
+            let mut reason = plan.content.reason.clone();
+            if let Some(planned) = &plan.content.planned {
+                let planned = self::partition(planned, story);
+                let (bar, members) = (bar(&planned, ways), members(&planned));
+                reason = format!("{reason}; planned was {bar}, {members}");
+            }
+            let numbers = match plan.first == plan.last {
+                true => plan.first.to_string(),
+                false => format!("{} to {}", plan.first, plan.last),
+            };
+            vec![
+                Cell::words(numbers),
+                Cell::number(Some(seconds(plan.from)), 3),
+                Cell::number(Some(seconds(plan.to)), 3),
+                Cell::words(bar(&partition, ways)),
+                Cell::words(members(&partition)),
+                Cell::words(reason),
+            ]
+        },
+    );
     Table { caption, columns, rows, folded: true }
 }
 
@@ -246,10 +259,13 @@ fn classes(story: &Story) -> Table {
 /// The numbers of events and actions.
 fn counts(story: &Story) -> Table {
     let columns = vec![Column::words("what"), Column::words(""), Column::numbers("count", "")];
-    let row = |((kind, name), count): (&(&'static str, &'static str), &u64)| {
-        vec![Cell::words(*name), Cell::words(*kind), Cell::count(Some(*count))]
-    };
-    let rows = story.counts.iter().map(row).collect();
+    let rows = story
+        .counts
+        .iter()
+        .map(|((kind, name), count): (&(&'static str, &'static str), &u64)| {
+            vec![Cell::words(*name), Cell::words(*kind), Cell::count(Some(*count))]
+        })
+        .collect();
     Table { caption: "Events and actions".into(), columns, rows, folded: true }
 }
 

@@ -142,13 +142,14 @@ impl Story {
         let programs = &mut self.programs;
         let mut clusters = |partition: &Partition| -> Vec<(WayMask, Vec<ProgramIndex>)> {
             let masks = (0..).zip(partition.masks());
-            let cluster = |(cluster, mask)| {
-                let mut apps: Vec<ProgramIndex> =
-                    partition.members(cluster).map(|app| programs.index_of(app)).collect();
-                apps.sort_unstable();
-                (mask, apps)
-            };
-            masks.map(cluster).collect()
+            masks
+                .map(|(cluster, mask)| {
+                    let mut apps: Vec<ProgramIndex> =
+                        partition.members(cluster).map(|app| programs.index_of(app)).collect();
+                    apps.sort_unstable();
+                    (mask, apps)
+                })
+                .collect()
         };
         let planned = (!plan.actual.agrees(&plan.planned)).then(|| clusters(&plan.planned));
         let what =

@@ -42,8 +42,9 @@ impl DrawnCache {
     /// How many clusters may fill a way, and the first of them.
     fn fillers(&self, way: u32) -> (usize, usize) {
         let mut fillers = self.clusters.iter().enumerate();
-        let is_filler = |(_, mask): &(usize, &u64)| *mask >> way & 1 == 1;
-        let first = fillers.find(is_filler).map_or(0, |(cluster, _)| cluster);
+        let first = fillers
+            .find(|(_, mask): &(usize, &u64)| *mask >> way & 1 == 1)
+            .map_or(0, |(cluster, _)| cluster);
         (self.clusters.iter().filter(|mask| **mask >> way & 1 == 1).count(), first)
     }
 
@@ -56,35 +57,39 @@ impl DrawnCache {
             (1, cluster) => (letter(cluster), Some(cluster)),
             (_, _) => (SEVERAL, None),
         };
-        let cell = |ways: Vec<u32>| {
-            let first = ways.first().map_or((NOBODY, None), |&way| sign(way));
-            let alike = ways.iter().all(|&way| sign(way) == first);
-            let is_empty = ways.iter().all(|&way| self.fillers(way).0 == 0);
-            match (alike, is_empty) {
-                (true, _) => first,
-                (false, true) => (NOBODY, None),
-                (false, false) => (SEVERAL, None),
-            }
-        };
-        self.grouped(a_cell).into_iter().map(cell).collect()
+        self.grouped(a_cell)
+            .into_iter()
+            .map(|ways: Vec<u32>| {
+                let first = ways.first().map_or((NOBODY, None), |&way| sign(way));
+                let alike = ways.iter().all(|&way| sign(way) == first);
+                let is_empty = ways.iter().all(|&way| self.fillers(way).0 == 0);
+                match (alike, is_empty) {
+                    (true, _) => first,
+                    (false, true) => (NOBODY, None),
+                    (false, false) => (SEVERAL, None),
+                }
+            })
+            .collect()
     }
 
     /// A program's bar: a cell is full where only its cluster may fill the ways, shaded where
     /// others may as well or only a part is its cluster's.
     pub(super) fn program_bar(&self, program: &ProgramStatus, a_cell: u32) -> String {
         let mask = program.mask.as_deref().and_then(bits).unwrap_or(0);
-        let cell = |ways: Vec<u32>| {
-            let own = ways.iter().filter(|&&way| mask >> way & 1 == 1).count();
-            let alone = ways.iter().all(|&way| self.fillers(way).0 == 1);
-            let offered = ways.iter().any(|&way| self.offered >> way & 1 == 1);
-            match own {
-                0 if offered => '·',
-                0 => OTHERS,
-                own if own == ways.len() && alone => '█',
-                _ => '▒',
-            }
-        };
-        self.grouped(a_cell).into_iter().map(cell).collect()
+        self.grouped(a_cell)
+            .into_iter()
+            .map(|ways: Vec<u32>| {
+                let own = ways.iter().filter(|&&way| mask >> way & 1 == 1).count();
+                let alone = ways.iter().all(|&way| self.fillers(way).0 == 1);
+                let offered = ways.iter().any(|&way| self.offered >> way & 1 == 1);
+                match own {
+                    0 if offered => '·',
+                    0 => OTHERS,
+                    own if own == ways.len() && alone => '█',
+                    _ => '▒',
+                }
+            })
+            .collect()
     }
 
     fn grouped(&self, a_cell: u32) -> Vec<Vec<u32>> {
@@ -102,9 +107,9 @@ mod tests {
 
     #[test]
     fn ways_are_drawn_as_they_lie_and_cells_say_what_they_stand_for() {
-        let cluster =
-            |mask: &str| ClusterStatus { mask: mask.to_owned(), ..ClusterStatus::default() };
-        let clusters = ["0x1c00", "0x3e0", "0x60"].map(cluster).to_vec();
+        let clusters = ["0x1c00", "0x3e0", "0x60"]
+            .map(|mask: &str| ClusterStatus { mask: mask.to_owned(), ..ClusterStatus::default() })
+            .to_vec();
         let (cache, offered) = (Some("0x1fff".to_owned()), Some("0x1ffc".to_owned()));
         let domain = DomainStatus { cache, offered, ways: 11, clusters, ..DomainStatus::default() };
         let cache = DrawnCache::new(&domain);

@@ -32,14 +32,16 @@ pub(super) fn numbers(scene: &Scene, view: &View, name: &str, width: u16) -> Vec
         ("SLO", objective(program)),
         ("estimates", estimates(program)),
     ]);
-    let line = |(word, text): &(&str, String)| {
-        let blanks = " ".repeat(BEHIND);
-        let mut lines = wrap(&format!("{blanks}{text}"), width, BEHIND);
-        let behind = lines[0].trim_start().to_owned();
-        lines[0] = format!("{:BEHIND$}{behind}", format!("  {word}"));
-        lines
-    };
-    entries.iter().flat_map(line).collect()
+    entries
+        .iter()
+        .flat_map(|(word, text): &(&str, String)| {
+            let blanks = " ".repeat(BEHIND);
+            let mut lines = wrap(&format!("{blanks}{text}"), width, BEHIND);
+            let behind = lines[0].trim_start().to_owned();
+            lines[0] = format!("{:BEHIND$}{behind}", format!("  {word}"));
+            lines
+        })
+        .collect()
 }
 
 fn class(program: &ProgramStatus) -> String {

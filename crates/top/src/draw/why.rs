@@ -54,9 +54,10 @@ fn text(scene: &Scene, view: &View, width: u16) -> Vec<String> {
     if let Some(program) = selected {
         let own =
             explain::sentences(&here, &[last.number], Some(&program.name)).into_iter().skip(1);
-        let is_other =
-            |line: &String| !line.trim_start().starts_with(&format!("{}: ", program.name));
-        let others: Vec<String> = sentences.drain(1..).filter(is_other).collect();
+        let others: Vec<String> = sentences
+            .drain(1..)
+            .filter(|line: &String| !line.trim_start().starts_with(&format!("{}: ", program.name)))
+            .collect();
         sentences.extend(own.chain(others));
     }
     let trimmed = sentences.iter().map(|line| line.trim_start());

@@ -141,8 +141,11 @@ impl Emulated {
         }
         // A clock that stands still ends no window.
         for now in counted {
-            let is_later = |(then, _): &(u64, Counters)| now.now_ns != *then;
-            if self.before.get(&now.pid).is_none_or(is_later) {
+            if self
+                .before
+                .get(&now.pid)
+                .is_none_or(|(then, _): &(u64, Counters)| now.now_ns != *then)
+            {
                 self.before.insert(now.pid, (now.now_ns, now.counters));
             }
         }

@@ -22,11 +22,14 @@ fn screen(scene: &Scene, pressed: &str, wanted: bool, (width, height): (u16, u16
     let mut view = View::default();
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let mut drawn = |view: &mut View| {
-        let draw = |frame: &mut ratatui::Frame<'_>| {
-            let area = frame.area();
-            draw::screen(scene, view, Colours { wanted }, area, frame.buffer_mut());
-        };
-        terminal.draw(draw).unwrap().buffer.clone()
+        terminal
+            .draw(|frame: &mut ratatui::Frame<'_>| {
+                let area = frame.area();
+                draw::screen(scene, view, Colours { wanted }, area, frame.buffer_mut());
+            })
+            .unwrap()
+            .buffer
+            .clone()
     };
     let mut last = drawn(&mut view);
     for key in pressed.chars() {

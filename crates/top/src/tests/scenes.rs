@@ -42,11 +42,6 @@ fn status(policy: &str, domains: Vec<DomainStatus>, programs: Vec<ProgramStatus>
 
 /// Eleven ways, of which the lowest two are not given out.
 fn domain(id: u32, clusters: &[(&str, &[&str])]) -> DomainStatus {
-    let cluster = |(mask, programs): &(&str, &[&str])| ClusterStatus {
-        mask: (*mask).to_owned(),
-        programs: programs.iter().map(|&name| name.to_owned()).collect(),
-        tasks: Vec::new(),
-    };
     DomainStatus {
         id,
         cache: Some("0x7ff".to_owned()),
@@ -56,7 +51,14 @@ fn domain(id: u32, clusters: &[(&str, &[&str])]) -> DomainStatus {
         offered: Some("0x7fc".to_owned()),
         plan: Some(23),
         reason: Some("streaming programs confined".to_owned()),
-        clusters: clusters.iter().map(cluster).collect(),
+        clusters: clusters
+            .iter()
+            .map(|(mask, programs): &(&str, &[&str])| ClusterStatus {
+                mask: (*mask).to_owned(),
+                programs: programs.iter().map(|&name| name.to_owned()).collect(),
+                tasks: Vec::new(),
+            })
+            .collect(),
         ..DomainStatus::default()
     }
 }
@@ -108,9 +110,13 @@ pub(super) fn several() -> Scene {
     programs[0].objective = objective(Some(1_830_000), Some(true));
     programs[2].objective = objective(Some(2_450_000), Some(false));
     programs[4].objective = objective(None, None);
-    let share = |mask: &str, ways, before, programs: &[&str]| {
-        let member = |&name: &&str| Member { program: name.to_owned(), before: Some(before) };
-        Share { mask: mask.to_owned(), ways, members: programs.iter().map(member).collect() }
+    let share = |mask: &str, ways, before, programs: &[&str]| Share {
+        mask: mask.to_owned(),
+        ways,
+        members: programs
+            .iter()
+            .map(|&name: &&str| Member { program: name.to_owned(), before: Some(before) })
+            .collect(),
     };
     let clusters = vec![
         share("0x600", 2, 3, &["nightly-backup", "scrub"]),

@@ -67,41 +67,44 @@ pub(super) fn run(
     };
     let found: Vec<([f64; 2], [f64; 2])> =
         pairs.par_iter().map(one).collect::<Result<_, ChipError>>()?;
-    let fair = |program: usize| {
-        let (mut points, mut actual) = (Vec::new(), Vec::new());
-        for (&(one, other), (shared, divided)) in pairs.iter().zip(&found) {
-            let (own, beside, group) = match program {
-                program if program == one => (0, 1, other),
-                program if program == other => (1, 0, one),
-                _ => continue,
-            };
-            let (memory_stalls, store_buffer_stalls) = (None, None);
-            let (own_rate, others) = (q32(shared[own]), q32(shared[beside]));
-            points.push(Point {
-                own: own_rate,
-                others,
-                group: group as u64,
-                memory_stalls,
-                store_buffer_stalls,
-            });
-            actual.push(divided[own]);
-        }
-        let estimated = fair_miss_rate(&points, 1);
-        FairRate {
-            name: names[program],
-            estimated: estimated.map(|rate| rate.raw() as f64 / (1u64 << 32) as f64),
-            actual: mean(&actual),
-        }
-    };
-    Ok((0..names.len()).map(fair).collect())
+    Ok((0..names.len())
+        .map(|program: usize| {
+            let (mut points, mut actual) = (Vec::new(), Vec::new());
+            for (&(one, other), (shared, divided)) in pairs.iter().zip(&found) {
+                let (own, beside, group) = match program {
+                    program if program == one => (0, 1, other),
+                    program if program == other => (1, 0, one),
+                    _ => continue,
+                };
+                let (memory_stalls, store_buffer_stalls) = (None, None);
+                let (own_rate, others) = (q32(shared[own]), q32(shared[beside]));
+                points.push(Point {
+                    own: own_rate,
+                    others,
+                    group: group as u64,
+                    memory_stalls,
+                    store_buffer_stalls,
+                });
+                actual.push(divided[own]);
+            }
+            let estimated = fair_miss_rate(&points, 1);
+            FairRate {
+                name: names[program],
+                estimated: estimated.map(|rate| rate.raw() as f64 / (1u64 << 32) as f64),
+                actual: mean(&actual),
+            }
+        })
+        .collect())
 }
 
 pub(super) fn findings(pairs: &[FairRate], findings: &mut Findings) {
     // A regression that failed counts as the largest error.
-    let error = |fair: &FairRate| {
-        fair.estimated.map_or(100.0, |rate| 100.0 * (rate - fair.actual).abs() / fair.actual)
-    };
-    let errors: Vec<f64> = pairs.iter().map(error).collect();
+    let errors: Vec<f64> = pairs
+        .iter()
+        .map(|fair: &FairRate| {
+            fair.estimated.map_or(100.0, |rate| 100.0 * (rate - fair.actual).abs() / fair.actual)
+        })
+        .collect();
     let item = "Figure 4";
     findings.add(
         item,
@@ -139,11 +142,10 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> f64 {
 pub(super) fn steps() -> &'static str {
     let taken = |count: i64| {
         let taken = Cell::new(0u32);
-        let point = |x| {
+        let _ = least_squares((0..count).map(|x| {
             taken.set(taken.get() + 1);
             (x, 2 * x)
-        };
-        let _ = least_squares((0..count).map(point));
+        }));
         taken.get()
     };
     if (taken(10), taken(20)) == (10, 20) { "O(N)" } else { "more" }

@@ -247,8 +247,21 @@ impl Schedules {
             .0
             .iter()
             .filter(|(how, _)| matches!(how, Variant::Conventional | Variant::CacheFair));
-        let one = |[fast, slow]: &Pair| [vec![fast[run].clone()], vec![slow[run].clone()]];
-        Self(compared.map(|(how, pairs)| (*how, pairs.iter().map(one).collect())).collect())
+        Self(
+            compared
+                .map(|(how, pairs)| {
+                    (
+                        *how,
+                        pairs
+                            .iter()
+                            .map(|[fast, slow]: &Pair| {
+                                [vec![fast[run].clone()], vec![slow[run].clone()]]
+                            })
+                            .collect(),
+                    )
+                })
+                .collect(),
+        )
     }
 
     fn stability(&self, findings: &mut Findings) {
@@ -305,8 +318,9 @@ impl Schedules {
             beside("Figures 6 and 7", "conventional, slow over fast", conventional[program]);
             beside("Figures 6 and 7", "cache-fair, slow over fast", fair[program]);
         }
-        let rise = |program: usize| fair[program].abs() - conventional[program].abs();
-        let rises: Vec<f64> = (0..TABLE_2.len()).map(rise).collect();
+        let rises: Vec<f64> = (0..TABLE_2.len())
+            .map(|program: usize| fair[program].abs() - conventional[program].abs())
+            .collect();
         let case = "variability, cache-fair less conventional, most of nine";
         findings.add_beside("Figures 6 and 7", case, "points", Some(most(&rises)));
         let pairs = self.pairs(Variant::CacheFair).unwrap_or_default();

@@ -69,12 +69,18 @@ pub(super) fn findings(findings: &mut Findings) {
         (0..9).map(|out| (0..9).map(|column| i64::from(column != out)).collect()).collect();
 
     let right: Vec<i64> = (0..9).map(|row| (8 * (20 + 3 * row)) << 32).collect();
-    let solved = || black_box(solve(black_box(&rows), black_box(&right)).is_some());
-    findings.add("§5.3.4", "linear solve", microseconds(solved));
+    findings.add(
+        "§5.3.4",
+        "linear solve",
+        microseconds(|| black_box(solve(black_box(&rows), black_box(&right)).is_some())),
+    );
     let eighteen: Vec<Q32> = (0..18).map(|thread| Q32::from_int(5 + 40 * (thread % 3))).collect();
     let parameters = Parameters::default();
-    let assign = || black_box(buckets::assign(black_box(&eighteen), 8, &parameters).steps) > 0;
-    findings.add("§5.3.4", "bucketization", microseconds(assign));
+    findings.add(
+        "§5.3.4",
+        "bucketization",
+        microseconds(|| black_box(buckets::assign(black_box(&eighteen), 8, &parameters).steps) > 0),
+    );
 }
 
 /// The rows of the initial measurement, each without one of the threads that take part; and the CPU
@@ -93,8 +99,10 @@ fn newcomer() -> (f64, Option<f64>) {
     for out in (0..=CONTEXTS).chain(0..=CONTEXTS) {
         let counters =
             Counters { llc_references: Some(1000), llc_misses: Some(100), ..Counters::default() };
-        let ran = |app| Ran { thread: ThreadId::first_of(AppId(app)), counters };
-        let threads = (0..=CONTEXTS).filter(|app| *app != out).map(ran).collect();
+        let threads = (0..=CONTEXTS)
+            .filter(|app| *app != out)
+            .map(|app| Ran { thread: ThreadId::first_of(AppId(app)), counters })
+            .collect();
         let window = Duration::from_millis(2);
         notify(&mut casc, Event::RanTogether(Together { threads, group: counters, window }));
     }

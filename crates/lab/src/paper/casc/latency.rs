@@ -56,18 +56,20 @@ pub(super) fn hidden(findings: &mut Findings) -> Result<(), ChipError> {
 
 /// Runs L1 data caches of other sizes on one core; `l2_cycles` is the latency of an L2 hit.
 fn l1_points(seed: u64, l2_cycles: Option<u32>) -> Result<Vec<Point>, ChipError> {
-    let point = |&kb: &u32| {
-        let mut chip = Geometry { cores: 1, l1: Shape::of_kb(kb, 4), ..chip(768) };
-        if let Some(cycles) = l2_cycles {
-            (chip.latency.l2, chip.latency.llc) = (cycles, cycles);
-        }
-        let jobs = LOAD[..4].iter().map(|name| job(name, Time::ZERO)).collect();
-        let stretch = count(chip, seed, jobs, Duration::from_millis(100))?;
-        let misses = 100.0 * stretch.sum(|account| account.l1_misses);
-        let rate = misses / stretch.sum(|account| account.l1_references);
-        Ok((kb, ipc(&stretch, &chip), rate))
-    };
-    L1_KB.par_iter().map(point).collect()
+    L1_KB
+        .par_iter()
+        .map(|&kb: &u32| {
+            let mut chip = Geometry { cores: 1, l1: Shape::of_kb(kb, 4), ..chip(768) };
+            if let Some(cycles) = l2_cycles {
+                (chip.latency.l2, chip.latency.llc) = (cycles, cycles);
+            }
+            let jobs = LOAD[..4].iter().map(|name| job(name, Time::ZERO)).collect();
+            let stretch = count(chip, seed, jobs, Duration::from_millis(100))?;
+            let misses = 100.0 * stretch.sum(|account| account.l1_misses);
+            let rate = misses / stretch.sum(|account| account.l1_references);
+            Ok((kb, ipc(&stretch, &chip), rate))
+        })
+        .collect()
 }
 
 /// Figure 2: L1 data caches of other sizes, on one core; and with an L2 twice as fast.

@@ -74,8 +74,10 @@ impl ScriptedCasc {
             llc_misses: Some(whole(measured * 1e6)),
             ..Counters::default()
         };
-        let each = |&thread: &usize| Ran { thread: id(thread), counters: Counters::default() };
-        let threads = threads.iter().map(each).collect();
+        let threads = threads
+            .iter()
+            .map(|&thread: &usize| Ran { thread: id(thread), counters: Counters::default() })
+            .collect();
         let window = Duration::from_millis(2);
         self.notify(&Event::RanTogether(Together { threads, group: counters, window }));
     }
@@ -96,11 +98,12 @@ impl ScriptedCasc {
             }
         }
         let max_pcmrs = self.casc.max_pcmrs();
-        let is_right = |thread: &usize| {
-            let pcmr = self.casc.pcmr(id(*thread)).unwrap_or_default();
-            max_pcmrs.iter().any(|&max| pcmr > max) == (rate(*thread) > 20.0)
-        };
-        (0..THREADS).filter(is_right).count() as f64
+        (0..THREADS)
+            .filter(|thread: &usize| {
+                let pcmr = self.casc.pcmr(id(*thread)).unwrap_or_default();
+                max_pcmrs.iter().any(|&max| pcmr > max) == (rate(*thread) > 20.0)
+            })
+            .count() as f64
     }
 }
 
@@ -109,11 +112,13 @@ fn id(thread: usize) -> ThreadId {
 }
 
 pub(super) fn curve(findings: &mut Findings) -> Vec<Point> {
-    let mean = |noise: f64| {
-        let right = (0..TRIALS).map(|trial| ScriptedCasc::new(noise, trial).count_right());
-        (noise, right.sum::<f64>() / TRIALS as f64)
-    };
-    let points: Vec<Point> = NOISE.into_iter().map(mean).collect();
+    let points: Vec<Point> = NOISE
+        .into_iter()
+        .map(|noise: f64| {
+            let right = (0..TRIALS).map(|trial| ScriptedCasc::new(noise, trial).count_right());
+            (noise, right.sum::<f64>() / TRIALS as f64)
+        })
+        .collect();
     for (noise, right) in &points {
         let case = format!("threads classified right of 18, rates off by {noise} %");
         findings.add_beside("Noise", &case, "threads", Some(*right));

@@ -171,9 +171,12 @@ impl Performance {
 
     /// The size at which CASC is least even.
     pub(super) fn worst(&self) -> &SizeOutcome {
-        let worse =
-            |a: &&SizeOutcome, b: &&SizeOutcome| a.unevenness().1.total_cmp(&b.unevenness().1);
-        self.with_casc().iter().max_by(worse).unwrap_or(&self.sizes[0])
+        self.with_casc()
+            .iter()
+            .max_by(|a: &&SizeOutcome, b: &&SizeOutcome| {
+                a.unevenness().1.total_cmp(&b.unevenness().1)
+            })
+            .unwrap_or(&self.sizes[0])
     }
 
     pub(super) fn findings(&self, setting: Setting, findings: &mut Findings) {
@@ -215,12 +218,18 @@ impl Performance {
 
     /// The results of one of the seeds.
     pub(super) fn only_run(&self, run: usize) -> Self {
-        let one = |size: &SizeOutcome| SizeOutcome {
-            stock: vec![size.stock[run].clone()],
-            casc: size.casc.get(run).cloned().into_iter().collect(),
-            ..*size
-        };
-        Self { sizes: self.sizes.iter().map(one).collect(), alone: self.alone.clone() }
+        Self {
+            sizes: self
+                .sizes
+                .iter()
+                .map(|size: &SizeOutcome| SizeOutcome {
+                    stock: vec![size.stock[run].clone()],
+                    casc: size.casc.get(run).cloned().into_iter().collect(),
+                    ..*size
+                })
+                .collect(),
+            alone: self.alone.clone(),
+        }
     }
 
     fn gains(&self, findings: &mut Findings) {
@@ -236,8 +245,11 @@ impl Performance {
             findings.add(item, &format!("{what}, most over sizes"), most(values));
             findings.add(item, &format!("{what} at 768 KB"), values[base]);
         }
-        let is_twice = |pair: &&[SizeOutcome]| pair[0].miss_rates().1 <= pair[1].miss_rates().0;
-        let twice = self.sizes.windows(2).filter(is_twice).count();
+        let twice = self
+            .sizes
+            .windows(2)
+            .filter(|pair: &&[SizeOutcome]| pair[0].miss_rates().1 <= pair[1].miss_rates().0)
+            .count();
         let case = "sizes where CASC misses no more than the default with twice the cache";
         findings.add("Figure 5", case, 100.0 * twice as f64 / sizes.len() as f64);
     }
@@ -283,11 +295,19 @@ impl Performance {
             findings.add_beside(item, &case, "threads", Some(*right));
         }
         let base = &self.with_casc()[SIZES.len() - 1];
-        let art = |fared: &CascOutcome| {
-            let is_art = |judged: &&JudgedThread| judged.program == 0 && judged.is_greedy;
-            fared.threads.iter().filter(is_art).count() as f64
-        };
-        let found = mean(&base.casc.iter().map(art).collect::<Vec<f64>>());
+        let found = mean(
+            &base
+                .casc
+                .iter()
+                .map(|fared: &CascOutcome| {
+                    fared
+                        .threads
+                        .iter()
+                        .filter(|judged: &&JudgedThread| judged.program == 0 && judged.is_greedy)
+                        .count() as f64
+                })
+                .collect::<Vec<f64>>(),
+        );
         findings.add(item, "art threads found greedy at 768 KB, of 6", found);
         let fared = || self.with_casc().iter().flat_map(|size| &size.casc);
         let wrong = || fared().flat_map(|fared| &fared.threads).filter(|judged| !judged.is_right());

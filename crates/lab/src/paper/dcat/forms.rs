@@ -21,9 +21,13 @@ pub(super) fn compare(
             all.iter().filter(|claim| ClaimKind::of_claim("dcat", claim) == ClaimKind::Outcome);
         let verdicts = outcomes.filter_map(|claim| {
             let mut found = own.0.iter().chain(&once.0);
-            let same =
-                |finding: &&Finding| finding.item == claim.item && finding.case == claim.case;
-            claim.holds(&found.find(same)?.value)
+            claim.holds(
+                &found
+                    .find(|finding: &&Finding| {
+                        finding.item == claim.item && finding.case == claim.case
+                    })?
+                    .value,
+            )
         });
         let verdicts: Vec<bool> = verdicts.collect();
         let within = verdicts.iter().filter(|within| **within).count();

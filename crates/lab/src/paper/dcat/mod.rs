@@ -107,15 +107,17 @@ impl<'a> Dcat<'a> {
         pages::histogram(&mut once);
         pages::references(bench, &mut once)?;
         timelines::overhead(bench, &mut once)?;
-        let other = |seed| -> Result<Findings, ChipError> {
-            let ended = FinishedRuns::default();
-            let bench = self.bench(time_scale, seed, &ended);
-            let mut findings = self.timelines(bench, progress)?.0;
-            findings.0.append(&mut self.tables(bench, progress)?.0.0);
-            Ok(findings)
-        };
         let others = || -> Result<Vec<Findings>, ChipError> {
-            (seed + 1..seed + seeds).into_par_iter().map(other).collect()
+            (seed + 1..seed + seeds)
+                .into_par_iter()
+                .map(|seed| -> Result<Findings, ChipError> {
+                    let ended = FinishedRuns::default();
+                    let bench = self.bench(time_scale, seed, &ended);
+                    let mut findings = self.timelines(bench, progress)?.0;
+                    findings.0.append(&mut self.tables(bench, progress)?.0.0);
+                    Ok(findings)
+                })
+                .collect()
         };
         let first = || {
             let (mut findings, mut figures) = self.timelines(bench, progress)?;

@@ -51,10 +51,13 @@ pub(super) fn interference(
     let way = bench.settings.chip.way_bytes() as f64 / f64::from(1 << 20);
     findings.add_text(ITEM, "ways and MB of the CAT case", format!("6 / {}", 6.0 * way));
     let names = ["shared", "shared, noisy", "CAT, 6 ways", "CAT, noisy"];
-    let bar = |(place, name): (usize, &str)| {
-        (name.to_owned(), vec![six[place] / six[0], sixteen[place] / sixteen[0]])
-    };
-    Ok(names.into_iter().enumerate().map(bar).collect())
+    Ok(names
+        .into_iter()
+        .enumerate()
+        .map(|(place, name): (usize, &str)| {
+            (name.to_owned(), vec![six[place] / six[0], sixteen[place] / sixteen[0]])
+        })
+        .collect())
 }
 
 /// Figure 2: MLR in two ways that it would just fit, by pages; a mean over placements.
@@ -65,17 +68,18 @@ pub(super) fn two_ways(
     seeds: u64,
 ) -> Result<[f64; 2], ChipError> {
     let sum = |pages: PageSize| -> Result<f64, ChipError> {
-        let ratio = |seed: u64| {
-            let mut small = bench.on(chip);
-            small.settings.seed = seed;
-            small.settings.seed = seed;
-            let text = format!("mlr:{size}");
-            let ways = small.settings.chip.llc.ways.get();
-            let two = small.with_pages(pages).alone(&text, 2, ROUNDS)?;
-            Ok(small.alone(&text, ways, ROUNDS)? / two)
-        };
-        let all: Vec<f64> =
-            (0..seeds).into_par_iter().map(ratio).collect::<Result<_, ChipError>>()?;
+        let all: Vec<f64> = (0..seeds)
+            .into_par_iter()
+            .map(|seed: u64| {
+                let mut small = bench.on(chip);
+                small.settings.seed = seed;
+                small.settings.seed = seed;
+                let text = format!("mlr:{size}");
+                let ways = small.settings.chip.llc.ways.get();
+                let two = small.with_pages(pages).alone(&text, 2, ROUNDS)?;
+                Ok(small.alone(&text, ways, ROUNDS)? / two)
+            })
+            .collect::<Result<_, ChipError>>()?;
         Ok(all.iter().sum::<f64>() / seeds as f64)
     };
     Ok([sum(PageSize::Small)?, sum(PageSize::Huge)?])

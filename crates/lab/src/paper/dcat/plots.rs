@@ -50,11 +50,15 @@ impl Figures {
             return Ok(());
         }
         // As much of the name as fits.
-        let label =
-            |one: &SpecOutcome| one.name.chars().take_while(|&c| c != ',').take(6).collect();
         let heights = |value: &dyn Fn(&SpecOutcome) -> f64| self.spec.iter().map(value).collect();
         let spec = Bars {
-            labels: self.spec.iter().map(label).collect(),
+            labels: self
+                .spec
+                .iter()
+                .map(|one: &SpecOutcome| {
+                    one.name.chars().take_while(|&c| c != ',').take(6).collect()
+                })
+                .collect(),
             series: vec![
                 ("static".to_owned(), heights(&|one| one.fixed)),
                 ("dCat".to_owned(), heights(&|one| one.dcat)),

@@ -153,9 +153,12 @@ impl TenantRun {
         let unit = moments.windows(2).find_map(|pair| {
             pair[1].ipc().filter(|_| pair[0].ways == baseline && pair[0].counted.ticks > 0)
         });
-        let over =
-            |moment: &ProgramStep| moment.ipc().zip(unit).map_or(0.0, |(ipc, unit)| ipc / unit);
-        moments.iter().map(over).collect()
+        moments
+            .iter()
+            .map(|moment: &ProgramStep| {
+                moment.ipc().zip(unit).map_or(0.0, |(ipc, unit)| ipc / unit)
+            })
+            .collect()
     }
 }
 

@@ -97,9 +97,12 @@ pub(super) fn each<T: Clone + Send>(
 ) -> Result<Vec<(String, T)>, ChipError> {
     let measured = table.find(BENCHMARKS[0].1).is_some();
     let names: Vec<(String, usize)> = if measured {
-        let find =
-            |(name, profile): &(&str, &str)| Some(((*name).to_owned(), table.find(profile)?));
-        BENCHMARKS.iter().filter_map(find).collect()
+        BENCHMARKS
+            .iter()
+            .filter_map(|(name, profile): &(&str, &str)| {
+                Some(((*name).to_owned(), table.find(profile)?))
+            })
+            .collect()
     } else {
         let names = table.names().iter().take(BENCHMARKS.len());
         names.cloned().zip(0..).collect()
@@ -109,25 +112,29 @@ pub(super) fn each<T: Clone + Send>(
     let mut profiles: Vec<usize> = names.iter().map(|(_, index)| *index).collect();
     profiles.sort_unstable();
     profiles.dedup();
-    let one = |&index: &usize| -> Result<Option<T>, ChipError> {
-        let latency = bench.settings.chip.latency;
-        let Ok(program) = program::profiled(table, index, ways, latency) else {
-            // The program never references the cache.
-            return Ok(None);
-        };
-        let job = Job {
-            phases: vec![Phase { program: Some(Arc::new(program)), length: None }],
-            wish: Wish { baseline_ways: Some(BASELINE), ..Wish::default() },
-            ..Job::default()
-        };
-        what(&job).map(Some)
-    };
-    let found: Vec<Option<T>> = profiles.par_iter().map(one).collect::<Result<_, ChipError>>()?;
-    let of = |(name, index): &(String, usize)| {
-        let place = profiles.binary_search(index).ok()?;
-        Some((name.clone(), found[place].clone()?))
-    };
-    Ok(names.iter().filter_map(of).collect())
+    let found: Vec<Option<T>> = profiles
+        .par_iter()
+        .map(|&index: &usize| -> Result<Option<T>, ChipError> {
+            let latency = bench.settings.chip.latency;
+            let Ok(program) = program::profiled(table, index, ways, latency) else {
+                // The program never references the cache.
+                return Ok(None);
+            };
+            let job = Job {
+                phases: vec![Phase { program: Some(Arc::new(program)), length: None }],
+                wish: Wish { baseline_ways: Some(BASELINE), ..Wish::default() },
+                ..Job::default()
+            };
+            what(&job).map(Some)
+        })
+        .collect::<Result<_, ChipError>>()?;
+    Ok(names
+        .iter()
+        .filter_map(|(name, index): &(String, usize)| {
+            let place = profiles.binary_search(index).ok()?;
+            Some((name.clone(), found[place].clone()?))
+        })
+        .collect())
 }
 
 /// Runs the programs beside noisy tenants.
@@ -136,12 +143,14 @@ pub(super) fn run(
     table: &Table,
     length: Length,
 ) -> Result<Vec<SpecOutcome>, ChipError> {
-    let fare = |target: &Job| {
+    let fared = |(name, (fixed, dcat, ceiling))| SpecOutcome { name, fixed, dcat, ceiling };
+    Ok(each(bench, table, |target: &Job| {
         let (_, [shared, fixed, dcat], ceiling) = three(bench, &beside(bench, target), length)?;
         Ok((fixed / shared, dcat / shared, ceiling))
-    };
-    let fared = |(name, (fixed, dcat, ceiling))| SpecOutcome { name, fixed, dcat, ceiling };
-    Ok(each(bench, table, fare)?.into_iter().map(fared).collect())
+    })?
+    .into_iter()
+    .map(fared)
+    .collect())
 }
 
 pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {

@@ -21,11 +21,13 @@ const IPC: [u32; 6] = [3, 5, 10, 20, 30, 40];
 /// Ways and latency at the end, by threshold.
 fn sweep(bench: DcatBench<'_>, settings: &[Parameters]) -> Result<Vec<(u32, f64)>, ChipError> {
     let tenants = among(&[tenant("mlr:8M", BASELINE)], 5, BASELINE);
-    let one = |parameters: &Parameters| {
-        let run = bench.run(&tenants, CacheMode::Dcat(*parameters), ROUNDS)?;
-        Ok((run.final_ways(0), 1.0 / run.ipc(0, 3)))
-    };
-    settings.par_iter().map(one).collect()
+    settings
+        .par_iter()
+        .map(|parameters: &Parameters| {
+            let run = bench.run(&tenants, CacheMode::Dcat(*parameters), ROUNDS)?;
+            Ok((run.final_ways(0), 1.0 / run.ipc(0, 3)))
+        })
+        .collect()
 }
 
 /// How often the next value is not as expected.
@@ -48,13 +50,16 @@ pub(super) fn run(bench: DcatBench<'_>, findings: &mut Findings) -> Result<Vec<L
     let printed = sweep(bench, &misses(true))?;
     let fewer = |a: &(u32, f64), b: &(u32, f64)| b.0 <= a.0;
     // Latencies of equal ways differ in the fourth digit.
-    let slower = |a: &(u32, f64), b: &(u32, f64)| b.1 >= a.1 * 0.99;
     let case = "fewer ways as the miss threshold grows (violations)";
     // A curve that does not fall at all would be a violation, too.
     let flat = printed.first().map(|one| one.0) <= printed.last().map(|one| one.0);
     findings.add("Figure 8", case, violations(&printed, fewer) + f64::from(u8::from(flat)));
     let case = "higher latency as the miss threshold grows (violations)";
-    findings.add("Figure 8", case, violations(&printed, slower));
+    findings.add(
+        "Figure 8",
+        case,
+        violations(&printed, |a: &(u32, f64), b: &(u32, f64)| b.1 >= a.1 * 0.99),
+    );
     let default = sweep(bench, &misses(false))?;
     for (stops, found) in [(true, &printed), (false, &default)] {
         for (percent, (ways, _)) in MISSES.iter().zip(found) {

@@ -196,13 +196,15 @@ pub(super) fn sizes(
         format!("{} x {BASELINE}", runs[1].0.len()),
     );
 
-    let latency = |(&size, run): (&u32, &TenantRun)| -> Result<[f64; 2], ChipError> {
-        let ways = bench.settings.chip.llc.ways.get();
-        let full = bench.alone(&text(size), ways, 6)?;
-        Ok([full / run.ipc(0, 3), full / bench.alone(&text(size), BASELINE, 6)?])
-    };
-    let latencies: Vec<[f64; 2]> =
-        SIZES.par_iter().zip(&runs).map(latency).collect::<Result<_, ChipError>>()?;
+    let latencies: Vec<[f64; 2]> = SIZES
+        .par_iter()
+        .zip(&runs)
+        .map(|(&size, run): (&u32, &TenantRun)| -> Result<[f64; 2], ChipError> {
+            let ways = bench.settings.chip.llc.ways.get();
+            let full = bench.alone(&text(size), ways, 6)?;
+            Ok([full / run.ipc(0, 3), full / bench.alone(&text(size), BASELINE, 6)?])
+        })
+        .collect::<Result<_, ChipError>>()?;
     let worst = latencies.iter().map(|one| one[0]).fold(0.0, f64::max);
     findings.add("Figure 11", "dCat over full cache, latency, worst of 4 to 16 MB", worst);
     let larger = latencies[1..].iter().map(|one| one[1] / one[0]).fold(f64::MAX, f64::min);
@@ -256,10 +258,13 @@ pub(super) fn latencies(
     let ways = bench.settings.chip.llc.ways.get();
     let full = [bench.alone("mlr:8M", ways, 6)?, bench.alone(bench.mload, ways, 6)?];
     let names = ["shared", "static, 3 ways", "dCat"];
-    let bar = |(run, name): (usize, &str)| {
-        (name.to_owned(), vec![full[0] / ipc(run, 0), full[1] / ipc(run, 1)])
-    };
-    Ok(names.into_iter().enumerate().map(bar).collect())
+    Ok(names
+        .into_iter()
+        .enumerate()
+        .map(|(run, name): (usize, &str)| {
+            (name.to_owned(), vec![full[0] / ipc(run, 0), full[1] / ipc(run, 1)])
+        })
+        .collect())
 }
 
 /// dCat, with the time that it took.

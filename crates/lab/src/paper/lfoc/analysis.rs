@@ -68,14 +68,19 @@ impl Lfoc<'_> {
         let (table, most) = (self.programs.table(), llc.ways.get());
         let mut below_one = 0;
         let sizes = 4..=most;
-        let ratio = |programs: u32| {
-            progress("Figure 3: fairest partitionings", programs as usize - 3, most as usize - 3);
-            let mixes = random_mixes(table, &[programs as usize], mixes, seed);
-            let ratios = partitioning_over_clustering(table, &mixes, llc, machine.bandwidth)?;
-            below_one += ratios.iter().filter(|ratio| **ratio < 1.0 - 1e-12).count();
-            Ok((f64::from(programs), ratios.iter().sum::<f64>() / ratios.len() as f64))
-        };
-        let line = sizes.map(ratio).collect::<Result<Vec<(f64, f64)>, Impossible>>()?;
+        let line = sizes
+            .map(|programs: u32| {
+                progress(
+                    "Figure 3: fairest partitionings",
+                    programs as usize - 3,
+                    most as usize - 3,
+                );
+                let mixes = random_mixes(table, &[programs as usize], mixes, seed);
+                let ratios = partitioning_over_clustering(table, &mixes, llc, machine.bandwidth)?;
+                below_one += ratios.iter().filter(|ratio| **ratio < 1.0 - 1e-12).count();
+                Ok((f64::from(programs), ratios.iter().sum::<f64>() / ratios.len() as f64))
+            })
+            .collect::<Result<Vec<(f64, f64)>, Impossible>>()?;
         if let ([first, ..], [.., last]) = (&line[..], &line[..]) {
             findings.add(ITEM, "optimal partitioning over optimal clustering, 4 programs", first.1);
             if most == WAYS {

@@ -45,11 +45,12 @@ fn milliseconds(policy: &str, table: &Table, llc: Llc, programs: usize, seed: u6
 
 /// By number of programs, the milliseconds of LFOC, of KPart and of LFOC+.
 pub(super) fn measure(table: &Table, llc: Llc, seed: u64) -> Vec<[f64; 3]> {
-    let cost = |programs| {
-        ["lfoc", "kpart", "lfoc-plus"]
-            .map(|policy| milliseconds(policy, table, llc, programs, seed))
-    };
-    PROGRAMS.map(cost).collect()
+    PROGRAMS
+        .map(|programs| {
+            ["lfoc", "kpart", "lfoc-plus"]
+                .map(|policy| milliseconds(policy, table, llc, programs, seed))
+        })
+        .collect()
 }
 
 pub(super) fn findings(costs: &[[f64; 3]], findings: &mut Findings) {

@@ -193,10 +193,15 @@ impl<'a> Lfoc<'a> {
         let (table, ways) = (self.programs.table(), self.setting.llc.ways);
         // The paper's programs, or the embedded ones that are most like them.
         let pairs = [["lbm06", "xalancbmk06"], ["lattice-flow", "graph-walk"]];
-        let find = |names: &[&str; 2]| Some([table.find(names[0])?, table.find(names[1])?]);
-        let Some(pair) = pairs.iter().find_map(find) else { return Vec::new() };
-        let class = |index| classify(&table.profile(index), ways, &Parameters::default());
-        let as_claimed = pair.map(class) == [Class::Streaming, Class::Sensitive];
+        let Some(pair) = pairs
+            .iter()
+            .find_map(|names: &[&str; 2]| Some([table.find(names[0])?, table.find(names[1])?]))
+        else {
+            return Vec::new();
+        };
+        let as_claimed = pair
+            .map(|index| classify(&table.profile(index), ways, &Parameters::default()))
+            == [Class::Streaming, Class::Sensitive];
         findings.add(
             ITEM,
             "lbm meets the streaming rule; xalancbmk the sensitive rule",
@@ -204,10 +209,11 @@ impl<'a> Lfoc<'a> {
         );
         let lines = pair.map(|index| {
             let program = Program::new(table, index, ways);
-            let point = |ways: u32| (f64::from(ways), program.slowdown(f64::from(ways)));
             Line {
                 name: table.names()[index].clone(),
-                points: (1..=ways.get()).map(point).collect(),
+                points: (1..=ways.get())
+                    .map(|ways: u32| (f64::from(ways), program.slowdown(f64::from(ways))))
+                    .collect(),
             }
         });
         let rises = lines[1].points.windows(2).filter(|pair| pair[1].1 > pair[0].1 + 1e-9).count();

@@ -69,8 +69,9 @@ pub(super) fn parameters(table: &Table, setting: &Setting, findings: &mut Findin
         WORKLOAD_SIZES.map(|size| size.to_string()).join("/"),
     );
     let classes = classes(table, setting.llc.ways);
-    let count = |class| classes.iter().filter(|&&other| other == class).count().to_string();
-    let counts = CLASSES.map(count).join("/");
+    let counts = CLASSES
+        .map(|class| classes.iter().filter(|&&other| other == class).count().to_string())
+        .join("/");
     if table.names().len() == PROFILED {
         let case = "class counts of the 55 profiled programs (streaming/sensitive/light)";
         findings.add_text("Table 1", case, counts);
@@ -83,12 +84,14 @@ pub(super) fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) -
     let table = programs.table();
     let threshold = Parameters::default().high_threshold;
     let phased = table.names().len()..programs.len();
-    let streams = |&index: &usize| {
+    if phased.is_empty() {
+        return None;
+    }
+    let found = phased.clone().find(|&index: &usize| {
         let phases = programs.phases(index);
-        let light = |phase: &fairways_profiles::Phase| {
+        if !phases.first().is_some_and(|phase: &fairways_profiles::Phase| {
             classify(&table.profile(phase.program), ways, &Parameters::default()) == Class::Light
-        };
-        if !phases.first().is_some_and(light) {
+        }) {
             return false;
         }
         let busy = phases
@@ -97,11 +100,7 @@ pub(super) fn phases(programs: &Programs, ways: Ways, findings: &mut Findings) -
         let busy: Vec<bool> = busy.collect();
         let first = busy.iter().position(|&busy| busy);
         first.is_some_and(|first| first > 0 && busy[first..].iter().all(|&busy| busy))
-    };
-    if phased.is_empty() {
-        return None;
-    }
-    let found = phased.clone().find(streams);
+    });
     let case = "fotonik3d: light at first, then LLCMPKC above 10 for the rest";
     findings.add("Figure 4", case, f64::from(u8::from(found.is_some())));
     let index = found?;

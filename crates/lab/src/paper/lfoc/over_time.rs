@@ -23,20 +23,23 @@ pub(super) fn run(
 ) -> Result<LiveScores, LiveError> {
     let protocol = Protocol { scale: setting.time_scale, ..Protocol::default() };
     let machine = fairways_model::Settings { llc: setting.llc, ..setting.machine };
-    let run = |mix: &Mix| {
-        let policies = POLICIES.map(|name| by_name(name).expect("a policy's name"));
-        let found = compare_live(programs, mix, &machine, &protocol, policies)?;
-        let over = found.outcomes.iter().map(|outcome| {
-            let metrics = &outcome.metrics;
-            let unfairness = metrics.unfairness / found.stock.unfairness;
-            (outcome.policy, unfairness, metrics.stp / found.stock.stp)
-        });
-        let scored = ScoredMix { mix: mix.name.clone(), policies: over.collect() };
-        let ran = (scored, found.outcomes.into_iter().map(|outcome| outcome.activity).collect());
-        done();
-        Ok(ran)
-    };
-    mixes.par_iter().map(run).collect()
+    mixes
+        .par_iter()
+        .map(|mix: &Mix| {
+            let policies = POLICIES.map(|name| by_name(name).expect("a policy's name"));
+            let found = compare_live(programs, mix, &machine, &protocol, policies)?;
+            let over = found.outcomes.iter().map(|outcome| {
+                let metrics = &outcome.metrics;
+                let unfairness = metrics.unfairness / found.stock.unfairness;
+                (outcome.policy, unfairness, metrics.stp / found.stock.stp)
+            });
+            let scored = ScoredMix { mix: mix.name.clone(), policies: over.collect() };
+            let ran =
+                (scored, found.outcomes.into_iter().map(|outcome| outcome.activity).collect());
+            done();
+            Ok(ran)
+        })
+        .collect()
 }
 
 pub(super) fn findings(ran: &LiveScores, findings: &mut Findings) {

@@ -57,16 +57,23 @@ impl Figures {
             [(6, scored, &statically::POLICIES[..]), (7, &ran, &over_time::POLICIES)]
         {
             for (what, part) in [("unfairness", 0), ("STP", 1)] {
-                let heights = |policy: &&str| {
-                    let of = |mix: &ScoredMix| {
-                        let (unfairness, stp) = mix.over_stock(policy);
-                        [unfairness, stp][part]
-                    };
-                    ((*policy).to_owned(), mixes.iter().map(of).collect())
-                };
                 let plot = Bars {
                     labels: mixes.iter().map(|mix| mix.mix.clone()).collect(),
-                    series: names.iter().map(heights).collect(),
+                    series: names
+                        .iter()
+                        .map(|policy: &&str| {
+                            (
+                                (*policy).to_owned(),
+                                mixes
+                                    .iter()
+                                    .map(|mix: &ScoredMix| {
+                                        let (unfairness, stp) = mix.over_stock(policy);
+                                        [unfairness, stp][part]
+                                    })
+                                    .collect(),
+                            )
+                        })
+                        .collect(),
                     stacked: false,
                 };
                 let name = format!("figure{number}-{}.svg", what.to_lowercase());

@@ -44,25 +44,27 @@ pub(super) fn score(
     let Setting { llc, machine, .. } = *setting;
     let bandwidth = machine.bandwidth;
     let settings = ComparisonSettings { llc, bandwidth, wishes: Vec::new() };
-    let score = |mix: &Mix| {
-        let mut policies: Vec<Box<dyn Policy>> =
-            POLICIES.iter().filter_map(|name| by_name(name)).collect();
-        if bandwidth.is_none() || mix.programs.len() <= MOST_LIMITED {
-            policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, bandwidth)?));
-        }
-        let found = compare(table, mix, &settings, policies)?;
-        let over = |metrics: fairways_profiles::Metrics| {
-            (metrics.unfairness / found.stock.unfairness, metrics.stp / found.stock.stp)
-        };
-        let policies = found.outcomes.iter().map(|outcome| {
-            let (unfairness, stp) = over(outcome.metrics);
-            (outcome.policy, unfairness, stp)
-        });
-        let scored = ScoredMix { mix: mix.name.clone(), policies: policies.collect() };
-        done();
-        Ok(scored)
-    };
-    mixes.par_iter().map(score).collect()
+    mixes
+        .par_iter()
+        .map(|mix: &Mix| {
+            let mut policies: Vec<Box<dyn Policy>> =
+                POLICIES.iter().filter_map(|name| by_name(name)).collect();
+            if bandwidth.is_none() || mix.programs.len() <= MOST_LIMITED {
+                policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, bandwidth)?));
+            }
+            let found = compare(table, mix, &settings, policies)?;
+            let over = |metrics: fairways_profiles::Metrics| {
+                (metrics.unfairness / found.stock.unfairness, metrics.stp / found.stock.stp)
+            };
+            let policies = found.outcomes.iter().map(|outcome| {
+                let (unfairness, stp) = over(outcome.metrics);
+                (outcome.policy, unfairness, stp)
+            });
+            let scored = ScoredMix { mix: mix.name.clone(), policies: policies.collect() };
+            done();
+            Ok(scored)
+        })
+        .collect()
 }
 
 pub(super) fn findings(scored: &[ScoredMix], findings: &mut Findings) {
@@ -110,13 +112,15 @@ pub(super) fn findings(scored: &[ScoredMix], findings: &mut Findings) {
         "LFOC against Best-Static, mean gap (state metric: STP and unfairness both)",
         unfairness_gap.max(stp_gap),
     );
-    let beaten = |mix: &&ScoredMix| {
-        let best = mix.over_stock(OPTIMUM).0;
-        mix.policies.iter().any(|(_, unfairness, _)| *unfairness < best * (1.0 - 1e-9))
-    };
     add(
         "Best-Static unfairness never above any static policy (violations)",
-        scored.iter().filter(beaten).count() as f64,
+        scored
+            .iter()
+            .filter(|mix: &&ScoredMix| {
+                let best = mix.over_stock(OPTIMUM).0;
+                mix.policies.iter().any(|(_, unfairness, _)| *unfairness < best * (1.0 - 1e-9))
+            })
+            .count() as f64,
     );
     let mut beside = |case, unit, value| findings.add_beside(ITEM, case, unit, Some(value));
     beside("LFOC against Best-Static, mean gap in unfairness", "percent", unfairness_gap);

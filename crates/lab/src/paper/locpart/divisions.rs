@@ -22,16 +22,17 @@ pub(super) fn run(services: &[(Baseline, Scale)]) -> Result<Vec<[f64; 2]>, ChipE
 fn ends(service: &Baseline, scale: Scale) -> Result<[f64; 2], ChipError> {
     let Scale { bench, step, steps, .. } = scale;
     let (job, batch, all) = (bench.saturated(service.name), bench.batch(), bench.ways());
-    let divided = |ways: u32| match ways {
-        0 => bench.fixed(&[(batch.clone(), all)], step, steps),
-        ways if ways == all => bench.fixed(&[(job.clone(), all)], step, steps),
-        ways => {
-            let jobs = [(job.clone(), ways), (batch.clone(), all - ways)];
-            bench.fixed(&jobs, step, steps)
-        }
-    };
-    let runs: Vec<LocpartRun> =
-        (0..=all).into_par_iter().map(divided).collect::<Result<_, ChipError>>()?;
+    let runs: Vec<LocpartRun> = (0..=all)
+        .into_par_iter()
+        .map(|ways: u32| match ways {
+            0 => bench.fixed(&[(batch.clone(), all)], step, steps),
+            ways if ways == all => bench.fixed(&[(job.clone(), all)], step, steps),
+            ways => {
+                let jobs = [(job.clone(), ways), (batch.clone(), all - ways)];
+                bench.fixed(&jobs, step, steps)
+            }
+        })
+        .collect::<Result<_, ChipError>>()?;
     let speed = |run: &LocpartRun, job| run.instructions(job, WARM);
     let (batch_alone, alone) = (speed(&runs[0], 0), speed(&runs[all as usize], 0));
     let shares = |run: &LocpartRun| Shares {

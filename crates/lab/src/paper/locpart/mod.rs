@@ -183,12 +183,15 @@ impl Locpart {
         let Self(setting) = self;
         let mut findings = Findings::default();
         progress(&format!("seed {seed}: each by itself"), 0, 4);
-        let measure = |name| Baseline::measure(setting.scale(name, seed, true), name);
-        let services: Vec<Baseline> =
-            SERVICES.into_par_iter().map(measure).collect::<Result<_, ChipError>>()?;
+        let services: Vec<Baseline> = SERVICES
+            .into_par_iter()
+            .map(|name| Baseline::measure(setting.scale(name, seed, true), name))
+            .collect::<Result<_, ChipError>>()?;
         let scaled = |tails: bool| {
-            let scaled = |one: &Baseline| (*one, setting.scale(one.name, seed, tails));
-            services.iter().map(scaled).collect::<Vec<(Baseline, Scale)>>()
+            services
+                .iter()
+                .map(|one: &Baseline| (*one, setting.scale(one.name, seed, tails)))
+                .collect::<Vec<(Baseline, Scale)>>()
         };
         progress(&format!("seed {seed}: Figure 1"), 1, 4);
         let bench = LocpartBench::new(setting.by, seed);
@@ -204,9 +207,12 @@ impl Locpart {
         performance::details("four of each", &four, &mut findings);
         performance::over_one(THREADS, (&mixes, &four), &mut findings);
         progress(&format!("seed {seed}: Figure 6"), 3, 4);
-        let curve =
-            |(service, scale): &(Baseline, Scale)| intervals::run(service, *scale, service.slo());
-        let curves: Vec<Curve> = one.par_iter().map(curve).collect::<Result<_, ChipError>>()?;
+        let curves: Vec<Curve> = one
+            .par_iter()
+            .map(|(service, scale): &(Baseline, Scale)| {
+                intervals::run(service, *scale, service.slo())
+            })
+            .collect::<Result<_, ChipError>>()?;
         intervals::findings(&curves, &mut findings);
         for (service, scale) in one.iter().filter(|(service, _)| service.name == "sphinx") {
             for steps in [scale.steps.min(SHORT), scale.steps] {
@@ -242,10 +248,12 @@ impl Locpart {
         let (tried, windows) = (self.objective_cases(services), setting.windows);
         progress("the objective", 0, 1);
         let bench = LocpartBench::new(setting.tails_by, setting.seed);
-        let case =
-            |(service, load): &(Baseline, f64)| ObjectiveCase::run(bench, service, *load, windows);
-        let cases: Vec<ObjectiveCase> =
-            tried.par_iter().map(case).collect::<Result<_, ChipError>>()?;
+        let cases: Vec<ObjectiveCase> = tried
+            .par_iter()
+            .map(|(service, load): &(Baseline, f64)| {
+                ObjectiveCase::run(bench, service, *load, windows)
+            })
+            .collect::<Result<_, ChipError>>()?;
         objective::allocations(&cases, findings);
         objective::margin_rule(&cases, findings);
         objective::rules(&cases, findings);

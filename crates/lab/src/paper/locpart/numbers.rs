@@ -27,8 +27,11 @@ pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
     findings.add_text("Table I", "LLC", format!("{} / {mb}", chip.llc.ways));
     let cores = format!("{} / {}", chip.cores, f64::from(chip.mhz) / 1e3);
     findings.add_text("Table I", "cores per socket, clock", cores);
-    let kb = |shape: Shape| f64::from(shape.sets * shape.ways * 64 / 1024);
-    findings.add_if("Table I", "L2", chip.l2.map(kb));
+    findings.add_if(
+        "Table I",
+        "L2",
+        chip.l2.map(|shape: Shape| f64::from(shape.sets * shape.ways * 64 / 1024)),
+    );
     let [first, .., last] = example();
     findings.add_text(
         "Figure 2",
@@ -40,8 +43,10 @@ pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
 /// The ways of four programs that share 20 as in Figure 2.
 fn example() -> [u32; 4] {
     let llc = Llc::with_ways(Ways::new(20).expect("20 ways"));
-    let promised = |ways| (None, Wish { baseline_ways: Some(ways), ..Wish::default() });
-    let mut machine = StaticMachine::new(llc, [8, 4, 4, 4].map(promised));
+    let mut machine = StaticMachine::new(
+        llc,
+        [8, 4, 4, 4].map(|ways| (None, Wish { baseline_ways: Some(ways), ..Wish::default() })),
+    );
     run(&mut machine, &mut Static::default());
     let mask = |app| machine.partition()?.0.mask_of(AppId(app));
     [0, 1, 2, 3].map(|app| mask(app).map_or(0, |mask| mask.count()))

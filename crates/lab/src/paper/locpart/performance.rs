@@ -69,15 +69,16 @@ pub(super) fn mix(service: &Baseline, scale: Scale) -> Result<ServiceMix, ChipEr
     let together = |policy: &mut dyn Policy, slo: Duration| {
         bench.run(&[with_objective(&job, slo), batch.clone()], policy, step, steps)
     };
-    let scenario = |index: usize| match index {
-        0 => bench.fixed(&[(job.clone(), bench.ways())], step, steps),
-        1 => bench.fixed(&[(batch.clone(), bench.ways())], step, steps),
-        2 => together(&mut Stock::default(), slos[0]),
-        3 | 4 => together(&mut published(INTERVAL), slos[index - 3]),
-        _ => together(&mut margin(INTERVAL), slos[index - 5]),
-    };
-    let runs: Vec<LocpartRun> =
-        (0..7).into_par_iter().map(scenario).collect::<Result<_, ChipError>>()?;
+    let runs: Vec<LocpartRun> = (0..7)
+        .into_par_iter()
+        .map(|index: usize| match index {
+            0 => bench.fixed(&[(job.clone(), bench.ways())], step, steps),
+            1 => bench.fixed(&[(batch.clone(), bench.ways())], step, steps),
+            2 => together(&mut Stock::default(), slos[0]),
+            3 | 4 => together(&mut published(INTERVAL), slos[index - 3]),
+            _ => together(&mut margin(INTERVAL), slos[index - 5]),
+        })
+        .collect::<Result<_, ChipError>>()?;
     let [service_alone, batch_alone] = [&runs[0], &runs[1]].map(|run| run.instructions(0, WARM));
     let alone = Shares { service: service_alone, batch: batch_alone };
     let shares = |run: &LocpartRun| Shares {

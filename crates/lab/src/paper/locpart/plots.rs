@@ -41,15 +41,18 @@ impl Figures {
         let title = "Figure 1: speed of mcf by itself";
         lines(&file("figure1-batch"), title, ["ways", "over that with 20 ways"], &batch)?;
         self.draw_mixes(folder)?;
-        let curve = |(name, rates): &Curve| Line {
-            name: (*name).to_owned(),
-            points: INTERVALS_MS
-                .iter()
-                .map(|&ms| (ms as f64).log10())
-                .zip(rates.iter().copied())
-                .collect(),
-        };
-        let curves: Vec<Line> = self.curves.iter().map(curve).collect();
+        let curves: Vec<Line> = self
+            .curves
+            .iter()
+            .map(|(name, rates): &Curve| Line {
+                name: (*name).to_owned(),
+                points: INTERVALS_MS
+                    .iter()
+                    .map(|&ms| (ms as f64).log10())
+                    .zip(rates.iter().copied())
+                    .collect(),
+            })
+            .collect();
         let title = "Figure 6: throughput by interval";
         let axes = ["interval, decimal logarithm of ms", "over that with 50 ms"];
         lines(&file("figure6"), title, axes, &curves)?;

@@ -34,8 +34,9 @@ impl Sensitivity {
         batch: Duration,
     ) -> Result<Self, ChipError> {
         let by_ways = |(service, scale): &(Baseline, Scale)| {
-            let ms = |ways| Ok(1e3 * service.tail(*scale, ways, LOAD)?.0.as_secs_f64());
-            let tails = (1..=bench.ways()).into_par_iter().map(ms);
+            let tails = (1..=bench.ways())
+                .into_par_iter()
+                .map(|ways| Ok(1e3 * service.tail(*scale, ways, LOAD)?.0.as_secs_f64()));
             Ok((service.name, tails.collect::<Result<Vec<f64>, ChipError>>()?))
         };
         let tails = services.par_iter().map(by_ways).collect::<Result<Vec<_>, ChipError>>()?;
@@ -47,11 +48,13 @@ impl Sensitivity {
         let batch = speeds.into_iter().map(|speed| speed / all).collect();
         let mut sphinx = services.iter().filter(|(service, _)| service.name == "sphinx");
         let loads = sphinx.next().map_or(Ok(Vec::new()), |(service, scale)| {
-            let at = |&load: &f64| {
-                let (tail, requests) = service.tail(*scale, bench.ways(), load)?;
-                Ok((load, tail.as_secs_f64(), requests))
-            };
-            LOADS.par_iter().map(at).collect::<Result<Vec<_>, ChipError>>()
+            LOADS
+                .par_iter()
+                .map(|&load: &f64| {
+                    let (tail, requests) = service.tail(*scale, bench.ways(), load)?;
+                    Ok((load, tail.as_secs_f64(), requests))
+                })
+                .collect::<Result<Vec<_>, ChipError>>()
         })?;
         Ok(Self { tails, batch, loads })
     }

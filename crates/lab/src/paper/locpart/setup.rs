@@ -95,11 +95,13 @@ impl LocpartBench {
         step: Duration,
         steps: u32,
     ) -> Result<LocpartRun, ChipError> {
-        let with = |(job, ways): &(Job, u32)| {
-            let wish = Wish { baseline_ways: Some(*ways), ..job.wish };
-            Job { wish, ..job.clone() }
-        };
-        let jobs: Vec<Job> = jobs.iter().map(with).collect();
+        let jobs: Vec<Job> = jobs
+            .iter()
+            .map(|(job, ways): &(Job, u32)| {
+                let wish = Wish { baseline_ways: Some(*ways), ..job.wish };
+                Job { wish, ..job.clone() }
+            })
+            .collect();
         self.run(&jobs, &mut Static::default(), step, steps)
     }
 }

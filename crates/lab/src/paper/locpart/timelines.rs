@@ -39,14 +39,16 @@ impl Timeline {
 
     /// The service's tail in each window with enough requests, and its objective: ms over seconds.
     pub(super) fn tails(&self) -> Vec<Line> {
-        let tail = |moment: &crate::executed::ProgramStep| {
-            let tail = moment.tail.filter(|_| moment.requests >= 100)?;
-            Some((1e3 * tail.as_secs_f64()).min(10.0))
-        };
         let times = self.run.points(0, |_| Some(0.0));
         let slo = times.iter().zip(&self.slo).map(|(&(at, _), &slo)| (at, slo));
         vec![
-            Line { name: "tail, at most 10 ms".to_owned(), points: self.run.points(0, tail) },
+            Line {
+                name: "tail, at most 10 ms".to_owned(),
+                points: self.run.points(0, |moment: &crate::executed::ProgramStep| {
+                    let tail = moment.tail.filter(|_| moment.requests >= 100)?;
+                    Some((1e3 * tail.as_secs_f64()).min(10.0))
+                }),
+            },
             Line { name: "objective".to_owned(), points: slo.collect() },
         ]
     }
@@ -83,18 +85,26 @@ pub(super) fn run(bench: LocpartBench, silo: &Baseline) -> Result<Vec<Timeline>,
         ("silence", "No requests from 20 to 40 s", job(silence), false),
         ("objective", "Objectives of 2.5, 1.7 and 4 ms", changes, false),
     ];
-    let each = |(name, title, job, is_published): &(&'static str, &'static str, Job, bool)| {
-        let mut policy: Box<dyn Policy> =
-            if *is_published { Box::new(published(STEP)) } else { Box::new(margin(STEP)) };
-        let run = bench.run(&[job.clone(), bench.batch()], policy.as_mut(), STEP, STEPS)?;
-        let ms = |slo: Duration| 1e3 * slo.as_secs_f64();
-        let slo_at = |step: u32| {
-            let at = Time::ZERO.after(STEP * step);
-            let wish = job.wishes.iter().rev().find(|(from, _)| *from <= at);
-            let wish = wish.map_or(job.wish, |(_, wish)| *wish);
-            wish.objective.map_or(f64::NAN, |objective| ms(objective.slo))
-        };
-        Ok(Timeline { name, title, run, slo: (0..STEPS).map(slo_at).collect() })
-    };
-    cases.par_iter().map(each).collect()
+    cases
+        .par_iter()
+        .map(|(name, title, job, is_published): &(&'static str, &'static str, Job, bool)| {
+            let mut policy: Box<dyn Policy> =
+                if *is_published { Box::new(published(STEP)) } else { Box::new(margin(STEP)) };
+            let run = bench.run(&[job.clone(), bench.batch()], policy.as_mut(), STEP, STEPS)?;
+            let ms = |slo: Duration| 1e3 * slo.as_secs_f64();
+            Ok(Timeline {
+                name,
+                title,
+                run,
+                slo: (0..STEPS)
+                    .map(|step: u32| {
+                        let at = Time::ZERO.after(STEP * step);
+                        let wish = job.wishes.iter().rev().find(|(from, _)| *from <= at);
+                        let wish = wish.map_or(job.wish, |(_, wish)| *wish);
+                        wish.objective.map_or(f64::NAN, |objective| ms(objective.slo))
+                    })
+                    .collect(),
+            })
+        })
+        .collect()
 }
