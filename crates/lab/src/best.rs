@@ -59,7 +59,9 @@ pub fn composition(
     for mix in mixes {
         let Solution { partition: best, value, .. } =
             best(table, mix, llc, bandwidth, Kind::Clustering)?;
-        let app = |index: usize| AppId(u32::try_from(index).unwrap_or(u32::MAX));
+        fn app(index: usize) -> AppId {
+            AppId(u32::try_from(index).unwrap_or(u32::MAX))
+        }
         let of = |index| best.mask_of(app(index)).expect("every program is placed");
         let mut masks: Vec<WayMask> = (0..mix.programs.len()).map(of).collect();
         let mut scorer = Scorer::new(table, &mix.programs, llc.ways, bandwidth);

@@ -136,8 +136,14 @@ mod tests {
             programs.sort_unstable();
             programs.dedup();
             assert_eq!(programs.len(), mix.programs.len());
-            let count = |class| mix.programs.iter().filter(|&&p| classes[p] == class).count();
-            assert!(count(Class::Streaming) >= 1 && count(Class::Sensitive) >= 2, "{mix:?}");
+            fn count(class: Class, classes: &[Class], programs: &[usize]) -> usize {
+                programs.iter().filter(|&&p| classes[p] == class).count()
+            }
+            assert!(
+                count(Class::Streaming, &classes, &mix.programs) >= 1
+                    && count(Class::Sensitive, &classes, &mix.programs) >= 2,
+                "{mix:?}"
+            );
         }
         assert_eq!(mixes, draw_mixes(table, table.ways(), 1));
         assert_ne!(mixes, draw_mixes(table, table.ways(), 2));

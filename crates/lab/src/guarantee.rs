@@ -138,27 +138,32 @@ pub struct Promise {
 #[must_use]
 pub fn random_promises(table: &Table, ways: Ways, differ: f64, seed: u64) -> Vec<Promise> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let mut below = |count: u32| {
-        let picked = pick(&mut rng, count as usize).and_then(|picked| u32::try_from(picked).ok());
+    fn below(count: u32, rng: &mut rand_pcg::Mcg128Xsl64) -> u32 {
+        let picked = pick(rng, count as usize).and_then(|picked| u32::try_from(picked).ok());
         picked.unwrap_or(0)
-    };
+    }
     let programs = u32::try_from(table.names().len()).unwrap_or(u32::MAX);
-    let count = 2 + below(7);
+    let count = 2 + below(7, &mut rng);
     let mut left = ways.get();
     let promise = |place| {
         let others = count - place - 1;
         let most = left.saturating_sub(others).clamp(1, ways.get() / 2);
-        let baseline = 1 + below(most);
+        let baseline = 1 + below(most, &mut rng);
         left = left.saturating_sub(baseline);
         let mut levels: Vec<i32> = (0..8).collect();
-        let phases = (0..=below(4)).map(|_| {
+        let phases = (0..=below(4, &mut rng)).map(|_| {
             let count = u32::try_from(levels.len()).unwrap_or(u32::MAX);
-            let level = levels.remove(below(count) as usize);
+            let level = levels.remove(below(count, &mut rng) as usize);
             let l1rpki = 200.0 * (1.0 + differ).powi(level);
-            (below(programs) as usize, l1rpki, 2.0 + f64::from(below(1800)) / 100.0)
+            (
+                below(programs, &mut rng) as usize,
+                l1rpki,
+                2.0 + f64::from(below(1800, &mut rng)) / 100.0,
+            )
         });
         let phases = phases.collect();
-        let at = if below(2) == 0 { 0.0 } else { f64::from(below(1000)) / 100.0 };
+        let at =
+            if below(2, &mut rng) == 0 { 0.0 } else { f64::from(below(1000, &mut rng)) / 100.0 };
         Promise { baseline, at, phases }
     };
     let mut promises: Vec<Promise> = (0..count).map(promise).collect();

@@ -47,7 +47,9 @@ impl Table4 {
     /// If there is no redis-server, or it fails: [`ChipError`].
     pub fn fill(&self, folder: &Path) -> Result<(), ChipError> {
         let Self { port, records, .. } = self;
-        let failed = |what: &str| ChipError::Failed(format!("redis-server: {what}"));
+        fn failed(what: &str) -> ChipError {
+            ChipError::Failed(format!("redis-server: {what}"))
+        }
         let mut server = Command::new("redis-server");
         server.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
         server.arg("--dir").arg(folder).stdout(Stdio::null()).stderr(Stdio::null());
@@ -58,17 +60,18 @@ impl Table4 {
              end",
             records - 1
         );
-        let has_answered = |words: &[&str]| {
+        fn has_answered(words: &[&str], port: &u16) -> bool {
             let mut client = Command::new("redis-cli");
             client.args(["-e", "-p", &port.to_string()]).args(words);
             client.stdout(Stdio::null()).stderr(Stdio::null());
             client.status().is_ok_and(|status| status.success())
-        };
+        }
         let up = (0..100).any(|_| {
             std::thread::sleep(Duration::from_millis(50));
-            has_answered(&["ping"])
+            has_answered(&["ping"], port)
         });
-        let filled = up && has_answered(&["eval", &fill, "0"]) && has_answered(&["save"]);
+        let filled =
+            up && has_answered(&["eval", &fill, "0"], port) && has_answered(&["save"], port);
         // The server may have ended by itself, because its port is in use.
         let _ = server.kill();
         let _ = server.wait();

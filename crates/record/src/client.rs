@@ -95,21 +95,22 @@ fn exchange(path: &Path, request: Request) -> anyhow::Result<Response> {
         let user = owner.as_raw();
         anyhow::bail!("{at}: expected a daemon of root or of this user, found user {user}'s");
     }
-    let broke_off =
-        |why: &dyn std::fmt::Display| anyhow!("{at}: the daemon there broke off: {why}");
+    fn broke_off(why: &dyn std::fmt::Display, at: &str) -> anyhow::Error {
+        anyhow!("{at}: the daemon there broke off: {why}")
+    }
     let mut line = serde_json::to_vec(&request)?;
     line.push(b'\n');
     // A daemon that turns clients away says why, and may not have read the request.
     let sent = (&stream).write_all(&line);
     let answer =
-        read_answer(&stream).map_err(|why| broke_off(sent.as_ref().err().unwrap_or(&why)))?;
+        read_answer(&stream).map_err(|why| broke_off(sent.as_ref().err().unwrap_or(&why), &at))?;
     let Some(line) = answer.strip_suffix(b"\n") else {
         if answer.len() as u64 > MAX_ANSWER_BYTES {
             anyhow::bail!("{at}: expected an answer of at most {MAX_ANSWER_BYTES} bytes");
         }
         return Err(match sent {
-            Err(why) => broke_off(&why),
-            Ok(()) => broke_off(&"the end of its answer is missing"),
+            Err(why) => broke_off(&why, &at),
+            Ok(()) => broke_off(&"the end of its answer is missing", &at),
         });
     };
     let unlike = |why: serde_json::Error| anyhow!("{at}: expected a daemon's answer: {why}");

@@ -105,7 +105,7 @@ fn programs_table(results: &ChipResults) -> Table {
         Column::numbers("memory", "MB/s"),
         Column::numbers("occupancy", "ways, at the end"),
     ]);
-    let row = |name: &str, under: &str, did: &ProgramCounts| {
+    fn row(name: &str, under: &str, did: &ProgramCounts) -> Vec<Cell> {
         vec![
             Cell::words(name),
             Cell::words(under),
@@ -115,7 +115,7 @@ fn programs_table(results: &ChipResults) -> Table {
             Cell::number(did.bandwidth_mbps, 1),
             Cell::number(did.occupancy_ways, 2),
         ]
-    };
+    }
     let rows = results.programs.iter().enumerate().flat_map(|(n, program)| {
         let alone = row(&program.program, "alone", &program.counts);
         let under = results.policies.iter();

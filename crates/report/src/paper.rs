@@ -88,17 +88,19 @@ pub(super) fn section(results: PaperResults) -> Result<Section, String> {
     if rows.is_empty() {
         return Err("expected rows of claims, found none".into());
     }
-    let count = |verdict: Option<bool>| rows.iter().filter(|row| row.in_band == verdict).count();
-    let tally = |counts: ClaimKind| {
-        let of = |verdict: bool| {
+    fn count(verdict: Option<bool>, rows: &[ClaimRow]) -> usize {
+        rows.iter().filter(|row| row.in_band == verdict).count()
+    }
+    fn tally(counts: ClaimKind, rows: &[ClaimRow]) -> (usize, usize) {
+        fn in_band(verdict: bool, rows: &[ClaimRow], counts: &ClaimKind) -> usize {
             rows.iter()
-                .filter(|row| row.counts_as == counts && row.in_band == Some(verdict))
+                .filter(|row| row.counts_as == *counts && row.in_band == Some(verdict))
                 .count()
-        };
-        (of(true), of(true) + of(false))
-    };
-    let (within, judged) = tally(ClaimKind::Outcome);
-    let unjudged = count(None);
+        }
+        (in_band(true, rows, &counts), in_band(true, rows, &counts) + in_band(false, rows, &counts))
+    }
+    let (within, judged) = tally(ClaimKind::Outcome, &rows);
+    let unjudged = count(None, &rows);
     let absent = rows.iter().filter(|row| row.measured.is_none()).count();
     let mut facts = vec![
         Fact::number("outcomes within their bands", within, "").note(format!("of {judged}")),
@@ -106,7 +108,7 @@ pub(super) fn section(results: PaperResults) -> Result<Section, String> {
         Fact::number("without a value here", absent, "").note("not run, or there is no such thing"),
     ];
     for counts in ClaimKind::ALL.into_iter().skip(1) {
-        let (within, judged) = tally(counts);
+        let (within, judged) = tally(counts, &rows);
         if judged > 0 {
             let note = format!("of {judged}, which say nothing of the system");
             facts.push(Fact::number(counts.name(), within, "").note(note));
@@ -137,7 +139,7 @@ fn by_seed(rows: &[ClaimRow]) -> Option<Table> {
     let mut columns = vec![Column::words("claim"), Column::prose("of what")];
     columns.extend((1..=most).map(|seed| Column::numbers(&format!("seed {seed}"), "")));
     columns.push(Column::words("within the band"));
-    let row = |row: &ClaimRow| {
+    fn row(row: &ClaimRow, most: usize) -> Vec<Cell> {
         let mut cells = vec![Cell::words(&row.item), Cell::words(&row.case)];
         cells.extend((0..most).map(|seed| Cell::short(row.by_seed.get(seed).copied())));
         cells.push(match row.seeds_in_band {
@@ -145,8 +147,9 @@ fn by_seed(rows: &[ClaimRow]) -> Option<Table> {
             None => Cell::nothing(),
         });
         cells
-    };
-    let rows = rows.iter().filter(|row| !row.by_seed.is_empty()).map(row).collect();
+    }
+    let rows =
+        rows.iter().filter(|row| !row.by_seed.is_empty()).map(|claim| row(claim, most)).collect();
     Some(Table { caption: "With one seed each".into(), columns, rows, folded: true })
 }
 
@@ -187,8 +190,10 @@ fn table(caption: &str, rows: &[&ClaimRow]) -> Table {
 
 /// The position of the result: 0 at the lower end of the band, 1 at the upper end.
 fn position_in_band(row: &ClaimRow) -> Option<f64> {
-    let of = |value: &Option<ClaimValue>| value.as_ref().and_then(ClaimValue::number);
-    let (ours, low, high) = (of(&row.measured)?, of(&row.low)?, of(&row.high)?);
+    fn number(value: &Option<ClaimValue>) -> Option<f64> {
+        value.as_ref().and_then(ClaimValue::number)
+    }
+    let (ours, low, high) = (number(&row.measured)?, number(&row.low)?, number(&row.high)?);
     row.in_band?;
     if high > low {
         return Some((ours - low) / (high - low));

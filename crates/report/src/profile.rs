@@ -69,13 +69,13 @@ pub(super) fn section(results: &ProfileResults) -> Result<Section, String> {
     let mut by_ways: Vec<&WaysRow> = by_ways.iter().collect();
     by_ways.sort_by_key(|row| row.ways);
     // A number of ways that was not measured breaks the curve.
-    let all = |get: fn(&WaysRow) -> Option<f64>| -> Vec<Option<f64>> {
+    fn all(get: fn(&WaysRow) -> Option<f64>, by_ways: &Vec<&WaysRow>) -> Vec<Option<f64>> {
         (1..=by_ways.last().map_or(0, |row| row.ways))
             .map(|ways| by_ways.iter().find(|row| row.ways == ways).and_then(|row| get(row)))
             .collect()
-    };
-    let mpki = all(|row| row.llcmpki);
-    let slowdown = slowdowns(&all(|row| row.ipc));
+    }
+    let mpki = all(|row| row.llcmpki, &by_ways);
+    let slowdown = slowdowns(&all(|row| row.ipc, &by_ways));
     let columns = vec![
         Column::words("ways"),
         Column::numbers("IPC", ""),
@@ -143,12 +143,13 @@ pub(super) fn section(results: &ProfileResults) -> Result<Section, String> {
 /// Makes the section of a file of profiles.
 pub(super) fn table(profiles: &Profiles) -> Section {
     let (names, ways) = (profiles.names(), profiles.ways());
-    let values = |metric| -> Vec<Vec<Option<f64>>> {
+    fn values(metric: Metric, names: &[String], profiles: &Profiles) -> Vec<Vec<Option<f64>>> {
         (0..names.len())
             .map(|program| profiles.values(program, metric).map(Some).collect())
             .collect()
-    };
-    let (mpki, ipc) = (values(Metric::Llcmpki), values(Metric::Ipc));
+    }
+    let (mpki, ipc) =
+        (values(Metric::Llcmpki, names, profiles), values(Metric::Ipc, names, profiles));
     let slowdown: Vec<_> = ipc.iter().map(|ipc| slowdowns(ipc)).collect();
     let figures =
         names.iter().zip(&mpki).map(|(name, mpki)| curve(name, MPKI, 0.0, mpki)).collect();
@@ -159,7 +160,9 @@ pub(super) fn table(profiles: &Profiles) -> Section {
         Block::Table(by_ways("Slowdown", names, &slowdown)),
         Block::Table(by_ways("Instructions per cycle (IPC)", names, &ipc)),
     ];
-    let others = OTHERS.iter().map(|(metric, caption)| by_ways(caption, names, &values(*metric)));
+    let others = OTHERS
+        .iter()
+        .map(|(metric, caption)| by_ways(caption, names, &values(*metric, names, profiles)));
     blocks.extend(others.map(Block::Table));
     let references: Vec<_> = (0..names.len()).map(|program| profiles.l1rpki(program)).collect();
     if references.iter().any(Option::is_some) {

@@ -98,9 +98,9 @@ fn is_table(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let mut lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let header = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();
-    let bare = |column: &[u8]| -> Vec<u8> {
+    fn bare(column: &[u8]) -> Vec<u8> {
         column.trim_ascii().iter().copied().filter(|byte| *byte != b'"').collect()
-    };
+    }
     header.split(|&byte| byte == b',').any(|column| bare(column).trim_ascii() == b"BENCH")
 }
 
@@ -114,17 +114,19 @@ fn json(path: &Path, bytes: &[u8]) -> Result<Section, BadInput> {
             "{file}:{line}:{column}: expected the whole of some results as JSON: {why}"
         ))
     })?;
-    let has = |fields: &[&str]| fields.iter().all(|field| value.get(field).is_some());
-    let found = if has(&["paper", "rows"]) {
+    fn has(fields: &[&str], value: &Value) -> bool {
+        fields.iter().all(|field| value.get(field).is_some())
+    }
+    let found = if has(&["paper", "rows"], &value) {
         return read(path, "paper", value)
             .and_then(|results| with_path(path, paper::section(results)));
-    } else if has(&["mixes"]) {
+    } else if has(&["mixes"], &value) {
         "simulate"
-    } else if has(&["machine", "policies"]) {
+    } else if has(&["machine", "policies"], &value) {
         "simulate --machine chip"
-    } else if has(&["policy", "seconds", "programs"]) {
+    } else if has(&["policy", "seconds", "programs"], &value) {
         "run"
-    } else if has(&["program", "by_ways"]) {
+    } else if has(&["program", "by_ways"], &value) {
         "profile"
     } else {
         let file = shown(path);

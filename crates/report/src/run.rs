@@ -42,7 +42,9 @@ struct RunProgram {
 /// Makes the section.
 pub(super) fn section(results: &RunResults) -> Section {
     let RunResults { policy, seconds, interrupted, ours, stock, programs } = results;
-    let stock_of = |get: Metric| stock.as_ref().and_then(get);
+    fn stock_of(get: Metric, stock: &Option<Metrics>) -> Option<f64> {
+        stock.as_ref().and_then(get)
+    }
     let metrics: [(&str, &str, Metric, bool); 3] = [
         ("unfairness", "lower is better", |m| m.unfairness, true),
         ("STP", "higher is better", |m| m.stp, false),
@@ -59,8 +61,8 @@ pub(super) fn section(results: &RunResults) -> Section {
         vec![
             Cell::words(name),
             Cell::number(get(ours), 3),
-            Cell::number(stock_of(get), 3),
-            Cell::change(get(ours), stock_of(get), less_is_better),
+            Cell::number(stock_of(get, stock), 3),
+            Cell::change(get(ours), stock_of(get, stock), less_is_better),
             Cell::words(hint),
         ]
     });
@@ -70,7 +72,9 @@ pub(super) fn section(results: &RunResults) -> Section {
         .iter()
         .enumerate()
         .map(|(n, program): (usize, &RunProgram)| {
-            let bar = |name: &str, value| Bar { name: name.into(), value };
+            fn bar(name: &str, value: Option<f64>) -> Bar {
+                Bar { name: name.into(), value }
+            }
             let name = format!("{n} {}", program.program);
             let ours = bar(policy, program.slowdown);
             BarGroup { name, bars: vec![bar("stock", program.stock_slowdown), ours] }
@@ -94,7 +98,7 @@ pub(super) fn section(results: &RunResults) -> Section {
         })
     });
     blocks.extend(services::table(services).map(Block::Table));
-    let headline = match (ours.unfairness, stock_of(|m| m.unfairness)) {
+    let headline = match (ours.unfairness, stock_of(|m| m.unfairness, stock)) {
         (Some(ours), Some(stock)) => {
             let change = against_stock(Some(ours), Some(stock));
             format!("Under {policy}, unfairness is {ours:.3}{change}.")

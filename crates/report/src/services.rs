@@ -24,7 +24,7 @@ pub(super) struct Answers {
 pub(super) fn table<'a>(
     rows: impl IntoIterator<Item = (&'a str, &'a str, &'a Answers)>,
 ) -> Option<Table> {
-    let row = |(under, service, answers): (&str, &str, &Answers)| {
+    fn row((under, service, answers): (&str, &str, &Answers)) -> Vec<Cell> {
         let objective = match (answers.percentile, answers.slo_ms) {
             (Some(percentile), Some(slo)) => format!("p{percentile} {slo} ms"),
             _ => String::new(),
@@ -43,7 +43,7 @@ pub(super) fn table<'a>(
             Cell::count(answers.windows),
             Cell::count(answers.windows_held),
         ]
-    };
+    }
     let rows: Vec<_> = rows.into_iter().map(row).collect();
     let mut columns = vec![Column::words("service"), Column::numbers("requests", "")];
     columns.extend([

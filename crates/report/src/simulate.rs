@@ -119,14 +119,14 @@ fn check(mix: &Mix) -> Result<(), String> {
 /// The geometric means over the mixes, by policy, of what every mix has.
 fn means(mixes: &[Mix]) -> Vec<PolicyResult> {
     let Some(first) = mixes.first() else { return Vec::new() };
-    let mean = |name: &str, get: fn(&PolicyResult) -> Option<f64>| {
+    fn mean(name: &str, get: fn(&PolicyResult) -> Option<f64>, mixes: &[Mix]) -> Option<f64> {
         let of = |mix: &Mix| {
             let policy = mix.policies.iter().find(|decided| decided.policy.policy == name)?;
             get(&policy.policy).filter(|value| *value > 0.0).map(f64::ln)
         };
         let logs: Option<Vec<f64>> = mixes.iter().map(of).collect();
         logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
-    };
+    }
     first
         .policies
         .iter()
@@ -134,9 +134,9 @@ fn means(mixes: &[Mix]) -> Vec<PolicyResult> {
             let name = decided.policy.policy.as_str();
             PolicyResult {
                 policy: name.to_owned(),
-                unfairness: mean(name, |p| p.unfairness),
-                stp: mean(name, |p| p.stp),
-                antt: mean(name, |p| p.antt),
+                unfairness: mean(name, |p| p.unfairness, mixes),
+                stp: mean(name, |p| p.stp, mixes),
+                antt: mean(name, |p| p.antt, mixes),
                 ..PolicyResult::default()
             }
         })
@@ -149,10 +149,10 @@ fn fairer_in(mixes: &[Mix], means: &[PolicyResult]) -> String {
     else {
         return String::new();
     };
-    let unfairness = |mix: &Mix, name: &str| {
+    fn unfairness(mix: &Mix, name: &str) -> Option<f64> {
         let found = mix.policies.iter().find(|decided| decided.policy.policy == name);
         found.and_then(|decided| decided.policy.unfairness)
-    };
+    }
     let both =
         mixes.iter().filter_map(|mix| Some((unfairness(mix, policy)?, unfairness(mix, STOCK)?)));
     let both: Vec<(f64, f64)> = both.collect();
@@ -168,16 +168,18 @@ fn all_mixes(mixes: &[Mix], means: &[PolicyResult]) -> Part {
     let mut table = side_by_side(means);
     table.caption = format!("Geometric means of {} mixes", mixes.len());
     let names: Vec<&str> = means.iter().map(|policy| policy.policy.as_str()).collect();
-    let group = |name: &str, policies: &[PolicyResult]| BarGroup {
-        name: name.to_owned(),
-        bars: policies
-            .iter()
-            .map(|policy: &PolicyResult| Bar {
-                name: policy.policy.clone(),
-                value: policy.unfairness,
-            })
-            .collect(),
-    };
+    fn group(name: &str, policies: &[PolicyResult]) -> BarGroup {
+        BarGroup {
+            name: name.to_owned(),
+            bars: policies
+                .iter()
+                .map(|policy: &PolicyResult| Bar {
+                    name: policy.policy.clone(),
+                    value: policy.unfairness,
+                })
+                .collect(),
+        }
+    }
     let mean = bars(
         "Unfairness, geometric mean",
         "The largest slowdown over the smallest: 1 at best.",

@@ -71,10 +71,10 @@ impl History {
             return;
         }
         let missing = usize::try_from(missing).unwrap_or(KEPT).min(KEPT);
-        let is_there = |key: &(u32, u32)| {
-            status.programs.iter().any(|program| (program.domain, program.app) == *key)
-        };
-        self.programs.retain(|key, _| is_there(key));
+        fn is_there(key: &(u32, u32), programs: &[ProgramStatus]) -> bool {
+            programs.iter().any(|program| (program.domain, program.app) == *key)
+        }
+        self.programs.retain(|key, _| is_there(key, &status.programs));
         for program in &status.programs {
             let points = self.programs.entry((program.domain, program.app)).or_default();
             for (points_of, value) in [
@@ -129,9 +129,11 @@ mod tests {
             history.record(&status(now, ipc));
         }
         history.record(&status(50, Some(8.0)));
-        let line = |cells| history.line(&ProgramStatus::default(), Metric::Ipc, cells);
-        assert_eq!(line(9), "▁▄   █");
-        assert_eq!(line(2), " █");
+        fn line(cells: usize, history: &History) -> String {
+            history.line(&ProgramStatus::default(), Metric::Ipc, cells)
+        }
+        assert_eq!(line(9, &history), "▁▄   █");
+        assert_eq!(line(2, &history), " █");
         let other = ProgramStatus { app: 7, ..ProgramStatus::default() };
         assert_eq!(history.line(&other, Metric::Ipc, 9), "");
         // A clock that goes back is another machine's.

@@ -87,20 +87,22 @@ mod tests {
 
     #[test]
     fn every_key_of_the_help_does_something_and_no_two_the_same() {
-        let code = |name: &str| match name {
-            "Esc" => KeyCode::Esc,
-            "up" => KeyCode::Up,
-            "down" => KeyCode::Down,
-            "left" => KeyCode::Left,
-            "right" => KeyCode::Right,
-            "PgUp" => KeyCode::PageUp,
-            "PgDn" => KeyCode::PageDown,
-            "Home" => KeyCode::Home,
-            "End" => KeyCode::End,
-            "Enter" => KeyCode::Enter,
-            "Space" => KeyCode::Char(' '),
-            name => KeyCode::Char(name.trim_start_matches("Ctrl-").to_lowercase().remove(0)),
-        };
+        fn code(name: &str) -> KeyCode {
+            match name {
+                "Esc" => KeyCode::Esc,
+                "up" => KeyCode::Up,
+                "down" => KeyCode::Down,
+                "left" => KeyCode::Left,
+                "right" => KeyCode::Right,
+                "PgUp" => KeyCode::PageUp,
+                "PgDn" => KeyCode::PageDown,
+                "Home" => KeyCode::Home,
+                "End" => KeyCode::End,
+                "Enter" => KeyCode::Enter,
+                "Space" => KeyCode::Char(' '),
+                name => KeyCode::Char(name.trim_start_matches("Ctrl-").to_lowercase().remove(0)),
+            }
+        }
         for journal in [true, false] {
             let mut seen = Vec::new();
             for (keys, _, on) in HELP {

@@ -64,7 +64,9 @@ impl SortOrder {
     }
 
     fn order(self, one: &ProgramStatus, other: &ProgramStatus) -> Ordering {
-        let place = |program: &ProgramStatus| program.cluster.unwrap_or(u32::MAX);
+        fn place(program: &ProgramStatus) -> u32 {
+            program.cluster.unwrap_or(u32::MAX)
+        }
         let first = match self {
             Self::Cluster => place(one).cmp(&place(other)),
             Self::Program => Ordering::Equal,

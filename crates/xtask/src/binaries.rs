@@ -66,10 +66,12 @@ pub(crate) fn build(arguments: &[&str]) -> anyhow::Result<Built> {
         else {
             continue;
         };
-        let is = |kind: &str| target.kind.iter().any(|other| other == kind);
-        if is("bin") && !profile.test {
+        fn is(kind: &str, kinds: &[String]) -> bool {
+            kinds.iter().any(|other| other == kind)
+        }
+        if is("bin", &target.kind) && !profile.test {
             all.programs.push((target.name, program));
-        } else if is("test") && profile.test {
+        } else if is("test", &target.kind) && profile.test {
             let folder = manifest_path.parent().context("a manifest in a folder")?.to_owned();
             let manifest: toml::Table = toml::from_str(&std::fs::read_to_string(&manifest_path)?)?;
             let package = manifest["package"]["name"].as_str().context("a name")?.to_owned();

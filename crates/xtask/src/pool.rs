@@ -115,10 +115,10 @@ fn run_job(job: &Job, logs: &Path) -> anyhow::Result<JobResult> {
 /// Whether the output of a test binary says that tests have run.
 fn has_run_tests(output: &Path) -> bool {
     let text = fs::read(output).unwrap_or_default();
-    let passed = |line: &str| {
+    fn passed(line: &str) -> Option<u32> {
         let rest = line.strip_prefix("test result: ok. ")?;
         rest.split(' ').next()?.parse::<u32>().ok()
-    };
+    }
     String::from_utf8_lossy(&text).lines().filter_map(passed).any(|passed| passed > 0)
 }
 
@@ -168,14 +168,16 @@ mod tests {
     #[test]
     fn all_run_and_those_that_fail_are_reported() {
         let folder = std::env::temp_dir().join(format!("fairways-xtask-{}", std::process::id()));
-        let job = |name: &str, script: &str| Job {
-            name: name.to_owned(),
-            command: ["sh", "-c", script].map(str::to_owned).to_vec(),
-            folder: std::env::temp_dir(),
-            variables: vec![("WORD".to_owned(), "hello".to_owned())],
-            must_run_tests: false,
-            runs_alone: false,
-        };
+        fn job(name: &str, script: &str) -> Job {
+            Job {
+                name: name.to_owned(),
+                command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+                folder: std::env::temp_dir(),
+                variables: vec![("WORD".to_owned(), "hello".to_owned())],
+                must_run_tests: false,
+                runs_alone: false,
+            }
+        }
         let missing = Job { command: vec!["/no/such/program".to_owned()], ..job("missing", "") };
         let none = "test result: ok. 0 passed; 0 failed";
         let empty = Job { must_run_tests: true, ..job("empty", &format!("echo '{none}'")) };

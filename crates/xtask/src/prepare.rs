@@ -26,7 +26,9 @@ pub(crate) fn prepare() -> anyhow::Result<Option<PathBuf>> {
             missing.push(package);
         }
     }
-    let installed = |package: &str| quietly(Command::new("dpkg").args(["-s", package]));
+    fn installed(package: &str) -> bool {
+        quietly(Command::new("dpkg").args(["-s", package]))
+    }
     missing
         .extend(suites.packages.iter().map(String::as_str).filter(|package| !installed(package)));
     if !missing.is_empty() {
@@ -46,16 +48,16 @@ pub(crate) fn judges() -> Option<PathBuf> {
 fn apt_get(packages: &[&str]) -> anyhow::Result<()> {
     eprintln!("== apt-get install {}", packages.join(" "));
     let options = ["-qq", "-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=300"];
-    let apt_get = || {
+    fn apt_get(options: &[&str; 5]) -> Command {
         let mut command = Command::new("apt-get");
         command.args(options).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
         command
-    };
+    }
     // The archive is unreachable at times.
     for pause in [10, 30, 60, 0] {
-        let _ = run(apt_get().arg("update"));
+        let _ = run(apt_get(&options).arg("update"));
         let install = ["install", "-y", "--no-install-recommends"];
-        if run(apt_get().args(install).args(packages)).is_ok() {
+        if run(apt_get(&options).args(install).args(packages)).is_ok() {
             return Ok(());
         }
         std::thread::sleep(Duration::from_secs(pause));

@@ -89,7 +89,9 @@ mod tests {
         for (folder, manifest) in manifests() {
             let tests = manifest.get("test").and_then(toml::Value::as_array);
             for test in tests.into_iter().flatten() {
-                let name = |value: &toml::Value| value["name"].as_str().unwrap().to_owned();
+                fn name(value: &toml::Value) -> String {
+                    value["name"].as_str().unwrap().to_owned()
+                }
                 let (package, target) = (name(&manifest["package"]), name(test));
                 if test.get("test").is_some_and(|value| value.as_bool() == Some(false)) {
                     // If some of its tests need a feature, it runs with it as well.
@@ -152,16 +154,20 @@ mod tests {
     fn imports_run_downward() {
         let text = architecture();
         let picture = text.split("```text").nth(2).unwrap().split("```").next().unwrap();
-        let place =
-            |name: &str| picture.lines().position(|line| line.split(' ').next() == Some(name));
+        fn place(name: &str, picture: &str) -> Option<usize> {
+            picture.lines().position(|line| line.split(' ').next() == Some(name))
+        }
         for (_, manifest) in manifests() {
-            let short = |name: &str| name.strip_prefix("fairways-").unwrap_or(name).to_owned();
+            fn short(name: &str) -> String {
+                name.strip_prefix("fairways-").unwrap_or(name).to_owned()
+            }
             let name = short(manifest["package"]["name"].as_str().unwrap());
-            let own = place(&name).unwrap_or_else(|| panic!("{name} does not stand there"));
+            let own =
+                place(&name, picture).unwrap_or_else(|| panic!("{name} does not stand there"));
             let imports = manifest.get("dependencies").and_then(toml::Value::as_table);
             for import in imports.into_iter().flat_map(toml::Table::keys) {
                 if let Some(import) = import.strip_prefix("fairways-") {
-                    assert!(Some(own) < place(import), "{name} imports {import}");
+                    assert!(Some(own) < place(import, picture), "{name} imports {import}");
                 }
             }
         }

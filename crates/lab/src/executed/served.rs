@@ -84,7 +84,9 @@ impl Service {
         let mut objectives = vec![(Time::ZERO, job.wish.objective)];
         objectives.extend(job.wishes.iter().map(|(at, wish)| (*at, wish.objective)));
         objectives.sort_by_key(|(at, _)| *at);
-        let none = || Histogram::new(3).expect("digits that can be");
+        fn none() -> Histogram<u64> {
+            Histogram::new(3).expect("digits that can be")
+        }
         let (all, window) = (none(), none());
         Self { objectives, all, window, began: Time::ZERO, open: 0, windows: 0, windows_met: 0 }
     }

@@ -17,7 +17,9 @@ pub fn table_of(name: &str, profiler: &Profiler) -> Table {
         let (instructions, cycles) = (account.instructions as f64, account.cycles());
         let ticks = account.ticks.max(1) as f64;
         let (references, misses) = (account.llc_references as f64, account.llc_misses as f64);
-        let mb_per_s = |lines: f64| 64.0 * lines * f64::from(chip.mhz) / cycles.max(1.0);
+        fn mb_per_s(lines: f64, cycles: &f64, mhz: u32) -> f64 {
+            64.0 * lines * f64::from(mhz) / cycles.max(1.0)
+        }
         let l2_ticks = profiler.l2_ticks();
         match metric {
             Metric::Ipc => instructions / cycles.max(1.0),
@@ -26,8 +28,8 @@ pub fn table_of(name: &str, profiler: &Profiler) -> Table {
             Metric::Llcrpkc => per_kilo(references, cycles),
             Metric::Llcmpkc => per_kilo(misses, cycles),
             Metric::LlcUsageKb => profiler.lines_held(ways) as f64 / 16.0,
-            Metric::BandwidthMbps => mb_per_s(account.lines as f64),
-            Metric::LlcmBandwidth => mb_per_s(misses),
+            Metric::BandwidthMbps => mb_per_s(account.lines as f64, &cycles, chip.mhz),
+            Metric::LlcmBandwidth => mb_per_s(misses, &cycles, chip.mhz),
             Metric::StallsL2Miss => account.stall_ticks as f64 / ticks,
             Metric::StallsL3Miss => profiler.memory_ticks(ways) as f64 / ticks,
             Metric::StallsTotal => (l2_ticks + account.stall_ticks) as f64 / ticks,

@@ -49,11 +49,11 @@ pub fn timeline(
     let mut classes = vec![Cow::Borrowed(""); jobs.len()];
     let mut masks = vec![all; jobs.len()];
     let mut before = vec![Account::default(); jobs.len()];
-    let percentile = |job: &Job| {
+    fn percentile(job: &Job) -> f64 {
         let percentile =
             job.wish.objective.map_or(Q32::from_int(99), |objective| objective.percentile);
         percentile.raw() as f64 / (1_u64 << 32) as f64
-    };
+    }
     let percentiles: Vec<f64> = jobs.iter().map(percentile).collect();
     for end in 1..=steps {
         chip.stop_at(Time::ZERO.after(step * end));

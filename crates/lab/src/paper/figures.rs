@@ -68,7 +68,9 @@ pub fn lines(
             .x_label_area_size(36)
             .y_label_area_size(56)
             .build_cartesian_2d(left..right, low - room..high + room)?;
-        let plain = |x: &f64| format!("{}", (x * 1e6).round() / 1e6);
+        fn plain(x: &f64) -> String {
+            format!("{}", (x * 1e6).round() / 1e6)
+        }
         let mesh = &mut chart.configure_mesh();
         mesh.max_light_lines(1).x_label_formatter(&plain).y_label_formatter(&plain);
         mesh.x_desc(x).y_desc(y).draw()?;

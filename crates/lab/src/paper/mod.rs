@@ -272,13 +272,13 @@ mod tests {
             "item,case,unit,published,low,high,reproducible,why\n\
              F,a,percent,5,4,6,shape,w\nF,b,text,x,x,x,yes,w\nF,c,percent,5,,,no,w\n",
         );
-        let one = |a: f64| {
+        fn one(a: f64) -> Findings {
             let mut findings = Findings::default();
             findings.add("F", "a", a);
             findings.add_text("F", "b", "x");
             findings.add("F", "c", a);
             findings
-        };
+        }
         let mut findings = one(5.0);
         findings.note_seeds(&[one(5.0), one(7.0), one(6.0)]);
         let rows = rows("none", claimed.unwrap(), findings);

@@ -32,8 +32,10 @@ pub(super) fn overlapping(name: &str, at: Time, overlap: f64) -> Job {
 pub(super) fn arrivals(seed: u64, count: usize, within: Duration) -> Vec<Time> {
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 0xa221);
     let nanos = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
-    let at = |bits: u64| u64::try_from((u128::from(bits) * u128::from(nanos)) >> 64).unwrap_or(0);
-    (0..count).map(|_| Time::from_nanos(at(random.next_u64()))).collect()
+    fn at(bits: u64, nanos: u64) -> u64 {
+        u64::try_from((u128::from(bits) * u128::from(nanos)) >> 64).unwrap_or(0)
+    }
+    (0..count).map(|_| Time::from_nanos(at(random.next_u64(), nanos))).collect()
 }
 
 /// Whether a run continues.

@@ -83,9 +83,11 @@ mod tests {
     #[test]
     fn ticks_are_round() {
         assert_eq!([step(5.0, 5.0), step(0.7, 4.0), step(61.0, 5.0)], [1.0, 0.2, 20.0]);
-        let of = |from, to, step| ticks(from, to, step).map(|tick| tick.1).collect::<Vec<_>>();
-        assert_eq!(of(0.0, 0.7, 0.2), ["0", "0.2", "0.4", "0.6"]);
-        assert_eq!(of(0.9, 1.6, 0.25), ["1", "1.25", "1.5"]);
+        fn texts(from: f64, to: f64, step: f64) -> Vec<String> {
+            ticks(from, to, step).map(|tick| tick.1).collect::<Vec<_>>()
+        }
+        assert_eq!(texts(0.0, 0.7, 0.2), ["0", "0.2", "0.4", "0.6"]);
+        assert_eq!(texts(0.9, 1.6, 0.25), ["1", "1.25", "1.5"]);
     }
 
     #[test]

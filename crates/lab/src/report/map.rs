@@ -73,8 +73,10 @@ fn thinned(spans: &[Span]) -> Vec<Span> {
                 next += 1;
             }
             let within = spans[next..].iter().take_while(|span| span.from < to);
-            let held = |span: &&Span| span.to.min(to) - span.from.max(from);
-            let longest = within.max_by(|a, b| held(a).total_cmp(&held(b)))?;
+            fn held(span: &&Span, to: f64, from: f64) -> f64 {
+                span.to.min(to) - span.from.max(from)
+            }
+            let longest = within.max_by(|a, b| held(a, to, from).total_cmp(&held(b, to, from)))?;
             Some(Span { from, to, clusters: longest.clusters.clone() })
         })
         .collect()
@@ -132,12 +134,19 @@ fn draw(
         (Some(first), Some(last)) => (first.from, last.to.max(first.from + 1e-9)),
         _ => (0.0, 1.0),
     };
-    let x = |at: f64| LEFT + (at - from) / (to - from) * (width - LEFT - 2.0);
+    fn x(at: f64, from: f64, to: f64, width: f64) -> f64 {
+        LEFT + (at - from) / (to - from) * (width - LEFT - 2.0)
+    }
     // The upper edge of a way.
-    let y = |way: u32| row * f64::from(ways - 1 - way);
+    fn y(way: u32, row: f64, ways: u32) -> f64 {
+        row * f64::from(ways - 1 - way)
+    }
     svg.rect([LEFT, 0.0, width - LEFT - 2.0, height], "none", "");
     for span in spans {
-        let (left, wide) = (x(span.from), x(span.to) - x(span.from));
+        let (left, wide) = (
+            x(span.from, from, to, width),
+            x(span.to, from, to, width) - x(span.from, from, to, width),
+        );
         for (lowest, count, fill) in runs(span, ways) {
             let highest = lowest + count - 1;
             // Ways that several clusters share are striped.
@@ -147,7 +156,7 @@ fn draw(
             };
             for n in 0..bands {
                 for (place, &group) in fill.iter().enumerate() {
-                    let top = y(highest - n) + band * place as f64;
+                    let top = y(highest - n, row, ways) + band * place as f64;
                     let class = ranks[group].map_or_else(|| "c".into(), colour);
                     let ways = if count == 1 {
                         format!("way {lowest}")
@@ -175,9 +184,9 @@ fn draw(
     }
     let many = if width > 500.0 { 10.0 } else { 4.0 };
     for (at, label) in ticks(from, to, step(to - from, many)) {
-        svg.line([x(at), height, x(at), height + 4.0], "axis");
-        let place = if x(at) > width - 24.0 { "m end" } else { "m mid" };
-        svg.text(x(at), height + 15.0, place, &format!("{label} s"));
+        svg.line([x(at, from, to, width), height, x(at, from, to, width), height + 4.0], "axis");
+        let place = if x(at, from, to, width) > width - 24.0 { "m end" } else { "m mid" };
+        svg.text(x(at, from, to, width), height + 15.0, place, &format!("{label} s"));
     }
     svg
 }
@@ -208,10 +217,12 @@ mod tests {
 
     #[test]
     fn ways_that_are_filled_alike_are_a_run() {
-        let of = |clusters: &[(u32, usize)]| runs(&span(0.0, 1.0, clusters), 4);
-        assert_eq!(of(&[(0b1100, 0), (0b0001, 1)]), [(0, 1, vec![1]), (2, 2, vec![0])]);
+        fn drawn_runs(clusters: &[(u32, usize)]) -> Vec<(u32, u32, Vec<usize>)> {
+            runs(&span(0.0, 1.0, clusters), 4)
+        }
+        assert_eq!(drawn_runs(&[(0b1100, 0), (0b0001, 1)]), [(0, 1, vec![1]), (2, 2, vec![0])]);
         let shared = [(0, 1, vec![0]), (1, 1, vec![0, 1]), (2, 1, vec![1])];
-        assert_eq!(of(&[(0b0011, 0), (0b0110, 1)]), shared);
+        assert_eq!(drawn_runs(&[(0b0011, 0), (0b0110, 1)]), shared);
     }
 
     #[test]

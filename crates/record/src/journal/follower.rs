@@ -170,8 +170,9 @@ fn made_plain(text: String) -> String {
 
 /// An action whose texts are safe to print.
 fn made_plain_action(mut action: Action<'static>) -> Action<'static> {
-    let clean =
-        |text: &mut Cow<'static, str>| *text = made_plain(std::mem::take(text).into_owned()).into();
+    fn clean(text: &mut Cow<'static, str>) {
+        *text = made_plain(std::mem::take(text).into_owned()).into()
+    }
     match &mut action {
         Action::Partition { reason, .. }
         | Action::Allow { reason, .. }

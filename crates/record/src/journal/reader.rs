@@ -160,10 +160,11 @@ fn open_part(path: &Path) -> Result<(BufReader<File>, Header), BadInput> {
         .map_err(|error| BadInput(format!("{}: can't read it: {error}", shown(path))))?;
     let mut file = BufReader::with_capacity(1 << 16, file);
     let text = read_line(&mut file, path, 1)?.unwrap_or_default();
-    let expected =
-        |why: &str| BadInput(format!("{}:1: expected the header of a journal: {why}", shown(path)));
+    fn expected(why: &str, path: &Path) -> BadInput {
+        BadInput(format!("{}:1: expected the header of a journal: {why}", shown(path)))
+    }
     let value: Value =
-        serde_json::from_slice(&text).map_err(|error| expected(&error.to_string()))?;
+        serde_json::from_slice(&text).map_err(|error| expected(&error.to_string(), path))?;
     // A journal of another schema may lack the other fields.
     match value.get("schema").and_then(Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA) => {}
@@ -172,11 +173,15 @@ fn open_part(path: &Path) -> Result<(BufReader<File>, Header), BadInput> {
                 1 => "a fairways that was built before 2026-11-25 reads it",
                 _ => "a later fairways reads it",
             };
-            return Err(expected(&format!("schema {SCHEMA} is known here, found {schema}: {by}")));
+            return Err(expected(
+                &format!("schema {SCHEMA} is known here, found {schema}: {by}"),
+                path,
+            ));
         }
-        None => return Err(expected("it has no schema")),
+        None => return Err(expected("it has no schema", path)),
     }
-    let header = serde_json::from_value(value).map_err(|error| expected(&error.to_string()))?;
+    let header =
+        serde_json::from_value(value).map_err(|error| expected(&error.to_string(), path))?;
     Ok((file, header))
 }
 

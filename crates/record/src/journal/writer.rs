@@ -192,12 +192,14 @@ pub enum Start {
 /// Sets the journal's last part aside and returns the next number; the last `keep` finished parts
 /// stay.
 fn set_aside(path: &Path, keep: Option<u32>) -> anyhow::Result<u32> {
-    let failure = |what: &str| format!("{}: can't {what}", shown(path));
+    fn failure(what: &str, path: &Path) -> String {
+        format!("{}: can't {what}", shown(path))
+    }
     let numbers: Vec<u32> = parts(path).filter_map(|part| part_number(path, &part)).collect();
     let next = numbers.iter().max().map_or(0, |last| last.saturating_add(1));
     let next = match path.metadata() {
         Err(why) if why.kind() == io::ErrorKind::NotFound => next,
-        Err(why) => return Err(why).with_context(|| failure("read it")),
+        Err(why) => return Err(why).with_context(|| failure("read it", path)),
         Ok(about) if !about.is_file() => {
             let found =
                 format!("{}: expected a journal, found something else than a file", shown(path));
@@ -215,14 +217,14 @@ fn set_aside(path: &Path, keep: Option<u32>) -> anyhow::Result<u32> {
             // The parts before it may have been deleted.
             let next = next.max(header_part(path).unwrap_or(0));
             std::fs::rename(path, part_path(path, next))
-                .with_context(|| failure("set it aside"))?;
+                .with_context(|| failure("set it aside", path))?;
             next.saturating_add(1)
         }
     };
     let keep = keep.unwrap_or(u32::MAX);
     for old in numbers.into_iter().filter(|number| next.saturating_sub(*number) > keep) {
         std::fs::remove_file(part_path(path, old))
-            .with_context(|| failure("delete its oldest part"))?;
+            .with_context(|| failure("delete its oldest part", path))?;
     }
     Ok(next)
 }

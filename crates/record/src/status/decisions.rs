@@ -294,13 +294,13 @@ impl Decision {
         else {
             return false;
         };
-        let who = |share: &Share, with: &Share| {
+        fn who(share: &Share, with: &Share) -> bool {
             share
                 .members
                 .iter()
                 .map(|member| &member.program)
                 .eq(with.members.iter().map(|member| &member.program))
-        };
+        }
         self.domain == other.domain
             && other.ended.is_empty()
             && [lfoc::SAMPLING, kpart::SAMPLING].contains(&reason.as_str())
@@ -339,15 +339,17 @@ fn recorded(
     status: &Status,
     seen: &dyn MachineView,
 ) -> Option<RecordedAction> {
-    let name = |app: AppId| status.name(domain, app);
+    fn name(app: AppId, domain: u32, status: &Status) -> String {
+        status.name(domain, app)
+    }
     Some(match action {
         Action::Classified { app, class, reason } => RecordedAction::Classified {
-            program: name(*app),
+            program: name(*app, domain, status),
             class: class.clone().into_owned(),
             reason: reason.clone().into_owned(),
         },
         Action::Estimated { thread, what, value, raw } => RecordedAction::Estimated {
-            program: name(thread.app),
+            program: name(thread.app, domain, status),
             what: what.clone().into_owned(),
             value: estimate_value(*value, *raw),
         },
@@ -358,17 +360,17 @@ fn recorded(
             outcome: Outcome::Done,
         },
         Action::Allow { thread, cpus, reason } => RecordedAction::Allowed {
-            program: name(thread.app),
+            program: name(thread.app, domain, status),
             cpus: cpus.to_vec(),
             reason: reason.clone().into_owned(),
         },
         Action::Priority { threads, raised, reason } => RecordedAction::Raised {
-            programs: unique(threads.iter().map(|thread| name(thread.app))),
+            programs: unique(threads.iter().map(|thread| name(thread.app, domain, status))),
             raised: *raised,
             reason: reason.clone().into_owned(),
         },
         Action::Quantum { thread, time, reason } => RecordedAction::Ordered {
-            program: name(thread.app),
+            program: name(thread.app, domain, status),
             time_ns: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
             reason: reason.clone().into_owned(),
         },

@@ -208,7 +208,9 @@ impl ProgramStatus {
             slo_ns: u64::try_from(objective.slo.as_nanos()).unwrap_or(u64::MAX),
             ..ObjectiveStatus::default()
         });
-        let asks = |objective: ObjectiveStatus| (objective.percentile, objective.slo_ns);
+        fn asks(objective: ObjectiveStatus) -> (f64, u64) {
+            (objective.percentile, objective.slo_ns)
+        }
         if now.map(asks) != self.objective.map(asks) {
             self.objective = now;
         }

@@ -104,9 +104,9 @@ impl Status {
         let mut clusters = clusters(domain, actual, seen);
         let mut others =
             if is_as_planned { Vec::new() } else { self::clusters(domain, &planned, seen) };
-        let places = |partition: &Partition| -> BTreeMap<u32, u32> {
+        fn places(partition: &Partition) -> BTreeMap<u32, u32> {
             partition.places().iter().map(|place| (place.app.0, place.cluster)).collect()
-        };
+        }
         let (here, there) = (places(actual), places(&planned));
         let apps: BTreeSet<u32> = here.keys().chain(there.keys()).copied().collect();
         let before = self.index.set_placed(domain, apps.iter().copied().collect());

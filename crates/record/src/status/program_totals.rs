@@ -50,7 +50,9 @@ impl ProgramTotals {
         let length = u64::try_from(sample.window.as_nanos()).unwrap_or(u64::MAX);
         self.window_ns = self.window_ns.saturating_add(length);
         self.counters = self.counters.plus(counters);
-        let number = |count: Option<u64>| count.map(|count| count as f64);
+        fn number(count: Option<u64>) -> Option<f64> {
+            count.map(|count| count as f64)
+        }
         let instructions = number(counters.instructions);
         self.ipc.add(instructions, number(counters.cycles));
         self.misses.add(number(counters.llc_misses), instructions);

@@ -56,8 +56,10 @@ pub(super) fn section(story: &Story) -> Section {
         Fact::number("programs", programs, ""),
         Fact::number("plans", story.made, "").note(format!("{changes} of who may fill what")),
     ];
-    let at = |time| Some(story.began?.after(time)?.to_string());
-    if let (Some(from), Some(to)) = (at(story.begin), at(story.end)) {
+    fn at(time: Time, began: Option<fairways_command_kit::moment::Moment>) -> Option<String> {
+        Some(began?.after(time)?.to_string())
+    }
+    if let (Some(from), Some(to)) = (at(story.begin, story.began), at(story.end, story.began)) {
         facts.push(Fact::words("from", from));
         facts.push(Fact::words("to", to));
     }

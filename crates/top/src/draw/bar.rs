@@ -51,17 +51,19 @@ impl DrawnCache {
     /// A cell for each way, or for `ways_per_cell` adjacent ways: its sign, and the cluster if only
     /// one may fill it.
     pub(super) fn cells(&self, a_cell: u32) -> Vec<(char, Option<usize>)> {
-        let sign = |way: u32| match self.fillers(way) {
-            (0, _) if self.offered >> way & 1 == 0 => (OTHERS, None),
-            (0, _) => (NOBODY, None),
-            (1, cluster) => (letter(cluster), Some(cluster)),
-            (_, _) => (SEVERAL, None),
-        };
+        fn sign(way: u32, cache: &DrawnCache) -> (char, Option<usize>) {
+            match cache.fillers(way) {
+                (0, _) if cache.offered >> way & 1 == 0 => (OTHERS, None),
+                (0, _) => (NOBODY, None),
+                (1, cluster) => (letter(cluster), Some(cluster)),
+                (_, _) => (SEVERAL, None),
+            }
+        }
         self.grouped(a_cell)
             .into_iter()
             .map(|ways: Vec<u32>| {
-                let first = ways.first().map_or((NOBODY, None), |&way| sign(way));
-                let alike = ways.iter().all(|&way| sign(way) == first);
+                let first = ways.first().map_or((NOBODY, None), |&way| sign(way, self));
+                let alike = ways.iter().all(|&way| sign(way, self) == first);
                 let is_empty = ways.iter().all(|&way| self.fillers(way).0 == 0);
                 match (alike, is_empty) {
                     (true, _) => first,
@@ -114,12 +116,18 @@ mod tests {
         let domain = DomainStatus { cache, offered, ways: 11, clusters, ..DomainStatus::default() };
         let cache = DrawnCache::new(&domain);
         assert_eq!((cache.ways(), cache.offered()), (13, 11));
-        let drawn = |a_cell| cache.cells(a_cell).iter().map(|(sign, _)| *sign).collect::<String>();
-        assert_eq!((drawn(1).as_str(), drawn(2).as_str()), ("AAABBB##...--", "A#B#..-"));
+        fn drawn(a_cell: u32, cache: &DrawnCache) -> String {
+            cache.cells(a_cell).iter().map(|(sign, _)| *sign).collect::<String>()
+        }
+        assert_eq!(
+            (drawn(1, &cache).as_str(), drawn(2, &cache).as_str()),
+            ("AAABBB##...--", "A#B#..-")
+        );
         assert_eq!(cache.cells(1)[3].1, Some(1));
         assert_eq!(cache.cells(1)[6].1, None);
-        let program =
-            |mask: &str| ProgramStatus { mask: Some(mask.to_owned()), ..ProgramStatus::default() };
+        fn program(mask: &str) -> ProgramStatus {
+            ProgramStatus { mask: Some(mask.to_owned()), ..ProgramStatus::default() }
+        }
         assert_eq!(cache.program_bar(&program("0x3e0"), 1), "···███▒▒···--");
         assert_eq!(cache.program_bar(&program("0x1c00"), 2), "█▒····-");
         assert_eq!(cache.program_bar(&ProgramStatus::default(), 1), "···········--");

@@ -123,12 +123,14 @@ fn bar(domain: &DomainStatus, y: u16, screen: &mut Screen<'_>) {
         x = screen.put(x, y, &cell, style);
     }
     x = screen.put(x, y, " 0", quiet);
-    let is_there = |wanted: char| cells.iter().any(|(sign, _)| *sign == wanted);
+    fn is_there(wanted: char, cells: &[(char, Option<usize>)]) -> bool {
+        cells.iter().any(|(sign, _)| *sign == wanted)
+    }
     if a_cell > 1 {
         x = screen.put(x, y, &format!("   {a_cell} ways a letter"), quiet);
     }
     for (sign, means) in [(NOBODY, "no program"), (SEVERAL, "several"), (OTHERS, "not given out")] {
-        if is_there(sign) {
+        if is_there(sign, &cells) {
             let legend = format!("   {sign} {means}");
             let length = u32::try_from(legend.chars().count()).unwrap_or(u32::MAX);
             if u32::from(x) + length <= width {

@@ -132,11 +132,22 @@ impl ProgramRow<'_> {
             screen.put(0, y, &blank, colours.selected());
         }
         let sign = cluster.map_or('-', letter);
-        let style =
-            |style: Style| if is_selected { style.patch(colours.selected()) } else { style };
-        screen.put(0, y, if is_selected { ">" } else { " " }, style(Style::new()));
+        fn style(style: Style, is_selected: bool, colours: &crate::Colours) -> Style {
+            if is_selected { style.patch(colours.selected()) } else { style }
+        }
+        screen.put(
+            0,
+            y,
+            if is_selected { ">" } else { " " },
+            style(Style::new(), is_selected, &colours),
+        );
         if self.cache.is_some() {
-            screen.put(2, y, &sign.to_string(), style(own.patch(colours.strong())));
+            screen.put(
+                2,
+                y,
+                &sign.to_string(),
+                style(own.patch(colours.strong()), is_selected, &colours),
+            );
         }
         let mut x = MARGIN;
         for &(column, width) in &self.columns.all {
@@ -149,9 +160,9 @@ impl ProgramRow<'_> {
                 _ => Style::new(),
             };
             if is_number(column) {
-                screen.put_right(x + width, y, &text, style(colour));
+                screen.put_right(x + width, y, &text, style(colour, is_selected, &colours));
             } else {
-                screen.put(x, y, &text, style(colour));
+                screen.put(x, y, &text, style(colour, is_selected, &colours));
             }
             x += width + 1;
         }
@@ -159,7 +170,9 @@ impl ProgramRow<'_> {
 
     fn text(&self, column: Column, width: u16) -> String {
         let program = self.program;
-        let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        fn or_dash(text: &Option<String>) -> String {
+            text.clone().unwrap_or_else(|| "-".to_owned())
+        }
         match column {
             Column::Program => program.name.clone(),
             Column::Class => or_dash(&program.class),

@@ -155,15 +155,24 @@ impl Emulated {
 
 /// Sets a program's counts between two readings.
 fn set_window(program: &mut ProgramStatus, before: &Counters, now: &Counters, nanos: u64) {
-    let since = |count: fn(&Counters) -> Option<u64>| count(now)?.checked_sub(count(before)?);
-    let instructions = since(|counters| counters.instructions).filter(|&count| count > 0);
-    let cycles = since(|counters| counters.cycles).filter(|&count| count > 0);
-    let ratio = |over: Option<u64>, under: Option<u64>| Some(over? as f64 / under? as f64);
+    fn since(
+        count: fn(&Counters) -> Option<u64>,
+        now: &Counters,
+        before: &Counters,
+    ) -> Option<u64> {
+        count(now)?.checked_sub(count(before)?)
+    }
+    let instructions =
+        since(|counters| counters.instructions, now, before).filter(|&count| count > 0);
+    let cycles = since(|counters| counters.cycles, now, before).filter(|&count| count > 0);
+    fn ratio(over: Option<u64>, under: Option<u64>) -> Option<f64> {
+        Some(over? as f64 / under? as f64)
+    }
     program.ipc = ratio(instructions, cycles);
-    let misses = since(|counters| counters.llc_misses);
+    let misses = since(|counters| counters.llc_misses, now, before);
     program.llcmpki = ratio(misses, instructions).map(|ratio| 1000.0 * ratio);
     program.llcmpkc = ratio(misses, cycles).map(|ratio| 1000.0 * ratio);
-    program.memory_bytes = since(|counters| counters.memory_bytes);
+    program.memory_bytes = since(|counters| counters.memory_bytes, now, before);
     program.window_ns = Some(nanos);
 }
 

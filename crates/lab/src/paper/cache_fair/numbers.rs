@@ -9,7 +9,9 @@ use crate::paper::Findings;
 
 pub(super) fn findings(findings: &mut Findings) {
     let chip = chip(false);
-    let kb = |shape: Shape| shape.sets * shape.ways * 64 / 1024;
+    fn kb(shape: Shape) -> u32 {
+        shape.sets * shape.ways * 64 / 1024
+    }
     let cores = format!("{} single-threaded, {} MHz", chip.cores, chip.mhz);
     let single = if chip.threads == 1 { cores } else { format!("{} threads", chip.threads) };
     findings.add_text("Table 1", "cores", single);

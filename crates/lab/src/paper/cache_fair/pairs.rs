@@ -36,17 +36,20 @@ fn pair(names: [&str; 2], divided: bool, setting: Setting) -> Result<[f64; 2], C
         let half = settings.chip.llc.ways.get() / 2;
         chip.fill_by_cpu(vec![WayMask::span(0, half), WayMask::span(half, half)]);
     }
-    let mut until = |time: Duration| {
-        chip.stop_at(Time::ZERO.after(time / setting.time_scale.min(4)));
+    fn until(time: Duration, chip: &mut Chip, time_scale: u32) -> [Account; 2] {
+        chip.stop_at(Time::ZERO.after(time / time_scale.min(4)));
         while chip.next_event().is_some() {}
         [chip.account(0), chip.account(1)]
-    };
-    let (before, after) = (until(WARM), until(WARM + SPAN));
-    let rate = |core: usize| {
+    }
+    let (before, after) = (
+        until(WARM, &mut chip, setting.time_scale),
+        until(WARM + SPAN, &mut chip, setting.time_scale),
+    );
+    fn rate(core: usize, after: &[Account; 2], before: &[Account; 2]) -> f64 {
         let counted: Account = after[core].less(&before[core]);
         counted.llc_misses as f64 / counted.cycles()
-    };
-    Ok([rate(0), rate(1)])
+    }
+    Ok([rate(0, &after, &before), rate(1, &after, &before)])
 }
 
 pub(super) fn run(
@@ -116,7 +119,9 @@ pub(super) fn findings(pairs: &[FairRate], findings: &mut Findings) {
     let correlation = rank_correlation(&estimated, &actual);
     findings.add(item, "rank correlation of estimate and truth", correlation);
     for fair in pairs {
-        let per_kilo = |rate: f64| Some(1e3 * rate);
+        fn per_kilo(rate: f64) -> Option<f64> {
+            Some(1e3 * rate)
+        }
         let mut beside = |what: &str, value| {
             let case = format!("{}, {what}", fair.name);
             findings.add_beside(item, &case, "misses/1000 cycles", value);
@@ -131,7 +136,9 @@ pub(super) fn findings(pairs: &[FairRate], findings: &mut Findings) {
 
 /// Spearman's; there are no ties.
 fn rank_correlation(one: &[f64], other: &[f64]) -> f64 {
-    let rank = |of: &[f64], value: f64| of.iter().filter(|other| **other < value).count() as f64;
+    fn rank(of: &[f64], value: f64) -> f64 {
+        of.iter().filter(|other| **other < value).count() as f64
+    }
     let squares = one.iter().zip(other).map(|(&a, &b)| (rank(one, a) - rank(other, b)).powi(2));
     let n = one.len() as f64;
     1.0 - 6.0 * squares.sum::<f64>() / (n * (n * n - 1.0))
@@ -140,13 +147,13 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> f64 {
 /// How the regression's steps grow with its points (§5.6): it visits them once and keeps none,
 /// because it has no memory for them (`no_std`, and no allocation in `regression.rs`).
 pub(super) fn steps() -> &'static str {
-    let taken = |count: i64| {
+    fn taken(count: i64) -> u32 {
         let taken = Cell::new(0u32);
         let _ = least_squares((0..count).map(|x| {
             taken.set(taken.get() + 1);
             (x, 2 * x)
         }));
         taken.get()
-    };
+    }
     if (taken(10), taken(20)) == (10, 20) { "O(N)" } else { "more" }
 }

@@ -20,8 +20,12 @@ impl Figures {
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        let file = |name: &str| folder.join(format!("{name}.svg"));
-        let per_kilo = |rate: f64| 1e3 * rate;
+        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
+            folder.join(format!("{name}.svg"))
+        }
+        fn per_kilo(rate: f64) -> f64 {
+            1e3 * rate
+        }
         let estimated = self.pairs.iter().map(|fair| fair.estimated.map_or(0.0, per_kilo));
         let actual = self.pairs.iter().map(|fair| per_kilo(fair.actual));
         let plot = Bars {
@@ -33,7 +37,7 @@ impl Figures {
             stacked: false,
         };
         let title = "Figure 4: fair miss rates";
-        bars(&file("figure4"), title, ["program", "misses per 1000 cycles"], &plot)?;
+        bars(&file("figure4", folder), title, ["program", "misses per 1000 cycles"], &plot)?;
         let labels: Vec<String> = TABLE_2.iter().map(|(name, ..)| (*name).to_owned()).collect();
         let normalised = |how: Variant| {
             let slow = self.schedules.variabilities(how);
@@ -51,7 +55,12 @@ impl Figures {
             ("figure7", "Figure 7: completion times, cache-fair scheduler", Variant::CacheFair),
         ] {
             let plot = Bars { labels: labels.clone(), series: normalised(how), stacked: false };
-            bars(&file(name), title, ["program", "time over that in the fast schedule"], &plot)?;
+            bars(
+                &file(name, folder),
+                title,
+                ["program", "time over that in the fast schedule"],
+                &plot,
+            )?;
         }
         let raw = [
             ("cache-fair, fast", Variant::CacheFair, false),
@@ -62,6 +71,11 @@ impl Figures {
         let series =
             raw.map(|(name, how, slow)| (name.to_owned(), self.schedules.seconds(how, slow)));
         let plot = Bars { labels, series: series.to_vec(), stacked: false };
-        bars(&file("figure8"), "Figure 8: raw completion times", ["program", "seconds"], &plot)
+        bars(
+            &file("figure8", folder),
+            "Figure 8: raw completion times",
+            ["program", "seconds"],
+            &plot,
+        )
     }
 }

@@ -111,8 +111,8 @@ pub(super) fn run(
     }
     let every = Schedules::run(setting, &[Variant::Partitioned], None, "§5.5", progress)?;
     let first = every.pairs(Variant::Partitioned).unwrap_or_default();
-    let known = |runs: &Vec<ScheduleOutcome>| array::from_fn(|thread| runs[0].mpc(thread));
-    let known: Vec<[f64; THREADS]> = first.iter().flatten().map(known).collect();
+    let known: Vec<[f64; THREADS]> =
+        first.iter().flatten().map(|runs| array::from_fn(|thread| runs[0].mpc(thread))).collect();
     let mut all = every;
     if setting.variants {
         let what = "Figure 7, with known fair miss rates";
@@ -267,13 +267,15 @@ impl Schedules {
     fn stability(&self, findings: &mut Findings) {
         let conventional = self.variabilities(Variant::Conventional);
         let fair = self.variabilities(Variant::CacheFair);
-        let of = |values: &[f64], name: &str| values[place(name)];
+        fn value_of(values: &[f64], name: &str) -> f64 {
+            values[place(name)]
+        }
         for (case, name) in [
             ("vortex, slow over fast, conventional", "vortex"),
             ("gzip, conventional", "gzip"),
             ("crafty, conventional", "crafty"),
         ] {
-            findings.add("Figure 6", case, of(&conventional, name));
+            findings.add("Figure 6", case, value_of(&conventional, name));
         }
         let others: Vec<f64> = TABLE_2
             .iter()
@@ -282,23 +284,23 @@ impl Schedules {
             .map(|(_, value)| *value)
             .collect();
         findings.add("Figure 6", "the other programs, least", least(&others));
-        let mpki = |runs: &[ScheduleOutcome]| {
+        fn mpki(runs: &[ScheduleOutcome]) -> f64 {
             mean(&runs.iter().map(ScheduleOutcome::mpki).collect::<Vec<f64>>())
-        };
+        }
         if let Some(pairs) = self.pairs(Variant::Conventional) {
             let [fast, slow] = &pairs[place("vortex")];
             let case = "vortex L2 miss rate, slow over fast, increase";
             findings.add("§5.2", case, 100.0 * (mpki(slow) / mpki(fast) - 1.0));
-            let mpc = |runs: &[ScheduleOutcome]| {
+            fn mpc(runs: &[ScheduleOutcome]) -> f64 {
                 mean(&runs.iter().map(|run| run.mpc(0)).collect::<Vec<f64>>())
-            };
+            }
             let case = "vortex L2 misses per cycle, slow over fast, increase";
             let more = 100.0 * (mpc(slow) / mpc(fast) - 1.0);
             findings.add_beside("§5.2", case, "percent", Some(more));
         }
         for name in ["vortex", "gzip", "crafty"] {
             // The slower schedule may be either.
-            let value = of(&fair, name).abs();
+            let value = value_of(&fair, name).abs();
             findings.add("Figure 7", &format!("{name}, cache-fair"), value);
         }
         // A larger factor agrees with the paper, without limit: the band ends at 99.
@@ -312,11 +314,17 @@ impl Schedules {
         let case = "least reduction factor of programs at 8 % or more";
         findings.add_if("Figure 7", case, (!factors.is_empty()).then(|| least(&factors)));
         for (program, (name, ..)) in TABLE_2.iter().enumerate() {
-            let mut beside = |item, what: &str, value| {
+            fn beside(item: &str, what: &str, value: f64, name: &str, findings: &mut Findings) {
                 findings.add_beside(item, &format!("{name}, {what}"), "percent", Some(value));
-            };
-            beside("Figures 6 and 7", "conventional, slow over fast", conventional[program]);
-            beside("Figures 6 and 7", "cache-fair, slow over fast", fair[program]);
+            }
+            beside(
+                "Figures 6 and 7",
+                "conventional, slow over fast",
+                conventional[program],
+                &name,
+                findings,
+            );
+            beside("Figures 6 and 7", "cache-fair, slow over fast", fair[program], &name, findings);
         }
         let rises: Vec<f64> = (0..TABLE_2.len())
             .map(|program: usize| fair[program].abs() - conventional[program].abs())
@@ -336,30 +344,41 @@ impl Schedules {
 
     /// Figure 8: mean completion times, cache-fair over conventional.
     fn performance(&self, findings: &mut Findings) {
-        let both = |how| -> Vec<f64> {
-            let (fast, slow) = (self.seconds(how, false), self.seconds(how, true));
+        fn both(how: Variant, schedules: &Schedules) -> Vec<f64> {
+            let (fast, slow) = (schedules.seconds(how, false), schedules.seconds(how, true));
             fast.iter().zip(slow).map(|(fast, slow)| f64::midpoint(*fast, slow)).collect()
-        };
-        let (conventional, fair) = (both(Variant::Conventional), both(Variant::CacheFair));
-        let ratio = |name: &str| fair[place(name)] / conventional[place(name)];
+        }
+        let (conventional, fair) =
+            (both(Variant::Conventional, self), both(Variant::CacheFair, self));
+        fn ratio(name: &str, fair: &[f64], conventional: &[f64]) -> f64 {
+            fair[place(name)] / conventional[place(name)]
+        }
         let item = "Figure 8";
         // Both must gain: the one further from it counts.
         let case = "mcf and art: mean completion time, cache-fair over conventional";
-        findings.add(item, case, ratio("mcf").min(ratio("art")));
-        findings.add(item, "gzip and vpr: the same", ratio("gzip").max(ratio("vpr")));
+        findings.add(
+            item,
+            case,
+            ratio("mcf", &fair, &conventional).min(ratio("art", &fair, &conventional)),
+        );
+        findings.add(
+            item,
+            "gzip and vpr: the same",
+            ratio("gzip", &fair, &conventional).max(ratio("vpr", &fair, &conventional)),
+        );
         for (name, ..) in TABLE_2 {
             let case = format!("{name}: mean completion time, cache-fair over conventional");
-            findings.add_beside(item, &case, "ratio", Some(ratio(name)));
+            findings.add_beside(item, &case, "ratio", Some(ratio(name, &fair, &conventional)));
         }
     }
 
     /// By best-effort thread, how much less it does than under the conventional scheduler, percent.
     fn losses(&self, how: Variant) -> Vec<f64> {
-        let speeds = |how| {
-            let pairs = self.pairs(how).unwrap_or_default().iter().flatten();
+        fn speeds(how: Variant, schedules: &Schedules) -> Vec<f64> {
+            let pairs = schedules.pairs(how).unwrap_or_default().iter().flatten();
             pairs.map(|runs| speed(runs, THREADS - 1)).collect::<Vec<f64>>()
-        };
-        let (fair, before) = (speeds(how), speeds(Variant::Conventional));
+        }
+        let (fair, before) = (speeds(how, self), speeds(Variant::Conventional, self));
         fair.iter().zip(&before).map(|(fair, before)| 100.0 * (1.0 - fair / before)).collect()
     }
 
@@ -378,18 +397,23 @@ impl Schedules {
         let conventional = self.variabilities(Variant::Conventional);
         let divided = self.variabilities(Variant::Partitioned);
         // A difference counts if it is a fifth, and more than a point. The paper has no number.
-        let change = |program: usize| divided[program].abs() - conventional[program].abs();
+        fn change(program: usize, divided: &[f64], conventional: &[f64]) -> f64 {
+            divided[program].abs() - conventional[program].abs()
+        }
         let matters = |program: usize| {
-            change(program).abs() > 1.0 && change(program).abs() > conventional[program].abs() / 5.0
+            change(program, &divided, &conventional).abs() > 1.0
+                && change(program, &divided, &conventional).abs()
+                    > conventional[program].abs() / 5.0
         };
-        let reduced =
-            (0..TABLE_2.len()).filter(|&program| matters(program) && change(program) < 0.0);
+        let reduced = (0..TABLE_2.len())
+            .filter(|&program| matters(program) && change(program, &divided, &conventional) < 0.0);
         let same = (0..TABLE_2.len()).filter(|&program| !matters(program));
         let item = "§5.5";
         let case = "programs whose variability equal partitioning reduces, of 9";
         findings.add(item, case, reduced.count() as f64);
         findings.add(item, "programs for which it makes no difference", same.count() as f64);
-        let worse = (0..TABLE_2.len()).filter(|&program| matters(program) && change(program) > 0.0);
+        let worse = (0..TABLE_2.len())
+            .filter(|&program| matters(program) && change(program, &divided, &conventional) > 0.0);
         let case = "programs whose variability it raises";
         findings.add_beside(item, case, "programs", Some(worse.count() as f64));
         for (program, (name, ..)) in TABLE_2.iter().enumerate() {

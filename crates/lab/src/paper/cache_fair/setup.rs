@@ -145,11 +145,11 @@ impl ScheduleRun {
             SchedulingMode::CacheFair(parameters) => Some(CacheFair::new(parameters)),
             SchedulingMode::Knowing(parameters, rates) => {
                 // Programs are numbered in the order in which they come.
-                let number = |thread: usize| {
+                fn number(thread: usize, times: &[Time]) -> AppId {
                     let before = times.iter().filter(|time| **time < times[thread]).count();
                     AppId(u32::try_from(before).unwrap_or(u32::MAX))
-                };
-                let known = (0..THREADS).map(|thread| (number(thread), q32(rates[thread])));
+                }
+                let known = (0..THREADS).map(|thread| (number(thread, &times), q32(rates[thread])));
                 Some(CacheFair::knowing(parameters, known))
             }
             SchedulingMode::Conventional | SchedulingMode::Partitioned => None,

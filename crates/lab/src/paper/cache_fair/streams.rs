@@ -43,7 +43,9 @@ fn imbalance(windows: &[Account], banks: usize) -> f64 {
 }
 
 fn is_steady(windows: &[Account]) -> bool {
-    let rate = |account: &Account| account.llc_misses as f64 / account.instructions as f64;
+    fn rate(account: &Account) -> f64 {
+        account.llc_misses as f64 / account.instructions as f64
+    }
     let rates: Vec<f64> = windows.iter().map(rate).collect();
     most(&rates) <= least(&rates) * (1.0 + STEADY / 100.0)
 }

@@ -38,8 +38,14 @@ pub(super) fn findings(findings: &mut Findings) {
     let (max_pcmrs, pcmrs) = (q(&FIGURE_4), q(&PCMRS));
     let item = "Figure 4";
     findings.add(item, "average of MAX_PCMR", number(buckets::average(&max_pcmrs)));
-    let of = |thread: usize| buckets::allowed(&max_pcmrs, pcmrs[thread]).collect::<Vec<u32>>();
-    let allowed = [of(4), of(5), of(6)];
+    fn allowed_cpus(thread: usize, max_pcmrs: &[Q32], pcmrs: &[Q32]) -> Vec<u32> {
+        buckets::allowed(max_pcmrs, pcmrs[thread]).collect::<Vec<u32>>()
+    }
+    let allowed = [
+        allowed_cpus(4, &max_pcmrs, &pcmrs),
+        allowed_cpus(5, &max_pcmrs, &pcmrs),
+        allowed_cpus(6, &max_pcmrs, &pcmrs),
+    ];
     let text = if allowed.iter().all(|cpus| cpus[..] == [3]) {
         "3 only".to_owned()
     } else {
@@ -87,7 +93,9 @@ pub(super) fn findings(findings: &mut Findings) {
 /// to which a thread that comes later is confined, `None` if to none.
 fn newcomer() -> (f64, Option<f64>) {
     let mut casc = Casc::new(Parameters::default());
-    let notify = |casc: &mut Casc, event: Event| casc.handle(Time::ZERO, &event, &mut |_| ());
+    fn notify(casc: &mut Casc, event: Event) {
+        casc.handle(Time::ZERO, &event, &mut |_| ())
+    }
     notify(&mut casc, Event::Machine(super::setup::chip(768).llc.into()));
     notify(&mut casc, Event::Cpus(Cpus { count: CONTEXTS, quantum: Duration::from_millis(200) }));
     for app in 0..=CONTEXTS {

@@ -24,12 +24,12 @@ pub(super) type Point = (u32, f64, f64);
 fn count(chip: Geometry, seed: u64, jobs: Vec<Job>, span: Duration) -> Result<Stretch, ChipError> {
     let count = jobs.len();
     let mut chip = Chip::new(solaris_settings(chip, seed), jobs)?;
-    let mut until = |span| {
+    fn until(span: Duration, chip: &mut Chip, count: usize) -> Vec<fairways_chip::Account> {
         chip.stop_at(Time::ZERO.after(span));
         while chip.next_event().is_some() {}
-        accounts(&chip, count)
-    };
-    let (before, after) = (until(span / 2), until(span));
+        accounts(chip, count)
+    }
+    let (before, after) = (until(span / 2, &mut chip, count), until(span, &mut chip, count));
     Ok(Stretch::between(&before, &after, span.as_secs_f64() / 2.0))
 }
 

@@ -12,7 +12,9 @@ const MB: u32 = 1 << 14;
 
 pub(super) fn findings(findings: &mut Findings) {
     let p = Parameters::default();
-    let milliseconds = |span: std::time::Duration| span.as_secs_f64() * 1e3;
+    fn milliseconds(span: std::time::Duration) -> f64 {
+        span.as_secs_f64() * 1e3
+    }
     findings.add("§4.2.2", "MIN_RUNLENGTH", milliseconds(p.min_runlength));
     findings.add("§5.3.2", "delay before measuring a thread", milliseconds(p.delay));
     let kept = milliseconds(p.shortest_interval);
@@ -23,7 +25,9 @@ pub(super) fn findings(findings: &mut Findings) {
     let base = chip(768);
     let text = format!("{} x {}, {} MHz", base.cores, base.threads, base.mhz);
     findings.add_text("§5.1", "cores x contexts, clock", text);
-    let kb = |shape: Shape| shape.sets * shape.ways * 64 / 1024;
+    fn kb(shape: Shape) -> u32 {
+        shape.sets * shape.ways * 64 / 1024
+    }
     let l1 = format!("{} / {}", kb(base.l1), base.l1i.map_or(0, kb));
     findings.add_text("§5.1", "L1D / L1I", l1);
     let l2 = base.way_bytes() * u64::from(base.llc.ways.get()) / 1024;
@@ -48,7 +52,9 @@ fn database() -> String {
     let lines: u32 = records.iter().map(|region| region.lines).sum();
     let all: f64 = records.iter().map(|region| region.share).sum();
     let Some(hot) = records.iter().min_by_key(|region| region.lines) else { return String::new() };
-    let percent = |part: f64, whole: f64| (100.0 * part / whole).round();
+    fn percent(part: f64, whole: f64) -> f64 {
+        (100.0 * part / whole).round()
+    }
     let to = percent(f64::from(hot.lines), f64::from(lines));
     format!("{} MB, {} % to {to} %", lines / MB, percent(hot.share, all))
 }

@@ -132,10 +132,10 @@ impl SizeOutcome {
         let kb = self.kb;
         for (program, name) in self.programs.iter().enumerate() {
             let its = fared.threads.iter().filter(|judged| judged.program == program);
-            let text = |judged: &JudgedThread| {
+            fn text(judged: &JudgedThread) -> String {
                 let mark = if judged.by == Measurement::Secondary { "'" } else { "" };
                 format!("{:.0}{mark}", judged.score)
-            };
+            }
             let text = its.map(text).collect::<Vec<_>>().join(" ");
             // Programs of the same name differ by their order.
             let case = format!("{kb} KB, PCMRs of {name} ({})", program + 1);
@@ -258,13 +258,19 @@ impl Performance {
     pub(super) fn beside(&self, item: &str, findings: &mut Findings) {
         for size in self.with_casc() {
             let (rates, kb) = (size.miss_rates(), size.kb);
-            let mut beside = |case: String, unit, value| {
+            fn beside(case: String, unit: &str, value: f64, findings: &mut Findings, item: &str) {
                 findings.add_beside(item, &case, unit, Some(value));
-            };
-            beside(format!("{kb} KB, default"), "misses/100 refs", rates.0);
-            beside(format!("{kb} KB, CASC"), "misses/100 refs", rates.1);
-            beside(format!("{kb} KB, miss-rate reduction"), "percent", size.reduction());
-            beside(format!("{kb} KB, throughput gain"), "percent", size.gain());
+            }
+            beside(format!("{kb} KB, default"), "misses/100 refs", rates.0, findings, item);
+            beside(format!("{kb} KB, CASC"), "misses/100 refs", rates.1, findings, item);
+            beside(
+                format!("{kb} KB, miss-rate reduction"),
+                "percent",
+                size.reduction(),
+                findings,
+                item,
+            );
+            beside(format!("{kb} KB, throughput gain"), "percent", size.gain(), findings, item);
             for (program, name) in size.programs.iter().enumerate() {
                 let (stock, casc) = size.shares(program);
                 let case = format!("{kb} KB, CPU time of {name} ({}), default", program + 1);
@@ -279,9 +285,9 @@ impl Performance {
     }
 
     fn accuracy(&self, findings: &mut Findings) {
-        let right = |fared: &CascOutcome| {
+        fn right(fared: &CascOutcome) -> f64 {
             fared.threads.iter().filter(|judged| judged.is_right()).count() as f64
-        };
+        }
         let per_size: Vec<f64> = self
             .with_casc()
             .iter()

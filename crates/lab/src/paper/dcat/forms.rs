@@ -31,11 +31,11 @@ pub(super) fn compare(
         });
         let verdicts: Vec<bool> = verdicts.collect();
         let within = verdicts.iter().filter(|within| **within).count();
-        let mut add = |what: &str, count: usize| {
+        fn add(what: &str, count: usize, name: &str, beside: &mut Findings) {
             let case = format!("outcomes {what}, {name}");
             beside.add_beside("Both stops", &case, "count", Some(count as f64));
-        };
-        add("in band", within);
-        add("judged", verdicts.len());
+        }
+        add("in band", within, &name, beside);
+        add("judged", verdicts.len(), &name, beside);
     }
 }

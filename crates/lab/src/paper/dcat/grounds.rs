@@ -47,7 +47,9 @@ pub(super) fn tables(
     let fared = spec::run(slow, table, length)?;
     spec::findings(&fared, &mut own);
     servers::run(slow, length, &mut own)?;
-    let ways = |case: &str| case.contains("ceiling");
+    fn ways(case: &str) -> bool {
+        case.contains("ceiling")
+    }
     let claims = claims(DCAT).expect("the data of this project");
     beside.add_ground(
         &claims,
@@ -86,10 +88,9 @@ fn splits(bench: DcatBench<'_>, findings: &mut Findings) -> Result<(), ChipError
 
 /// The gain of a target over static ways if all other tenants had one way.
 fn oracle(bench: DcatBench<'_>, target: &Job, rounds: u32) -> Result<f64, ChipError> {
-    let with = |job: &Job, ways: u32| Job {
-        wish: Wish { baseline_ways: Some(ways), ..job.wish },
-        ..job.clone()
-    };
+    fn with(job: &Job, ways: u32) -> Job {
+        Job { wish: Wish { baseline_ways: Some(ways), ..job.wish }, ..job.clone() }
+    }
     let jobs = beside(bench, target);
     let others: u32 = jobs[1..].iter().map(|_| 1).sum();
     let all = bench.settings.chip.llc.ways.get() - others;
@@ -111,18 +112,18 @@ fn oracles(
     let logarithms: f64 = gains.iter().map(|(_, gain)| (1.0 + gain / 100.0).ln()).sum();
     let mean = 100.0 * ((logarithms / gains.len() as f64).exp() - 1.0);
     let largest = gains.iter().map(|(_, gain)| *gain).fold(0.0, f64::max);
-    let mut add = |item, what: &str, value| {
+    fn add(item: &str, what: &str, value: f64, findings: &mut Findings) {
         let case = format!("{what} over static, everybody else with one way");
         findings.add_beside(item, &case, "percent", Some(value));
-    };
-    add("Figure 17", "geometric mean", mean);
-    add("Figure 17", "largest gain", largest);
+    }
+    add("Figure 17", "geometric mean", mean, findings);
+    add("Figure 17", "largest gain", largest, findings);
     for (item, name, text) in [
         ("Table 4", "Redis", servers::REDIS),
         ("Table 5", "PostgreSQL", servers::POSTGRESQL),
         ("Table 6", "Elasticsearch", servers::ELASTICSEARCH),
     ] {
-        add(item, name, oracle(bench, &tenant(text, BASELINE), length.fixed)?);
+        add(item, name, oracle(bench, &tenant(text, BASELINE), length.fixed)?, findings);
     }
     Ok(())
 }

@@ -68,10 +68,10 @@ mod tests {
             .map(|bench| bench.run(&tenants, CacheMode::Dcat(bench.dcat), 16).unwrap());
         assert_eq!(alone.ways(0), beside.ways(0));
         assert_eq!(alone.final_ways(0), 1);
-        let hits = |run: &super::super::setup::TenantRun| {
+        fn hits(run: &super::super::setup::TenantRun) -> f64 {
             let last = run.0[0].last().unwrap().counted;
             1.0 - last.llc_misses as f64 / last.llc_references as f64
-        };
+        }
         assert!(hits(&beside) < hits(&alone) / 2.0, "{} {}", hits(&beside), hits(&alone));
     }
 }

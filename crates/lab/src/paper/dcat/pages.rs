@@ -20,11 +20,13 @@ pub(super) fn interference(
     findings: &mut Findings,
 ) -> Result<Series, ChipError> {
     const ITEM: &str = "Figure 1";
-    let noise = || [tenant(bench.mload, 7), tenant(bench.mload, 7)];
+    fn noise(mload: &str) -> [fairways_chip::Job; 2] {
+        [tenant(mload, 7), tenant(mload, 7)]
+    }
     let latency = |size: &str, noisy: bool, under| {
         let mut tenants = vec![tenant(&format!("mlr:{size}"), 6)];
         if noisy {
-            tenants.extend(noise());
+            tenants.extend(noise(bench.mload));
         }
         bench.run(&tenants, under, ROUNDS).map(|run| 1.0 / run.ipc(0, 1))
     };
@@ -105,14 +107,16 @@ pub(super) fn conflicts(
 pub(super) fn histogram(findings: &mut Findings) {
     const ITEM: &str = "Figure 3";
     const PLACEMENTS: u64 = 2000;
-    let three = |size, sets: u32, lines, seed| {
+    fn three(size: PageSize, sets: u32, lines: u32, seed: u64) -> f64 {
         let counts = lines_per_set(size, sets, lines, seed);
         100.0 * f64::from(counts.iter().skip(3).sum::<u32>()) / f64::from(sets)
-    };
+    }
     let each = |size, sets, lines| -> Vec<f64> {
         (0..PLACEMENTS).into_par_iter().map(|seed| three(size, sets, lines, seed)).collect()
     };
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
     let (xeon_d, xeon_e5) = (16_384, 36_864);
     let small = mean(&each(PageSize::Small, xeon_d, 2 * MB));
     findings.add(ITEM, "Xeon-D, 4KB pages, sets with 3 or more lines", small);

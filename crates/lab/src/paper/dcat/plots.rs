@@ -28,21 +28,28 @@ impl Figures {
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        let file = |name: &str| folder.join(format!("{name}.svg"));
+        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
+            folder.join(format!("{name}.svg"))
+        }
         let latency = |name: &str, title: &str, labels: &[&str], series: &Series| {
             let labels = labels.iter().map(|&label| label.to_owned()).collect();
             let plot = Bars { labels, series: series.clone(), stacked: false };
-            bars(&file(name), title, ["", "latency over that with the whole cache"], &plot)
+            bars(&file(name, folder), title, ["", "latency over that with the whole cache"], &plot)
         };
         let title = "Figure 1: MLR beside two MLOADs";
         latency("figure1", title, &["MLR-6MB", "MLR-16MB"], &self.interference)?;
         let title = "Figures 8 and 9: ways of MLR-8MB by threshold";
-        lines(&file("figure8-9"), title, ["percent", "ways"], &self.thresholds)?;
+        lines(&file("figure8-9", folder), title, ["percent", "ways"], &self.thresholds)?;
         let title = "Figure 11: MLR under dCat and with static ways";
         let names = ["MLR-4MB", "MLR-8MB", "MLR-12MB", "MLR-16MB"];
         latency("figure11", title, &names, &self.sizes)?;
         for (name, title, drawn) in &self.timelines {
-            lines(&file(name), title, ["seconds", "ways; IPC over that with the baseline"], drawn)?;
+            lines(
+                &file(name, folder),
+                title,
+                ["seconds", "ways; IPC over that with the baseline"],
+                drawn,
+            )?;
         }
         let title = "Figure 16: MLR beside MLOAD";
         latency("figure16", title, &["MLR-8MB", "MLOAD-60MB"], &self.latencies)?;
@@ -66,6 +73,6 @@ impl Figures {
             stacked: false,
         };
         let title = "Figure 17: speed over that with a shared cache";
-        bars(&file("figure17"), title, ["program", "speed"], &spec)
+        bars(&file("figure17", folder), title, ["program", "speed"], &spec)
     }
 }

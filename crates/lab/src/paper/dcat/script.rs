@@ -28,23 +28,35 @@ fn play(
 ) -> (Dcat, Vec<u32>) {
     let mut policy = Dcat::new(parameters);
     let mut plan: Option<(PlanId, Partition)> = None;
-    let mut notify = |at: u32, event: &Event, plan: &mut Option<(PlanId, Partition)>| {
-        let at = Time::ZERO.after(parameters.period * at);
+    fn notify(
+        at: u32,
+        event: &Event,
+        plan: &mut Option<(PlanId, Partition)>,
+        policy: &mut Dcat,
+        parameters_period: Duration,
+    ) {
+        let at = Time::ZERO.after(parameters_period * at);
         policy.handle(at, event, &mut |action| {
             if let Action::Partition { plan: id, partition, .. } = action {
                 *plan = Some((id, partition.into_owned()));
             }
         });
-    };
+    }
     let ways = Ways::new(ways).expect("from 1 to 32 ways");
-    notify(0, &Event::Machine(Llc::with_ways(ways).into()), &mut plan);
-    let has = |plan: &Option<(PlanId, Partition)>, app| {
+    notify(
+        0,
+        &Event::Machine(Llc::with_ways(ways).into()),
+        &mut plan,
+        &mut policy,
+        parameters.period,
+    );
+    fn has(plan: &Option<(PlanId, Partition)>, app: AppId, ways: &Ways) -> u32 {
         let mask = plan.as_ref().and_then(|(_, partition)| partition.mask_of(app));
         mask.map_or(ways.get(), |mask| mask.count())
-    };
+    }
     for round in 0..=rounds {
         for (app, script) in (0..).map(AppId).zip(scripts).filter(|(_, one)| one.from < round) {
-            let place = (has(&plan, app) as usize).min(script.ipc.len()) - 1;
+            let place = (has(&plan, app, &ways) as usize).min(script.ipc.len()) - 1;
             let counters = Counters {
                 instructions: Some(u64::from(script.ipc[place]) << 23),
                 cycles: Some(1 << 30),
@@ -61,14 +73,20 @@ fn play(
                 plan: plan.as_ref().map(|(id, _)| *id),
                 straddled: false,
             };
-            notify(round, &Event::Sampled(sample), &mut plan);
+            notify(round, &Event::Sampled(sample), &mut plan, &mut policy, parameters.period);
         }
         for (app, script) in (0..).map(AppId).zip(scripts).filter(|(_, one)| one.from == round) {
             let wish = Wish { baseline_ways: Some(script.baseline), ..Wish::default() };
-            notify(round, &Event::Started { app, wish, profile: None }, &mut plan);
+            notify(
+                round,
+                &Event::Started { app, wish, profile: None },
+                &mut plan,
+                &mut policy,
+                parameters.period,
+            );
         }
     }
-    let ways = (0..).map(AppId).zip(scripts).map(|(app, _)| has(&plan, app)).collect();
+    let ways = (0..).map(AppId).zip(scripts).map(|(app, _)| has(&plan, app, &ways)).collect();
     (policy, ways)
 }
 
@@ -101,13 +119,21 @@ pub(super) fn findings(findings: &mut Findings) {
     let (policy, ways) = play(thorough, 10, &scripts, 7);
     let shown: Vec<String> = ways.iter().map(u32::to_string).collect();
     findings.add_text("§3.5", "max-performance example, 10 ways: A, B, C", shown.join("/"));
-    let normalised = |place: u32| -> f64 {
+    fn normalised(place: u32, policy: &Dcat, ways: &[u32]) -> f64 {
         let value = policy.normalised_ipc(AppId(place), ways[place as usize]);
         value.map_or(f64::NAN, |value| value.raw() as f64 / (1u64 << 32) as f64)
-    };
+    }
     // With the digits that the paper prints: fixed-point quotients are rounded down.
-    let printed = |sum: f64| (sum * 1e6).round() / 1e6;
-    findings.add("§3.5", "the same, sum for A and B", printed(normalised(0) + normalised(1)));
-    let all = normalised(0) + normalised(1) + normalised(2);
+    fn printed(sum: f64) -> f64 {
+        (sum * 1e6).round() / 1e6
+    }
+    findings.add(
+        "§3.5",
+        "the same, sum for A and B",
+        printed(normalised(0, &policy, &ways) + normalised(1, &policy, &ways)),
+    );
+    let all = normalised(0, &policy, &ways)
+        + normalised(1, &policy, &ways)
+        + normalised(2, &policy, &ways);
     findings.add("§3.5", "the same, sum with C", printed(all));
 }

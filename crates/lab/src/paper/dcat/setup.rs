@@ -31,7 +31,9 @@ pub(super) enum CacheMode {
 
 impl CacheMode {
     pub(super) fn policy(self) -> Box<dyn Policy> {
-        let named = |name| by_name(name).expect("a policy's name");
+        fn named(name: &str) -> Box<dyn Policy> {
+            by_name(name).expect("a policy's name")
+        }
         match self {
             Self::Shared => named("stock"),
             Self::Static => named("static"),

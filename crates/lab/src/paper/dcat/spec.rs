@@ -143,7 +143,9 @@ pub(super) fn run(
     table: &Table,
     length: Length,
 ) -> Result<Vec<SpecOutcome>, ChipError> {
-    let fared = |(name, (fixed, dcat, ceiling))| SpecOutcome { name, fixed, dcat, ceiling };
+    fn fared((name, (fixed, dcat, ceiling)): (String, (f64, f64, u32))) -> SpecOutcome {
+        SpecOutcome { name, fixed, dcat, ceiling }
+    }
     Ok(each(bench, table, |target: &Job| {
         let (_, [shared, fixed, dcat], ceiling) = three(bench, &beside(bench, target), length)?;
         Ok((fixed / shared, dcat / shared, ceiling))
@@ -162,7 +164,9 @@ pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
     let most = |value: &dyn Fn(&SpecOutcome) -> f64| {
         100.0 * (fared.iter().map(value).fold(0.0, f64::max) - 1.0)
     };
-    let over_static = |one: &SpecOutcome| one.dcat / one.fixed;
+    fn over_static(one: &SpecOutcome) -> f64 {
+        one.dcat / one.fixed
+    }
     // The rows are only meaningful with all benchmarks.
     let measured = fared.iter().all(|one| BENCHMARKS.iter().any(|(name, _)| *name == one.name));
     if !measured {
@@ -192,7 +196,9 @@ pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
             findings.add("Table 3", &one.name, f64::from(one.ceiling));
         }
         let name = one.name.split(',').next().unwrap_or_default();
-        let gain = |value: f64| Some(100.0 * (value - 1.0));
+        fn gain(value: f64) -> Option<f64> {
+            Some(100.0 * (value - 1.0))
+        }
         findings.add_beside(
             ITEM,
             &format!("{name}, dCat over static"),

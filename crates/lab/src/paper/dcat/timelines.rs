@@ -22,7 +22,9 @@ fn drawn(
     run: &TenantRun,
     tenants: &[(usize, &str)],
 ) -> DrawnTimeline {
-    let points = |values: Vec<f64>| (1..).map(f64::from).zip(values).collect();
+    fn points(values: Vec<f64>) -> Vec<(f64, f64)> {
+        (1..).map(f64::from).zip(values).collect()
+    }
     let lines = tenants.iter().flat_map(|&(place, name)| {
         let ways = run.ways(place).into_iter().map(f64::from).collect();
         [
@@ -43,11 +45,13 @@ pub(super) fn run(
 ) -> Result<Vec<DrawnTimeline>, ChipError> {
     let fair = bench.dcat;
     let fast = Parameters { objective: Objective::MaxPerformance, ..fair };
-    let alone = |text: &str| among(&[tenant(text, BASELINE)], 5, BASELINE);
-    let both = |other: &str, polite| {
+    fn alone(text: &str) -> Vec<Job> {
+        among(&[tenant(text, BASELINE)], 5, BASELINE)
+    }
+    fn both(other: &str, polite: usize) -> Vec<Job> {
         let two = [tenant("idle@1s+mlr:8M", BASELINE), tenant(other, BASELINE)];
         among(&two, polite, BASELINE)
-    };
+    }
     let mut fourteen = both("idle@1s+mlr:12M", 4);
     fourteen.extend((0..4).map(|_| later(14, tenant("lookbusy", 1))));
     let streams = format!("idle@1s+{}", bench.mload);
@@ -173,7 +177,9 @@ pub(super) fn sizes(
 ) -> Result<(Vec<DrawnTimeline>, Series), ChipError> {
     const SIZES: [u32; 4] = [4, 8, 12, 16];
     const ROUNDS: u32 = 18;
-    let text = |size: u32| format!("mlr:{size}M");
+    fn text(size: u32) -> String {
+        format!("mlr:{size}M")
+    }
     let run = |&size: &u32| {
         let target = tenant(&format!("idle@1s+{}", text(size)), BASELINE);
         bench.run(&among(&[target], 5, BASELINE), CacheMode::Dcat(bench.dcat), ROUNDS)
@@ -182,9 +188,11 @@ pub(super) fn sizes(
     let polite = (1..=5).map(|tenant| runs[1].final_ways(tenant)).max().unwrap_or(0);
     findings.add("Figure 10", "lookbusy ends at", f64::from(polite));
     // From its start, a second after the beginning.
-    let time = |place: usize| runs[place].seconds_to_enough(0) - 1.0;
-    findings.add("Figure 10", "MLR-8MB, time to enough ways", time(1));
-    findings.add("Figure 10", "MLR-16MB, time to enough ways", time(3));
+    fn time(place: usize, runs: &[TenantRun]) -> f64 {
+        runs[place].seconds_to_enough(0) - 1.0
+    }
+    findings.add("Figure 10", "MLR-8MB, time to enough ways", time(1, &runs));
+    findings.add("Figure 10", "MLR-16MB, time to enough ways", time(3, &runs));
     findings.add("§5.1", "MLR-8MB settles at", f64::from(runs[1].final_ways(0)));
     let step = runs[3].ways(0).windows(2).skip(2).map(|pair| pair[1].saturating_sub(pair[0])).max();
     findings.add_if("§3.5", "step", step.map(f64::from));
@@ -214,17 +222,21 @@ pub(super) fn sizes(
         .enumerate()
         .map(|(place, name)| (name.to_owned(), latencies.iter().map(|one| one[place]).collect()));
     let names = SIZES.map(|size| format!("MLR-{size}MB"));
-    let line = |values: &dyn Fn(&TenantRun) -> Vec<f64>| -> Vec<Line> {
-        let lines = names.iter().zip(&runs);
+    fn line(
+        values: &dyn Fn(&TenantRun) -> Vec<f64>,
+        names: &[String; 4],
+        runs: &Vec<TenantRun>,
+    ) -> Vec<Line> {
+        let lines = names.iter().zip(runs);
         lines
             .map(|(name, run)| Line {
                 name: name.clone(),
                 points: (1..).map(f64::from).zip(values(run)).collect(),
             })
             .collect()
-    };
-    let ways = line(&|run| run.ways(0).into_iter().map(f64::from).collect());
-    let ipc = line(&|run| run.normalised(0, BASELINE));
+    }
+    let ways = line(&|run| run.ways(0).into_iter().map(f64::from).collect(), &names, &runs);
+    let ipc = line(&|run| run.normalised(0, BASELINE), &names, &runs);
     let drawn = vec![
         ("figure10", "Figure 10: ways of MLR", ways),
         ("figure10-ipc", "Figure 10: IPC of MLR over that with 3 ways", ipc),
@@ -244,8 +256,11 @@ pub(super) fn latencies(
         .par_iter()
         .map(|under| bench.run(&tenants, *under, 16))
         .collect::<Result<_, ChipError>>()?;
-    let ipc = |run: usize, tenant| runs[run].ipc(tenant, 3);
-    let more = |tenant, other: usize| 100.0 * (ipc(2, tenant) / ipc(other, tenant) - 1.0);
+    fn ipc(run: usize, tenant: usize, runs: &[TenantRun]) -> f64 {
+        runs[run].ipc(tenant, 3)
+    }
+    let more =
+        |tenant, other: usize| 100.0 * (ipc(2, tenant, &runs) / ipc(other, tenant, &runs) - 1.0);
     findings.add(ITEM, "MLR-8MB improvement by dCat", more(0, 1));
     findings.add_beside(
         ITEM,
@@ -262,7 +277,7 @@ pub(super) fn latencies(
         .into_iter()
         .enumerate()
         .map(|(run, name): (usize, &str)| {
-            (name.to_owned(), vec![full[0] / ipc(run, 0), full[1] / ipc(run, 1)])
+            (name.to_owned(), vec![full[0] / ipc(run, 0, &runs), full[1] / ipc(run, 1, &runs)])
         })
         .collect())
 }

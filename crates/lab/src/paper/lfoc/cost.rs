@@ -21,24 +21,25 @@ const MIXES: usize = 200;
 /// and the partition of the others is handed over. The mean over mixes of the least of three.
 fn milliseconds(policy: &str, table: &Table, llc: Llc, programs: usize, seed: u64) -> f64 {
     let mixes = random_mixes(table, &[programs + 1], MIXES, seed);
-    let once = |mix: &[usize]| {
+    fn once(mix: &[usize], llc: Llc, policy: &str, table: &Table) -> f64 {
         let mut policy = by_name(policy).expect("a policy's name");
-        let mut handle = |event: &Event| {
+        fn handle(event: &Event, policy: &mut dyn fairways_core::Policy) {
             policy.handle(Time::ZERO, event, &mut |action: Action<'_>| {
                 black_box(&action);
             });
-        };
-        handle(&Event::Machine(llc.into()));
+        }
+        handle(&Event::Machine(llc.into()), policy.as_mut());
         for (app, &program) in (0..).map(AppId).zip(mix) {
             let profile = Some(Arc::new(table.profile(program)));
-            handle(&Event::Started { app, wish: Wish::default(), profile });
+            handle(&Event::Started { app, wish: Wish::default(), profile }, policy.as_mut());
         }
         let exit = Event::Exited { app: AppId(0) };
         let start = Instant::now();
-        handle(black_box(&exit));
+        handle(black_box(&exit), policy.as_mut());
         start.elapsed().as_secs_f64()
-    };
-    let least = |mix: &[usize]| (0..3).map(|_| once(mix)).fold(f64::INFINITY, f64::min);
+    }
+    let least =
+        |mix: &[usize]| (0..3).map(|_| once(mix, llc, policy, table)).fold(f64::INFINITY, f64::min);
     let sum: f64 = mixes.iter().map(|mix| least(&mix.programs)).sum();
     1e3 * sum / mixes.len() as f64
 }

@@ -26,9 +26,16 @@ impl Figures {
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
         let Self { curves, phased, composition, ratios, scored, ran, costs } = self;
-        let file = |name: &str| folder.join(name);
+        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
+            folder.join(name)
+        }
         if !curves.is_empty() {
-            lines(&file("figure1.svg"), "Figure 1: slowdown", ["ways", "slowdown"], curves)?;
+            lines(
+                &file("figure1.svg", folder),
+                "Figure 1: slowdown",
+                ["ways", "slowdown"],
+                curves,
+            )?;
         }
         let classes = CLASSES.iter().enumerate().map(|(index, class)| {
             let heights = composition.programs.iter().map(|programs| f64::from(programs[index]));
@@ -40,17 +47,17 @@ impl Figures {
             stacked: true,
         };
         let title = "Figure 2: programs by the ways of their clusters";
-        bars(&file("figure2.svg"), title, ["ways of the cluster", "programs"], &sizes)?;
+        bars(&file("figure2.svg", folder), title, ["ways of the cluster", "programs"], &sizes)?;
         let title = "Figure 3: best partitioning over best clustering, unfairness";
         let line = Line { name: "mean".into(), points: ratios.clone() };
         // With fewer ways than the fewest programs there is no point.
         if !line.points.is_empty() {
-            lines(&file("figure3.svg"), title, ["programs", "ratio"], &[line])?;
+            lines(&file("figure3.svg", folder), title, ["programs", "ratio"], &[line])?;
         }
         if let Some(line) = phased {
             let axes = ["10^9 instructions", "LLC misses per 1000 cycles"];
             let title = "Figure 4: a program that is light at first, and then streams";
-            lines(&file("figure4.svg"), title, axes, std::slice::from_ref(line))?;
+            lines(&file("figure4.svg", folder), title, axes, std::slice::from_ref(line))?;
         }
         let ran: Vec<ScoredMix> = ran.iter().map(|(mix, _)| mix.clone()).collect();
         for (number, mixes, names) in
@@ -78,7 +85,7 @@ impl Figures {
                 };
                 let name = format!("figure{number}-{}.svg", what.to_lowercase());
                 let title = format!("Figure {number}: {what} over stock");
-                bars(&file(&name), &title, ["mix", what], &plot)?;
+                bars(&file(&name, folder), &title, ["mix", what], &plot)?;
             }
         }
         let cost = |(index, name): (usize, &str)| {
@@ -90,6 +97,6 @@ impl Figures {
         let costs: Vec<Line> =
             ["LFOC", "KPart", "LFOC+"].into_iter().enumerate().map(cost).collect();
         let title = "Table 2: what a decision costs";
-        lines(&file("table2.svg"), title, ["programs", "log10 of milliseconds"], &costs)
+        lines(&file("table2.svg", folder), title, ["programs", "log10 of milliseconds"], &costs)
     }
 }

@@ -53,11 +53,16 @@ pub(super) fn score(
                 policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, bandwidth)?));
             }
             let found = compare(table, mix, &settings, policies)?;
-            let over = |metrics: fairways_profiles::Metrics| {
-                (metrics.unfairness / found.stock.unfairness, metrics.stp / found.stock.stp)
-            };
+            fn over(
+                metrics: fairways_profiles::Metrics,
+                stock_unfairness: f64,
+                stock_stp: f64,
+            ) -> (f64, f64) {
+                (metrics.unfairness / stock_unfairness, metrics.stp / stock_stp)
+            }
             let policies = found.outcomes.iter().map(|outcome| {
-                let (unfairness, stp) = over(outcome.metrics);
+                let (unfairness, stp) =
+                    over(outcome.metrics, found.stock.unfairness, found.stock.stp);
                 (outcome.policy, unfairness, stp)
             });
             let scored = ScoredMix { mix: mix.name.clone(), policies: policies.collect() };
@@ -71,32 +76,40 @@ pub(super) fn findings(scored: &[ScoredMix], findings: &mut Findings) {
     const ITEM: &str = "Figure 6";
     let unfairness = |policy| scored.iter().map(move |mix| mix.over_stock(policy).0);
     let stp = |policy| scored.iter().map(move |mix| mix.over_stock(policy).1);
-    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
-    let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+    fn least(values: &mut dyn Iterator<Item = f64>) -> f64 {
+        values.fold(f64::INFINITY, f64::min)
+    }
+    fn most(values: &mut dyn Iterator<Item = f64>) -> f64 {
+        values.fold(0.0, f64::max)
+    }
     // Mixes without a best partition do not count in a comparison with it.
-    let mean = |values: &mut dyn Iterator<Item = f64>| {
+    fn mean(values: &mut dyn Iterator<Item = f64>) -> f64 {
         let (sum, count) = values
             .filter(|value| !value.is_nan())
             .fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
         sum / f64::from(count)
-    };
-    let share = |holds: &dyn Fn(&ScoredMix) -> bool| {
+    }
+    fn share(holds: &dyn Fn(&ScoredMix) -> bool, scored: &[ScoredMix]) -> f64 {
         100.0 * scored.iter().filter(|mix| holds(mix)).count() as f64 / scored.len() as f64
-    };
-    let mut add = |case, value| findings.add(ITEM, case, value);
-    add("Dunn, best mix, unfairness over stock", least(&mut unfairness("dunn")));
-    add("Dunn, worst mix, unfairness over stock", most(&mut unfairness("dunn")));
-    add("KPart, mean unfairness over stock", mean(&mut unfairness("kpart")));
-    add("KPart, best STP over stock", most(&mut stp("kpart")));
-    add("LFOC, mean unfairness over stock", mean(&mut unfairness("lfoc")));
-    add("LFOC, best mix, unfairness over stock", least(&mut unfairness("lfoc")));
+    }
+    fn add(case: &str, value: f64, findings: &mut Findings) {
+        findings.add(ITEM, case, value)
+    }
+    add("Dunn, best mix, unfairness over stock", least(&mut unfairness("dunn")), findings);
+    add("Dunn, worst mix, unfairness over stock", most(&mut unfairness("dunn")), findings);
+    add("KPart, mean unfairness over stock", mean(&mut unfairness("kpart")), findings);
+    add("KPart, best STP over stock", most(&mut stp("kpart")), findings);
+    add("LFOC, mean unfairness over stock", mean(&mut unfairness("lfoc")), findings);
+    add("LFOC, best mix, unfairness over stock", least(&mut unfairness("lfoc")), findings);
     add(
         "mixes where LFOC STP is at least KPart STP",
-        share(&|mix| mix.over_stock("lfoc").1 >= mix.over_stock("kpart").1),
+        share(&|mix| mix.over_stock("lfoc").1 >= mix.over_stock("kpart").1, scored),
+        findings,
     );
     add(
         "mixes where LFOC unfairness is below KPart",
-        share(&|mix| mix.over_stock("lfoc").0 < mix.over_stock("kpart").0),
+        share(&|mix| mix.over_stock("lfoc").0 < mix.over_stock("kpart").0, scored),
+        findings,
     );
     // The larger gap of the two: the paper does not state which it means.
     let gap = |part: fn((f64, f64)) -> f64| {
@@ -111,6 +124,7 @@ pub(super) fn findings(scored: &[ScoredMix], findings: &mut Findings) {
     add(
         "LFOC against Best-Static, mean gap (state metric: STP and unfairness both)",
         unfairness_gap.max(stp_gap),
+        findings,
     );
     add(
         "Best-Static unfairness never above any static policy (violations)",
@@ -121,13 +135,26 @@ pub(super) fn findings(scored: &[ScoredMix], findings: &mut Findings) {
                 mix.policies.iter().any(|(_, unfairness, _)| *unfairness < best * (1.0 - 1e-9))
             })
             .count() as f64,
+        findings,
     );
-    let mut beside = |case, unit, value| findings.add_beside(ITEM, case, unit, Some(value));
-    beside("LFOC against Best-Static, mean gap in unfairness", "percent", unfairness_gap);
-    beside("LFOC against Best-Static, mean gap in STP", "percent", stp_gap);
-    beside("KPart, mean STP over stock", "ratio", mean(&mut stp("kpart")));
-    beside("LFOC, mean STP over stock", "ratio", mean(&mut stp("lfoc")));
-    beside("LFOC+, mean unfairness over stock", "ratio", mean(&mut unfairness("lfoc-plus")));
-    beside("LFOC+, mean STP over stock", "ratio", mean(&mut stp("lfoc-plus")));
-    beside("Best-Static, mean unfairness over stock", "ratio", mean(&mut unfairness(OPTIMUM)));
+    fn beside(case: &str, unit: &str, value: f64, findings: &mut Findings) {
+        findings.add_beside(ITEM, case, unit, Some(value))
+    }
+    beside("LFOC against Best-Static, mean gap in unfairness", "percent", unfairness_gap, findings);
+    beside("LFOC against Best-Static, mean gap in STP", "percent", stp_gap, findings);
+    beside("KPart, mean STP over stock", "ratio", mean(&mut stp("kpart")), findings);
+    beside("LFOC, mean STP over stock", "ratio", mean(&mut stp("lfoc")), findings);
+    beside(
+        "LFOC+, mean unfairness over stock",
+        "ratio",
+        mean(&mut unfairness("lfoc-plus")),
+        findings,
+    );
+    beside("LFOC+, mean STP over stock", "ratio", mean(&mut stp("lfoc-plus")), findings);
+    beside(
+        "Best-Static, mean unfairness over stock",
+        "ratio",
+        mean(&mut unfairness(OPTIMUM)),
+        findings,
+    );
 }

@@ -33,7 +33,9 @@ fn ends(service: &Baseline, scale: Scale) -> Result<[f64; 2], ChipError> {
             }
         })
         .collect::<Result<_, ChipError>>()?;
-    let speed = |run: &LocpartRun, job| run.instructions(job, WARM);
+    fn speed(run: &LocpartRun, job: usize) -> f64 {
+        run.instructions(job, WARM)
+    }
     let (batch_alone, alone) = (speed(&runs[0], 0), speed(&runs[all as usize], 0));
     let shares = |run: &LocpartRun| Shares {
         service: speed(run, 0) / alone,

@@ -14,7 +14,9 @@ use crate::paper::Findings;
 
 pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
     let p = Parameters::default();
-    let ms = |span: Duration| 1e3 * span.as_secs_f64();
+    fn ms(span: Duration) -> f64 {
+        1e3 * span.as_secs_f64()
+    }
     findings.add("§III-B", "step w", f64::from(p.w));
     findings.add("§III-B", "Util_th", p.util_th.raw() as f64 / (1_u64 << 32) as f64);
     findings.add("§III-C", "default interval", ms(p.t_sched));
@@ -57,7 +59,9 @@ fn initial_split() -> &'static str {
     let llc = Llc::with_ways(Ways::new(20).expect("20 ways"));
     let mut policy = Locpart::new(Parameters::published());
     let mut ways = [0; 2];
-    let started = |app, wish| Event::Started { app: AppId(app), wish, profile: None };
+    fn started(app: u32, wish: Wish) -> Event {
+        Event::Started { app: AppId(app), wish, profile: None }
+    }
     let service = started(0, objective(Duration::from_millis(2)));
     for event in [Event::Machine(llc.into()), service, started(1, Wish::default())] {
         policy.handle(Time::ZERO, &event, &mut |action| {

@@ -44,11 +44,13 @@ impl AllocationOutcome {
         let from = from as usize;
         let service = &run.moments[0][from..];
         let enough = || service.iter().filter(|moment| moment.requests >= ENOUGH);
-        let holds = |tail: Option<Duration>| tail.is_some_and(|tail| tail < slo);
+        fn holds(tail: Option<Duration>, slo: Duration) -> bool {
+            tail.is_some_and(|tail| tail < slo)
+        }
         let changes = run.moments[0][from - 1..].windows(2);
         Self {
             windows: enough().count(),
-            windows_met: enough().filter(|moment| holds(moment.tail)).count(),
+            windows_met: enough().filter(|moment| holds(moment.tail, slo)).count(),
             batch: run.instructions(1, from),
             ways: service.iter().map(|moment| f64::from(moment.ways)).sum::<f64>()
                 / service.len() as f64,
@@ -170,20 +172,34 @@ fn named(case: &ObjectiveCase) -> String {
 pub(super) fn allocations(cases: &[ObjectiveCase], findings: &mut Findings) {
     let none = || cases.iter().filter(|case| case.fewest().is_none());
     let recognised = none().filter(|case| case.margin.class == "unattainable").count();
-    let count = |count: usize| Some(count as f64);
+    fn count(count: usize) -> Option<f64> {
+        Some(count as f64)
+    }
     let mut beside = |case: &str, unit, value| findings.add_beside(ITEM, case, unit, value);
     beside("cases that some allocation can hold", "count", count(cases.len() - none().count()));
     beside("cases that none can", "count", count(none().count()));
     beside("cases that none can: said so", "count", count(recognised));
     for case in cases {
         let name = named(case);
-        let mut beside = |what: &str, unit, value| {
+        fn beside(what: &str, unit: &str, value: Option<f64>, name: &str, findings: &mut Findings) {
             findings.add_beside(ITEM, &format!("{name}, {what}"), unit, value);
-        };
+        }
         let fewest = case.fewest();
-        beside("fewest ways that hold it", "ways", fewest.map(|(ways, _)| f64::from(ways)));
+        beside(
+            "fewest ways that hold it",
+            "ways",
+            fewest.map(|(ways, _)| f64::from(ways)),
+            &name,
+            findings,
+        );
         let best = case.fixed.iter().map(AllocationOutcome::share).fold(0.0, f64::max);
-        beside("windows that hold, the best allocation", "percent", Some(100.0 * best));
+        beside(
+            "windows that hold, the best allocation",
+            "percent",
+            Some(100.0 * best),
+            &name,
+            findings,
+        );
     }
 }
 
@@ -206,18 +222,42 @@ pub(super) fn margin_rule(cases: &[ObjectiveCase], findings: &mut Findings) {
 pub(super) fn rules(cases: &[ObjectiveCase], findings: &mut Findings) {
     for case in cases {
         let name = named(case);
-        let mut beside = |what: &str, unit, value| {
+        fn beside(what: &str, unit: &str, value: Option<f64>, name: &str, findings: &mut Findings) {
             findings.add_beside(ITEM, &format!("{name}, {what}"), unit, value);
-        };
+        }
         for (rule, kept) in [("margin", &case.margin), ("published", &case.published)] {
-            beside(&format!("windows that hold, {rule}"), "percent", Some(100.0 * kept.share()));
-            beside(&format!("ways in the mean, {rule}"), "ways", Some(kept.ways));
-            beside(&format!("changes of ways, {rule}"), "count", Some(kept.changes as f64));
+            beside(
+                &format!("windows that hold, {rule}"),
+                "percent",
+                Some(100.0 * kept.share()),
+                &name,
+                findings,
+            );
+            beside(&format!("ways in the mean, {rule}"), "ways", Some(kept.ways), &name, findings);
+            beside(
+                &format!("changes of ways, {rule}"),
+                "count",
+                Some(kept.changes as f64),
+                &name,
+                findings,
+            );
             let batch = case.fewest().map(|(_, best)| kept.batch / best.batch);
-            beside(&format!("mcf's speed over that with the fewest, {rule}"), "ratio", batch);
+            beside(
+                &format!("mcf's speed over that with the fewest, {rule}"),
+                "ratio",
+                batch,
+                &name,
+                findings,
+            );
         }
         let from_the_start = Some(100.0 * case.settling.share());
-        beside("windows that hold, margin, from the beginning on", "percent", from_the_start);
+        beside(
+            "windows that hold, margin, from the beginning on",
+            "percent",
+            from_the_start,
+            &name,
+            findings,
+        );
         let case_of = format!("{name}, what the policy says");
         findings.add_text(ITEM, &case_of, &case.margin.class);
     }

@@ -81,20 +81,24 @@ pub(super) fn mix(service: &Baseline, scale: Scale) -> Result<ServiceMix, ChipEr
         .collect::<Result<_, ChipError>>()?;
     let [service_alone, batch_alone] = [&runs[0], &runs[1]].map(|run| run.instructions(0, WARM));
     let alone = Shares { service: service_alone, batch: batch_alone };
-    let shares = |run: &LocpartRun| Shares {
-        service: run.instructions(0, WARM) / alone.service,
-        batch: run.instructions(1, WARM) / alone.batch,
-    };
-    let last = |run: &LocpartRun| run.moments[0].last().map_or(0, |moment| moment.ways);
+    fn shares(run: &LocpartRun, alone_service: f64, alone_batch: f64) -> Shares {
+        Shares {
+            service: run.instructions(0, WARM) / alone_service,
+            batch: run.instructions(1, WARM) / alone_batch,
+        }
+    }
+    fn last(run: &LocpartRun) -> u32 {
+        run.moments[0].last().map_or(0, |moment| moment.ways)
+    }
     let ruled = |published: &LocpartRun, margin: &LocpartRun| BothRules {
-        published: shares(published),
-        margin: shares(margin),
+        published: shares(published, alone.service, alone.batch),
+        margin: shares(margin, alone.service, alone.batch),
         ways: [last(published), last(margin)],
     };
     Ok(ServiceMix {
         name: service.name,
         alone,
-        uncontrolled: shares(&runs[2]),
+        uncontrolled: shares(&runs[2], alone.service, alone.batch),
         ruled: ruled(&runs[3], &runs[5]),
         closed_loop: ruled(&runs[4], &runs[6]),
     })
@@ -120,23 +124,31 @@ pub(super) fn beside(mixed: &ServiceMix, findings: &mut Findings) {
 /// The claims: one thread of the service and one batch program.
 pub(super) fn claims(mixes: &[ServiceMix], findings: &mut Findings) {
     const ITEM: &str = "Figure 4";
-    let of = |name: &str| mixes.iter().find(|mixed| mixed.name == name);
-    let uncontrolled = |mixed: &ServiceMix| loss(mixed.uncontrolled.service);
-    let locpart = |mixed: &ServiceMix| loss(mixed.ruled.published.service);
+    fn mix_named<'a>(name: &str, mixes: &'a [ServiceMix]) -> Option<&'a ServiceMix> {
+        mixes.iter().find(|mixed| mixed.name == name)
+    }
+    fn uncontrolled(mixed: &ServiceMix) -> f64 {
+        loss(mixed.uncontrolled.service)
+    }
+    fn locpart(mixed: &ServiceMix) -> f64 {
+        loss(mixed.ruled.published.service)
+    }
     let case = "img-dnn, loss uncontrolled (least of five)";
-    findings.add_if(ITEM, case, of("img-dnn").map(uncontrolled));
+    findings.add_if(ITEM, case, mix_named("img-dnn", mixes).map(uncontrolled));
     let case = "sphinx, loss uncontrolled (most of five)";
-    findings.add_if(ITEM, case, of("sphinx").map(uncontrolled));
+    findings.add_if(ITEM, case, mix_named("sphinx", mixes).map(uncontrolled));
     let losses = || mixes.iter().map(|mixed| (uncontrolled(mixed), mixed.name));
-    let by_loss = |a: &(f64, &str), b: &(f64, &str)| a.0.total_cmp(&b.0);
+    fn by_loss(a: &(f64, &str), b: &(f64, &str)) -> std::cmp::Ordering {
+        a.0.total_cmp(&b.0)
+    }
     let (least, most) = (losses().min_by(by_loss), losses().max_by(by_loss));
     let is_so =
         least.map(|one| one.1) == Some("img-dnn") && most.map(|one| one.1) == Some("sphinx");
     let case = "least-hurt service is img-dnn; most-hurt is sphinx";
     findings.add(ITEM, case, f64::from(u8::from(is_so)));
     let case = "img-dnn, loss with Locpart (least)";
-    findings.add_if(ITEM, case, of("img-dnn").map(locpart));
-    findings.add_if(ITEM, "silo, loss with Locpart (most)", of("silo").map(locpart));
+    findings.add_if(ITEM, case, mix_named("img-dnn", mixes).map(locpart));
+    findings.add_if(ITEM, "silo, loss with Locpart (most)", mix_named("silo", mixes).map(locpart));
     let divided = mean_loss(mixes, |mixed| mixed.ruled.published.service);
     let shared = mean_loss(mixes, |mixed| mixed.uncontrolled.service);
     findings.add(ITEM, "mean loss of five with Locpart", divided);
@@ -165,17 +177,41 @@ pub(super) fn details(numbers: &str, mixes: &[ServiceMix], findings: &mut Findin
         ("with the margin rule, objectives of the closed loop", |mixed| mixed.closed_loop.margin),
     ];
     for (what, shares) in scenarios {
-        let mut beside = |item: &str, case: String, value| {
+        fn beside(item: &str, case: String, value: f64, numbers: &str, findings: &mut Findings) {
             findings.add_beside(item, &format!("{numbers}, {case}"), "percent", Some(value));
-        };
+        }
         let mean = |share: fn(Shares) -> f64| mean_loss(mixes, |mixed| share(shares(mixed)));
-        beside("Figure 5", format!("global loss {what}"), mean(Shares::global));
-        beside("Figure 4", format!("mean loss {what}"), mean(|shares| shares.service));
-        beside("Figure 4", format!("mcf's mean loss {what}"), mean(|shares| shares.batch));
+        beside("Figure 5", format!("global loss {what}"), mean(Shares::global), &numbers, findings);
+        beside(
+            "Figure 4",
+            format!("mean loss {what}"),
+            mean(|shares| shares.service),
+            &numbers,
+            findings,
+        );
+        beside(
+            "Figure 4",
+            format!("mcf's mean loss {what}"),
+            mean(|shares| shares.batch),
+            &numbers,
+            findings,
+        );
         for mixed in mixes {
             let name = mixed.name;
-            beside("Figure 4", format!("{name}, loss {what}"), loss(shares(mixed).service));
-            beside("Figure 4", format!("{name}, mcf's loss {what}"), loss(shares(mixed).batch));
+            beside(
+                "Figure 4",
+                format!("{name}, loss {what}"),
+                loss(shares(mixed).service),
+                &numbers,
+                findings,
+            );
+            beside(
+                "Figure 4",
+                format!("{name}, mcf's loss {what}"),
+                loss(shares(mixed).batch),
+                &numbers,
+                findings,
+            );
         }
     }
     for ServiceMix { name, ruled, closed_loop, .. } in mixes {

@@ -25,21 +25,25 @@ impl Figures {
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        let file = |name: &str| folder.join(format!("{name}.svg"));
-        let by_ways = |name: &str, values: &[f64]| Line {
-            name: name.to_owned(),
-            points: (1..).map(f64::from).zip(values.iter().copied()).collect(),
-        };
+        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
+            folder.join(format!("{name}.svg"))
+        }
+        fn by_ways(name: &str, values: &[f64]) -> Line {
+            Line {
+                name: name.to_owned(),
+                points: (1..).map(f64::from).zip(values.iter().copied()).collect(),
+            }
+        }
         let over_all = |(name, tails): &(&str, Vec<f64>)| {
             let all = tails.last().copied().unwrap_or(1.0);
             by_ways(name, &tails.iter().map(|tail| tail / all).collect::<Vec<f64>>())
         };
         let tails: Vec<Line> = self.sensitivity.tails.iter().map(over_all).collect();
         let title = "Figure 1: 99th percentile of each service by itself";
-        lines(&file("figure1"), title, ["ways", "over that with 20 ways"], &tails)?;
+        lines(&file("figure1", folder), title, ["ways", "over that with 20 ways"], &tails)?;
         let batch = [by_ways("mcf", &self.sensitivity.batch)];
         let title = "Figure 1: speed of mcf by itself";
-        lines(&file("figure1-batch"), title, ["ways", "over that with 20 ways"], &batch)?;
+        lines(&file("figure1-batch", folder), title, ["ways", "over that with 20 ways"], &batch)?;
         self.draw_mixes(folder)?;
         let curves: Vec<Line> = self
             .curves
@@ -55,14 +59,14 @@ impl Figures {
             .collect();
         let title = "Figure 6: throughput by interval";
         let axes = ["interval, decimal logarithm of ms", "over that with 50 ms"];
-        lines(&file("figure6"), title, axes, &curves)?;
+        lines(&file("figure6", folder), title, axes, &curves)?;
         self.draw_cases(folder)?;
         for timeline in &self.timelines {
             let (ways, tails) = (timeline.ways(), timeline.tails());
             let name = format!("{}-ways", timeline.name);
-            lines(&file(&name), timeline.title, ["seconds", "ways"], &ways)?;
+            lines(&file(&name, folder), timeline.title, ["seconds", "ways"], &ways)?;
             let name = format!("{}-tail", timeline.name);
-            lines(&file(&name), timeline.title, ["seconds", "ms"], &tails)?;
+            lines(&file(&name, folder), timeline.title, ["seconds", "ms"], &tails)?;
         }
         Ok(())
     }
@@ -76,8 +80,9 @@ impl Figures {
             });
             named.collect::<Vec<(String, Vec<f64>)>>()
         };
-        let shares =
-            |mixed: &ServiceMix| [mixed.uncontrolled, mixed.ruled.published, mixed.ruled.margin];
+        fn shares(mixed: &ServiceMix) -> [Shares; 3] {
+            [mixed.uncontrolled, mixed.ruled.published, mixed.ruled.margin]
+        }
         for (name, title, of) in [
             (
                 "figure4",
@@ -98,18 +103,24 @@ impl Figures {
     }
 
     fn draw_cases(&self, folder: &Path) -> Result<(), FigureError> {
-        let label = |case: &ObjectiveCase| format!("{} {:.0}", case.name, 100.0 * case.load);
+        fn label(case: &ObjectiveCase) -> String {
+            format!("{} {:.0}", case.name, 100.0 * case.load)
+        }
         let attainable: Vec<(&ObjectiveCase, f64)> =
             self.cases.iter().filter_map(|case| Some((case, case.fewest()?.1.batch))).collect();
-        let named = |name: &str, of: &dyn Fn(&ObjectiveCase) -> f64| {
+        fn named(
+            name: &str,
+            of: &dyn Fn(&ObjectiveCase) -> f64,
+            attainable: &Vec<(&ObjectiveCase, f64)>,
+        ) -> (String, Vec<f64>) {
             let values = attainable.iter().map(|(case, best)| of(case) / best);
             (name.to_owned(), values.collect::<Vec<f64>>())
-        };
+        }
         let plot = Bars {
             labels: attainable.iter().map(|(case, _)| label(case)).collect(),
             series: vec![
-                named("the published rule", &|case| case.published.batch),
-                named("the margin rule", &|case| case.margin.batch),
+                named("the published rule", &|case| case.published.batch, &attainable),
+                named("the margin rule", &|case| case.margin.batch, &attainable),
             ],
             stacked: false,
         };

@@ -61,8 +61,9 @@ impl Sensitivity {
 
     pub(super) fn findings(&self, findings: &mut Findings) {
         const ITEM: &str = "Figure 1";
-        let rises =
-            |tails: &[f64]| tails.windows(2).filter(|pair| pair[1] > NOISE * pair[0]).count();
+        fn rises(tails: &[f64]) -> usize {
+            tails.windows(2).filter(|pair| pair[1] > NOISE * pair[0]).count()
+        }
         let worst = self.tails.iter().map(|(_, tails)| rises(tails)).max().unwrap_or(0);
         let case =
             "tail latency falls as ways grow, five services (violations over 20 ways, 5 % noise)";
