@@ -2,9 +2,9 @@
 //!
 //! The event:
 //! - `exit`: a light program ends, and the policy decides for the others, whose classes and tables
-//! it has: Algorithm 1, which the authors' Table 2 times.
+//!   it has: Algorithm 1, which the authors' Table 2 times.
 //! - `start`: the last program of the mix starts. The policy reads its profile, classifies it and
-//! computes its slowdown table; then it decides as above.
+//!   computes its slowdown table; then it decides as above.
 //!
 //! In both cases the curves of all programs are new at every decision, and the action carries the
 //! partition.

@@ -1,9 +1,11 @@
 //! The cost of a decision of Locpart, from the end of a period to the actions, with the latencies
 //! of the last window of every service in it.
 //!
-//! - `hold`: one service and a batch program, 1000 requests in each window of the last ten; nothing changes.
+//! - `hold`: one service and a batch program, 1000 requests in each window of the last ten; nothing
+//!   changes.
 //! - `miss`: the same, and the service claims a way.
-//! - `services`: eight services and eight batch programs, 1000 requests in each window; nothing changes.
+//! - `services`: eight services and eight batch programs, 1000 requests in each window; nothing
+//!   changes.
 //! - `busy`: one service that answered 100 000 requests, all differently long to three digits.
 //!
 //! Prints CSV: the median of rounds in ns; each decision in a round is made by another copy of the
@@ -83,18 +85,25 @@ fn ready(
         let started = Event::Started { app: AppId(app), wish, profile: None };
         policy.handle(Time::ZERO, &started, &mut ignore);
     }
-    let window = |app: u32, shortest: u64| {
+    fn window(
+        app: u32,
+        shortest: u64,
+        values: u32,
+        requests: u64,
+        parameters_t_sched: Duration,
+    ) -> Event {
         let latency =
             |value: u32| Duration::from_micros(shortest) + Duration::from_nanos(137) * value;
         let answered = (0..values).map(|value| Answered { latency: latency(value), requests });
-        let (app, window) = (AppId(app), parameters.t_sched);
+        let (app, window) = (AppId(app), parameters_t_sched);
         Event::Latency(Latencies { app, window, answered: answered.collect() })
-    };
+    }
     let mut at = Time::ZERO;
     for period in 1..=PERIODS {
         at = at.after(parameters.t_sched);
         let shortest = if period < PERIODS { 10 } else { last };
-        let windows = (0..services).map(|app| window(app, shortest));
+        let windows =
+            (0..services).map(|app| window(app, shortest, values, requests, parameters.t_sched));
         let events: Vec<Event> = windows.chain([Event::Woke]).collect();
         if period == PERIODS {
             return (policy, at, events);

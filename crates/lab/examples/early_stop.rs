@@ -95,18 +95,21 @@ fn both_forms(
         .collect::<Result<_, String>>()?;
     let mixes = random_mixes(programs.table(), &[8, 12, 16], 40, seed);
     let found = |form: usize| {
-        let mean = |of: &dyn Fn(&[LiveOutcome; 4]) -> f64| {
+        fn mean(of: &dyn Fn(&[LiveOutcome; 4]) -> f64, rows: &[[LiveOutcome; 4]]) -> f64 {
             rows.iter().map(of).sum::<f64>() / rows.len() as f64
-        };
-        let unfairness = |row: &[LiveOutcome; 4], which: usize| row[which].metrics.unfairness;
+        }
+        fn unfairness(row: &[LiveOutcome; 4], which: usize) -> f64 {
+            row[which].metrics.unfairness
+        }
         let own = 2 + form;
         let right = accuracy(programs, &mixes, &settings, forms[form], Duration::from_secs(20));
         FormResults {
-            over_stock: mean(&|row| unfairness(row, own) / unfairness(row, 0)),
-            over_dunn: mean(&|row| unfairness(row, own) / unfairness(row, 1)),
-            fairer: 100.0 * mean(&|row| f64::from(unfairness(row, own) < unfairness(row, 1))),
-            stp: mean(&|row| row[own].metrics.stp / row[0].metrics.stp),
-            sampling: 100.0 * mean(&|row| row[own].activity.sampling_share()),
+            over_stock: mean(&|row| unfairness(row, own) / unfairness(row, 0), &rows),
+            over_dunn: mean(&|row| unfairness(row, own) / unfairness(row, 1), &rows),
+            fairer: 100.0
+                * mean(&|row| f64::from(unfairness(row, own) < unfairness(row, 1)), &rows),
+            stp: mean(&|row| row[own].metrics.stp / row[0].metrics.stp, &rows),
+            sampling: 100.0 * mean(&|row| row[own].activity.sampling_share(), &rows),
             right: 100.0 * f64::from(right.right) / f64::from(right.all),
         }
     };

@@ -188,7 +188,7 @@ fn score(
 
 /// A profile in which each number is up to the share `noise` off; all errors are equally likely.
 fn blurred(exact: &Profile, noise: f64, random: &mut Pcg64Mcg) -> Profile {
-    let mut blur = |curve: &Curve| {
+    fn blur(curve: &Curve, noise: f64, random: &mut rand_pcg::Mcg128Xsl64) -> Curve {
         let ways = Ways::new(u32::try_from(curve.values().len()).unwrap_or(1));
         Curve::from_fn(ways.expect("a curve has a way"), |ways| {
             let unit = f64::from(random.next_u32()) / f64::from(u32::MAX);
@@ -200,11 +200,11 @@ fn blurred(exact: &Profile, noise: f64, random: &mut Pcg64Mcg) -> Profile {
             )]
             Q32::from_raw(value as u64)
         })
-    };
+    }
     Profile {
-        ipc: blur(&exact.ipc),
-        llcmpki: blur(&exact.llcmpki),
-        llcmpkc: blur(&exact.llcmpkc),
+        ipc: blur(&exact.ipc, noise, random),
+        llcmpki: blur(&exact.llcmpki, noise, random),
+        llcmpkc: blur(&exact.llcmpkc, noise, random),
         ..exact.clone()
     }
 }
@@ -227,13 +227,17 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 /// Figure 6, Dunn's best mix.
 fn dunn_extremes(scored: &[Scores]) {
     println!("\nDunn, unfairness over stock, by seed:");
-    let sorted = |mixes: &[&Scores], of: fn(&Scores) -> f64| {
+    fn sorted(mixes: &[&Scores], of: fn(&Scores) -> f64) -> Vec<f64> {
         let mut all: Vec<f64> = mixes.iter().map(|one| of(one) / one.stock.unfairness).collect();
         all.sort_unstable_by(f64::total_cmp);
         all
-    };
-    let dunn = |one: &Scores| one.dunn.unfairness;
-    let informed = |one: &Scores| one.dunn_informed.unfairness;
+    }
+    fn dunn(one: &Scores) -> f64 {
+        one.dunn.unfairness
+    }
+    fn informed(one: &Scores) -> f64 {
+        one.dunn_informed.unfairness
+    }
     println!("  best mix               {}", by_seed(scored, |mixes| sorted(mixes, dunn)[0]));
     println!("  second-best mix        {}", by_seed(scored, |mixes| sorted(mixes, dunn)[1]));
     println!("  best mix, streaming known {}", by_seed(scored, |mixes| sorted(mixes, informed)[0]));
@@ -241,7 +245,9 @@ fn dunn_extremes(scored: &[Scores]) {
     println!("  mean                   {means}");
     let means = by_seed(scored, |mixes| mean(sorted(mixes, informed).into_iter()));
     println!("  mean, streaming known {means}");
-    let over = |one: &Scores| one.dunn.unfairness / one.stock.unfairness;
+    fn over(one: &Scores) -> f64 {
+        one.dunn.unfairness / one.stock.unfairness
+    }
     if let Some(least) = scored.iter().min_by(|a, b| over(a).total_cmp(&over(b))) {
         let Scores { seed, name, stock, dunn, kpart, lfoc, best, .. } = least;
         let [dunn, kpart, lfoc, best] =
@@ -255,9 +261,9 @@ fn dunn_extremes(scored: &[Scores]) {
 /// Figure 6, STP of LFOC and KPart.
 fn throughput(scored: &[Scores]) {
     println!("\nMixes where LFOC's STP is at least KPart's, percent, by seed:");
-    let share = |mixes: &[&Scores], holds: &dyn Fn(&Scores) -> bool| {
+    fn share(mixes: &[&Scores], holds: &dyn Fn(&Scores) -> bool) -> f64 {
         100.0 * mean(mixes.iter().map(|one| f64::from(u8::from(holds(one)))))
-    };
+    }
     let row = |name: &str, holds: &dyn Fn(&Scores) -> bool| {
         println!("  {name:32} {}", by_seed(scored, |mixes| share(mixes, holds)));
     };
@@ -306,13 +312,20 @@ fn best_static(scored: &[Scores]) {
         if mixes.is_empty() {
             continue;
         }
-        let gap = |of: fn(&Scores) -> Metrics| {
-            let over = |part: fn(Metrics) -> f64| {
+        fn gap(of: fn(&Scores) -> Metrics, mixes: &[&Scores]) -> (f64, f64) {
+            fn over(
+                part: fn(Metrics) -> f64,
+                mixes: &[&Scores],
+                of: &fn(&Scores) -> Metrics,
+            ) -> f64 {
                 mean(mixes.iter().map(|one| part(of(one)) / part(one.best)))
-            };
-            (100.0 * (over(|one| one.unfairness) - 1.0), 100.0 * (1.0 - over(|one| one.stp)))
-        };
-        let (lfoc, plus) = (gap(|one| one.lfoc), gap(|one| one.plus));
+            }
+            (
+                100.0 * (over(|one| one.unfairness, mixes, &of) - 1.0),
+                100.0 * (1.0 - over(|one| one.stp, mixes, &of)),
+            )
+        }
+        let (lfoc, plus) = (gap(|one| one.lfoc, &mixes), gap(|one| one.plus, &mixes));
         println!(
             "  {name:16} {:5}   {:16.1} {:8.2}   {:21.1} {:8.2}",
             mixes.len(),

@@ -45,9 +45,11 @@ fn unfairness(
 /// Replaces all sensitive programs of a mix but `most` by light ones. A phased program has no
 /// class.
 fn thinned(classes: &[Class], mix: &Mix, most: usize) -> Mix {
-    let is = |program: usize, class| classes.get(program) == Some(&class);
+    fn is(program: usize, class: Class, classes: &[Class]) -> bool {
+        classes.get(program) == Some(&class)
+    }
     let mut light = (0..classes.len())
-        .filter(|&program| is(program, Class::Light) && !mix.programs.contains(&program));
+        .filter(|&program| is(program, Class::Light, classes) && !mix.programs.contains(&program));
     let mut kept = 0;
     Mix {
         name: mix.name.clone(),
@@ -55,7 +57,7 @@ fn thinned(classes: &[Class], mix: &Mix, most: usize) -> Mix {
             .programs
             .iter()
             .map(|&program: &usize| {
-                if !is(program, Class::Sensitive) {
+                if !is(program, Class::Sensitive, classes) {
                     return program;
                 }
                 kept += 1;
@@ -107,8 +109,10 @@ fn by_window(programs: &Programs, setting: &Setting, mixes: &[Mix]) -> Result<()
             Ok((mix.name.starts_with('P'), dunn / stock))
         })
         .collect::<Result<_, String>>()?;
-    let kind = |phased| mean(rows.iter().filter(|row| row.0 == phased).map(|row| row.1));
-    let (phased, single) = (kind(true), kind(false));
+    fn kind(phased: bool, rows: &[(bool, f64)]) -> f64 {
+        mean(rows.iter().filter(|row| row.0 == phased).map(|row| row.1))
+    }
+    let (phased, single) = (kind(true, &rows), kind(false, &rows));
     println!(
         "\nDunn by the stalls of the last window, unfairness over stock: P {phased:.3}, S {single:.3}, P - S {:+.3}",
         phased - single

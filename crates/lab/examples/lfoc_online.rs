@@ -97,15 +97,15 @@ fn unfairness(
         ];
         let Mix { name, .. } = &mix;
         let [stock, online, informed] = &outcomes;
-        let cell = |outcome: &LiveOutcome| {
-            let change = 100.0 * (outcome.metrics.unfairness / stock.metrics.unfairness - 1.0);
+        fn cell(outcome: &LiveOutcome, stock_unfairness: f64) -> String {
+            let change = 100.0 * (outcome.metrics.unfairness / stock_unfairness - 1.0);
             format!("{:.3} {change:+.1} %", outcome.metrics.unfairness)
-        };
+        }
         println!(
             "  {name:5} {:8.3} {:>18} {:>18} {:7.2} %",
             stock.metrics.unfairness,
-            cell(online),
-            cell(informed),
+            cell(online, stock.metrics.unfairness),
+            cell(informed, stock.metrics.unfairness),
             100.0 * online.activity.sampling_share(),
         );
         rows.entry(if name.starts_with('S') { "S" } else { "P" }).or_default().push(outcomes);
@@ -113,17 +113,17 @@ fn unfairness(
     let all: Vec<_> = rows.values().flatten().cloned().collect();
     rows.insert("S and P", all);
     for (kind, rows) in &rows {
-        let mean = |of: &dyn Fn(&[LiveOutcome; 3]) -> f64| {
+        fn mean(of: &dyn Fn(&[LiveOutcome; 3]) -> f64, rows: &[[LiveOutcome; 3]]) -> f64 {
             rows.iter().map(of).sum::<f64>() / rows.len() as f64
-        };
+        }
         println!(
             "  {kind}, means: unfairness {:+.1} %, STP {:+.1} % against stock; against LFOC with \
              profiles unfairness {:+.2} %, STP {:+.2} %; {:.2} % of the time in sampling mode",
-            100.0 * (mean(&|r| r[1].metrics.unfairness / r[0].metrics.unfairness) - 1.0),
-            100.0 * (mean(&|r| r[1].metrics.stp / r[0].metrics.stp) - 1.0),
-            100.0 * (mean(&|r| r[1].metrics.unfairness / r[2].metrics.unfairness) - 1.0),
-            100.0 * (mean(&|r| r[1].metrics.stp / r[2].metrics.stp) - 1.0),
-            100.0 * mean(&|r| r[1].activity.sampling_share()),
+            100.0 * (mean(&|r| r[1].metrics.unfairness / r[0].metrics.unfairness, rows) - 1.0),
+            100.0 * (mean(&|r| r[1].metrics.stp / r[0].metrics.stp, rows) - 1.0),
+            100.0 * (mean(&|r| r[1].metrics.unfairness / r[2].metrics.unfairness, rows) - 1.0),
+            100.0 * (mean(&|r| r[1].metrics.stp / r[2].metrics.stp, rows) - 1.0),
+            100.0 * mean(&|r| r[1].activity.sampling_share(), rows),
         );
     }
     println!("  (published: unfairness -16.7 % on S and P, LFOC §5.2)");
@@ -136,19 +136,26 @@ fn few_programs(programs: &Programs, ways: Ways, form: Parameters) {
     let alone = (0..table.names().len())
         .map(|program| Mix { name: String::new(), programs: vec![program] })
         .collect();
-    let few = |size| random_mixes(table, &[size], 120, SEED);
-    for (what, mixes) in [("alone", alone), ("2", few(2)), ("3", few(3)), ("4", few(4))] {
+    fn few(size: usize, table: &fairways_profiles::Table) -> Vec<Mix> {
+        random_mixes(table, &[size], 120, SEED)
+    }
+    for (what, mixes) in
+        [("alone", alone), ("2", few(2, table)), ("3", few(3, table)), ("4", few(4, table))]
+    {
         let mixes: Vec<Mix> = mixes;
         let found = accuracy(programs, &mixes, &settings(ways), form, Duration::from_secs(20));
-        let missed = |class: &str| -> u32 {
-            found.wrong.iter().filter(|((_, is, _), _)| *is == class).map(|(_, count)| count).sum()
-        };
+        fn missed(
+            class: &str,
+            wrong: &BTreeMap<(String, &'static str, Option<&'static str>), u32>,
+        ) -> u32 {
+            wrong.iter().filter(|((_, is, _), _)| *is == class).map(|(_, count)| count).sum()
+        }
         println!(
             "  {what:6} {:5.1} %   {} of {}; {} sensitive ones are misclassified",
             percent(found.right.into(), found.all.into()),
             found.right,
             found.all,
-            missed("sensitive"),
+            missed("sensitive", &found.wrong),
         );
     }
 }
@@ -207,20 +214,20 @@ fn changes_caught(found: &ClassChanges) {
             let mut times: Vec<Duration> =
                 changes.iter().filter_map(|change| change.caught).collect();
             times.sort_unstable();
-            let at = |percentile: usize| {
+            fn at(percentile: usize, times: &[Duration]) -> String {
                 times
                     .get(times.len() * percentile / 100)
                     .map_or("-".into(), |time| time.as_millis().to_string())
-            };
+            }
             println!(
                 "  {:24} {:7} {:6.1} %  {:>6} {:>6} {:>6} {:>6}",
                 format!("{} to {}", from.name(), to.name()),
                 changes.len(),
                 percent(times.len() as f64, changes.len() as f64),
-                at(10),
-                at(50),
-                at(90),
-                at(99),
+                at(10, &times),
+                at(50, &times),
+                at(90, &times),
+                at(99, &times),
             );
         }
     }

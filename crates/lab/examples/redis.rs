@@ -13,9 +13,9 @@ use fairways_policy::by_name;
 const RUNS: u32 = 3;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let argument = |place, default: u32| {
+    fn argument(place: usize, default: u32) -> Result<u32, std::num::ParseIntError> {
         std::env::args().nth(place).map_or(Ok(default), |text| text.parse::<u32>())
-    };
+    }
     let (rounds, time_scale) = (argument(1, 24)?, argument(2, 10)?);
     let chip = preset::preset("xeon-e5").ok_or("a preset")?;
     let settings = Settings { time_scale, ..Settings::new(chip) };

@@ -265,7 +265,9 @@ fn check<P: Policy>(
 
 #[test]
 fn random_runs() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    fn number(name: &str) -> Option<u64> {
+        std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap())
+    }
     if let Some(seed) = number("FAIRWAYS_SEED") {
         run(seed);
         return;

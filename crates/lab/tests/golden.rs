@@ -51,10 +51,10 @@ fn outcome(table: &Table, mix: &Mix, policy: Box<dyn Policy>) -> PolicyOutcome {
 type Shape = Vec<(Vec<usize>, u32)>;
 
 fn shape(clusters: &[(String, u32)]) -> Shape {
-    let mates = |cluster: &str| {
+    fn mates(cluster: &str, clusters: &[(String, u32)]) -> Vec<usize> {
         (0..clusters.len()).filter(|&other| clusters[other].0 == cluster).collect::<Vec<_>>()
-    };
-    clusters.iter().map(|(cluster, ways)| (mates(cluster), *ways)).collect()
+    }
+    clusters.iter().map(|(cluster, ways)| (mates(cluster, clusters), *ways)).collect()
 }
 
 fn shape_of(outcome: &PolicyOutcome) -> Shape {

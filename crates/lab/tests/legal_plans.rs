@@ -100,11 +100,9 @@ fn history(
     later: &[Later],
 ) -> (StaticMachine, String, Vec<Event>) {
     let mut machine = StaticMachine::new(llc, programs.iter().cloned());
-    let start = |app, (profile, wish): &StartingProgram| Event::Started {
-        app,
-        wish: *wish,
-        profile: profile.clone(),
-    };
+    fn start(app: AppId, (profile, wish): &StartingProgram) -> Event {
+        Event::Started { app, wish: *wish, profile: profile.clone() }
+    }
     let mut next = (0..).map(AppId);
     let mut running: Vec<(AppId, StartingProgram)> =
         next.by_ref().zip(programs.iter().cloned()).collect();

@@ -37,16 +37,18 @@ type Clusters = Vec<(Vec<usize>, usize)>;
 /// LFOC on a mix with at most as many sensitive programs as the cache has ways left for them.
 fn plain(table: &Table, mix: &Mix, variant: Paper) -> Clusters {
     let ways = table.ways().get() as usize;
-    let values =
-        |app: usize, metric| -> Vec<f64> { table.values(mix.programs[app], metric).collect() };
+    fn values(app: usize, metric: Metric, table: &Table, mix_programs: &[usize]) -> Vec<f64> {
+        table.values(mix_programs[app], metric).collect()
+    }
     let slowdown = |app| {
-        let ipc = values(app, Metric::Ipc);
+        let ipc = values(app, Metric::Ipc, table, &mix.programs);
         let best = ipc.iter().copied().fold(0.0, f64::max);
         ipc.iter().map(|ipc| best / ipc).collect::<Vec<f64>>()
     };
     let llcmpkc = if variant.llcmpkc_10 { 10.0 } else { 14.0 };
     let streams = |&app: &usize| {
-        let (slowdown, misses) = (slowdown(app), values(app, Metric::Llcmpkc));
+        let (slowdown, misses) =
+            (slowdown(app), values(app, Metric::Llcmpkc, table, &mix.programs));
         slowdown.iter().zip(misses).any(|(&s, m)| s <= 1.03 && m >= llcmpkc)
             && slowdown.iter().all(|&s| s < 1.06)
     };

@@ -81,20 +81,27 @@ fn fairer_than_stock(programs: &Programs, form: Parameters, remains: f64) {
     let (mut against_stock, mut sampling) = (Vec::new(), Vec::new());
     let (mut found_out, mut informed_before) = (Vec::new(), Vec::new());
     for mix in draw_workloads(programs, programs.table().ways(), 2, SEED) {
-        let run = |protocol: &Protocol, policy: &mut dyn Policy| {
-            live(programs, &mix, &settings(programs), protocol, policy).unwrap()
-        };
-        let online = run(&protocol, &mut Lfoc::new(form));
-        let stock = run(&protocol, &mut Stock::default());
+        fn run(
+            protocol: &Protocol,
+            policy: &mut dyn Policy,
+            mix: &fairways_profiles::Mix,
+            programs: &Programs,
+        ) -> fairways_lab::LiveOutcome {
+            live(*programs, mix, &settings(*programs), protocol, policy).unwrap()
+        }
+        let online = run(&protocol, &mut Lfoc::new(form), &mix, programs);
+        let stock = run(&protocol, &mut Stock::default(), &mix, programs);
         against_stock.push(online.metrics.unfairness / stock.metrics.unfairness);
         sampling.push(online.activity.sampling_share());
         if mix.name.starts_with('S') {
-            let informed = run(&with_profiles, &mut Lfoc::new(form));
+            let informed = run(&with_profiles, &mut Lfoc::new(form), &mix, programs);
             found_out.push(online.metrics.unfairness / stock.metrics.unfairness);
             informed_before.push(informed.metrics.unfairness / stock.metrics.unfairness);
         }
     }
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
     let reduction = |ratios: &[f64]| 100.0 * (1.0 - mean(ratios));
     let (found_out, informed_before) = (reduction(&found_out), reduction(&informed_before));
     let (reduction, sampling) = (reduction(&against_stock), mean(&sampling));

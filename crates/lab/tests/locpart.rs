@@ -95,10 +95,9 @@ fn every_allocation(seed: u64, service: &Job, slo: Duration, periods: u32) -> Ve
     (1..WAYS)
         .into_par_iter()
         .map(|ways: u32| {
-            let promised = |job: &Job, ways| Job {
-                wish: Wish { baseline_ways: Some(ways), ..job.wish },
-                ..job.clone()
-            };
+            fn promised(job: &Job, ways: u32) -> Job {
+                Job { wish: Wish { baseline_ways: Some(ways), ..job.wish }, ..job.clone() }
+            }
             let jobs = [promised(service, ways), promised(&batch(), WAYS - ways)];
             share_met(&run(seed, &jobs, &mut Static::default(), periods)[0][WARM..], slo)
         })
@@ -125,11 +124,11 @@ fn the_objective_holds_where_some_allocation_holds_it() {
 /// Loads and objectives that allocations can meet, with any seed.
 #[test]
 fn objectives_hold_whatever_comes_when() {
-    let each = |(seed, (share, slo)): (u64, (f64, Duration))| {
+    fn each((seed, (share, slo)): (u64, (f64, Duration))) -> (u64, f64, f64) {
         let moments =
             run(seed, &[service(open(share), slo), batch()], &mut margin(), SETTLING + 300);
         (seed, share, share_met(&moments[0][SETTLING as usize..], slo))
-    };
+    }
     let cases = [(0.3, SLO), (0.4, SLO * 3 / 2), (0.5, SLO * 2)];
     let cases: Vec<_> = (0..9).zip(cases.into_iter().cycle()).collect();
     let found: Vec<(u64, f64, f64)> = cases.into_par_iter().map(each).collect();
@@ -157,11 +156,11 @@ fn a_step_of_the_load_is_followed() {
     let slo = SLO * 3 / 2;
     let loads = parse_loads("1200@80s+2200@100s").unwrap();
     let moments = run(2, &[service(loads, slo), batch()], &mut margin(), 360);
-    let ways = |from: usize, to: usize| {
+    fn ways(from: usize, to: usize, moments: &[Vec<ProgramStep>]) -> f64 {
         let ways = moments[0][from..to].iter().map(|moment| f64::from(moment.ways));
         ways.sum::<f64>() / (to - from) as f64
-    };
-    let (before, after) = (ways(100, 160), ways(260, 360));
+    }
+    let (before, after) = (ways(100, 160, &moments), ways(260, 360, &moments));
     assert!(after > before + 4.0, "{before} {after}");
     // Some windows are missed while ways are gathered.
     assert!(
@@ -202,16 +201,30 @@ fn a_service_that_falls_silent_keeps_what_it_has() {
 
 #[test]
 fn an_objective_that_changes_is_followed() {
-    let at = |periods: u32| Time::ZERO.after(PERIOD * periods);
+    fn at(periods: u32) -> Time {
+        Time::ZERO.after(PERIOD * periods)
+    }
     let (loose, tight) = (SLO * 3, SLO);
     let service = Job {
         wishes: vec![(at(80), wish(tight)), (at(200), wish(loose))],
         ..service(open(0.3), loose)
     };
     let moments = run(1, &[service, batch()], &mut margin(), 320);
-    let ways = |period: usize| moments[0][period].ways;
-    assert!(ways(199) > ways(79) + 2, "{} {}", ways(79), ways(199));
-    assert!(ways(319) < ways(199) - 2, "{} {}", ways(199), ways(319));
+    fn ways(period: usize, moments: &[Vec<ProgramStep>]) -> u32 {
+        moments[0][period].ways
+    }
+    assert!(
+        ways(199, &moments) > ways(79, &moments) + 2,
+        "{} {}",
+        ways(79, &moments),
+        ways(199, &moments)
+    );
+    assert!(
+        ways(319, &moments) < ways(199, &moments) - 2,
+        "{} {}",
+        ways(199, &moments),
+        ways(319, &moments)
+    );
     assert!(share_met(&moments[0][20..80], loose) >= 0.98);
     assert!(share_met(&moments[0][210..], loose) >= 0.98);
 }
@@ -244,12 +257,16 @@ fn mixes() -> impl Strategy<Value = Vec<Job>> {
     let stage = (load, 500u64..4000)
         .prop_map(|(load, ms)| Stage { load, length: Some(Duration::from_millis(ms)) });
     let stages = prop::collection::vec(stage, 1..4);
-    let slo = || (300u64..6000).prop_map(Duration::from_micros);
+    fn slo() -> prop::strategy::Map<std::ops::Range<u64>, fn(u64) -> Duration> {
+        (300u64..6000).prop_map(Duration::from_micros)
+    }
     let at = || (0u64..15_000).prop_map(|ms| Time::ZERO.after(Duration::from_millis(ms)));
     let change = (at(), slo(), any::<bool>());
     let service = (stages, slo(), prop::collection::vec(change, 0..3), at()).prop_map(
         |(loads, slo, changes, at)| {
-            let wish_of = |slo, none| if none { Wish::default() } else { wish(slo) };
+            fn wish_of(slo: Duration, none: bool) -> Wish {
+                if none { Wish::default() } else { wish(slo) }
+            }
             let wishes = changes.into_iter().map(|(at, slo, none)| (at, wish_of(slo, none)));
             Job { wishes: wishes.collect(), at, ..service(loads, slo) }
         },
@@ -351,13 +368,13 @@ impl Policy for DividingPolicy {
 #[test]
 fn hot_lines_stay_where_they_may_no_longer_be_filled() {
     let hot = job("regions:90:60%20K:40%stream:cpi=0.55:overlap=5.5");
-    let held = |ways: [u32; 2]| {
+    fn held(ways: [u32; 2], hot: &Job) -> f64 {
         let mut chip = Chip::new(settings(1), [service(open(0.5), SLO), hot.clone()]).unwrap();
         chip.stop_at(Time::ZERO.after(PERIOD * 60));
         fairways_core::run(&mut chip, &mut DividingPolicy { ways, plan: PlanId::default() });
         chip.occupancy_of(1).raw() as f64 / (1_u64 << 32) as f64
-    };
-    let (always, later) = (held([19, 19]), held([10, 19]));
+    }
+    let (always, later) = (held([19, 19], &hot), held([10, 19], &hot));
     assert!(always < 1.01, "{always} ways");
     assert!(later > 2.0, "{later} ways");
 }

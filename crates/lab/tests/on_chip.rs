@@ -81,9 +81,9 @@ fn a_cache_warms_up_as_misses_fill_it() {
         let rate =
             |warm_up, span| measure(settings, &region(16), 20, millis(warm_up), millis(span));
         // The reads so far, and in this millisecond.
-        let reads = |rate: Rate, ms: u64| {
+        fn reads(rate: Rate, ms: u64) -> f64 {
             rate.instructions_per_second * ms as f64 / 1e3 * rate.llcrpki / 1e3
-        };
+        }
         let before = reads(rate(0, from).unwrap(), from);
         let now = rate(from, to - from).unwrap();
         let during = reads(now, to - from);
@@ -100,12 +100,12 @@ fn a_cache_warms_up_as_misses_fill_it() {
 fn some_sets_stand_for_all() {
     let whole = Settings::new(preset::preset("xeon-e5").unwrap());
     for (mb, ways) in [(8, 4), (16, 6), (60, 10)] {
-        let ratio = |set_sampling| {
-            let settings = Settings { set_sampling, ..whole };
+        fn ratio(set_sampling: u32, whole: &Settings, mb: u32, ways: u32) -> f64 {
+            let settings = Settings { set_sampling, ..*whole };
             let rate = measure(settings, &region(mb), ways, millis(30), millis(10)).unwrap();
             rate.llcmpki / rate.llcrpki
-        };
-        let (all, some) = (ratio(1), ratio(16));
+        }
+        let (all, some) = (ratio(1, &whole, mb, ways), ratio(16, &whole, mb, ways));
         println!("{mb} MB, {ways} ways: {all:.4}, one of 16 sets {some:.4}");
         assert!((all - some).abs() < 0.02, "{mb} MB, {ways} ways: {all} {some}");
     }

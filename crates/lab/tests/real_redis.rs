@@ -39,9 +39,9 @@ fn redis_keeps_its_baseline_and_more_and_ends_with_the_same_ways() {
     let run = |policy: &str, rounds| -> Vec<Vec<ProgramStep>> {
         table.run(folder.path(), settings, by_name(policy).unwrap().as_mut(), rounds).unwrap()
     };
-    let ends = |all: &[Vec<ProgramStep>]| -> Vec<u32> {
+    fn ends(all: &[Vec<ProgramStep>]) -> Vec<u32> {
         all.iter().map(|moments| moments.last().unwrap().ways).collect()
-    };
+    }
     let [stock, fixed] = ["stock", "static"].map(|policy| speed(&settings, &run(policy, 8)[0], 4));
     let (first, second) = (run("dcat", 20), run("dcat", 20));
     let [once, again] = [&first, &second].map(|all| speed(&settings, &all[0], 4));

@@ -72,12 +72,14 @@ fn cycles(chip: &Chip, jobs: usize) -> Vec<f64> {
 #[test]
 fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
     let names = ["art-like", "berkeley-db-like", "berkeley-db-like"];
-    let jobs = || (0..18).map(|thread| job(names[thread % 3])).collect::<Vec<Job>>();
+    fn jobs(names: &[&str; 3]) -> Vec<Job> {
+        (0..18).map(|thread| job(names[thread % 3])).collect::<Vec<Job>>()
+    }
     let (quantum, scale) = (200 * MS, 20);
     let settle = Duration::from_secs(8);
     let end = settle + Duration::from_secs(4);
     let count = |policy: &mut dyn FnMut(&mut Chip, Duration)| {
-        let mut chip = chip("t1", quantum, scale, jobs());
+        let mut chip = chip("t1", quantum, scale, jobs(&names));
         policy(&mut chip, settle);
         let before: Vec<_> = (0..18).map(|job| chip.account(job)).collect();
         policy(&mut chip, end);
@@ -116,10 +118,10 @@ fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
     let all: f64 = found.iter().map(fairways_chip::Account::cycles).sum();
     assert!(all > 0.999 * 8.0 * 0.2 * 992e6, "{all}");
     assert!(found.iter().all(|account| account.ticks > 0));
-    let rate = |accounts: &[fairways_chip::Account]| {
+    fn rate(accounts: &[fairways_chip::Account]) -> f64 {
         let misses: u64 = accounts.iter().map(|account| account.llc_misses).sum();
         misses as f64 / accounts.iter().map(|account| account.llc_references).sum::<u64>() as f64
-    };
+    }
     assert!(rate(&found) < 0.9 * rate(&stock), "{} {}", rate(&found), rate(&stock));
 }
 
@@ -127,11 +129,13 @@ fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
 #[test]
 fn casc_neither_gains_nor_loses_with_threads_that_are_alike() {
     for name in ["art-like", "berkeley-db-like"] {
-        let jobs = || vec![job(name); 12];
+        fn jobs(name: &str) -> Vec<Job> {
+            vec![job(name); 12]
+        }
         let end = Duration::from_secs(10);
-        let mut stock = chip("t1", 200 * MS, 20, jobs());
+        let mut stock = chip("t1", 200 * MS, 20, jobs(name));
         run(&mut stock, &mut NoPolicy, end, |_, _, _| ());
-        let mut with = chip("t1", 200 * MS, 20, jobs());
+        let mut with = chip("t1", 200 * MS, 20, jobs(name));
         let mut casc = Casc::new(casc::Parameters::default());
         run(&mut with, &mut casc, end, |_, _, _| ());
         assert!((0..12).all(|app| casc.pcmr(ThreadId::first_of(AppId(app))).is_some()));
@@ -153,7 +157,7 @@ fn casc_neither_gains_nor_loses_with_threads_that_are_alike() {
 #[test]
 fn what_cache_fair_orders_is_what_threads_get() {
     let names = ["vortex-like", "vpr-like", "mcf-like", "gzip-like"];
-    let jobs = || {
+    fn jobs(names: &[&str; 4]) -> Vec<Job> {
         let each = names.iter().enumerate().map(|(thread, name)| Job {
             wish: Wish { best_effort: thread == 3, ..Wish::default() },
             // Not in lockstep.
@@ -161,11 +165,11 @@ fn what_cache_fair_orders_is_what_threads_get() {
             ..job(name)
         });
         each.collect::<Vec<Job>>()
-    };
+    }
     let (quantum, scale, end) = (20 * MS, 10, Duration::from_secs(8));
-    let mut stock = chip("t1-single", quantum, scale, jobs());
+    let mut stock = chip("t1-single", quantum, scale, jobs(&names));
     run(&mut stock, &mut NoPolicy, end, |_, _, _| ());
-    let mut with = chip("t1-single", quantum, scale, jobs());
+    let mut with = chip("t1-single", quantum, scale, jobs(&names));
     let published =
         cache_fair::Parameters { penalty_limit: 0, extrapolates: true, ..Default::default() };
     let mut policy = CacheFair::new(published);

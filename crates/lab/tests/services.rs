@@ -71,10 +71,10 @@ fn answers_are_counted_since_they_were_forgotten() {
 
 #[test]
 fn windows_are_judged_that_have_enough_requests() {
-    let of = |load: &str, slo, ms| {
+    fn of(load: &str, slo: u64, ms: u64) -> (u32, u32) {
         let kept = served(Job { wish: within(slo), ..service(load) }, ms).objective.unwrap();
         (kept.windows, kept.windows_met)
-    };
+    }
     assert_eq!(of("1000", 10_000, 4200), (8, 8));
     assert_eq!(of("1000", 90, 4200), (8, 0));
     // Thirty per window: four windows at a time, sometimes three or five, are judged together.
@@ -88,10 +88,10 @@ fn windows_are_judged_that_have_enough_requests() {
 
 #[test]
 fn each_window_is_judged_by_its_own_objective() {
-    let changing = |ms| {
+    fn changing(ms: u64) -> fairways_lab::ObjectiveOutcome {
         let wishes = vec![(at(ms), within(10_000))];
         served(Job { wish: within(90), wishes, ..service("1000") }, 4000).objective.unwrap()
-    };
+    }
     let kept = changing(2000);
     assert_eq!((kept.objective, kept.tail_ms, kept.windows, kept.windows_met), (None, None, 8, 4));
     // The change falls into a window, which then does not count.
@@ -104,8 +104,9 @@ fn each_window_is_judged_by_its_own_objective() {
 
 #[test]
 fn a_service_is_as_slow_as_its_requests() {
-    let alone =
-        |load| measure_alone(settings(1), &service(load), 20, at(50).since(Time::ZERO), 500 * MS);
+    fn alone(load: &str) -> Result<fairways_lab::SoloRun, fairways_chip::ChipError> {
+        measure_alone(settings(1), &service(load), 20, at(50).since(Time::ZERO), 500 * MS)
+    }
     let served = |load| alone(load).unwrap().service.unwrap();
     let (one, two) = (served("closed:1"), served("closed:2"));
     assert!((two.slowdown(&one) - 2.0).abs() < 0.01);
@@ -134,18 +135,29 @@ fn beside_others_a_service_meets_the_same_requests_and_answers_later() {
     let found =
         compare_on_chip(settings(1), &jobs, &protocol, &["stock", "equal"], &|| ()).unwrap();
     for outcome in &found.outcomes {
-        let of = |job: usize| {
-            (found.alone[job].service.unwrap(), outcome.programs[job].service.unwrap())
-        };
-        let (alone, here) = of(0);
+        fn of(
+            job: usize,
+            found_alone: &[fairways_lab::SoloRun],
+            outcome_programs: &[fairways_lab::ProgramOutcome],
+        ) -> (ServiceSummary, ServiceSummary) {
+            (found_alone[job].service.unwrap(), outcome_programs[job].service.unwrap())
+        }
+        let (alone, here) = of(0, &found.alone, &outcome.programs);
         assert!(alone.requests.abs_diff(here.requests) < 5, "{alone:?} {here:?}");
         assert_eq!(outcome.slowdowns[0], here.slowdown(&alone));
         // One client that does not think: its latency is the time between its requests.
-        let (alone, here) = of(1);
+        let (alone, here) = of(1, &found.alone, &outcome.programs);
         let rates = alone.per_second / here.per_second;
         assert!((outcome.slowdowns[1] / rates - 1.0).abs() < 0.002, "{rates}");
         assert!(outcome.programs[3].service.is_none() && found.alone[3].service.is_none());
     }
-    let slowdown = |policy: usize| found.outcomes[policy].slowdowns[0];
-    assert!(slowdown(0) > 1.1 * slowdown(1), "{} {}", slowdown(0), slowdown(1));
+    fn slowdown(policy: usize, found_outcomes: &[fairways_lab::ChipOutcome]) -> f64 {
+        found_outcomes[policy].slowdowns[0]
+    }
+    assert!(
+        slowdown(0, &found.outcomes) > 1.1 * slowdown(1, &found.outcomes),
+        "{} {}",
+        slowdown(0, &found.outcomes),
+        slowdown(1, &found.outcomes)
+    );
 }

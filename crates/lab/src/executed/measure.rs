@@ -139,7 +139,7 @@ pub fn profile(
         .into_par_iter()
         .map(|ways| measure(settings, job, ways, warm_up, span))
         .collect::<Result<_, ChipError>>()?;
-    fn curve(of: &dyn Fn(&Rate) -> f64, ways: &fairways_core::Ways, rates: &Vec<Rate>) -> Curve {
+    fn curve(of: &dyn Fn(&Rate) -> f64, ways: &fairways_core::Ways, rates: &[Rate]) -> Curve {
         Curve::from_fn(*ways, |ways| q32(of(&rates[ways as usize - 1])))
     }
     Ok(Profile {

@@ -97,7 +97,9 @@ mod tests {
         fn bar(name: &str, value: Option<f64>) -> Bar {
             Bar { name: name.into(), value }
         }
-        let group = |value| [BarGroup { name: "g".into(), bars: vec![bar("p", value)] }];
+        fn group(value: Option<f64>) -> [BarGroup; 1] {
+            [BarGroup { name: "g".into(), bars: vec![bar("p", value)] }]
+        }
         let known = bars("", "", &group(Some(1.5))).drawing;
         assert!(known.contains("<rect") && known.contains(">1.500<"), "{known}");
         for value in [None, Some(f64::NAN)] {

@@ -42,9 +42,9 @@ fn a_name_is_one_programs_of_a_domain_as_long_as_it_lives() {
     for (app, name) in (0..).zip(["web", "web", "web#2", "batch", "web"]) {
         started(&mut status, app, name);
     }
-    let names = |status: &Status| -> Vec<String> {
+    fn names(status: &Status) -> Vec<String> {
         status.programs.iter().map(|program| program.name.clone()).collect()
-    };
+    }
     assert_eq!(names(&status), ["web", "web#2", "web#2#2", "batch", "web#3"]);
     let exited = Event::Exited { app: AppId(0) };
     status.record_event(3, Time::ZERO, &exited, &OffsetMachine, |_| String::new());
@@ -150,11 +150,11 @@ fn what_happened_is_told() {
 fn where_nobody_tells_of_cpus_they_have_the_policys_numbers() {
     let mut status = Status::default();
     let cpus = fairways_core::Cpus { count: 4, quantum: Duration::from_millis(10) };
-    let mut event = |event: &Event| {
+    fn event(event: &Event, status: &mut Status) {
         status.record_event(0, Time::ZERO, event, &WholeMachine, |_| String::new());
-    };
-    event(&Event::Started { app: AppId(0), wish: Wish::default(), profile: None });
-    event(&Event::Cpus(cpus));
+    }
+    event(&Event::Started { app: AppId(0), wish: Wish::default(), profile: None }, &mut status);
+    event(&Event::Cpus(cpus), &mut status);
     assert_eq!(status.domains[0].cpus.as_deref(), Some("0-3"));
     let thread = ThreadId::first_of(AppId(0));
     let allow =
@@ -171,53 +171,63 @@ fn where_nobody_tells_of_cpus_they_have_the_policys_numbers() {
 #[test]
 fn of_a_window_without_latencies_none_are_told() {
     let mut status = Status::default();
-    let mut event = |event: &Event| {
+    fn event(
+        event: &Event,
+        status: &mut Status,
+    ) -> Option<(Option<u64>, Option<u64>, Option<bool>)> {
         status.record_event(0, Time::ZERO, event, &WholeMachine, |_| "web".to_owned());
         status.programs[0]
             .objective
             .map(|objective| (objective.latency_ns, objective.requests, objective.met))
-    };
+    }
     let (app, slo) = (AppId(0), Duration::from_millis(2));
     let objective = fairways_core::Objective { percentile: Q32::ratio(95, 1), slo };
     let wish = Wish { objective: Some(objective), ..Wish::default() };
     let unknown = Some((None, None, None));
-    assert_eq!(event(&Event::Started { app, wish, profile: None }), unknown);
+    assert_eq!(event(&Event::Started { app, wish, profile: None }, &mut status), unknown);
     let (counters, window) = (Counters::default(), Duration::from_millis(100));
     let (occupancy, plan, straddled) = (None, None, false);
     let sample = Event::Sampled(Sample { app, counters, occupancy, window, plan, straddled });
-    let latency = |requests| {
+    fn latency(requests: u64, app: AppId, window: Duration) -> Event {
         let answered = [Answered { latency: Duration::from_millis(3), requests }];
         let answered = answered.into_iter().filter(|answered| answered.requests > 0).collect();
         Event::Latency(Latencies { app, window, answered })
-    };
-    assert_eq!(event(&sample), unknown);
-    assert_eq!(event(&latency(7)), Some((Some(3_000_000), Some(7), Some(false))));
-    assert_eq!(event(&sample), unknown, "until this window is reported");
-    assert_eq!(event(&latency(0)), Some((None, Some(0), None)), "no request came");
-    assert_eq!((event(&sample), event(&sample)), (unknown, unknown));
+    }
+    assert_eq!(event(&sample, &mut status), unknown);
+    assert_eq!(
+        event(&latency(7, app, window), &mut status),
+        Some((Some(3_000_000), Some(7), Some(false)))
+    );
+    assert_eq!(event(&sample, &mut status), unknown, "until this window is reported");
+    assert_eq!(
+        event(&latency(0, app, window), &mut status),
+        Some((None, Some(0), None)),
+        "no request came"
+    );
+    assert_eq!((event(&sample, &mut status), event(&sample, &mut status)), (unknown, unknown));
 }
 
 /// The machine rounds one mask and can't move another program.
 #[test]
 fn what_is_in_force_is_shown_beside_what_was_planned() {
     let mut watched = MachineRecord::new(Status::default());
-    let mut record = |event: &Event| {
+    fn record(event: &Event, watched: &mut MachineRecord) {
         watched.record_event(3, Time::ZERO, event, &OffsetMachine, |app: AppId| {
             ["web", "batch", "other"][app.0 as usize].to_owned()
         });
-    };
-    record(&Event::Machine(Llc::with_ways(Ways::new(11).unwrap()).into()));
-    for app in [0, 1, 2].map(AppId) {
-        record(&Event::Started { app, wish: Wish::default(), profile: None });
     }
-    let of = |clusters: &[(u32, &[u32])]| {
+    record(&Event::Machine(Llc::with_ways(Ways::new(11).unwrap()).into()), &mut watched);
+    for app in [0, 1, 2].map(AppId) {
+        record(&Event::Started { app, wish: Wish::default(), profile: None }, &mut watched);
+    }
+    fn of(clusters: &[(u32, &[u32])]) -> Partition {
         let mut partition = Partition::default();
         for (mask, apps) in clusters {
             let cluster = partition.add_cluster(WayMask::from_bits(*mask));
             apps.iter().for_each(|&app| partition.place(AppId(app), cluster));
         }
         partition
-    };
+    }
     let (plan, planned) = (PlanId(4), of(&[(0x700, &[0]), (0x0ff, &[1, 2])]));
     let partition = (&planned).into();
     watched.record_action(

@@ -129,7 +129,7 @@ fn bar(domain: &DomainStatus, y: u16, screen: &mut Screen<'_>) {
     if a_cell > 1 {
         x = screen.put(x, y, &format!("   {a_cell} ways a letter"), quiet);
     }
-    for (sign, means) in [(NOBODY, "no program"), (SEVERAL, "several"), (OTHERS, "not given out")] {
+    for (sign, means) in [(NOBODY, "unused"), (SEVERAL, "several"), (OTHERS, "not given out")] {
         if is_there(sign, &cells) {
             let legend = format!("   {sign} {means}");
             let length = u32::try_from(legend.chars().count()).unwrap_or(u32::MAX);

@@ -108,17 +108,24 @@ fn values_without_a_column_are_shown_for_the_selected_program() {
     (web.memory_bytes, web.baseline_ways) = (Some(1_234_567_890), Some(3));
     web.class_reason = Some("few ways slow it down".to_owned());
     web.estimates.insert("critical size, ways".to_owned(), 5.0);
-    let lines = |pressed| screen_lines(&screen(&scene, pressed, false, (80, 24)));
-    let table = lines("").join("\n");
+    fn lines(pressed: &str, scene: &Scene) -> Vec<String> {
+        screen_lines(&screen(scene, pressed, false, (80, 24)))
+    }
+    let table = lines("", &scene).join("\n");
     let values = ["occupancy 0.75 ways", "GB/s 2.47", "1.83ms of 2ms", "LLCMPKC 4.00", "5 ways"];
     assert!(values.iter().all(|value| !table.contains(value)) && !table.contains("occupancy"));
-    let page = lines("jjj\n").join("\n");
+    let page = lines("jjj\n", &scene).join("\n");
     assert!(values.iter().all(|value| page.contains(value)), "{page}");
     assert!(page.contains("6 ways 0x1f8, cluster B, baseline 3"), "{page}");
     insta::assert_snapshot!("numbers-80x24", page);
     // Where not both fit, the numbers scroll with the decisions.
-    let small = |pressed| screen_lines(&screen(&scene, pressed, false, (50, 15))).join("\n");
-    assert!(small("jjj\ng").contains("6 ways 0x1f8") && small("jjj\n").contains("5 before"));
+    fn small(pressed: &str, scene: &Scene) -> String {
+        screen_lines(&screen(scene, pressed, false, (50, 15))).join("\n")
+    }
+    assert!(
+        small("jjj\ng", &scene).contains("6 ways 0x1f8")
+            && small("jjj\n", &scene).contains("5 before")
+    );
 }
 
 #[test]
@@ -155,9 +162,9 @@ fn any_size_will_do_after_any_keys() {
 
 #[test]
 fn colours_are_there_where_they_are_wanted_only() {
-    let is_coloured = |screen: &Buffer| {
+    fn is_coloured(screen: &Buffer) -> bool {
         screen.content.iter().any(|cell| (cell.fg, cell.bg) != (Color::Reset, Color::Reset))
-    };
+    }
     for scene in [scenes::several(), scenes::failed(), scenes::threads()] {
         for pressed in ["", "j", "?", "j\n"] {
             let [with, without] =
@@ -169,8 +176,10 @@ fn colours_are_there_where_they_are_wanted_only() {
     }
     // The selection is visible without colours.
     let selected = screen(&scenes::several(), "j", false, (80, 24));
-    let reversed = |y: u16| selected[(0, y)].modifier.contains(Modifier::REVERSED);
-    let rows: Vec<u16> = (0..24).filter(|y| reversed(*y)).collect();
+    fn reversed(y: u16, selected: &Buffer) -> bool {
+        selected[(0, y)].modifier.contains(Modifier::REVERSED)
+    }
+    let rows: Vec<u16> = (0..24).filter(|y| reversed(*y, &selected)).collect();
     let [row] = rows[..] else { panic!("{rows:?}") };
     assert!(screen_lines(&selected)[usize::from(row)].starts_with("> A nightly-bac"));
 }
@@ -179,9 +188,9 @@ fn colours_are_there_where_they_are_wanted_only() {
 fn a_program_that_ends_is_selected_no_longer_and_keys_are_handled_in_turn() {
     let mut scene = scenes::several();
     let mut view = View::default();
-    let press = |view: &mut View, code: KeyCode, scene: &Scene| {
+    fn press(view: &mut View, code: KeyCode, scene: &Scene) -> bool {
         view.handle(keys::command(KeyEvent::from(code), false).unwrap(), scene)
-    };
+    }
     assert!(press(&mut view, KeyCode::Down, &scene));
     assert_eq!(view.selected, Some(1));
     scene.status.programs.retain(|program| program.app != 1);
@@ -193,7 +202,9 @@ fn a_program_that_ends_is_selected_no_longer_and_keys_are_handled_in_turn() {
     assert!(press(&mut view, KeyCode::Char('?'), &scene));
     assert!(press(&mut view, KeyCode::Esc, &scene), "it leaves the page");
     assert!(!press(&mut view, KeyCode::Esc, &scene), "it leaves");
-    let right = |journal| keys::command(KeyEvent::from(KeyCode::Right), journal);
+    fn right(journal: bool) -> Option<keys::Command> {
+        keys::command(KeyEvent::from(KeyCode::Right), journal)
+    }
     assert_eq!(
         (right(true), right(false)),
         (Some(keys::Command::Play(PlayCommand::Forward)), None)

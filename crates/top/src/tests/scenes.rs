@@ -110,24 +110,28 @@ pub(super) fn several() -> Scene {
     programs[0].objective = objective(Some(1_830_000), Some(true));
     programs[2].objective = objective(Some(2_450_000), Some(false));
     programs[4].objective = objective(None, None);
-    let share = |mask: &str, ways, before, programs: &[&str]| Share {
-        mask: mask.to_owned(),
-        ways,
-        members: programs
-            .iter()
-            .map(|&name: &&str| Member { program: name.to_owned(), before: Some(before) })
-            .collect(),
-    };
+    fn share(mask: &str, ways: u32, before: u32, programs: &[&str]) -> Share {
+        Share {
+            mask: mask.to_owned(),
+            ways,
+            members: programs
+                .iter()
+                .map(|&name: &&str| Member { program: name.to_owned(), before: Some(before) })
+                .collect(),
+        }
+    }
     let clusters = vec![
         share("0x600", 2, 3, &["nightly-backup", "scrub"]),
         share("0x018", 2, 2, &["redis"]),
         share("0x1f8", 6, 5, &["web"]),
     ];
-    let classified = |program: &str, class: &str, reason: &str| RecordedAction::Classified {
-        program: program.to_owned(),
-        class: class.to_owned(),
-        reason: reason.to_owned(),
-    };
+    fn classified(program: &str, class: &str, reason: &str) -> RecordedAction {
+        RecordedAction::Classified {
+            program: program.to_owned(),
+            class: class.to_owned(),
+            reason: reason.to_owned(),
+        }
+    }
     let slowdown = RecordedAction::Estimated {
         program: "web".to_owned(),
         what: "slowdown".to_owned(),
@@ -195,14 +199,16 @@ pub(super) fn threads() -> Scene {
         quantum_ns: Some(10_000_000),
         ..DomainStatus::default()
     };
-    let thread = |app: u32, name: &str, class: &str, cpus: Option<&str>| ProgramStatus {
-        mask: None,
-        ways: None,
-        cluster: None,
-        occupancy_ways: None,
-        cpus: cpus.map(str::to_owned),
-        ..program(app, name, (0, "0x1"), class)
-    };
+    fn thread(app: u32, name: &str, class: &str, cpus: Option<&str>) -> ProgramStatus {
+        ProgramStatus {
+            mask: None,
+            ways: None,
+            cluster: None,
+            occupancy_ways: None,
+            cpus: cpus.map(str::to_owned),
+            ..program(app, name, (0, "0x1"), class)
+        }
+    }
     let mut programs = vec![
         thread(0, "web/4711", "greedy", Some("0-1")),
         thread(1, "web/4712", "frugal", None),

@@ -321,10 +321,10 @@ impl Schedules {
                 "Figures 6 and 7",
                 "conventional, slow over fast",
                 conventional[program],
-                &name,
+                name,
                 findings,
             );
-            beside("Figures 6 and 7", "cache-fair, slow over fast", fair[program], &name, findings);
+            beside("Figures 6 and 7", "cache-fair, slow over fast", fair[program], name, findings);
         }
         let rises: Vec<f64> = (0..TABLE_2.len())
             .map(|program: usize| fair[program].abs() - conventional[program].abs())
@@ -400,20 +400,23 @@ impl Schedules {
         fn change(program: usize, divided: &[f64], conventional: &[f64]) -> f64 {
             divided[program].abs() - conventional[program].abs()
         }
-        let matters = |program: usize| {
-            change(program, &divided, &conventional).abs() > 1.0
-                && change(program, &divided, &conventional).abs()
-                    > conventional[program].abs() / 5.0
-        };
-        let reduced = (0..TABLE_2.len())
-            .filter(|&program| matters(program) && change(program, &divided, &conventional) < 0.0);
-        let same = (0..TABLE_2.len()).filter(|&program| !matters(program));
+        fn matters(program: usize, divided: &[f64], conventional: &[f64]) -> bool {
+            change(program, divided, conventional).abs() > 1.0
+                && change(program, divided, conventional).abs() > conventional[program].abs() / 5.0
+        }
+        let reduced = (0..TABLE_2.len()).filter(|&program| {
+            matters(program, &divided, &conventional)
+                && change(program, &divided, &conventional) < 0.0
+        });
+        let same = (0..TABLE_2.len()).filter(|&program| !matters(program, &divided, &conventional));
         let item = "§5.5";
         let case = "programs whose variability equal partitioning reduces, of 9";
         findings.add(item, case, reduced.count() as f64);
         findings.add(item, "programs for which it makes no difference", same.count() as f64);
-        let worse = (0..TABLE_2.len())
-            .filter(|&program| matters(program) && change(program, &divided, &conventional) > 0.0);
+        let worse = (0..TABLE_2.len()).filter(|&program| {
+            matters(program, &divided, &conventional)
+                && change(program, &divided, &conventional) > 0.0
+        });
         let case = "programs whose variability it raises";
         findings.add_beside(item, case, "programs", Some(worse.count() as f64));
         for (program, (name, ..)) in TABLE_2.iter().enumerate() {

@@ -143,8 +143,9 @@ mod tests {
 
     #[test]
     fn without_noise_all_are_right_and_much_noise_confounds_them() {
-        let right =
-            |noise| (0..10).map(|trial| ScriptedCasc::new(noise, trial).count_right()).sum::<f64>();
+        fn right(noise: f64) -> f64 {
+            (0..10).map(|trial| ScriptedCasc::new(noise, trial).count_right()).sum::<f64>()
+        }
         assert_eq!(right(0.0), 180.0);
         assert!(right(30.0) < 150.0);
         // A raw score may lie far outside of the possible range; the score itself is limited to

@@ -30,7 +30,7 @@ impl Figures {
             ("figure2", "Figure 2: L1 data caches of other sizes", &self.l1),
             ("figure3", "Figure 3: L2 caches of other sizes", &self.l2),
         ] {
-            fn line(name: &str, value: fn(&Point) -> f64, points: &Vec<(u32, f64, f64)>) -> Line {
+            fn line(name: &str, value: fn(&Point) -> f64, points: &[(u32, f64, f64)]) -> Line {
                 Line {
                     name: name.to_owned(),
                     points: points

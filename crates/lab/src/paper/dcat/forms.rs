@@ -35,7 +35,7 @@ pub(super) fn compare(
             let case = format!("outcomes {what}, {name}");
             beside.add_beside("Both stops", &case, "count", Some(count as f64));
         }
-        add("in band", within, &name, beside);
-        add("judged", verdicts.len(), &name, beside);
+        add("in band", within, name, beside);
+        add("judged", verdicts.len(), name, beside);
     }
 }

@@ -111,9 +111,9 @@ pub(super) fn histogram(findings: &mut Findings) {
         let counts = lines_per_set(size, sets, lines, seed);
         100.0 * f64::from(counts.iter().skip(3).sum::<u32>()) / f64::from(sets)
     }
-    let each = |size, sets, lines| -> Vec<f64> {
+    fn each(size: PageSize, sets: u32, lines: u32) -> Vec<f64> {
         (0..PLACEMENTS).into_par_iter().map(|seed| three(size, sets, lines, seed)).collect()
-    };
+    }
     fn mean(values: &[f64]) -> f64 {
         values.iter().sum::<f64>() / values.len() as f64
     }

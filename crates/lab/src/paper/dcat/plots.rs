@@ -31,18 +31,24 @@ impl Figures {
         fn file(name: &str, folder: &Path) -> std::path::PathBuf {
             folder.join(format!("{name}.svg"))
         }
-        let latency = |name: &str, title: &str, labels: &[&str], series: &Series| {
+        fn latency(
+            name: &str,
+            title: &str,
+            labels: &[&str],
+            series: &Series,
+            folder: &Path,
+        ) -> Result<(), FigureError> {
             let labels = labels.iter().map(|&label| label.to_owned()).collect();
             let plot = Bars { labels, series: series.clone(), stacked: false };
             bars(&file(name, folder), title, ["", "latency over that with the whole cache"], &plot)
-        };
+        }
         let title = "Figure 1: MLR beside two MLOADs";
-        latency("figure1", title, &["MLR-6MB", "MLR-16MB"], &self.interference)?;
+        latency("figure1", title, &["MLR-6MB", "MLR-16MB"], &self.interference, folder)?;
         let title = "Figures 8 and 9: ways of MLR-8MB by threshold";
         lines(&file("figure8-9", folder), title, ["percent", "ways"], &self.thresholds)?;
         let title = "Figure 11: MLR under dCat and with static ways";
         let names = ["MLR-4MB", "MLR-8MB", "MLR-12MB", "MLR-16MB"];
-        latency("figure11", title, &names, &self.sizes)?;
+        latency("figure11", title, &names, &self.sizes, folder)?;
         for (name, title, drawn) in &self.timelines {
             lines(
                 &file(name, folder),
@@ -52,7 +58,7 @@ impl Figures {
             )?;
         }
         let title = "Figure 16: MLR beside MLOAD";
-        latency("figure16", title, &["MLR-8MB", "MLOAD-60MB"], &self.latencies)?;
+        latency("figure16", title, &["MLR-8MB", "MLOAD-60MB"], &self.latencies, folder)?;
         if self.spec.is_empty() {
             return Ok(());
         }

@@ -157,13 +157,13 @@ pub(super) fn run(
 
 pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
     const ITEM: &str = "Figure 17";
-    let mean = |value: &dyn Fn(&SpecOutcome) -> f64| {
+    fn mean(value: &dyn Fn(&SpecOutcome) -> f64, fared: &[SpecOutcome]) -> f64 {
         let sum: f64 = fared.iter().map(|one| value(one).ln()).sum();
         100.0 * ((sum / fared.len() as f64).exp() - 1.0)
-    };
-    let most = |value: &dyn Fn(&SpecOutcome) -> f64| {
+    }
+    fn most(value: &dyn Fn(&SpecOutcome) -> f64, fared: &[SpecOutcome]) -> f64 {
         100.0 * (fared.iter().map(value).fold(0.0, f64::max) - 1.0)
-    };
+    }
     fn over_static(one: &SpecOutcome) -> f64 {
         one.dcat / one.fixed
     }
@@ -175,19 +175,19 @@ pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
             ITEM,
             &format!("{case}, over shared"),
             "percent",
-            Some(mean(&|one| one.dcat)),
+            Some(mean(&|one| one.dcat, fared)),
         );
         findings.add_beside(
             ITEM,
             &format!("{case}, over static"),
             "percent",
-            Some(mean(&over_static)),
+            Some(mean(&over_static, fared)),
         );
     } else if fared.len() == BENCHMARKS.len() {
-        findings.add(ITEM, "geometric mean over shared, 20 rows", mean(&|one| one.dcat));
-        findings.add(ITEM, "geometric mean over static", mean(&over_static));
-        findings.add(ITEM, "largest gain over static (omnetpp, astar)", most(&over_static));
-        findings.add(ITEM, "largest gain over shared", most(&|one| one.dcat));
+        findings.add(ITEM, "geometric mean over shared, 20 rows", mean(&|one| one.dcat, fared));
+        findings.add(ITEM, "geometric mean over static", mean(&over_static, fared));
+        findings.add(ITEM, "largest gain over static (omnetpp, astar)", most(&over_static, fared));
+        findings.add(ITEM, "largest gain over shared", most(&|one| one.dcat, fared));
         let below = fared.iter().filter(|one| over_static(one) < 0.98).count() as f64;
         findings.add(ITEM, "rows where dCat is below static by more than 2 %", below);
     }

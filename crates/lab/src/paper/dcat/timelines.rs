@@ -259,17 +259,23 @@ pub(super) fn latencies(
     fn ipc(run: usize, tenant: usize, runs: &[TenantRun]) -> f64 {
         runs[run].ipc(tenant, 3)
     }
-    let more =
-        |tenant, other: usize| 100.0 * (ipc(2, tenant, &runs) / ipc(other, tenant, &runs) - 1.0);
-    findings.add(ITEM, "MLR-8MB improvement by dCat", more(0, 1));
+    fn more(tenant: usize, other: usize, runs: &[TenantRun]) -> f64 {
+        100.0 * (ipc(2, tenant, runs) / ipc(other, tenant, runs) - 1.0)
+    }
+    findings.add(ITEM, "MLR-8MB improvement by dCat", more(0, 1, &runs));
     findings.add_beside(
         ITEM,
         "MLR-8MB improvement by dCat over shared",
         "percent",
-        Some(more(0, 0)),
+        Some(more(0, 0, &runs)),
     );
-    findings.add(ITEM, "MLOAD change by dCat", more(1, 1));
-    findings.add_beside(ITEM, "MLOAD change by dCat over shared", "percent", Some(more(1, 0)));
+    findings.add(ITEM, "MLOAD change by dCat", more(1, 1, &runs));
+    findings.add_beside(
+        ITEM,
+        "MLOAD change by dCat over shared",
+        "percent",
+        Some(more(1, 0, &runs)),
+    );
     let ways = bench.settings.chip.llc.ways.get();
     let full = [bench.alone("mlr:8M", ways, 6)?, bench.alone(bench.mload, ways, 6)?];
     let names = ["shared", "static, 3 ways", "dCat"];

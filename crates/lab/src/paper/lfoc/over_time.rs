@@ -50,7 +50,7 @@ pub(super) fn findings(ran: &LiveScores, findings: &mut Findings) {
     fn phased(mix: &ScoredMix) -> bool {
         mix.mix.starts_with('P')
     }
-    fn each(value: &dyn Fn(&ScoredMix) -> f64, ran: &Vec<(ScoredMix, Vec<Activity>)>) -> Vec<f64> {
+    fn each(value: &dyn Fn(&ScoredMix) -> f64, ran: &[(ScoredMix, Vec<Activity>)]) -> Vec<f64> {
         ran.iter().map(|(mix, _)| value(mix)).collect()
     }
     // The paper's figures are over both kinds of mixes.
@@ -84,13 +84,13 @@ pub(super) fn findings(ran: &LiveScores, findings: &mut Findings) {
     let stp = |policy| mean(&each(&|mix| mix.over_stock(policy).1, ran));
     let ratio = stp("lfoc").zip(stp("dunn")).map(|(lfoc, dunn)| lfoc / dunn);
     claimed("LFOC mean STP over Dunn mean STP", ratio, both, findings);
-    let dunn = |wanted: bool| {
+    fn dunn(wanted: bool, ran: &[(ScoredMix, Vec<Activity>)]) -> Option<f64> {
         let of_kind = ran.iter().filter(|(mix, _)| phased(mix) == wanted);
         mean(&of_kind.map(|(mix, _)| mix.over_stock("dunn").0).collect::<Vec<_>>())
-    };
+    }
     claimed(
         "Dunn mean unfairness over stock on P minus the same on S",
-        dunn(true).zip(dunn(false)).map(|(p, s)| p - s),
+        dunn(true, ran).zip(dunn(false, ran)).map(|(p, s)| p - s),
         both,
         findings,
     );

@@ -112,15 +112,15 @@ pub(super) fn findings(scored: &[ScoredMix], findings: &mut Findings) {
         findings,
     );
     // The larger gap of the two: the paper does not state which it means.
-    let gap = |part: fn((f64, f64)) -> f64| {
+    fn gap(part: fn((f64, f64)) -> f64, scored: &[ScoredMix]) -> f64 {
         100.0
             * (mean(
                 &mut scored
                     .iter()
                     .map(|mix| part(mix.over_stock("lfoc")) / part(mix.over_stock(OPTIMUM))),
             ) - 1.0)
-    };
-    let (unfairness_gap, stp_gap) = (gap(|both| both.0), -gap(|both| both.1));
+    }
+    let (unfairness_gap, stp_gap) = (gap(|both| both.0, scored), -gap(|both| both.1, scored));
     add(
         "LFOC against Best-Static, mean gap (state metric: STP and unfairness both)",
         unfairness_gap.max(stp_gap),

@@ -37,11 +37,11 @@ fn ends(service: &Baseline, scale: Scale) -> Result<[f64; 2], ChipError> {
         run.instructions(job, WARM)
     }
     let (batch_alone, alone) = (speed(&runs[0], 0), speed(&runs[all as usize], 0));
-    let shares = |run: &LocpartRun| Shares {
-        service: speed(run, 0) / alone,
-        batch: speed(run, 1) / batch_alone,
-    };
-    let losses = runs[1..all as usize].iter().map(|run| loss(shares(run).global()));
+    fn shares(run: &LocpartRun, alone: f64, batch_alone: f64) -> Shares {
+        Shares { service: speed(run, 0) / alone, batch: speed(run, 1) / batch_alone }
+    }
+    let losses =
+        runs[1..all as usize].iter().map(|run| loss(shares(run, alone, batch_alone).global()));
     let losses: Vec<f64> = losses.collect();
     let most = losses.iter().copied().fold(f64::MIN, f64::max);
     Ok([losses.iter().copied().fold(f64::MAX, f64::min), most])

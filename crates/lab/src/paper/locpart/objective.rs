@@ -175,10 +175,17 @@ pub(super) fn allocations(cases: &[ObjectiveCase], findings: &mut Findings) {
     fn count(count: usize) -> Option<f64> {
         Some(count as f64)
     }
-    let mut beside = |case: &str, unit, value| findings.add_beside(ITEM, case, unit, value);
-    beside("cases that some allocation can hold", "count", count(cases.len() - none().count()));
-    beside("cases that none can", "count", count(none().count()));
-    beside("cases that none can: said so", "count", count(recognised));
+    fn beside(case: &str, unit: &str, value: Option<f64>, findings: &mut Findings) {
+        findings.add_beside(ITEM, case, unit, value)
+    }
+    beside(
+        "cases that some allocation can hold",
+        "count",
+        count(cases.len() - none().count()),
+        findings,
+    );
+    beside("cases that none can", "count", count(none().count()), findings);
+    beside("cases that none can: said so", "count", count(recognised), findings);
     for case in cases {
         let name = named(case);
         fn beside(what: &str, unit: &str, value: Option<f64>, name: &str, findings: &mut Findings) {

@@ -180,20 +180,32 @@ pub(super) fn details(numbers: &str, mixes: &[ServiceMix], findings: &mut Findin
         fn beside(item: &str, case: String, value: f64, numbers: &str, findings: &mut Findings) {
             findings.add_beside(item, &format!("{numbers}, {case}"), "percent", Some(value));
         }
-        let mean = |share: fn(Shares) -> f64| mean_loss(mixes, |mixed| share(shares(mixed)));
-        beside("Figure 5", format!("global loss {what}"), mean(Shares::global), &numbers, findings);
+        fn mean(
+            share: fn(Shares) -> f64,
+            shares: &fn(&ServiceMix) -> Shares,
+            mixes: &[ServiceMix],
+        ) -> f64 {
+            mean_loss(mixes, |mixed| share(shares(mixed)))
+        }
+        beside(
+            "Figure 5",
+            format!("global loss {what}"),
+            mean(Shares::global, &shares, mixes),
+            numbers,
+            findings,
+        );
         beside(
             "Figure 4",
             format!("mean loss {what}"),
-            mean(|shares| shares.service),
-            &numbers,
+            mean(|shares| shares.service, &shares, mixes),
+            numbers,
             findings,
         );
         beside(
             "Figure 4",
             format!("mcf's mean loss {what}"),
-            mean(|shares| shares.batch),
-            &numbers,
+            mean(|shares| shares.batch, &shares, mixes),
+            numbers,
             findings,
         );
         for mixed in mixes {
@@ -202,14 +214,14 @@ pub(super) fn details(numbers: &str, mixes: &[ServiceMix], findings: &mut Findin
                 "Figure 4",
                 format!("{name}, loss {what}"),
                 loss(shares(mixed).service),
-                &numbers,
+                numbers,
                 findings,
             );
             beside(
                 "Figure 4",
                 format!("{name}, mcf's loss {what}"),
                 loss(shares(mixed).batch),
-                &numbers,
+                numbers,
                 findings,
             );
         }

@@ -34,10 +34,10 @@ impl Figures {
                 points: (1..).map(f64::from).zip(values.iter().copied()).collect(),
             }
         }
-        let over_all = |(name, tails): &(&str, Vec<f64>)| {
+        fn over_all((name, tails): &(&str, Vec<f64>)) -> Line {
             let all = tails.last().copied().unwrap_or(1.0);
             by_ways(name, &tails.iter().map(|tail| tail / all).collect::<Vec<f64>>())
-        };
+        }
         let tails: Vec<Line> = self.sensitivity.tails.iter().map(over_all).collect();
         let title = "Figure 1: 99th percentile of each service by itself";
         lines(&file("figure1", folder), title, ["ways", "over that with 20 ways"], &tails)?;

@@ -15,9 +15,11 @@ use baseline::LOAD;
 fn four_are_as_one_that_is_four_times_as_fast() {
     let scale = Setting::new(true).scale("masstree", 1, true);
     let four = scale.with_threads(4);
-    let service = || four.bench.saturated("masstree");
+    fn service(four_bench: &LocpartBench) -> Job {
+        four_bench.saturated("masstree")
+    }
     let batch_speed = |batch: Vec<Job>| {
-        let jobs = [vec![service()], batch].concat();
+        let jobs = [vec![service(&four.bench)], batch].concat();
         let step = Duration::from_millis(500);
         let run = scale.bench.run(&jobs, &mut Stock::default(), step, 3).unwrap();
         (1..jobs.len()).map(|job| run.instructions(job, 1)).sum::<f64>()
