@@ -109,7 +109,7 @@ fn printed(about: Option<&str>) -> String {
 }
 
 #[test]
-fn a_decision_is_told_with_what_it_rests_on() {
+fn a_decision_is_printed_with_what_it_rests_on() {
     let expected = [
         &format!(
             "    0.003 s  the policy's period was over: plan 2, {SAMPLING} (and 2 like it before)"
@@ -131,7 +131,7 @@ fn a_decision_is_told_with_what_it_rests_on() {
 }
 
 #[test]
-fn of_one_program_its_own_chain_is_told() {
+fn decisions_about_one_program_are_printed_as_its_chain() {
     let text = printed(Some("xalancbmk"));
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let assessment = "xalancbmk: sensitive, critical size 4 ways, lookahead 5 ways, slowdown 1.025 (it gains by more cache)";
@@ -170,7 +170,7 @@ fn no_more_are_kept_than_there_is_room_for() {
 
 /// One program of a name after the other, and one of the same name in another domain.
 #[test]
-fn what_was_said_of_a_namesake_is_not_said_of_another() {
+fn an_earlier_program_of_the_same_name_is_another() {
     let mut watched = MachineRecord::new(Status::default());
     let mut record = |domain: u32, at: u64, event: Event, actions: &[Action<'_>]| {
         let at = Time::from_nanos(at * 1_000_000);
@@ -222,7 +222,7 @@ fn what_was_said_of_a_namesake_is_not_said_of_another() {
 }
 
 #[test]
-fn what_is_less_than_nothing_is_told_as_it_came_out() {
+fn a_negative_estimate_is_printed_as_it_came_out() {
     let mut watched = MachineRecord::new(Status::default());
     let app = AppId(0);
     let started = Event::Started { app, wish: Wish::default(), profile: None };

@@ -61,7 +61,7 @@ fn a_name_is_one_programs_of_a_domain_as_long_as_it_lives() {
 }
 
 #[test]
-fn who_runs_before_others_is_named_once() {
+fn a_program_that_runs_before_others_is_named_once() {
     let mut watched = MachineRecord::new(Status::default());
     let started = Event::Started { app: AppId(0), wish: Wish::default(), profile: None };
     watched.record_event(3, Time::ZERO, &started, &OffsetMachine, |_| "web".to_owned());
@@ -76,7 +76,7 @@ fn who_runs_before_others_is_named_once() {
 }
 
 #[test]
-fn what_happened_is_told() {
+fn events_and_actions_are_recorded() {
     let mut status = Status::default();
     let llc = Llc::with_ways(Ways::new(11).unwrap());
     status.record_event(3, Time::ZERO, &Event::Machine(llc.into()), &OffsetMachine, |_| {
@@ -147,7 +147,7 @@ fn what_happened_is_told() {
 }
 
 #[test]
-fn where_nobody_tells_of_cpus_they_have_the_policys_numbers() {
+fn unreported_cpus_have_the_policys_numbers() {
     let mut status = Status::default();
     let cpus = fairways_core::Cpus { count: 4, quantum: Duration::from_millis(10) };
     fn event(event: &Event, status: &mut Status) {
@@ -169,7 +169,7 @@ fn where_nobody_tells_of_cpus_they_have_the_policys_numbers() {
 
 /// A source that falls silent does not leave its last report behind.
 #[test]
-fn of_a_window_without_latencies_none_are_told() {
+fn a_window_without_latencies_has_none() {
     let mut status = Status::default();
     fn event(
         event: &Event,
