@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use fairways_record::ask::{Request, Response};
-use fairways_record::status::Watched;
+use fairways_record::client::{Request, Response};
+use fairways_record::status::MachineRecord;
 use parking_lot::Mutex;
 
 use super::clients::Clients;
@@ -36,7 +36,7 @@ impl Control {
     ///
     /// # Errors
     /// If a daemon listens there, or the socket can't be made.
-    pub(super) fn start(path: &Path, watched: Arc<Mutex<Watched>>) -> io::Result<Self> {
+    pub(super) fn start(path: &Path, watched: Arc<Mutex<MachineRecord>>) -> io::Result<Self> {
         let listener = socket::bind(path, 0o600)?;
         let accepting = listener.try_clone()?;
         let ends = Arc::new(AtomicBool::new(false));
@@ -68,7 +68,7 @@ impl Drop for Control {
 }
 
 /// Attends to a client on a thread of its own, or turns it away.
-fn welcome(stream: UnixStream, clients: &Clients, watched: &Arc<Mutex<Watched>>) {
+fn welcome(stream: UnixStream, clients: &Clients, watched: &Arc<Mutex<MachineRecord>>) {
     let Some(place) = clients.enter(MOST) else {
         let why = format!("expected at most {MOST} clients at a time");
         let _ = say(&stream, &Response::Error(why));
@@ -84,7 +84,7 @@ fn welcome(stream: UnixStream, clients: &Clients, watched: &Arc<Mutex<Watched>>)
 }
 
 /// Answers a client's requests until it breaks off.
-pub(super) fn attend(stream: &UnixStream, watched: &Mutex<Watched>) -> io::Result<()> {
+pub(super) fn attend(stream: &UnixStream, watched: &Mutex<MachineRecord>) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(stream);
@@ -121,13 +121,13 @@ fn say(mut stream: &UnixStream, response: &Response) -> io::Result<()> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use fairways_record::ask::status_of;
+    use fairways_record::client;
     use fairways_record::status::Status;
 
     use super::*;
 
-    fn status() -> Arc<Mutex<Watched>> {
-        Arc::new(Mutex::new(Watched::new(Status { pid: 7, ..Status::default() })))
+    fn status() -> Arc<Mutex<MachineRecord>> {
+        Arc::new(Mutex::new(MachineRecord::new(Status { pid: 7, ..Status::default() })))
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("below/control");
         let control = Control::start(&path, status()).unwrap();
-        assert_eq!(status_of(Some(&path)).unwrap().pid, 7);
+        assert_eq!(client::status(Some(&path)).unwrap().pid, 7);
         let mut stream = UnixStream::connect(&path).unwrap();
         stream.write_all(b"{\"do\":\"dance\"}\n").unwrap();
         let mut line = String::new();

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use fairways_record::journal::Followed;
+use fairways_record::journal::Follower;
 
 use crate::config;
 
@@ -46,7 +46,7 @@ pub fn configuration(bytes: &[u8]) {
 /// Any bytes as a journal: it is followed to its end, or to a mistake that is told in a line.
 pub fn journal(bytes: &[u8]) {
     let file = file_of(bytes);
-    let told = Followed::open(file.path()).and_then(|mut journal| {
+    let told = Follower::open(file.path()).and_then(|mut journal| {
         while journal.step()?.is_some() {}
         Ok(())
     });

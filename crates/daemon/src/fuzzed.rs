@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 
 use fairways_command_kit::plain::Plain;
 use fairways_core::is_plain;
-use fairways_record::ask::Response;
-use fairways_record::status::Watched;
+use fairways_record::client::Response;
+use fairways_record::status::MachineRecord;
 use parking_lot::Mutex;
 
 use super::control::attend;
@@ -26,7 +26,7 @@ pub(crate) fn request(bytes: &[u8]) {
         let _ = client.read_to_string(&mut text);
         text
     });
-    let _ = attend(&server, &Mutex::new(Watched::default()));
+    let _ = attend(&server, &Mutex::new(MachineRecord::default()));
     drop(server);
     let text = answers.join().expect("it reads");
     assert!(text.is_empty() || text.ends_with('\n'), "{text:?}");

@@ -103,12 +103,12 @@ impl Journals {
     }
 
     pub(super) fn event(&mut self, domain: u32, at: Time, event: &Event, name: Option<&str>) {
-        self.write(domain, |writer| writer.event(at, event, name));
+        self.write(domain, |writer| writer.write_event(at, event, name));
     }
 
     pub(super) fn action(&mut self, domain: u32, at: Time, action: &Action<'_>) {
         self.is_decided |= matches!(action, Action::Partition { .. });
-        self.write(domain, |writer| writer.action(at, action));
+        self.write(domain, |writer| writer.write_action(at, action));
     }
 
     /// Writes out what has happened, if something was decided or it is time: whoever kills this process finds it there.

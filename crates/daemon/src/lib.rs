@@ -44,7 +44,7 @@ use fairways_command_kit::{BadInput, Interrupted};
 use fairways_core::{Action, AppId, Event, Levers, Time};
 use fairways_host::emulated::Connection;
 use fairways_host::machine::Host;
-use fairways_record::status::{self, Sandbox, Status, Totals, Watched};
+use fairways_record::status::{self, MachineRecord, Sandbox, Status, Totals};
 use parking_lot::Mutex;
 use tracing::{debug, error, info, warn};
 
@@ -182,7 +182,7 @@ struct Daemon {
     config: Config,
     host: Host,
     rules: Rules,
-    watched: Arc<Mutex<Watched>>,
+    watched: Arc<Mutex<MachineRecord>>,
     profiled: Option<Profiled>,
     journals: Journals,
     unmeasured: Unmeasured,
@@ -200,7 +200,7 @@ impl Daemon {
     fn start(checked: Checked, sandbox: Sandbox, signals: &Signals) -> anyhow::Result<Self> {
         let mode = checked.mode();
         let Checked { config, rules, duration, is_asked, commit } = checked;
-        let watched = Arc::new(Mutex::new(Watched::new(Status {
+        let watched = Arc::new(Mutex::new(MachineRecord::new(Status {
             schema: status::SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -276,7 +276,7 @@ impl Daemon {
             pulse.turns();
             let left = host.not_managed();
             if were_left || !left.is_empty() {
-                watched.lock().status.not_managed(&left);
+                watched.lock().status.set_not_managed(&left);
                 were_left = !left.is_empty();
             }
             if let Some(unmatched) = missing.look(host) {
@@ -333,12 +333,12 @@ impl Daemon {
         self.journals.event(domain, at, event, started);
         self.unmeasured.hear(domain, event);
         // Whether another one has taken its place is told by no event.
-        self.watched.lock().status.scheduled_by(self.host.scheduler());
+        self.watched.lock().status.set_scheduler(self.host.scheduler());
         self.watched.lock().status.now = self.has_time_of_day.then(Moment::now);
-        self.watched.lock().event(domain, at, event, &OfHost(&self.host), name);
+        self.watched.lock().record_event(domain, at, event, &OfHost(&self.host), name);
         match event {
             Event::Cpus(cpus) => {
-                self.watched.lock().status.cpus(domain, self.host.cpus(domain));
+                self.watched.lock().status.set_cpus(domain, self.host.cpus(domain));
                 info!(domain, cpus = cpus.count, quantum = ?cpus.quantum, "threads take turns");
             }
             Event::Machine(_) if self.host.scheduler().is_some() => {}
@@ -370,7 +370,7 @@ impl Daemon {
                 if let Some(profiled) = &self.profiled {
                     profiled.plan(domain, actual);
                 }
-                for line in self.watched.lock().status.otherwise(domain) {
+                for line in self.watched.lock().status.differences(domain) {
                     warn!(domain, plan = plan.0, "the plan is not fully in force: {line}");
                 }
             }
@@ -389,7 +389,7 @@ impl Daemon {
                 if let Action::Classified { app, class, reason } = &*shown {
                     debug!(domain, app = app.0, %class, "{reason}");
                 }
-                watched.lock().action(domain, &shown, &OfHost(host));
+                watched.lock().record_action(domain, &shown, &OfHost(host));
             }
             // Resctrl may be slow.
             notify.in_system();
@@ -400,7 +400,7 @@ impl Daemon {
         });
         let there = host.domains();
         if there.len() != watched.lock().status.domains.len() {
-            watched.lock().status.keep(|id| there.iter().any(|of| of.id == id));
+            watched.lock().status.keep_domains(|id| there.iter().any(|of| of.id == id));
         }
         let Err(why) = asked else { return };
         if in_host.get() {

@@ -17,7 +17,7 @@ use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
 use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Roots, Wanted};
-use fairways_record::status::Watched;
+use fairways_record::status::MachineRecord;
 use fairways_resctrl_client::{self as client, Actuator};
 use parking_lot::Mutex;
 
@@ -182,7 +182,10 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
 }
 
 /// The control socket; another daemon that has it is the reason not to start.
-pub(super) fn control(config: &Config, watched: &Arc<Mutex<Watched>>) -> anyhow::Result<Control> {
+pub(super) fn control(
+    config: &Config,
+    watched: &Arc<Mutex<MachineRecord>>,
+) -> anyhow::Result<Control> {
     let path = &config.control.socket;
     Control::start(path, Arc::clone(watched)).map_err(|why| taken(&shown(path), &why))
 }
@@ -191,7 +194,7 @@ pub(super) fn control(config: &Config, watched: &Arc<Mutex<Watched>>) -> anyhow:
 pub(super) fn metrics(
     config: &Config,
     commit: &'static str,
-    watched: &Arc<Mutex<Watched>>,
+    watched: &Arc<Mutex<MachineRecord>>,
     notify: &Notify,
 ) -> anyhow::Result<Option<Metrics>> {
     let Some(listen) = config.metrics.listen.as_ref().filter(|_| !config.dry_run) else {

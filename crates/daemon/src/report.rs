@@ -7,8 +7,8 @@ use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::ExitCode;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Time;
-use fairways_record::ask::status_of;
-use fairways_record::status::{Program, Status};
+use fairways_record::client;
+use fairways_record::status::{ProgramStatus, Status};
 
 /// Runs `fairways status`: of the daemon that listens there, or where daemons listen unless told
 /// otherwise; as a table, or as one JSON object.
@@ -16,7 +16,7 @@ use fairways_record::status::{Program, Status};
 /// # Errors
 /// If no daemon answers, or its policy has failed.
 pub fn status(control: Option<&Path>, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
-    let status = status_of(control)?;
+    let status = client::status(control)?;
     print(&status, json, out)?;
     out.flush()?;
     // Who asks in a script should know.
@@ -58,7 +58,7 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
             (Some(plan), Some(reason)) => writeln!(out, "; plan {plan}: {reason}")?,
             _ => writeln!(out, "; no plan yet")?,
         }
-        for line in status.otherwise(id) {
+        for line in status.differences(id) {
             writeln!(out, "the plan is not fully in force: {line}")?;
         }
         if let Some(why) = &domain.refused {
@@ -153,7 +153,7 @@ fn number(number: Option<f64>) -> String {
 }
 
 /// The number of ways in force, and the planned number where it differs.
-fn ways(program: &Program) -> String {
+fn ways(program: &ProgramStatus) -> String {
     let number = |ways: Option<u32>| ways.map_or("-".to_owned(), |ways| ways.to_string());
     match program.planned_ways {
         Some(planned) => format!("{} ({planned} planned)", number(program.ways)),
@@ -161,7 +161,7 @@ fn ways(program: &Program) -> String {
     }
 }
 
-fn row(program: &Program) -> [String; 12] {
+fn row(program: &ProgramStatus) -> [String; 12] {
     [
         program.name.clone(),
         program.domain.to_string(),
@@ -181,14 +181,15 @@ fn row(program: &Program) -> [String; 12] {
 #[cfg(test)]
 mod tests {
     use fairways_command_kit::table::keep_whole;
-    use fairways_record::status::{Domain, Objective};
+    use fairways_record::status::{DomainStatus, ObjectiveStatus};
 
     use super::*;
 
     #[test]
     fn what_is_missing_is_a_dash() {
-        let program = Program { name: "web".to_owned(), ipc: Some(0.0), ..Program::default() };
-        let domain = Domain { id: 8, ways: 9, clos: 15, ..Domain::default() };
+        let program =
+            ProgramStatus { name: "web".to_owned(), ipc: Some(0.0), ..ProgramStatus::default() };
+        let domain = DomainStatus { id: 8, ways: 9, clos: 15, ..DomainStatus::default() };
         let (policy, mode) = ("lfoc".to_owned(), "dry-run".to_owned());
         let (programs, domains) = (vec![program], vec![domain]);
         let status = Status { policy, mode, programs, domains, ..Status::default() };
@@ -201,9 +202,9 @@ mod tests {
         let row = text.lines().find(|line| line.contains("web")).unwrap();
         let row = row.split_whitespace().collect::<Vec<_>>();
         assert_eq!(row, ["web", "0", "-", "-", "-", "0.00", "-", "-", "-", "-", "-", "-"]);
-        let objective = |met| Some(Objective { met, ..Objective::default() });
+        let objective = |met| Some(ObjectiveStatus { met, ..ObjectiveStatus::default() });
         let words = [Some(true), Some(false), None].map(|met| {
-            let program = Program { objective: objective(met), ..Program::default() };
+            let program = ProgramStatus { objective: objective(met), ..ProgramStatus::default() };
             super::row(&program)[11].clone()
         });
         assert_eq!(words, ["met", "missed", "unknown"]);
@@ -212,10 +213,10 @@ mod tests {
     #[test]
     fn threads_are_shown_with_their_cpus() {
         let (cpus, ordered_ns) = (Some("1,3".to_owned()), Some(12_500_000));
-        let program = Program { cpus, ordered_ns, raised: true, ..Program::default() };
-        let programs = vec![Program { name: "web/77".to_owned(), ..program }];
+        let program = ProgramStatus { cpus, ordered_ns, raised: true, ..ProgramStatus::default() };
+        let programs = vec![ProgramStatus { name: "web/77".to_owned(), ..program }];
         let (cpus, quantum_ns) = (Some("0-3".to_owned()), Some(10_000_000));
-        let domains = vec![Domain { cpus, quantum_ns, ..Domain::default() }];
+        let domains = vec![DomainStatus { cpus, quantum_ns, ..DomainStatus::default() }];
         let (scheduler, scheduler_reason) = (Some("affinity".to_owned()), Some("so".to_owned()));
         let status = Status { programs, domains, scheduler, scheduler_reason, ..Status::default() };
         let mut out = Vec::new();

@@ -2,17 +2,17 @@
 
 use fairways_core::{AppId, WayMask};
 use fairways_host::machine::Host;
-use fairways_record::status::{Cache, Seen};
+use fairways_record::status::{CacheWays, MachineView};
 
 /// This host, as it is.
 pub(super) struct OfHost<'a>(pub(super) &'a Host);
 
-impl Seen for OfHost<'_> {
-    fn cache(&self, domain: u32) -> Option<Cache> {
+impl MachineView for OfHost<'_> {
+    fn cache(&self, domain: u32) -> Option<CacheWays> {
         let of = self.0.actuator()?.domains().iter().find(|of| of.id == domain)?;
         let bits = of.ways.iter().fold(0, |bits, way| bits | 1 << way);
         let way_bytes = Some(of.way_bytes).filter(|&bytes| bytes > 0);
-        Some(Cache { all: of.cache, offered: WayMask::from_bits(bits), way_bytes })
+        Some(CacheWays { all: of.cache, offered: WayMask::from_bits(bits), way_bytes })
     }
 
     fn physical(&self, domain: u32, mask: WayMask) -> WayMask {

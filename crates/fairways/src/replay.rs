@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Replay, out: &mut dyn Write) -> anyhow::Result<()> {
 fn compare(path: &Path) -> Result<Found, BadInput> {
     let mut reader = Reader::open(path)?;
     let header = reader.header.clone();
-    let wrong = |why: &dyn std::fmt::Display| BadInput(format!("{}: {why}", reader.place()));
+    let wrong = |why: &dyn std::fmt::Display| BadInput(format!("{}: {why}", reader.location()));
     let Value::Object(parameters) = header.parameters else {
         return Err(wrong(&"expected an object of parameters"));
     };
@@ -95,7 +95,7 @@ fn compare(path: &Path) -> Result<Found, BadInput> {
             // The journal goes on, and the policy has more to do.
             (_, Some(_), None) => None,
             (at, None, Some(_)) if at != before => {
-                let (place, at) = (reader.place(), at.nanos());
+                let (place, at) = (reader.location(), at.nanos());
                 let said =
                     format!("expected the time of its event, {}, found {at}", before.nanos());
                 return Err(BadInput(format!("{place}: {said}")));
@@ -104,27 +104,27 @@ fn compare(path: &Path) -> Result<Found, BadInput> {
                 actions += 1;
                 Some(
                     serde_json::to_value(action)
-                        .map_err(|why| BadInput(format!("{}: {why}", reader.place())))?,
+                        .map_err(|why| BadInput(format!("{}: {why}", reader.location())))?,
                 )
             }
             _ => {
-                let place = reader.place();
+                let place = reader.location();
                 return Err(BadInput(format!("{place}: expected an event or an action")));
             }
         };
         let done = now.pop_front();
         if said != done {
-            let place = reader.place();
+            let place = reader.location();
             difference = Some(Difference { place, at: before, journal: said, now: done });
             break;
         }
     }
     // What was not written any more, when the last line was cut short, is no difference.
-    if difference.is_none() && !reader.cut_short && !now.is_empty() {
-        let (place, done) = (reader.place(), now.pop_front());
+    if difference.is_none() && !reader.is_cut_short && !now.is_empty() {
+        let (place, done) = (reader.location(), now.pop_front());
         difference = Some(Difference { place, at: before, journal: None, now: done });
     }
-    let (same, cut_short) = (difference.is_none(), reader.cut_short);
+    let (same, cut_short) = (difference.is_none(), reader.is_cut_short);
     Ok(Found {
         schema: SCHEMA,
         policy: header.policy,

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Objective;
-use fairways_lab::{Kept, Served};
+use fairways_lab::{ObjectiveOutcome, ServiceSummary};
 use serde::Serialize;
 
 /// How a service answered; docs/chip.md describes it.
@@ -33,7 +33,7 @@ struct Against {
 
 impl Answers {
     /// Beside what it does alone, where that is something else, and known.
-    pub(crate) fn of(served: &Served, alone: Option<&Served>) -> Self {
+    pub(crate) fn of(served: &ServiceSummary, alone: Option<&ServiceSummary>) -> Self {
         let latency = served.latency;
         Self {
             requests: served.requests,
@@ -43,13 +43,15 @@ impl Answers {
             median_ms: latency.map(|latency| latency.median_ms),
             p95_ms: latency.map(|latency| latency.p95_ms),
             p99_ms: latency.map(|latency| latency.p99_ms),
-            kept: served.kept.map(|Kept { objective, tail_ms, windows, held }| Against {
-                slo_ms: objective.map(slo_ms),
-                percentile: objective.map(percentile),
-                tail_ms,
-                windows,
-                windows_held: held,
-            }),
+            kept: served.objective.map(
+                |ObjectiveOutcome { objective, tail_ms, windows, windows_met: held }| Against {
+                    slo_ms: objective.map(slo_ms),
+                    percentile: objective.map(percentile),
+                    tail_ms,
+                    windows,
+                    windows_held: held,
+                },
+            ),
         }
     }
 }
@@ -58,8 +60,8 @@ impl Answers {
 pub(crate) struct Row<'a> {
     pub(crate) under: &'a str,
     pub(crate) service: &'a str,
-    pub(crate) served: Served,
-    pub(crate) alone: Option<Served>,
+    pub(crate) served: ServiceSummary,
+    pub(crate) alone: Option<ServiceSummary>,
 }
 
 /// Services, one a row, as text that fits the terminal.
@@ -96,15 +98,15 @@ pub(crate) fn table(rows: &[Row<'_>]) -> String {
             ms(latency.map(|latency| latency.p95_ms)),
             ms(latency.map(|latency| latency.p99_ms)),
         ];
-        cells.extend(kept(served.kept, ms));
+        cells.extend(kept(served.objective, ms));
         table.add_row(cells);
     }
     fit(table, &["median", "p99", "p95", "of alone", "mean", "requests/s"])
 }
 
 /// The tail, the objective, and the windows that held.
-fn kept(kept: Option<Kept>, ms: impl Fn(Option<f64>) -> String) -> [String; 3] {
-    let Some(Kept { objective, tail_ms, windows, held }) = kept else {
+fn kept(kept: Option<ObjectiveOutcome>, ms: impl Fn(Option<f64>) -> String) -> [String; 3] {
+    let Some(ObjectiveOutcome { objective, tail_ms, windows, windows_met: held }) = kept else {
         return ["-"; 3].map(str::to_owned);
     };
     let percent = 100.0 * f64::from(held) / f64::from(windows);

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairways_top::{Make, Options, Pace, Watch};
+use fairways_top::{MakeMachine, Options, Pace, Target};
 
 use crate::args::Top;
 use crate::run::Stepped;
@@ -17,13 +17,14 @@ fn options(args: Top) -> Options {
     let Top { control, journal, emulated, machine, at, no_color, once, of, .. } = args;
     let pace = Pace { speed: args.speed, interval: args.interval };
     let watch = match (journal, machine, emulated) {
-        (Some(file), ..) => Watch::Journal { file, at },
+        (Some(file), ..) => Target::Journal { file, at },
         (None, Some(machine), _) => {
-            let make: Make = Box::new(move |stop| Ok(Box::new(Stepped::new(&machine, &of, stop)?)));
-            Watch::Machine { make, kill: fairways_tracer::kill_all }
+            let make: MakeMachine =
+                Box::new(move |stop| Ok(Box::new(Stepped::new(&machine, &of, stop)?)));
+            Target::Machine { make, kill: fairways_tracer::kill_all }
         }
-        (None, None, Some(dir)) => Watch::Emulator(dir),
-        (None, None, None) => Watch::Daemon(control),
+        (None, None, Some(dir)) => Target::Emulator(dir),
+        (None, None, None) => Target::Daemon(control),
     };
     Options { watch, pace, no_color, once: once.then_some((args.width, args.height)) }
 }

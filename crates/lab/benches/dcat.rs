@@ -1,12 +1,14 @@
-//! What a decision of dCat costs for 16 workloads on 20 ways: from the last window of a round to the
-//! actions.
+//! The cost of a decision of dCat for 16 workloads on 20 ways, from the last window of a round to
+//! the actions.
 //!
 //! - `steady`: nothing has changed; no plan.
 //! - `phase`: a phase began in one workload: it claims its baseline, and there is a plan.
 //! - `growth`: a Receiver gets the last spare way, and there is a plan.
-//! - `performance`: the same under max-performance, with no spare way left: every table is gone through.
+//! - `performance`: the same under max-performance, with no spare way left: it goes through every
+//!   table.
 //!
-//! Prints CSV: ns, the median of rounds in which each decision is of another copy of the policy.
+//! Prints CSV: the median of rounds in ns; each decision in a round is made by another copy of the
+//! policy.
 
 #![allow(clippy::print_stdout)]
 
@@ -52,12 +54,12 @@ fn main() {
     }
 }
 
-/// The policy after so many rounds and all windows of the next but the last, which is returned.
+/// The policy after `rounds` rounds and all windows of the next but the last, which is returned.
 fn at_the_end_of(parameters: Parameters, rounds: u32, changes: bool) -> (Dcat, Time, Event) {
     let mut policy = Dcat::new(parameters);
     let llc = Llc::with_ways(Ways::new(20).expect("20 is from 1 to 32"));
     let mut ways = vec![1u32; WORKLOADS as usize];
-    let mut tell = |at: Time, event: &Event, ways: &mut Vec<u32>| {
+    fn notify(at: Time, event: &Event, ways: &mut [u32], policy: &mut Dcat) {
         policy.handle(at, event, &mut |action| {
             if let Action::Partition { partition, .. } = action {
                 for (app, slot) in (0..).map(AppId).zip(ways.iter_mut()) {
@@ -65,13 +67,13 @@ fn at_the_end_of(parameters: Parameters, rounds: u32, changes: bool) -> (Dcat, T
                 }
             }
         });
-    };
-    tell(Time::ZERO, &Event::Machine(llc.into()), &mut ways);
+    }
+    notify(Time::ZERO, &Event::Machine(llc.into()), &mut ways, &mut policy);
     for app in (0..WORKLOADS).map(AppId) {
         let wish = Wish { baseline_ways: Some(1), ..Wish::default() };
-        tell(Time::ZERO, &Event::Started { app, wish, profile: None }, &mut ways);
+        notify(Time::ZERO, &Event::Started { app, wish, profile: None }, &mut ways, &mut policy);
     }
-    let sample = |app: u32, ways: u32, changed: bool| {
+    fn sample(app: u32, ways: u32, changed: bool) -> Event {
         // The first three gain by each way, the others hit.
         let gains = app < 3;
         let instructions =
@@ -94,14 +96,14 @@ fn at_the_end_of(parameters: Parameters, rounds: u32, changes: bool) -> (Dcat, T
             plan: None,
             straddled: false,
         })
-    };
+    }
     let mut at = Time::ZERO;
     for round in 0..=rounds {
         at = at.after(parameters.period);
-        let told = if round < rounds { WORKLOADS } else { WORKLOADS - 1 };
-        for app in 0..told {
+        let reported = if round < rounds { WORKLOADS } else { WORKLOADS - 1 };
+        for app in 0..reported {
             let event = sample(app, ways[app as usize], changes && round == rounds && app == 0);
-            tell(at, &event, &mut ways);
+            notify(at, &event, &mut ways, &mut policy);
         }
     }
     let last = sample(WORKLOADS - 1, ways[WORKLOADS as usize - 1], false);

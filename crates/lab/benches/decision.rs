@@ -1,28 +1,27 @@
-//! What one decision of LFOC, LFOC+ and KPart costs, from the event to the actions (LFOC, Table 2).
+//! The cost of a decision of LFOC, LFOC+ and KPart, from the event to the actions (LFOC, Table 2).
 //!
 //! The event:
-//! - `exit`: a light program ends, and the policy decides for those that are left, whose classes and
-//!   tables it has: Algorithm 1, which is what the authors' Table 2 times.
-//! - `start`: the last program of the mix starts. Its profile is taken in, it is classified and its
-//!   slowdown table computed; then the same.
+//! - `exit`: a light program ends, and the policy decides for the others, whose classes and tables
+//!   it has: Algorithm 1, which the authors' Table 2 times.
+//! - `start`: the last program of the mix starts. The policy reads its profile, classifies it and
+//!   computes its slowdown table; then it decides as above.
 //!
-//! Either way the curves of all programs are new at every decision, and the partition is handed
-//! over in the action.
+//! In both cases the curves of all programs are new at every decision, and the action carries the
+//! partition.
 //!
 //! The state of the caches:
-//! - `warm`: what the decision reads was written shortly before.
+//! - `warm`: the data of the decision was written shortly before.
 //! - `cold`: the policy is one of 20,000, whose data no cache holds together; the code is warm.
 //! - `evicted`: 64 MB of other memory were written in between, which drives out the code as well,
 //!   and the translations of every page.
 //!
-//! The mix: `drawn` at random, new at every decision, the classes as frequent as among the 55 SPEC
-//! programs that the LFOC authors measured (12 streaming, 28 light, 15 sensitive); `third` has a
-//! third sensitive and a quarter streaming; `half` has half sensitive and a quarter streaming;
-//! `sensitive` has nothing else. The sensitive ones start
-//! last.
+//! The mix: `drawn` is drawn at random for every decision, with classes as frequent as among the 55
+//! SPEC programs that the LFOC authors measured (12 streaming, 28 light, 15 sensitive); `third` has
+//! a third sensitive and a quarter streaming; `half` has half sensitive and a quarter streaming;
+//! `sensitive` has only sensitive programs. The sensitive ones start last.
 //!
-//! Prints CSV: of a warm round the mean, of the others the median, ns. KPart, a thousand times slower,
-//! is timed warm only. An argument names the one policy to time.
+//! Prints CSV in ns: the mean of a warm round, the median otherwise. KPart, a thousand times
+//! slower, is timed warm only. An argument names the only policy to time.
 
 #![allow(clippy::print_stdout)]
 
@@ -52,20 +51,21 @@ fn main() {
     let mut memory = vec![1u8; EVICTION_BYTES];
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
     let policies = ["lfoc", "lfoc-plus", "kpart"];
-    let wanted = |policy: &&str| only.as_ref().is_none_or(|only| only == policy);
     for (ways, sizes) in [(11, vec![4, 5, 6, 7, 8, 9, 10, 11]), (20, vec![64])] {
         let ways = Ways::new(ways).expect("from 1 to 32");
         let mut lab = Lab { llc: Llc::with_ways(ways), pool: Pool::new(ways) };
         for programs in sizes {
-            for policy in policies.into_iter().filter(wanted) {
+            for policy in policies
+                .into_iter()
+                .filter(|policy: &&str| only.as_ref().is_none_or(|only| only == policy))
+            {
                 for mix in ["drawn", "third", "half", "sensitive"] {
                     for event in ["exit", "start"] {
                         let case = Case { policy, mix, event, programs };
                         match policy {
                             "lfoc" => lab.measure(case, Lfoc::default, &mut memory),
                             "lfoc-plus" => {
-                                let plus = || Lfoc::new(Parameters::plus());
-                                lab.measure(case, plus, &mut memory);
+                                lab.measure(case, || Lfoc::new(Parameters::plus()), &mut memory);
                             }
                             _ => lab.measure(case, KPart::default, &mut memory),
                         }
@@ -161,7 +161,7 @@ impl Lab {
                 line[0] = line[0].wrapping_add(1);
             }
             black_box(&memory);
-            // The clock's own code and data are not what is timed.
+            // The clock's own code and data are not timed.
             black_box(Instant::now());
             subject.timed(&event)
         };
@@ -169,7 +169,7 @@ impl Lab {
     }
 }
 
-/// Brings a profile that an event carries into the cache, as if it had just been measured.
+/// Brings an event's profile into the cache, as if it had just been measured.
 fn read(event: &Event) {
     if let Event::Started { profile: Some(profile), .. } = event {
         black_box(Profile::clone(profile));
@@ -215,7 +215,7 @@ impl<P: Policy> Subject<P> {
         Event::Started { app, wish: Wish::default(), profile: Some(profile) }
     }
 
-    /// Starts as many programs of each class as a mix may have: from then on nothing is allocated.
+    /// Starts as many programs of each class as a mix may have, so that nothing is allocated later.
     fn grow(&mut self, pool: &mut Pool, programs: usize) {
         for class in [STREAMING, LIGHT, SENSITIVE] {
             for _ in 0..=programs {
@@ -228,7 +228,7 @@ impl<P: Policy> Subject<P> {
         }
     }
 
-    /// Ends the mix and starts another one, but for the event that completes it, which is returned.
+    /// Ends the mix and starts another one up to its last event, which is returned.
     fn prepare(&mut self, pool: &mut Pool, case: Case) -> Event {
         for app in std::mem::take(&mut self.running) {
             self.handle(&Event::Exited { app });
@@ -253,7 +253,7 @@ impl<P: Policy> Subject<P> {
     }
 }
 
-/// Profiles by class, taken one after the other.
+/// Profiles by class, used one after the other.
 struct Pool {
     profiles: [Vec<Arc<Profile>>; 3],
     next: [usize; 3],
@@ -280,8 +280,10 @@ impl Pool {
                     (0..EACH).map(|_| MemoryBehaviour::random(kind, &mut rng)).collect();
                 let table = platform.table(&programs, profiles.len() as u64);
                 let all = (0..EACH).map(|program| table.profile(program));
-                let fits = |p: &Profile| classify(p, ways, &Parameters::default()) == class;
-                profiles.extend(all.filter(fits).map(Arc::new));
+                profiles.extend(
+                    all.filter(|p: &Profile| classify(p, ways, &Parameters::default()) == class)
+                        .map(Arc::new),
+                );
             }
             profiles
         };
@@ -299,7 +301,7 @@ impl Pool {
         Arc::clone(&profiles[self.next[class]])
     }
 
-    /// How many programs of each class, in the order in which they start.
+    /// The number of programs of each class, in the order in which they start.
     fn mix(&mut self, name: &str, programs: usize) -> [usize; 3] {
         let mut counts = [0; 3];
         match name {

@@ -1,12 +1,15 @@
-//! What a decision of Locpart costs: from the end of a period to the actions, with the latencies of the last window of
-//! every service in it.
+//! The cost of a decision of Locpart, from the end of a period to the actions, with the latencies
+//! of the last window of every service in it.
 //!
-//! - `hold`: one service and a batch program, 1000 requests in each window of the last ten; nothing changes.
-//! - `miss`: the same, and the service takes a way.
-//! - `services`: eight services and eight batch programs, 1000 requests in each window; nothing changes.
+//! - `hold`: one service and a batch program, 1000 requests in each window of the last ten; nothing
+//!   changes.
+//! - `miss`: the same, and the service claims a way.
+//! - `services`: eight services and eight batch programs, 1000 requests in each window; nothing
+//!   changes.
 //! - `busy`: one service that answered 100 000 requests, all differently long to three digits.
 //!
-//! Prints CSV: ns, the median of rounds in which each decision is of another copy of the policy.
+//! Prints CSV: the median of rounds in ns; each decision in a round is made by another copy of the
+//! policy.
 
 #![allow(clippy::print_stdout)]
 
@@ -22,8 +25,8 @@ const COPIES: usize = 200;
 const ROUNDS: usize = 21;
 const PERIODS: u32 = 30;
 
-/// A case: services, batch programs, values of latency in a window, requests of each, and how long the shortest of the last
-/// window takes, in microseconds; the objective is 2 ms.
+/// A case: services, batch programs, values of latency in a window, requests of each, and the
+/// shortest latency of the last window in microseconds; the objective is 2 ms.
 type Case = (&'static str, u32, u32, u32, u64, u64);
 
 fn main() {
@@ -35,9 +38,9 @@ fn main() {
         ("busy", 1, 1, 10_000, 10, 10),
     ];
     for (case, services, batch, values, requests, last) in cases {
-        let (policy, at, told) = ready(services, batch, values, requests, last);
+        let (policy, at, events) = ready(services, batch, values, requests, last);
         let decide = |policy: &mut Locpart, act: &mut dyn FnMut(Action<'_>)| {
-            for event in &told {
+            for event in &events {
                 policy.handle(at, black_box(event), act);
             }
         };
@@ -62,7 +65,7 @@ fn main() {
     }
 }
 
-/// A policy at the end of a period, and what it is told then: windows, and the alarm.
+/// A policy at the end of a period, and the events that it handles then: windows, and the alarm.
 fn ready(
     services: u32,
     batch: u32,
@@ -70,7 +73,7 @@ fn ready(
     requests: u64,
     last: u64,
 ) -> (Locpart, Time, Vec<Event>) {
-    // At the objective's edge nothing is given; the margin rule then holds.
+    // At the objective's edge no way is given away; the margin rule then holds the ways.
     let parameters = Parameters { util_th: Q32::default(), ..Parameters::default() };
     let mut policy = Locpart::new(parameters);
     let llc = Llc::with_ways(Ways::new(20).expect("20 is from 1 to 32"));
@@ -82,23 +85,30 @@ fn ready(
         let started = Event::Started { app: AppId(app), wish, profile: None };
         policy.handle(Time::ZERO, &started, &mut ignore);
     }
-    let window = |app: u32, shortest: u64| {
+    fn window(
+        app: u32,
+        shortest: u64,
+        values: u32,
+        requests: u64,
+        parameters_t_sched: Duration,
+    ) -> Event {
         let latency =
             |value: u32| Duration::from_micros(shortest) + Duration::from_nanos(137) * value;
         let answered = (0..values).map(|value| LatencyBin { latency: latency(value), requests });
-        let (app, window) = (AppId(app), parameters.t_sched);
+        let (app, window) = (AppId(app), parameters_t_sched);
         Event::Latency(Latencies { app, window, answered: answered.collect() })
-    };
+    }
     let mut at = Time::ZERO;
     for period in 1..=PERIODS {
         at = at.after(parameters.t_sched);
         let shortest = if period < PERIODS { 10 } else { last };
-        let windows = (0..services).map(|app| window(app, shortest));
-        let told: Vec<Event> = windows.chain([Event::Woke]).collect();
+        let windows =
+            (0..services).map(|app| window(app, shortest, values, requests, parameters.t_sched));
+        let events: Vec<Event> = windows.chain([Event::Woke]).collect();
         if period == PERIODS {
-            return (policy, at, told);
+            return (policy, at, events);
         }
-        told.iter().for_each(|event| policy.handle(at, event, &mut ignore));
+        events.iter().for_each(|event| policy.handle(at, event, &mut ignore));
     }
     (policy, at, Vec::new())
 }

@@ -1,10 +1,10 @@
-//! What CASC and cache-fair cost to decide, and the chip to schedule.
+//! The cost of decisions of CASC and cache-fair, and of scheduling on the chip.
 //!
-//! - `solve`: CASC's linear system of n CPUs and n + 1 threads; `assign`: its bucketization of 18 threads, and of
-//!   four times n.
+//! - `solve`: CASC's linear system of n CPUs and n + 1 threads; `assign`: its bucketization of 18
+//!   threads, and of four times n.
 //! - `regression`: a line through ten points, and through 64.
-//! - `chip`: CASC's eighteen threads on its chip with the operating system's scheduler: instructions simulated in
-//!   a second, on one thread.
+//! - `chip`: CASC's eighteen threads on its chip with the operating system's scheduler:
+//!   instructions simulated per second, on one thread.
 //!
 //! Prints CSV: ns, the mean of a round; of `chip`, instructions per second.
 
@@ -58,20 +58,20 @@ fn bench(name: &str, size: i64, what: impl Fn()) {
     }
 }
 
-/// Instructions per second, of 60 simulated milliseconds after 20.
+/// Instructions per second over 60 simulated milliseconds, after 20.
 fn chip() -> f64 {
     let chip = preset::preset("t1").expect("a preset");
     let settings = Settings { scheduler: Some(Scheduling::default()), ..Settings::new(chip) };
     let names = ["art-like", "twolf-like", "berkeley-db-like"];
     let job = |thread: usize| Job::new(named(names[thread % 3]).expect("a program"));
     let mut chip = Chip::new(settings, (0..18).map(job)).expect("a chip");
-    let mut to = |millis: u64| {
+    fn to(millis: u64, chip: &mut Chip) -> u64 {
         chip.stop_at(Time::from_nanos(millis * 1_000_000));
         while chip.next_event().is_some() {}
         (0..18).map(|job| chip.account(job).instructions).sum::<u64>()
-    };
-    let before = to(20);
+    }
+    let before = to(20, &mut chip);
     let start = Instant::now();
-    let after = to(80);
+    let after = to(80, &mut chip);
     (after - before) as f64 / start.elapsed().as_secs_f64()
 }

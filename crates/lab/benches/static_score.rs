@@ -1,7 +1,7 @@
 //! A million static scores of an 8-program mix on one core.
 //!
-//! 4096 partitions in turn: each program in a cluster drawn at random, clusters of random widths
-//! side by side. Prints CSV; a row is a million scores, in seconds.
+//! 4096 partitions in turn: each program is in a cluster drawn at random, and clusters of random
+//! widths lie side by side. Prints CSV; a row is a million scores, in seconds.
 
 #![allow(clippy::print_stdout)]
 
@@ -44,17 +44,19 @@ fn main() {
 /// Random partitions, each as a mask for every program.
 fn partitions(ways: Ways) -> Vec<[WayMask; PROGRAMS]> {
     let mut rng = Pcg64Mcg::seed_from_u64(3);
-    let mut below = |end: u32| rng.next_u32() % end;
+    fn below(end: u32, rng: &mut rand_pcg::Mcg128Xsl64) -> u32 {
+        rng.next_u32() % end
+    }
     let mut partition = || {
         let mut clusters = Vec::new();
         let mut lowest = 0;
         while lowest < ways.get() {
-            let width = 1 + below(ways.get() - lowest);
+            let width = 1 + below(ways.get() - lowest, &mut rng);
             clusters.push(WayMask::span(lowest, width));
             lowest += width;
         }
         let count = u32::try_from(clusters.len()).expect("at most 32");
-        [(); PROGRAMS].map(|()| clusters[below(count) as usize])
+        [(); PROGRAMS].map(|()| clusters[below(count, &mut rng) as usize])
     };
     (0..4096).map(|_| partition()).collect()
 }

@@ -1,20 +1,20 @@
-//! How well dCat keeps its promise: random mixes on the model, under dCat and with the ways that each
-//! workload was promised.
+//! How well dCat keeps its guarantee: random mixes on the model, under dCat and with the baselines
+//! of the workloads.
 //!
 //! `cargo run --release -p fairways-lab --example dcat_guarantee [-- MIXES]`
 #![allow(clippy::print_stdout)]
 
 use fairways_core::{Llc, Ways};
-use fairways_lab::guarantee::{Kept, on_model, random_promises};
+use fairways_lab::guarantee::{PromiseOutcome, on_model, random_promises};
 use fairways_model::Settings;
 use fairways_policy::dcat::{Dcat, Parameters};
 use fairways_profiles::embedded;
 use rayon::prelude::*;
 
-/// Seconds of a mix, which are rounds.
+/// Seconds of a mix; each is a round.
 const SECONDS: u32 = 60;
 
-/// The speed that a workload may lose, and the rounds in a row for which it may lose more.
+/// The loss of speed that counts, and the number of rounds in a row for which it is allowed.
 const LOSS: f64 = 0.05;
 const ROUNDS: u32 = 2;
 
@@ -39,15 +39,17 @@ fn main() {
         (0.101, false, lossy, "10 % lost windows"),
     ] {
         let parameters = Parameters { reclaim_on_ipc, ..Parameters::default() };
-        let mix = |seed: u64| {
-            let promises = random_promises(embedded(), llc.ways, differ, seed);
-            let mut policy = Dcat::new(parameters);
-            on_model(embedded(), settings, &promises, &mut policy, SECONDS, LOSS)
-        };
-        let kept: Vec<Kept> = (0..mixes).into_par_iter().flat_map_iter(mix).collect();
+        let kept: Vec<PromiseOutcome> = (0..mixes)
+            .into_par_iter()
+            .flat_map_iter(|seed: u64| {
+                let promises = random_promises(embedded(), llc.ways, differ, seed);
+                let mut policy = Dcat::new(parameters);
+                on_model(embedded(), settings, &promises, &mut policy, SECONDS, LOSS)
+            })
+            .collect();
         let rounds: u64 = kept.iter().map(|one| u64::from(one.rounds)).sum();
         let below: u64 = kept.iter().map(|one| u64::from(one.below)).sum();
-        let broken = kept.iter().filter(|one| one.row > ROUNDS).count();
+        let broken = kept.iter().filter(|one| one.longest_run > ROUNDS).count();
         println!(
             "{:<14} {reclaim_on_ipc:<14} {observation:<17} {:>9} {rounds:>8} {:>11.3} %  {broken:>6} ({:.3} %)",
             if differ > 0.0 { "by 10.1 %" } else { "not at all" },

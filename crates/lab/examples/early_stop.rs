@@ -1,4 +1,5 @@
-//! LFOC's first early stop: the paper's, a miss-rate threshold, and ours, which heeds stalls as well (docs/decisions.md, LFOC 10).
+//! LFOC's first early stop: the paper's, a miss-rate threshold, and ours, which also uses stalls
+//! (docs/decisions.md, LFOC 10).
 //!
 //! `cargo run --release -p fairways-lab --example early_stop [-- PROFILES.csv PHASES.csv]`
 
@@ -17,12 +18,12 @@ use fairways_policy::stock::Stock;
 use fairways_profiles::ProgramCatalog;
 use rayon::prelude::*;
 
-/// Each draws other workloads: 36 by LFOC's protocol, as in its Figure 5.
+/// Each seed draws other workloads: 36 by LFOC's protocol, as in its Figure 5.
 const SEEDS: u64 = 10;
 const MIXES: usize = 6;
 
-/// What came out of one seed's workloads under one form.
-struct Found {
+/// The results of one seed's workloads under one form.
+struct FormResults {
     /// Means of unfairness over stock, and over Dunn.
     over_stock: f64,
     over_dunn: f64,
@@ -30,12 +31,12 @@ struct Found {
     fairer: f64,
     stp: f64,
     sampling: f64,
-    /// Programs of random mixes that are taken for what they are, percent.
+    /// Programs of random mixes that are classified right, percent.
     right: f64,
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let programs = &*programs::of_arguments()?;
+    let programs = &*programs::from_arguments()?;
     println!(
         "{} programs, {} ways, {SEEDS} seeds of 36 workloads",
         programs.len(),
@@ -44,9 +45,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("form        seed  over stock  over Dunn  fairer, %    STP  sampling, %  right, %");
     let mut sums = [[0.0; 6]; 2];
     for seed in 1..=SEEDS {
-        let both = seed_of(programs, seed)?;
+        let both = both_forms(programs, seed)?;
         for ((form, found), sum) in ["published", "stalls too"].iter().zip(&both).zip(&mut sums) {
-            let Found { over_stock, over_dunn, fairer, stp, sampling, right } = found;
+            let FormResults { over_stock, over_dunn, fairer, stp, sampling, right } = found;
             let all = [*over_stock, *over_dunn, *fairer, *stp, *sampling, *right];
             row(form, &seed.to_string(), all);
             for (sum, value) in sum.iter_mut().zip(all) {
@@ -66,8 +67,11 @@ fn row(form: &str, seed: &str, [stock, dunn, fairer, stp, sampling, right]: [f64
     );
 }
 
-/// Both forms on one seed's workloads: as published first.
-fn seed_of(programs: &ProgramCatalog, seed: u64) -> Result<[Found; 2], Box<dyn std::error::Error>> {
+/// The results of both forms on one seed's workloads, the published form first.
+fn both_forms(
+    programs: &ProgramCatalog,
+    seed: u64,
+) -> Result<[FormResults; 2], Box<dyn std::error::Error>> {
     let ways = programs.table().ways();
     let settings = Settings { seed, ..Settings::new(Llc::with_ways(ways)) };
     let (protocol, workloads) = (Protocol::default(), draw_workloads(programs, ways, MIXES, seed));
@@ -91,18 +95,21 @@ fn seed_of(programs: &ProgramCatalog, seed: u64) -> Result<[Found; 2], Box<dyn s
         .collect::<Result<_, String>>()?;
     let mixes = random_mixes(programs.table(), &[8, 12, 16], 40, seed);
     let found = |form: usize| {
-        let mean = |of: &dyn Fn(&[LiveOutcome; 4]) -> f64| {
+        fn mean(of: &dyn Fn(&[LiveOutcome; 4]) -> f64, rows: &[[LiveOutcome; 4]]) -> f64 {
             rows.iter().map(of).sum::<f64>() / rows.len() as f64
-        };
-        let unfairness = |row: &[LiveOutcome; 4], which: usize| row[which].metrics.unfairness;
+        }
+        fn unfairness(row: &[LiveOutcome; 4], which: usize) -> f64 {
+            row[which].metrics.unfairness
+        }
         let own = 2 + form;
         let right = accuracy(programs, &mixes, &settings, forms[form], Duration::from_secs(20));
-        Found {
-            over_stock: mean(&|row| unfairness(row, own) / unfairness(row, 0)),
-            over_dunn: mean(&|row| unfairness(row, own) / unfairness(row, 1)),
-            fairer: 100.0 * mean(&|row| f64::from(unfairness(row, own) < unfairness(row, 1))),
-            stp: mean(&|row| row[own].metrics.stp / row[0].metrics.stp),
-            sampling: 100.0 * mean(&|row| row[own].activity.sampling_share()),
+        FormResults {
+            over_stock: mean(&|row| unfairness(row, own) / unfairness(row, 0), &rows),
+            over_dunn: mean(&|row| unfairness(row, own) / unfairness(row, 1), &rows),
+            fairer: 100.0
+                * mean(&|row| f64::from(unfairness(row, own) < unfairness(row, 1)), &rows),
+            stp: mean(&|row| row[own].metrics.stp / row[0].metrics.stp, &rows),
+            sampling: 100.0 * mean(&|row| row[own].activity.sampling_share(), &rows),
             right: 100.0 * f64::from(right.right) / f64::from(right.all),
         }
     };

@@ -1,5 +1,5 @@
-//! Why rows of LFOC's Figures 2 and 6 come out otherwise here: each cause taken away, and what is
-//! left of the difference (docs/paper.md, "What misses, and why").
+//! Why rows of LFOC's Figures 2 and 6 differ here: each cause is removed, to see the remaining
+//! difference (docs/paper.md, "What misses, and why").
 //!
 //! `cargo run --release -p fairways-lab --example lfoc_causes [-- PROFILES.csv PHASES.csv]`
 
@@ -22,7 +22,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
 
-/// Seeds of mixes, as of `fairways paper lfoc`.
+/// The seeds of mixes, as in `fairways paper lfoc`.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
 /// Mixes of Figure 2, and programs in each.
@@ -33,7 +33,7 @@ const PROGRAMS: usize = 10;
 const WORKLOADS: usize = 6;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let programs = &*programs::of_arguments()?;
+    let programs = &*programs::from_arguments()?;
     let setting = Setting::new(programs.table(), false);
     println!("{} programs, {} ways", programs.len(), setting.llc.ways);
     clusters(programs.table(), &setting)?;
@@ -44,14 +44,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A name, and how many sensitive programs a mix of this kind holds.
+/// A name, and which numbers of sensitive programs belong to it.
 type Kind = (&'static str, fn(usize) -> bool);
 
-/// The classes of the programs of a table, and how many of a mix are sensitive.
+/// The classes of a table's programs.
 struct Classes(Vec<Class>);
 
 impl Classes {
-    fn of(table: &ProfileTable, setting: &Setting) -> Self {
+    fn new(table: &ProfileTable, setting: &Setting) -> Self {
         Self(classes(table, setting.llc.ways))
     }
 
@@ -65,9 +65,9 @@ impl Classes {
     }
 }
 
-/// §3 and Figure 2: by how many sensitive programs a mix holds, with the first seed.
+/// §3 and Figure 2 by the number of sensitive programs in a mix, with the first seed.
 fn clusters(table: &ProfileTable, setting: &Setting) -> Result<(), Box<dyn Error>> {
-    let known = Classes::of(table, setting);
+    let known = Classes::new(table, setting);
     println!("\nFairest clusterings of {MIXES} random mixes of {PROGRAMS}, seed 1:");
     println!("  sensitive programs   in 4 ways or more, %   most ways for streaming clusters");
     let kinds: [Kind; 4] = [
@@ -77,10 +77,10 @@ fn clusters(table: &ProfileTable, setting: &Setting) -> Result<(), Box<dyn Error
         ("four or more", |count| count > 3),
     ];
     for (name, holds) in kinds {
-        // Random mixes in their order, of which those count that hold so many.
+        // Random mixes in their order; those with the right number of sensitive programs count.
         let drawn = random_mixes(table, &[PROGRAMS], 100 * MIXES, 1).into_iter();
-        let holds_so_many = |mix: &Mix| holds(known.sensitive(mix));
-        let mixes: Vec<Mix> = drawn.filter(holds_so_many).take(MIXES).collect();
+        let mixes: Vec<Mix> =
+            drawn.filter(|mix: &Mix| holds(known.sensitive(mix))).take(MIXES).collect();
         let found = composition(table, &mixes, setting.llc, setting.machine.bandwidth)?;
         let wide = found.share(Class::Sensitive, |ways| ways >= 4);
         let wide = wide.map_or("-".into(), |wide| format!("{:.1}", 100.0 * wide));
@@ -90,7 +90,7 @@ fn clusters(table: &ProfileTable, setting: &Setting) -> Result<(), Box<dyn Error
     Ok(())
 }
 
-/// How a mix fares under stock and policies that are told profiles.
+/// The results of a mix under stock and under policies with profiles.
 struct Scores {
     seed: u64,
     sensitive: usize,
@@ -102,66 +102,70 @@ struct Scores {
     lfoc: FairnessMetrics,
     plus: FairnessMetrics,
     best: FairnessMetrics,
-    /// Dunn where streaming programs are told not to stall, so that it can tell them apart.
-    dunn_told: FairnessMetrics,
-    /// KPart and LFOC where each number of their tables is up to so many percent off.
+    /// Dunn with profiles in which streaming programs do not stall, so that it can recognise them.
+    dunn_informed: FairnessMetrics,
+    /// KPart and LFOC with tables in which each number is up to this share off.
     noisy: Vec<(f64, FairnessMetrics, FairnessMetrics)>,
 }
 
-/// By how much tables are off, as a share: 2 % is the noise of docs/lfoc-online.md.
+/// The largest error of a table, as a share: 2 % is the noise of docs/lfoc-online.md.
 const NOISE: [f64; 3] = [0.01, 0.02, 0.05];
 
 /// Figure 6 with five seeds.
 fn scored(programs: &ProgramCatalog, setting: &Setting) -> Result<Vec<Scores>, Box<dyn Error>> {
     let (table, ways) = (programs.table(), setting.llc.ways);
-    let known = &Classes::of(table, setting);
+    let known = &Classes::new(table, setting);
     let mut all = Vec::new();
     for seed in SEEDS {
         let mut mixes = draw_workloads(programs, ways, WORKLOADS, seed);
         mixes.retain(|mix| mix.name.starts_with('S'));
-        let one = |mix: &Mix| -> Result<Scores, String> {
-            let bandwidth = setting.machine.bandwidth;
-            let best = BestStatic::new(table, &mix.programs, setting.llc, bandwidth);
-            let best = best.map_err(|why| why.to_string())?;
-            let exact: Vec<Profile> =
-                mix.programs.iter().map(|&index| table.profile(index)).collect();
-            let score = |policy: &mut dyn Policy, profiles: &[Profile]| {
-                score(table, mix, setting, policy, profiles)
-            };
-            let told = mix.programs.iter().zip(&exact).map(|(&program, exact)| {
-                let streams = known.is(program, Class::Streaming);
-                let none = Curve::from_fn(ways, |_| Q32::default());
-                let stalls_l2_miss = if streams { none } else { exact.stalls_l2_miss };
-                Profile { stalls_l2_miss, ..exact.clone() }
-            });
-            let told: Vec<Profile> = told.collect();
-            let noisy = NOISE.map(|noise| {
-                let mut random = Pcg64Mcg::seed_from_u64(seed);
-                let off: Vec<Profile> =
-                    exact.iter().map(|exact| blurred(exact, noise, &mut random)).collect();
-                let kpart = score(&mut KPart::default(), &off)?;
-                Ok((noise, kpart, score(&mut Lfoc::default(), &off)?))
-            });
-            Ok(Scores {
-                seed,
-                sensitive: known.sensitive(mix),
-                name: mix.name.clone(),
-                stock: score(&mut Stock::default(), &exact)?,
-                dunn: score(&mut Dunn::default(), &exact)?,
-                kpart: score(&mut KPart::default(), &exact)?,
-                lfoc: score(&mut Lfoc::default(), &exact)?,
-                plus: score(&mut Lfoc::new(Parameters::plus()), &exact)?,
-                best: score(&mut best.clone(), &exact)?,
-                dunn_told: score(&mut Dunn::default(), &told)?,
-                noisy: noisy.into_iter().collect::<Result<_, String>>()?,
-            })
-        };
-        all.extend(mixes.par_iter().map(one).collect::<Result<Vec<_>, _>>()?);
+        all.extend(
+            mixes
+                .par_iter()
+                .map(|mix: &Mix| -> Result<Scores, String> {
+                    let bandwidth = setting.machine.bandwidth;
+                    let best = BestStatic::new(table, &mix.programs, setting.llc, bandwidth);
+                    let best = best.map_err(|why| why.to_string())?;
+                    let exact: Vec<Profile> =
+                        mix.programs.iter().map(|&index| table.profile(index)).collect();
+                    let score = |policy: &mut dyn Policy, profiles: &[Profile]| {
+                        score(table, mix, setting, policy, profiles)
+                    };
+                    let informed = mix.programs.iter().zip(&exact).map(|(&program, exact)| {
+                        let streams = known.is(program, Class::Streaming);
+                        let none = Curve::from_fn(ways, |_| Q32::default());
+                        let stalls_l2_miss = if streams { none } else { exact.stalls_l2_miss };
+                        Profile { stalls_l2_miss, ..exact.clone() }
+                    });
+                    let informed: Vec<Profile> = informed.collect();
+                    let noisy = NOISE.map(|noise| {
+                        let mut random = Pcg64Mcg::seed_from_u64(seed);
+                        let off: Vec<Profile> =
+                            exact.iter().map(|exact| blurred(exact, noise, &mut random)).collect();
+                        let kpart = score(&mut KPart::default(), &off)?;
+                        Ok((noise, kpart, score(&mut Lfoc::default(), &off)?))
+                    });
+                    Ok(Scores {
+                        seed,
+                        sensitive: known.sensitive(mix),
+                        name: mix.name.clone(),
+                        stock: score(&mut Stock::default(), &exact)?,
+                        dunn: score(&mut Dunn::default(), &exact)?,
+                        kpart: score(&mut KPart::default(), &exact)?,
+                        lfoc: score(&mut Lfoc::default(), &exact)?,
+                        plus: score(&mut Lfoc::new(Parameters::plus()), &exact)?,
+                        best: score(&mut best.clone(), &exact)?,
+                        dunn_informed: score(&mut Dunn::default(), &informed)?,
+                        noisy: noisy.into_iter().collect::<Result<_, String>>()?,
+                    })
+                })
+                .collect::<Result<Vec<_>, _>>()?,
+        );
     }
     Ok(all)
 }
 
-/// Scores what a policy decides that is told these profiles, by the true ones.
+/// Scores, by the true profiles, the decision of a policy that has these profiles.
 fn score(
     table: &ProfileTable,
     mix: &Mix,
@@ -169,19 +173,22 @@ fn score(
     policy: &mut dyn Policy,
     profiles: &[Profile],
 ) -> Result<FairnessMetrics, String> {
-    let told = profiles.iter().map(|profile| (Some(Arc::new(profile.clone())), Wish::default()));
-    let mut machine = StaticMachine::new(setting.llc, told);
+    let programs =
+        profiles.iter().map(|profile| (Some(Arc::new(profile.clone())), Wish::default()));
+    let mut machine = StaticMachine::new(setting.llc, programs);
     run(&mut machine, policy);
     let (partition, _) = machine.partition().ok_or("no plan")?;
-    let mask = |app| partition.mask_of(AppId(app)).ok_or("no place");
-    let masks = (0..).take(profiles.len()).map(mask).collect::<Result<Vec<WayMask>, _>>()?;
+    let masks = (0..)
+        .take(profiles.len())
+        .map(|app| partition.mask_of(AppId(app)).ok_or("no place"))
+        .collect::<Result<Vec<WayMask>, _>>()?;
     let mut scorer = Scorer::new(table, &mix.programs, setting.llc.ways, setting.machine.bandwidth);
     Ok(FairnessMetrics::from_slowdowns(scorer.score(&masks).map_err(|why| why.to_string())?))
 }
 
-/// A profile of which each number is up to a share `noise` off, each value equally likely.
+/// A profile in which each number is up to the share `noise` off; all errors are equally likely.
 fn blurred(exact: &Profile, noise: f64, random: &mut Pcg64Mcg) -> Profile {
-    let mut blur = |curve: &Curve| {
+    fn blur(curve: &Curve, noise: f64, random: &mut rand_pcg::Mcg128Xsl64) -> Curve {
         let ways = Ways::new(u32::try_from(curve.values().len()).unwrap_or(1));
         Curve::from_fn(ways.expect("a curve has a way"), |ways| {
             let unit = f64::from(random.next_u32()) / f64::from(u32::MAX);
@@ -193,22 +200,23 @@ fn blurred(exact: &Profile, noise: f64, random: &mut Pcg64Mcg) -> Profile {
             )]
             Q32::from_raw(value as u64)
         })
-    };
+    }
     Profile {
-        ipc: blur(&exact.ipc),
-        llcmpki: blur(&exact.llcmpki),
-        llcmpkc: blur(&exact.llcmpkc),
+        ipc: blur(&exact.ipc, noise, random),
+        llcmpki: blur(&exact.llcmpki, noise, random),
+        llcmpkc: blur(&exact.llcmpkc, noise, random),
         ..exact.clone()
     }
 }
 
-/// A number of each seed.
-fn by_seed(scored: &[Scores], of: impl Fn(&[&Scores]) -> f64) -> String {
-    let seed = |seed| {
-        let mixes: Vec<&Scores> = scored.iter().filter(|one| one.seed == seed).collect();
-        format!("{:8.3}", of(&mixes))
-    };
-    SEEDS.map(seed).collect()
+/// A number for each seed.
+fn by_seed(scored: &[Scores], value: impl Fn(&[&Scores]) -> f64) -> String {
+    SEEDS
+        .map(|seed| {
+            let mixes: Vec<&Scores> = scored.iter().filter(|one| one.seed == seed).collect();
+            format!("{:8.3}", value(&mixes))
+        })
+        .collect()
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
@@ -219,21 +227,27 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 /// Figure 6, Dunn's best mix.
 fn dunn_extremes(scored: &[Scores]) {
     println!("\nDunn, unfairness over stock, by seed:");
-    let sorted = |mixes: &[&Scores], of: fn(&Scores) -> f64| {
+    fn sorted(mixes: &[&Scores], of: fn(&Scores) -> f64) -> Vec<f64> {
         let mut all: Vec<f64> = mixes.iter().map(|one| of(one) / one.stock.unfairness).collect();
         all.sort_unstable_by(f64::total_cmp);
         all
-    };
-    let dunn = |one: &Scores| one.dunn.unfairness;
-    let told = |one: &Scores| one.dunn_told.unfairness;
+    }
+    fn dunn(one: &Scores) -> f64 {
+        one.dunn.unfairness
+    }
+    fn informed(one: &Scores) -> f64 {
+        one.dunn_informed.unfairness
+    }
     println!("  best mix               {}", by_seed(scored, |mixes| sorted(mixes, dunn)[0]));
     println!("  second-best mix        {}", by_seed(scored, |mixes| sorted(mixes, dunn)[1]));
-    println!("  best mix, told who streams {}", by_seed(scored, |mixes| sorted(mixes, told)[0]));
+    println!("  best mix, streaming known {}", by_seed(scored, |mixes| sorted(mixes, informed)[0]));
     let means = by_seed(scored, |mixes| mean(sorted(mixes, dunn).into_iter()));
     println!("  mean                   {means}");
-    let means = by_seed(scored, |mixes| mean(sorted(mixes, told).into_iter()));
-    println!("  mean, told who streams {means}");
-    let over = |one: &Scores| one.dunn.unfairness / one.stock.unfairness;
+    let means = by_seed(scored, |mixes| mean(sorted(mixes, informed).into_iter()));
+    println!("  mean, streaming known {means}");
+    fn over(one: &Scores) -> f64 {
+        one.dunn.unfairness / one.stock.unfairness
+    }
     if let Some(least) = scored.iter().min_by(|a, b| over(a).total_cmp(&over(b))) {
         let Scores { seed, name, stock, dunn, kpart, lfoc, best, .. } = least;
         let [dunn, kpart, lfoc, best] =
@@ -247,9 +261,9 @@ fn dunn_extremes(scored: &[Scores]) {
 /// Figure 6, STP of LFOC and KPart.
 fn throughput(scored: &[Scores]) {
     println!("\nMixes where LFOC's STP is at least KPart's, percent, by seed:");
-    let share = |mixes: &[&Scores], holds: &dyn Fn(&Scores) -> bool| {
+    fn share(mixes: &[&Scores], holds: &dyn Fn(&Scores) -> bool) -> f64 {
         100.0 * mean(mixes.iter().map(|one| f64::from(u8::from(holds(one)))))
-    };
+    }
     let row = |name: &str, holds: &dyn Fn(&Scores) -> bool| {
         println!("  {name:32} {}", by_seed(scored, |mixes| share(mixes, holds)));
     };
@@ -298,13 +312,20 @@ fn best_static(scored: &[Scores]) {
         if mixes.is_empty() {
             continue;
         }
-        let gap = |of: fn(&Scores) -> FairnessMetrics| {
-            let over = |part: fn(FairnessMetrics) -> f64| {
+        fn gap(of: fn(&Scores) -> Metrics, mixes: &[&Scores]) -> (f64, f64) {
+            fn over(
+                part: fn(Metrics) -> f64,
+                mixes: &[&Scores],
+                of: &fn(&Scores) -> Metrics,
+            ) -> f64 {
                 mean(mixes.iter().map(|one| part(of(one)) / part(one.best)))
-            };
-            (100.0 * (over(|one| one.unfairness) - 1.0), 100.0 * (1.0 - over(|one| one.stp)))
-        };
-        let (lfoc, plus) = (gap(|one| one.lfoc), gap(|one| one.plus));
+            }
+            (
+                100.0 * (over(|one| one.unfairness, mixes, &of) - 1.0),
+                100.0 * (1.0 - over(|one| one.stp, mixes, &of)),
+            )
+        }
+        let (lfoc, plus) = (gap(|one| one.lfoc, &mixes), gap(|one| one.plus, &mixes));
         println!(
             "  {name:16} {:5}   {:16.1} {:8.2}   {:21.1} {:8.2}",
             mixes.len(),

@@ -1,5 +1,5 @@
-//! Why rows of LFOC's Figure 7 come out otherwise here: mixes with fewer sensitive programs, and
-//! Dunn by the stalls of its last window (docs/paper.md, "What misses, and why").
+//! Why rows of LFOC's Figure 7 differ here: mixes with fewer sensitive programs, and Dunn by the
+//! stalls of its last window (docs/paper.md, "What misses, and why").
 //!
 //! `cargo run --release -p fairways-lab --example lfoc_causes_live [-- PROFILES.csv PHASES.csv]`
 
@@ -22,7 +22,7 @@ use rayon::prelude::*;
 const FEW: usize = 4;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let programs = &*programs::of_arguments()?;
+    let programs = &*programs::from_arguments()?;
     let setting = Setting::new(programs.table(), false);
     println!("{} programs, {} ways, seed {}", programs.len(), setting.llc.ways, setting.seed);
     let Setting { llc, workloads, seed, .. } = setting;
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     by_window(programs, &setting, &mixes)
 }
 
-/// The unfairness of a mix under a policy that is told nothing, by LFOC's protocol.
+/// The unfairness of a mix under a policy without profiles, by LFOC's protocol.
 fn unfairness(
     programs: &ProgramCatalog,
     setting: &Setting,
@@ -42,24 +42,32 @@ fn unfairness(
     found.map(|found| found.metrics.unfairness).map_err(|why| why.to_string())
 }
 
-/// The mix with light programs in the place of all its sensitive ones but `most`. A phased program
-/// has no class.
+/// Replaces all sensitive programs of a mix but `most` by light ones. A phased program has no
+/// class.
 fn thinned(classes: &[Class], mix: &Mix, most: usize) -> Mix {
-    let is = |program: usize, class| classes.get(program) == Some(&class);
+    fn is(program: usize, class: Class, classes: &[Class]) -> bool {
+        classes.get(program) == Some(&class)
+    }
     let mut light = (0..classes.len())
-        .filter(|&program| is(program, Class::Light) && !mix.programs.contains(&program));
+        .filter(|&program| is(program, Class::Light, classes) && !mix.programs.contains(&program));
     let mut kept = 0;
-    let keep = |&program: &usize| {
-        if !is(program, Class::Sensitive) {
-            return program;
-        }
-        kept += 1;
-        if kept <= most { program } else { light.next().unwrap_or(program) }
-    };
-    Mix { name: mix.name.clone(), programs: mix.programs.iter().map(keep).collect() }
+    Mix {
+        name: mix.name.clone(),
+        programs: mix
+            .programs
+            .iter()
+            .map(|&program: &usize| {
+                if !is(program, Class::Sensitive, classes) {
+                    return program;
+                }
+                kept += 1;
+                if kept <= most { program } else { light.next().unwrap_or(program) }
+            })
+            .collect(),
+    }
 }
 
-/// LFOC against Dunn. With all their sensitive programs, it is the paper's Figure 7.
+/// LFOC against Dunn. With all sensitive programs, this is the paper's Figure 7.
 fn by_sensitive(
     programs: &ProgramCatalog,
     setting: &Setting,
@@ -89,8 +97,8 @@ fn by_sensitive(
     Ok(())
 }
 
-/// Dunn on P and on S by its last window. By all since a program started, it is the paper's
-/// Figure 7.
+/// Dunn on P and on S, by its last window. By all windows since a program started, this is the
+/// paper's Figure 7.
 fn by_window(
     programs: &ProgramCatalog,
     setting: &Setting,
@@ -105,8 +113,10 @@ fn by_window(
             Ok((mix.name.starts_with('P'), dunn / stock))
         })
         .collect::<Result<_, String>>()?;
-    let kind = |phased| mean(rows.iter().filter(|row| row.0 == phased).map(|row| row.1));
-    let (phased, single) = (kind(true), kind(false));
+    fn kind(phased: bool, rows: &[(bool, f64)]) -> f64 {
+        mean(rows.iter().filter(|row| row.0 == phased).map(|row| row.1))
+    }
+    let (phased, single) = (kind(true, &rows), kind(false, &rows));
     println!(
         "\nDunn by the stalls of the last window, unfairness over stock: P {phased:.3}, S {single:.3}, P - S {:+.3}",
         phased - single

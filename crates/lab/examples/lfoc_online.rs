@@ -1,4 +1,4 @@
-//! What LFOC finds out while programs run, and what it costs: every figure of docs/lfoc-online.md.
+//! LFOC's online classification and its cost: every figure of docs/lfoc-online.md.
 //!
 //! `cargo run --release -p fairways-lab --example lfoc_online [-- PROFILES.csv PHASES.csv]`
 
@@ -11,20 +11,21 @@ use std::time::Duration;
 
 use fairways_core::{Llc, Policy, Ways};
 use fairways_lab::{
-    LiveOutcome, Protocol, Turns, accuracy, draw_workloads, live, random_mixes, turns,
+    ClassChanges, LiveOutcome, Protocol, accuracy, class_changes, draw_workloads, live,
+    random_mixes,
 };
 use fairways_model::Settings;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
 use fairways_policy::stock::Stock;
 use fairways_profiles::{Mix, ProgramCatalog};
 
-/// Seed of every mix and machine.
+/// The seed of every mix and machine.
 const SEED: u64 = 1;
 /// Mixes of each kind and size: 36 workloads in all, as in LFOC's Figure 5.
 const MIXES: usize = 6;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let programs = &*programs::of_arguments()?;
+    let programs = &*programs::from_arguments()?;
     let ways = programs.table().ways();
     println!("{} programs, {ways} ways", programs.len());
     for (what, form) in [
@@ -34,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("\n# {what} (early_stop_checks_stalls={})", form.early_stop_checks_stalls);
         classes_found(programs, ways, form);
         unfairness(programs, ways, form)?;
-        changes_caught(&turns(programs.table(), ways, &settings(ways), form, 500));
+        changes_caught(&class_changes(programs.table(), ways, &settings(ways), form, 500));
         few_programs(programs, ways, form);
         short_programs(programs, ways, form)?;
     }
@@ -52,7 +53,7 @@ fn classes_found(programs: &ProgramCatalog, ways: Ways, one: Parameters) {
     let noisy = Settings { noise: 0.02, ..perfect };
     let eight = Parameters { windows_per_size: 8, ..one };
     for (what, settings, parameters) in [
-        ("as asked", perfect, one),
+        ("as requested", perfect, one),
         ("windows overshot by four", Settings { overshoot: 4.0, ..perfect }, one),
         ("2 % noise", noisy, one),
         ("2 % noise, 8 windows a size", noisy, eight),
@@ -78,9 +79,12 @@ fn unfairness(
     form: Parameters,
 ) -> Result<(), Box<dyn std::error::Error>> {
     println!("\nUnfairness and STP by the protocol of LFOC §5 (150 G instructions, three runs):");
-    println!("  {:5} {:>8} {:>18} {:>18} {:>9}", "mix", "stock", "lfoc", "lfoc, told", "sampling");
+    println!(
+        "  {:5} {:>8} {:>18} {:>18} {:>9}",
+        "mix", "stock", "lfoc", "with profiles", "sampling"
+    );
     let protocol = Protocol::default();
-    let told = Protocol { known: true, ..protocol.clone() };
+    let with_profiles = Protocol { profiles_known: true, ..protocol.clone() };
     let mut rows: BTreeMap<&str, Vec<[LiveOutcome; 3]>> = BTreeMap::new();
     for mix in draw_workloads(programs, ways, MIXES, SEED) {
         let run = |protocol: &Protocol, policy: &mut dyn Policy| {
@@ -89,19 +93,19 @@ fn unfairness(
         let outcomes = [
             run(&protocol, &mut Stock::default())?,
             run(&protocol, &mut Lfoc::new(form))?,
-            run(&told, &mut Lfoc::new(form))?,
+            run(&with_profiles, &mut Lfoc::new(form))?,
         ];
         let Mix { name, .. } = &mix;
-        let [stock, online, told] = &outcomes;
-        let cell = |outcome: &LiveOutcome| {
-            let change = 100.0 * (outcome.metrics.unfairness / stock.metrics.unfairness - 1.0);
+        let [stock, online, informed] = &outcomes;
+        fn cell(outcome: &LiveOutcome, stock_unfairness: f64) -> String {
+            let change = 100.0 * (outcome.metrics.unfairness / stock_unfairness - 1.0);
             format!("{:.3} {change:+.1} %", outcome.metrics.unfairness)
-        };
+        }
         println!(
             "  {name:5} {:8.3} {:>18} {:>18} {:7.2} %",
             stock.metrics.unfairness,
-            cell(online),
-            cell(told),
+            cell(online, stock.metrics.unfairness),
+            cell(informed, stock.metrics.unfairness),
             100.0 * online.activity.sampling_share(),
         );
         rows.entry(if name.starts_with('S') { "S" } else { "P" }).or_default().push(outcomes);
@@ -109,17 +113,17 @@ fn unfairness(
     let all: Vec<_> = rows.values().flatten().cloned().collect();
     rows.insert("S and P", all);
     for (kind, rows) in &rows {
-        let mean = |of: &dyn Fn(&[LiveOutcome; 3]) -> f64| {
+        fn mean(of: &dyn Fn(&[LiveOutcome; 3]) -> f64, rows: &[[LiveOutcome; 3]]) -> f64 {
             rows.iter().map(of).sum::<f64>() / rows.len() as f64
-        };
+        }
         println!(
-            "  {kind}, means: unfairness {:+.1} %, STP {:+.1} % against stock; against LFOC told \
-             beforehand unfairness {:+.2} %, STP {:+.2} %; {:.2} % of the time in sampling mode",
-            100.0 * (mean(&|r| r[1].metrics.unfairness / r[0].metrics.unfairness) - 1.0),
-            100.0 * (mean(&|r| r[1].metrics.stp / r[0].metrics.stp) - 1.0),
-            100.0 * (mean(&|r| r[1].metrics.unfairness / r[2].metrics.unfairness) - 1.0),
-            100.0 * (mean(&|r| r[1].metrics.stp / r[2].metrics.stp) - 1.0),
-            100.0 * mean(&|r| r[1].activity.sampling_share()),
+            "  {kind}, means: unfairness {:+.1} %, STP {:+.1} % against stock; against LFOC with \
+             profiles unfairness {:+.2} %, STP {:+.2} %; {:.2} % of the time in sampling mode",
+            100.0 * (mean(&|r| r[1].metrics.unfairness / r[0].metrics.unfairness, rows) - 1.0),
+            100.0 * (mean(&|r| r[1].metrics.stp / r[0].metrics.stp, rows) - 1.0),
+            100.0 * (mean(&|r| r[1].metrics.unfairness / r[2].metrics.unfairness, rows) - 1.0),
+            100.0 * (mean(&|r| r[1].metrics.stp / r[2].metrics.stp, rows) - 1.0),
+            100.0 * mean(&|r| r[1].activity.sampling_share(), rows),
         );
     }
     println!("  (published: unfairness -16.7 % on S and P, LFOC §5.2)");
@@ -132,19 +136,26 @@ fn few_programs(programs: &ProgramCatalog, ways: Ways, form: Parameters) {
     let alone = (0..table.names().len())
         .map(|program| Mix { name: String::new(), programs: vec![program] })
         .collect();
-    let few = |size| random_mixes(table, &[size], 120, SEED);
-    for (what, mixes) in [("alone", alone), ("2", few(2)), ("3", few(3)), ("4", few(4))] {
+    fn few(size: usize, table: &fairways_profiles::Table) -> Vec<Mix> {
+        random_mixes(table, &[size], 120, SEED)
+    }
+    for (what, mixes) in
+        [("alone", alone), ("2", few(2, table)), ("3", few(3, table)), ("4", few(4, table))]
+    {
         let mixes: Vec<Mix> = mixes;
         let found = accuracy(programs, &mixes, &settings(ways), form, Duration::from_secs(20));
-        let missed = |of: &str| -> u32 {
-            found.wrong.iter().filter(|((_, is, _), _)| *is == of).map(|(_, count)| count).sum()
-        };
+        fn missed(
+            class: &str,
+            wrong: &BTreeMap<(String, &'static str, Option<&'static str>), u32>,
+        ) -> u32 {
+            wrong.iter().filter(|((_, is, _), _)| *is == class).map(|(_, count)| count).sum()
+        }
         println!(
-            "  {what:6} {:5.1} %   {} of {}; {} sensitive ones are taken for something else",
+            "  {what:6} {:5.1} %   {} of {}; {} sensitive ones are misclassified",
             percent(found.right.into(), found.all.into()),
             found.right,
             found.all,
-            missed("sensitive"),
+            missed("sensitive", &found.wrong),
         );
     }
 }
@@ -177,11 +188,11 @@ fn short_programs(
     Ok(())
 }
 
-fn changes_caught(found: &Turns) {
+fn changes_caught(found: &ClassChanges) {
     println!(
         "\nFrom a change of class to the right class, {} random phased programs, {} changes;",
         found.programs,
-        found.turns.len()
+        found.changes.len()
     );
     let (right, all) = found.right;
     println!(
@@ -195,24 +206,28 @@ fn changes_caught(found: &Turns) {
     let kinds = [Class::Streaming, Class::Sensitive, Class::Light];
     for from in kinds {
         for to in kinds.into_iter().filter(|&to| to != from) {
-            let turns: Vec<_> =
-                found.turns.iter().filter(|turn| (turn.from, turn.to) == (from, to)).collect();
-            let mut times: Vec<Duration> = turns.iter().filter_map(|turn| turn.caught).collect();
+            let changes: Vec<_> = found
+                .changes
+                .iter()
+                .filter(|change| (change.from, change.to) == (from, to))
+                .collect();
+            let mut times: Vec<Duration> =
+                changes.iter().filter_map(|change| change.caught).collect();
             times.sort_unstable();
-            let at = |percentile: usize| {
+            fn at(percentile: usize, times: &[Duration]) -> String {
                 times
                     .get(times.len() * percentile / 100)
                     .map_or("-".into(), |time| time.as_millis().to_string())
-            };
+            }
             println!(
                 "  {:24} {:7} {:6.1} %  {:>6} {:>6} {:>6} {:>6}",
                 format!("{} to {}", from.name(), to.name()),
-                turns.len(),
-                percent(times.len() as f64, turns.len() as f64),
-                at(10),
-                at(50),
-                at(90),
-                at(99),
+                changes.len(),
+                percent(times.len() as f64, changes.len() as f64),
+                at(10, &times),
+                at(50, &times),
+                at(90, &times),
+                at(99, &times),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! How the cost of the exact optimum grows: a plot of what its benchmark printed.
+//! The growth of the exact optimum's cost: plots the output of its benchmark.
 //!
 //! `cargo run --release -p fairways-lab --example optimum_growth -- optimum.csv growth.svg`
 

@@ -1,20 +1,21 @@
-//! dCat's Table 4 with a real redis-server, on the chip of the paper.
+//! dCat's Table 4 with a real redis-server, on the paper's chip.
 //!
-//! `cargo run --release -p fairways-lab --example redis [-- ROUNDS [TIME-SCALE]]`, which needs redis-server and
-//! qemu-user. 24 rounds of dCat at a tenth of their time, three times, take some minutes.
+//! `cargo run --release -p fairways-lab --example redis [-- ROUNDS [TIME-SCALE]]` needs
+//! redis-server and qemu-user. 24 rounds of dCat at a tenth of their time, three times, take some
+//! minutes.
 #![allow(clippy::print_stdout)]
 
 use fairways_chip::{Settings, preset};
 use fairways_lab::redis::{Table4, speed};
 use fairways_policy::by_name;
 
-/// Of each policy: what the server does, real clients decide too.
+/// Runs of each policy: they differ, because real clients differ.
 const RUNS: u32 = 3;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let argument = |place, default: u32| {
+    fn argument(place: usize, default: u32) -> Result<u32, std::num::ParseIntError> {
         std::env::args().nth(place).map_or(Ok(default), |text| text.parse::<u32>())
-    };
+    }
     let (rounds, time_scale) = (argument(1, 24)?, argument(2, 10)?);
     let chip = preset::preset("xeon-e5").ok_or("a preset")?;
     let settings = Settings { time_scale, ..Settings::new(chip) };

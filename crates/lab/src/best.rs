@@ -1,4 +1,4 @@
-//! What the best partitions look like (LFOC §3, Figures 2 and 3).
+//! The shape of the best partitions (LFOC §3, Figures 2 and 3).
 
 use fairways_core::{AppId, Llc, WayMask};
 use fairways_optimum::{Goal, Impossible, Problem, SharingKind, Solution, solve};
@@ -10,14 +10,14 @@ use crate::draw::classes;
 /// Programs of each class in the fairest clusterings of mixes, by the ways of their clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Composition {
-    /// At `ways - 1`: streaming, sensitive and light programs in clusters of so many ways.
+    /// At `ways - 1`: streaming, sensitive and light programs in clusters of `ways` ways.
     pub programs: Vec<[u32; 3]>,
-    /// At `ways - 1`: clusters of so many ways.
+    /// At `ways - 1`: clusters of `ways` ways.
     pub clusters: Vec<u32>,
-    /// By mix: the ways of all clusters that hold a streaming program and no sensitive one.
+    /// By mix: the ways of all clusters with a streaming program and no sensitive one.
     pub streaming_ways: Vec<u32>,
-    /// Of the programs of each class: by how much unfairness rises, as a share, if one of them is in
-    /// another cluster.
+    /// By class: the rise of unfairness, as a share, when one program of the class moves to another
+    /// cluster.
     pub moves: [Vec<f64>; 3],
 }
 
@@ -25,8 +25,8 @@ pub struct Composition {
 pub const CLASSES: [Class; 3] = [Class::Streaming, Class::Sensitive, Class::Light];
 
 impl Composition {
-    /// The share of the programs of a class, 0 to 1, that are in clusters of these ways; `None` if
-    /// there is none of the class.
+    /// The share of a class's programs, 0 to 1, that are in clusters of these ways; `None` if the
+    /// class has no program.
     #[must_use]
     pub fn share(&self, class: Class, ways: impl Fn(usize) -> bool) -> Option<f64> {
         let index = CLASSES.iter().position(|&other| other == class)?;
@@ -38,10 +38,10 @@ impl Composition {
     }
 }
 
-/// Figure 2: the fairest clustering of each mix, taken apart.
+/// Figure 2: analyses the fairest clustering of each mix.
 ///
 /// # Errors
-/// If one can't be found: [`Impossible`].
+/// If a clustering can't be found: [`Impossible`].
 pub fn composition(
     table: &ProfileTable,
     mixes: &[Mix],
@@ -59,13 +59,15 @@ pub fn composition(
     for mix in mixes {
         let Solution { partition: best, value, .. } =
             best(table, mix, llc, bandwidth, SharingKind::Clustering)?;
-        let app = |index: usize| AppId(u32::try_from(index).unwrap_or(u32::MAX));
+        fn app(index: usize) -> AppId {
+            AppId(u32::try_from(index).unwrap_or(u32::MAX))
+        }
         let of = |index| best.mask_of(app(index)).expect("every program is placed");
         let mut masks: Vec<WayMask> = (0..mix.programs.len()).map(of).collect();
         let mut scorer = Scorer::new(table, &mix.programs, llc.ways, bandwidth);
         for (index, &program) in mix.programs.iter().enumerate() {
             let own = masks[index];
-            // If it was alone, its ways are nobody's.
+            // The ways of a program alone in its cluster would be in no use.
             if masks.iter().filter(|mask| **mask == own).count() == 1 {
                 continue;
             }
@@ -73,7 +75,7 @@ pub fn composition(
             let moves = &mut found.moves[class.expect("one of three")];
             for other in best.masks().filter(|mask| *mask != own) {
                 masks[index] = other;
-                // Where memory can't serve them there, nobody would move it.
+                // Memory can't serve the program there.
                 let Ok(slowdowns) = scorer.score(&masks) else { continue };
                 moves.push(FairnessMetrics::from_slowdowns(slowdowns).unfairness / value - 1.0);
             }
@@ -97,21 +99,24 @@ pub fn composition(
     Ok(found)
 }
 
-/// Figure 3: by mix, the unfairness of the fairest partitioning over that of the fairest clustering.
+/// Figure 3: by mix, the unfairness of the fairest partitioning over that of the fairest
+/// clustering.
 ///
 /// # Errors
-/// If one can't be found: [`Impossible`].
+/// If a partition can't be found: [`Impossible`].
 pub fn partitioning_over_clustering(
     table: &ProfileTable,
     mixes: &[Mix],
     llc: Llc,
     bandwidth: Option<MemoryBandwidth>,
 ) -> Result<Vec<f64>, Impossible> {
-    let ratio = |mix| {
-        let apart = best(table, mix, llc, bandwidth, SharingKind::Partitioning)?.value;
-        Ok(apart / best(table, mix, llc, bandwidth, SharingKind::Clustering)?.value)
-    };
-    mixes.iter().map(ratio).collect()
+    mixes
+        .iter()
+        .map(|mix| {
+            let apart = best(table, mix, llc, bandwidth, SharingKind::Partitioning)?.value;
+            Ok(apart / best(table, mix, llc, bandwidth, SharingKind::Clustering)?.value)
+        })
+        .collect()
 }
 
 fn best(

@@ -1,4 +1,4 @@
-//! `optimum`: the fairest partition there is, kept whatever happens; the Best-Static of LFOC §5.1.
+//! `optimum`: the fairest partition, kept unchanged; the Best-Static of LFOC §5.1.
 
 use fairways_core::{Action, AppId, Event, Llc, Partition, PlanId, Policy, Time};
 use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
@@ -7,19 +7,18 @@ use fairways_profiles::{MemoryBandwidth, ProfileTable};
 /// The name by which it is compared with policies.
 pub const OPTIMUM: &str = "optimum";
 
-/// A policy that was told the programs and their profiles long before they start.
+/// A policy that knows the programs and their profiles before they start.
 #[derive(Clone, Debug)]
 pub struct BestStatic {
     /// The partition; app `i` stands for the mix's program `i`.
     best: Partition,
-    /// Which app each program is at the moment.
+    /// The current app of each program.
     apps: Vec<Option<AppId>>,
     plan: PlanId,
 }
 
 impl BestStatic {
-    /// The clustering of these programs of `table` with the least unfairness, on this cache and
-    /// with this memory.
+    /// The fairest clustering of these programs of `table`, on this cache and with this memory.
     ///
     /// # Errors
     /// If it can't be found: [`Impossible`].
@@ -41,8 +40,7 @@ impl Policy for BestStatic {
         OPTIMUM
     }
 
-    /// Programs start in the order of the mix; one that starts later takes the place of one that
-    /// has ended.
+    /// Programs start in the order of the mix; one that starts later replaces one that has ended.
     fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         match event {
             Event::Started { app, .. } => {

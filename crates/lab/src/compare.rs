@@ -8,39 +8,39 @@ use thiserror::Error;
 
 use crate::StaticMachine;
 
-/// What a comparison is made under.
+/// The conditions of a comparison.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ComparisonSettings {
     /// The cache; it has at most as many ways as the table.
     pub llc: Llc,
     /// The memory's limit, if it has one.
     pub bandwidth: Option<MemoryBandwidth>,
-    /// What was promised to each program of the table, by index; shorter means nothing.
+    /// What the owner of each program asks for, by index; missing entries ask for nothing.
     pub wishes: Vec<Wish>,
 }
 
-/// How one policy did on one mix.
+/// The result of one policy on one mix.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct PolicyOutcome {
     /// The policy's name.
     pub policy: &'static str,
-    /// What it decided on; app `i` is the mix's program `i`.
+    /// The policy's partition; app `i` is the mix's program `i`.
     pub partition: Partition,
-    /// Why, in its own words.
+    /// The policy's reason.
     pub reason: String,
     /// The slowdown of each program of the mix, in order.
     pub slowdowns: Vec<f64>,
-    /// What they sum up to.
+    /// The metrics of the slowdowns.
     pub metrics: FairnessMetrics,
 }
 
-/// How several policies did on one mix.
+/// The results of several policies on one mix.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// Without partitioning: what the others are compared against.
+    /// Without partitioning: what the others are compared with.
     pub stock: FairnessMetrics,
-    /// Each policy, in the order asked for.
-    pub outcomes: Vec<Outcome>,
+    /// Each policy, in the order requested.
+    pub outcomes: Vec<PolicyOutcome>,
 }
 
 /// Why a mix could not be compared.
@@ -51,21 +51,21 @@ pub enum CompareError {
     Demand {
         /// The mix.
         mix: String,
-        /// The policy under which.
+        /// The policy's name.
         policy: &'static str,
-        /// The program that asks for too much.
+        /// The program with too high a demand.
         program: String,
-        /// What it asks for.
+        /// Its demand.
         why: DemandError,
     },
-    /// The policy made no plan that the machine could carry out. It is a defect of the policy.
+    /// The policy made no plan that the machine could carry out. This is a defect of the policy.
     #[error("mix {mix}: policy {policy} made no plan that the machine could carry out{}", because(.why))]
     NoPlan {
         /// The mix.
         mix: String,
         /// The policy.
         policy: &'static str,
-        /// Why the machine refused its last plan, if it did.
+        /// Why the machine refused the last plan, if it did.
         why: Option<PartitionError>,
     },
 }
@@ -74,15 +74,15 @@ fn because(why: &Option<PartitionError>) -> String {
     why.map_or_else(String::new, |why| format!(": {why}"))
 }
 
-/// Runs a mix of programs of `table` under each of these policies, and scores what they decide.
-/// Every policy starts afresh.
+/// Runs a mix of programs of `table` under each policy, and scores the partitions. Every policy
+/// starts afresh.
 ///
 /// # Errors
 /// If memory can't serve the mix under some policy, or a policy makes no plan.
 pub fn compare(
     table: &ProfileTable,
     mix: &Mix,
-    settings: &Settings,
+    settings: &ComparisonSettings,
     policies: impl IntoIterator<Item = Box<dyn Policy>>,
 ) -> Result<Comparison, CompareError> {
     let programs: Vec<(Option<Arc<Profile>>, Wish)> = mix
@@ -115,12 +115,13 @@ pub fn compare(
             return Err(CompareError::NoPlan { mix: mix.name.clone(), policy, why });
         };
         let apps = (0..).map(AppId).take(programs.len());
-        let mask = |app| partition.mask_of(app).expect("the machine checked that each has a place");
-        let masks: Vec<_> = apps.map(mask).collect();
+        let masks: Vec<_> = apps
+            .map(|app| partition.mask_of(app).expect("the machine checked that each has a place"))
+            .collect();
         let slowdowns = score(policy, &masks)?;
         let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
         let (partition, reason) = (partition.clone(), reason.to_owned());
-        outcomes.push(Outcome { policy, partition, reason, slowdowns, metrics });
+        outcomes.push(PolicyOutcome { policy, partition, reason, slowdowns, metrics });
     }
     Ok(Comparison { stock, outcomes })
 }

@@ -1,4 +1,4 @@
-//! Mixes where the user names none.
+//! Draws mixes where the user names none.
 
 use fairways_core::Ways;
 use fairways_policy::lfoc::{Class, Parameters, classify};
@@ -6,7 +6,7 @@ use fairways_profiles::{Mix, ProfileTable, ProgramCatalog};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Programs in a drawn mix, and how many mixes of each size there are.
+/// The sizes of drawn mixes, and the number of mixes of each size.
 const SIZES: [usize; 4] = [4, 6, 8, 10];
 const MIXES_PER_SIZE: usize = 3;
 
@@ -19,12 +19,12 @@ pub fn classes(table: &ProfileTable, ways: Ways) -> Vec<Class> {
         .collect()
 }
 
-/// Twelve mixes of 4, 6, 8 and 10 different programs, as many as the table has; the same seed
+/// Twelve mixes of 4, 6, 8 and 10 different programs, as far as the table has them; the same seed
 /// gives the same mixes.
 ///
-/// Like the LFOC paper's (§5, Figure 5), a mix holds programs that suffer and programs that make
-/// them suffer: about a quarter is streaming, at least a third sensitive, and the rest is any, as
-/// far as the table has them.
+/// As in the LFOC paper (§5, Figure 5), a mix has programs that suffer and programs that make them
+/// suffer: about a quarter is streaming, at least a third sensitive, and the rest is of any class,
+/// as far as the table has them.
 #[must_use]
 pub fn draw_mixes(table: &ProfileTable, ways: Ways, seed: u64) -> Vec<Mix> {
     let classes = classes(table, ways);
@@ -45,8 +45,8 @@ pub(crate) const WORKLOAD_SIZES: [usize; 3] = [8, 12, 16];
 /// Mixes like the workloads of LFOC's Figure 5: of 8, 12 and 16 programs, `count` of each size and
 /// kind; the same seed gives the same mixes.
 ///
-/// In those whose names begin with S every program keeps one class; in those with P a quarter is
-/// phased (§5.2). Otherwise they are as [`draw_mixes`] has them.
+/// In mixes whose names begin with S, every program keeps one class; in those with P, a quarter of
+/// the programs is phased (§5.2). Otherwise they are drawn as by [`draw_mixes`].
 #[must_use]
 pub fn draw_workloads(programs: &ProgramCatalog, ways: Ways, count: usize, seed: u64) -> Vec<Mix> {
     let classes = classes(programs.table(), ways);
@@ -71,8 +71,8 @@ pub fn draw_workloads(programs: &ProgramCatalog, ways: Ways, count: usize, seed:
     mixes
 }
 
-/// `count` mixes of each of these sizes, of any programs of the table, which may come more than
-/// once; the same seed gives the same mixes.
+/// `count` mixes of each of these sizes, of any programs of the table, which may repeat; the same
+/// seed gives the same mixes.
 #[must_use]
 pub fn random_mixes(table: &ProfileTable, sizes: &[usize], count: usize, seed: u64) -> Vec<Mix> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
@@ -86,7 +86,7 @@ pub fn random_mixes(table: &ProfileTable, sizes: &[usize], count: usize, seed: u
     mixes
 }
 
-/// Adds programs of these classes to `programs` until there are `size`, as far as there are as many.
+/// Adds programs of these classes to `programs` up to `size`, as far as the classes have them.
 fn draw(
     rng: &mut Pcg64Mcg,
     classes: &[Class],
@@ -111,7 +111,7 @@ fn draw(
     programs
 }
 
-/// A number below `count`, or `None` if there is none.
+/// A number below `count`, or `None` if `count` is 0.
 pub(crate) fn pick(rng: &mut Pcg64Mcg, count: usize) -> Option<usize> {
     let below = u64::try_from(count).ok()?;
     // Multiply and shift (Lemire): the bias is below 2^-32 for any table.
@@ -136,8 +136,14 @@ mod tests {
             programs.sort_unstable();
             programs.dedup();
             assert_eq!(programs.len(), mix.programs.len());
-            let count = |class| mix.programs.iter().filter(|&&p| classes[p] == class).count();
-            assert!(count(Class::Streaming) >= 1 && count(Class::Sensitive) >= 2, "{mix:?}");
+            fn count(class: Class, classes: &[Class], programs: &[usize]) -> usize {
+                programs.iter().filter(|&&p| classes[p] == class).count()
+            }
+            assert!(
+                count(Class::Streaming, &classes, &mix.programs) >= 1
+                    && count(Class::Sensitive, &classes, &mix.programs) >= 2,
+                "{mix:?}"
+            );
         }
         assert_eq!(mixes, draw_mixes(table, table.ways(), 1));
         assert_ne!(mixes, draw_mixes(table, table.ways(), 2));
@@ -146,8 +152,8 @@ mod tests {
     #[test]
     fn the_embedded_programs_are_of_every_class() {
         let classes = classes(embedded(), embedded().ways());
-        let count = |class| classes.iter().filter(|&&c| c == class).count();
-        let counts = [Class::Streaming, Class::Sensitive, Class::Light].map(count);
+        let counts = [Class::Streaming, Class::Sensitive, Class::Light]
+            .map(|class| classes.iter().filter(|&&c| c == class).count());
         assert_eq!(
             counts,
             [7, 11, 12],

@@ -1,5 +1,5 @@
-//! Whether a policy keeps the promise of a baseline: how fast workloads do the same work under it and
-//! under `static`, beside the same neighbours.
+//! Checks the guarantee of a baseline: compares a policy with `static` by the speed of the same
+//! work beside the same neighbours.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::draw::pick;
 
-/// The work that a workload has done by so many equal steps of time, from none on: instructions.
+/// The work of a workload by equal steps of time, from 0 on: instructions.
 pub type Progress = Vec<f64>;
 
-/// A machine that is run step by step.
-pub trait Stepped: Machine {
-    /// Nothing more is told after this time, until it is set anew.
+/// A machine that runs step by step.
+pub trait SteppedMachine: Machine {
+    /// Ends the events after this time, until another end is set.
     fn stop(&mut self, at: Time);
 
     /// The instructions that a job has run.
     fn instructions(&self, job: usize) -> f64;
 }
 
-impl Stepped for Model {
+impl SteppedMachine for Model {
     fn stop(&mut self, at: Time) {
         self.stop_at(at);
     }
@@ -37,7 +37,7 @@ impl Stepped for Model {
     }
 }
 
-impl Stepped for Chip {
+impl SteppedMachine for Chip {
     fn stop(&mut self, at: Time) {
         self.stop_at(at);
     }
@@ -47,9 +47,9 @@ impl Stepped for Chip {
     }
 }
 
-/// The progress of each of `jobs` jobs on a machine under a policy.
+/// The progress of `jobs` jobs on a machine under a policy.
 pub fn progress(
-    machine: &mut dyn Stepped,
+    machine: &mut dyn SteppedMachine,
     policy: &mut dyn Policy,
     jobs: usize,
     step: Duration,
@@ -68,133 +68,146 @@ pub fn progress(
     all
 }
 
-/// What became of a promise in one run of one workload, which never idles.
+/// How a guarantee was kept in one run of one workload, which never idles.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Kept {
-    /// Rounds since the one in which it started of which it is known how long the work takes with the
-    /// baseline.
+pub struct PromiseOutcome {
+    /// Rounds after the one of its start for which the duration of the work with the baseline is
+    /// known.
     pub rounds: u32,
-    /// Those among them in which the work took longer than it may.
+    /// Rounds among them in which the work took longer than it may.
     pub below: u32,
     /// The most of these in a row.
-    pub row: u32,
-    /// The most that a round lost, as a share of the speed with the baseline, 0 to 1.
+    pub longest_run: u32,
+    /// The largest loss of a round, as a share of the speed with the baseline, 0 to 1.
     pub worst: f64,
 }
 
-/// Compares what a workload did, in steps of a round, with what it does with its baseline, in steps
-/// `fine` times as short: round by round, the time in which the same work would have been done. It may
-/// take longer by a `loss` of speed, 0 to 1.
+/// Compares a workload's progress in steps of a round with that under its baseline, in steps `fine`
+/// times as short. Each round is compared by the time of the same work, which may take longer by a
+/// `loss` of speed, 0 to 1.
 #[must_use]
-pub fn kept(ours: &[f64], baseline: &[f64], fine: u32, loss: f64) -> Kept {
-    let mut kept = Kept::default();
+pub fn compare_progress(ours: &[f64], baseline: &[f64], fine: u32, loss: f64) -> PromiseOutcome {
+    let mut outcome = PromiseOutcome::default();
     let mut row = 0;
     for pair in ours.windows(2) {
-        // The round in which it starts is not a whole one.
+        // The round of the start is not a whole one.
         if pair[0] == 0.0 {
             continue;
         }
-        let Some((from, to)) = when(baseline, pair[0]).zip(when(baseline, pair[1])) else { break };
+        let Some((from, to)) = time_of_work(baseline, pair[0]).zip(time_of_work(baseline, pair[1]))
+        else {
+            break;
+        };
         let speed = (to - from) / f64::from(fine);
-        kept.rounds += 1;
-        kept.worst = kept.worst.max(1.0 - speed);
+        outcome.rounds += 1;
+        outcome.worst = outcome.worst.max(1.0 - speed);
         if speed < 1.0 - loss {
-            kept.below += 1;
+            outcome.below += 1;
             row += 1;
-            kept.row = kept.row.max(row);
+            outcome.longest_run = outcome.longest_run.max(row);
         } else {
             row = 0;
         }
     }
-    kept
+    outcome
 }
 
-/// The time, in steps, at which so much work was done; `None` if it was not.
-fn when(progress: &[f64], work: f64) -> Option<f64> {
+/// The time, in steps, at which this work was done; `None` if it was not.
+fn time_of_work(progress: &[f64], work: f64) -> Option<f64> {
     let after = progress.partition_point(|&done| done <= work);
     let (from, to) = (progress.get(after.checked_sub(1)?)?, progress.get(after)?);
     Some((after - 1) as f64 + (work - from) / (to - from))
 }
 
-/// A workload, and the ways that it was promised.
+/// A workload and its baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Promise {
-    /// Ways.
+    /// The baseline in ways.
     pub baseline: u32,
-    /// Seconds after which it starts.
+    /// The start, in seconds.
     pub at: f64,
-    /// Its phases, again and again: a program of the table, L1 references per 1000 instructions, and the
-    /// seconds that the phase takes at its best: at least the two rounds in which a change is noticed.
+    /// The phases, which repeat: a program of the table, L1 references per 1000 instructions, and
+    /// the phase's seconds at its best: at least the two rounds in which a change is noticed.
     pub phases: Vec<(usize, f64, f64)>,
 }
 
-/// A mix of workloads with promises that fit, phases, and times of arrival, all drawn at random.
+/// A mix of workloads with baselines that fit, phases, and starts, all drawn at random.
 ///
 /// The L1 references per instruction of any two phases of a workload differ by `differ`: 0.1 is by
 /// 10 % of the smaller, 0 is not at all.
 #[must_use]
 pub fn random_promises(table: &ProfileTable, ways: Ways, differ: f64, seed: u64) -> Vec<Promise> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let mut below = |count: u32| {
-        let picked = pick(&mut rng, count as usize).and_then(|picked| u32::try_from(picked).ok());
+    fn below(count: u32, rng: &mut rand_pcg::Mcg128Xsl64) -> u32 {
+        let picked = pick(rng, count as usize).and_then(|picked| u32::try_from(picked).ok());
         picked.unwrap_or(0)
-    };
+    }
     let programs = u32::try_from(table.names().len()).unwrap_or(u32::MAX);
-    let count = 2 + below(7);
+    let count = 2 + below(7, &mut rng);
     let mut left = ways.get();
     let promise = |place| {
         let others = count - place - 1;
         let most = left.saturating_sub(others).clamp(1, ways.get() / 2);
-        let baseline = 1 + below(most);
+        let baseline = 1 + below(most, &mut rng);
         left = left.saturating_sub(baseline);
         let mut levels: Vec<i32> = (0..8).collect();
-        let phases = (0..=below(4)).map(|_| {
+        let phases = (0..=below(4, &mut rng)).map(|_| {
             let count = u32::try_from(levels.len()).unwrap_or(u32::MAX);
-            let level = levels.remove(below(count) as usize);
+            let level = levels.remove(below(count, &mut rng) as usize);
             let l1rpki = 200.0 * (1.0 + differ).powi(level);
-            (below(programs) as usize, l1rpki, 2.0 + f64::from(below(1800)) / 100.0)
+            (
+                below(programs, &mut rng) as usize,
+                l1rpki,
+                2.0 + f64::from(below(1800, &mut rng)) / 100.0,
+            )
         });
         let phases = phases.collect();
-        let at = if below(2) == 0 { 0.0 } else { f64::from(below(1000)) / 100.0 };
+        let at =
+            if below(2, &mut rng) == 0 { 0.0 } else { f64::from(below(1000, &mut rng)) / 100.0 };
         Promise { baseline, at, phases }
     };
     let mut promises: Vec<Promise> = (0..count).map(promise).collect();
-    // The first begins the rounds: what is compared round by round is then what the policy saw.
+    // The first start begins the rounds, so that the comparison's rounds are the policy's.
     let first = promises.iter().map(|promise| promise.at).fold(f64::INFINITY, f64::min);
     promises.iter_mut().for_each(|promise| promise.at -= first);
     promises
 }
 
-/// Steps of the run with baselines, for one of the run that is compared with it.
+/// Steps of the run with baselines in one step of the compared run.
 const FINE: u32 = 10;
 
-/// The run with baselines lasts so many times as long: a workload may gain so much from spare ways.
+/// The run with baselines lasts this many times as long, because spare ways may speed a workload
+/// up.
 const LONGER: u32 = 3;
 
 const ROUND: Duration = Duration::from_secs(1);
 
-/// Runs two machines alike, one under a policy and one under `static`; what becomes of each promise.
-fn compared<M: Stepped>(
+/// Runs two equal machines, one under the policy and one under `static`; returns how each guarantee
+/// was kept.
+fn run_both<M: SteppedMachine>(
     machine: impl Fn() -> M,
     promises: &[Promise],
     policy: &mut dyn Policy,
     seconds: u32,
     loss: f64,
-) -> Vec<Kept> {
+) -> Vec<PromiseOutcome> {
     let jobs = promises.len();
     let ours = progress(&mut machine(), policy, jobs, ROUND, seconds);
     let mut fixed = by_name("static").expect("a policy's name");
     let steps = LONGER * FINE * seconds;
     let baseline = progress(&mut machine(), fixed.as_mut(), jobs, ROUND / FINE, steps);
-    ours.iter().zip(&baseline).map(|(ours, baseline)| kept(ours, baseline, FINE, loss)).collect()
+    ours.iter()
+        .zip(&baseline)
+        .map(|(ours, baseline)| compare_progress(ours, baseline, FINE, loss))
+        .collect()
 }
 
-/// When so many seconds are over.
+/// The time after this many seconds.
 fn time(seconds: f64) -> Time {
     Time::ZERO.after(Duration::from_secs_f64(seconds))
 }
 
-/// What becomes of each promise on the model in so many seconds under a policy; the run with the
+/// How each guarantee is kept on the model within this time under a policy; the run with the
 /// baselines is observed perfectly.
 #[must_use]
 pub fn on_model(
@@ -204,27 +217,43 @@ pub fn on_model(
     policy: &mut dyn Policy,
     seconds: u32,
     loss: f64,
-) -> Vec<Kept> {
+) -> Vec<PromiseOutcome> {
     let llc = settings.llc;
-    let phase = |&(index, l1rpki, seconds): &(usize, f64, f64)| {
-        let program = ProfiledProgram::new(table, index, llc.ways).with_l1rpki(l1rpki);
-        let instructions = Some(whole(seconds * settings.mhz * 1e6 * program.best_ipc()));
-        fairways_model::JobPhase { program: Arc::new(program), instructions }
-    };
-    let job = |promise: &Promise| fairways_model::Job {
-        at: time(promise.at),
-        wish: Wish { baseline_ways: Some(promise.baseline), ..Wish::default() },
-        ..fairways_model::Job::new(promise.phases.iter().map(phase).collect())
-    };
-    let machine = || Model::new(settings, promises.iter().map(job));
-    compared(machine, promises, policy, seconds, loss)
+    run_both(
+        || {
+            Model::new(
+                settings,
+                promises.iter().map(|promise: &Promise| fairways_model::Job {
+                    at: time(promise.at),
+                    wish: Wish { baseline_ways: Some(promise.baseline), ..Wish::default() },
+                    ..fairways_model::Job::new(
+                        promise
+                            .phases
+                            .iter()
+                            .map(|&(index, l1rpki, seconds): &(usize, f64, f64)| {
+                                let program =
+                                    Program::new(table, index, llc.ways).with_l1rpki(l1rpki);
+                                let instructions =
+                                    Some(whole(seconds * settings.mhz * 1e6 * program.best_ipc()));
+                                fairways_model::JobPhase { program: Arc::new(program), instructions }
+                            })
+                            .collect(),
+                    )
+                }),
+            )
+        },
+        promises,
+        policy,
+        seconds,
+        loss,
+    )
 }
 
-/// The same on a chip, where programs' L1 references are their LLC references: of phases whose rates
-/// differ by less than 10 % only the first takes part.
+/// Like [`on_model`], on a chip, where programs' L1 references are their LLC references: among
+/// phases whose rates differ by less than 10 %, only the first takes part.
 ///
 /// # Errors
-/// If there can't be such a chip: [`ChipError`].
+/// If the chip is not possible: [`ChipError`].
 pub fn on_chip(
     table: &ProfileTable,
     settings: fairways_chip::Settings,
@@ -232,17 +261,19 @@ pub fn on_chip(
     policy: &mut dyn Policy,
     seconds: u32,
     loss: f64,
-) -> Result<Vec<Kept>, ChipError> {
+) -> Result<Vec<PromiseOutcome>, ChipError> {
     let chip = settings.chip;
     let job = |promise: &Promise| {
         let mut rates: Vec<f64> = Vec::new();
         let mut phases = Vec::new();
         for &(index, _, seconds) in &promise.phases {
             let rate = table.values(index, ProfileMetric::Llcrpki).next().unwrap_or(0.0);
-            let alike = |other: &f64| (rate - other).abs() < 0.101 * rate.min(*other);
             let profiled =
                 fairways_chip::program::profiled(table, index, chip.llc.ways, chip.latency);
-            if let (false, Ok(program)) = (rates.iter().any(alike), profiled) {
+            if let (false, Ok(program)) = (
+                rates.iter().any(|other: &f64| (rate - other).abs() < 0.101 * rate.min(*other)),
+                profiled,
+            ) {
                 rates.push(rate);
                 let best = table.values(index, ProfileMetric::Ipc).fold(0.0, f64::max);
                 let instructions = whole(seconds * f64::from(chip.mhz) * 1e6 * best);
@@ -259,8 +290,13 @@ pub fn on_chip(
     };
     let jobs: Vec<fairways_chip::Job> = promises.iter().map(job).collect();
     Chip::new(settings, jobs.iter().cloned())?;
-    let machine = || Chip::new(settings, jobs.iter().cloned()).expect("it could be made before");
-    Ok(compared(machine, promises, policy, seconds, loss))
+    Ok(run_both(
+        || Chip::new(settings, jobs.iter().cloned()).expect("it could be made before"),
+        promises,
+        policy,
+        seconds,
+        loss,
+    ))
 }
 
 #[expect(

@@ -1,8 +1,7 @@
 //! Experiments: mixes of programs under several policies, compared.
 //!
-//! [`compare`] runs each policy on a [`StaticMachine`], through the same loop that runs it
-//! anywhere, and scores the partition that it decides on. [`draw_mixes`] makes mixes where the
-//! user names none.
+//! [`compare`] runs each policy on a [`StaticMachine`], through the same loop as everywhere, and
+//! scores the resulting partition. [`draw_mixes`] draws mixes where the user names none.
 
 mod best;
 mod best_static;
@@ -19,15 +18,16 @@ pub mod report;
 
 pub use best::{CLASSES, Composition, composition, partitioning_over_clustering};
 pub use best_static::{BestStatic, OPTIMUM};
-pub use compare::{CompareError, Comparison, Outcome, Settings, compare};
+pub use compare::{CompareError, Comparison, ComparisonSettings, PolicyOutcome, compare};
 pub use draw::{classes, draw_mixes, draw_workloads, random_mixes};
 pub use executed::{
-    Alone, ChipComparison, ChipOutcome, ChipProtocol, Fare, Kept, Latency, Moment, Observed, Rate,
-    Served, compare_on_chip, measure, measure_alone, profile, table_of, timeline,
+    ChipComparison, ChipOutcome, ChipProtocol, Latency, ObjectiveOutcome, ObservedChip,
+    ProgramOutcome, ProgramStep, Rate, ServiceSummary, SoloRun, compare_on_chip, measure,
+    measure_alone, profile, table_of, timeline,
 };
 pub use live::{
-    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, Working, compare_live, job, live,
+    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, WorkMeter, compare_live, job, live,
     watch,
 };
 pub use machine::StaticMachine;
-pub use online::{Accuracy, Turn, Turns, accuracy, turns};
+pub use online::{Accuracy, ClassChange, ClassChanges, accuracy, class_changes};

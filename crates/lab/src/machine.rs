@@ -1,4 +1,4 @@
-//! A machine on which programs start together and then run, unless more is made to happen.
+//! A machine on which programs start together and then run, unless further events are added.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use fairways_machine_kit::{EventQueue, PlanInForce};
 
 /// Programs with known profiles that start one after the other at one instant, and run on.
 ///
-/// What "static" means in the LFOC paper's §5.1: what a policy decides with profiles at hand,
-/// apart from what it costs to decide and to find out.
+/// This is "static" in the sense of the LFOC paper's §5.1: the decision of a policy that has
+/// profiles, apart from the cost of deciding and of measuring.
 #[derive(Clone, Debug)]
 pub struct StaticMachine {
     llc: Llc,
@@ -34,13 +34,13 @@ impl StaticMachine {
         Self { llc, events, running: Vec::new(), partition: None, refused: None }
     }
 
-    /// Lets something else happen after all that is still to happen.
+    /// Adds an event after all others.
     pub fn then(&mut self, event: Event) {
         self.events.push(event);
     }
 
-    /// The partition in force and the reason that the policy gave for it; `None` if no plan has
-    /// been carried out.
+    /// The partition in force and the policy's reason for it; `None` if no plan has been carried
+    /// out.
     #[must_use]
     pub fn partition(&self) -> Option<(&Partition, &str)> {
         self.partition.as_ref().map(|(partition, reason)| (partition, &**reason))
@@ -74,7 +74,7 @@ impl Machine for StaticMachine {
     }
 
     fn carry_out(&mut self, action: Action<'_>) {
-        // Nothing runs here, so no window ends, and no time passes.
+        // Programs do not run here, so no window ends, and no time passes.
         let Action::Partition { plan, partition, reason } = action else { return };
         let legal = partition.check(&self.llc, self.running.iter().copied());
         let mut in_force = PlanInForce::default();
@@ -93,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// Plans the whole cache for every program that ever started, and notes refusals.
+    /// Plans the whole cache for every program that ever started, and records refusals.
     #[derive(Default)]
     struct Stubborn {
         placed: Partition,

@@ -1,4 +1,4 @@
-//! How well LFOC finds out what programs are while they run (LFOC §4.2).
+//! How well LFOC classifies programs while they run (LFOC §4.2).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,22 +13,21 @@ use rand_pcg::Pcg64Mcg;
 use crate::draw::{classes, pick};
 use crate::live::{job, watch};
 
-/// What programs were taken for, against what they are.
+/// The policy's classes of programs, compared with the true ones.
 #[derive(Clone, Debug, Default)]
 pub struct Accuracy {
-    /// Programs taken for what Table 1 makes of their profiles.
+    /// Programs whose class is that of Table 1 for their profiles.
     pub right: u32,
     /// All programs.
     pub all: u32,
-    /// Those that were not: the name, what it is, what it was taken for (`None`: unknown), how
-    /// often.
+    /// The others: the name, the true class, the policy's class (`None`: unknown), and how often.
     pub wrong: BTreeMap<(String, &'static str, Option<&'static str>), u32>,
     /// Nanoseconds in sampling mode, of all nanoseconds.
     pub sampling: (u64, u64),
 }
 
-/// Runs each mix of programs of a table for `span` under LFOC, which is told nothing of them, and
-/// sees what it takes them for in the end.
+/// Runs each mix of programs of a table for `span` under LFOC without profiles, and compares its
+/// classes at the end.
 #[must_use]
 pub fn accuracy(
     programs: &ProgramCatalog,
@@ -62,43 +61,43 @@ pub fn accuracy(
     found
 }
 
-/// A program became one of another class.
+/// A program's change of class.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
-    /// What it was, and was taken for.
+pub struct ClassChange {
+    /// The class before, which the policy knew.
     pub from: Class,
-    /// What it became.
+    /// The class after.
     pub to: Class,
-    /// How long after the policy knew; `None`: not before the next turn, exit, or end.
+    /// How long after the change the policy knew; `None`: not before the next change, exit, or end.
     pub caught: Option<Duration>,
-    /// How long it stayed so.
+    /// How long the new class lasted.
     pub lasted: Duration,
 }
 
-/// Turns of random phased programs, and how long they were taken for the right class.
+/// Changes of class of random phased programs, and how long the policy's classes were right.
 #[derive(Clone, Debug, Default)]
-pub struct Turns {
-    /// The programs' changes of class, where the policy knew what they were before.
-    pub turns: Vec<Turn>,
+pub struct ClassChanges {
+    /// The changes of programs whose class before was known to the policy.
+    pub changes: Vec<ClassChange>,
     /// Phased programs that ran.
     pub programs: u32,
-    /// Nanoseconds for which programs were taken for what they were, of all nanoseconds.
+    /// Nanoseconds for which the policy's classes of programs were right, of all nanoseconds.
     pub right: (u128, u128),
 }
 
-/// Runs `runs` mixes of eight programs each, of two to four phases of 5 to 40 G instructions drawn
-/// from the table, for a minute under LFOC, which is told nothing.
+/// Runs `runs` mixes of eight programs each, with two to four phases of 5 to 40 G instructions
+/// drawn from the table, for a minute under LFOC without profiles.
 #[must_use]
-pub fn turns(
+pub fn class_changes(
     table: &ProfileTable,
     ways: Ways,
     settings: &Settings,
     parameters: Parameters,
     runs: u64,
-) -> Turns {
+) -> ClassChanges {
     const PROGRAMS: usize = 8;
     let truth = classes(table, ways);
-    let mut found = Turns::default();
+    let mut found = ClassChanges::default();
     for seed in (settings.seed..).take(usize::try_from(runs).unwrap_or(usize::MAX)) {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let phased = (0..PROGRAMS).map(|number| random_program(&mut rng, table, number)).collect();
@@ -108,7 +107,7 @@ pub fn turns(
         let mut model = Model::new(Settings { seed, ..*settings }, jobs);
         let end = Time::ZERO.after(Duration::from_secs(60));
         model.stop_at(end);
-        let mut open: BTreeMap<AppId, Open> = BTreeMap::new();
+        let mut open: BTreeMap<AppId, OpenClass> = BTreeMap::new();
         let mut before = Time::ZERO;
         watch(&mut model, &mut Lfoc::new(parameters), |at, _, model, policy: &Lfoc| {
             for (app, job, phase, turned) in model.running() {
@@ -117,11 +116,11 @@ pub fn turns(
                 let span = u128::from(at.nanos() - before.nanos());
                 found.right.0 += if taken == Some(is) { span } else { 0 };
                 found.right.1 += span;
-                let open = open.entry(app).or_insert(Open::new(is, turned, None));
+                let open = open.entry(app).or_insert(OpenClass::new(is, turned, None));
                 if open.is != is {
                     let known = open.taken.filter(|&taken| taken == open.is);
-                    let turn = std::mem::replace(open, Open::new(is, turned, known));
-                    found.turns.extend(turn.close(turned));
+                    let turn = std::mem::replace(open, OpenClass::new(is, turned, known));
+                    found.changes.extend(turn.close(turned));
                 }
                 open.taken = taken;
                 if taken == Some(is) {
@@ -130,31 +129,31 @@ pub fn turns(
             }
             before = at;
         });
-        found.turns.extend(open.into_values().filter_map(|turn| turn.close(end)));
+        found.changes.extend(open.into_values().filter_map(|turn| turn.close(end)));
         found.programs += u32::try_from(PROGRAMS).unwrap_or(0);
     }
     found
 }
 
-/// A class that a program has at the moment.
+/// A program's current class.
 #[derive(Clone, Copy)]
-struct Open {
+struct OpenClass {
     is: Class,
     since: Time,
-    /// What it was before, if the policy knew.
+    /// The class before, if the policy knew it.
     from: Option<Class>,
-    /// What it was taken for last, and since when for the right class.
+    /// The policy's last class, and when it was first right.
     taken: Option<Class>,
     caught: Option<Time>,
 }
 
-impl Open {
+impl OpenClass {
     fn new(is: Class, since: Time, from: Option<Class>) -> Self {
         Self { is, since, from, taken: None, caught: None }
     }
 
-    fn close(self, end: Time) -> Option<Turn> {
-        Some(Turn {
+    fn close(self, end: Time) -> Option<ClassChange> {
+        Some(ClassChange {
             from: self.from?,
             to: self.is,
             caught: self.caught.map(|at| at.since(self.since)),

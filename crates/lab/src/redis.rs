@@ -1,8 +1,8 @@
-//! dCat's Table 4 with a real redis-server: one million records of 128 bytes, GETs from a real client, beside
-//! two programs that stream and two that only compute.
+//! dCat's Table 4 with a real redis-server: one million records of 128 bytes, GETs from a real
+//! client, beside two programs that stream and two that only compute.
 //!
-//! What runs in the kernel is not simulated, and the client is on no core of the chip: what comes out is how
-//! the server's own instructions fare.
+//! The kernel is not simulated, and the client is on no core of the chip: the result is the speed
+//! of the server's own instructions.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,41 +13,43 @@ use fairways_chip::program::parse;
 use fairways_chip::{ChipError, Job, Phase, Settings};
 use fairways_core::{Policy, Wish};
 
-use crate::executed::{Moment, timeline};
+use crate::executed::{ProgramStep, timeline};
 
 /// A server, its clients, and its neighbours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table4 {
-    /// The port of 127.0.0.1 that the server is to have.
+    /// The server's port on 127.0.0.1.
     pub port: u16,
     /// Records of 128 bytes; the paper's are a million.
     pub records: u32,
     /// Connections, each with `pipeline` requests under way: 400 and 30 in the paper.
     pub clients: u32,
-    /// Requests of a connection that are under way.
+    /// Requests under way on a connection.
     pub pipeline: u32,
     /// The neighbours that stream, such as `mload:60M`.
     pub stream: String,
-    /// The ways that every program is promised: 4 in the paper.
+    /// The baseline of every program in ways: 4 in the paper.
     pub baseline: u32,
 }
 
 impl Table4 {
-    /// As in the paper.
+    /// The paper's values.
     #[must_use]
     pub fn published(port: u16) -> Self {
         let (records, clients, pipeline, baseline) = (1_000_000, 400, 30, 4);
         Self { port, records, clients, pipeline, stream: "mload:60M".to_owned(), baseline }
     }
 
-    /// Writes the records to a file in this folder, which servers read as they start: a server that is not
-    /// simulated does so within seconds.
+    /// Writes the records to a file in this folder, which servers read at their start: a server
+    /// that is not simulated does so within seconds.
     ///
     /// # Errors
-    /// If there is no redis-server, or it can't: [`ChipError`].
+    /// If there is no redis-server, or it fails: [`ChipError`].
     pub fn fill(&self, folder: &Path) -> Result<(), ChipError> {
         let Self { port, records, .. } = self;
-        let failed = |what: &str| ChipError::Failed(format!("redis-server: {what}"));
+        fn failed(what: &str) -> ChipError {
+            ChipError::Failed(format!("redis-server: {what}"))
+        }
         let mut server = Command::new("redis-server");
         server.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
         server.arg("--dir").arg(folder).stdout(Stdio::null()).stderr(Stdio::null());
@@ -58,28 +60,29 @@ impl Table4 {
              end",
             records - 1
         );
-        let asked = |words: &[&str]| {
+        fn has_answered(words: &[&str], port: &u16) -> bool {
             let mut client = Command::new("redis-cli");
             client.args(["-e", "-p", &port.to_string()]).args(words);
             client.stdout(Stdio::null()).stderr(Stdio::null());
             client.status().is_ok_and(|status| status.success())
-        };
+        }
         let up = (0..100).any(|_| {
             std::thread::sleep(Duration::from_millis(50));
-            asked(&["ping"])
+            has_answered(&["ping"], port)
         });
-        let filled = up && asked(&["eval", &fill, "0"]) && asked(&["save"]);
-        // It may have ended by itself, for its port is another's.
+        let filled =
+            up && has_answered(&["eval", &fill, "0"], port) && has_answered(&["save"], port);
+        // The server may have ended by itself, because its port is in use.
         let _ = server.kill();
         let _ = server.wait();
         if filled { Ok(()) } else { Err(failed("could not be filled with records")) }
     }
 
-    /// The server, as programs on a chip are written: it reads its records at full speed, and is then asked
-    /// for some at random.
+    /// The server in the notation of programs on a chip: it reads its records at full speed, and
+    /// then answers random requests.
     ///
-    /// A GET follows pointers (overlap 1); 0.7 cycles an instruction while everything hits are those with which
-    /// the modelled Redis of `fairways paper dcat` runs.
+    /// A GET follows pointers (overlap 1); the modelled Redis of `fairways paper dcat` runs with
+    /// the same 0.7 cycles per instruction while everything hits.
     #[must_use]
     pub fn server(&self, folder: &Path) -> String {
         let Self { port, records, clients, pipeline, .. } = self;
@@ -92,39 +95,44 @@ impl Table4 {
         )
     }
 
-    /// What becomes of the server, which reads its records from this folder, and of its neighbours, round by
-    /// round of a second.
+    /// Runs the server, which reads its records from this folder, and its neighbours, in rounds of
+    /// a second.
     ///
     /// # Errors
-    /// If there can't be such a chip, or the server fails: [`ChipError`].
+    /// If the chip is not possible, or the server fails: [`ChipError`].
     pub fn run(
         &self,
         folder: &Path,
         settings: Settings,
         policy: &mut dyn Policy,
         rounds: u32,
-    ) -> Result<Vec<Vec<Moment>>, ChipError> {
+    ) -> Result<Vec<Vec<ProgramStep>>, ChipError> {
         let texts = [&self.server(folder), &self.stream, &self.stream, "lookbusy", "lookbusy"];
-        let tenant = |text: &&str| -> Result<Job, ChipError> {
-            let phases = parse(text, |_| None).map_err(|why| ChipError::Failed(why.to_string()))?;
-            let phase = |(program, length): (Option<_>, _)| Phase {
-                program: program.map(Arc::new),
-                length,
-            };
-            Ok(Job {
-                phases: phases.into_iter().map(phase).collect(),
-                wish: Wish { baseline_ways: Some(self.baseline), ..Wish::default() },
-                ..Job::default()
+        let tenants = texts
+            .iter()
+            .map(|text: &&str| -> Result<Job, ChipError> {
+                let phases =
+                    parse(text, |_| None).map_err(|why| ChipError::Failed(why.to_string()))?;
+                Ok(Job {
+                    phases: phases
+                        .into_iter()
+                        .map(|(program, length): (Option<_>, _)| Phase {
+                            program: program.map(Arc::new),
+                            length,
+                        })
+                        .collect(),
+                    wish: Wish { baseline_ways: Some(self.baseline), ..Wish::default() },
+                    ..Job::default()
+                })
             })
-        };
-        let tenants = texts.iter().map(tenant).collect::<Result<Vec<Job>, ChipError>>()?;
+            .collect::<Result<Vec<Job>, ChipError>>()?;
         timeline(settings, &tenants, policy, Duration::from_secs(1), rounds)
     }
 }
 
-/// Instructions of the server in a cycle of the chip, busy or not, over the last so many rounds.
+/// The server's instructions per cycle of the chip, busy or not, over the last `last` rounds.
 #[must_use]
-pub fn speed(settings: &Settings, server: &[Moment], last: u32) -> f64 {
+pub fn speed(settings: &Settings, server: &[ProgramStep], last: u32) -> f64 {
     let counted = &server[server.len().saturating_sub(last as usize)..];
     let instructions: u64 = counted.iter().map(|moment| moment.counted.instructions).sum();
     let seconds = counted.len() as f64 / f64::from(settings.time_scale);

@@ -1,4 +1,4 @@
-//! Policies on a machine that rounds masks, merges clusters and loses ways: they decide on the ways
+//! Policies on a machine that rounds masks, merges clusters and loses ways: they decide by the ways
 //! that programs had.
 
 #![allow(clippy::unwrap_used)]
@@ -14,10 +14,11 @@ use fairways_policy::table::{DecisionScope, KnowledgeSource};
 use fairways_policy::{POLICIES, by_name};
 use fairways_profiles::embedded_programs;
 
-/// The ways that this machine has, the highest of which others hold.
+/// The ways of this machine that can be used; the highest ones belong to others.
 const LEFT: u32 = 10;
 
-/// Two classes of service, of which the first has an even number of ways, and no highest way.
+/// What is in force of a plan: two classes of service, the first with an even number of ways, and
+/// without the highest ways.
 fn rough(planned: &Partition) -> Partition {
     let mut actual = Partition::default();
     let masks: Vec<WayMask> = planned.masks().collect();
@@ -36,7 +37,7 @@ fn rough(planned: &Partition) -> Partition {
     actual
 }
 
-/// The model, behind it.
+/// The model, with plans rounded that way.
 struct Rough(Model);
 
 impl Machine for Rough {
@@ -57,14 +58,14 @@ impl Machine for Rough {
 const MIX: [&str; 6] =
     ["triad", "hash-join", "btree-lookup", "graph-walk", "chess", "lattice-flow"];
 
-/// What was planned last after half a minute, and what is in force then.
-fn last(policy: &mut dyn Policy, told: bool) -> (Partition, Partition) {
+/// The last plan after half a minute, and the partition in force then.
+fn last(policy: &mut dyn Policy, with_profiles: bool) -> (Partition, Partition) {
     let programs = embedded_programs();
     let ways = programs.table().ways();
     let jobs = MIX.map(|name| {
         let index = programs.table().find(name).unwrap();
         let mut job = job(programs, index, ways, 1.0);
-        job.profile = told.then(|| Arc::new(programs.table().profile(index)));
+        job.profile = with_profiles.then(|| Arc::new(programs.table().profile(index)));
         job
     });
     let mut machine = Rough(Model::new(Settings::new(Llc::with_ways(ways)), jobs));
@@ -72,7 +73,7 @@ fn last(policy: &mut dyn Policy, told: bool) -> (Partition, Partition) {
     let (mut planned, mut actual) = (Partition::default(), Partition::default());
     while let Some((at, event)) = machine.next_event() {
         match &event {
-            Event::Applied { actual: told, .. } => actual.clone_from(told),
+            Event::Applied { actual: in_force, .. } => actual.clone_from(in_force),
             Event::Refused { why, .. } => panic!("{}: {why}", policy.name()),
             _ => {}
         }
@@ -87,16 +88,16 @@ fn last(policy: &mut dyn Policy, told: bool) -> (Partition, Partition) {
 }
 
 #[test]
-fn every_policy_goes_on_with_what_it_was_given() {
-    for policy in POLICIES.iter().filter(|of| of.decides == DecisionScope::Ways) {
-        let mut of = by_name(policy.name).unwrap();
-        let (planned, actual) = last(of.as_mut(), policy.knows == KnowledgeSource::Profiles);
+fn every_policy_continues_with_the_ways_in_force() {
+    for policy in POLICIES.iter().filter(|descriptor| descriptor.decides == DecisionScope::Ways) {
+        let mut policy_under_test = by_name(policy.name).unwrap();
+        let (planned, actual) = last(policy_under_test.as_mut(), policy.knows == KnowledgeSource::Profiles);
         assert_eq!(actual, rough(&planned), "{}", policy.name);
         assert_eq!(planned.placements().len(), MIX.len(), "{}", policy.name);
     }
 }
 
-/// Its tables are of the ways that programs had: what it finds is what they are.
+/// LFOC's tables are of the ways that programs had: it finds the true classes.
 #[test]
 fn lfoc_finds_the_classes_of_programs_on_it() {
     let mut lfoc = Lfoc::default();

@@ -1,9 +1,9 @@
 //! Random runs of LFOC, KPart and Dunn on the machine over time: programs come, go, restart and
 //! change phase, plans are refused, samples are lost, counters are off. No panic, no illegal plan,
-//! no sampling mode that does not end. A failure is one seed: `FAIRWAYS_SEED=n cargo test -p
+//! no sampling mode without an end. A failure is one seed: `FAIRWAYS_SEED=n cargo test -p
 //! fairways-lab --test chaos`.
 //!
-//! `FAIRWAYS_RUNS` says how many runs (SPECIFICATION.md states 10 000); a few hundred without it.
+//! `FAIRWAYS_RUNS` sets the number of runs (SPECIFICATION.md states 10 000); 400 without it.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -42,7 +42,7 @@ impl Dice {
         most * f64::from(self.0.next_u32()) / f64::from(u32::MAX)
     }
 
-    /// Nothing half of the time.
+    /// 0 half of the time.
     fn some(&mut self, most: f64) -> f64 {
         if self.one_in(2) { 0.0 } else { self.share(most) }
     }
@@ -86,16 +86,16 @@ impl Dice {
     }
 }
 
-/// What a run did, so that runs that do nothing are noticed.
+/// Counts of a run, so that runs without activity are noticed.
 #[derive(Default)]
-struct Done {
+struct RunCounts {
     samplings: u64,
     refusals: u64,
     exits: u64,
     classified: u64,
 }
 
-impl Done {
+impl RunCounts {
     fn and(&self, other: &Self) -> Self {
         Self {
             samplings: self.samplings + other.samplings,
@@ -106,7 +106,7 @@ impl Done {
     }
 }
 
-fn run(seed: u64) -> Done {
+fn run(seed: u64) -> RunCounts {
     let mut dice = Dice(Pcg64Mcg::seed_from_u64(seed));
     let programs = embedded_programs();
     let ways = Ways::new(dice.from(1, 20)).unwrap();
@@ -124,7 +124,7 @@ fn run(seed: u64) -> Done {
         windows_per_size: dice.from(1, 3),
         ..Parameters::default()
     };
-    // A size takes a few windows, or is given up once no window was usable for so long.
+    // A size takes a few windows, or is given up after this time without a usable window.
     let longest = parameters.decision_period * (parameters.sampling_patience + 4);
     match seed % 5 {
         0 => {
@@ -149,28 +149,33 @@ fn run(seed: u64) -> Done {
         }
         _ => {
             let mut policy = Lfoc::new(parameters);
-            let told = |policy: &Lfoc, at: Time, sampled: Option<AppId>| {
-                assert_eq!(policy.sampling(), sampled, "{at}");
-            };
-            let (done, state) =
-                check(&mut model, &settings, &mut policy, lfoc::SAMPLING, longest, told);
+            let (done, state) = check(
+                &mut model,
+                &settings,
+                &mut policy,
+                lfoc::SAMPLING,
+                longest,
+                |policy: &Lfoc, at: Time, sampled: Option<AppId>| {
+                    assert_eq!(policy.sampling(), sampled, "{at}");
+                },
+            );
             if settings.lost == 0.0 && settings.refusals == 0.0 {
-                everybody_is_known(&model, &policy, &state);
+                every_program_is_known(&model, &policy, &state);
             }
             done
         }
     }
 }
 
-/// How the machine is in the end.
+/// The machine at the end.
 struct State {
     llc: Llc,
     running: Vec<(AppId, Time)>,
     last_change: Time,
 }
 
-/// Where nothing is lost or refused, everybody is known in the end, or it is somebody's turn.
-fn everybody_is_known(model: &Model, policy: &Lfoc, state: &State) {
+/// Without losses and refusals, every program is known at the end, or one is being sampled.
+fn every_program_is_known(model: &Model, policy: &Lfoc, state: &State) {
     let (end, settled) = (model.now(), Duration::from_secs(15));
     let waiting = policy.sampling().is_some();
     if waiting || state.llc.max_clusters() < 2 || end.since(state.last_change) <= settled {
@@ -182,20 +187,20 @@ fn everybody_is_known(model: &Model, policy: &Lfoc, state: &State) {
     }
 }
 
-/// Runs a policy whose plans for this reason sample a program, with one number of ways not longer than
-/// `longest`, and lets `told` see after each event who is sampled.
+/// Runs a policy whose plans with this reason sample a program, with one number of ways not longer
+/// than `longest`; `inspect` is called after each event with the program that is sampled.
 fn check<P: Policy>(
     model: &mut Model,
     settings: &Settings,
     policy: &mut P,
     sampling: &str,
     longest: Duration,
-    mut told: impl FnMut(&P, Time, Option<AppId>),
-) -> (Done, State) {
+    mut inspect: impl FnMut(&P, Time, Option<AppId>),
+) -> (RunCounts, State) {
     let mut llc = settings.llc;
     let mut running: Vec<(AppId, Time)> = Vec::new();
-    let mut done = Done::default();
-    // Who is sampled, with how many ways, and since when.
+    let mut done = RunCounts::default();
+    // The program that is sampled, its ways, and since when.
     let mut session: Option<(AppId, u32, Time)> = None;
     let mut last_change = Time::ZERO;
     while let Some((at, event)) = model.next_event() {
@@ -235,7 +240,7 @@ fn check<P: Policy>(
                         session = None;
                     }
                 }
-                // What it is before anything is known of it is no classification.
+                // The class before any measurement is no classification.
                 Action::Classified { class, .. } => {
                     done.classified += u64::from(*class != "unknown");
                 }
@@ -249,7 +254,7 @@ fn check<P: Policy>(
             }
             model.carry_out(action);
         });
-        told(policy, at, session.map(|(app, ..)| app));
+        inspect(policy, at, session.map(|(app, ..)| app));
         if let Some((app, ways, since)) = session {
             assert!(
                 at.since(since) < longest,
@@ -263,7 +268,9 @@ fn check<P: Policy>(
 
 #[test]
 fn random_runs() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    fn number(name: &str) -> Option<u64> {
+        std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap())
+    }
     if let Some(seed) = number("FAIRWAYS_SEED") {
         run(seed);
         return;
@@ -272,7 +279,7 @@ fn random_runs() {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let share = |first: u64| {
         (first..runs).step_by(usize::try_from(threads).unwrap()).fold(
-            Done::default(),
+            RunCounts::default(),
             |sum, seed| match catch_unwind(AssertUnwindSafe(|| run(seed))) {
                 Ok(done) => sum.and(&done),
                 Err(_) => panic!("run again with FAIRWAYS_SEED={seed}"),
@@ -281,9 +288,9 @@ fn random_runs() {
     };
     let total = std::thread::scope(|scope| {
         let shares: Vec<_> = (0..threads).map(|first| scope.spawn(move || share(first))).collect();
-        shares.into_iter().fold(Done::default(), |sum, share| sum.and(&share.join().unwrap()))
+        shares.into_iter().fold(RunCounts::default(), |sum, share| sum.and(&share.join().unwrap()))
     });
-    let Done { samplings, refusals, exits, classified } = total;
+    let RunCounts { samplings, refusals, exits, classified } = total;
     println!(
         "{runs} runs: {samplings} sizes sampled, {classified} classifications, {refusals} \
          refusals, {exits} exits"

@@ -1,5 +1,5 @@
-//! LFOC beside its competitors: Dunn, KPart and LFOC+ (LFOC §5; `fairways paper lfoc` has the whole
-//! of it).
+//! LFOC beside its competitors: Dunn, KPart and LFOC+ (LFOC §5; `fairways paper lfoc` runs all of
+//! it).
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ mod common;
 use std::time::Duration;
 
 use fairways_core::{Action, AppId, Event, Llc, Partition, Policy, Time, WayMask, Ways};
-use fairways_lab::{Settings, classes, compare, job, watch};
+use fairways_lab::{ComparisonSettings, classes, compare, job, watch};
 use fairways_model::Model;
 use fairways_policy::by_name;
 use fairways_policy::kpart::{KPart, Parameters, SAMPLING};
@@ -21,24 +21,26 @@ use rand_pcg::Pcg64Mcg;
 fn streaming_heavy(table: &ProfileTable, size: usize, count: usize) -> Vec<Mix> {
     let classes = classes(table, table.ways());
     let mut rng = Pcg64Mcg::seed_from_u64(size as u64);
-    let draw = |_| {
-        let mut left: Vec<usize> = (0..classes.len()).collect();
-        let mut programs = Vec::new();
-        for (class, count) in [
-            (Some(Class::Streaming), size / 2),
-            (Some(Class::Sensitive), size / 4),
-            (None, size - size / 2 - size / 4),
-        ] {
-            for _ in 0..count {
-                let fits = |&place: &usize| class.is_none_or(|class| classes[left[place]] == class);
-                let places: Vec<usize> = (0..left.len()).filter(fits).collect();
-                let place = usize::try_from(rng.next_u32()).unwrap() % places.len();
-                programs.push(left.remove(places[place]));
+    (0..count)
+        .map(|_| {
+            let mut left: Vec<usize> = (0..classes.len()).collect();
+            let mut programs = Vec::new();
+            for (class, count) in [
+                (Some(Class::Streaming), size / 2),
+                (Some(Class::Sensitive), size / 4),
+                (None, size - size / 2 - size / 4),
+            ] {
+                for _ in 0..count {
+                    let fits =
+                        |&place: &usize| class.is_none_or(|class| classes[left[place]] == class);
+                    let places: Vec<usize> = (0..left.len()).filter(fits).collect();
+                    let place = usize::try_from(rng.next_u32()).unwrap() % places.len();
+                    programs.push(left.remove(places[place]));
+                }
             }
-        }
-        Mix { name: String::new(), programs }
-    };
-    (0..count).map(draw).collect()
+            Mix { name: String::new(), programs }
+        })
+        .collect()
 }
 
 #[test]
@@ -46,7 +48,7 @@ fn lfoc_is_fairer_than_kpart_where_much_streams() {
     let Some(shared) = common::shared("streaming-heavy mixes") else { return };
     let (table, _) = common::spec(&shared);
     let llc = Llc::with_ways(table.ways());
-    let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
+    let settings = ComparisonSettings { llc, bandwidth: None, wishes: Vec::new() };
     for size in [8, 12, 16] {
         let mixes = streaming_heavy(&table, size, 20);
         let mut means = [0.0; 3];
@@ -81,8 +83,8 @@ impl Policy for Spy {
     }
 }
 
-/// DynaWay measures one program after the other, from nearly the whole cache down, and what KPart then
-/// decides is nearly as good as with the profiles.
+/// DynaWay measures one program after the other, from nearly the whole cache down; KPart's decision
+/// after that is nearly as good as with the profiles.
 #[test]
 fn kpart_measures_every_program_and_then_decides() {
     let programs = embedded_programs();
@@ -101,7 +103,7 @@ fn kpart_measures_every_program_and_then_decides() {
     assert_eq!((activity.samplings, activity.refused), (6, 0));
     let mut sizes = vec![Vec::new(); 6];
     for (_, partition) in spy.1.iter().filter(|(reason, _)| *reason == SAMPLING) {
-        // The first cluster is that of the sampled program; the others have the rest.
+        // The first cluster is that of the sampled program; the others have the other ways.
         let alone: Vec<AppId> = partition.members(0).collect();
         let [own, rest] = [0, 1].map(|cluster| partition.mask(cluster).unwrap());
         assert_eq!(
@@ -125,14 +127,15 @@ fn kpart_measures_every_program_and_then_decides() {
     let masks: Vec<WayMask> = (0..6).map(|app| learned.mask_of(AppId(app)).unwrap()).collect();
     let mut scorer = Scorer::new(programs.table(), &mix.programs, ways, None);
     let learned = FairnessMetrics::from_slowdowns(scorer.score(&masks).unwrap());
-    let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
-    let told = compare(programs.table(), &mix, &settings, [by_name("kpart").unwrap()]).unwrap();
-    let told = &told.outcomes[0].metrics;
-    println!("STP: learned {:.3}, told {:.3}", learned.stp, told.stp);
-    assert!(learned.stp > 0.98 * told.stp, "{learned:?} {told:?}");
+    let settings = ComparisonSettings { llc, bandwidth: None, wishes: Vec::new() };
+    let with_profiles =
+        compare(programs.table(), &mix, &settings, [by_name("kpart").unwrap()]).unwrap();
+    let with_profiles = &with_profiles.outcomes[0].metrics;
+    println!("STP: learned {:.3}, with profiles {:.3}", learned.stp, with_profiles.stp);
+    assert!(learned.stp > 0.98 * with_profiles.stp, "{learned:?} {with_profiles:?}");
 }
 
-/// Nothing is measured where nobody else is to have the rest of the ways.
+/// A program alone is not measured: no other program could use the ways.
 #[test]
 fn kpart_leaves_a_program_alone_in_peace() {
     let programs = embedded_programs();

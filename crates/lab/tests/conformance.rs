@@ -1,4 +1,4 @@
-//! The machine without time keeps to what every machine does.
+//! Checks that the machine without time behaves as every machine does.
 
 #![allow(clippy::unwrap_used)]
 

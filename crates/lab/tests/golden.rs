@@ -7,17 +7,17 @@ mod common;
 use std::collections::BTreeMap;
 
 use fairways_core::{Llc, Placement, Policy, WayMask};
-use fairways_lab::{Outcome, Settings, compare};
+use fairways_lab::{ComparisonSettings, PolicyOutcome, compare};
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_policy::{Reference, by_name};
 use fairways_profiles::{Mix, ProfileTable, Scorer};
 
-/// How far a slowdown may be off.
+/// The largest error of a slowdown.
 const TOLERANCE: f64 = 1e-6;
 
-/// What the simulator printed of one program.
+/// The simulator's result for one program.
 #[derive(Clone, Debug)]
-struct Row {
+struct GoldenRow {
     mask: WayMask,
     cluster: String,
     ways: f64,
@@ -25,13 +25,13 @@ struct Row {
 }
 
 /// `policies.csv`: by mix and policy, a row for each program in order.
-fn golden(folder: &std::path::Path) -> BTreeMap<(String, String), Vec<Row>> {
+fn golden(folder: &std::path::Path) -> BTreeMap<(String, String), Vec<GoldenRow>> {
     let bytes = common::read(folder, "golden/policies.csv");
-    let mut golden: BTreeMap<_, Vec<Row>> = BTreeMap::new();
+    let mut golden: BTreeMap<_, Vec<GoldenRow>> = BTreeMap::new();
     for record in csv::Reader::from_reader(&bytes[..]).records() {
         let record = record.unwrap();
         let mask = u32::from_str_radix(record[5].trim_start_matches("0x"), 16).unwrap();
-        golden.entry((record[0].to_owned(), record[1].to_owned())).or_default().push(Row {
+        golden.entry((record[0].to_owned(), record[1].to_owned())).or_default().push(GoldenRow {
             mask: WayMask::from_bits(mask),
             cluster: record[4].to_owned(),
             ways: record[6].parse().unwrap(),
@@ -41,23 +41,23 @@ fn golden(folder: &std::path::Path) -> BTreeMap<(String, String), Vec<Row>> {
     golden
 }
 
-fn outcome(table: &ProfileTable, mix: &Mix, policy: Box<dyn Policy>) -> Outcome {
+fn outcome(table: &ProfileTable, mix: &Mix, policy: Box<dyn Policy>) -> PolicyOutcome {
     let llc = Llc::with_ways(table.ways());
-    let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
+    let settings = ComparisonSettings { llc, bandwidth: None, wishes: Vec::new() };
     compare(table, mix, &settings, [policy]).unwrap().outcomes.remove(0)
 }
 
-/// Each program's cluster mates and ways: a partition without regard to where its masks lie.
+/// Each program's cluster mates and ways: a partition regardless of the position of its masks.
 type Shape = Vec<(Vec<usize>, u32)>;
 
 fn shape(clusters: &[(String, u32)]) -> Shape {
-    let mates = |cluster: &str| {
+    fn mates(cluster: &str, clusters: &[(String, u32)]) -> Vec<usize> {
         (0..clusters.len()).filter(|&other| clusters[other].0 == cluster).collect::<Vec<_>>()
-    };
-    clusters.iter().map(|(cluster, ways)| (mates(cluster), *ways)).collect()
+    }
+    clusters.iter().map(|(cluster, ways)| (mates(cluster, clusters), *ways)).collect()
 }
 
-fn shape_of(outcome: &Outcome) -> Shape {
+fn shape_of(outcome: &PolicyOutcome) -> Shape {
     let place = |place: &Placement| {
         let mask = outcome.partition.mask(place.cluster).unwrap();
         (place.cluster.to_string(), mask.count())
@@ -67,9 +67,13 @@ fn shape_of(outcome: &Outcome) -> Shape {
     shape(&places.iter().map(place).collect::<Vec<_>>())
 }
 
-fn golden_shape(rows: &[Row]) -> Shape {
-    let row = |row: &Row| (row.cluster.clone(), row.mask.count());
-    shape(&rows.iter().map(row).collect::<Vec<_>>())
+fn golden_shape(rows: &[GoldenRow]) -> Shape {
+    shape(
+        &rows
+            .iter()
+            .map(|row: &GoldenRow| (row.cluster.clone(), row.mask.count()))
+            .collect::<Vec<_>>(),
+    )
 }
 
 #[test]
@@ -92,9 +96,9 @@ fn every_golden_partition_scores_as_the_simulator_printed() {
     assert_eq!(golden.len(), 21 * 7);
 }
 
-/// PBBCache's rounding fault (leftover ways divided into fractions) would show as ways that are
-/// not those of the mask; it shows on none of these mixes, so every one is compared. `lfoc` is the
-/// same too: what sets the simulator's apart takes larger mixes (`tests/lfoc_decisions.rs`).
+/// PBBCache's rounding fault (leftover ways divided into fractions) would show as ways that differ
+/// from those of the mask; it shows on none of these mixes, so every one is compared. `lfoc` agrees
+/// too: its differences from the simulator need larger mixes (`tests/lfoc_decisions.rs`).
 #[test]
 fn policies_decide_as_the_simulator_does() {
     let Some(folder) = common::shared("golden partitions") else {
@@ -133,8 +137,8 @@ fn the_55_programs_fall_into_12_15_and_28_under_both_definitions_of_slowdown() {
         let parameters = Parameters { reference, ..Parameters::default() };
         let class = |program| classify(&table.profile(program), table.ways(), &parameters);
         let classes: Vec<_> = (0..table.names().len()).map(class).collect();
-        let count = |class| classes.iter().filter(|&&c| c == class).count();
-        let counts = [Class::Streaming, Class::Sensitive, Class::Light].map(count);
+        let counts = [Class::Streaming, Class::Sensitive, Class::Light]
+            .map(|class| classes.iter().filter(|&&c| c == class).count());
         assert_eq!(counts, [12, 15, 28], "{reference:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever the machine and the programs, every plan is one that the machine accepts.
+//! With any machine and any programs, the machine accepts every plan.
 
 #![allow(clippy::unwrap_used)]
 
@@ -47,19 +47,19 @@ fn profiles() -> impl Strategy<Value = Profile> {
     )
 }
 
-/// A program: what is known of it, and what it was promised.
-type Known = (Option<Arc<Profile>>, Wish);
+/// A program's profile, if known, and its owner's request.
+type StartingProgram = (Option<Arc<Profile>>, Wish);
 
-fn programs() -> impl Strategy<Value = Known> {
+fn programs() -> impl Strategy<Value = StartingProgram> {
     let wish = prop::option::of(0u32..12)
         .prop_map(|baseline_ways| Wish { baseline_ways, ..Wish::default() });
     (prop::option::weighted(0.8, profiles().prop_map(Arc::new)), wish)
 }
 
-/// Something that happens after the programs have started.
+/// An event after the programs have started.
 #[derive(Clone, Debug)]
 enum Later {
-    Starts(Known),
+    Starts(StartingProgram),
     Exits(prop::sample::Index),
     Machine(Llc),
 }
@@ -72,7 +72,7 @@ fn later() -> impl Strategy<Value = Later> {
     ]
 }
 
-/// Notes every plan that the machine is asked to carry out, and checks it.
+/// Logs every plan that the machine is to carry out, and checks it.
 struct Witness {
     machine: StaticMachine,
     log: String,
@@ -91,23 +91,22 @@ impl Machine for Witness {
     }
 }
 
-/// What happens when these programs start and the rest follows: the machine as it is in the end,
-/// what the policy did, and the events that alone would have led there.
+/// Runs these programs and the later events: returns the machine at the end, the policy's actions,
+/// and the events that alone would have led there.
 fn history(
     name: &str,
     mut llc: Llc,
-    programs: &[Known],
+    programs: &[StartingProgram],
     later: &[Later],
 ) -> (StaticMachine, String, Vec<Event>) {
     let mut machine = StaticMachine::new(llc, programs.iter().cloned());
-    let start = |app, (profile, wish): &Known| Event::Started {
-        app,
-        wish: *wish,
-        profile: profile.clone(),
-    };
+    fn start(app: AppId, (profile, wish): &StartingProgram) -> Event {
+        Event::Started { app, wish: *wish, profile: profile.clone() }
+    }
     let mut next = (0..).map(AppId);
-    let mut running: Vec<(AppId, Known)> = next.by_ref().zip(programs.iter().cloned()).collect();
-    // The zip has taken one id more than there are programs: ids are never reused, gaps are fine.
+    let mut running: Vec<(AppId, StartingProgram)> =
+        next.by_ref().zip(programs.iter().cloned()).collect();
+    // The zip has used one id more than there are programs: ids are never reused, gaps are fine.
     for event in later {
         match event {
             Later::Starts(program) => {
@@ -155,7 +154,8 @@ proptest! {
                 prop_assert!(alone.len() == 1, "{} planned nothing", name);
                 continue;
             };
-            // What went before leaves no trace, but where dCat's and Locpart's masks lie: they move little.
+            // Earlier events leave no trace, except in the position of dCat's and Locpart's masks:
+            // these move little.
             let mut afresh = StaticMachine::new(llc, []);
             alone.iter().for_each(|event| afresh.then(event.clone()));
             let afresh = watch(name, afresh).0;
@@ -179,8 +179,8 @@ proptest! {
         }
     }
 
-    /// Only `static` leaves ways to nobody, those that nobody was promised; and dCat, which gives spare ways
-    /// to whom it has seen gain by them.
+    /// Every way is used, except by `static`, which leaves the ways outside of baselines free, and
+    /// by dCat, which gives spare ways only to programs that have gained from them.
     #[test]
     fn every_way_is_used(
         llc in llcs(),
@@ -194,7 +194,7 @@ proptest! {
         }
     }
 
-    /// A promise that fits beside the earlier ones is kept to the way.
+    /// A baseline that fits beside the earlier ones is kept to the way.
     #[test]
     fn static_keeps_its_promises(
         baselines in prop::collection::vec(prop::option::of(1u32..6), 1..12),

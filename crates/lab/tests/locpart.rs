@@ -1,8 +1,8 @@
-//! Locpart on a chip: objectives hold where some allocation can hold them, and it does what it should when the load
-//! steps, comes in bursts or falls silent, or the objective changes.
+//! Locpart on a chip: objectives are met where some allocation can meet them, and it responds when
+//! the load steps, comes in bursts or falls silent, or the objective changes.
 //!
-//! The chip is a Xeon E5-2630 of which everything is 160 times smaller and faster, so that a period of 500 ms is as
-//! long for it as for a large one.
+//! The chip is a Xeon E5-2630 of which everything is 160 times smaller and faster, so that a period
+//! of 500 ms is as long for it as for a large one.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use fairways_core::{
     Action, AppId, Event, Llc, Machine, Objective, Partition, PlanId, Policy, Q32, Time, WayMask,
     Wish,
 };
-use fairways_lab::{Moment, timeline};
+use fairways_lab::{ProgramStep, timeline};
 use fairways_policy::fixed::Static;
 use fairways_policy::locpart::{Locpart, Parameters};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ const WAYS: u32 = 20;
 const PERIOD: Duration = Duration::from_millis(500);
 const SLO: Duration = Duration::from_millis(2);
 
-/// Requests a second of a saturated service, about.
+/// Requests per second of a saturated service, about.
 const MOST: f64 = 4000.0;
 
 fn settings(seed: u64) -> Settings {
@@ -37,13 +37,15 @@ fn settings(seed: u64) -> Settings {
 }
 
 fn job(text: &str) -> Job {
-    let phase =
-        |(program, length): (Option<_>, _)| Phase { program: program.map(Arc::new), length };
-    let phases = program::parse(text, |_| None).unwrap().into_iter().map(phase).collect();
+    let phases = program::parse(text, |_| None)
+        .unwrap()
+        .into_iter()
+        .map(|(program, length): (Option<_>, _)| Phase { program: program.map(Arc::new), length })
+        .collect();
     Job { phases, ..Job::default() }
 }
 
-/// A service like silo, and a batch program that streams and keeps something.
+/// A service like silo, and a batch program that streams and reuses some data.
 fn service(loads: Vec<Stage>, slo: Duration) -> Job {
     let silo = "regions:13.7:40%13K:35%75K:25%625K:request=415k:cv=0.56:cpi=0.7:overlap=2";
     Job { loads, wish: wish(slo), ..job(silo) }
@@ -66,19 +68,19 @@ fn margin() -> Locpart {
     Locpart::new(Parameters::default())
 }
 
-fn run(seed: u64, jobs: &[Job], policy: &mut dyn Policy, periods: u32) -> Vec<Vec<Moment>> {
+fn run(seed: u64, jobs: &[Job], policy: &mut dyn Policy, periods: u32) -> Vec<Vec<ProgramStep>> {
     timeline(settings(seed), jobs, policy, PERIOD, periods).unwrap()
 }
 
-/// Of the windows in which enough requests were answered, the share in which the objective held.
-fn held(moments: &[Moment], slo: Duration) -> f64 {
+/// The share of windows with enough requests in which the objective was met.
+fn share_met(moments: &[ProgramStep], slo: Duration) -> f64 {
     let enough = || moments.iter().filter(|moment| moment.requests >= 100);
     let held = enough().filter(|moment| moment.tail.is_some_and(|tail| tail < slo)).count();
     assert!(enough().count() > moments.len() / 2, "{}", enough().count());
     held as f64 / enough().count() as f64
 }
 
-fn changes(moments: &[Moment]) -> usize {
+fn changes(moments: &[ProgramStep]) -> usize {
     moments.windows(2).filter(|pair| pair[0].ways != pair[1].ways).count()
 }
 
@@ -88,17 +90,18 @@ const SETTLING: u32 = 160;
 /// Periods in which a cache warms up.
 const WARM: usize = 10;
 
-/// With each number of ways for the service, the share of windows in which the objective holds.
+/// With each number of ways for the service, the share of windows in which the objective is met.
 fn every_allocation(seed: u64, service: &Job, slo: Duration, periods: u32) -> Vec<f64> {
-    let with = |ways: u32| {
-        let promised = |job: &Job, ways| Job {
-            wish: Wish { baseline_ways: Some(ways), ..job.wish },
-            ..job.clone()
-        };
-        let jobs = [promised(service, ways), promised(&batch(), WAYS - ways)];
-        held(&run(seed, &jobs, &mut Static::default(), periods)[0][WARM..], slo)
-    };
-    (1..WAYS).into_par_iter().map(with).collect()
+    (1..WAYS)
+        .into_par_iter()
+        .map(|ways: u32| {
+            fn promised(job: &Job, ways: u32) -> Job {
+                Job { wish: Wish { baseline_ways: Some(ways), ..job.wish }, ..job.clone() }
+            }
+            let jobs = [promised(service, ways), promised(&batch(), WAYS - ways)];
+            share_met(&run(seed, &jobs, &mut Static::default(), periods)[0][WARM..], slo)
+        })
+        .collect()
 }
 
 #[test]
@@ -107,25 +110,25 @@ fn the_objective_holds_where_some_allocation_holds_it() {
     let service = service(open(0.4), slo);
     let fixed = every_allocation(2, &service, slo, 160);
     let (fewest, _) = (1..).zip(&fixed).find(|(_, held)| **held >= 0.99).unwrap();
-    // There is something to find: less does not do.
+    // Fewer ways do not suffice, so there is something to find.
     assert!(fewest > 2, "{fixed:?}");
     let moments = run(2, &[service, batch()], &mut margin(), SETTLING + 300);
     let settled = &moments[0][SETTLING as usize..];
-    assert!(held(settled, slo) >= 0.99, "{}, {fixed:?}", held(settled, slo));
-    // Batch has about what is left.
+    assert!(share_met(settled, slo) >= 0.99, "{}, {fixed:?}", share_met(settled, slo));
+    // The batch program has about the ways that are left.
     let last = settled.last().unwrap();
     assert!(last.ways <= fewest + 3, "{} ways, {fewest} would do", last.ways);
     assert_eq!(last.class, "held");
 }
 
-/// Loads and objectives that allocations hold, whatever the seed.
+/// Loads and objectives that allocations can meet, with any seed.
 #[test]
 fn objectives_hold_whatever_comes_when() {
-    let each = |(seed, (share, slo)): (u64, (f64, Duration))| {
+    fn each((seed, (share, slo)): (u64, (f64, Duration))) -> (u64, f64, f64) {
         let moments =
             run(seed, &[service(open(share), slo), batch()], &mut margin(), SETTLING + 300);
-        (seed, share, held(&moments[0][SETTLING as usize..], slo))
-    };
+        (seed, share, share_met(&moments[0][SETTLING as usize..], slo))
+    }
     let cases = [(0.3, SLO), (0.4, SLO * 3 / 2), (0.5, SLO * 2)];
     let cases: Vec<_> = (0..9).zip(cases.into_iter().cycle()).collect();
     let found: Vec<(u64, f64, f64)> = cases.into_par_iter().map(each).collect();
@@ -136,7 +139,7 @@ fn objectives_hold_whatever_comes_when() {
 }
 
 #[test]
-fn where_no_allocation_holds_it_that_is_said_and_nothing_moves() {
+fn an_objective_that_no_allocation_holds_is_reported_and_nothing_moves() {
     let service = service(open(0.9), SLO / 2);
     let fixed = every_allocation(1, &service, SLO / 2, 100);
     assert!(fixed.iter().all(|&held| held < 0.5), "{fixed:?}");
@@ -144,7 +147,7 @@ fn where_no_allocation_holds_it_that_is_said_and_nothing_moves() {
     let settled = &moments[0][60..];
     assert!(settled.iter().all(|moment| moment.class == "unattainable"));
     assert!(changes(settled) <= 2, "{}", changes(settled));
-    // It keeps all that can be had: it may still come close.
+    // The service keeps all available ways: it may still come close.
     assert!(settled.iter().all(|moment| moment.ways >= WAYS - 2));
 }
 
@@ -153,15 +156,23 @@ fn a_step_of_the_load_is_followed() {
     let slo = SLO * 3 / 2;
     let loads = parse_loads("1200@80s+2200@100s").unwrap();
     let moments = run(2, &[service(loads, slo), batch()], &mut margin(), 360);
-    let ways = |from: usize, to: usize| {
+    fn ways(from: usize, to: usize, moments: &[Vec<ProgramStep>]) -> f64 {
         let ways = moments[0][from..to].iter().map(|moment| f64::from(moment.ways));
         ways.sum::<f64>() / (to - from) as f64
-    };
-    let (before, after) = (ways(100, 160), ways(260, 360));
+    }
+    let (before, after) = (ways(100, 160, &moments), ways(260, 360, &moments));
     assert!(after > before + 4.0, "{before} {after}");
     // Some windows are missed while ways are gathered.
-    assert!(held(&moments[0][60..160], slo) >= 0.98, "{}", held(&moments[0][60..160], slo));
-    assert!(held(&moments[0][260..360], slo) >= 0.97, "{}", held(&moments[0][260..360], slo));
+    assert!(
+        share_met(&moments[0][60..160], slo) >= 0.98,
+        "{}",
+        share_met(&moments[0][60..160], slo)
+    );
+    assert!(
+        share_met(&moments[0][260..360], slo) >= 0.97,
+        "{}",
+        share_met(&moments[0][260..360], slo)
+    );
 }
 
 #[test]
@@ -170,7 +181,7 @@ fn bursts_leave_ways_with_the_service() {
     let loads = parse_loads("bursty:1400:1.8:25%:2s").unwrap();
     let moments = run(3, &[service(loads, slo), batch()], &mut margin(), SETTLING + 200);
     let settled = &moments[0][SETTLING as usize..];
-    assert!(held(settled, slo) >= 0.98, "{}", held(settled, slo));
+    assert!(share_met(settled, slo) >= 0.98, "{}", share_met(settled, slo));
     assert!(changes(settled) <= 14, "{}", changes(settled));
 }
 
@@ -179,32 +190,47 @@ fn a_service_that_falls_silent_keeps_what_it_has() {
     let slo = SLO * 2;
     let loads = parse_loads("1400@80s+0@30s+1400@80s").unwrap();
     let moments = run(2, &[service(loads, slo), batch()], &mut margin(), 380);
-    // Of the first window of silence nothing is said yet.
+    // The first window of silence has no report yet.
     let silent = &moments[0][162..220];
     assert!(silent.iter().all(|moment| moment.requests == 0));
     assert_eq!(changes(silent), 0);
     assert!(silent[20..].iter().all(|moment| moment.class == "unknown"));
-    assert!(held(&moments[0][225..], slo) >= 0.98, "{}", held(&moments[0][225..], slo));
+    assert!(share_met(&moments[0][225..], slo) >= 0.98, "{}", share_met(&moments[0][225..], slo));
     assert_eq!(moments[0].last().unwrap().class, "held");
 }
 
 #[test]
 fn an_objective_that_changes_is_followed() {
-    let at = |periods: u32| Time::ZERO.after(PERIOD * periods);
+    fn at(periods: u32) -> Time {
+        Time::ZERO.after(PERIOD * periods)
+    }
     let (loose, tight) = (SLO * 3, SLO);
     let service = Job {
         wishes: vec![(at(80), wish(tight)), (at(200), wish(loose))],
         ..service(open(0.3), loose)
     };
     let moments = run(1, &[service, batch()], &mut margin(), 320);
-    let ways = |period: usize| moments[0][period].ways;
-    assert!(ways(199) > ways(79) + 2, "{} {}", ways(79), ways(199));
-    assert!(ways(319) < ways(199) - 2, "{} {}", ways(199), ways(319));
-    assert!(held(&moments[0][20..80], loose) >= 0.98);
-    assert!(held(&moments[0][210..], loose) >= 0.98);
+    fn ways(period: usize, moments: &[Vec<ProgramStep>]) -> u32 {
+        moments[0][period].ways
+    }
+    assert!(
+        ways(199, &moments) > ways(79, &moments) + 2,
+        "{} {}",
+        ways(79, &moments),
+        ways(199, &moments)
+    );
+    assert!(
+        ways(319, &moments) < ways(199, &moments) - 2,
+        "{} {}",
+        ways(199, &moments),
+        ways(319, &moments)
+    );
+    assert!(share_met(&moments[0][20..80], loose) >= 0.98);
+    assert!(share_met(&moments[0][210..], loose) >= 0.98);
 }
 
-/// Sphinx's requests take longer than a period of the paper's evaluation: of too few, nothing is concluded.
+/// Sphinx's requests take longer than a period of the paper's evaluation: too few requests allow no
+/// conclusion.
 #[test]
 fn of_too_few_requests_nothing_is_concluded() {
     let slow = "regions:15.4:30%19K:40%88K:30%375K:request=1.46G:cv=0.4:cpi=0.7:overlap=2";
@@ -215,7 +241,7 @@ fn of_too_few_requests_nothing_is_concluded() {
     assert!(moments[0][20..].iter().all(|moment| moment.class == "unknown"));
 }
 
-/// What happens to services and batch programs, at random.
+/// Services and batch programs with random loads, objectives, starts and ends.
 fn mixes() -> impl Strategy<Value = Vec<Job>> {
     let load = prop_oneof![
         3 => (0.05..0.9f64).prop_map(|share| RequestLoad::Poisson { per_second: share * MOST }),
@@ -231,12 +257,16 @@ fn mixes() -> impl Strategy<Value = Vec<Job>> {
     let stage = (load, 500u64..4000)
         .prop_map(|(load, ms)| Stage { load, length: Some(Duration::from_millis(ms)) });
     let stages = prop::collection::vec(stage, 1..4);
-    let slo = || (300u64..6000).prop_map(Duration::from_micros);
+    fn slo() -> prop::strategy::Map<std::ops::Range<u64>, fn(u64) -> Duration> {
+        (300u64..6000).prop_map(Duration::from_micros)
+    }
     let at = || (0u64..15_000).prop_map(|ms| Time::ZERO.after(Duration::from_millis(ms)));
     let change = (at(), slo(), any::<bool>());
     let service = (stages, slo(), prop::collection::vec(change, 0..3), at()).prop_map(
         |(loads, slo, changes, at)| {
-            let wish_of = |slo, none| if none { Wish::default() } else { wish(slo) };
+            fn wish_of(slo: Duration, none: bool) -> Wish {
+                if none { Wish::default() } else { wish(slo) }
+            }
             let wishes = changes.into_iter().map(|(at, slo, none)| (at, wish_of(slo, none)));
             Job { wishes: wishes.collect(), at, ..service(loads, slo) }
         },
@@ -254,10 +284,11 @@ fn mixes() -> impl Strategy<Value = Vec<Job>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 24, ..ProptestConfig::default() })]
 
-    /// Every plan hands out every way, a way at least to each, at most one plan is made at an instant but for
-    /// programs that come and go, and at most `w` ways move for each program in a period.
+    /// Every plan hands out every way, at least one to each program; at most one plan is made at an
+    /// instant, unless programs come and go; and at most `w` ways move for each program in a
+    /// period.
     #[test]
-    fn whatever_happens_everybody_has_ways(jobs in mixes(), seed in 0u64..1000) {
+    fn whatever_happens_every_program_has_ways(jobs in mixes(), seed in 0u64..1000) {
         let mut chip = Chip::new(settings(seed), jobs).unwrap();
         chip.stop_at(Time::ZERO.after(PERIOD * 40));
         let mut policy = margin();
@@ -297,13 +328,13 @@ proptest! {
     }
 }
 
-/// Divides ways between two programs, and otherwise after a while.
-struct Divides {
+/// Divides ways between two programs, and differently after a while.
+struct DividingPolicy {
     ways: [u32; 2],
     plan: PlanId,
 }
 
-impl Policy for Divides {
+impl Policy for DividingPolicy {
     fn name(&self) -> &'static str {
         "divides"
     }
@@ -331,18 +362,19 @@ impl Policy for Divides {
     }
 }
 
-/// A mask says where a program may fill, and what it hits it keeps (Intel's CAT): a batch program whose lines are
-/// hotter than a service's keeps them in ways that the service has taken, for good.
+/// A mask limits the ways that a program fills, but it keeps the lines that it hits (Intel's CAT):
+/// a batch program whose lines are hotter than a service's keeps them for good in ways that the
+/// service has claimed.
 #[test]
 fn hot_lines_stay_where_they_may_no_longer_be_filled() {
     let hot = job("regions:90:60%20K:40%stream:cpi=0.55:overlap=5.5");
-    let held = |ways: [u32; 2]| {
+    fn held(ways: [u32; 2], hot: &Job) -> f64 {
         let mut chip = Chip::new(settings(1), [service(open(0.5), SLO), hot.clone()]).unwrap();
         chip.stop_at(Time::ZERO.after(PERIOD * 60));
-        fairways_core::run(&mut chip, &mut Divides { ways, plan: PlanId::default() });
+        fairways_core::run(&mut chip, &mut DividingPolicy { ways, plan: PlanId::default() });
         chip.occupancy_of(1).raw() as f64 / (1_u64 << 32) as f64
-    };
-    let (always, later) = (held([19, 19]), held([10, 19]));
+    }
+    let (always, later) = (held([19, 19], &hot), held([10, 19], &hot));
     assert!(always < 1.01, "{always} ways");
     assert!(later > 2.0, "{later} ways");
 }

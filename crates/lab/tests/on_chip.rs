@@ -1,4 +1,4 @@
-//! Programs on the chip, by themselves: profiles that come back, caches that warm up, sets that stand for
+//! Programs alone on the chip: profiles that come back, caches that warm up, sets that stand for
 //! others.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
@@ -17,12 +17,12 @@ fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Puts every program of a table through the generator that follows curves, measures it again with some
-/// numbers of ways, and returns the mean and the largest error of IPC, as a share, and of LLC misses, as a
-/// share of references.
+/// Runs every program of a table through the generator that follows curves, measures it again with
+/// some numbers of ways, and returns the mean and the largest error of IPC, as a share, and of LLC
+/// misses, as a share of references.
 fn round_trip(table: &ProfileTable, ways: Ways) -> [(f64, f64); 2] {
     let mut chip = preset::preset("skylake").unwrap();
-    // Fewer sets miss as the curve says too, and warm sooner.
+    // Fewer sets miss as the curve does too, and warm up sooner.
     chip.sets = 2048;
     chip.bandwidth_mbps = 1e9;
     let settings = Settings::new(chip);
@@ -73,8 +73,8 @@ fn region(mb: u32) -> Job {
     Job::new(SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 4.0))
 }
 
-/// A cache fills no faster than its misses bring lines: of an array that is read at random, the share that
-/// has not been read yet after n reads is e^(-n / lines).
+/// A cache fills no faster than its misses bring lines: if an array is read at random, the share
+/// that has not been read yet after n reads is e^(-n / lines).
 #[test]
 fn a_cache_warms_up_as_misses_fill_it() {
     let settings = Settings::new(preset::preset("xeon-e5").unwrap());
@@ -83,9 +83,9 @@ fn a_cache_warms_up_as_misses_fill_it() {
         let rate =
             |warm_up, span| measure(settings, &region(16), 20, millis(warm_up), millis(span));
         // The reads so far, and in this millisecond.
-        let reads = |rate: Rate, ms: u64| {
+        fn reads(rate: Rate, ms: u64) -> f64 {
             rate.instructions_per_second * ms as f64 / 1e3 * rate.llcrpki / 1e3
-        };
+        }
         let before = reads(rate(0, from).unwrap(), from);
         let now = rate(from, to - from).unwrap();
         let during = reads(now, to - from);
@@ -97,17 +97,17 @@ fn a_cache_warms_up_as_misses_fill_it() {
     }
 }
 
-/// One of 16 sets tells of all.
+/// One in 16 sets represents all.
 #[test]
 fn some_sets_stand_for_all() {
     let whole = Settings::new(preset::preset("xeon-e5").unwrap());
     for (mb, ways) in [(8, 4), (16, 6), (60, 10)] {
-        let ratio = |set_sampling| {
-            let settings = Settings { set_sampling, ..whole };
+        fn ratio(set_sampling: u32, whole: &Settings, mb: u32, ways: u32) -> f64 {
+            let settings = Settings { set_sampling, ..*whole };
             let rate = measure(settings, &region(mb), ways, millis(30), millis(10)).unwrap();
             rate.llcmpki / rate.llcrpki
-        };
-        let (all, some) = (ratio(1), ratio(16));
+        }
+        let (all, some) = (ratio(1, &whole, mb, ways), ratio(16, &whole, mb, ways));
         println!("{mb} MB, {ways} ways: {all:.4}, one of 16 sets {some:.4}");
         assert!((all - some).abs() < 0.02, "{mb} MB, {ways} ways: {all} {some}");
     }

@@ -1,4 +1,4 @@
-//! Masks that overlap, against the same sweep worked out by hand.
+//! Masks that overlap, compared with the same sweep by hand.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ fn pressure(table: &ProfileTable, program: usize, x: usize) -> f64 {
 }
 
 #[test]
-fn a_way_is_divided_among_those_who_may_fill_it() {
+fn a_way_is_divided_among_the_programs_that_may_fill_it() {
     let table = embedded();
     let [a, b] = ["triad", "hash-join"].map(|name| table.find(name).unwrap());
     let mut scorer = Scorer::new(table, &[a, b], table.ways(), None);
@@ -31,25 +31,31 @@ fn one_mask_within_another() {
         ["hash-join", "triad", "chess"].map(|name| table.find(name).unwrap()).to_vec();
     let full = WayMask::full(table.ways());
     let mut scorer = Scorer::new(table, &mix, table.ways(), None);
-    let mut slowdown = |triad: WayMask| scorer.score(&[full, triad, full]).unwrap()[0];
-    // Confined to some ways, a streaming program leaves the rest to the one that may fill them all.
-    let confined = [1, 5, 10].map(|ways| slowdown(WayMask::span(0, ways)));
-    let free = slowdown(full);
+    fn slowdown(triad: WayMask, scorer: &mut Scorer, full: WayMask) -> f64 {
+        scorer.score(&[full, triad, full]).unwrap()[0]
+    }
+    // A streaming program confined to some ways leaves the others to the one that may fill them
+    // all.
+    let confined = [1, 5, 10].map(|ways| slowdown(WayMask::span(0, ways), &mut scorer, full));
+    let free = slowdown(full, &mut scorer, full);
     assert!(confined.iter().all(|&confined| confined < 1.01) && free > 1.3, "{confined:?} {free}");
 }
 
-/// Disjoint clusters do not see each other, wherever their ways lie.
+/// Disjoint clusters do not affect each other, whatever the position of their ways.
 #[test]
 fn without_overlap_only_the_width_counts() {
     let table = embedded();
     let mix: Vec<usize> = (0..6).map(|number| number * 5).collect();
     let mut scorer = Scorer::new(table, &mix, table.ways(), None);
-    let mut score = |masks: [u32; 2]| {
+    fn score(masks: [u32; 2], scorer: &mut Scorer) -> Vec<f64> {
         let masks: Vec<_> = (0..6).map(|app| WayMask::from_bits(masks[app % 2])).collect();
         scorer.score(&masks).unwrap().to_vec()
-    };
-    let (low, high, scattered) =
-        (score([0x0000f, 0xffff0]), score([0xf0000, 0x0ffff]), score([0x88880, 0x7777f]));
+    }
+    let (low, high, scattered) = (
+        score([0x0000f, 0xffff0], &mut scorer),
+        score([0xf0000, 0x0ffff], &mut scorer),
+        score([0x88880, 0x7777f], &mut scorer),
+    );
     for (app, slowdown) in low.iter().enumerate() {
         assert!((slowdown - high[app]).abs() < 1e-12, "{low:?} {high:?}");
         assert!((slowdown - scattered[app]).abs() < 1e-12, "{low:?} {scattered:?}");

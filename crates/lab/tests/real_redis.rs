@@ -1,17 +1,19 @@
-//! dCat's Table 4 with a real redis-server, on a chip of a quarter of the size. Needs qemu-user, redis-server and
-//! redis-tools; without them it says so and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
+//! dCat's Table 4 with a real redis-server, on a chip of a quarter of the size. It needs qemu-user,
+//! redis-server and redis-tools; without them it reports so and checks nothing, unless
+//! `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
 
 use fairways_chip::{Settings, preset};
-use fairways_lab::Moment;
+use fairways_lab::ProgramStep;
 use fairways_lab::redis::{Table4, speed};
 use fairways_needs::Need;
 use fairways_policy::by_name;
 use fairways_tracer::QEMU;
 
-/// A quarter of the caches, with a quarter of what is in them. The third way brings 14 to 18 %, the fourth 1 to 3 %, while dCat asks
-/// for 5: what the server does is not the same twice, and with more records (5000, say) a way brings about 5 %.
+/// A quarter of the caches, with a quarter of the data. The third way brings 14 to 18 %, the fourth
+/// 1 to 3 %, while dCat requires 5: the server's work varies from run to run, and with more records
+/// (such as 5000) a way brings about 5 %.
 const CHIP: &str = "xeon-e5:sets=9216:l2=64/8";
 const TIME_SCALE: u32 = 50;
 
@@ -34,18 +36,19 @@ fn redis_keeps_its_baseline_and_more_and_ends_with_the_same_ways() {
     };
     let folder = tempfile::tempdir().unwrap();
     table.fill(folder.path()).unwrap();
-    let run = |policy: &str, rounds| -> Vec<Vec<Moment>> {
+    let run = |policy: &str, rounds| -> Vec<Vec<ProgramStep>> {
         table.run(folder.path(), settings, by_name(policy).unwrap().as_mut(), rounds).unwrap()
     };
-    let ends = |all: &[Vec<Moment>]| -> Vec<u32> {
+    fn ends(all: &[Vec<ProgramStep>]) -> Vec<u32> {
         all.iter().map(|moments| moments.last().unwrap().ways).collect()
-    };
+    }
     let [stock, fixed] = ["stock", "static"].map(|policy| speed(&settings, &run(policy, 8)[0], 4));
     let (first, second) = (run("dcat", 20), run("dcat", 20));
     let [once, again] = [&first, &second].map(|all| speed(&settings, &all[0], 4));
     println!("speed: stock {stock:.3}, static {fixed:.3}, dcat {once:.3} and {again:.3}");
     println!("ways of redis, by round: {:?}", first[0].iter().map(|m| m.ways).collect::<Vec<_>>());
-    // A stream beside it costs it more than its promise would have saved; dCat gives it more than that.
+    // A stream beside it costs the server more than its baseline would have saved; dCat gives it
+    // more than the baseline.
     assert!(fixed > 1.05 * stock, "{fixed} {stock}");
     for speed in [once, again] {
         assert!(speed > 1.03 * fixed, "{speed} {fixed}");

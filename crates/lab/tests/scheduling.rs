@@ -1,4 +1,4 @@
-//! CASC and cache-fair on the chip: what they order is what threads get.
+//! CASC and cache-fair on the chip: threads get what the policies order.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use fairways_policy::casc::{self, Casc};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A chip on which these programs take turns, so many times as fast as the policy is told.
+/// A chip on which these programs take turns, `time_scale` times as fast as the policy assumes.
 fn chip(name: &str, quantum: Duration, time_scale: u32, jobs: Vec<Job>) -> Chip {
     let chip = preset::preset(name).unwrap();
     let scheduling =
@@ -31,7 +31,8 @@ fn job(name: &str) -> Job {
     Job::new(named(name).unwrap())
 }
 
-/// Runs a chip under a policy; `look` sees each event, and then again with each action that follows.
+/// Runs a chip under a policy; `look` is called with each event, and again with each action that
+/// follows.
 fn run<P: Policy>(
     chip: &mut Chip,
     policy: &mut P,
@@ -48,11 +49,11 @@ fn run<P: Policy>(
     }
 }
 
-struct Nobody;
+struct NoPolicy;
 
-impl Policy for Nobody {
+impl Policy for NoPolicy {
     fn name(&self) -> &'static str {
-        "nobody"
+        "none"
     }
 
     fn handle(&mut self, _: Time, _: &Event, _: &mut dyn FnMut(Action<'_>)) {}
@@ -66,25 +67,28 @@ fn cycles(chip: &Chip, jobs: usize) -> Vec<f64> {
     (0..jobs).map(|job| chip.account(job).cycles()).collect()
 }
 
-/// Threads that differ: the greedy ones are kept apart, everybody runs, no CPU is idle, and together they miss less.
+/// Threads that differ: the greedy ones are kept apart, all threads run, no CPU is idle, and
+/// together they miss less.
 #[test]
 fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
     let names = ["art-like", "berkeley-db-like", "berkeley-db-like"];
-    let jobs = || (0..18).map(|thread| job(names[thread % 3])).collect::<Vec<Job>>();
+    fn jobs(names: &[&str; 3]) -> Vec<Job> {
+        (0..18).map(|thread| job(names[thread % 3])).collect::<Vec<Job>>()
+    }
     let (quantum, scale) = (200 * MS, 20);
     let settle = Duration::from_secs(8);
     let end = settle + Duration::from_secs(4);
     let count = |policy: &mut dyn FnMut(&mut Chip, Duration)| {
-        let mut chip = chip("t1", quantum, scale, jobs());
+        let mut chip = chip("t1", quantum, scale, jobs(&names));
         policy(&mut chip, settle);
         let before: Vec<_> = (0..18).map(|job| chip.account(job)).collect();
         policy(&mut chip, end);
         let after = (0..18).map(|job| chip.account(job).minus(&before[job]));
         after.collect::<Vec<_>>()
     };
-    let stock = count(&mut |chip, end| run(chip, &mut Nobody, end, |_, _, _| ()));
-    // On this scale of time caches are cold for most of 2 ms; and in finer steps a threshold is met closely
-    // (docs/policies/casc.md).
+    let stock = count(&mut |chip, end| run(chip, &mut NoPolicy, end, |_, _, _| ()));
+    // On this scale of time caches are cold for most of 2 ms; and with finer steps the threshold is
+    // met closely (docs/policies/casc.md).
     let parameters = casc::Parameters {
         min_runlength: 40 * MS,
         threshold_factor: Q32::from_raw((1 << 32) / 20 * 21),
@@ -107,17 +111,17 @@ fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
         });
     });
     // Apps are started in the order of the jobs.
-    let cpus_of = |app| allowed.get(&AppId(app)).map_or(8, Vec::len);
-    let art = (0..18).step_by(3).map(cpus_of).max().unwrap();
+    let art =
+        (0..18).step_by(3).map(|app| allowed.get(&AppId(app)).map_or(8, Vec::len)).max().unwrap();
     let max_pcmrs: Vec<u64> = casc.max_pcmrs().iter().map(|max| max.raw() >> 32).collect();
     assert!(art < 4, "{max_pcmrs:?} {allowed:?}");
     let all: f64 = found.iter().map(fairways_chip::Account::cycles).sum();
     assert!(all > 0.999 * 8.0 * 0.2 * 992e6, "{all}");
     assert!(found.iter().all(|account| account.ticks > 0));
-    let rate = |accounts: &[fairways_chip::Account]| {
+    fn rate(accounts: &[fairways_chip::Account]) -> f64 {
         let misses: u64 = accounts.iter().map(|account| account.llc_misses).sum();
         misses as f64 / accounts.iter().map(|account| account.llc_references).sum::<u64>() as f64
-    };
+    }
     assert!(rate(&found) < 0.9 * rate(&stock), "{} {}", rate(&found), rate(&stock));
 }
 
@@ -125,11 +129,13 @@ fn casc_keeps_greedy_threads_apart_and_no_cpu_idle() {
 #[test]
 fn casc_neither_gains_nor_loses_with_threads_that_are_alike() {
     for name in ["art-like", "berkeley-db-like"] {
-        let jobs = || vec![job(name); 12];
+        fn jobs(name: &str) -> Vec<Job> {
+            vec![job(name); 12]
+        }
         let end = Duration::from_secs(10);
-        let mut stock = chip("t1", 200 * MS, 20, jobs());
-        run(&mut stock, &mut Nobody, end, |_, _, _| ());
-        let mut with = chip("t1", 200 * MS, 20, jobs());
+        let mut stock = chip("t1", 200 * MS, 20, jobs(name));
+        run(&mut stock, &mut NoPolicy, end, |_, _, _| ());
+        let mut with = chip("t1", 200 * MS, 20, jobs(name));
         let mut casc = Casc::new(casc::Parameters::default());
         run(&mut with, &mut casc, end, |_, _, _| ());
         assert!((0..12).all(|app| casc.pcmr(ThreadId::first_of(AppId(app))).is_some()));
@@ -141,17 +147,17 @@ fn casc_neither_gains_nor_loses_with_threads_that_are_alike() {
             (got, all)
         };
         assert!(all > 0.999 * 8.0 * 0.5 * 992e6, "{name}: {all}");
-        // Nobody starves, though some may be kept from some CPUs for a hair of a difference.
+        // No thread starves, though some may be kept from some CPUs for a tiny difference.
         assert!(got.iter().all(|cycles| *cycles > 0.02 * all / 12.0), "{name}: {got:?}");
     }
 }
 
-/// What cache-fair takes it gives: CPU time moves between cache-fair and best-effort threads, and what was ordered
-/// is the share that they get.
+/// Cache-fair redistributes: CPU time moves between cache-fair and best-effort threads, and each
+/// gets the share that was ordered.
 #[test]
 fn what_cache_fair_orders_is_what_threads_get() {
     let names = ["vortex-like", "vpr-like", "mcf-like", "gzip-like"];
-    let jobs = || {
+    fn jobs(names: &[&str; 4]) -> Vec<Job> {
         let each = names.iter().enumerate().map(|(thread, name)| Job {
             wish: Wish { best_effort: thread == 3, ..Wish::default() },
             // Not in lockstep.
@@ -159,11 +165,11 @@ fn what_cache_fair_orders_is_what_threads_get() {
             ..job(name)
         });
         each.collect::<Vec<Job>>()
-    };
+    }
     let (quantum, scale, end) = (20 * MS, 10, Duration::from_secs(8));
-    let mut stock = chip("t1-single", quantum, scale, jobs());
-    run(&mut stock, &mut Nobody, end, |_, _, _| ());
-    let mut with = chip("t1-single", quantum, scale, jobs());
+    let mut stock = chip("t1-single", quantum, scale, jobs(&names));
+    run(&mut stock, &mut NoPolicy, end, |_, _, _| ());
+    let mut with = chip("t1-single", quantum, scale, jobs(&names));
     let published =
         cache_fair::Parameters { penalty_limit: 0, extrapolates: true, ..Default::default() };
     let mut policy = CacheFair::new(published);
@@ -177,18 +183,18 @@ fn what_cache_fair_orders_is_what_threads_get() {
             let (ran, ordered) = (slice.ran.as_secs_f64(), slice.ordered.as_secs_f64());
             turns[thread] += 1;
             extra[thread] += ran - 0.02;
-            // To the tick, but where a run was cut short at the end.
+            // Exact to the tick, unless a run was cut short at the end.
             late = late.max((ran - ordered).abs());
         }
         _ => {}
     });
     assert!(late <= 0.001 + 1e-9, "{late}");
     assert!(order.iter().any(|app| policy.is_calibrated(ThreadId::first_of(*app))));
-    // Given and taken, to a few ticks.
+    // What some lose others gain, to a few ticks.
     let moved: f64 = extra.iter().map(|extra| extra.abs()).sum::<f64>() / 2.0;
     let balance: f64 = extra.iter().sum();
     assert!(moved > 0.05 && balance.abs() < 0.05 * moved + 0.02, "{extra:?}");
-    // Everybody has about as many turns, so that a turn's length is a share of time.
+    // All threads have about as many turns, so that a turn's length is a share of time.
     let most = f64::from(*turns.iter().max().unwrap());
     assert!(turns.iter().all(|&count| f64::from(count) > 0.97 * most), "{turns:?}");
     let (got, before) = (cycles(&with, 4), cycles(&stock, 4));

@@ -1,4 +1,4 @@
-//! How services on a chip answered, and what came of their objectives.
+//! Answers of services on a chip, and the results for their objectives.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use fairways_chip::program::parse;
 use fairways_chip::service::parse_loads;
 use fairways_chip::{AfterRun, Job, Phase, Settings, preset};
 use fairways_core::{Machine, Objective, Q32, Time, Wish};
-use fairways_lab::{ChipProtocol, Observed, Served, compare_on_chip, measure_alone};
+use fairways_lab::{ChipProtocol, ObservedChip, ServiceSummary, compare_on_chip, measure_alone};
 
 fn settings(time_scale: u32) -> Settings {
     let mut chip = preset::preset("xeon-e5-2630").unwrap();
@@ -16,7 +16,7 @@ fn settings(time_scale: u32) -> Settings {
     Settings { time_scale, ..Settings::new(chip) }
 }
 
-/// A service that only computes, of which a request takes 100 us.
+/// A service that only computes; a request takes 100 us.
 fn service(load: &str) -> Job {
     job("lookbusy:cpi=1:request=100k", load)
 }
@@ -36,82 +36,83 @@ fn at(ms: u64) -> Time {
     Time::ZERO.after(Duration::from_millis(ms))
 }
 
-fn run(machine: &mut Observed, end: Time) {
+fn run(machine: &mut ObservedChip, end: Time) {
     machine.stop_at(end);
     while machine.next_event().is_some() {}
 }
 
-fn served(job: Job, ms: u64) -> Served {
-    let mut machine = Observed::new(settings(10), [job]).unwrap();
+fn served(job: Job, ms: u64) -> ServiceSummary {
+    let mut machine = ObservedChip::new(settings(10), [job]).unwrap();
     run(&mut machine, at(ms));
-    machine.served(0).unwrap()
+    machine.service_summary(0).unwrap()
 }
 
 #[test]
 fn answers_are_counted_since_they_were_forgotten() {
-    let mut machine = Observed::new(settings(1), [service("1000"), Job::default()]).unwrap();
+    let mut machine = ObservedChip::new(settings(1), [service("1000"), Job::default()]).unwrap();
     run(&mut machine, at(330));
     let warm = machine.chip.answered(0);
-    assert_eq!(machine.served(0).unwrap().requests, warm);
+    assert_eq!(machine.service_summary(0).unwrap().requests, warm);
     machine.forget();
-    assert_eq!(machine.served(0).unwrap().latency, None);
-    // However often it is stopped.
+    assert_eq!(machine.service_summary(0).unwrap().latency, None);
+    // Any number of stops makes no difference.
     for ms in [400, 1000, 1330, 2330] {
         run(&mut machine, at(ms));
     }
-    let served = machine.served(0).unwrap();
+    let served = machine.service_summary(0).unwrap();
     assert_eq!(served.requests, machine.chip.answered(0) - warm);
     assert_eq!(served.per_second, served.requests as f64 / 2.0);
     assert!((900.0..1100.0).contains(&served.per_second), "{served:?}");
     let latency = served.latency.unwrap();
     let all = [latency.median_ms, latency.mean_ms, latency.p95_ms, latency.p99_ms];
     assert!(all.is_sorted() && (0.1..0.102).contains(&all[0]) && all[3] < 1.0, "{all:?}");
-    assert_eq!((served.kept, machine.served(1)), (None, None));
+    assert_eq!((served.objective, machine.service_summary(1)), (None, None));
 }
 
 #[test]
 fn windows_are_judged_that_have_enough_requests() {
-    let of = |load: &str, slo, ms| {
-        let kept = served(Job { wish: within(slo), ..service(load) }, ms).kept.unwrap();
-        (kept.windows, kept.held)
-    };
+    fn of(load: &str, slo: u64, ms: u64) -> (u32, u32) {
+        let kept = served(Job { wish: within(slo), ..service(load) }, ms).objective.unwrap();
+        (kept.windows, kept.windows_met)
+    }
     assert_eq!(of("1000", 10_000, 4200), (8, 8));
     assert_eq!(of("1000", 90, 4200), (8, 0));
-    // Thirty a window: four of them at a time, or now and then three or five.
+    // Thirty per window: four windows at a time, sometimes three or five, are judged together.
     let (windows, held) = of("60", 10_000, 4000);
     assert!((5..=8).contains(&windows) && held == windows, "{windows}");
     assert_eq!(of("20", 10_000, 4000), (0, 0));
-    // Half of the time more comes than it can answer; what it owes then, it answers later.
+    // Half of the time more requests come than it can answer; it answers the rest later.
     let (windows, held) = of("1000@2s+11000@2s", 2000, 8000);
     assert!(windows >= 15 && (3..=8).contains(&held), "{held} of {windows}");
 }
 
 #[test]
 fn each_window_is_judged_by_its_own_objective() {
-    let changing = |ms| {
+    fn changing(ms: u64) -> fairways_lab::ObjectiveOutcome {
         let wishes = vec![(at(ms), within(10_000))];
-        served(Job { wish: within(90), wishes, ..service("1000") }, 4000).kept.unwrap()
-    };
+        served(Job { wish: within(90), wishes, ..service("1000") }, 4000).objective.unwrap()
+    }
     let kept = changing(2000);
-    assert_eq!((kept.objective, kept.tail_ms, kept.windows, kept.held), (None, None, 8, 4));
-    // In the middle of one, which then is none.
+    assert_eq!((kept.objective, kept.tail_ms, kept.windows, kept.windows_met), (None, None, 8, 4));
+    // The change falls into a window, which then does not count.
     let kept = changing(2250);
-    assert_eq!((kept.objective, kept.windows, kept.held), (None, 7, 3));
+    assert_eq!((kept.objective, kept.windows, kept.windows_met), (None, 7, 3));
     let kept = changing(4000);
-    assert_eq!((kept.objective, kept.windows, kept.held), (within(90).objective, 8, 0));
+    assert_eq!((kept.objective, kept.windows, kept.windows_met), (within(90).objective, 8, 0));
     assert!(kept.tail_ms.unwrap() > 0.1);
 }
 
 #[test]
 fn a_service_is_as_slow_as_its_requests() {
-    let alone =
-        |load| measure_alone(settings(1), &service(load), 20, at(50).since(Time::ZERO), 500 * MS);
-    let served = |load| alone(load).unwrap().served.unwrap();
+    fn alone(load: &str) -> Result<fairways_lab::SoloRun, fairways_chip::ChipError> {
+        measure_alone(settings(1), &service(load), 20, at(50).since(Time::ZERO), 500 * MS)
+    }
+    let served = |load| alone(load).unwrap().service.unwrap();
     let (one, two) = (served("closed:1"), served("closed:2"));
     assert!((two.slowdown(&one) - 2.0).abs() < 0.01);
     let silent = served("0");
     assert_eq!((silent.requests, silent.latency), (0, None));
-    // Of no answers, nothing is known.
+    // Without answers, nothing is known.
     for (here, alone) in [(&silent, &silent), (&one, &silent), (&silent, &one)] {
         assert!(here.slowdown(alone).is_nan());
     }
@@ -127,24 +128,36 @@ fn beside_others_a_service_meets_the_same_requests_and_answers_later() {
     let streamer = job("mload:60M:request=1M", "closed:1");
     let batch = Job { loads: Vec::new(), ..job("mload:60M", "0") };
     let protocol =
-        ChipProtocol { warm_up: 100 * MS, span: 400 * MS, profile: 20 * MS, known: false };
+        ChipProtocol { warm_up: 100 * MS, span: 400 * MS, profile: 20 * MS, profiles_known: false };
     let jobs = [reader, closed, streamer, batch];
     let keyed = (0..).zip(jobs).map(|(key, job)| Job { key: Some(key), ..job });
     let jobs: Vec<Job> = keyed.collect();
     let found =
         compare_on_chip(settings(1), &jobs, &protocol, &["stock", "equal"], &|| ()).unwrap();
     for outcome in &found.outcomes {
-        let of =
-            |job: usize| (found.alone[job].served.unwrap(), outcome.fares[job].served.unwrap());
-        let (alone, here) = of(0);
+        fn of(
+            job: usize,
+            found_alone: &[fairways_lab::SoloRun],
+            outcome_programs: &[fairways_lab::ProgramOutcome],
+        ) -> (ServiceSummary, ServiceSummary) {
+            (found_alone[job].service.unwrap(), outcome_programs[job].service.unwrap())
+        }
+        let (alone, here) = of(0, &found.alone, &outcome.programs);
         assert!(alone.requests.abs_diff(here.requests) < 5, "{alone:?} {here:?}");
         assert_eq!(outcome.slowdowns[0], here.slowdown(&alone));
         // One client that does not think: its latency is the time between its requests.
-        let (alone, here) = of(1);
+        let (alone, here) = of(1, &found.alone, &outcome.programs);
         let rates = alone.per_second / here.per_second;
         assert!((outcome.slowdowns[1] / rates - 1.0).abs() < 0.002, "{rates}");
-        assert!(outcome.fares[3].served.is_none() && found.alone[3].served.is_none());
+        assert!(outcome.programs[3].service.is_none() && found.alone[3].service.is_none());
     }
-    let slowdown = |policy: usize| found.outcomes[policy].slowdowns[0];
-    assert!(slowdown(0) > 1.1 * slowdown(1), "{} {}", slowdown(0), slowdown(1));
+    fn slowdown(policy: usize, found_outcomes: &[fairways_lab::ChipOutcome]) -> f64 {
+        found_outcomes[policy].slowdowns[0]
+    }
+    assert!(
+        slowdown(0, &found.outcomes) > 1.1 * slowdown(1, &found.outcomes),
+        "{} {}",
+        slowdown(0, &found.outcomes),
+        slowdown(1, &found.outcomes)
+    );
 }

@@ -20,8 +20,8 @@ fn ways(x: Occupancy) -> f64 {
     x.raw() as f64 / (1u64 << 56) as f64
 }
 
-/// The largest difference between the two, in occupancies and slowdowns, as these programs share
-/// 1 way, 2 ways, and so on.
+/// The largest difference between the two, in occupancies and slowdowns, as these programs share 1
+/// way, 2 ways, and so on.
 fn disagreement(table: &ProfileTable, programs: &[usize]) -> f64 {
     let all = table.ways();
     let profiles: Vec<_> = programs.iter().map(|&program| table.profile(program)).collect();
@@ -61,8 +61,8 @@ fn on_pairs_of_measured_programs() {
     assert!(worst <= 1e-6, "off by {worst:e}");
 }
 
-/// A profile file of programs with these IPCs and LLCMPKCs, in 1024ths: numbers that both sweeps
-/// hold exactly, since wild curves magnify a difference in what goes in, too.
+/// A profile file of programs with these IPCs and LLCMPKCs, in 1024ths: both sweeps represent these
+/// numbers exactly, because wild curves magnify a difference in the input, too.
 fn file(programs: &[(Vec<u32>, Vec<u32>)]) -> String {
     let mut text = String::from("BENCH,NR_WAYS");
     for metric in ProfileMetric::ALL {
@@ -99,8 +99,8 @@ proptest! {
     }
 
     /// Curves with cliffs and rises that no program would have. A pressure is 0 everywhere or
-    /// nowhere: where all are 0 the way is split evenly, next to that it is not, so that the
-    /// least difference decides.
+    /// nowhere: where all are 0 the way is split evenly, next to that it is not, so that the least
+    /// difference decides.
     #[test]
     fn on_random_groups_of_wild_curves(
         programs in prop::collection::vec(

@@ -1,8 +1,8 @@
-//! How a machine and its programs are, and how they came to be so: what events and actions say,
-//! added up ([`status`]), written down ([`journal`]), asked of a daemon ([`ask`]), and told in
-//! sentences ([`explain`]). Nothing here decides, or changes a machine.
+//! The state of a machine and its programs, and the decisions that led to it: events and actions
+//! are added up ([`status`]), written to a [`journal`], requested from a daemon ([`client`]), and
+//! printed as sentences ([`explain`]). Nothing here decides, or changes a machine.
 
-pub mod ask;
+pub mod client;
 pub mod explain;
 pub mod journal;
 pub mod status;

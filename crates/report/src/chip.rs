@@ -1,42 +1,42 @@
-//! What `simulate --machine chip:PRESET --json` prints.
+//! The JSON of `simulate --machine chip:PRESET --json`.
 
 use fairways_core::Ways;
 use fairways_lab::report::{Block, Cell, Column, Fact, Part, Section, Table};
 use serde::Deserialize;
 
-use super::policies::{Policy, best, side_by_side, slowdowns};
+use super::policies::{PolicyResult, best, side_by_side, slowdowns};
 use super::services::{self, Answers};
 use super::simulate::slowdown_bars;
 
-/// The object.
+/// The whole object.
 #[derive(Debug, Deserialize)]
-pub(super) struct Results {
+pub(super) struct ChipResults {
     machine: String,
     ways: Ways,
     set_sampling: u64,
     time_scale: f64,
     seconds: f64,
-    programs: Vec<Alone>,
-    policies: Vec<Executed>,
+    programs: Vec<AloneProgram>,
+    policies: Vec<ChipPolicy>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Alone {
+struct AloneProgram {
     program: String,
     #[serde(flatten)]
-    did: Did,
+    counts: ProgramCounts,
 }
 
 #[derive(Debug, Deserialize)]
-struct Executed {
+struct ChipPolicy {
     #[serde(flatten)]
-    policy: Policy,
-    programs: Vec<Did>,
+    policy: PolicyResult,
+    programs: Vec<ProgramCounts>,
 }
 
-/// What a program did.
+/// What was counted of a program.
 #[derive(Debug, Deserialize)]
-struct Did {
+struct ProgramCounts {
     ipc: Option<f64>,
     llcrpki: Option<f64>,
     llcmpki: Option<f64>,
@@ -45,34 +45,36 @@ struct Did {
     service: Option<Answers>,
 }
 
-/// Shows it.
-pub(super) fn section(results: &Results) -> Result<Section, String> {
+/// Makes the section.
+pub(super) fn section(results: &ChipResults) -> Result<Section, String> {
     let count = results.programs.len();
-    for Executed { policy, programs } in &results.policies {
+    for ChipPolicy { policy, programs } in &results.policies {
         if [policy.slowdowns.len(), programs.len()] != [count; 2] {
             let name = &policy.policy;
             return Err(format!(
-                "policy {name:?}: expected what {count} programs did, found another number"
+                "policy {name:?}: expected the counts of {count} programs, found another number"
             ));
         }
     }
-    let policies: Vec<Policy> = results.policies.iter().map(|of| of.policy.clone()).collect();
-    let names: Vec<String> = results.programs.iter().map(|of| of.program.clone()).collect();
+    let policies: Vec<PolicyResult> =
+        results.policies.iter().map(|executed| executed.policy.clone()).collect();
+    let names: Vec<String> = results.programs.iter().map(|alone| alone.program.clone()).collect();
     let numbered = names.iter().enumerate().map(|(n, name)| format!("{n} {name}"));
     let figure = slowdown_bars(&numbered.collect::<Vec<_>>(), &policies);
     let mut blocks = vec![
         Block::Table(side_by_side(&policies)),
         Block::Figures(vec![figure]),
         Block::Table(slowdowns(&names, &policies)),
-        Block::Table(did(results)),
+        Block::Table(programs_table(results)),
     ];
     let alone = results.programs.iter();
-    let alone =
-        alone.filter_map(|of| Some(("alone", of.program.as_str(), of.did.service.as_ref()?)));
-    let under = results.policies.iter().flat_map(|of| {
-        let programs = names.iter().zip(&of.programs);
+    let alone = alone.filter_map(|alone| {
+        Some(("alone", alone.program.as_str(), alone.counts.service.as_ref()?))
+    });
+    let under = results.policies.iter().flat_map(|executed| {
+        let programs = names.iter().zip(&executed.programs);
         programs.filter_map(|(name, did)| {
-            Some((of.policy.policy.as_str(), name.as_str(), did.service.as_ref()?))
+            Some((executed.policy.policy.as_str(), name.as_str(), did.service.as_ref()?))
         })
     });
     blocks.extend(services::table(alone.chain(under)).map(Block::Table));
@@ -93,17 +95,17 @@ pub(super) fn section(results: &Results) -> Result<Section, String> {
     })
 }
 
-/// What each program did, by itself and under each policy.
-fn did(results: &Results) -> Table {
+/// The counts of each program, alone and under each policy.
+fn programs_table(results: &ChipResults) -> Table {
     let mut columns = vec![Column::words("program"), Column::words("under")];
     columns.extend([
         Column::numbers("IPC", ""),
         Column::numbers("references", "per 1000 instructions"),
         Column::numbers("MPKI", "misses per 1000 instructions"),
         Column::numbers("memory", "MB/s"),
-        Column::numbers("holds", "ways, in the end"),
+        Column::numbers("occupancy", "ways, at the end"),
     ]);
-    let row = |name: &str, under: &str, did: &Did| {
+    fn row(name: &str, under: &str, did: &ProgramCounts) -> Vec<Cell> {
         vec![
             Cell::words(name),
             Cell::words(under),
@@ -113,11 +115,11 @@ fn did(results: &Results) -> Table {
             Cell::number(did.bandwidth_mbps, 1),
             Cell::number(did.occupancy_ways, 2),
         ]
-    };
-    let rows = results.programs.iter().enumerate().flat_map(|(n, of)| {
-        let alone = row(&of.program, "alone", &of.did);
+    }
+    let rows = results.programs.iter().enumerate().flat_map(|(n, program)| {
+        let alone = row(&program.program, "alone", &program.counts);
         let under = results.policies.iter();
-        let under = under.map(move |by| row(&of.program, &by.policy.policy, &by.programs[n]));
+        let under = under.map(move |by| row(&program.program, &by.policy.policy, &by.programs[n]));
         std::iter::once(alone).chain(under)
     });
     let caption = "What each program did".to_owned();

@@ -1,4 +1,4 @@
-//! `fairways report`: results as one page of HTML. docs/report.md describes it.
+//! `fairways report`: results as one HTML page. docs/report.md describes it.
 
 mod chip;
 mod journal;
@@ -18,25 +18,25 @@ use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, whole};
 use fairways_lab::report::{Page, Section};
 
-/// What is to be shown, and where.
+/// The command's options.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Results, a section each; - is standard input.
+    /// The results, a section each; - is standard input.
     pub files: Vec<PathBuf>,
-    /// Where the page goes; - is standard output.
+    /// The page; - is standard output.
     pub out: PathBuf,
-    /// The title of the page; without it, Fairways and what the first file holds.
+    /// The page's title; without it, Fairways and the heading of the first file.
     pub title: Option<String>,
 }
 
-/// Writes the page, and says on `out` that it is there; or writes it to `out` itself.
+/// Writes the page and prints its path to `out`; or writes the page itself to `out`.
 ///
 /// # Errors
-/// If a file can't be read or holds no results, or the page can't be written.
+/// If a file can't be read or has no results, or the page can't be written.
 pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let to_standard = args.out.as_os_str() == "-";
     if !to_standard {
-        can_write(&args.out, &args.files)?;
+        check_output(&args.out, &args.files)?;
     }
     let sections = args.files.iter().map(|path| recognise::section(path));
     let sections = sections.collect::<Result<Vec<Section>, BadInput>>()?;
@@ -50,21 +50,23 @@ pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     if to_standard {
         return Ok(out.write_all(html.as_bytes())?);
     }
-    let failed = || format!("{}: can't write it", shown(&args.out));
-    whole::write(&args.out, html.as_bytes(), None).with_context(failed)?;
+    whole::write(&args.out, html.as_bytes(), None)
+        .with_context(|| format!("{}: can't write it", shown(&args.out)))?;
     Ok(writeln!(out, "written to {}: the results of {results}", shown(&args.out))?)
 }
 
-/// A page is not to take the place of what it shows, a part of a journal included.
-fn can_write(out: &Path, files: &[PathBuf]) -> Result<(), BadInput> {
+/// Checks that the page does not replace a file that it shows, or a part of a journal.
+fn check_output(out: &Path, files: &[PathBuf]) -> Result<(), BadInput> {
     if out.is_dir() {
         return Err(BadInput(format!("--out: expected a file, and {} is a folder", shown(out))));
     }
     let Ok(there) = out.canonicalize() else { return Ok(()) };
     let read =
         files.iter().flat_map(|file| fairways_record::journal::parts(file).chain([file.clone()]));
-    let same = |file: &PathBuf| file.canonicalize().is_ok_and(|file| file == there);
-    match read.into_iter().find(same) {
+    match read
+        .into_iter()
+        .find(|file: &PathBuf| file.canonicalize().is_ok_and(|file| file == there))
+    {
         Some(file) => Err(BadInput(format!(
             "--out: expected another file than the results, found {}",
             shown(&file)

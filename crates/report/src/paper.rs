@@ -1,58 +1,58 @@
-//! What `paper NAME --json` prints: a paper's claims, and what comes out here.
+//! The JSON of `paper NAME --json`: a paper's claims, and the results here.
 
-use fairways_lab::paper::Counts;
+use fairways_lab::paper::ClaimKind;
 use fairways_lab::report::{Block, Cell, Column, Fact, Part, Section, Table};
 use serde::Deserialize;
 
-/// The object.
+/// The whole object.
 #[derive(Debug, Deserialize)]
-pub(super) struct Results {
+pub(super) struct PaperResults {
     paper: String,
     seconds: Option<f64>,
-    rows: Vec<Row>,
+    rows: Vec<ClaimRow>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Row {
+struct ClaimRow {
     item: String,
     case: String,
     unit: String,
     published: String,
-    measured: Option<Value>,
-    low: Option<Value>,
-    high: Option<Value>,
-    kind: Kind,
+    measured: Option<ClaimValue>,
+    low: Option<ClaimValue>,
+    high: Option<ClaimValue>,
+    kind: BandKind,
     in_band: Option<bool>,
-    /// Results of earlier versions do not say it.
+    /// Results of earlier versions lack it.
     #[serde(default = "outcome")]
-    counts_as: Counts,
+    counts_as: ClaimKind,
     #[serde(default)]
     by_seed: Vec<f64>,
     seeds_in_band: Option<usize>,
 }
 
-const fn outcome() -> Counts {
-    Counts::Outcome
+const fn outcome() -> ClaimKind {
+    ClaimKind::Outcome
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Value {
+enum ClaimValue {
     Number(f64),
     Words(String),
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum BandKind {
     Yes,
     Shape,
     No,
     Calibration,
 }
 
-impl Kind {
-    fn said(self) -> &'static str {
+impl BandKind {
+    fn name(self) -> &'static str {
         match self {
             Self::Yes => "value",
             Self::Shape => "shape",
@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-impl Value {
+impl ClaimValue {
     fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -78,34 +78,37 @@ impl Value {
     }
 }
 
-const LEGEND: &str = "Bands were set before anything was measured. “Value” is held to the published number, “shape” to a \
-                      sign, an order or a wide band; what is of the authors' machine, or was tuned to, is not judged.";
+const LEGEND: &str = "Bands were set before anything was measured. A “value” is compared with the published number, a \
+     “shape” with a sign, an order or a wide band; results that depend on the authors' machine, or that were tuned to, are \
+     not judged.";
 
-/// Shows it.
-pub(super) fn section(results: Results) -> Result<Section, String> {
-    let Results { paper, seconds, rows } = results;
+/// Makes the section.
+pub(super) fn section(results: PaperResults) -> Result<Section, String> {
+    let PaperResults { paper, seconds, rows } = results;
     if rows.is_empty() {
         return Err("expected rows of claims, found none".into());
     }
-    let count = |of: Option<bool>| rows.iter().filter(|row| row.in_band == of).count();
-    let tally = |counts: Counts| {
-        let of = |verdict: bool| {
+    fn count(verdict: Option<bool>, rows: &[ClaimRow]) -> usize {
+        rows.iter().filter(|row| row.in_band == verdict).count()
+    }
+    fn tally(counts: ClaimKind, rows: &[ClaimRow]) -> (usize, usize) {
+        fn in_band(verdict: bool, rows: &[ClaimRow], counts: &ClaimKind) -> usize {
             rows.iter()
-                .filter(|row| row.counts_as == counts && row.in_band == Some(verdict))
+                .filter(|row| row.counts_as == *counts && row.in_band == Some(verdict))
                 .count()
-        };
-        (of(true), of(true) + of(false))
-    };
-    let (within, judged) = tally(Counts::Outcome);
-    let unjudged = count(None);
+        }
+        (in_band(true, rows, &counts), in_band(true, rows, &counts) + in_band(false, rows, &counts))
+    }
+    let (within, judged) = tally(ClaimKind::Outcome, &rows);
+    let unjudged = count(None, &rows);
     let absent = rows.iter().filter(|row| row.measured.is_none()).count();
     let mut facts = vec![
         Fact::number("outcomes within their bands", within, "").note(format!("of {judged}")),
         Fact::number("not judged", unjudged, ""),
         Fact::number("without a value here", absent, "").note("not run, or there is no such thing"),
     ];
-    for counts in Counts::ALL.into_iter().skip(1) {
-        let (within, judged) = tally(counts);
+    for counts in ClaimKind::ALL.into_iter().skip(1) {
+        let (within, judged) = tally(counts, &rows);
         if judged > 0 {
             let note = format!("of {judged}, which say nothing of the system");
             facts.push(Fact::number(counts.name(), within, "").note(note));
@@ -113,11 +116,11 @@ pub(super) fn section(results: Results) -> Result<Section, String> {
     }
     facts.extend(seconds.map(|seconds| Fact::number("took", seconds, "s")));
     let mut blocks = vec![Block::Words(LEGEND.into())];
-    let missing: Vec<&Row> = rows.iter().filter(|row| row.in_band == Some(false)).collect();
+    let missing: Vec<&ClaimRow> = rows.iter().filter(|row| row.in_band == Some(false)).collect();
     if !missing.is_empty() {
         blocks.push(Block::Table(table("What misses its band", &missing)));
     }
-    let all: Vec<&Row> = rows.iter().collect();
+    let all: Vec<&ClaimRow> = rows.iter().collect();
     blocks.push(Block::Table(table("Every row", &all)));
     blocks.extend(by_seed(&rows).map(Block::Table));
     Ok(Section {
@@ -130,13 +133,13 @@ pub(super) fn section(results: Results) -> Result<Section, String> {
     })
 }
 
-/// What was measured with several seeds; `None` if nothing was.
-fn by_seed(rows: &[Row]) -> Option<Table> {
+/// The results by seed; `None` if no claim has any.
+fn by_seed(rows: &[ClaimRow]) -> Option<Table> {
     let most = rows.iter().map(|row| row.by_seed.len()).max().filter(|most| *most > 0)?;
     let mut columns = vec![Column::words("claim"), Column::prose("of what")];
     columns.extend((1..=most).map(|seed| Column::numbers(&format!("seed {seed}"), "")));
     columns.push(Column::words("within the band"));
-    let row = |row: &Row| {
+    fn row(row: &ClaimRow, most: usize) -> Vec<Cell> {
         let mut cells = vec![Cell::words(&row.item), Cell::words(&row.case)];
         cells.extend((0..most).map(|seed| Cell::short(row.by_seed.get(seed).copied())));
         cells.push(match row.seeds_in_band {
@@ -144,12 +147,13 @@ fn by_seed(rows: &[Row]) -> Option<Table> {
             None => Cell::nothing(),
         });
         cells
-    };
-    let rows = rows.iter().filter(|row| !row.by_seed.is_empty()).map(row).collect();
+    }
+    let rows =
+        rows.iter().filter(|row| !row.by_seed.is_empty()).map(|claim| row(claim, most)).collect();
     Some(Table { caption: "With one seed each".into(), columns, rows, folded: true })
 }
 
-fn table(caption: &str, rows: &[&Row]) -> Table {
+fn table(caption: &str, rows: &[&ClaimRow]) -> Table {
     let columns = vec![
         Column::words("claim"),
         Column::prose("of what"),
@@ -160,37 +164,41 @@ fn table(caption: &str, rows: &[&Row]) -> Table {
         Column::words("beside the band"),
         Column::words("within"),
         Column::words("unit"),
-        Column::words("held to"),
+        Column::words("compared with"),
         Column::words("counts as"),
     ];
-    let row = |row: &&Row| {
-        vec![
-            Cell::words(&row.item),
-            Cell::words(&row.case),
-            Cell::words(&row.published),
-            Value::cell(row.measured.as_ref()),
-            Value::cell(row.low.as_ref()),
-            Value::cell(row.high.as_ref()),
-            place(row).map_or_else(Cell::nothing, Cell::beside_band),
-            Cell::holds(row.in_band),
-            Cell::words(&row.unit),
-            Cell::words(row.kind.said()),
-            Cell::words(row.counts_as.name()),
-        ]
-    };
-    let rows = rows.iter().map(row).collect();
+    let rows = rows
+        .iter()
+        .map(|row: &&ClaimRow| {
+            vec![
+                Cell::words(&row.item),
+                Cell::words(&row.case),
+                Cell::words(&row.published),
+                ClaimValue::cell(row.measured.as_ref()),
+                ClaimValue::cell(row.low.as_ref()),
+                ClaimValue::cell(row.high.as_ref()),
+                position_in_band(row).map_or_else(Cell::nothing, Cell::beside_band),
+                Cell::holds(row.in_band),
+                Cell::words(&row.unit),
+                Cell::words(row.kind.name()),
+                Cell::words(row.counts_as.name()),
+            ]
+        })
+        .collect();
     Table { caption: caption.into(), columns, rows, folded: false }
 }
 
-/// Where ours lies: 0 at the lower end of the band, 1 at the upper one.
-fn place(row: &Row) -> Option<f64> {
-    let of = |value: &Option<Value>| value.as_ref().and_then(Value::number);
-    let (ours, low, high) = (of(&row.measured)?, of(&row.low)?, of(&row.high)?);
+/// The position of the result: 0 at the lower end of the band, 1 at the upper end.
+fn position_in_band(row: &ClaimRow) -> Option<f64> {
+    fn number(value: &Option<ClaimValue>) -> Option<f64> {
+        value.as_ref().and_then(ClaimValue::number)
+    }
+    let (ours, low, high) = (number(&row.measured)?, number(&row.low)?, number(&row.high)?);
     row.in_band?;
     if high > low {
         return Some((ours - low) / (high - low));
     }
-    // A band of one value.
+    // The band is a single value.
     Some(if row.in_band == Some(true) {
         0.5
     } else if ours < low {

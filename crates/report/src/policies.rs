@@ -1,11 +1,11 @@
-//! Policies side by side.
+//! Compares policies.
 
 use fairways_lab::report::{Cell, Column, Table, change};
 use serde::Deserialize;
 
-/// How programs fare under a policy, as far as a file says.
+/// The results of a policy, as far as a file has them.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct Policy {
+pub(super) struct PolicyResult {
     pub(super) policy: String,
     pub(super) unfairness: Option<f64>,
     pub(super) stp: Option<f64>,
@@ -17,7 +17,7 @@ pub(super) struct Policy {
     pub(super) slowdowns: Vec<Option<f64>>,
 }
 
-/// What it did, over time or in a search.
+/// The policy's activity, over time or in a search.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Activity {
     seconds: Option<f64>,
@@ -31,18 +31,18 @@ pub(super) struct Activity {
     bound: Option<f64>,
 }
 
-/// What others are compared with.
+/// The policy with which others are compared.
 pub(super) const STOCK: &str = "stock";
 
-pub(super) fn stock(policies: &[Policy]) -> Option<&Policy> {
+pub(super) fn stock(policies: &[PolicyResult]) -> Option<&PolicyResult> {
     policies.iter().find(|policy| policy.policy == STOCK)
 }
 
-type Metric = fn(&Policy) -> Option<f64>;
-type Getter = fn(&Policy) -> Cell;
-type Has = fn(&Policy) -> bool;
+type Metric = fn(&PolicyResult) -> Option<f64>;
+type Getter = fn(&PolicyResult) -> Cell;
+type Has = fn(&PolicyResult) -> bool;
 
-/// What is shown where any policy has it.
+/// Columns that are shown if any policy has a value.
 const MORE: [(&str, Has, Getter); 10] = [
     ("Jain", |p| p.jain.is_some(), |p| Cell::number(p.jain, 4)),
     ("plans", |p| p.activity.plans.is_some(), |p| Cell::count(p.activity.plans)),
@@ -68,8 +68,8 @@ const MORE: [(&str, Has, Getter); 10] = [
     ("none better than", |p| p.activity.bound.is_some(), |p| Cell::number(p.activity.bound, 4)),
 ];
 
-/// A row for each policy: its metrics, and how they changed against `stock`.
-pub(super) fn side_by_side(policies: &[Policy]) -> Table {
+/// A row for each policy: its metrics, and their changes against `stock`.
+pub(super) fn side_by_side(policies: &[PolicyResult]) -> Table {
     let stock = stock(policies);
     let mut columns = vec![Column::words("policy")];
     for (name, hint) in [
@@ -84,45 +84,51 @@ pub(super) fn side_by_side(policies: &[Policy]) -> Table {
     }
     let more: Vec<_> = MORE.iter().filter(|(_, has, _)| policies.iter().any(has)).collect();
     columns.extend(more.iter().map(|(name, ..)| Column::numbers(name, "")));
-    let row = |policy: &Policy| {
-        let mut row = vec![Cell::words(&policy.policy)];
-        let of: [(Metric, bool); 3] =
-            [(|p| p.unfairness, true), (|p| p.stp, false), (|p| p.antt, true)];
-        for (get, less_is_better) in of {
-            row.push(Cell::number(get(policy), 3));
-            if let Some(stock) = stock {
-                row.push(match policy.policy.as_str() {
-                    STOCK => Cell::nothing(),
-                    _ => Cell::change(get(policy), get(stock), less_is_better),
-                });
-            }
-        }
-        row.extend(more.iter().map(|(.., get)| get(policy)));
-        row
-    };
     Table {
         caption: "Policies side by side".into(),
         columns,
-        rows: policies.iter().map(row).collect(),
+        rows: policies
+            .iter()
+            .map(|policy: &PolicyResult| {
+                let mut row = vec![Cell::words(&policy.policy)];
+                let metrics: [(Metric, bool); 3] =
+                    [(|p| p.unfairness, true), (|p| p.stp, false), (|p| p.antt, true)];
+                for (get, less_is_better) in metrics {
+                    row.push(Cell::number(get(policy), 3));
+                    if let Some(stock) = stock {
+                        row.push(match policy.policy.as_str() {
+                            STOCK => Cell::nothing(),
+                            _ => Cell::change(get(policy), get(stock), less_is_better),
+                        });
+                    }
+                }
+                row.extend(more.iter().map(|(.., get)| get(policy)));
+                row
+            })
+            .collect(),
         folded: false,
     }
 }
 
 /// A row for each program, a column for each policy.
-pub(super) fn slowdowns(apps: &[String], policies: &[Policy]) -> Table {
+pub(super) fn slowdowns(apps: &[String], policies: &[PolicyResult]) -> Table {
     let mut columns = vec![Column::words("program")];
     columns.extend(policies.iter().map(|policy| Column::numbers(&policy.policy, "")));
-    let row = |(app, name): (usize, &String)| {
-        let mut row = vec![Cell::words(format!("{app} {name}"))];
-        let of = |policy: &Policy| Cell::number(policy.slowdowns.get(app).copied().flatten(), 3);
-        row.extend(policies.iter().map(of));
-        row
-    };
-    let rows = apps.iter().enumerate().map(row).collect();
+    let rows = apps
+        .iter()
+        .enumerate()
+        .map(|(app, name): (usize, &String)| {
+            let mut row = vec![Cell::words(format!("{app} {name}"))];
+            row.extend(policies.iter().map(|policy: &PolicyResult| {
+                Cell::number(policy.slowdowns.get(app).copied().flatten(), 3)
+            }));
+            row
+        })
+        .collect();
     Table { caption: "Slowdowns as numbers".into(), columns, rows, folded: true }
 }
 
-/// What there is to say of a change against `stock`; nothing of none.
+/// The change against `stock`, in parentheses; empty without a change.
 pub(super) fn against_stock(ours: Option<f64>, stock: Option<f64>) -> String {
     match change(ours, stock).filter(|change| change.abs() >= 0.05) {
         Some(change) => {
@@ -133,31 +139,31 @@ pub(super) fn against_stock(ours: Option<f64>, stock: Option<f64>) -> String {
     }
 }
 
-/// The policy with the least unfairness; of equals, the first.
-pub(super) fn fairest(policies: &[Policy]) -> Option<&Policy> {
+/// The policy with the least unfairness; among equals, the first.
+pub(super) fn fairest(policies: &[PolicyResult]) -> Option<&PolicyResult> {
     least(policies, |p| p.unfairness)
 }
 
-fn least(policies: &[Policy], get: Metric) -> Option<&Policy> {
+fn least(policies: &[PolicyResult], get: Metric) -> Option<&PolicyResult> {
     let known = policies.iter().filter_map(|policy| Some((policy, get(policy)?)));
     known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(policy, _)| policy)
 }
 
-/// Who is fairest, and who has the highest throughput.
-pub(super) fn best(policies: &[Policy]) -> String {
-    if let [Policy { policy, unfairness: Some(unfairness), stp: Some(stp), .. }] = policies {
+/// A sentence on the fairest policy, and one on the highest throughput.
+pub(super) fn best(policies: &[PolicyResult]) -> String {
+    if let [PolicyResult { policy, unfairness: Some(unfairness), stp: Some(stp), .. }] = policies {
         return format!("Under {policy}, unfairness is {unfairness:.3}, and STP {stp:.3}.");
     }
     let (fairest, fastest) = (fairest(policies), least(policies, |p| p.stp.map(|stp| -stp)));
     let stock = stock(policies);
-    let mut said = Vec::new();
-    if let Some(Policy { policy, unfairness: Some(value), .. }) = fairest {
+    let mut sentences = Vec::new();
+    if let Some(PolicyResult { policy, unfairness: Some(value), .. }) = fairest {
         let change = against_stock(Some(*value), stock.and_then(|stock| stock.unfairness));
-        said.push(format!("Fairest is {policy}, unfairness {value:.3}{change}."));
+        sentences.push(format!("Fairest is {policy}, unfairness {value:.3}{change}."));
     }
-    if let Some(Policy { policy, stp: Some(value), .. }) = fastest {
+    if let Some(PolicyResult { policy, stp: Some(value), .. }) = fastest {
         let change = against_stock(Some(*value), stock.and_then(|stock| stock.stp));
-        said.push(format!("The highest throughput is {policy}'s, STP {value:.3}{change}."));
+        sentences.push(format!("The highest throughput is {policy}'s, STP {value:.3}{change}."));
     }
-    said.join(" ")
+    sentences.join(" ")
 }

@@ -1,4 +1,4 @@
-//! What `profile --json` prints, and profiles as CSV: what programs do with every number of ways.
+//! The JSON of `profile --json`, and profiles as CSV: programs with every number of ways.
 
 use std::collections::HashSet;
 
@@ -7,9 +7,9 @@ use fairways_lab::report::{Block, Cell, Column, Fact, Figure, Part, Section, Tab
 use fairways_profiles::{ProfileMetric, ProfileTable as Profiles};
 use serde::Deserialize;
 
-/// The object.
+/// The whole object.
 #[derive(Debug, Deserialize)]
-pub(super) struct Results {
+pub(super) struct ProfileResults {
     program: String,
     machine: String,
     ways: u32,
@@ -22,11 +22,11 @@ pub(super) struct Results {
     l1_references: Option<u64>,
     l1_misses: Option<u64>,
     llc_references: Option<u64>,
-    by_ways: Vec<Row>,
+    by_ways: Vec<WaysRow>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Row {
+struct WaysRow {
     ways: u32,
     llc_misses: Option<u64>,
     ipc: Option<f64>,
@@ -42,7 +42,7 @@ const SLOWDOWN: &str = "slowdown";
 const LEGEND: &str =
     "MPKI is LLC misses per 1000 instructions; a slowdown is its best IPC over its IPC.";
 
-/// What a profile file has besides, and what it is.
+/// Further metrics of a profile file, and their captions.
 const OTHERS: [(ProfileMetric, &str); 10] = [
     (ProfileMetric::Llcmpkc, "Misses per 1000 cycles (MPKC)"),
     (ProfileMetric::Llcrpki, "LLC references per 1000 instructions"),
@@ -56,9 +56,9 @@ const OTHERS: [(ProfileMetric, &str); 10] = [
     (ProfileMetric::StallsStoreBuf, "Share of cycles stalled because the store buffer is full"),
 ];
 
-/// Shows a profile that was just measured.
-pub(super) fn section(results: &Results) -> Result<Section, String> {
-    let Results { program, by_ways, .. } = results;
+/// Makes the section of a profile that was just measured.
+pub(super) fn section(results: &ProfileResults) -> Result<Section, String> {
+    let ProfileResults { program, by_ways, .. } = results;
     let mut seen = HashSet::new();
     if let Some(row) =
         by_ways.iter().find(|row| !(1..=results.ways).contains(&row.ways) || !seen.insert(row.ways))
@@ -66,15 +66,16 @@ pub(super) fn section(results: &Results) -> Result<Section, String> {
         let (most, found) = (results.ways, row.ways);
         return Err(format!("by_ways: expected each of 1 to {most} ways once, found {found}"));
     }
-    let mut by_ways: Vec<&Row> = by_ways.iter().collect();
+    let mut by_ways: Vec<&WaysRow> = by_ways.iter().collect();
     by_ways.sort_by_key(|row| row.ways);
     // A number of ways that was not measured breaks the curve.
-    let all = |get: fn(&Row) -> Option<f64>| -> Vec<Option<f64>> {
-        let of = |ways| by_ways.iter().find(|row| row.ways == ways).and_then(|row| get(row));
-        (1..=by_ways.last().map_or(0, |row| row.ways)).map(of).collect()
-    };
-    let mpki = all(|row| row.llcmpki);
-    let slowdown = slowdowns(&all(|row| row.ipc));
+    fn all(get: fn(&WaysRow) -> Option<f64>, by_ways: &Vec<&WaysRow>) -> Vec<Option<f64>> {
+        (1..=by_ways.last().map_or(0, |row| row.ways))
+            .map(|ways| by_ways.iter().find(|row| row.ways == ways).and_then(|row| get(row)))
+            .collect()
+    }
+    let mpki = all(|row| row.llcmpki, &by_ways);
+    let slowdown = slowdowns(&all(|row| row.ipc, &by_ways));
     let columns = vec![
         Column::words("ways"),
         Column::numbers("IPC", ""),
@@ -84,29 +85,32 @@ pub(super) fn section(results: &Results) -> Result<Section, String> {
         Column::numbers("MPKC", "per 1000 cycles"),
         Column::numbers("memory", "MB/s"),
         Column::numbers("stalls", "share of cycles"),
-        Column::numbers("holds", "KB"),
+        Column::numbers("occupancy", "KB"),
     ];
-    let row = |row: &&Row| {
-        vec![
-            Cell::words(row.ways.to_string()),
-            Cell::number(row.ipc, 3),
-            Cell::number(slowdown[row.ways as usize - 1], 3),
-            Cell::count(row.llc_misses),
-            Cell::number(row.llcmpki, 3),
-            Cell::number(row.llcmpkc, 3),
-            Cell::number(row.bandwidth_mbps, 0),
-            Cell::number(row.stalls_l2_miss, 3),
-            Cell::number(row.llc_usage_kb, 0),
-        ]
-    };
-    let rows = by_ways.iter().map(row).collect();
+    let rows = by_ways
+        .iter()
+        .map(|row: &&WaysRow| {
+            vec![
+                Cell::words(row.ways.to_string()),
+                Cell::number(row.ipc, 3),
+                Cell::number(slowdown[row.ways as usize - 1], 3),
+                Cell::count(row.llc_misses),
+                Cell::number(row.llcmpki, 3),
+                Cell::number(row.llcmpkc, 3),
+                Cell::number(row.bandwidth_mbps, 0),
+                Cell::number(row.stalls_l2_miss, 3),
+                Cell::number(row.llc_usage_kb, 0),
+            ]
+        })
+        .collect();
     let caption = "What it does with every number of ways".into();
     let table = Table { caption, columns, rows, folded: false };
     let figures = vec![curve(program, MPKI, 0.0, &mpki), curve(program, SLOWDOWN, 1.0, &slowdown)];
     let mut facts =
         vec![Fact::words("machine", &results.machine), Fact::number("ways", results.ways, "")];
-    facts
-        .extend(results.set_sampling.map(|of| Fact::words("sets simulated", format!("1 of {of}"))));
+    facts.extend(
+        results.set_sampling.map(|sets| Fact::words("sets simulated", format!("1 of {sets}"))),
+    );
     facts.extend(results.seconds.map(|seconds| Fact::number("took", seconds, "s")));
     let counts = [
         ("instructions", results.instructions),
@@ -136,15 +140,16 @@ pub(super) fn section(results: &Results) -> Result<Section, String> {
     })
 }
 
-/// Shows the profiles of a file.
+/// Makes the section of a file of profiles.
 pub(super) fn table(profiles: &Profiles) -> Section {
     let (names, ways) = (profiles.names(), profiles.ways());
-    let of = |metric| -> Vec<Vec<Option<f64>>> {
+    fn values(metric: Metric, names: &[String], profiles: &Profiles) -> Vec<Vec<Option<f64>>> {
         (0..names.len())
             .map(|program| profiles.values(program, metric).map(Some).collect())
             .collect()
-    };
-    let (mpki, ipc) = (of(ProfileMetric::Llcmpki), of(ProfileMetric::Ipc));
+    }
+    let (mpki, ipc) =
+        (values(ProfileMetric::Llcmpki, names, profiles), values(ProfileMetric::Ipc, names, profiles));
     let slowdown: Vec<_> = ipc.iter().map(|ipc| slowdowns(ipc)).collect();
     let figures =
         names.iter().zip(&mpki).map(|(name, mpki)| curve(name, MPKI, 0.0, mpki)).collect();
@@ -155,19 +160,25 @@ pub(super) fn table(profiles: &Profiles) -> Section {
         Block::Table(by_ways("Slowdown", names, &slowdown)),
         Block::Table(by_ways("Instructions per cycle (IPC)", names, &ipc)),
     ];
-    let others = OTHERS.iter().map(|(metric, said)| by_ways(said, names, &of(*metric)));
+    let others = OTHERS
+        .iter()
+        .map(|(metric, caption)| by_ways(caption, names, &values(*metric, names, profiles)));
     blocks.extend(others.map(Block::Table));
     let references: Vec<_> = (0..names.len()).map(|program| profiles.l1rpki(program)).collect();
     if references.iter().any(Option::is_some) {
-        let row =
-            |(name, of): (&String, &Option<f64>)| vec![Cell::words(name), Cell::number(*of, 3)];
         blocks.push(Block::Table(Table {
             caption: "L1 references".into(),
             columns: vec![
                 Column::words("program"),
                 Column::numbers("L1 references", "per 1000 instructions"),
             ],
-            rows: names.iter().zip(&references).map(row).collect(),
+            rows: names
+                .iter()
+                .zip(&references)
+                .map(|(name, value): (&String, &Option<f64>)| {
+                    vec![Cell::words(name), Cell::number(*value, 3)]
+                })
+                .collect(),
             folded: true,
         }));
     }
@@ -185,14 +196,14 @@ pub(super) fn table(profiles: &Profiles) -> Section {
     }
 }
 
-/// The curve of misses that a policy was told of a program.
-pub(super) fn told(name: &str, profile: &Profile) -> Figure {
+/// The curve of misses in a profile that the policy had of a program.
+pub(super) fn known_curve(name: &str, profile: &Profile) -> Figure {
     let values = profile.llcmpki.values().iter();
     let values = values.map(|value| Some(value.raw() as f64 / (1_u64 << 32) as f64));
     curve(name, MPKI, 0.0, &values.collect::<Vec<_>>())
 }
 
-/// Over the best IPC; of an IPC that is not known, nothing is.
+/// The best IPC over each IPC; `None` where the IPC is not known.
 fn slowdowns(ipc: &[Option<f64>]) -> Vec<Option<f64>> {
     let best = ipc.iter().flatten().copied().fold(0.0, f64::max);
     ipc.iter().map(|ipc| ipc.filter(|ipc| *ipc > 0.0).map(|ipc| best / ipc)).collect()
@@ -203,14 +214,17 @@ fn by_ways(caption: &str, names: &[String], values: &[Vec<Option<f64>>]) -> Tabl
     let most = values.iter().map(Vec::len).max().unwrap_or_default();
     let mut columns = vec![Column::words("program")];
     columns.extend((1..=most).map(|ways| Column::numbers(&ways.to_string(), "")));
-    let row = |(name, values): (&String, &Vec<Option<f64>>)| {
-        let cells = values.iter().map(|value| Cell::number(*value, 3));
-        std::iter::once(Cell::words(name)).chain(cells).collect()
-    };
     Table {
         caption: format!("{caption}, by ways"),
         columns,
-        rows: names.iter().zip(values).map(row).collect(),
+        rows: names
+            .iter()
+            .zip(values)
+            .map(|(name, values): (&String, &Vec<Option<f64>>)| {
+                let cells = values.iter().map(|value| Cell::number(*value, 3));
+                std::iter::once(Cell::words(name)).chain(cells).collect()
+            })
+            .collect(),
         folded: true,
     }
 }

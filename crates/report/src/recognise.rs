@@ -1,4 +1,4 @@
-//! What a file holds, told by what it looks like.
+//! Recognises the kind of results in a file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
@@ -13,18 +13,18 @@ use serde_json::{Map, Value};
 
 use super::{chip, journal, paper, profile, run, simulate};
 
-/// Changes when a field of the results changes its meaning or goes.
+/// Changes when a field of the results changes its meaning or is removed.
 const SCHEMA: u64 = 1;
 const EXPECTED: &str =
     "the JSON of simulate, optimum, run, paper or profile, a journal, or profiles as CSV";
 
-/// What stands for standard input.
+/// The path that means standard input.
 const STANDARD: &str = "-";
 
-/// No header of a journal is longer.
+/// The longest header of a journal.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// The section that shows a file.
+/// The section of a file.
 pub(super) fn section(path: &Path) -> Result<Section, BadInput> {
     if path.as_os_str() == STANDARD {
         let name = Path::new("standard input");
@@ -42,7 +42,8 @@ pub(super) fn section(path: &Path) -> Result<Section, BadInput> {
     read_from(file, path, is_plain.then_some(path))
 }
 
-/// What is read, once; `place` is that of a file, beside which parts of a journal may stand.
+/// Makes the section of what is read once; `place` is the file's path, beside which parts of a
+/// journal may stand.
 fn read_from(from: impl Read, name: &Path, place: Option<&Path>) -> Result<Section, BadInput> {
     let file = shown(name);
     let mut from = BufReader::new(from).take(LARGEST_FILE + 1);
@@ -50,8 +51,8 @@ fn read_from(from: impl Read, name: &Path, place: Option<&Path>) -> Result<Secti
     let failed = |why| BadInput(format!("{file}: can't read it: {why}"));
     from.read_until(b'\n', &mut bytes).map_err(failed)?;
     if is_header(&bytes) {
-        let said = "expected a journal as a file, for its parts stand beside it";
-        return journal::section(place.ok_or_else(|| BadInput(format!("{file}: {said}")))?);
+        let text = "expected a journal as a file, because its parts stand beside it";
+        return journal::section(place.ok_or_else(|| BadInput(format!("{file}: {text}")))?);
     }
     if let Some(path) = place.filter(|path| !bytes.ends_with(b"\n") && has_parts(path)) {
         return journal::section(path);
@@ -72,14 +73,16 @@ fn read_from(from: impl Read, name: &Path, place: Option<&Path>) -> Result<Secti
     Ok(section)
 }
 
-/// Whether a first line is that of a journal.
+/// Whether a first line is a journal's header.
 fn is_header(line: &[u8]) -> bool {
     let value: Option<Map<String, Value>> = serde_json::from_slice(line).ok();
-    value
-        .is_some_and(|value| ["part", "policy", "machine"].iter().all(|of| value.contains_key(*of)))
+    value.is_some_and(|value| {
+        ["part", "policy", "machine"].iter().all(|field| value.contains_key(*field))
+    })
 }
 
-/// Whether finished parts of a journal stand beside it: its newest one may have been cut short in its header.
+/// Whether finished parts of a journal stand beside the file: the newest part may have been cut
+/// short in its header.
 fn has_parts(path: &Path) -> bool {
     let first = fairways_record::journal::parts(path).find(|part| part.is_file());
     let file = first.and_then(|first| File::open(first).ok());
@@ -90,37 +93,40 @@ fn has_parts(path: &Path) -> bool {
     })
 }
 
-/// Whether it begins as profiles do: with a header that names their columns, after comments.
+/// Whether the file begins as profiles do: with a header that has their columns, after comments.
 fn is_table(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let mut lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let header = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();
-    let bare = |column: &[u8]| -> Vec<u8> {
+    fn bare(column: &[u8]) -> Vec<u8> {
         column.trim_ascii().iter().copied().filter(|byte| *byte != b'"').collect()
-    };
+    }
     header.split(|&byte| byte == b',').any(|column| bare(column).trim_ascii() == b"BENCH")
 }
 
 fn json(path: &Path, bytes: &[u8]) -> Result<Section, BadInput> {
     let value: Value = serde_json::from_slice(bytes).map_err(|why| {
         let (file, line, column) = (shown(path), why.line(), why.column());
-        // It says where once more.
+        // serde_json repeats the line and the column.
         let why = why.to_string();
         let why = why.split(" at line ").next().unwrap_or_default();
         BadInput(format!(
             "{file}:{line}:{column}: expected the whole of some results as JSON: {why}"
         ))
     })?;
-    let has = |fields: &[&str]| fields.iter().all(|field| value.get(field).is_some());
-    let found = if has(&["paper", "rows"]) {
-        return read(path, "paper", value).and_then(|of| at(path, paper::section(of)));
-    } else if has(&["mixes"]) {
+    fn has(fields: &[&str], value: &Value) -> bool {
+        fields.iter().all(|field| value.get(field).is_some())
+    }
+    let found = if has(&["paper", "rows"], &value) {
+        return read(path, "paper", value)
+            .and_then(|results| with_path(path, paper::section(results)));
+    } else if has(&["mixes"], &value) {
         "simulate"
-    } else if has(&["machine", "policies"]) {
+    } else if has(&["machine", "policies"], &value) {
         "simulate --machine chip"
-    } else if has(&["policy", "seconds", "programs"]) {
+    } else if has(&["policy", "seconds", "programs"], &value) {
         "run"
-    } else if has(&["program", "by_ways"]) {
+    } else if has(&["program", "by_ways"], &value) {
         "profile"
     } else {
         let file = shown(path);
@@ -137,10 +143,13 @@ fn json(path: &Path, bytes: &[u8]) -> Result<Section, BadInput> {
         }
     }
     match found {
-        "simulate" => read(path, found, value).and_then(|of| at(path, simulate::section(&of))),
-        "run" => read(path, found, value).map(|of| run::section(&of)),
-        "profile" => read(path, found, value).and_then(|of| at(path, profile::section(&of))),
-        _ => read(path, found, value).and_then(|of| at(path, chip::section(&of))),
+        "simulate" => read(path, found, value)
+            .and_then(|results| with_path(path, simulate::section(&results))),
+        "run" => read(path, found, value).map(|results| run::section(&results)),
+        "profile" => {
+            read(path, found, value).and_then(|results| with_path(path, profile::section(&results)))
+        }
+        _ => read(path, found, value).and_then(|results| with_path(path, chip::section(&results))),
     }
 }
 
@@ -151,7 +160,7 @@ fn read<T: DeserializeOwned>(path: &Path, what: &str, value: Value) -> Result<T,
     })
 }
 
-/// Says where something is that is not as it should be.
-fn at(path: &Path, section: Result<Section, String>) -> Result<Section, BadInput> {
+/// Adds the path to an error.
+fn with_path(path: &Path, section: Result<Section, String>) -> Result<Section, BadInput> {
     section.map_err(|why| BadInput(format!("{}: {why}", shown(path))))
 }

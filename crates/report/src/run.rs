@@ -1,4 +1,4 @@
-//! What `run --json` prints.
+//! The JSON of `run --json`.
 
 use fairways_lab::report::{Bar, BarGroup, Block, Cell, Column, Fact, Part, Section, Table, bars};
 use serde::Deserialize;
@@ -6,9 +6,9 @@ use serde::Deserialize;
 use super::policies::against_stock;
 use super::services::{self, Answers};
 
-/// The object.
+/// The whole object.
 #[derive(Debug, Deserialize)]
-pub(super) struct Results {
+pub(super) struct RunResults {
     policy: String,
     seconds: f64,
     #[serde(default)]
@@ -16,7 +16,7 @@ pub(super) struct Results {
     #[serde(flatten)]
     ours: Metrics,
     stock: Option<Metrics>,
-    programs: Vec<Program>,
+    programs: Vec<RunProgram>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -29,7 +29,7 @@ struct Metrics {
 type Metric = fn(&Metrics) -> Option<f64>;
 
 #[derive(Debug, Deserialize)]
-struct Program {
+struct RunProgram {
     program: String,
     runs: Option<u64>,
     slowdown: Option<f64>,
@@ -39,10 +39,12 @@ struct Program {
     alone_service: Option<Answers>,
 }
 
-/// Shows it.
-pub(super) fn section(results: &Results) -> Section {
-    let Results { policy, seconds, interrupted, ours, stock, programs } = results;
-    let stock_of = |get: Metric| stock.as_ref().and_then(get);
+/// Makes the section.
+pub(super) fn section(results: &RunResults) -> Section {
+    let RunResults { policy, seconds, interrupted, ours, stock, programs } = results;
+    fn stock_of(get: Metric, stock: &Option<Metrics>) -> Option<f64> {
+        stock.as_ref().and_then(get)
+    }
     let metrics: [(&str, &str, Metric, bool); 3] = [
         ("unfairness", "lower is better", |m| m.unfairness, true),
         ("STP", "higher is better", |m| m.stp, false),
@@ -59,36 +61,44 @@ pub(super) fn section(results: &Results) -> Section {
         vec![
             Cell::words(name),
             Cell::number(get(ours), 3),
-            Cell::number(stock_of(get), 3),
-            Cell::change(get(ours), stock_of(get), less_is_better),
+            Cell::number(stock_of(get, stock), 3),
+            Cell::change(get(ours), stock_of(get, stock), less_is_better),
             Cell::words(hint),
         ]
     });
     let caption = format!("{policy} beside no partitioning");
     let side_by_side = Table { caption, columns, rows: rows.collect(), folded: false };
-    let group = |(n, program): (usize, &Program)| {
-        let bar = |name: &str, value| Bar { name: name.into(), value };
-        let name = format!("{n} {}", program.program);
-        let ours = bar(policy, program.slowdown);
-        BarGroup { name, bars: vec![bar("stock", program.stock_slowdown), ours] }
-    };
-    let groups: Vec<BarGroup> = programs.iter().enumerate().map(group).collect();
-    let caption = "The time that it ran, over the time that the same work takes at its best.";
+    let groups: Vec<BarGroup> = programs
+        .iter()
+        .enumerate()
+        .map(|(n, program): (usize, &RunProgram)| {
+            fn bar(name: &str, value: Option<f64>) -> Bar {
+                Bar { name: name.into(), value }
+            }
+            let name = format!("{n} {}", program.program);
+            let ours = bar(policy, program.slowdown);
+            BarGroup { name, bars: vec![bar("stock", program.stock_slowdown), ours] }
+        })
+        .collect();
+    let caption = "The time that the program ran, over the time of the same work at its best.";
     let figure = bars("Slowdowns", caption, &groups);
     let mut blocks = vec![
         Block::Table(side_by_side),
         Block::Figures(vec![figure]),
-        Block::Table(fared(results)),
+        Block::Table(programs_table(results)),
     ];
-    let services = programs.iter().flat_map(|of| {
-        let under =
-            [("alone", &of.alone_service), ("stock", &of.stock_service), (policy, &of.service)];
-        under
-            .into_iter()
-            .filter_map(|(under, answers)| Some((under, of.program.as_str(), answers.as_ref()?)))
+    let services = programs.iter().flat_map(|program| {
+        let under = [
+            ("alone", &program.alone_service),
+            ("stock", &program.stock_service),
+            (policy, &program.service),
+        ];
+        under.into_iter().filter_map(|(under, answers)| {
+            Some((under, program.program.as_str(), answers.as_ref()?))
+        })
     });
     blocks.extend(services::table(services).map(Block::Table));
-    let headline = match (ours.unfairness, stock_of(|m| m.unfairness)) {
+    let headline = match (ours.unfairness, stock_of(|m| m.unfairness, stock)) {
         (Some(ours), Some(stock)) => {
             let change = against_stock(Some(ours), Some(stock));
             format!("Under {policy}, unfairness is {ours:.3}{change}.")
@@ -96,8 +106,8 @@ pub(super) fn section(results: &Results) -> Section {
         (Some(ours), None) => format!("Under {policy}, unfairness is {ours:.3}."),
         (None, _) => format!("Under {policy}, unfairness is not known."),
     };
-    let warnings = interrupted
-        .then(|| "The run was interrupted: what was not run any more is missing.".into());
+    let warnings =
+        interrupted.then(|| "The run was interrupted: what did not run is missing.".into());
     Section {
         heading: format!("A run under {policy}"),
         kind: "fairways run".into(),
@@ -113,8 +123,8 @@ pub(super) fn section(results: &Results) -> Section {
     }
 }
 
-/// How the programs fared.
-fn fared(results: &Results) -> Table {
+/// The runs and slowdowns of the programs.
+fn programs_table(results: &RunResults) -> Table {
     let columns = vec![
         Column::words("program"),
         Column::numbers("runs", "finished"),
@@ -122,15 +132,19 @@ fn fared(results: &Results) -> Table {
         Column::numbers("slowdown, stock", ""),
         Column::numbers("%", "against stock"),
     ];
-    let row = |(n, of): (usize, &Program)| {
-        vec![
-            Cell::words(format!("{n} {}", of.program)),
-            Cell::count(of.runs),
-            Cell::number(of.slowdown, 3),
-            Cell::number(of.stock_slowdown, 3),
-            Cell::change(of.slowdown, of.stock_slowdown, true),
-        ]
-    };
-    let rows = results.programs.iter().enumerate().map(row).collect();
+    let rows = results
+        .programs
+        .iter()
+        .enumerate()
+        .map(|(n, program): (usize, &RunProgram)| {
+            vec![
+                Cell::words(format!("{n} {}", program.program)),
+                Cell::count(program.runs),
+                Cell::number(program.slowdown, 3),
+                Cell::number(program.stock_slowdown, 3),
+                Cell::change(program.slowdown, program.stock_slowdown, true),
+            ]
+        })
+        .collect();
     Table { caption: "How the programs fared".into(), columns, rows, folded: false }
 }

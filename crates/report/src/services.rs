@@ -3,7 +3,7 @@
 use fairways_lab::report::{Cell, Column, Table};
 use serde::Deserialize;
 
-/// What a file says of a service; docs/chip.md describes it.
+/// The results of a service; docs/chip.md describes them.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Answers {
     requests: Option<u64>,
@@ -20,30 +20,30 @@ pub(super) struct Answers {
     windows_held: Option<u64>,
 }
 
-/// A row for each service and what it ran under; nothing if there are no services.
+/// A row for each service and policy; `None` without services.
 pub(super) fn table<'a>(
     rows: impl IntoIterator<Item = (&'a str, &'a str, &'a Answers)>,
 ) -> Option<Table> {
-    let row = |(under, service, of): (&str, &str, &Answers)| {
-        let objective = match (of.percentile, of.slo_ms) {
+    fn row((under, service, answers): (&str, &str, &Answers)) -> Vec<Cell> {
+        let objective = match (answers.percentile, answers.slo_ms) {
             (Some(percentile), Some(slo)) => format!("p{percentile} {slo} ms"),
             _ => String::new(),
         };
         vec![
             Cell::words(format!("{service}, {under}")),
-            Cell::count(of.requests),
-            Cell::number(of.per_second, 1),
-            Cell::number(of.per_second_of_alone, 3),
-            Cell::number(of.mean_ms, 3),
-            Cell::number(of.median_ms, 3),
-            Cell::number(of.p95_ms, 3),
-            Cell::number(of.p99_ms, 3),
+            Cell::count(answers.requests),
+            Cell::number(answers.per_second, 1),
+            Cell::number(answers.per_second_of_alone, 3),
+            Cell::number(answers.mean_ms, 3),
+            Cell::number(answers.median_ms, 3),
+            Cell::number(answers.p95_ms, 3),
+            Cell::number(answers.p99_ms, 3),
             Cell::words(objective),
-            Cell::number(of.tail_ms, 3),
-            Cell::count(of.windows),
-            Cell::count(of.windows_held),
+            Cell::number(answers.tail_ms, 3),
+            Cell::count(answers.windows),
+            Cell::count(answers.windows_held),
         ]
-    };
+    }
     let rows: Vec<_> = rows.into_iter().map(row).collect();
     let mut columns = vec![Column::words("service"), Column::numbers("requests", "")];
     columns.extend([
@@ -56,7 +56,7 @@ pub(super) fn table<'a>(
         Column::words("objective"),
         Column::numbers("tail", "ms"),
         Column::numbers("windows", "judged"),
-        Column::numbers("held", ""),
+        Column::numbers("within", ""),
     ]);
     let caption = "Services: how many requests they answered, and how long that took".to_owned();
     (!rows.is_empty()).then_some(Table { caption, columns, rows, folded: false })

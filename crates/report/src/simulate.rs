@@ -1,4 +1,4 @@
-//! What `simulate --json` and `optimum --json` print.
+//! The JSON of `simulate --json` and `optimum --json`.
 
 use fairways_core::{WayMask, Ways};
 use fairways_lab::report::{
@@ -7,11 +7,11 @@ use fairways_lab::report::{
 };
 use serde::Deserialize;
 
-use super::policies::{Policy, STOCK, best, fairest, side_by_side, slowdowns};
+use super::policies::{PolicyResult, STOCK, best, fairest, side_by_side, slowdowns};
 
-/// The object.
+/// The whole object.
 #[derive(Debug, Deserialize)]
-pub(super) struct Results {
+pub(super) struct SimulateResults {
     ways: Ways,
     #[serde(default)]
     dynamic: bool,
@@ -22,35 +22,40 @@ pub(super) struct Results {
 struct Mix {
     mix: String,
     apps: Vec<String>,
-    policies: Vec<Decided>,
+    policies: Vec<MixPolicy>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Decided {
+struct MixPolicy {
     #[serde(flatten)]
-    policy: Policy,
+    policy: PolicyResult,
     reason: Option<String>,
-    partition: Option<Vec<Cluster>>,
+    partition: Option<Vec<MixCluster>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Cluster {
+struct MixCluster {
     apps: Vec<usize>,
     mask: WayMask,
     ways: u32,
 }
 
-/// More mixes than this are shown on demand, but for the first.
+/// With more mixes than this, all but the first are folded.
 const SHOWN: usize = 3;
 
-/// Shows it.
-pub(super) fn section(results: &Results) -> Result<Section, String> {
-    let Results { ways, dynamic, mixes } = results;
+/// Makes the section.
+pub(super) fn section(results: &SimulateResults) -> Result<Section, String> {
+    let SimulateResults { ways, dynamic, mixes } = results;
     for mix in mixes {
         check(mix)?;
     }
-    let is_optimum = |mix: &Mix| mix.policies.iter().all(|of| of.policy.policy == "optimum");
-    let kind = match (!mixes.is_empty() && mixes.iter().all(is_optimum), dynamic) {
+    let kind = match (
+        !mixes.is_empty()
+            && mixes.iter().all(|mix: &Mix| {
+                mix.policies.iter().all(|decided| decided.policy.policy == "optimum")
+            }),
+        dynamic,
+    ) {
         (true, _) => "fairways optimum",
         (_, true) => "fairways simulate --dynamic",
         _ => "fairways simulate",
@@ -74,77 +79,82 @@ pub(super) fn section(results: &Results) -> Result<Section, String> {
             let count = several.len();
             let headline = format!("Geometric means of {count} mixes. {}", best(&means));
             let headline = headline + &fairer_in(several, &means);
-            parts.push(all(several, &means));
+            parts.push(all_mixes(several, &means));
             headline
         }
     };
     for (place, mix) in mixes.iter().enumerate() {
         let folded = mixes.len() > SHOWN && place > 0;
-        parts.push(part(mix, *ways, folded, mixes.len() == 1));
+        parts.push(mix_part(mix, *ways, folded, mixes.len() == 1));
     }
     let kind = kind.into();
     Ok(Section { heading, kind, headline, facts, parts, ..Section::default() })
 }
 
 impl Mix {
-    fn policies(&self) -> Vec<Policy> {
-        self.policies.iter().map(|of| of.policy.clone()).collect()
+    fn policies(&self) -> Vec<PolicyResult> {
+        self.policies.iter().map(|decided| decided.policy.clone()).collect()
     }
 }
 
 fn check(mix: &Mix) -> Result<(), String> {
     let (name, programs) = (&mix.mix, mix.apps.len());
-    for Decided { policy, partition, .. } in &mix.policies {
-        let (of, found) = (&policy.policy, policy.slowdowns.len());
+    for MixPolicy { policy, partition, .. } in &mix.policies {
+        let (policy_name, found) = (&policy.policy, policy.slowdowns.len());
         if found != programs {
             return Err(format!(
-                "mix {name:?}, policy {of:?}: expected {programs} slowdowns, found {found}"
+                "mix {name:?}, policy {policy_name:?}: expected {programs} slowdowns, found {found}"
             ));
         }
         let apps = partition.iter().flatten().flat_map(|cluster| &cluster.apps);
         if let Some(app) = apps.into_iter().find(|app| **app >= programs) {
             return Err(format!(
-                "mix {name:?}, policy {of:?}: expected clusters of programs below {programs}, found {app}"
+                "mix {name:?}, policy {policy_name:?}: expected clusters of programs below {programs}, found {app}"
             ));
         }
     }
     Ok(())
 }
 
-/// The geometric means of what every mix has of a policy, by policy.
-fn means(mixes: &[Mix]) -> Vec<Policy> {
+/// The geometric means over the mixes, by policy, of what every mix has.
+fn means(mixes: &[Mix]) -> Vec<PolicyResult> {
     let Some(first) = mixes.first() else { return Vec::new() };
-    let mean = |name: &str, get: fn(&Policy) -> Option<f64>| {
+    fn mean(name: &str, get: fn(&PolicyResult) -> Option<f64>, mixes: &[Mix]) -> Option<f64> {
         let of = |mix: &Mix| {
-            let policy = mix.policies.iter().find(|of| of.policy.policy == name)?;
+            let policy = mix.policies.iter().find(|decided| decided.policy.policy == name)?;
             get(&policy.policy).filter(|value| *value > 0.0).map(f64::ln)
         };
         let logs: Option<Vec<f64>> = mixes.iter().map(of).collect();
         logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
-    };
-    let row = |of: &Decided| {
-        let name = of.policy.policy.as_str();
-        Policy {
-            policy: name.to_owned(),
-            unfairness: mean(name, |p| p.unfairness),
-            stp: mean(name, |p| p.stp),
-            antt: mean(name, |p| p.antt),
-            ..Policy::default()
-        }
-    };
-    first.policies.iter().map(row).collect()
+    }
+    first
+        .policies
+        .iter()
+        .map(|decided: &MixPolicy| {
+            let name = decided.policy.policy.as_str();
+            PolicyResult {
+                policy: name.to_owned(),
+                unfairness: mean(name, |p| p.unfairness, mixes),
+                stp: mean(name, |p| p.stp, mixes),
+                antt: mean(name, |p| p.antt, mixes),
+                ..PolicyResult::default()
+            }
+        })
+        .collect()
 }
 
 /// In how many mixes the fairest policy is fairer than `stock`, where both are known.
-fn fairer_in(mixes: &[Mix], means: &[Policy]) -> String {
-    let Some(Policy { policy, .. }) = fairest(means).filter(|of| of.policy != STOCK) else {
+fn fairer_in(mixes: &[Mix], means: &[PolicyResult]) -> String {
+    let Some(PolicyResult { policy, .. }) = fairest(means).filter(|policy| policy.policy != STOCK)
+    else {
         return String::new();
     };
-    let of = |mix: &Mix, name: &str| {
-        let found = mix.policies.iter().find(|of| of.policy.policy == name);
-        found.and_then(|of| of.policy.unfairness)
-    };
-    let both = mixes.iter().filter_map(|mix| Some((of(mix, policy)?, of(mix, STOCK)?)));
+    fn unfairness(mix: &Mix, name: &str) -> Option<f64> {
+        let found = mix.policies.iter().find(|decided| decided.policy.policy == name);
+        found.and_then(|decided| decided.policy.unfairness)
+    }
+    let both =
+        mixes.iter().filter_map(|mix| Some((unfairness(mix, policy)?, unfairness(mix, STOCK)?)));
     let both: Vec<(f64, f64)> = both.collect();
     let fairer = both.iter().filter(|(ours, stock)| ours < stock).count();
     match both.len() {
@@ -154,15 +164,22 @@ fn fairer_in(mixes: &[Mix], means: &[Policy]) -> String {
 }
 
 /// All mixes together.
-fn all(mixes: &[Mix], means: &[Policy]) -> Part {
+fn all_mixes(mixes: &[Mix], means: &[PolicyResult]) -> Part {
     let mut table = side_by_side(means);
     table.caption = format!("Geometric means of {} mixes", mixes.len());
-    let names: Vec<&str> = means.iter().map(|of| of.policy.as_str()).collect();
-    let bar = |policy: &Policy| Bar { name: policy.policy.clone(), value: policy.unfairness };
-    let group = |name: &str, policies: &[Policy]| BarGroup {
-        name: name.to_owned(),
-        bars: policies.iter().map(bar).collect(),
-    };
+    let names: Vec<&str> = means.iter().map(|policy| policy.policy.as_str()).collect();
+    fn group(name: &str, policies: &[PolicyResult]) -> BarGroup {
+        BarGroup {
+            name: name.to_owned(),
+            bars: policies
+                .iter()
+                .map(|policy: &PolicyResult| Bar {
+                    name: policy.policy.clone(),
+                    value: policy.unfairness,
+                })
+                .collect(),
+        }
+    }
     let mean = bars(
         "Unfairness, geometric mean",
         "The largest slowdown over the smallest: 1 at best.",
@@ -170,19 +187,21 @@ fn all(mixes: &[Mix], means: &[Policy]) -> Part {
     );
     let mut columns = vec![Column::words("mix")];
     columns.extend(names.iter().map(|name| Column::numbers(name, "")));
-    let row = |mix: &Mix| {
-        let of = |name: &&str| {
-            let policy = mix.policies.iter().find(|of| of.policy.policy == **name);
-            Cell::number(policy.and_then(|of| of.policy.unfairness), 3)
-        };
-        let mut row = vec![Cell::words(&mix.mix)];
-        row.extend(names.iter().map(of));
-        row
-    };
     let by_mix = Table {
         caption: "Unfairness of every mix".into(),
         columns,
-        rows: mixes.iter().map(row).collect(),
+        rows: mixes
+            .iter()
+            .map(|mix: &Mix| {
+                let mut row = vec![Cell::words(&mix.mix)];
+                row.extend(names.iter().map(|name: &&str| {
+                    let policy =
+                        mix.policies.iter().find(|decided| decided.policy.policy == **name);
+                    Cell::number(policy.and_then(|decided| decided.policy.unfairness), 3)
+                }));
+                row
+            })
+            .collect(),
         folded: true,
     };
     let blocks = vec![Block::Table(table), Block::Figures(vec![mean]), Block::Table(by_mix)];
@@ -190,10 +209,10 @@ fn all(mixes: &[Mix], means: &[Policy]) -> Part {
 }
 
 /// One mix.
-fn part(mix: &Mix, ways: Ways, folded: bool, alone: bool) -> Part {
+fn mix_part(mix: &Mix, ways: Ways, folded: bool, alone: bool) -> Part {
     let policies = mix.policies();
-    let named = |app: usize| format!("{app} {}", mix.apps[app]);
-    let programs: Vec<String> = (0..mix.apps.len()).map(named).collect();
+    let programs: Vec<String> =
+        (0..mix.apps.len()).map(|app: usize| format!("{app} {}", mix.apps[app])).collect();
     let mut figures = partitions(mix, ways).into_iter().collect::<Vec<Figure>>();
     figures.push(slowdown_bars(&programs, &policies));
     let heading = if alone { String::new() } else { mix.mix.clone() };
@@ -207,31 +226,44 @@ fn part(mix: &Mix, ways: Ways, folded: bool, alone: bool) -> Part {
     Part { heading, folded, blocks }
 }
 
-/// Slowdowns as bars, a group a program.
-pub(super) fn slowdown_bars(programs: &[String], policies: &[Policy]) -> Figure {
-    let group = |(app, name): (usize, &String)| {
-        let bar = |policy: &Policy| Bar {
-            name: policy.policy.clone(),
-            value: policy.slowdowns.get(app).copied().flatten(),
-        };
-        BarGroup { name: name.clone(), bars: policies.iter().map(bar).collect() }
-    };
-    let groups: Vec<BarGroup> = programs.iter().enumerate().map(group).collect();
-    let caption = "How many times as long the same work takes: 1 is as fast as at its best.";
+/// Slowdowns as bars, a group for each program.
+pub(super) fn slowdown_bars(programs: &[String], policies: &[PolicyResult]) -> Figure {
+    let groups: Vec<BarGroup> = programs
+        .iter()
+        .enumerate()
+        .map(|(app, name): (usize, &String)| BarGroup {
+            name: name.clone(),
+            bars: policies
+                .iter()
+                .map(|policy: &PolicyResult| Bar {
+                    name: policy.policy.clone(),
+                    value: policy.slowdowns.get(app).copied().flatten(),
+                })
+                .collect(),
+        })
+        .collect();
+    let caption = "The time of the same work, over its time at its best.";
     bars("Slowdowns", caption, &groups)
 }
 
-/// Who may fill which ways, under each policy that says.
+/// The ways of each cluster, under each policy that has a partition.
 fn partitions(mix: &Mix, ways: Ways) -> Option<Figure> {
-    let strip = |of: &Decided| {
-        let cluster = |cluster: &Cluster| {
-            let apps = cluster.apps.iter().map(|&app| mix.apps[app].clone());
-            (cluster.mask, apps.collect())
-        };
-        let clusters = of.partition.as_ref()?.iter().map(cluster).collect();
-        Some(Strip { name: of.policy.policy.clone(), clusters })
-    };
-    let all: Vec<Strip> = mix.policies.iter().filter_map(strip).collect();
+    let all: Vec<Strip> = mix
+        .policies
+        .iter()
+        .filter_map(|decided: &MixPolicy| {
+            let clusters = decided
+                .partition
+                .as_ref()?
+                .iter()
+                .map(|cluster: &MixCluster| {
+                    let apps = cluster.apps.iter().map(|&app| mix.apps[app].clone());
+                    (cluster.mask, apps.collect())
+                })
+                .collect();
+            Some(Strip { name: decided.policy.policy.clone(), clusters })
+        })
+        .collect();
     let caption =
         "A cell a way, the highest first, with the letter of the cluster that may fill it.";
     (!all.is_empty()).then(|| strips("Who may fill which ways", caption, ways.get(), &all))
@@ -247,17 +279,17 @@ fn clusters(mix: &Mix) -> Option<Table> {
         Column::prose("programs"),
         Column::prose("reason"),
     ];
-    let rows = mix.policies.iter().flat_map(|of| {
-        let clusters = of.partition.iter().flatten().enumerate();
+    let rows = mix.policies.iter().flat_map(|decided| {
+        let clusters = decided.partition.iter().flatten().enumerate();
         clusters.map(|(n, cluster)| {
             let apps = cluster.apps.iter().map(|&app| format!("{app} {}", mix.apps[app]));
             vec![
-                Cell::words(&of.policy.policy),
+                Cell::words(&decided.policy.policy),
                 Cell::words(letter(n)),
                 Cell::count(Some(cluster.ways.into())),
                 Cell::words(cluster.mask.to_string()),
                 Cell::words(apps.collect::<Vec<_>>().join(", ")),
-                Cell::words(of.reason.clone().unwrap_or_default()),
+                Cell::words(decided.reason.clone().unwrap_or_default()),
             ]
         })
     });

@@ -1,4 +1,4 @@
-//! Colours, where they are wanted: all that they say is said by letters as well.
+//! Colours, where they are wanted: all that they show is shown by letters as well.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -8,7 +8,7 @@ pub(super) struct Colours {
     pub(super) wanted: bool,
 }
 
-/// The clusters', in order, and over again.
+/// The clusters' colours, in order; they repeat.
 const CLUSTERS: [Color; 6] =
     [Color::Cyan, Color::Green, Color::Yellow, Color::Magenta, Color::Blue, Color::LightRed];
 
@@ -17,7 +17,7 @@ impl Colours {
         if self.wanted { style.fg(colour) } else { style }
     }
 
-    /// A cluster's.
+    /// The style of a cluster, or of a program in none.
     pub(super) fn cluster(self, cluster: Option<usize>) -> Style {
         match cluster {
             Some(cluster) => self.with(Style::new(), CLUSTERS[cluster % CLUSTERS.len()]),
@@ -25,27 +25,27 @@ impl Colours {
         }
     }
 
-    /// What frames the rest.
+    /// The style of frames and hints.
     pub(super) fn quiet(self) -> Style {
         self.with(Style::new(), Color::DarkGray)
     }
 
-    /// What is to be seen first.
+    /// The style of what matters most.
     pub(super) fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// As it should be.
+    /// The style of a good value.
     pub(super) fn good(self) -> Style {
         self.with(Style::new(), Color::Green)
     }
 
-    /// Not as it should be.
+    /// The style of a bad value.
     pub(super) fn bad(self) -> Style {
         self.with(self.strong(), Color::Red)
     }
 
-    /// The selected row.
+    /// The style of the selected row.
     pub(super) fn selected(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

@@ -1,13 +1,13 @@
-//! What programs did lately: a point each so often, on the machine's clock.
+//! The recent past of programs: points at equal intervals on the machine's clock.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fairways_record::status::{Program, Status};
+use fairways_record::status::{ProgramStatus, Status};
 
-/// So many points are kept of a program.
+/// The most points kept for a program.
 const KEPT: usize = 240;
 
-/// What is drawn of it.
+/// The value that is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Metric {
     #[default]
@@ -23,7 +23,7 @@ impl Metric {
         }
     }
 
-    fn of(self, program: &Program) -> Option<f64> {
+    fn value(self, program: &ProgramStatus) -> Option<f64> {
         match self {
             Self::Ipc => program.ipc,
             Self::Mpki => program.llcmpki,
@@ -42,23 +42,23 @@ struct Points {
 #[derive(Clone, Debug)]
 pub(super) struct History {
     /// Nanoseconds from point to point.
-    pub(super) every: u64,
-    /// The time of the last point in these, and when the machine's clock was looked at.
+    pub(super) interval_nanos: u64,
+    /// The number of the last point, and the machine's clock at the last status.
     last: Option<(u64, u64)>,
     programs: BTreeMap<(u32, u32), Points>,
 }
 
 impl History {
-    /// One that has a point so often.
+    /// A history with a point every `interval_nanos`.
     pub(super) fn new(every: u64) -> Self {
-        Self { every: every.max(1), last: None, programs: BTreeMap::new() }
+        Self { interval_nanos: every.max(1), last: None, programs: BTreeMap::new() }
     }
 
-    /// Takes in how the machine is: whatever was so until now, from the last point on, is the same in the points between.
-    pub(super) fn take(&mut self, status: &Status) {
-        let now = status.now_ns / self.every;
-        let points = match self.last {
-            // Another machine.
+    /// Records a status; points since the last one repeat its values.
+    pub(super) fn record(&mut self, status: &Status) {
+        let now = status.now_ns / self.interval_nanos;
+        let missing = match self.last {
+            // The clock went back: it is another machine.
             Some((_, before)) if status.now_ns < before => {
                 self.programs.clear();
                 1
@@ -67,30 +67,32 @@ impl History {
             None => 1,
         };
         self.last = Some((now, status.now_ns));
-        if points == 0 {
+        if missing == 0 {
             return;
         }
-        let points = usize::try_from(points).unwrap_or(KEPT).min(KEPT);
-        let is_there =
-            |key: &(u32, u32)| status.programs.iter().any(|of| (of.domain, of.app) == *key);
-        self.programs.retain(|key, _| is_there(key));
+        let missing = usize::try_from(missing).unwrap_or(KEPT).min(KEPT);
+        fn is_there(key: &(u32, u32), programs: &[ProgramStatus]) -> bool {
+            programs.iter().any(|program| (program.domain, program.app) == *key)
+        }
+        self.programs.retain(|key, _| is_there(key, &status.programs));
         for program in &status.programs {
-            let of = self.programs.entry((program.domain, program.app)).or_default();
-            for (points_of, value) in
-                [(&mut of.ipc, Metric::Ipc.of(program)), (&mut of.mpki, Metric::Mpki.of(program))]
-            {
-                // One that is new has no past.
-                let points = if points_of.is_empty() { 1 } else { points };
-                points_of.extend(std::iter::repeat_n(value, points));
+            let points = self.programs.entry((program.domain, program.app)).or_default();
+            for (points_of, value) in [
+                (&mut points.ipc, Metric::Ipc.value(program)),
+                (&mut points.mpki, Metric::Mpki.value(program)),
+            ] {
+                // A new program has no past.
+                let missing = if points_of.is_empty() { 1 } else { missing };
+                points_of.extend(std::iter::repeat_n(value, missing));
                 let over = points_of.len().saturating_sub(KEPT);
                 points_of.drain(..over);
             }
         }
     }
 
-    /// A program's last points as a line of so many cells, from nothing to the largest among them; a blank where nothing was
-    /// read.
-    pub(super) fn line(&self, program: &Program, metric: Metric, cells: usize) -> String {
+    /// A program's last points as a line of this many cells, from zero to the largest among them; a
+    /// blank where nothing was read.
+    pub(super) fn line(&self, program: &ProgramStatus, metric: Metric, cells: usize) -> String {
         let Some(points) = self.programs.get(&(program.domain, program.app)) else {
             return String::new();
         };
@@ -104,11 +106,10 @@ impl History {
     }
 }
 
-/// One of eight steps, of which the highest is for the largest.
+/// One of eight steps; the highest is for the largest value.
 fn step(point: f64, most: f64) -> char {
     const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let is_below = |step: &usize| point * 8.0 > most * (*step as f64 + 1.0);
-    STEPS[(0..7).take_while(is_below).count()]
+    STEPS[(0..7).take_while(|step: &usize| point * 8.0 > most * (*step as f64 + 1.0)).count()]
 }
 
 #[cfg(test)]
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     fn status(now_ns: u64, ipc: Option<f64>) -> Status {
-        let program = Program { ipc, ..Program::default() };
+        let program = ProgramStatus { ipc, ..ProgramStatus::default() };
         Status { now_ns, programs: vec![program], ..Status::default() }
     }
 
@@ -125,19 +126,24 @@ mod tests {
         let mut history = History::new(10);
         for (now, ipc) in [(0, Some(0.0)), (5, Some(9.0)), (10, Some(4.0)), (12, None), (40, None)]
         {
-            history.take(&status(now, ipc));
+            history.record(&status(now, ipc));
         }
-        history.take(&status(50, Some(8.0)));
-        let line = |cells| history.line(&Program::default(), Metric::Ipc, cells);
-        assert_eq!(line(9), "▁▄   █");
-        assert_eq!(line(2), " █");
-        let other = Program { app: 7, ..Program::default() };
+        history.record(&status(50, Some(8.0)));
+        fn line(cells: usize, history: &History) -> String {
+            history.line(&ProgramStatus::default(), Metric::Ipc, cells)
+        }
+        assert_eq!(line(9, &history), "▁▄   █");
+        assert_eq!(line(2, &history), " █");
+        let other = ProgramStatus { app: 7, ..ProgramStatus::default() };
         assert_eq!(history.line(&other, Metric::Ipc, 9), "");
         // A clock that goes back is another machine's.
-        history.take(&status(3, Some(1.0)));
-        assert_eq!(history.line(&Program::default(), Metric::Ipc, 9), "█");
-        // The last are kept.
-        history.take(&status(1_000_000, Some(1.0)));
-        assert_eq!(history.line(&Program::default(), Metric::Ipc, 1000).chars().count(), KEPT);
+        history.record(&status(3, Some(1.0)));
+        assert_eq!(history.line(&ProgramStatus::default(), Metric::Ipc, 9), "█");
+        // Only the last points are kept.
+        history.record(&status(1_000_000, Some(1.0)));
+        assert_eq!(
+            history.line(&ProgramStatus::default(), Metric::Ipc, 1000).chars().count(),
+            KEPT
+        );
     }
 }

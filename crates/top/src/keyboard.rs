@@ -1,4 +1,4 @@
-//! What the user types, read from the terminal itself: a terminal that is gone is noticed at once.
+//! Reads keys from the terminal itself: a terminal that is gone is noticed at once.
 //!
 //! crossterm's own reader takes end-of-file for an interruption and reads again for ever.
 
@@ -11,49 +11,49 @@ use rustix::io::{Errno, read};
 
 const ESCAPE: u8 = 0x1b;
 
-/// No sequence of a key is as long as this.
+/// No key's sequence is as long as this.
 const LONGEST: usize = 32;
 
 /// What came from the terminal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum Input {
     Nothing,
     Key(KeyEvent),
-    /// The terminal hung up: nothing will come any more.
+    /// The terminal hung up: nothing more comes.
     HungUp,
 }
 
 /// The terminal's keys, in raw mode.
 #[derive(Default)]
 pub(super) struct Keyboard {
-    /// What was read and is no key yet.
+    /// Bytes that do not make a key yet.
     bytes: Vec<u8>,
 }
 
 impl Keyboard {
-    /// The next key, which is waited for so long at most.
-    pub(super) fn wait(&mut self, patience: Duration) -> Heard {
+    /// Waits for the next key, for `patience` at most.
+    pub(super) fn wait(&mut self, patience: Duration) -> Input {
         if let Some(key) = self.next() {
-            return Heard::Key(key);
+            return Input::Key(key);
         }
         match ready(patience) {
-            Ok(false) => return self.give_up().map_or(Heard::Nothing, Heard::Key),
+            Ok(false) => return self.give_up().map_or(Input::Nothing, Input::Key),
             Ok(true) => {}
-            Err(HungUp) => return Heard::HungUp,
+            Err(HungUp) => return Input::HungUp,
         }
         let mut bytes = [0; 256];
         match read(stdin(), &mut bytes) {
-            Ok(0) => Heard::HungUp,
+            Ok(0) => Input::HungUp,
             Ok(count) => {
                 self.bytes.extend_from_slice(&bytes[..count]);
-                self.next().map_or(Heard::Nothing, Heard::Key)
+                self.next().map_or(Input::Nothing, Input::Key)
             }
-            Err(Errno::INTR | Errno::AGAIN) => Heard::Nothing,
-            Err(_) => Heard::HungUp,
+            Err(Errno::INTR | Errno::AGAIN) => Input::Nothing,
+            Err(_) => Input::HungUp,
         }
     }
 
-    /// The first key that has come as a whole.
+    /// The first complete key.
     fn next(&mut self) -> Option<KeyEvent> {
         while let Some((length, key)) = first(&self.bytes) {
             self.bytes.drain(..length);
@@ -67,7 +67,7 @@ impl Keyboard {
         None
     }
 
-    /// Nothing more came: an escape by itself is the key of that name.
+    /// Nothing more came: an escape by itself is the key Esc.
     fn give_up(&mut self) -> Option<KeyEvent> {
         let begun = std::mem::take(&mut self.bytes);
         (begun == [ESCAPE]).then(|| KeyCode::Esc.into())
@@ -78,7 +78,7 @@ impl Keyboard {
 #[derive(Debug)]
 pub(super) struct HungUp;
 
-/// Whether there is something to read, after so long at most.
+/// Whether there is something to read, after `patience` at most.
 pub(super) fn ready(patience: Duration) -> Result<bool, HungUp> {
     let input = stdin();
     let mut polled = [PollFd::new(&input, PollFlags::IN)];
@@ -95,7 +95,8 @@ pub(super) fn ready(patience: Duration) -> Result<bool, HungUp> {
     Ok(true)
 }
 
-/// The first key, or what is none that `top` knows, and how many bytes it takes; `None` if its end is missing.
+/// The first key, or an unknown sequence as `None`, and its length in bytes; `None` if its end is
+/// missing.
 fn first(bytes: &[u8]) -> Option<(usize, Option<KeyEvent>)> {
     match *bytes {
         [] | [ESCAPE] | [ESCAPE, b'[' | b'O'] => None,
@@ -110,7 +111,7 @@ fn first(bytes: &[u8]) -> Option<(usize, Option<KeyEvent>)> {
     }
 }
 
-/// A key that is a byte.
+/// The key of a single byte.
 fn plain(byte: u8) -> Option<KeyEvent> {
     match byte {
         b'\r' => Some(KeyCode::Enter.into()),
@@ -120,11 +121,11 @@ fn plain(byte: u8) -> Option<KeyEvent> {
     }
 }
 
-/// A key that is a control sequence (ECMA-48 5.4) of these parameters and this last byte.
+/// The key of a control sequence (ECMA-48 5.4) with these parameters and this last byte.
 fn control_sequence(parameters: &[u8], last: u8) -> Option<KeyEvent> {
     let mut parameters = parameters.split(|&byte| byte == b';');
     let number = parameters.next()?;
-    // xterm's modifiers are one more than a sum, in which Control is four. No command has it.
+    // xterm's modifiers are one more than a sum, in which Control is four. No command uses it.
     let modifiers = parameters.next().and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
     if modifiers.is_some_and(|sum: u32| sum.saturating_sub(1) & 4 != 0) {
         return None;
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_known_by_what_terminals_send_for_them() {
+    fn keys_are_recognised_by_what_terminals_send() {
         use KeyCode::{Char, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Up};
         assert_eq!(keys(b"q ?\r"), [Char('q'), Char(' '), Char('?'), Enter]);
         assert_eq!(keys(b"\x1b[A\x1b[B\x1b[C\x1b[D"), [Up, Down, Right, Left]);

@@ -1,57 +1,57 @@
-//! The keys, and what they do: told in the help as they are here.
+//! The keys and their commands; the help page lists the same.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::source::Play;
+use super::source::PlayCommand;
 
 /// What the user wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Quit,
-    /// Leave a page, or the view.
+    /// Leaves a page, or `top`.
     Leave,
     Help,
-    /// Of the programs, or of a page's lines: so many down.
+    /// Moves down by so many programs, or lines of a page.
     Move(i32),
     First,
     Last,
-    /// The chain of decisions of the selected program.
+    /// Shows the decisions about the selected program.
     Why,
     Sort,
     Metric,
     Domain,
-    Play(Play),
+    Play(PlayCommand),
 }
 
-/// Of which sources a key is.
+/// The sources for which a key works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum On {
+pub(super) enum KeyScope {
     All,
-    /// One that can be stepped through.
+    /// Sources that can be stepped through.
     Journal,
-    /// Those that cannot.
+    /// All other sources.
     Others,
 }
 
-/// Keys as the help has them, what they do, and of what.
-pub(super) const HELP: [(&str, &str, On); 14] = [
-    ("q, Esc, Ctrl-C", "quit; Esc leaves a page first", On::All),
-    ("?", "this page", On::All),
-    ("up, down, k, j", "select a program; scroll a page", On::All),
-    ("PgUp, PgDn", "ten at a time", On::All),
-    ("Enter", "all numbers of the program, and the decisions about it", On::All),
-    ("s", "sort by the next column", On::All),
-    ("c", "history of IPC or MPKI", On::All),
-    ("d", "the next domain", On::All),
-    ("p, Space", "pause, and go on", On::All),
-    ("+, -", "faster, slower", On::All),
-    ("right, left", "to the next decision, to the one before", On::Journal),
-    ("Home, End", "to the start, to the end", On::Journal),
-    ("Home, g", "the first program, a page's first line", On::Others),
-    ("End, G", "the last program, a page's last line", On::Others),
+/// The help: keys, what they do, and for which sources.
+pub(super) const HELP: [(&str, &str, KeyScope); 14] = [
+    ("q, Esc, Ctrl-C", "quit; Esc leaves a page first", KeyScope::All),
+    ("?", "this page", KeyScope::All),
+    ("up, down, k, j", "select a program; scroll a page", KeyScope::All),
+    ("PgUp, PgDn", "ten at a time", KeyScope::All),
+    ("Enter", "all numbers of the program, and the decisions about it", KeyScope::All),
+    ("s", "sort by the next column", KeyScope::All),
+    ("c", "history of IPC or MPKI", KeyScope::All),
+    ("d", "the next domain", KeyScope::All),
+    ("p, Space", "pause, and go on", KeyScope::All),
+    ("+, -", "faster, slower", KeyScope::All),
+    ("right, left", "to the next decision, to the one before", KeyScope::Journal),
+    ("Home, End", "to the start, to the end", KeyScope::Journal),
+    ("Home, g", "the first program, a page's first line", KeyScope::Others),
+    ("End, G", "the last program, a page's last line", KeyScope::Others),
 ];
 
-/// What a key asks for.
+/// The command of a key.
 pub(super) fn command(key: KeyEvent, journal: bool) -> Option<Command> {
     if key.modifiers.contains(KeyModifiers::CONTROL) {
         return matches!(key.code, KeyCode::Char('c')).then_some(Command::Quit);
@@ -68,13 +68,13 @@ pub(super) fn command(key: KeyEvent, journal: bool) -> Option<Command> {
         KeyCode::Char('s') => Command::Sort,
         KeyCode::Char('c') => Command::Metric,
         KeyCode::Char('d') => Command::Domain,
-        KeyCode::Char('p' | ' ') => Command::Play(Play::Pause),
-        KeyCode::Char('+' | '=') => Command::Play(Play::Faster),
-        KeyCode::Char('-' | '_') => Command::Play(Play::Slower),
-        KeyCode::Right if journal => Command::Play(Play::Forward),
-        KeyCode::Left if journal => Command::Play(Play::Back),
-        KeyCode::Home if journal => Command::Play(Play::Start),
-        KeyCode::End if journal => Command::Play(Play::End),
+        KeyCode::Char('p' | ' ') => Command::Play(PlayCommand::Pause),
+        KeyCode::Char('+' | '=') => Command::Play(PlayCommand::Faster),
+        KeyCode::Char('-' | '_') => Command::Play(PlayCommand::Slower),
+        KeyCode::Right if journal => Command::Play(PlayCommand::Forward),
+        KeyCode::Left if journal => Command::Play(PlayCommand::Back),
+        KeyCode::Home if journal => Command::Play(PlayCommand::Start),
+        KeyCode::End if journal => Command::Play(PlayCommand::End),
         KeyCode::Home | KeyCode::Char('g') => Command::First,
         KeyCode::End | KeyCode::Char('G') => Command::Last,
         _ => return None,
@@ -87,24 +87,26 @@ mod tests {
 
     #[test]
     fn every_key_of_the_help_does_something_and_no_two_the_same() {
-        let code = |name: &str| match name {
-            "Esc" => KeyCode::Esc,
-            "up" => KeyCode::Up,
-            "down" => KeyCode::Down,
-            "left" => KeyCode::Left,
-            "right" => KeyCode::Right,
-            "PgUp" => KeyCode::PageUp,
-            "PgDn" => KeyCode::PageDown,
-            "Home" => KeyCode::Home,
-            "End" => KeyCode::End,
-            "Enter" => KeyCode::Enter,
-            "Space" => KeyCode::Char(' '),
-            name => KeyCode::Char(name.trim_start_matches("Ctrl-").to_lowercase().remove(0)),
-        };
+        fn code(name: &str) -> KeyCode {
+            match name {
+                "Esc" => KeyCode::Esc,
+                "up" => KeyCode::Up,
+                "down" => KeyCode::Down,
+                "left" => KeyCode::Left,
+                "right" => KeyCode::Right,
+                "PgUp" => KeyCode::PageUp,
+                "PgDn" => KeyCode::PageDown,
+                "Home" => KeyCode::Home,
+                "End" => KeyCode::End,
+                "Enter" => KeyCode::Enter,
+                "Space" => KeyCode::Char(' '),
+                name => KeyCode::Char(name.trim_start_matches("Ctrl-").to_lowercase().remove(0)),
+            }
+        }
         for journal in [true, false] {
             let mut seen = Vec::new();
             for (keys, _, on) in HELP {
-                if on == if journal { On::Others } else { On::Journal } {
+                if on == if journal { KeyScope::Others } else { KeyScope::Journal } {
                     continue;
                 }
                 for name in keys.split(", ") {
@@ -114,7 +116,7 @@ mod tests {
                     let does = command(KeyEvent::new(code, held), journal);
                     assert!(does.is_some(), "{name}");
                     if !seen.contains(&(keys, does)) {
-                        assert!(seen.iter().all(|(_, of)| *of != does), "{name}");
+                        assert!(seen.iter().all(|(_, command)| *command != does), "{name}");
                         seen.push((keys, does));
                     }
                 }

@@ -1,4 +1,4 @@
-//! The terminal: taken, drawn on, and given back whatever happens.
+//! The terminal: it is set up, drawn on, and restored whatever happens.
 
 use std::io::stdout;
 use std::mem::ManuallyDrop;
@@ -17,46 +17,47 @@ use signal_hook::iterator::Signals;
 
 use super::colours::Colours;
 use super::draw;
-use super::keyboard::{self, Heard, Keyboard};
+use super::keyboard::{self, Input, Keyboard};
 use super::keys::{self, Command};
 use super::source::{Scene, Source};
 use super::view::View;
 
-/// How long keys are waited for before it is looked what is new. It is drawn where something is.
+/// How long to wait for a key before the source is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Nothing comes from the source at first for no longer.
+/// How long to wait for the first scene.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How long after a signal all may take to be put in order. A terminal that is not read blocks who writes to it for ever.
+/// How long an orderly end may take after a signal. Writing to a terminal that is not read blocks
+/// for ever.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The terminal, which is given back when this is dropped. Ratatui's own end would panic where the
-/// terminal is gone: it tells standard error that it could not show the cursor.
-struct Taken(ManuallyDrop<DefaultTerminal>);
+/// The terminal, which is restored on drop. Ratatui's own drop would panic on a terminal that is
+/// gone: it reports to standard error that it could not show the cursor.
+struct TerminalGuard(ManuallyDrop<DefaultTerminal>);
 
-impl Taken {
-    fn take() -> std::io::Result<Self> {
-        // Also gives it back before a panic is told.
+impl TerminalGuard {
+    fn acquire() -> std::io::Result<Self> {
+        // The panic hook restores the terminal before a panic is printed.
         let terminal = ratatui::try_init()?;
         Ok(Self(ManuallyDrop::new(terminal)))
     }
 }
 
-impl Drop for Taken {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
-        // A terminal that is gone can't be given back, and nobody is there to be told.
+        // A terminal that is gone can't be restored, and there is nowhere to report that.
         let _ = self.0.show_cursor();
         let _ = ratatui::try_restore();
     }
 }
 
-/// Shows what there is to see until the user has seen enough, a signal comes, or the terminal hangs
-/// up; `kill` ends what the source has started, where there is no time to put it in order.
+/// Shows the source until the user quits, a signal comes, or the terminal hangs up; `kill` ends
+/// what the source has started, where there is no time to end it in order.
 ///
 /// # Errors
-/// If the terminal can't be taken or drawn on; [`Interrupted`] after SIGINT, SIGTERM or SIGHUP, and
-/// where the terminal is gone.
+/// If the terminal can't be set up or drawn on; [`Interrupted`] after SIGINT, SIGTERM or SIGHUP,
+/// and where the terminal is gone.
 pub(super) fn watch(mut source: Source, colours: Colours, kill: fn()) -> anyhow::Result<()> {
     let (stop, resized) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     end_on_signals(&stop, kill)?;
@@ -65,7 +66,7 @@ pub(super) fn watch(mut source: Source, colours: Colours, kill: fn()) -> anyhow:
         force_color_output(false);
     }
     let Some(mut scene) = first(&mut source, &stop) else { return Err(Interrupted.into()) };
-    let mut terminal = Taken::take().context("can't take the terminal")?;
+    let mut terminal = TerminalGuard::acquire().context("can't set up the terminal")?;
     execute!(stdout(), SetTitle("fairways top"))?;
     let mut keyboard = Keyboard::default();
     let mut view = View::new(source.is_journal());
@@ -77,15 +78,15 @@ pub(super) fn watch(mut source: Source, colours: Colours, kill: fn()) -> anyhow:
             }
             return Err(why.into());
         }
-        let heard = keyboard.wait(LOOK);
+        let input = keyboard.wait(LOOK);
         is_new = resized.swap(false, Ordering::Relaxed);
-        let command = match heard {
-            Heard::HungUp => break,
-            Heard::Nothing => None,
-            Heard::Key(key) => keys::command(key, view.journal),
+        let command = match input {
+            Input::HungUp => break,
+            Input::Nothing => None,
+            Input::Key(key) => keys::command(key, view.is_journal),
         };
         if let Some(command) = command {
-            if !view.heeds(command, &scene) {
+            if !view.handle(command, &scene) {
                 return Ok(());
             }
             if let Command::Play(play) = command {
@@ -93,18 +94,18 @@ pub(super) fn watch(mut source: Source, colours: Colours, kill: fn()) -> anyhow:
             }
             is_new = true;
         }
-        if let Some(new) = source.look() {
+        if let Some(new) = source.take_new_scene() {
             scene = new;
             is_new = true;
-        } else if source.broke_off() {
+        } else if source.has_broken_off() {
             anyhow::bail!("the machine broke off");
         }
     }
     Err(Interrupted.into())
 }
 
-/// SIGINT, SIGTERM and SIGHUP ask to stop; after the grace they end this process, and what it has
-/// started, which `kill` does.
+/// SIGINT, SIGTERM and SIGHUP ask to stop; after the grace period the process ends, after `kill`
+/// has ended what it started.
 fn end_on_signals(stop: &Arc<AtomicBool>, kill: fn()) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let stop = Arc::clone(stop);
@@ -120,11 +121,11 @@ fn end_on_signals(stop: &Arc<AtomicBool>, kill: fn()) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What there is to see first; `None` if the user has no patience for that.
+/// Waits for the first scene; `None` if the user or the limit ends the wait.
 fn first(source: &mut Source, stop: &AtomicBool) -> Option<Scene> {
     let began = Instant::now();
-    while !stop.load(Ordering::Relaxed) && !source.broke_off() && began.elapsed() < PATIENCE {
-        if let Some(scene) = source.look() {
+    while !stop.load(Ordering::Relaxed) && !source.has_broken_off() && began.elapsed() < PATIENCE {
+        if let Some(scene) = source.take_new_scene() {
             return Some(scene);
         }
         if keyboard::ready(Duration::ZERO).is_err() {

@@ -2,16 +2,16 @@
 
 use std::cmp::Ordering;
 
-use fairways_record::status::{Domain, Program};
+use fairways_record::status::{DomainStatus, ProgramStatus};
 
 use super::history::Metric;
 use super::keys::Command;
 use super::source::Scene;
 
-/// By what programs are sorted.
+/// The order of the programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Sort {
-    /// Those of a cluster stand together.
+pub(super) enum SortOrder {
+    /// Programs of a cluster stand together.
     #[default]
     Cluster,
     Program,
@@ -22,7 +22,7 @@ pub(super) enum Sort {
     Slowdown,
 }
 
-impl Sort {
+impl SortOrder {
     const ALL: [Self; 7] = [
         Self::Cluster,
         Self::Program,
@@ -33,7 +33,7 @@ impl Sort {
         Self::Slowdown,
     ];
 
-    /// As the column's header has it.
+    /// The name, as in the column's header.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Cluster => "cluster",
@@ -47,24 +47,26 @@ impl Sort {
     }
 
     fn next(self) -> Self {
-        let place = Self::ALL.iter().position(|of| *of == self).unwrap_or(0);
+        let place = Self::ALL.iter().position(|sort| *sort == self).unwrap_or(0);
         Self::ALL[(place + 1) % Self::ALL.len()]
     }
 
-    /// The largest first, and what is missing last.
-    fn number(self, of: &Program) -> Option<f64> {
+    /// The number to sort by: the largest first, and missing ones last.
+    fn number(self, program: &ProgramStatus) -> Option<f64> {
         match self {
             Self::Cluster | Self::Program => None,
-            Self::Ipc => of.ipc,
-            Self::Mpki => of.llcmpki,
-            Self::Occupancy => of.occupancy_ways,
-            Self::Bandwidth => of.memory_bytes_per_second(),
-            Self::Slowdown => of.slowdown(),
+            Self::Ipc => program.ipc,
+            Self::Mpki => program.llcmpki,
+            Self::Occupancy => program.occupancy_ways,
+            Self::Bandwidth => program.memory_bytes_per_second(),
+            Self::Slowdown => program.slowdown(),
         }
     }
 
-    fn order(self, one: &Program, other: &Program) -> Ordering {
-        let place = |of: &Program| of.cluster.unwrap_or(u32::MAX);
+    fn order(self, one: &ProgramStatus, other: &ProgramStatus) -> Ordering {
+        fn place(program: &ProgramStatus) -> u32 {
+            program.cluster.unwrap_or(u32::MAX)
+        }
         let first = match self {
             Self::Cluster => place(one).cmp(&place(other)),
             Self::Program => Ordering::Equal,
@@ -77,7 +79,7 @@ impl Sort {
     }
 }
 
-/// What is shown in the place of the programs.
+/// A page that replaces the list of programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     Help,
@@ -88,54 +90,54 @@ pub(super) enum Page {
 /// What the user has chosen to see.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View {
-    /// The domain, the first if there is none of this id.
+    /// The domain; the first one if no domain has this id.
     domain: Option<u32>,
-    /// The selected program, and where it was last.
+    /// The selected program, and its last position.
     pub(super) selected: Option<u32>,
     place: usize,
-    pub(super) sort: Sort,
+    pub(super) sort: SortOrder,
     pub(super) metric: Metric,
     pub(super) page: Option<Page>,
-    /// The first line of the page, and the first program, that can be seen.
+    /// The first visible line of the page, and the first visible program.
     pub(super) line: usize,
     pub(super) first: usize,
-    /// Whether there are keys of a journal.
-    pub(super) journal: bool,
+    /// Whether the keys of a journal work.
+    pub(super) is_journal: bool,
 }
 
 impl View {
-    /// Before anything was chosen, of a source that is a journal or not.
+    /// The initial view.
     pub(super) fn new(journal: bool) -> Self {
-        Self { journal, ..Self::default() }
+        Self { is_journal: journal, ..Self::default() }
     }
 
     /// The domain that is shown.
-    pub(super) fn domain<'a>(&self, scene: &'a Scene) -> Option<&'a Domain> {
+    pub(super) fn domain<'a>(&self, scene: &'a Scene) -> Option<&'a DomainStatus> {
         let mut all = scene.status.domains.iter();
-        all.clone().find(|of| Some(of.id) == self.domain).or_else(|| all.next())
+        all.clone().find(|domain| Some(domain.id) == self.domain).or_else(|| all.next())
     }
 
-    /// Its programs, sorted.
-    pub(super) fn programs<'a>(&self, scene: &'a Scene) -> Vec<&'a Program> {
-        // Before a domain is told of, there is one.
-        let domain = self.domain(scene).map_or(0, |of| of.id);
-        let all = scene.status.programs.iter().filter(|of| of.domain == domain);
-        let mut programs: Vec<&Program> = all.collect();
+    /// The domain's programs, sorted.
+    pub(super) fn programs<'a>(&self, scene: &'a Scene) -> Vec<&'a ProgramStatus> {
+        // Before the first domain is known, 0 is assumed.
+        let domain = self.domain(scene).map_or(0, |domain| domain.id);
+        let all = scene.status.programs.iter().filter(|program| program.domain == domain);
+        let mut programs: Vec<&ProgramStatus> = all.collect();
         programs.sort_by(|one, other| self.sort.order(one, other));
         programs
     }
 
-    /// Keeps to programs that are there.
-    pub(super) fn heed(&mut self, scene: &Scene) {
+    /// Selects another program if the selected one has ended.
+    pub(super) fn follow_selection(&mut self, scene: &Scene) {
         let programs = self.programs(scene);
         let Some(selected) = self.selected else { return };
-        match programs.iter().position(|of| of.app == selected) {
+        match programs.iter().position(|program| program.app == selected) {
             Some(place) => self.place = place,
             None => {
-                // The one that took its place.
+                // The program that took its place.
                 let last = programs.len().saturating_sub(1);
                 self.place = self.place.min(last);
-                self.selected = programs.get(self.place).map(|of| of.app);
+                self.selected = programs.get(self.place).map(|program| program.app);
             }
         }
     }
@@ -143,23 +145,24 @@ impl View {
     fn select(&mut self, scene: &Scene, place: usize) {
         let programs = self.programs(scene);
         self.place = place.min(programs.len().saturating_sub(1));
-        self.selected = programs.get(self.place).map(|of| of.app);
+        self.selected = programs.get(self.place).map(|program| program.app);
     }
 
-    /// Does what the user wants of the view; false if that is to leave.
-    pub(super) fn heeds(&mut self, command: Command, scene: &Scene) -> bool {
+    /// Does what the user wants of the view; false to leave `top`.
+    pub(super) fn handle(&mut self, command: Command, scene: &Scene) -> bool {
         match command {
             Command::Quit => return false,
             Command::Leave => return self.page.take().is_some(),
-            Command::Help => self.turn(Page::Help),
+            Command::Help => self.toggle_page(Page::Help),
             Command::Why => {
                 if self.selected.is_none() {
                     self.select(scene, 0);
                 }
                 let selected = self.programs(scene).into_iter();
-                let selected = selected.into_iter().find(|of| Some(of.app) == self.selected);
-                if let Some(name) = selected.map(|of| of.name.clone()) {
-                    self.turn(Page::Why(name));
+                let selected =
+                    selected.into_iter().find(|program| Some(program.app) == self.selected);
+                if let Some(name) = selected.map(|program| program.name.clone()) {
+                    self.toggle_page(Page::Why(name));
                 }
             }
             Command::Move(by) if self.page.is_some() => {
@@ -181,20 +184,20 @@ impl View {
                 }
             }
             Command::Domain => {
-                let ids: Vec<u32> = scene.status.domains.iter().map(|of| of.id).collect();
-                let here = self.domain(scene).map(|of| of.id);
+                let ids: Vec<u32> = scene.status.domains.iter().map(|domain| domain.id).collect();
+                let here = self.domain(scene).map(|domain| domain.id);
                 let next = ids.iter().position(|id| Some(*id) == here).map_or(0, |at| at + 1);
                 self.domain = ids.get(next).or(ids.first()).copied();
                 (self.selected, self.place, self.first) = (None, 0, 0);
             }
             Command::Play(_) => {}
         }
-        self.heed(scene);
+        self.follow_selection(scene);
         true
     }
 
-    /// To a page, or back from it. The last decision is what one wants to know first.
-    fn turn(&mut self, page: Page) {
+    /// Shows a page, or closes it. Decisions are shown from the last one.
+    fn toggle_page(&mut self, page: Page) {
         self.line = if page == Page::Help { 0 } else { usize::MAX };
         self.page = if self.page.as_ref() == Some(&page) { None } else { Some(page) };
     }

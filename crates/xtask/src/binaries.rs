@@ -1,4 +1,4 @@
-//! Building tests, and where they are then.
+//! Builds tests, and finds the binaries.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -6,27 +6,27 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
-/// A program of tests.
+/// A test binary.
 #[derive(Clone, Debug)]
-pub(crate) struct Binary {
-    /// Its package.
+pub(crate) struct TestBinary {
+    /// The package's name.
     pub(crate) package: String,
-    /// The folder of its package, where it runs.
+    /// The package's folder, in which the binary runs.
     pub(crate) folder: PathBuf,
     pub(crate) name: String,
     pub(crate) program: PathBuf,
 }
 
-/// What was built.
+/// The result of a build.
 #[derive(Debug, Default)]
 pub(crate) struct Built {
-    /// Tests that stand in files of their own.
-    pub(crate) tests: Vec<Binary>,
-    /// The programs that they run, by name.
+    /// The test binaries.
+    pub(crate) tests: Vec<TestBinary>,
+    /// The programs that the tests run, by name.
     pub(crate) programs: Vec<(String, PathBuf)>,
 }
 
-/// What cargo says of something that it has built.
+/// Cargo's message about something that it has built.
 #[derive(Deserialize)]
 struct Artifact {
     manifest_path: PathBuf,
@@ -49,7 +49,7 @@ struct Profile {
 /// Builds with `cargo test --no-run` and these arguments.
 ///
 /// # Errors
-/// If they can't be built.
+/// If the build fails.
 pub(crate) fn build(arguments: &[&str]) -> anyhow::Result<Built> {
     let mut cargo = Command::new("cargo");
     cargo.args(["test", "--locked", "--no-run", "--message-format=json-render-diagnostics"]);
@@ -66,14 +66,16 @@ pub(crate) fn build(arguments: &[&str]) -> anyhow::Result<Built> {
         else {
             continue;
         };
-        let is = |kind: &str| target.kind.iter().any(|of| of == kind);
-        if is("bin") && !profile.test {
+        fn is(kind: &str, kinds: &[String]) -> bool {
+            kinds.iter().any(|other| other == kind)
+        }
+        if is("bin", &target.kind) && !profile.test {
             all.programs.push((target.name, program));
-        } else if is("test") && profile.test {
+        } else if is("test", &target.kind) && profile.test {
             let folder = manifest_path.parent().context("a manifest in a folder")?.to_owned();
             let manifest: toml::Table = toml::from_str(&std::fs::read_to_string(&manifest_path)?)?;
             let package = manifest["package"]["name"].as_str().context("a name")?.to_owned();
-            all.tests.push(Binary { package, folder, name: target.name, program });
+            all.tests.push(TestBinary { package, folder, name: target.name, program });
         }
     }
     Ok(all)

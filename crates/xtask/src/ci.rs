@@ -1,4 +1,4 @@
-//! What is run, in which order, beside what.
+//! What CI runs, in which order and side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::stdout;
@@ -11,16 +11,16 @@ use crate::pool::{Job, run_all, sum_up};
 use crate::prepare::{judges, prepare};
 use crate::suites::{Suite, Suites, Tier};
 
-/// The command of the README, for what is quick and needs nothing but the toolchain.
+/// The README's command for all quick tests that need only the toolchain.
 const TESTS: &str = "cargo test --workspace";
 
-/// Cargo's other steps, one after the other.
+/// The other steps, one after the other.
 const STEPS: [(&str, &str); 12] = [
     (
         "tools",
         "cargo install --locked --debug --root target/tools cargo-deny@0.20.2 cargo-machete@0.9.2",
     ),
-    // Advisories are for whoever can reach their database: `cargo deny check`.
+    // Advisories need access to their database: `cargo deny check` checks them.
     ("licences and sources", "target/tools/bin/cargo-deny check licenses sources"),
     ("unused dependencies", "target/tools/bin/cargo-machete"),
     (
@@ -40,11 +40,11 @@ const STEPS: [(&str, &str); 12] = [
         "documentation sched-ext",
         "cargo doc -p fairways-sched-ext --features sched-ext --no-deps --locked",
     ),
-    // They are run by a nightly toolchain, but any compiles them.
+    // A nightly toolchain runs them, but any toolchain compiles them.
     ("fuzz targets", "cargo check --manifest-path fuzz/Cargo.toml --locked"),
 ];
 
-/// Runs everything; whether all passed.
+/// Runs everything; returns whether all passed.
 ///
 /// # Errors
 /// If something can't be installed, built or started.
@@ -53,7 +53,7 @@ pub(crate) fn ci() -> anyhow::Result<bool> {
     ensure!(readme.lines().any(|line| line == TESTS), "README.md: expected the line {TESTS}");
     let path = prepare()?;
     let suites = Suites::read()?.suite;
-    // What has `test = false` is no part of all targets.
+    // `--all-targets` leaves out suites with `test = false`.
     let lint = format!(
         "cargo clippy --workspace --locked {} -- --deny warnings",
         named(&suites, None).join(" ")
@@ -71,11 +71,11 @@ pub(crate) fn ci() -> anyhow::Result<bool> {
             command: line.split(' ').map(str::to_owned).collect(),
             folder: ".".into(),
             variables: variables(path.as_deref()),
-            tests: false,
-            alone: false,
+            must_run_tests: false,
+            runs_alone: false,
         })
         .collect();
-    // CI has the measured profiles beside the project, which others may not have.
+    // CI has the measured profiles beside the project; other checkouts may not.
     let shared = ("FAIRWAYS_REQUIRE_SHARED".to_owned(), "1".to_owned());
     jobs.iter_mut().chain(&mut steps).for_each(|job| job.variables.push(shared.clone()));
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
@@ -83,20 +83,26 @@ pub(crate) fn ci() -> anyhow::Result<bool> {
     Ok(sum_up(done, &mut stdout()))
 }
 
-/// Runs suites of a tier, or of these names; whether all passed.
+/// Runs the suites of a tier, or with these names; returns whether all passed.
 ///
 /// # Errors
-/// If there is no such suite, or it can't be built or started.
+/// If no suite matches, or one can't be built or started.
 pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool> {
     let all = Suites::read()?.suite;
     for name in names {
-        let there = || all.iter().map(|of| of.test.as_str()).collect::<Vec<_>>().join(", ");
-        ensure!(all.iter().any(|of| of.test == *name), "{name}: expected a suite of {}", there());
+        ensure!(
+            all.iter().any(|suite| suite.test == *name),
+            "{name}: expected a suite of {}",
+            all.iter().map(|suite| suite.test.as_str()).collect::<Vec<_>>().join(", ")
+        );
     }
-    let is_asked = |of: &Suite| {
-        tier.is_none_or(|tier| of.tier == tier) && (names.is_empty() || names.contains(&of.test))
-    };
-    let suites: Vec<Suite> = all.into_iter().filter(is_asked).collect();
+    let suites: Vec<Suite> = all
+        .into_iter()
+        .filter(|suite: &Suite| {
+            tier.is_none_or(|tier| suite.tier == tier)
+                && (names.is_empty() || names.contains(&suite.test))
+        })
+        .collect();
     ensure!(!suites.is_empty(), "{}: no suite of this tier", names.join(", "));
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
     let jobs = jobs(suites, judges().as_deref())?;
@@ -104,41 +110,51 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
     Ok(sum_up(done, &mut stdout()))
 }
 
-/// Builds suites; the job that runs each.
+/// Builds suites, and returns the job that runs each.
 fn jobs(suites: Vec<Suite>, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
-    let features: BTreeSet<Option<&str>> = suites.iter().map(|of| of.feature.as_deref()).collect();
+    let features: BTreeSet<Option<&str>> =
+        suites.iter().map(|suite| suite.feature.as_deref()).collect();
     let mut built = BTreeMap::new();
-    // What has no feature comes last: its programs are those that stay where cargo puts them.
+    // Suites without a feature come last: their programs stay where cargo puts them.
     for feature in features.iter().rev() {
         built.insert(feature.map(str::to_owned), build_with(*feature, &named(&suites, *feature))?);
     }
     let mut jobs = Vec::new();
     for Suite { package, test, only, feature, alone, .. } in suites {
         let Built { tests, programs } = &built[&feature];
-        let binary = tests.iter().find(|of| of.package == package && of.name == test);
+        let binary = tests.iter().find(|binary| binary.package == package && binary.name == test);
         let binary = binary.with_context(|| format!("{package} has no test {test}"))?;
         let folder = binary.folder.clone();
         let mut variables = variables(path);
         variables.push(("CARGO_MANIFEST_DIR".to_owned(), text(&folder)));
-        let program =
-            |(name, path): &(String, PathBuf)| (format!("CARGO_BIN_EXE_{name}"), text(path));
-        variables.extend(programs.iter().map(program));
+        variables.extend(
+            programs.iter().map(|(name, path): &(String, PathBuf)| {
+                (format!("CARGO_BIN_EXE_{name}"), text(path))
+            }),
+        );
         let name = [Some(package.as_str()), Some(&test), only.as_deref()];
         let name = name.into_iter().flatten().collect::<Vec<_>>().join(" ");
         let command = std::iter::once(text(&binary.program)).chain(only).collect();
-        jobs.push(Job { name, command, folder, variables, tests: true, alone });
+        jobs.push(Job {
+            name,
+            command,
+            folder,
+            variables,
+            must_run_tests: true,
+            runs_alone: alone,
+        });
     }
     Ok(jobs)
 }
 
-/// Cargo's arguments that name the suites with a feature, or those without.
+/// Cargo's arguments that name the suites with a feature, or those without one.
 fn named<'a>(suites: &'a [Suite], feature: Option<&str>) -> Vec<&'a str> {
-    let suites = suites.iter().filter(|of| of.feature.as_deref() == feature);
-    suites.flat_map(|of| ["--test", of.test.as_str()]).collect()
+    let suites = suites.iter().filter(|suite| suite.feature.as_deref() == feature);
+    suites.flat_map(|suite| ["--test", suite.test.as_str()]).collect()
 }
 
-/// Builds suites that need a feature, or that need none. Programs with a feature are put aside, for
-/// those without take their places.
+/// Builds the suites that need a feature, or that need none. Programs with a feature are moved
+/// aside, because those without one have the same paths.
 fn build_with(feature: Option<&str>, named: &[&str]) -> anyhow::Result<Built> {
     let Some(feature) = feature else { return build(&[&["--workspace"], named].concat()) };
     let packages = ["-p", "fairways", "-p", "fairways-sched-ext", "--features", feature];
@@ -147,7 +163,7 @@ fn build_with(feature: Option<&str>, named: &[&str]) -> anyhow::Result<Built> {
     std::fs::create_dir_all(&aside)?;
     for (name, program) in &mut built.programs {
         let to = aside.join(name);
-        // Another may be running: it keeps its file.
+        // Another job may be running the file: it keeps its copy.
         let _ = std::fs::remove_file(&to);
         std::fs::copy(&program, &to).with_context(|| text(program))?;
         *program = to;
@@ -159,12 +175,12 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The environment of tests and lints.
+/// The environment variables of tests and lints.
 fn variables(path: Option<&Path>) -> Vec<(String, String)> {
     let mut all = vec![
-        // A test that misses what it needs fails, rather than being skipped.
+        // A test without what it needs fails instead of being skipped.
         ("FAIRWAYS_REQUIRE_SYSTEM".to_owned(), "1".to_owned()),
-        // Properties are tried on the same cases each time; who tests without it tries others.
+        // Properties are checked on the same cases each time; a run without the seed draws others.
         ("PROPTEST_RNG_SEED".to_owned(), "20261122".to_owned()),
         ("RUSTDOCFLAGS".to_owned(), "--deny warnings".to_owned()),
     ];

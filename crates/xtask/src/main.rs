@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: what CI runs. `cargo xtask test`: the suites that `cargo test --workspace`
-//! leaves out, or those that are named. `suites.toml` lists them.
+//! `cargo xtask ci` runs what CI runs. `cargo xtask test` runs the suites that `cargo test
+//! --workspace` leaves out, or those that are named. `suites.toml` lists them.
 
 mod binaries;
 mod ci;
@@ -47,7 +47,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    // Wherever it is called in the project.
+    // It may be called anywhere in the project.
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     if let Err(error) = std::env::set_current_dir(root) {
         eprintln!("cargo xtask: {root}: {error}");

@@ -1,4 +1,4 @@
-//! What the suites need besides the toolchain: installed where it is missing.
+//! Installs what the suites need besides the toolchain, where it is missing.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,16 +8,16 @@ use anyhow::{Context as _, bail};
 
 use crate::suites::Suites;
 
-/// Judges of manifests, which no distribution packages: both for one Python.
+/// The validators of manifests, which no distribution packages: both for one Python.
 const JUDGES: [&str; 2] = ["kubernetes-validate==1.37.0", "dockerfile-parse==2.0.1"];
 
-/// A folder with nothing but what judges manifests.
+/// A folder with nothing but the validators.
 const JUDGES_PATH: &str = "target/judges/path";
 
-/// Installs; the folder that `PATH` has to begin with, if any.
+/// Installs what is missing; returns the folder that `PATH` has to begin with, if any.
 ///
 /// # Errors
-/// If something could not be installed.
+/// If something can't be installed.
 pub(crate) fn prepare() -> anyhow::Result<Option<PathBuf>> {
     let suites = Suites::read()?;
     let mut missing: Vec<&str> = Vec::new();
@@ -26,18 +26,21 @@ pub(crate) fn prepare() -> anyhow::Result<Option<PathBuf>> {
             missing.push(package);
         }
     }
-    let installed = |package: &str| quietly(Command::new("dpkg").args(["-s", package]));
-    missing.extend(suites.packages.iter().map(String::as_str).filter(|of| !installed(of)));
+    fn installed(package: &str) -> bool {
+        quietly(Command::new("dpkg").args(["-s", package]))
+    }
+    missing
+        .extend(suites.packages.iter().map(String::as_str).filter(|package| !installed(package)));
     if !missing.is_empty() {
         apt_get(&missing)?;
     }
-    // As udev's rules have it: users may mount what only they see.
+    // As udev's rules have it: users may mount file systems that only they see.
     run(Command::new("chmod").args(["0666", "/dev/fuse"]))?;
     install_judges()?;
     Ok(judges())
 }
 
-/// Where judges are that [`prepare`] has installed: the folder that `PATH` has to begin with.
+/// The folder of the validators that [`prepare`] has installed, with which `PATH` has to begin.
 pub(crate) fn judges() -> Option<PathBuf> {
     Path::new(JUDGES_PATH).canonicalize().ok()
 }
@@ -45,16 +48,16 @@ pub(crate) fn judges() -> Option<PathBuf> {
 fn apt_get(packages: &[&str]) -> anyhow::Result<()> {
     eprintln!("== apt-get install {}", packages.join(" "));
     let options = ["-qq", "-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=300"];
-    let apt_get = || {
+    fn apt_get(options: &[&str; 5]) -> Command {
         let mut command = Command::new("apt-get");
         command.args(options).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
         command
-    };
-    // The archive is at times out of reach.
+    }
+    // The archive is unreachable at times.
     for pause in [10, 30, 60, 0] {
-        let _ = run(apt_get().arg("update"));
+        let _ = run(apt_get(&options).arg("update"));
         let install = ["install", "-y", "--no-install-recommends"];
-        if run(apt_get().args(install).args(packages)).is_ok() {
+        if run(apt_get(&options).args(install).args(packages)).is_ok() {
             return Ok(());
         }
         std::thread::sleep(Duration::from_secs(pause));
@@ -62,7 +65,7 @@ fn apt_get(packages: &[&str]) -> anyhow::Result<()> {
     bail!("apt-get install {}", packages.join(" "))
 }
 
-/// Those that are there will do, if their Python has both.
+/// Installs the validators, unless the system's have a Python with both.
 fn install_judges() -> anyhow::Result<()> {
     if let Some(judge) = find("kubernetes-validate") {
         let text = std::fs::read_to_string(judge).unwrap_or_default();
@@ -79,7 +82,7 @@ fn install_judges() -> anyhow::Result<()> {
         run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
     }
     run(Command::new(pip).args(["install", "--quiet", "--retries", "10"]).args(JUDGES))?;
-    // With nothing else: its Python is for itself.
+    // The folder has only the validator, because its Python is only for it.
     std::fs::create_dir_all(path)?;
     let link = path.join("kubernetes-validate");
     let _ = std::fs::remove_file(&link);

@@ -7,15 +7,15 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use serde::Deserialize;
 
-/// `suites.toml`.
+/// The content of `suites.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Suites {
-    /// Programs that tests run, by the package that brings each.
+    /// The package of each program that tests run.
     pub(crate) programs: BTreeMap<String, String>,
     /// Packages without a program to look for.
     pub(crate) packages: Vec<String>,
-    /// In the order in which they are started: those that take longest come first.
+    /// The suites in the order in which they start: the longest ones first.
     pub(crate) suite: Vec<Suite>,
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct Suite {
     pub(crate) needs: Vec<String>,
     /// The feature that it is built with.
     pub(crate) feature: Option<String>,
-    /// Whether it is run when nothing else is: it times what real programs do.
+    /// Whether it runs alone, because it times real programs.
     #[serde(default)]
     pub(crate) alone: bool,
-    /// Of its tests only those whose names contain this.
+    /// Only tests whose names contain this are run.
     pub(crate) only: Option<String>,
 }
 
-/// What keeps a suite out of `cargo test --workspace`.
+/// Why `cargo test --workspace` leaves a suite out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Tier {
@@ -79,20 +79,22 @@ mod tests {
 
     use super::*;
 
-    /// What `cargo test --workspace` leaves out is listed, and what is listed is left out.
+    /// The list matches what `cargo test --workspace` leaves out.
     #[test]
     fn the_list_is_what_is_left_out() {
         let listed = Suites::read().unwrap().suite.into_iter();
         let listed: BTreeSet<(String, String, bool)> =
-            listed.map(|of| (of.package, of.test, of.feature.is_some())).collect();
+            listed.map(|suite| (suite.package, suite.test, suite.feature.is_some())).collect();
         let mut left_out = BTreeSet::new();
         for (folder, manifest) in manifests() {
             let tests = manifest.get("test").and_then(toml::Value::as_array);
             for test in tests.into_iter().flatten() {
-                let name = |of: &toml::Value| of["name"].as_str().unwrap().to_owned();
+                fn name(value: &toml::Value) -> String {
+                    value["name"].as_str().unwrap().to_owned()
+                }
                 let (package, target) = (name(&manifest["package"]), name(test));
-                if test.get("test").is_some_and(|of| of.as_bool() == Some(false)) {
-                    // Some of its tests may need a feature: then it is run with it as well.
+                if test.get("test").is_some_and(|value| value.as_bool() == Some(false)) {
+                    // If some of its tests need a feature, it runs with it as well.
                     let main = folder.join("tests").join(&target).join("main.rs");
                     let main = std::fs::read_to_string(main).unwrap_or_default();
                     if main.contains("#[cfg(feature = ") {
@@ -111,11 +113,12 @@ mod tests {
     fn manifests() -> Vec<(PathBuf, toml::Table)> {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let folders = std::fs::read_dir(crates).unwrap().map(|folder| folder.unwrap().path());
-        let manifest = |folder: PathBuf| {
-            let text = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
-            Some((folder, toml::from_str(&text).unwrap()))
-        };
-        folders.filter_map(manifest).collect()
+        folders
+            .filter_map(|folder: PathBuf| {
+                let text = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+                Some((folder, toml::from_str(&text).unwrap()))
+            })
+            .collect()
     }
 
     fn architecture() -> String {
@@ -123,7 +126,7 @@ mod tests {
         std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap()
     }
 
-    /// What ARCHITECTURE.md names is there: files, folders, and functions of files.
+    /// Checks that the files, folders and functions in ARCHITECTURE.md exist.
     #[test]
     fn the_architecture_names_what_is_there() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -145,21 +148,26 @@ mod tests {
         assert!(count > 20, "{count}");
     }
 
-    /// A crate imports only what stands below it in ARCHITECTURE.md, where every crate stands.
+    /// Checks that a crate imports only crates below it in ARCHITECTURE.md, which lists every
+    /// crate.
     #[test]
     fn imports_run_downward() {
         let text = architecture();
         let picture = text.split("```text").nth(2).unwrap().split("```").next().unwrap();
-        let place =
-            |name: &str| picture.lines().position(|line| line.split(' ').next() == Some(name));
+        fn place(name: &str, picture: &str) -> Option<usize> {
+            picture.lines().position(|line| line.split(' ').next() == Some(name))
+        }
         for (_, manifest) in manifests() {
-            let short = |name: &str| name.strip_prefix("fairways-").unwrap_or(name).to_owned();
+            fn short(name: &str) -> String {
+                name.strip_prefix("fairways-").unwrap_or(name).to_owned()
+            }
             let name = short(manifest["package"]["name"].as_str().unwrap());
-            let own = place(&name).unwrap_or_else(|| panic!("{name} does not stand there"));
+            let own =
+                place(&name, picture).unwrap_or_else(|| panic!("{name} does not stand there"));
             let imports = manifest.get("dependencies").and_then(toml::Value::as_table);
             for import in imports.into_iter().flat_map(toml::Table::keys) {
                 if let Some(import) = import.strip_prefix("fairways-") {
-                    assert!(Some(own) < place(import), "{name} imports {import}");
+                    assert!(Some(own) < place(import, picture), "{name} imports {import}");
                 }
             }
         }

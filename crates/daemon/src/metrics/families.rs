@@ -4,7 +4,7 @@
 
 use fairways_core::Counter;
 use fairways_policy::words;
-use fairways_record::status::{Counted, Domain, Program};
+use fairways_record::status::{DomainStatus, ProgramStatus, ProgramTotals};
 use fairways_resctrl::language::CpuSet;
 use prometheus_client::metrics::MetricType;
 
@@ -147,12 +147,12 @@ pub(super) const OF_DOMAINS: [(Family, OfDomain); 6] = [
 ];
 
 /// A domain's value; `None` where it is missing.
-pub(super) type OfDomain = fn(&Domain) -> Option<Value>;
+pub(super) type OfDomain = fn(&DomainStatus) -> Option<Value>;
 
 /// A program in a domain.
 pub(super) struct Row<'a> {
-    pub(super) of: &'a Program,
-    pub(super) counted: &'a Counted,
+    pub(super) of: &'a ProgramStatus,
+    pub(super) counted: &'a ProgramTotals,
     pub(super) way_bytes: Option<u64>,
 }
 
@@ -327,7 +327,7 @@ impl Row<'_> {
     fn objective(
         &self,
         put: &mut Put<'_>,
-        nanos: impl Fn(&fairways_record::status::Objective) -> Option<u64>,
+        nanos: impl Fn(&fairways_record::status::ObjectiveStatus) -> Option<u64>,
     ) {
         let Some(of) = &self.of.objective else { return };
         let Some(nanos) = nanos(of) else { return };

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairways_host::machine::Host;
-use fairways_record::status::Watched;
+use fairways_record::status::MachineRecord;
 use fairways_resctrl_client::{Errors, Ids};
 use parking_lot::Mutex;
 
@@ -38,7 +38,7 @@ pub(super) struct Metrics {
 
 /// What answers are made of.
 struct Shared {
-    watched: Arc<Mutex<Watched>>,
+    watched: Arc<Mutex<MachineRecord>>,
     pulse: Pulse,
     /// Whether the machine is looked after.
     begun: AtomicBool,
@@ -66,7 +66,7 @@ impl Metrics {
         at: &Listen,
         token: Option<Token>,
         commit: &'static str,
-        watched: Arc<Mutex<Watched>>,
+        watched: Arc<Mutex<MachineRecord>>,
         pulse: Pulse,
     ) -> io::Result<Self> {
         let (begun, means) = (AtomicBool::new(false), Mutex::default());
@@ -138,7 +138,8 @@ impl Shared {
         if let Some(why) = &watched.status.failed {
             return Err(format!("the policy has failed: {why}"));
         }
-        let refused = |of: &fairways_record::status::Domain| Some((of.id, of.refused.clone()?));
+        let refused =
+            |of: &fairways_record::status::DomainStatus| Some((of.id, of.refused.clone()?));
         match watched.status.domains.iter().find_map(refused) {
             Some((domain, why)) => {
                 Err(format!("domain {domain}: the last plan was refused: {why}"))
@@ -187,13 +188,13 @@ pub(super) fn fuzzed(bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use fairways_record::status::{Domain, Status};
+    use fairways_record::status::{DomainStatus, Status};
 
     use super::*;
 
     #[test]
     fn a_policy_that_failed_or_is_not_in_force_is_not_ready() {
-        let watched = Arc::new(Mutex::new(Watched::new(Status::default())));
+        let watched = Arc::new(Mutex::new(MachineRecord::new(Status::default())));
         let shared = Shared {
             watched: Arc::clone(&watched),
             pulse: Pulse::new(std::time::Duration::from_secs(30)),
@@ -212,7 +213,7 @@ mod tests {
         shared.begun.store(true, Ordering::Relaxed);
         assert_eq!(code("/readyz"), Some(200));
         let refused = Some("why".to_owned());
-        watched.lock().status.domains.push(Domain { refused, ..Domain::default() });
+        watched.lock().status.domains.push(DomainStatus { refused, ..DomainStatus::default() });
         assert_eq!(code("/readyz"), Some(503));
         watched.lock().status.domains.clear();
         watched.lock().status.degraded = vec!["one".to_owned(), "two".to_owned()];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fairways_record::status::{Counted, Program, Status, Totals};
+use fairways_record::status::{ProgramStatus, ProgramTotals, Status, Totals};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeGaugeValue, GaugeValueEncoder, MetricEncoder, NoLabelSet, text,
@@ -103,13 +103,13 @@ impl Snapshot {
     }
 
     fn programs(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let nothing = Counted::default();
+        let nothing = ProgramTotals::default();
         let Self { status, totals, .. } = self;
         let rows: Vec<(String, String, Row<'_>)> = named(&status.programs)
             .into_iter()
             .map(|((name, id), of)| {
                 let domain = status.domains.iter().find(|domain| domain.id == id);
-                let counted = totals.of(id, of.app).unwrap_or(&nothing);
+                let counted = totals.program(id, of.app).unwrap_or(&nothing);
                 let way_bytes = domain.and_then(|domain| domain.way_bytes);
                 (name, id.to_string(), Row { of, counted, way_bytes })
             })
@@ -150,7 +150,7 @@ impl Collector for Snapshot {
 }
 
 /// Programs by name and domain; no two of a domain have the same.
-fn named(programs: &[Program]) -> BTreeMap<(String, u32), &Program> {
+fn named(programs: &[ProgramStatus]) -> BTreeMap<(String, u32), &ProgramStatus> {
     programs.iter().map(|of| ((of.name.clone(), of.domain), of)).collect()
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit};
-use fairways_lab::{Alone as ByItself, ChipComparison, ChipOutcome};
+use fairways_lab::{ChipComparison, ChipOutcome, SoloRun as ByItself};
 use serde::Serialize;
 
 use super::Checked;
@@ -56,14 +56,14 @@ pub(super) fn json(
 }
 
 fn by_itself(alone: &ByItself) -> Did {
-    let service = alone.served.as_ref().map(|served| Answers::of(served, None));
+    let service = alone.service.as_ref().map(|served| Answers::of(served, None));
     Did::of(&alone.rate, None, service)
 }
 
 fn outcome<'a>(outcome: &'a ChipOutcome, alone: &[ByItself]) -> PolicyReport<'a> {
-    let fares = outcome.fares.iter().zip(alone).map(|(fare, alone)| {
-        let served = fare.served.as_ref();
-        let service = served.map(|served| Answers::of(served, alone.served.as_ref()));
+    let fares = outcome.programs.iter().zip(alone).map(|(fare, alone)| {
+        let served = fare.service.as_ref();
+        let service = served.map(|served| Answers::of(served, alone.service.as_ref()));
         Did::of(&fare.rate, Some(fare.occupancy), service)
     });
     let how = How::Chip { activity: lived(&outcome.activity), programs: fares.collect() };
@@ -106,7 +106,7 @@ pub(super) fn table(
         let mut cells =
             vec![name.clone(), format!("{:.3}", rate.ipc), format!("{:.2}", rate.llcmpki)];
         cells.extend(found.outcomes.iter().map(|outcome| {
-            format!("{:.3} ({:.1})", outcome.slowdowns[job], outcome.fares[job].occupancy)
+            format!("{:.3} ({:.1})", outcome.slowdowns[job], outcome.programs[job].occupancy)
         }));
         table.add_row(cells);
     }
@@ -132,13 +132,13 @@ fn answers<'a>(names: &'a [String], found: &'a ChipComparison) -> Vec<services::
         under,
         service: &names[job],
         served,
-        alone: found.alone[job].served,
+        alone: found.alone[job].service,
     };
     let alone = found.alone.iter().enumerate();
-    let alone = alone.filter_map(|(job, alone)| Some(row("alone", job, alone.served?)));
+    let alone = alone.filter_map(|(job, alone)| Some(row("alone", job, alone.service?)));
     let under = found.outcomes.iter().flat_map(|outcome| {
-        let fares = outcome.fares.iter().enumerate();
-        fares.filter_map(move |(job, fare)| Some(row(outcome.policy, job, fare.served?)))
+        let fares = outcome.programs.iter().enumerate();
+        fares.filter_map(move |(job, fare)| Some(row(outcome.policy, job, fare.service?)))
     });
     alone.chain(under).collect()
 }

@@ -207,7 +207,7 @@ impl Checked {
             warm_up: args.warm_up,
             span: args.duration,
             profile: args.chip.profile_time,
-            known: args.known_profiles,
+            profiles_known: args.known_profiles,
         };
         Ok(Self { world, protocol, policies })
     }

@@ -14,7 +14,7 @@ use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
 use fairways_lab::paper::lfoc::{self, Lfoc};
 use fairways_lab::paper::locpart::{self, Locpart};
-use fairways_lab::paper::{self, Row, claims, rows};
+use fairways_lab::paper::{self, ClaimResult, claims, rows};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::args::{self, Name, Paper};
@@ -25,7 +25,7 @@ pub(crate) struct Report {
     paper: &'static str,
     title: &'static str,
     seconds: f64,
-    rows: Vec<Row>,
+    rows: Vec<ClaimResult>,
 }
 
 /// Runs the command.

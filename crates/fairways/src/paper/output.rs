@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit};
-use fairways_lab::paper::{Claim, Counts, Kind, Row, Value};
+use fairways_lab::paper::{Claim, ClaimKind, ClaimResult, MeasuredValue, Reproducibility};
 use serde::Serialize;
 
 use super::Report;
@@ -44,10 +44,10 @@ enum Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    fn of(value: &'a Value) -> Self {
+    fn of(value: &'a MeasuredValue) -> Self {
         match value {
-            Value::Number(number) => Self::Number(*number),
-            Value::Text(text) => Self::Text(text),
+            MeasuredValue::Number(number) => Self::Number(*number),
+            MeasuredValue::Text(text) => Self::Text(text),
         }
     }
 
@@ -57,17 +57,17 @@ impl<'a> Measured<'a> {
     }
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: Reproducibility) -> &'static str {
     match kind {
-        Kind::Yes => "yes",
-        Kind::Shape => "shape",
-        Kind::No => "no",
-        Kind::Calibration => "calibration",
+        Reproducibility::Yes => "yes",
+        Reproducibility::Shape => "shape",
+        Reproducibility::No => "no",
+        Reproducibility::Calibration => "calibration",
     }
 }
 
 impl<'a> JsonRow<'a> {
-    fn of(row: &'a Row) -> Self {
+    fn of(row: &'a ClaimResult) -> Self {
         let Claim { item, case, unit, published, low, high, reproducible, .. } = &row.claim;
         Self {
             item,
@@ -78,7 +78,7 @@ impl<'a> JsonRow<'a> {
             low: Measured::read(low),
             high: Measured::read(high),
             kind: kind(*reproducible),
-            counts_as: row.counts.name(),
+            counts_as: row.kind.name(),
             in_band: row.in_band(),
             by_seed: &row.by_seed,
             seeds_in_band: row.seeds_in_band(),
@@ -111,16 +111,16 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
         };
         let ours = match &row.measured {
             None => "-".to_owned(),
-            Some(Value::Text(text)) => text.clone(),
-            Some(Value::Number(number)) => digits(*number),
+            Some(MeasuredValue::Text(text)) => text.clone(),
+            Some(MeasuredValue::Number(number)) => digits(*number),
         };
         let verdict = match row.in_band() {
             None => "",
             Some(true) => "within",
             Some(false) => "MISSES",
         };
-        let counts = match (row.in_band(), row.counts) {
-            (None, _) | (_, Counts::Outcome) => "",
+        let counts = match (row.in_band(), row.kind) {
+            (None, _) | (_, ClaimKind::Outcome) => "",
             (_, counts) => counts.name(),
         };
         let by_seed = by_seed(row);
@@ -132,9 +132,9 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
         report.title,
         fit(table, &["unit", "counts as", "by seed", "band"])
     )?;
-    let (within, judged) = tally(report, Counts::Outcome);
+    let (within, judged) = tally(report, ClaimKind::Outcome);
     writeln!(out, "{within} of {judged} outcomes within their bands; {:.1} s", report.seconds)?;
-    let beside = Counts::ALL.into_iter().skip(1).map(|of| {
+    let beside = ClaimKind::ALL.into_iter().skip(1).map(|of| {
         let (within, judged) = tally(report, of);
         format!("{}: {within} of {judged}", of.name())
     });
@@ -156,9 +156,9 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
 }
 
 /// How many of the rows that count as this lie within their bands, and how many are judged.
-fn tally(report: &Report, of: Counts) -> (usize, usize) {
-    let verdicts = report.rows.iter().filter(|row| row.counts == of);
-    let verdicts: Vec<bool> = verdicts.filter_map(Row::in_band).collect();
+fn tally(report: &Report, of: ClaimKind) -> (usize, usize) {
+    let verdicts = report.rows.iter().filter(|row| row.kind == of);
+    let verdicts: Vec<bool> = verdicts.filter_map(ClaimResult::in_band).collect();
     (verdicts.iter().filter(|within| **within).count(), verdicts.len())
 }
 
@@ -170,7 +170,7 @@ pub(super) fn summary(reports: &[Report], out: &mut dyn Write) -> anyhow::Result
         column.set_cell_alignment(CellAlignment::Right);
     }
     for report in reports {
-        let (within, judged) = tally(report, Counts::Outcome);
+        let (within, judged) = tally(report, ClaimKind::Outcome);
         let seconds = format!("{:.0}", report.seconds);
         table.add_row([report.paper.to_owned(), within.to_string(), judged.to_string(), seconds]);
     }
@@ -178,7 +178,7 @@ pub(super) fn summary(reports: &[Report], out: &mut dyn Write) -> anyhow::Result
 }
 
 /// The least and the greatest with one seed, and with how many of the seeds that is within the band.
-fn by_seed(row: &Row) -> String {
+fn by_seed(row: &ClaimResult) -> String {
     let ends = row
         .by_seed
         .iter()

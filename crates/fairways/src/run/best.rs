@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairways_core::{Action, Event, Policy, Time, run};
-use fairways_lab::{Observed, Served};
+use fairways_lab::{ObservedChip, ServiceSummary};
 use rayon::prelude::*;
 
 use super::machine::Running;
@@ -22,7 +22,7 @@ pub(super) enum Best {
 /// What a program did by itself.
 pub(super) struct Alone {
     instructions: u64,
-    served: Option<Served>,
+    served: Option<ServiceSummary>,
 }
 
 impl Best {
@@ -33,7 +33,7 @@ impl Best {
             On::Model { .. } => Self::Known,
             On::Chip(world) => {
                 let alone = |job: &fairways_chip::Job| {
-                    let chip = Observed::new(world.settings, [job.clone()]);
+                    let chip = ObservedChip::new(world.settings, [job.clone()]);
                     let chip = chip.expect("a chip on which they run together");
                     let mut machine = Running::Chip(Box::new(chip));
                     run_until(&mut machine, &mut Nothing, end, stop).then(|| Alone {
@@ -69,7 +69,7 @@ impl Best {
     }
 
     /// How a service answered by itself, where that is known.
-    pub(super) fn served(&self, job: usize) -> Option<Served> {
+    pub(super) fn served(&self, job: usize) -> Option<ServiceSummary> {
         match self {
             Self::Alone(alone) => alone[job].served,
             Self::Known | Self::Unknown => None,

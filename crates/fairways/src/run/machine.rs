@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 
 use fairways_command_kit::BadInput;
 use fairways_core::{Action, AppId, Event, Machine, Time};
-use fairways_lab::{Observed, Served};
+use fairways_lab::{ObservedChip, ServiceSummary};
 use fairways_model::Model;
 
 /// A machine on which the programs run; job `i` is program `i`.
 pub(super) enum Running {
     Model(Box<Model>),
-    Chip(Box<Observed>),
+    Chip(Box<ObservedChip>),
 }
 
 impl Machine for Running {
@@ -64,10 +64,10 @@ impl Running {
     }
 
     /// How a job has answered; `None` if it is no service.
-    pub(super) fn served(&self, job: usize) -> Option<Served> {
+    pub(super) fn served(&self, job: usize) -> Option<ServiceSummary> {
         match self {
             Self::Model(_) => None,
-            Self::Chip(of) => of.served(job),
+            Self::Chip(of) => of.service_summary(job),
         }
     }
 

@@ -108,7 +108,7 @@ fn follow(
                 Event::Started { app, .. } => machine.job(*app).and_then(|job| names.get(job)),
                 _ => None,
             };
-            journal.event(at, &event, started.map(String::as_str))?;
+            journal.write_event(at, &event, started.map(String::as_str))?;
         }
         if let Some(report) = report {
             report.event(at, &event, machine)?;
@@ -117,7 +117,7 @@ fn follow(
         checked.policy.handle(at, &event, &mut |action| {
             let mut say = || -> anyhow::Result<()> {
                 if let Some(journal) = journal {
-                    journal.action(at, &action)?;
+                    journal.write_action(at, &action)?;
                 }
                 if let Some(report) = report {
                     report.action(at, &action)?;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use fairways_command_kit::partition::{bar, members};
 use fairways_core::{Action, AppId, Event, Levers, Partition, Time, Ways};
 use fairways_policy::{kpart, lfoc};
-use fairways_record::status::estimate;
+use fairways_record::status::estimate_text;
 
 use super::machine::Running;
 use super::settings::Checked;
@@ -139,7 +139,7 @@ impl<'a> Report<'a> {
             // With the next ones of the same program, in a line.
             Action::Estimated { thread, what, value, raw } => {
                 let is = |raw: f64| raw / (1_u64 << 32) as f64;
-                let mut text = estimate(what, is(value.raw() as f64));
+                let mut text = estimate_text(what, is(value.raw() as f64));
                 if u64::try_from(*raw) != Ok(value.raw()) {
                     text += &format!(" (as it came out, {:.3})", is(*raw as f64));
                 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Policy, Time, Ways};
-use fairways_lab::{Observed, draw_workloads, job, profile};
+use fairways_lab::{ObservedChip, draw_workloads, job, profile};
 use fairways_model::{AfterRun, Job, Model, Settings};
 use fairways_policy::table::KnowledgeSource;
 use fairways_profiles::Mix;
@@ -156,7 +156,7 @@ impl Checked {
                 Running::Model(Box::new(Model::new(**settings, jobs)))
             }
             On::Chip(world) => {
-                let chip = Observed::new(world.settings, self.chip_jobs());
+                let chip = ObservedChip::new(world.settings, self.chip_jobs());
                 Running::Chip(Box::new(chip.expect("a chip that was tried")))
             }
         };

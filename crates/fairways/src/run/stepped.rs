@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use fairways_command_kit::BadInput;
 use fairways_core::{AppId, Machine as _, Time, WayMask};
-use fairways_record::status::{Cache, Plain, SCHEMA, Seen, Status, Watched};
+use fairways_record::status::{
+    CacheWays, MachineRecord, MachineView, SCHEMA, Status, WholeMachine,
+};
 
 use super::machine::Running;
 use super::settings::Checked;
@@ -17,27 +19,27 @@ pub(crate) struct Stepped {
     machine: Running,
     names: Vec<String>,
     seen: Whole,
-    watched: Watched,
+    watched: MachineRecord,
 }
 
 /// A simulated cache: all of it is given out.
-struct Whole(Cache);
+struct Whole(CacheWays);
 
-impl Seen for Whole {
-    fn cache(&self, _: u32) -> Option<Cache> {
+impl MachineView for Whole {
+    fn cache(&self, _: u32) -> Option<CacheWays> {
         Some(self.0)
     }
 
     fn physical(&self, domain: u32, mask: WayMask) -> WayMask {
-        Plain.physical(domain, mask)
+        WholeMachine.physical(domain, mask)
     }
 
     fn tasks(&self, app: AppId, to: &mut Vec<i32>) {
-        Plain.tasks(app, to);
+        WholeMachine.tasks(app, to);
     }
 
     fn cpus(&self, domain: u32) -> Vec<u32> {
-        Plain.cpus(domain)
+        WholeMachine.cpus(domain)
     }
 }
 
@@ -62,19 +64,19 @@ impl Stepped {
         machine.stop_when(stop);
         let all = WayMask::full(checked.ways());
         let way_bytes = Some(whole(checked.way_bytes()));
-        let watched = Watched::new(Status {
+        let watched = MachineRecord::new(Status {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             policy: checked.policy.name().to_owned(),
             mode: "simulated".to_owned(),
             ..Status::default()
         });
-        let (names, seen) = (checked.names(), Whole(Cache { all, offered: all, way_bytes }));
+        let (names, seen) = (checked.names(), Whole(CacheWays { all, offered: all, way_bytes }));
         Ok(Self { checked, machine, names, seen, watched })
     }
 }
 
-impl fairways_top::Machine for Stepped {
+impl fairways_top::WatchedMachine for Stepped {
     fn kind(&self) -> String {
         self.checked.kind()
     }
@@ -86,15 +88,15 @@ impl fairways_top::Machine for Stepped {
             let name = machine.job(app).and_then(|job| names.get(job)).cloned();
             name.unwrap_or_else(|| format!("program {}", app.0))
         };
-        watched.event(0, at, &event, seen, name);
+        watched.record_event(0, at, &event, seen, name);
         checked.policy.handle(at, &event, &mut |action| {
-            watched.action(0, &action, seen);
+            watched.record_action(0, &action, seen);
             machine.carry_out(action);
         });
         Some(at)
     }
 
-    fn watched(&self) -> &Watched {
+    fn record(&self) -> &MachineRecord {
         &self.watched
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Time;
-use fairways_lab::Served;
+use fairways_lab::ServiceSummary;
 use fairways_policy::stock::Stock;
 use fairways_profiles::FairnessMetrics;
 use serde::Serialize;
@@ -58,12 +58,16 @@ struct Service {
     stock_service: Option<Answers>,
     alone_service: Option<Answers>,
     #[serde(skip)]
-    served: [Option<Served>; 3],
+    served: [Option<ServiceSummary>; 3],
 }
 
 impl Service {
-    fn new(ours: Served, stock: Option<Served>, alone: Option<Served>) -> Self {
-        let of = |served: &Served| Answers::of(served, alone.as_ref());
+    fn new(
+        ours: ServiceSummary,
+        stock: Option<ServiceSummary>,
+        alone: Option<ServiceSummary>,
+    ) -> Self {
+        let of = |served: &ServiceSummary| Answers::of(served, alone.as_ref());
         Self {
             service: of(&ours),
             stock_service: stock.as_ref().map(of),

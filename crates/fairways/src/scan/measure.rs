@@ -7,7 +7,7 @@ use fairways_core::{AppId, Counters};
 use fairways_daemon::config::{Config, Log, LogLevel, LogTarget, ProgramConfig};
 use fairways_perf::{Source as _, Target};
 use fairways_programs::Selector;
-use fairways_record::status::{Domain, Status, Totals};
+use fairways_record::status::{DomainStatus, Status, Totals};
 
 use super::users::User;
 
@@ -71,7 +71,7 @@ fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::R
     config.program = users.iter().map(program).collect();
     let watched = fairways_daemon::watch(config, duration)?;
     let (status, totals) = (&watched.status, &watched.totals);
-    let cache = |domain: &Domain| {
+    let cache = |domain: &DomainStatus| {
         let mask = domain.cache.as_deref()?.trim_start_matches("0x");
         let ways = u32::from_str_radix(mask, 16).ok()?.count_ones();
         Some(domain.way_bytes? * u64::from(ways))
@@ -107,7 +107,7 @@ fn of_program(user: User, status: &Status, totals: &Totals) -> Row {
         if let Some(bytes) = bytes.map(|bytes| bytes as u64) {
             *occupancy_bytes.get_or_insert(0) += bytes;
         }
-        if let Some(counted) = totals.of(program.domain, program.app) {
+        if let Some(counted) = totals.program(program.domain, program.app) {
             counters = counters.plus(&counted.counters);
             seconds = seconds.max(counted.window_ns as f64 / 1e9);
         }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use fairways_core::{Partition, WayMask};
-use fairways_lab::{LiveOutcome, Outcome, Rate};
+use fairways_lab::{LiveOutcome, PolicyOutcome, Rate};
 use fairways_profiles::{FairnessMetrics, Mix};
 use serde::Serialize;
 
@@ -125,8 +125,8 @@ pub(super) fn write(
     Ok(())
 }
 
-fn scored(outcome: &Outcome) -> PolicyReport<'_> {
-    let Outcome { policy, partition, reason, slowdowns, metrics } = outcome;
+fn scored(outcome: &PolicyOutcome) -> PolicyReport<'_> {
+    let PolicyOutcome { policy, partition, reason, slowdowns, metrics } = outcome;
     decided(policy, partition, reason, metrics, slowdowns)
 }
 

@@ -2,7 +2,7 @@
 
 use fairways_command_kit::BadInput;
 use fairways_core::{Policy, Ways};
-use fairways_lab::{BestStatic, OPTIMUM, Protocol, Settings};
+use fairways_lab::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_policy::by_name;
 use fairways_profiles::{Mix, ProgramCatalog};
 
@@ -21,7 +21,7 @@ pub(super) struct Checked {
 /// How policies are compared.
 pub(super) enum How {
     /// By what they decide.
-    Score(Settings),
+    Score(ComparisonSettings),
     /// By how the programs fare over time.
     Live(Box<fairways_model::Settings>, Protocol),
 }
@@ -76,11 +76,11 @@ impl Checked {
 fn how(args: &Simulate, world: &World) -> How {
     if !args.dynamic {
         let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
-        return How::Score(Settings { llc: world.llc, bandwidth, wishes });
+        return How::Score(ComparisonSettings { llc: world.llc, bandwidth, wishes });
     }
     let usual = Protocol::default();
     let protocol = Protocol {
-        known: args.known_profiles,
+        profiles_known: args.known_profiles,
         wishes: world.wishes.clone(),
         instructions: args.instructions.unwrap_or(usual.instructions),
         completions: args.completions.unwrap_or(usual.completions),

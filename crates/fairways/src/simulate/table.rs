@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::partition::{bar, members};
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Ways;
-use fairways_lab::{LiveOutcome, Outcome, classes};
+use fairways_lab::{LiveOutcome, PolicyOutcome, classes};
 use fairways_profiles::{FairnessMetrics, Mix};
 
 use super::Results;
@@ -94,7 +94,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn scored(outcome: &Outcome, ways: Ways) -> Row<'_> {
+fn scored(outcome: &PolicyOutcome, ways: Ways) -> Row<'_> {
     let beside = vec![bar(&outcome.partition, ways), members(&outcome.partition)];
     Row { policy: outcome.policy, metrics: outcome.metrics, beside }
 }

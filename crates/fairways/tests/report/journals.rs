@@ -133,7 +133,7 @@ fn the_last_plan_is_told_even_if_nothing_follows() {
     let none = told(&[woke(5)]);
     assert!(none.contains("The policy divided no ways."));
     let all = told(&[plan(0, 0, "0x3"), refusal(9, 0)]);
-    assert!(all.contains("No plan came to hold") && !all.contains("divided no ways"));
+    assert!(all.contains("No plan came into force") && !all.contains("divided no ways"));
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn results_are_read_from_standard_input() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
         said,
-        "fairways: standard input: expected a journal as a file, for its parts stand beside it\n"
+        "fairways: standard input: expected a journal as a file, because its parts stand beside it\n"
     );
     // A pipe that has a name is read once, and so is whole.
     let script = "cat \"$2\" | \"$1\" report -o - /dev/stdin";

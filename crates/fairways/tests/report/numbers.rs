@@ -107,7 +107,7 @@ fn of_a_comparison_over_time_and_on_a_chip() {
         holds
             .extend((0..2).map(|n| &results["policies"][n]["programs"][program]["occupancy_ways"]));
     }
-    column(did, "holds", &holds, 2);
+    column(did, "occupancy", &holds, 2);
     let services = table(&tables, "Services");
     let answers = [
         &results["programs"][0]["service"],
@@ -303,7 +303,7 @@ fn of_a_journal_in_which_things_are_missing() {
     let shown = |name: &str| did.column(name)[0].text.clone();
     assert_eq!([shown("program"), shown("class")], ["app 7", "–"]);
     // An IPC of the window that has both, no misses where no window has both, the ways of the window that has them.
-    assert_eq!([shown("IPC"), shown("MPKI"), shown("holds")], ["2.000", "–", "2.50"]);
+    assert_eq!([shown("IPC"), shown("MPKI"), shown("occupancy")], ["2.000", "–", "2.50"]);
     assert_eq!([shown("windows"), shown("incomplete"), shown("instructions")], ["2", "2", "2000"]);
     // What was refused never held.
     let plans = table(&tables, "Plans");

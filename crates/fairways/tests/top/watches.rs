@@ -124,7 +124,7 @@ fn a_daemon_that_goes_and_comes_back_is_watched_on() {
         row.is_some_and(|row| row.split_whitespace().filter(|word| *word == "-").count() >= 3)
     });
     assert_eq!(daemon.end(Signal::TERM), Some(0));
-    terminal.shows("as it was last");
+    terminal.shows("last known state");
     terminal.shows("no daemon answers");
     terminal.shows("A reads");
     configure(&machine, "policy = \"stock\"", &[("reads", &reads)]);
@@ -132,7 +132,7 @@ fn a_daemon_that_goes_and_comes_back_is_watched_on() {
     terminal.shows("stock  manage");
     terminal.until("it is there again", |lines| {
         let screen = lines.join("");
-        !screen.contains("as it was last") && !screen.contains("streams")
+        !screen.contains("last known state") && !screen.contains("streams")
     });
     // The emulator by itself tells who has which ways, and what it does.
     let root = machine.root.to_str().unwrap();

@@ -1,4 +1,4 @@
-//! The programs that an example of LFOC runs: the embedded ones, or those of two files.
+//! The programs that an LFOC example runs: the embedded ones, or those of two files.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -9,7 +9,7 @@ use fairways_profiles::{ProgramCatalog, embedded_programs, read_phased, read_tab
 ///
 /// # Errors
 /// If there are other arguments, or a file can't be read.
-pub(crate) fn of_arguments() -> Result<Cow<'static, ProgramCatalog>, Box<dyn Error>> {
+pub(crate) fn from_arguments() -> Result<Cow<'static, ProgramCatalog>, Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.as_slice() {
         [] => Ok(Cow::Borrowed(embedded_programs())),

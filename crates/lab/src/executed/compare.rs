@@ -11,106 +11,107 @@ use fairways_policy::{by_name, descriptor};
 use fairways_profiles::FairnessMetrics;
 use rayon::prelude::*;
 
-use super::measure::{Alone, Rate, measure_alone, profile, with_room_for};
-use super::observed::Observed;
-use super::served::Served;
-use crate::live::{Activity, Working, watch};
+use super::measure::{Rate, SoloRun, measure_alone, one_by_one_if_live, profile};
+use super::observed::ObservedChip;
+use super::served::ServiceSummary;
+use crate::live::{Activity, WorkMeter, watch};
 
-/// How long a mix runs, on the policy's clock.
+/// The durations of a mix's run, on the policy's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChipProtocol {
-    /// Before anything is counted.
+    /// The warm-up, before anything is counted.
     pub warm_up: Duration,
-    /// While it is.
+    /// The time in which programs are counted.
     pub span: Duration,
-    /// For each number of ways, where a program is profiled: half of it is to warm up.
+    /// The time to profile a program with one number of ways; half of it is to warm up.
     pub profile: Duration,
-    /// Whether policies that learn are told profiles too: then they decide at once.
-    pub known: bool,
+    /// Whether policies that learn get profiles too, so that they decide at once.
+    pub profiles_known: bool,
 }
 
 impl ChipProtocol {
-    /// How many runs a comparison takes: each program by itself, and profiled where a policy is to be told;
-    /// stock, and each policy.
+    /// The runs of a comparison: each program alone, and profiled if a policy needs that; stock,
+    /// and each policy.
     #[must_use]
     pub fn runs(&self, programs: usize, policies: &[&str]) -> usize {
-        let told = policies.iter().any(|policy| self.tells(policy));
-        programs * (1 + usize::from(told)) + 1 + policies.len()
+        let has_profiled = policies.iter().any(|policy| self.receives_profiles(policy));
+        programs * (1 + usize::from(has_profiled)) + 1 + policies.len()
     }
 
-    /// Whether a policy is told profiles.
-    fn tells(&self, policy: &str) -> bool {
+    /// Whether a policy gets profiles.
+    fn receives_profiles(&self, policy: &str) -> bool {
         descriptor(policy).is_some_and(|policy| {
-            policy.knows == KnowledgeSource::Profiles || (self.known && policy.learns())
+            policy.knows == KnowledgeSource::Profiles || (self.profiles_known && policy.learns())
         })
     }
 }
 
-/// How a program fared.
+/// The result of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Fare {
-    /// What it did.
+pub struct ProgramOutcome {
+    /// Its rates.
     pub rate: Rate,
-    /// The ways' worth of lines that it held in the end.
+    /// Its occupancy at the end, in ways.
     pub occupancy: f64,
     /// How it answered, if it is a service.
-    pub served: Option<Served>,
+    pub service: Option<ServiceSummary>,
 }
 
-impl Fare {
-    /// How many times slower than by itself.
-    fn slowdown(&self, alone: &Alone) -> f64 {
-        if let (Some(alone), Some(here)) = (&alone.served, &self.served) {
+impl ProgramOutcome {
+    /// How many times slower it was than alone.
+    fn slowdown(&self, alone: &SoloRun) -> f64 {
+        if let (Some(alone), Some(here)) = (&alone.service, &self.service) {
             return here.slowdown(alone);
         }
         let (alone, here) = (alone.rate.instructions_per_second, self.rate.instructions_per_second);
-        // One that runs nothing even by itself is not slowed down.
+        // A program that runs nothing even alone is not slowed down.
         if alone == 0.0 { 1.0 } else { alone / here }
     }
 }
 
-/// How one policy did.
+/// The result of one policy.
 #[derive(Clone, Debug)]
 pub struct ChipOutcome {
     /// The policy's name.
     pub policy: &'static str,
-    /// The slowdown of each program, in order: the instructions that it ran by itself with the whole
-    /// cache in the same time, over those that it ran here; of a service, [`Served::slowdown`].
+    /// The slowdown of each program, in order: the instructions that it ran alone with the whole
+    /// cache over those that it ran here in the same time; for a service,
+    /// [`ServiceSummary::slowdown`].
     pub slowdowns: Vec<f64>,
-    /// What they sum up to.
+    /// The metrics of the slowdowns.
     pub metrics: FairnessMetrics,
-    /// What each program did.
-    pub fares: Vec<Fare>,
-    /// What the policy did, from the beginning of the warm-up on.
+    /// The results of the programs.
+    pub programs: Vec<ProgramOutcome>,
+    /// The policy's activity, from the beginning of the warm-up on.
     pub activity: Activity,
 }
 
-/// How several policies did on one mix.
+/// The results of several policies on one mix.
 #[derive(Clone, Debug)]
 pub struct ChipComparison {
-    /// Each program by itself, with the whole cache.
-    pub alone: Vec<Alone>,
-    /// Without partitioning: what the others are compared against.
+    /// Each program alone, with the whole cache.
+    pub alone: Vec<SoloRun>,
+    /// Without partitioning: what the others are compared with.
     pub stock: FairnessMetrics,
-    /// Each policy, in the order asked for.
+    /// Each policy, in the order requested.
     pub outcomes: Vec<ChipOutcome>,
 }
 
-/// A chip whose programs' work is known, and what they had counted after the warm-up.
-struct Worked<'a> {
-    machine: Observed,
-    alone: &'a [Alone],
+/// A chip whose programs' rates alone are known, and their accounts after the warm-up.
+struct MeasuredChip<'a> {
+    machine: ObservedChip,
+    alone: &'a [SoloRun],
     end: Time,
     warm: Option<Vec<Account>>,
 }
 
-impl Worked<'_> {
+impl MeasuredChip<'_> {
     fn accounts(&self) -> Vec<Account> {
         (0..self.alone.len()).map(|job| self.machine.chip.account(job)).collect()
     }
 }
 
-impl Machine for Worked<'_> {
+impl Machine for MeasuredChip<'_> {
     fn next_event(&mut self) -> Option<(Time, Event)> {
         let event = self.machine.next_event();
         if event.is_some() || self.warm.is_some() {
@@ -127,7 +128,7 @@ impl Machine for Worked<'_> {
     }
 }
 
-impl Working for Worked<'_> {
+impl WorkMeter for MeasuredChip<'_> {
     fn work(&self) -> Work {
         let each = self.alone.iter().enumerate().map(|(job, alone)| {
             let instructions = self.machine.chip.account(job).instructions as f64;
@@ -145,11 +146,11 @@ impl Working for Worked<'_> {
     }
 }
 
-/// Runs programs by themselves, then together under each of these policies, by name. Programs that end start
-/// again. `done` hears of each run that has ended: of [`ChipProtocol::runs`].
+/// Runs programs alone, then together under each of these policies, by name. Programs that end
+/// start again. `done` is called after each of [`ChipProtocol::runs`] runs.
 ///
 /// # Errors
-/// If there can't be such a chip, it has too few cores, or a real program fails: [`ChipError`].
+/// If the chip is not possible, it has too few cores, or a real program fails: [`ChipError`].
 pub fn compare_on_chip(
     settings: Settings,
     jobs: &[Job],
@@ -157,7 +158,7 @@ pub fn compare_on_chip(
     policies: &[&'static str],
     done: &(dyn Fn() + Sync),
 ) -> Result<ChipComparison, ChipError> {
-    with_room_for(jobs, || compare(settings, jobs, protocol, policies, done))
+    one_by_one_if_live(jobs, || compare(settings, jobs, protocol, policies, done))
 }
 
 fn compare(
@@ -174,30 +175,30 @@ fn compare(
         done();
         alone
     };
-    // First whether they can run together at all.
+    // Checks first that they can run together.
     Chip::new(settings, jobs.iter().cloned())?;
-    let alone: Vec<Alone> = jobs.par_iter().map(alone).collect::<Result<_, ChipError>>()?;
-    let told = |policy: &str| protocol.tells(policy);
-    let profiles: Vec<Option<Arc<Profile>>> = if policies.iter().any(|policy| told(policy)) {
-        let half = protocol.profile / 2;
-        let profiled = jobs.par_iter().map(|job| {
-            let profile = profile(settings, job, half, half)?;
-            done();
-            Ok(Some(Arc::new(profile)))
-        });
-        profiled.collect::<Result<_, ChipError>>()?
-    } else {
-        vec![None; jobs.len()]
-    };
+    let alone: Vec<SoloRun> = jobs.par_iter().map(alone).collect::<Result<_, ChipError>>()?;
+    let profiles: Vec<Option<Arc<Profile>>> =
+        if policies.iter().any(|policy| protocol.receives_profiles(policy)) {
+            let half = protocol.profile / 2;
+            let profiled = jobs.par_iter().map(|job| {
+                let profile = profile(settings, job, half, half)?;
+                done();
+                Ok(Some(Arc::new(profile)))
+            });
+            profiled.collect::<Result<_, ChipError>>()?
+        } else {
+            vec![None; jobs.len()]
+        };
     let run = |name: &str| {
-        let told = told(name);
+        let with_profiles = protocol.receives_profiles(name);
         let mut policy = by_name(name).expect("a policy's name");
         let jobs = jobs.iter().zip(&profiles).map(|(job, profile)| Job {
             then: AfterRun::Restart,
-            profile: profile.clone().filter(|_| told),
+            profile: profile.clone().filter(|_| with_profiles),
             ..job.clone()
         });
-        let outcome = together(settings, jobs, protocol, &alone, policy.as_mut());
+        let outcome = run_together(settings, jobs, protocol, &alone, policy.as_mut());
         done();
         outcome
     };
@@ -208,17 +209,17 @@ fn compare(
     Ok(ChipComparison { alone, stock, outcomes })
 }
 
-fn together(
+fn run_together(
     settings: Settings,
     jobs: impl Iterator<Item = Job>,
     protocol: &ChipProtocol,
-    alone: &[Alone],
+    alone: &[SoloRun],
     policy: &mut dyn Policy,
 ) -> Result<ChipOutcome, ChipError> {
     let warm = Time::ZERO.after(protocol.warm_up);
-    let mut machine = Observed::new(settings, jobs)?;
+    let mut machine = ObservedChip::new(settings, jobs)?;
     machine.stop_at(warm);
-    let mut worked = Worked { machine, alone, end: warm.after(protocol.span), warm: None };
+    let mut worked = MeasuredChip { machine, alone, end: warm.after(protocol.span), warm: None };
     let activity = watch(&mut worked, policy, |_, _, _, _| ());
     worked.machine.chip.failure().map_or(Ok(()), Err)?;
     let after = worked.accounts();
@@ -226,12 +227,15 @@ fn together(
     let seconds = protocol.span.as_secs_f64() / f64::from(settings.time_scale);
     let fare = |(job, (before, after)): (usize, (&Account, &Account))| {
         let occupancy = worked.machine.chip.occupancy_of(job).raw() as f64 / (1u64 << 32) as f64;
-        let served = worked.machine.served(job);
-        Fare { rate: Rate::between(before, after, seconds), occupancy, served }
+        let served = worked.machine.service_summary(job);
+        ProgramOutcome { rate: Rate::between(before, after, seconds), occupancy, service: served }
     };
-    let fares: Vec<Fare> = before.iter().zip(&after).enumerate().map(fare).collect();
-    let slowdown = |(alone, fare): (&Alone, &Fare)| fare.slowdown(alone);
-    let slowdowns: Vec<f64> = alone.iter().zip(&fares).map(slowdown).collect();
+    let fares: Vec<ProgramOutcome> = before.iter().zip(&after).enumerate().map(fare).collect();
+    let slowdowns: Vec<f64> = alone
+        .iter()
+        .zip(&fares)
+        .map(|(alone, fare): (&SoloRun, &ProgramOutcome)| fare.slowdown(alone))
+        .collect();
     let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
-    Ok(ChipOutcome { policy: policy.name(), slowdowns, metrics, fares, activity })
+    Ok(ChipOutcome { policy: policy.name(), slowdowns, metrics, programs: fares, activity })
 }

@@ -1,4 +1,4 @@
-//! What a program does by itself.
+//! Measures a program alone.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use fairways_core::{
 };
 use rayon::prelude::*;
 
-use super::observed::Observed;
-use super::served::Served;
+use super::observed::ObservedChip;
+use super::served::ServiceSummary;
 
-/// What a program does in some time.
+/// The rates of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rate {
     /// Instructions per cycle.
@@ -22,55 +22,58 @@ pub struct Rate {
     pub llcmpki: f64,
     /// Memory bandwidth, MB/s.
     pub bandwidth_mbps: f64,
-    /// Share of cycles stalled for what missed the L2, 0 to 1.
+    /// Share of cycles stalled for L2 misses, 0 to 1.
     pub stalls_l2_miss: f64,
     /// Instructions per second.
     pub instructions_per_second: f64,
 }
 
-/// What a program does by itself.
+/// The results of a program alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Alone {
-    /// What it does.
+pub struct SoloRun {
+    /// Its rates.
     pub rate: Rate,
     /// How it answers, if it is a service.
-    pub served: Option<Served>,
+    pub service: Option<ServiceSummary>,
 }
 
 impl Rate {
-    /// Of what was counted in so many seconds on a chip of this clock; all 0 where nothing ran.
+    /// The rates between two accounts that are `seconds` apart; all 0 if nothing ran.
     pub(super) fn between(from: &Account, to: &Account, seconds: f64) -> Self {
-        let count = |of: fn(&Account) -> u64| (of(to) - of(from)) as f64;
-        let (instructions, cycles) = (count(|a| a.instructions), to.cycles() - from.cycles());
+        fn count(counter: fn(&Account) -> u64, to: &Account, from: &Account) -> f64 {
+            (counter(to) - counter(from)) as f64
+        }
+        let (instructions, cycles) =
+            (count(|a| a.instructions, to, from), to.cycles() - from.cycles());
         if instructions == 0.0 || cycles == 0.0 {
             return Self::default();
         }
         Self {
             ipc: instructions / cycles,
-            llcrpki: 1000.0 * count(|a| a.llc_references) / instructions,
-            llcmpki: 1000.0 * count(|a| a.llc_misses) / instructions,
-            bandwidth_mbps: 64.0 * count(|a| a.lines) / seconds / 1e6,
+            llcrpki: 1000.0 * count(|a| a.llc_references, to, from) / instructions,
+            llcmpki: 1000.0 * count(|a| a.llc_misses, to, from) / instructions,
+            bandwidth_mbps: 64.0 * count(|a| a.lines, to, from) / seconds / 1e6,
             stalls_l2_miss: (to.stall_cycles() - from.stall_cycles()) / cycles,
             instructions_per_second: instructions / seconds,
         }
     }
 }
 
-/// Does something, which starts runs in parallel: one after the other if a real program is among the jobs, for
-/// ports and files of which there is one.
-pub(super) fn with_room_for<T: Send>(jobs: &[Job], what: impl FnOnce() -> T + Send) -> T {
+/// Calls `what`, which starts runs in parallel; if a real program is among the jobs, the runs come
+/// one after the other, because they share ports and files.
+pub(super) fn one_by_one_if_live<T: Send>(jobs: &[Job], what: impl FnOnce() -> T + Send) -> T {
     let has_live = jobs.iter().any(|job| job.live().next().is_some());
-    let one = || rayon::ThreadPoolBuilder::new().num_threads(1).build().ok();
-    match has_live.then(one).flatten() {
+    match has_live.then(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().ok()).flatten() {
         Some(pool) => pool.install(what),
         None => what(),
     }
 }
 
-/// What a program does by itself in so many ways, in the `span` after `warm_up`; times are the policy's.
+/// The rates of a program alone with `ways` ways, in the `span` after `warm_up`; times are on the
+/// policy's clock.
 ///
 /// # Errors
-/// If there can't be such a chip, or a real program fails: [`ChipError`].
+/// If the chip is not possible, or a real program fails: [`ChipError`].
 pub fn measure(
     settings: Settings,
     job: &Job,
@@ -81,19 +84,19 @@ pub fn measure(
     Ok(measure_alone(settings, job, ways, warm_up, span)?.rate)
 }
 
-/// The same, and how it answers if it is a service.
+/// Like [`measure`], with the summary of a service.
 ///
 /// # Errors
-/// If there can't be such a chip, or a real program fails: [`ChipError`].
+/// If the chip is not possible, or a real program fails: [`ChipError`].
 pub fn measure_alone(
     settings: Settings,
     job: &Job,
     ways: u32,
     warm_up: Duration,
     span: Duration,
-) -> Result<Alone, ChipError> {
+) -> Result<SoloRun, ChipError> {
     let job = Job { at: Time::ZERO, then: AfterRun::Restart, ..job.clone() };
-    let mut machine = Observed::new(settings, [job])?;
+    let mut machine = ObservedChip::new(settings, [job])?;
     let mut until = |end: Time| {
         machine.forget();
         machine.stop_at(end);
@@ -102,7 +105,7 @@ pub fn measure_alone(
             let mut partition = Partition::default();
             let own = partition.add_cluster(WayMask::span(0, ways));
             partition.place(app, own);
-            let (plan, reason) = (PlanId::default(), "so many ways");
+            let (plan, reason) = (PlanId::default(), "a fixed number of ways");
             machine.carry_out(Action::Partition {
                 plan,
                 partition: (&partition).into(),
@@ -115,13 +118,16 @@ pub fn measure_alone(
     let (before, after) = (until(warm), until(warm.after(span)));
     machine.chip.failure().map_or(Ok(()), Err)?;
     let seconds = span.as_secs_f64() / f64::from(settings.time_scale);
-    Ok(Alone { rate: Rate::between(&before, &after, seconds), served: machine.served(0) })
+    Ok(SoloRun {
+        rate: Rate::between(&before, &after, seconds),
+        service: machine.service_summary(0),
+    })
 }
 
 /// A program's profile, measured with every number of ways.
 ///
 /// # Errors
-/// If there can't be such a chip, or a real program fails: [`ChipError`].
+/// If the chip is not possible, or a real program fails: [`ChipError`].
 pub fn profile(
     settings: Settings,
     job: &Job,
@@ -129,17 +135,19 @@ pub fn profile(
     span: Duration,
 ) -> Result<Profile, ChipError> {
     let ways = settings.chip.llc.ways;
-    let at = |ways| measure(settings, job, ways, warm_up, span);
-    let rates: Vec<Rate> =
-        (1..=ways.get()).into_par_iter().map(at).collect::<Result<_, ChipError>>()?;
-    let curve =
-        |of: &dyn Fn(&Rate) -> f64| Curve::from_fn(ways, |ways| q32(of(&rates[ways as usize - 1])));
+    let rates: Vec<Rate> = (1..=ways.get())
+        .into_par_iter()
+        .map(|ways| measure(settings, job, ways, warm_up, span))
+        .collect::<Result<_, ChipError>>()?;
+    fn curve(of: &dyn Fn(&Rate) -> f64, ways: &fairways_core::Ways, rates: &[Rate]) -> Curve {
+        Curve::from_fn(*ways, |ways| q32(of(&rates[ways as usize - 1])))
+    }
     Ok(Profile {
-        ipc: curve(&|rate| rate.ipc),
-        llcmpki: curve(&|rate| rate.llcmpki),
-        llcmpkc: curve(&|rate| rate.llcmpki * rate.ipc),
-        bandwidth_mbps: curve(&|rate| rate.bandwidth_mbps),
-        stalls_l2_miss: curve(&|rate| rate.stalls_l2_miss.min(1.0)),
+        ipc: curve(&|rate| rate.ipc, &ways, &rates),
+        llcmpki: curve(&|rate| rate.llcmpki, &ways, &rates),
+        llcmpkc: curve(&|rate| rate.llcmpki * rate.ipc, &ways, &rates),
+        bandwidth_mbps: curve(&|rate| rate.bandwidth_mbps, &ways, &rates),
+        stalls_l2_miss: curve(&|rate| rate.stalls_l2_miss.min(1.0), &ways, &rates),
     })
 }
 

@@ -7,9 +7,9 @@ mod served;
 mod sweep;
 mod timeline;
 
-pub use compare::{ChipComparison, ChipOutcome, ChipProtocol, Fare, compare_on_chip};
-pub use measure::{Alone, Rate, measure, measure_alone, profile};
-pub use observed::Observed;
-pub use served::{Kept, Latency, Served};
+pub use compare::{ChipComparison, ChipOutcome, ChipProtocol, ProgramOutcome, compare_on_chip};
+pub use measure::{Rate, SoloRun, measure, measure_alone, profile};
+pub use observed::ObservedChip;
+pub use served::{Latency, ObjectiveOutcome, ServiceSummary};
 pub use sweep::table_of;
-pub use timeline::{Moment, timeline};
+pub use timeline::{ProgramStep, timeline};

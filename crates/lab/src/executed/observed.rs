@@ -1,33 +1,34 @@
-//! A chip, looked at while it goes on.
+//! A chip that is observed while it runs.
 
 use std::time::Duration;
 
 use fairways_chip::{Chip, ChipError, Job, Settings};
 use fairways_core::{Action, Event, Machine, Time};
 
-use super::served::{Served, Service, WINDOW};
+use super::served::{Service, ServiceSummary, WINDOW};
 
-/// A chip, and how the services on it answer. Without any it is the chip.
-pub struct Observed {
-    /// The chip, for all but its events, the end of time, and latencies.
+/// A chip, and the answers of its services. Without services it behaves like the chip alone.
+pub struct ObservedChip {
+    /// The chip; use [`ObservedChip`]'s methods for its events, the end of time, and latencies.
     pub chip: Chip,
     services: Vec<Option<Service>>,
     time_scale: u32,
-    /// From when on answers count, up to when they are known, and when the chip is looked at next.
+    /// The start of the answers that count, the time up to which they are known, the next look at
+    /// the chip, and the end.
     since: Time,
     known: Time,
     look: Time,
     end: Time,
 }
 
-impl Observed {
+impl ObservedChip {
     /// A chip on which these jobs run.
     ///
     /// # Errors
-    /// If there can't be such a chip: [`ChipError`].
+    /// If the chip is not possible: [`ChipError`].
     pub fn new(settings: Settings, jobs: impl IntoIterator<Item = Job>) -> Result<Self, ChipError> {
         let jobs: Vec<Job> = jobs.into_iter().collect();
-        let services = jobs.iter().map(|job| job.requests().map(|_| Service::of(job))).collect();
+        let services = jobs.iter().map(|job| job.requests().map(|_| Service::new(job))).collect();
         let chip = Chip::new(settings, jobs)?;
         let (since, known, end) = (Time::ZERO, Time::ZERO, Time::from_nanos(u64::MAX));
         let time_scale = settings.time_scale;
@@ -36,13 +37,13 @@ impl Observed {
         Ok(machine)
     }
 
-    /// Nothing more is told after `time`.
+    /// Ends the events after `time`.
     pub fn stop_at(&mut self, time: Time) {
         self.end = time;
         self.look_next();
     }
 
-    /// Forgets what was answered so far.
+    /// Forgets the answers so far.
     pub fn forget(&mut self) {
         self.since = self.known;
         for (job, service) in (0..).zip(&mut self.services) {
@@ -53,11 +54,11 @@ impl Observed {
 
     /// How a job has answered since; `None` if it is no service.
     #[must_use]
-    pub fn served(&self, job: usize) -> Option<Served> {
-        Some(self.services[job].as_ref()?.served(self.since, self.known))
+    pub fn service_summary(&self, job: usize) -> Option<ServiceSummary> {
+        Some(self.services[job].as_ref()?.summary(self.since, self.known))
     }
 
-    /// Where services run, lets the chip go on to the end of a window at most.
+    /// Where services run, lets the chip run on to the end of a window at most.
     fn look_next(&mut self) {
         self.look = self.end;
         if self.services.iter().any(Option::is_some) {
@@ -68,9 +69,10 @@ impl Observed {
         self.chip.stop_at(self.look);
     }
 
-    /// Collects what was answered up to where the chip is; whether that is as far as it was to go.
+    /// Collects the answers up to the chip's time; returns whether the chip has reached the next
+    /// look.
     fn collect(&mut self) -> bool {
-        // The chip's time is the coarser the shorter things take.
+        // The chip's time is coarser with a larger time scale.
         let reached = self.look.since(self.chip.now()).as_nanos() < u128::from(self.time_scale);
         let now = if reached { self.look } else { self.chip.now() };
         if now <= self.known {
@@ -86,7 +88,7 @@ impl Observed {
     }
 }
 
-impl Machine for Observed {
+impl Machine for ObservedChip {
     fn next_event(&mut self) -> Option<(Time, Event)> {
         loop {
             let event = self.chip.next_event();

@@ -1,4 +1,4 @@
-//! How services answer.
+//! How services answered.
 
 use std::time::Duration;
 
@@ -6,24 +6,24 @@ use fairways_chip::Job;
 use fairways_chip::service::Histogram;
 use fairways_core::{Objective, Time};
 
-/// A tail is looked at in windows of this length.
+/// Tails are judged in windows of this length.
 pub(super) const WINDOW: Duration = Duration::from_millis(500);
 
-/// A percentile of fewer requests says little: their windows are judged together with the next ones. Those who
-/// answer less are not judged less for it.
+/// A percentile of fewer requests says little: such a window is judged together with the next ones.
+/// So a slow service is judged as often.
 const FEWEST: u64 = 100;
 
 /// How a service answered in some time, on the policy's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Served {
-    /// The requests that it answered.
+pub struct ServiceSummary {
+    /// The requests answered.
     pub requests: u64,
-    /// The same in a second.
+    /// The requests answered per second.
     pub per_second: f64,
-    /// How long they took; `None` if there were none.
+    /// The latencies; `None` without requests.
     pub latency: Option<Latency>,
-    /// How it was against what its owner asked for, if that was anything.
-    pub kept: Option<Kept>,
+    /// The result for its owner's objective, if it had one.
+    pub objective: Option<ObjectiveOutcome>,
 }
 
 /// Latencies in milliseconds.
@@ -39,23 +39,24 @@ pub struct Latency {
     pub p99_ms: f64,
 }
 
-/// An objective, and what came of it.
+/// An objective, and how far it was met.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kept {
-    /// What was asked for; `None` if that changed.
+pub struct ObjectiveOutcome {
+    /// The objective; `None` if it changed.
     pub objective: Option<Objective>,
-    /// The objective's percentile in milliseconds; `None` of no requests, or if the objective changed.
+    /// The latency at the objective's percentile, ms; `None` without requests, or if the objective
+    /// changed.
     pub tail_ms: Option<f64>,
-    /// Windows of 500 ms that were judged: each with 100 requests or more, or together with others that follow each
-    /// other, under the same objective.
+    /// Windows of 500 ms that were judged: each with 100 requests or more, or together with others
+    /// that follow, under the same objective.
     pub windows: u32,
-    /// Those among them of which the tail was within the objective.
-    pub held: u32,
+    /// Judged windows whose tail was within the objective.
+    pub windows_met: u32,
 }
 
-impl Served {
-    /// How many times as long as by itself a request took in the mean: of a closed loop without thinking, the rate
-    /// alone over the rate here. Not a number if none was answered here, or by itself.
+impl ServiceSummary {
+    /// The mean latency over that of the service alone: in a closed loop without thinking time, the
+    /// rate alone over the rate here. Not a number if either has no answers.
     #[must_use]
     pub fn slowdown(&self, alone: &Self) -> f64 {
         match (alone.latency, self.latency) {
@@ -67,34 +68,36 @@ impl Served {
 
 /// The answers of a service.
 pub(super) struct Service {
-    /// What its owner asks for, from when on, in order; the first from the beginning.
+    /// The owner's objectives, each with its start, in order; the first from the beginning.
     objectives: Vec<(Time, Option<Objective>)>,
     all: Histogram<u64>,
-    /// Those that are not judged yet, since when, and of how many windows.
+    /// The answers that are not judged yet, their start, and their number of windows.
     window: Histogram<u64>,
     began: Time,
     open: u32,
     windows: u32,
-    held: u32,
+    windows_met: u32,
 }
 
 impl Service {
-    pub(super) fn of(job: &Job) -> Self {
+    pub(super) fn new(job: &Job) -> Self {
         let mut objectives = vec![(Time::ZERO, job.wish.objective)];
         objectives.extend(job.wishes.iter().map(|(at, wish)| (*at, wish.objective)));
         objectives.sort_by_key(|(at, _)| *at);
-        let none = || Histogram::new(3).expect("digits that can be");
+        fn none() -> Histogram<u64> {
+            Histogram::new(3).expect("digits that can be")
+        }
         let (all, window) = (none(), none());
-        Self { objectives, all, window, began: Time::ZERO, open: 0, windows: 0, held: 0 }
+        Self { objectives, all, window, began: Time::ZERO, open: 0, windows: 0, windows_met: 0 }
     }
 
     pub(super) fn forget(&mut self, now: Time) {
         self.all.reset();
         self.window.reset();
-        (self.began, self.open, self.windows, self.held) = (now, 0, 0, 0);
+        (self.began, self.open, self.windows, self.windows_met) = (now, 0, 0, 0);
     }
 
-    /// Takes in what was answered up to now, which may be the end of a window.
+    /// Adds the answers up to now; `is_end` is whether a window ends now.
     pub(super) fn take_in(&mut self, latencies: &Histogram<u64>, now: Time, is_end: bool) {
         add(&mut self.all, latencies);
         add(&mut self.window, latencies);
@@ -103,7 +106,7 @@ impl Service {
         }
     }
 
-    /// The objective that holds from one time to another; `None` if it changes in between.
+    /// The objective from one time to another; `None` if it changes in between.
     fn objective(&self, from: Time, to: Time) -> Option<Option<Objective>> {
         let before = self.objectives.iter().take_while(|(at, _)| *at <= from).last()?;
         let changes =
@@ -111,15 +114,15 @@ impl Service {
         (!changes).then_some(before.1)
     }
 
-    /// A window ends, and is judged if there are enough requests, and the objective has not changed.
+    /// Ends a window, and judges it if it has enough requests and the objective has not changed.
     fn end_window(&mut self, now: Time) {
         self.open += 1;
         match self.objective(self.began, now) {
             Some(Some(_)) if self.window.len() < FEWEST => return,
             Some(Some(objective)) => {
-                let held = u128::from(tail(&self.window, objective)) <= objective.slo.as_nanos();
+                let is_met = u128::from(tail(&self.window, objective)) <= objective.slo.as_nanos();
                 self.windows += self.open;
-                self.held += if held { self.open } else { 0 };
+                self.windows_met += if is_met { self.open } else { 0 };
             }
             Some(None) | None => {}
         }
@@ -127,31 +130,35 @@ impl Service {
         (self.began, self.open) = (now, 0);
     }
 
-    pub(super) fn served(&self, since: Time, now: Time) -> Served {
+    pub(super) fn summary(&self, since: Time, now: Time) -> ServiceSummary {
         let requests = self.all.len();
         let seconds = now.since(since).as_secs_f64();
         let at = |percentile| self.all.value_at_percentile(percentile) as f64 / 1e6;
-        let latency = || Latency {
-            mean_ms: self.all.mean() / 1e6,
-            median_ms: at(50.0),
-            p95_ms: at(95.0),
-            p99_ms: at(99.0),
-        };
-        let is_asked = self.objectives.iter().any(|(_, objective)| objective.is_some());
+        let has_objective = self.objectives.iter().any(|(_, objective)| objective.is_some());
         let objective = self.objective(since, now).flatten();
         let tail_ms = objective.filter(|_| requests > 0);
         let tail_ms = tail_ms.map(|objective| tail(&self.all, objective) as f64 / 1e6);
-        let Self { windows, held, .. } = *self;
-        Served {
+        let Self { windows, windows_met: held, .. } = *self;
+        ServiceSummary {
             requests,
             per_second: if seconds > 0.0 { requests as f64 / seconds } else { 0.0 },
-            latency: (requests > 0).then(latency),
-            kept: is_asked.then_some(Kept { objective, tail_ms, windows, held }),
+            latency: (requests > 0).then(|| Latency {
+                mean_ms: self.all.mean() / 1e6,
+                median_ms: at(50.0),
+                p95_ms: at(95.0),
+                p99_ms: at(99.0),
+            }),
+            objective: has_objective.then_some(ObjectiveOutcome {
+                objective,
+                tail_ms,
+                windows,
+                windows_met: held,
+            }),
         }
     }
 }
 
-/// The objective's percentile, in nanoseconds.
+/// The latency at the objective's percentile, in nanoseconds.
 fn tail(latencies: &Histogram<u64>, objective: Objective) -> u64 {
     let percentile = objective.percentile.raw() as f64 / (1_u64 << 32) as f64;
     latencies.value_at_percentile(percentile)

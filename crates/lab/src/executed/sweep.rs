@@ -3,9 +3,9 @@
 use fairways_chip::{Account, Profiler};
 use fairways_profiles::{ProfileMetric, ProfileTable};
 
-/// What was measured of a program up to now, as a profile file has it.
+/// The measurements of a program up to now, as a profile file has them.
 ///
-/// The account of cycles has no store buffer: nothing is stalled by one. Nobody waits for the bus.
+/// The chip has no store buffer, so nothing stalls for one. Programs do not wait for the bus.
 #[must_use]
 pub fn table_of(name: &str, profiler: &Profiler) -> ProfileTable {
     let chip = profiler.settings().chip;
@@ -17,7 +17,9 @@ pub fn table_of(name: &str, profiler: &Profiler) -> ProfileTable {
         let (instructions, cycles) = (account.instructions as f64, account.cycles());
         let ticks = account.ticks.max(1) as f64;
         let (references, misses) = (account.llc_references as f64, account.llc_misses as f64);
-        let mb_per_s = |lines: f64| 64.0 * lines * f64::from(chip.mhz) / cycles.max(1.0);
+        fn mb_per_s(lines: f64, cycles: &f64, mhz: u32) -> f64 {
+            64.0 * lines * f64::from(mhz) / cycles.max(1.0)
+        }
         let l2_ticks = profiler.l2_ticks();
         match metric {
             ProfileMetric::Ipc => instructions / cycles.max(1.0),
@@ -26,8 +28,8 @@ pub fn table_of(name: &str, profiler: &Profiler) -> ProfileTable {
             ProfileMetric::Llcrpkc => per_kilo(references, cycles),
             ProfileMetric::Llcmpkc => per_kilo(misses, cycles),
             ProfileMetric::LlcUsageKb => profiler.lines_held(ways) as f64 / 16.0,
-            ProfileMetric::BandwidthMbps => mb_per_s(account.lines as f64),
-            ProfileMetric::LlcmBandwidth => mb_per_s(misses),
+            ProfileMetric::BandwidthMbps => mb_per_s(account.lines as f64, &cycles, chip.mhz),
+            ProfileMetric::LlcmBandwidth => mb_per_s(misses, &cycles, chip.mhz),
             ProfileMetric::StallsL2Miss => account.stall_ticks as f64 / ticks,
             ProfileMetric::StallsL3Miss => profiler.memory_ticks(ways) as f64 / ticks,
             ProfileMetric::StallsTotal => (l2_ticks + account.stall_ticks) as f64 / ticks,
@@ -36,6 +38,6 @@ pub fn table_of(name: &str, profiler: &Profiler) -> ProfileTable {
     })
 }
 
-fn per_kilo(count: f64, of: f64) -> f64 {
-    1000.0 * count / of.max(1.0)
+fn per_kilo(count: f64, total: f64) -> f64 {
+    1000.0 * count / total.max(1.0)
 }

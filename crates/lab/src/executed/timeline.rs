@@ -1,4 +1,4 @@
-//! What a policy does on a chip, step by step.
+//! Records a policy's effects on a chip, step by step.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -8,20 +8,21 @@ use fairways_core::{Action, Machine, Policy, Q32, Time};
 
 /// A program in one step of time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
+pub struct ProgramStep {
     /// The ways that it may fill from the end of the step on.
     pub ways: u32,
-    /// What the policy then holds it to be; empty if it does not say.
+    /// Its class then, by the policy; empty if there is none.
     pub class: Cow<'static, str>,
-    /// What it counted in the step.
+    /// Its counts in the step.
     pub counted: Account,
     /// The requests that it answered, if it is a service.
     pub requests: u64,
-    /// Their tail, at the percentile of its objective or the 99th; `None` if it answered none.
+    /// The tail of its latencies, at the percentile of its objective or the 99th; `None` without
+    /// requests.
     pub tail: Option<Duration>,
 }
 
-impl Moment {
+impl ProgramStep {
     /// Instructions per cycle; `None` if nothing ran.
     #[must_use]
     pub fn ipc(&self) -> Option<f64> {
@@ -29,18 +30,18 @@ impl Moment {
     }
 }
 
-/// Runs jobs, in the order in which they start, under a policy for so many steps; by job, what came
-/// of each in every step. Times are the policy's.
+/// Runs jobs, in the order in which they start, under a policy for `steps` steps; returns each
+/// job's steps. Times are the policy's.
 ///
 /// # Errors
-/// If there can't be such a chip: [`ChipError`].
+/// If the chip is not possible: [`ChipError`].
 pub fn timeline(
     settings: Settings,
     jobs: &[Job],
     policy: &mut dyn Policy,
     step: Duration,
     steps: u32,
-) -> Result<Vec<Vec<Moment>>, ChipError> {
+) -> Result<Vec<Vec<ProgramStep>>, ChipError> {
     debug_assert!(jobs.is_sorted_by_key(|job| job.at), "programs are numbered as they start");
     let mut chip = Chip::new(settings, jobs.iter().cloned())?;
     let all = settings.chip.llc.ways.get();
@@ -48,10 +49,11 @@ pub fn timeline(
     let mut classes = vec![Cow::Borrowed(""); jobs.len()];
     let mut masks = vec![all; jobs.len()];
     let mut before = vec![Account::default(); jobs.len()];
-    let percentile = |job: &Job| {
-        let of = job.wish.objective.map_or(Q32::from_int(99), |objective| objective.percentile);
-        of.raw() as f64 / (1_u64 << 32) as f64
-    };
+    fn percentile(job: &Job) -> f64 {
+        let percentile =
+            job.wish.objective.map_or(Q32::from_int(99), |objective| objective.percentile);
+        percentile.raw() as f64 / (1_u64 << 32) as f64
+    }
     let percentiles: Vec<f64> = jobs.iter().map(percentile).collect();
     for end in 1..=steps {
         chip.stop_at(Time::ZERO.after(step * end));
@@ -76,15 +78,15 @@ pub fn timeline(
         for (job, moments) in moments.iter_mut().enumerate() {
             let now = chip.account(job);
             let counted = now.minus(&before[job]);
-            // Only a service's are worth making.
+            // Only a service has latencies that are worth keeping.
             let is_service = jobs[job].requests().is_some();
             let latencies = is_service.then(|| chip.take_latencies(job));
             let latencies = latencies.filter(|latencies| !latencies.is_empty());
             let requests = latencies.as_ref().map_or(0, |latencies| latencies.len());
-            let tail = latencies.map(|of| of.value_at_percentile(percentiles[job]));
+            let tail = latencies.map(|histogram| histogram.value_at_percentile(percentiles[job]));
             let tail = tail.map(Duration::from_nanos);
             let (ways, class) = (masks[job], classes[job].clone());
-            moments.push(Moment { ways, class, counted, requests, tail });
+            moments.push(ProgramStep { ways, class, counted, requests, tail });
             before[job] = now;
         }
     }

@@ -11,20 +11,20 @@ use thiserror::Error;
 use super::jobs::{job, scaled};
 use super::watch::{Activity, watch};
 
-/// How long a mix runs, and what is told of it.
+/// The length of a mix's run, and the policies' knowledge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Protocol {
     /// Instructions of a run (LFOC §5: 150 G).
     pub instructions: u64,
-    /// The mix ends once every program has completed so many runs (LFOC §5: until the longest has
+    /// The mix ends once every program has completed this many runs (LFOC §5: until the longest has
     /// completed three times).
     pub completions: u32,
-    /// Runs and phases are so many times as long: less than 1 for quick runs. What a policy
-    /// spends per run (sampling, say) weighs as many times more.
+    /// The factor by which runs and phases are longer; less than 1 for quick runs. A policy's cost
+    /// per run, such as sampling, weighs more in shorter runs.
     pub scale: f64,
-    /// Whether policies that learn are told profiles too: then they decide at once.
-    pub known: bool,
-    /// What was promised to each program, by index; shorter means nothing.
+    /// Whether policies that learn get profiles too, so that they decide at once.
+    pub profiles_known: bool,
+    /// What the owner of each program asks for, by index; missing entries ask for nothing.
     pub wishes: Vec<Wish>,
 }
 
@@ -34,32 +34,32 @@ impl Default for Protocol {
             instructions: 150_000_000_000,
             completions: 3,
             scale: 1.0,
-            known: false,
+            profiles_known: false,
             wishes: Vec::new(),
         }
     }
 }
 
-/// How one policy did on one mix over time.
+/// The result of one policy on one mix over time.
 #[derive(Clone, Debug)]
 pub struct LiveOutcome {
     /// The policy's name.
     pub policy: &'static str,
-    /// The slowdown of each program of the mix, in order: the geometric mean of the times that its
-    /// runs took, over the time of a run at its best way count (docs/decisions.md, LFOC 1).
+    /// The slowdown of each program of the mix, in order: the geometric mean of its runs' times
+    /// over the time of a run at its best way count (docs/decisions.md, LFOC 1).
     pub slowdowns: Vec<f64>,
-    /// What they sum up to.
+    /// The metrics of the slowdowns.
     pub metrics: FairnessMetrics,
-    /// What the policy did.
+    /// The policy's activity.
     pub activity: Activity,
 }
 
-/// How several policies did on one mix over time.
+/// The results of several policies on one mix over time.
 #[derive(Clone, Debug)]
 pub struct LiveComparison {
-    /// Without partitioning: what the others are compared against.
+    /// Without partitioning: what the others are compared with.
     pub stock: FairnessMetrics,
-    /// Each policy, in the order asked for.
+    /// Each policy, in the order requested.
     pub outcomes: Vec<LiveOutcome>,
 }
 
@@ -69,13 +69,13 @@ pub struct LiveComparison {
 pub struct LiveError {
     /// The mix.
     pub mix: String,
-    /// The policy under which.
+    /// The policy's name.
     pub policy: &'static str,
-    /// What is asked for.
+    /// The demand that memory can't serve.
     pub why: DemandError,
 }
 
-/// Runs a mix on a machine under a policy that starts afresh.
+/// Runs a mix under a policy that starts afresh.
 ///
 /// # Errors
 /// If memory can't serve the mix at some time.
@@ -87,7 +87,8 @@ pub fn live(
     policy: &mut dyn Policy,
 ) -> Result<LiveOutcome, LiveError> {
     let instructions = scaled(protocol.instructions, protocol.scale);
-    let told = protocol.known || !descriptor(policy.name()).is_some_and(Descriptor::learns);
+    let has_profiles =
+        protocol.profiles_known || !descriptor(policy.name()).is_some_and(Descriptor::learns);
     let jobs: Vec<Job> = mix
         .programs
         .iter()
@@ -95,7 +96,7 @@ pub fn live(
             instructions: Some(instructions),
             then: AfterRun::Restart,
             wish: protocol.wishes.get(index).copied().unwrap_or_default(),
-            profile: told.then(|| Arc::new(programs.profile(index, protocol.instructions))),
+            profile: has_profiles.then(|| Arc::new(programs.profile(index, protocol.instructions))),
             ..job(programs, index, settings.llc.ways, protocol.scale)
         })
         .collect();
@@ -126,13 +127,15 @@ pub fn compare_live(
 ) -> Result<LiveComparison, LiveError> {
     let mut stock = fairways_policy::stock::Stock::default();
     let stock = live(programs, mix, settings, protocol, &mut stock)?;
-    let outcome = |mut policy: Box<dyn Policy>| {
-        if policy.name() == stock.policy {
-            return Ok(stock.clone());
-        }
-        live(programs, mix, settings, protocol, policy.as_mut())
-    };
-    let outcomes = policies.into_iter().map(outcome).collect::<Result<_, _>>()?;
+    let outcomes = policies
+        .into_iter()
+        .map(|mut policy: Box<dyn Policy>| {
+            if policy.name() == stock.policy {
+                return Ok(stock.clone());
+            }
+            live(programs, mix, settings, protocol, policy.as_mut())
+        })
+        .collect::<Result<_, _>>()?;
     Ok(LiveComparison { stock: stock.metrics, outcomes })
 }
 

@@ -1,4 +1,4 @@
-//! From programs of profiles to programs that run.
+//! Makes running programs from profiled ones.
 
 use std::sync::Arc;
 
@@ -6,18 +6,23 @@ use fairways_core::Ways;
 use fairways_model::{Job, JobPhase};
 use fairways_profiles::{ProfiledProgram, ProgramCatalog};
 
-/// A program as a job on a cache of `ways` ways that starts at once, runs on, and of which nothing
-/// is told. `scale` makes its phases longer or shorter; none is shorter than an instruction.
+/// A program as a job on a cache of `ways` ways, which starts at once, runs on, and reports no
+/// profile. `scale` makes its phases longer or shorter; none is shorter than an instruction.
 #[must_use]
 pub fn job(programs: &ProgramCatalog, index: usize, ways: Ways, scale: f64) -> Job {
-    let phase = |phase: &fairways_profiles::ProgramPhase| JobPhase {
-        program: Arc::new(ProfiledProgram::new(programs.table(), phase.program, ways)),
-        instructions: phase.instructions.map(|count| scaled(count, scale)),
-    };
-    Job::new(programs.phases(index).iter().map(phase).collect())
+    Job::new(
+        programs
+            .phases(index)
+            .iter()
+            .map(|phase: &fairways_profiles::ProgramPhase| JobPhase {
+                program: Arc::new(ProfiledProgram::new(programs.table(), phase.program, ways)),
+                instructions: phase.instructions.map(|count| scaled(count, scale)),
+            })
+            .collect(),
+    )
 }
 
-/// So many instructions on another scale of time, at least 1.
+/// A number of instructions on another scale of time, at least 1.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -6,4 +6,4 @@ mod watch;
 
 pub use compare::{LiveComparison, LiveError, LiveOutcome, Protocol, compare_live, live};
 pub use jobs::job;
-pub use watch::{Activity, Working, watch};
+pub use watch::{Activity, WorkMeter, watch};

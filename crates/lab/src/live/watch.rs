@@ -4,22 +4,22 @@ use fairways_core::{Action, AppId, Event, Machine, Policy, Time};
 use fairways_model::{Model, Work};
 use fairways_policy::{kpart, lfoc};
 
-/// What a policy did on a machine over time, apart from how the programs fared.
+/// A policy's activity on a machine over time, apart from the results of the programs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
-    /// Events told.
+    /// Events reported.
     pub events: u64,
-    /// Plans made, those among them that the machine refused.
+    /// Plans made, including those that the machine refused.
     pub plans: u64,
     /// Plans that the machine refused.
     pub refused: u64,
     /// How often a program was sampled.
     pub samplings: u64,
-    /// Nanoseconds in sampling mode, as far as the policy's plans say.
+    /// Nanoseconds in sampling mode, by the policy's plans.
     pub sampling_nanos: u64,
-    /// What all programs did in sampling mode.
+    /// The work of all programs in sampling mode.
     pub sampling_work: Work,
-    /// What all programs did.
+    /// The work of all programs.
     pub work: Work,
     /// When the machine stopped.
     pub end: Time,
@@ -51,9 +51,9 @@ impl Activity {
         }
     }
 
-    /// The share of what programs could have done that sampling mode cost them: how much more they
-    /// would have, had they been as fast in it as out of it (as fast: STP, LFOC equation 4). `None`
-    /// if they were never out of it.
+    /// The share of programs' possible work that sampling mode cost: how much more they would have
+    /// done, had they been as fast in it as outside (as fast: STP, LFOC equation 4). `None` if they
+    /// were never outside of it.
     #[must_use]
     pub fn sampling_loss(&self) -> Option<f64> {
         let share = self.sampling_share();
@@ -65,16 +65,16 @@ impl Activity {
     }
 }
 
-/// A machine that knows what its programs have done.
-pub trait Working: Machine {
-    /// What all programs have done so far.
+/// A machine that knows the work of its programs.
+pub trait WorkMeter: Machine {
+    /// The work of all programs so far.
     fn work(&self) -> Work;
 
-    /// How far it has come.
+    /// The machine's time.
     fn now(&self) -> Time;
 }
 
-impl Working for Model {
+impl WorkMeter for Model {
     fn work(&self) -> Work {
         Self::work(self)
     }
@@ -84,27 +84,30 @@ impl Working for Model {
     }
 }
 
-/// Runs a machine under a policy until it has no more to tell, and after each event lets `look`
-/// see what happened and how both are.
-pub fn watch<M: Working, P: Policy + ?Sized>(
+/// Runs a machine under a policy until its events end; calls `look` after each event with the
+/// event, the machine and the policy.
+pub fn watch<M: WorkMeter, P: Policy + ?Sized>(
     model: &mut M,
     policy: &mut P,
     mut look: impl FnMut(Time, &Event, &M, &P),
 ) -> Activity {
     let mut activity = Activity::default();
-    // Since when, and for whom: the first program of a plan of sampling mode is the sampled one.
+    // The start of sampling, the sampled program, and the work by then. The first program of a plan
+    // of sampling mode is the sampled one.
     let mut sampling: Option<(Time, Option<AppId>, Work)> = None;
-    // The same before the last plan, which may be refused, and whether that began a sampling.
+    // The sampled program before the last plan, which may be refused, and whether that plan began a
+    // sampling.
     let mut before_last: (Option<Option<AppId>>, bool) = (None, false);
     let mut last = None;
     while let Some((at, event)) = model.next_event() {
-        // Answers to plans are counted with those.
+        // Answers to plans count with the plans.
         activity.events += u64::from(!matches!(event, Event::Applied { .. }));
         if let Event::Refused { plan, .. } = &event {
             activity.refused += 1;
             if last == Some(*plan) {
                 let (app, began) = before_last;
-                // It was made at this very instant: what it ended goes on, what it began never was.
+                // The plan was made at this very instant: what it ended goes on, and what it began
+                // is void.
                 sampling = app.map(|app| match sampling {
                     Some((since, _, work)) => (since, app, work),
                     None => (at, app, model.work()),

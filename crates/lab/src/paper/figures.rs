@@ -14,7 +14,7 @@ const COLOURS: [RGBColor; 5] = [
     RGBColor(90, 90, 90),
 ];
 
-/// So many times as high as the highest bar is the plot: the names stand above it.
+/// The height of a plot over that of its highest bar: the names stand above the bars.
 const HEADROOM: f64 = 1.35;
 
 /// A plot could not be drawn or written.
@@ -28,18 +28,18 @@ pub struct FigureError {
 /// A plot of lines.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What it says.
+    /// The line's name.
     pub name: String,
-    /// Its points.
+    /// The line's points.
     pub points: Vec<(f64, f64)>,
 }
 
 /// A plot of bars: a group for each label, with a bar for each name.
 #[derive(Clone, Debug)]
 pub struct Bars {
-    /// The groups.
+    /// The names of the groups.
     pub labels: Vec<String>,
-    /// By bar of a group: what it says, and its height in each group.
+    /// By bar of a group: its name, and its height in each group.
     pub series: Vec<(String, Vec<f64>)>,
     /// Whether the bars of a group stand on each other.
     pub stacked: bool,
@@ -68,7 +68,9 @@ pub fn lines(
             .x_label_area_size(36)
             .y_label_area_size(56)
             .build_cartesian_2d(left..right, low - room..high + room)?;
-        let plain = |x: &f64| format!("{}", (x * 1e6).round() / 1e6);
+        fn plain(x: &f64) -> String {
+            format!("{}", (x * 1e6).round() / 1e6)
+        }
         let mesh = &mut chart.configure_mesh();
         mesh.max_light_lines(1).x_label_formatter(&plain).y_label_formatter(&plain);
         mesh.x_desc(x).y_desc(y).draw()?;
@@ -92,11 +94,13 @@ pub fn lines(
 /// If the file can't be written.
 pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<(), FigureError> {
     let groups = bars.labels.len();
-    let group = |index: usize| -> f64 {
-        let heights = bars.series.iter().map(|(_, heights)| heights[index]);
-        if bars.stacked { heights.sum() } else { heights.fold(0.0, f64::max) }
-    };
-    let top = (0..groups).map(group).fold(1e-3, f64::max) * HEADROOM;
+    let top = (0..groups)
+        .map(|index: usize| -> f64 {
+            let heights = bars.series.iter().map(|(_, heights)| heights[index]);
+            if bars.stacked { heights.sum() } else { heights.fold(0.0, f64::max) }
+        })
+        .fold(1e-3, f64::max)
+        * HEADROOM;
     let draw = || -> Result<(), Box<dyn std::error::Error>> {
         let root = SVGBackend::new(path, SIZE).into_drawing_area();
         root.fill(&WHITE)?;
@@ -115,19 +119,21 @@ pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<
         mesh.x_desc(x).y_desc(y).draw()?;
         let width = if bars.stacked { 0.7 } else { 0.8 / bars.series.len() as f64 };
         for (index, ((name, heights), colour)) in bars.series.iter().zip(COLOURS).enumerate() {
-            let bar = |(place, height): (usize, &f64)| {
-                let below = bars.series[..index].iter().map(|(_, heights)| heights[place]);
-                let base = if bars.stacked { below.sum() } else { 0.0 };
-                let left = if bars.stacked {
-                    place as f64 - width / 2.0
-                } else {
-                    place as f64 - 0.4 + width * index as f64
-                };
-                Rectangle::new([(left, base), (left + width, base + height)], colour.filled())
-            };
-            chart.draw_series(heights.iter().enumerate().map(bar))?.label(name.as_str()).legend(
-                move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled()),
-            );
+            chart
+                .draw_series(heights.iter().enumerate().map(|(place, height): (usize, &f64)| {
+                    let below = bars.series[..index].iter().map(|(_, heights)| heights[place]);
+                    let base = if bars.stacked { below.sum() } else { 0.0 };
+                    let left = if bars.stacked {
+                        place as f64 - width / 2.0
+                    } else {
+                        place as f64 - 0.4 + width * index as f64
+                    };
+                    Rectangle::new([(left, base), (left + width, base + height)], colour.filled())
+                }))?
+                .label(name.as_str())
+                .legend(move |(x, y)| {
+                    Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled())
+                });
         }
         let names = &mut chart.configure_series_labels();
         names.position(SeriesLabelPosition::UpperRight);

@@ -1,4 +1,4 @@
-//! Programs that take turns on a chip: what the experiments of CASC and of cache-fair have in common.
+//! Programs that take turns on a chip: the common part of CASC's and cache-fair's experiments.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use fairways_core::{Action, Event, Machine, Policy, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Solaris on a chip. It colours pages, so that a program's are spread over the cache's sets as evenly as can be
-/// (McDougall and Mauro, Solaris Internals, on page coloring).
-pub(super) fn solaris(chip: Geometry, seed: u64) -> Settings {
+/// Solaris on a chip. It colours pages, so that a program's pages are spread over the cache's sets
+/// as evenly as possible (McDougall and Mauro, Solaris Internals, on page coloring).
+pub(super) fn solaris_settings(chip: Geometry, seed: u64) -> Settings {
     Settings { seed, placement: PagePlacement::Sequential, ..Settings::new(chip) }
 }
 
-/// A program with a name of its own, such as art-like, that comes at this time.
+/// The program of this name, such as art-like, which starts at this time.
 pub(super) fn job(name: &str, at: Time) -> Job {
     overlapping(name, at, 1.0)
 }
 
-/// The same on a core that has so many of its misses under way at the same time.
+/// The same on a core with this many of its misses under way at the same time.
 pub(super) fn overlapping(name: &str, at: Time, overlap: f64) -> Job {
     let program = named(&format!("{name}-like")).expect("a program of the experiments");
     let program = SimulatedProgram { overlap, ..program };
@@ -30,77 +30,79 @@ pub(super) fn overlapping(name: &str, at: Time, overlap: f64) -> Job {
     Job { phases: vec![phase], at, ..Job::default() }
 }
 
-/// So many times at which programs come, within a span: at random, for nobody starts all at once.
+/// `count` random times within a span at which programs start, so that they do not start at once.
 pub(super) fn arrivals(seed: u64, count: usize, within: Duration) -> Vec<Time> {
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 0xa221);
     let nanos = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
-    let at = |bits: u64| u64::try_from((u128::from(bits) * u128::from(nanos)) >> 64).unwrap_or(0);
-    (0..count).map(|_| Time::from_nanos(at(random.next_u64()))).collect()
+    fn at(bits: u64, nanos: u64) -> u64 {
+        u64::try_from((u128::from(bits) * u128::from(nanos)) >> 64).unwrap_or(0)
+    }
+    (0..count).map(|_| Time::from_nanos(at(random.next_u64(), nanos))).collect()
 }
 
-/// What becomes of a run.
+/// Whether a run continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Go {
-    On,
-    /// It is stopped, for good or to go on later.
+pub(super) enum RunControl {
+    Continue,
+    /// Stops the run, for good or to continue later.
     Stop,
 }
 
-/// Runs a chip under a policy until `look` has seen enough, or `end`; `look` sees each event once the policy has
-/// answered it. A run that was stopped goes on when this is called again.
+/// Runs a chip under a policy until `look` stops the run, or until `end`; `look` is called with
+/// each event after the policy. A stopped run continues with the next call.
 pub(super) fn run<P: Policy + ?Sized>(
     chip: &mut Chip,
     policy: &mut P,
     end: Time,
-    mut look: impl FnMut(Time, &Event, &Chip, &P) -> Go,
+    mut look: impl FnMut(Time, &Event, &Chip, &P) -> RunControl,
 ) {
     chip.stop_at(end);
     while let Some((at, event)) = chip.next_event() {
         policy.handle(at, &event, &mut |action| chip.carry_out(action));
-        if look(at, &event, chip, policy) == Go::Stop {
+        if look(at, &event, chip, policy) == RunControl::Stop {
             return;
         }
     }
 }
 
-/// The operating system's own scheduler, in which nobody has a say; nobody divides the cache either.
-pub(super) struct Nobody;
+/// The operating system's own scheduler on an undivided cache: no policy.
+pub(super) struct NoPolicy;
 
-impl Policy for Nobody {
+impl Policy for NoPolicy {
     fn name(&self) -> &'static str {
-        "nobody"
+        "none"
     }
 
     fn handle(&mut self, _: Time, _: &Event, _: &mut dyn FnMut(Action<'_>)) {}
 }
 
 /// Runs a chip under a policy until `end`.
-pub(super) fn pass<P: Policy + ?Sized>(chip: &mut Chip, policy: &mut P, end: Time) {
-    run(chip, policy, end, |_, _, _, _| Go::On);
+pub(super) fn run_until<P: Policy + ?Sized>(chip: &mut Chip, policy: &mut P, end: Time) {
+    run(chip, policy, end, |_, _, _, _| RunControl::Continue);
 }
 
-/// What each of so many jobs has counted.
+/// The accounts of the first `jobs` jobs.
 pub(super) fn accounts(chip: &Chip, jobs: usize) -> Vec<Account> {
     (0..jobs).map(|job| chip.account(job)).collect()
 }
 
-/// What was counted in a stretch of a run.
+/// The counts of a stretch of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stretch {
     pub(super) each: Vec<Account>,
-    /// How long it was, on the chip's clock.
+    /// The length, in seconds on the chip's clock.
     pub(super) seconds: f64,
 }
 
 impl Stretch {
-    /// From the one to the other.
+    /// The counts from one set of accounts to the other.
     pub(super) fn between(from: &[Account], to: &[Account], seconds: f64) -> Self {
         let each = to.iter().zip(from).map(|(to, from)| to.minus(from)).collect();
         Self { each, seconds }
     }
 
-    pub(super) fn sum(&self, of: fn(&Account) -> u64) -> f64 {
-        self.each.iter().map(of).sum::<u64>() as f64
+    pub(super) fn sum(&self, counter: fn(&Account) -> u64) -> f64 {
+        self.each.iter().map(counter).sum::<u64>() as f64
     }
 
     /// L2 misses per 100 references (CASC §4.2).
@@ -113,7 +115,7 @@ impl Stretch {
         self.sum(|account| account.instructions) / self.seconds
     }
 
-    /// The standard deviation of the time that each had on a CPU, over its mean.
+    /// The standard deviation of each job's time on a CPU, over its mean.
     pub(super) fn unevenness(&self) -> f64 {
         spread(&self.each.iter().map(Account::cycles).collect::<Vec<f64>>())
     }
@@ -131,7 +133,7 @@ pub(super) fn mean(numbers: &[f64]) -> f64 {
     numbers.iter().sum::<f64>() / numbers.len() as f64
 }
 
-/// Their median.
+/// The median of numbers.
 pub(super) fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -6,18 +6,18 @@ use super::svg::{Svg, shortened};
 /// A group of bars.
 #[derive(Clone, Debug)]
 pub struct BarGroup {
-    /// What its bars are of; may be empty.
+    /// The name; may be empty.
     pub name: String,
-    /// Its bars.
+    /// The bars.
     pub bars: Vec<Bar>,
 }
 
 /// A bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What it is of.
+    /// The name.
     pub name: String,
-    /// How long it is; `None` if that is not known.
+    /// The length; `None` if it is not known.
     pub value: Option<f64>,
 }
 
@@ -28,14 +28,16 @@ const ROW: f64 = 16.0;
 const HEAD: f64 = 20.0;
 const AXIS: f64 = 22.0;
 
-/// Draws bars that begin at 1, which is what they are relative to.
+/// Draws bars that begin at 1, to which they are relative.
 #[must_use]
 pub fn bars(title: &str, caption: &str, groups: &[BarGroup]) -> Figure {
     let values = || groups.iter().flat_map(|group| &group.bars).filter_map(|bar| bar.value);
     let finite = || values().filter(|value| value.is_finite());
     let least = finite().fold(1.0, f64::min);
     let most = finite().fold(1.0, f64::max).max(least + 0.1);
-    let x = |value: f64| LEFT + (value - least) / (most - least) * (RIGHT - LEFT);
+    fn x(value: f64, least: f64, most: f64) -> f64 {
+        LEFT + (value - least) / (most - least) * (RIGHT - LEFT)
+    }
     let height: f64 = groups
         .iter()
         .map(|group| {
@@ -45,10 +47,10 @@ pub fn bars(title: &str, caption: &str, groups: &[BarGroup]) -> Figure {
         .sum();
     let mut svg = Svg::new(WIDTH, height + AXIS);
     for (at, label) in ticks(least, most, step(most - least, 4.0)) {
-        svg.line([x(at), 0.0, x(at), height + 3.0], "grid");
-        svg.text(x(at), height + 15.0, "m mid", &label);
+        svg.line([x(at, least, most), 0.0, x(at, least, most), height + 3.0], "grid");
+        svg.text(x(at, least, most), height + 15.0, "m mid", &label);
     }
-    svg.line([x(1.0), 0.0, x(1.0), height + 3.0], "axis");
+    svg.line([x(1.0, least, most), 0.0, x(1.0, least, most), height + 3.0], "axis");
     let mut y = 0.0;
     for group in groups {
         if group.name.is_empty() {
@@ -61,12 +63,13 @@ pub fn bars(title: &str, caption: &str, groups: &[BarGroup]) -> Figure {
             svg.text(0.0, y + 11.5, "t", &shortened(&bar.name, 14));
             match bar.value.filter(|value| value.is_finite()) {
                 Some(value) => {
-                    let (from, to) = (x(value.min(1.0)), x(value.max(1.0)));
+                    let (from, to) =
+                        (x(value.min(1.0), least, most), x(value.max(1.0), least, most));
                     let place = [from, y + 2.0, (to - from).max(1.0), ROW - 4.0];
                     svg.rect(place, "bar", &format!("{} {}: {value}", group.name, bar.name));
                     svg.text(to + 5.0, y + 11.5, "t", &label(value));
                 }
-                None => svg.text(x(1.0) + 5.0, y + 11.5, "m", super::table::MISSING),
+                None => svg.text(x(1.0, least, most) + 5.0, y + 11.5, "m", super::table::MISSING),
             }
             y += ROW;
         }
@@ -76,7 +79,7 @@ pub fn bars(title: &str, caption: &str, groups: &[BarGroup]) -> Figure {
     Figure { title, caption, drawing, room: "medium", ..Figure::default() }
 }
 
-/// A value in the room that there is beside the longest bar: at most seven letters.
+/// A value that fits beside the longest bar: at most seven letters.
 fn label(value: f64) -> String {
     match value {
         ..999.9995 => format!("{value:.3}"),
@@ -91,8 +94,12 @@ mod tests {
 
     #[test]
     fn what_is_not_known_has_no_bar() {
-        let bar = |name: &str, value| Bar { name: name.into(), value };
-        let group = |value| [BarGroup { name: "g".into(), bars: vec![bar("p", value)] }];
+        fn bar(name: &str, value: Option<f64>) -> Bar {
+            Bar { name: name.into(), value }
+        }
+        fn group(value: Option<f64>) -> [BarGroup; 1] {
+            [BarGroup { name: "g".into(), bars: vec![bar("p", value)] }]
+        }
         let known = bars("", "", &group(Some(1.5))).drawing;
         assert!(known.contains("<rect") && known.contains(">1.500<"), "{known}");
         for value in [None, Some(f64::NAN)] {

@@ -1,19 +1,19 @@
-//! What figures have in common: a title, a key, and the colours.
+//! The common parts of figures: a title, a key, and the colours.
 
 use super::svg::Svg;
 
 /// A drawing with its title and its key.
 #[derive(Clone, Debug, Default)]
 pub struct Figure {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// How to read it; may be empty.
+    /// How to read the figure; may be empty.
     pub caption: String,
-    /// What each colour and letter stands for.
+    /// The meaning of each colour and letter.
     pub key: Vec<Key>,
-    /// As SVG: one drawing, or one for narrow and one for wide windows.
+    /// The SVG: one drawing, or one for narrow and one for wide windows.
     pub(super) drawing: String,
-    /// `small`, `medium` or `large`: how much room it takes.
+    /// The figure's size: `small`, `medium` or `large`.
     pub(super) room: &'static str,
 }
 
@@ -22,28 +22,28 @@ pub struct Figure {
 pub struct Key {
     /// The colour's class; may be empty.
     pub(super) class: String,
-    /// The letter, or what else stands before the words.
+    /// The letter, or another sign before the words.
     pub(super) sign: String,
-    /// What it stands for.
+    /// The meaning.
     pub(super) words: String,
 }
 
-/// Colours that people who see few colours tell apart (Okabe and Ito), as the style sheet has them.
+/// Colours that colour-blind people can distinguish (Okabe and Ito), as in the style sheet.
 const COLOURS: usize = 8;
 
-/// The class of the colour with this number; beyond the eighth they are hatched.
+/// The class of the colour with this number; beyond the eighth, colours are hatched.
 pub(super) fn colour(index: usize) -> String {
     let hatched = if index / COLOURS % 2 == 1 { "h" } else { "" };
     format!("c{}{hatched}", index % COLOURS)
 }
 
-/// The letter of a cluster, as `simulate` has it: A for the first.
+/// The letter of a cluster, as in `simulate`: A for the first.
 #[must_use]
 pub fn letter(cluster: usize) -> char {
     ('A'..='Z').chain('a'..='z').nth(cluster).unwrap_or('?')
 }
 
-/// A value beside its band, as a word's worth of drawing.
+/// Draws a value's position relative to its band, as large as a word.
 pub(super) fn beside_band(place: f64, class: &str) -> String {
     const WIDTH: f64 = 84.0;
     let (left, band) = (WIDTH / 4.0, WIDTH / 2.0);
@@ -56,7 +56,7 @@ pub(super) fn beside_band(place: f64, class: &str) -> String {
     svg.finish("beside", label)
 }
 
-/// Round steps of which a few make up `most`.
+/// The round step that divides `most` into about `ticks` parts.
 pub(super) fn step(most: f64, ticks: f64) -> f64 {
     let rough = most / ticks;
     let power = 10_f64.powf(rough.log10().floor());
@@ -64,7 +64,7 @@ pub(super) fn step(most: f64, ticks: f64) -> f64 {
     digit.unwrap_or(10.0) * power
 }
 
-/// The multiples of a step from one value to another, as they are written.
+/// The multiples of a step from one value to another, with their texts.
 pub(super) fn ticks(from: f64, to: f64, step: f64) -> impl Iterator<Item = (f64, String)> {
     let first = (from / step - 1e-6).ceil();
     (0..64)
@@ -83,9 +83,11 @@ mod tests {
     #[test]
     fn ticks_are_round() {
         assert_eq!([step(5.0, 5.0), step(0.7, 4.0), step(61.0, 5.0)], [1.0, 0.2, 20.0]);
-        let of = |from, to, step| ticks(from, to, step).map(|tick| tick.1).collect::<Vec<_>>();
-        assert_eq!(of(0.0, 0.7, 0.2), ["0", "0.2", "0.4", "0.6"]);
-        assert_eq!(of(0.9, 1.6, 0.25), ["1", "1.25", "1.5"]);
+        fn texts(from: f64, to: f64, step: f64) -> Vec<String> {
+            ticks(from, to, step).map(|tick| tick.1).collect::<Vec<_>>()
+        }
+        assert_eq!(texts(0.0, 0.7, 0.2), ["0", "0.2", "0.4", "0.6"]);
+        assert_eq!(texts(0.9, 1.6, 0.25), ["1", "1.25", "1.5"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Who might fill which ways, over time.
+//! The programs that might fill each way, over time.
 
 use std::collections::HashMap;
 
@@ -7,23 +7,23 @@ use fairways_core::WayMask;
 use super::figure::{Figure, Key, colour, letter, step, ticks};
 use super::svg::Svg;
 
-/// A time in which one partition held.
+/// A time in which one partition was in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// When it began, in seconds.
+    /// The start, in seconds.
     pub from: f64,
-    /// When it ended.
+    /// The end, in seconds.
     pub to: f64,
-    /// Its clusters: the ways of each, and which of the groups of programs it is.
+    /// The clusters: the ways of each, and the index of its group of programs.
     pub clusters: Vec<(WayMask, usize)>,
 }
 
-/// More spans than this are drawn by what held longest in each of as many equal times.
+/// More spans than this are thinned: each of as many equal times shows the longest one.
 const MOST_SPANS: usize = 600;
-/// So many groups of programs have a colour of their own: those that had most ways for longest.
+/// The number of groups with a colour of their own: those with most ways for longest.
 const MOST_COLOURS: usize = 12;
 
-/// Draws the map; `groups` are the groups of programs, by name.
+/// Draws the map; `groups` are the names of the groups of programs.
 #[must_use]
 pub fn way_map(title: &str, ways: u32, spans: &[Span], groups: &[String]) -> Figure {
     let drawn = merged(&thinned(spans));
@@ -35,7 +35,7 @@ pub fn way_map(title: &str, ways: u32, spans: &[Span], groups: &[String]) -> Fig
                        programs that might fill the way; stripes are several clusters that share it."
         .to_owned();
     if spans.len() > MOST_SPANS {
-        caption += " Plans changed too often to show each: what held longest in each six-hundredth of the time is.";
+        caption += " Plans changed too often to show each: each six-hundredth of the time shows the longest one.";
     }
     let mut key = vec![None; MOST_COLOURS];
     for (group, rank) in ranks.iter().enumerate() {
@@ -57,7 +57,7 @@ pub fn way_map(title: &str, ways: u32, spans: &[Span], groups: &[String]) -> Fig
     Figure { title: title.to_owned(), caption, key, drawing: narrow + &wide, room: "large" }
 }
 
-/// At most [`MOST_SPANS`]: what held longest in each of as many equal times.
+/// Keeps at most [`MOST_SPANS`]: the longest one in each of as many equal times.
 fn thinned(spans: &[Span]) -> Vec<Span> {
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Vec::new() };
     if spans.len() <= MOST_SPANS {
@@ -65,21 +65,24 @@ fn thinned(spans: &[Span]) -> Vec<Span> {
     }
     let width = (last.to - first.from) / MOST_SPANS as f64;
     let mut next = 0;
-    let bucket = |n: usize| {
-        let from = first.from + width * n as f64;
-        let to = from + width;
-        while spans[next].to <= from && next + 1 < spans.len() {
-            next += 1;
-        }
-        let within = spans[next..].iter().take_while(|span| span.from < to);
-        let held = |span: &&Span| span.to.min(to) - span.from.max(from);
-        let longest = within.max_by(|a, b| held(a).total_cmp(&held(b)))?;
-        Some(Span { from, to, clusters: longest.clusters.clone() })
-    };
-    (0..MOST_SPANS).filter_map(bucket).collect()
+    (0..MOST_SPANS)
+        .filter_map(|n: usize| {
+            let from = first.from + width * n as f64;
+            let to = from + width;
+            while spans[next].to <= from && next + 1 < spans.len() {
+                next += 1;
+            }
+            let within = spans[next..].iter().take_while(|span| span.from < to);
+            fn held(span: &&Span, to: f64, from: f64) -> f64 {
+                span.to.min(to) - span.from.max(from)
+            }
+            let longest = within.max_by(|a, b| held(a, to, from).total_cmp(&held(b, to, from)))?;
+            Some(Span { from, to, clusters: longest.clusters.clone() })
+        })
+        .collect()
 }
 
-/// Spans of the same clusters that follow each other are one.
+/// Merges consecutive spans with the same clusters.
 fn merged(spans: &[Span]) -> Vec<Span> {
     let mut merged: Vec<Span> = Vec::new();
     for span in spans {
@@ -93,7 +96,8 @@ fn merged(spans: &[Span]) -> Vec<Span> {
     merged
 }
 
-/// The number of the colour of each group, in the order in which those that have one first come; `None` of the others.
+/// The colour's number for each group, in the order in which coloured groups first come; `None` for
+/// the others.
 fn ranks(spans: &[Span], groups: usize) -> Vec<Option<usize>> {
     let mut area = vec![0.0; groups];
     let mut first = HashMap::new();
@@ -130,12 +134,19 @@ fn draw(
         (Some(first), Some(last)) => (first.from, last.to.max(first.from + 1e-9)),
         _ => (0.0, 1.0),
     };
-    let x = |at: f64| LEFT + (at - from) / (to - from) * (width - LEFT - 2.0);
+    fn x(at: f64, from: f64, to: f64, width: f64) -> f64 {
+        LEFT + (at - from) / (to - from) * (width - LEFT - 2.0)
+    }
     // The upper edge of a way.
-    let y = |way: u32| row * f64::from(ways - 1 - way);
+    fn y(way: u32, row: f64, ways: u32) -> f64 {
+        row * f64::from(ways - 1 - way)
+    }
     svg.rect([LEFT, 0.0, width - LEFT - 2.0, height], "none", "");
     for span in spans {
-        let (left, wide) = (x(span.from), x(span.to) - x(span.from));
+        let (left, wide) = (
+            x(span.from, from, to, width),
+            x(span.to, from, to, width) - x(span.from, from, to, width),
+        );
         for (lowest, count, fill) in runs(span, ways) {
             let highest = lowest + count - 1;
             // Ways that several clusters share are striped.
@@ -145,7 +156,7 @@ fn draw(
             };
             for n in 0..bands {
                 for (place, &group) in fill.iter().enumerate() {
-                    let top = y(highest - n) + band * place as f64;
+                    let top = y(highest - n, row, ways) + band * place as f64;
                     let class = ranks[group].map_or_else(|| "c".into(), colour);
                     let ways = if count == 1 {
                         format!("way {lowest}")
@@ -153,8 +164,8 @@ fn draw(
                         format!("ways {lowest} to {highest}")
                     };
                     let (from, to) = (span.from, span.to);
-                    let said = format!("{from:.3} to {to:.3} s, {ways}: {}", groups[group]);
-                    svg.rect([left, top, wide, band], &class, &said);
+                    let tooltip = format!("{from:.3} to {to:.3} s, {ways}: {}", groups[group]);
+                    svg.rect([left, top, wide, band], &class, &tooltip);
                     if let Some(rank) = ranks[group]
                         && bands == 1
                         && wide >= 11.0
@@ -173,14 +184,14 @@ fn draw(
     }
     let many = if width > 500.0 { 10.0 } else { 4.0 };
     for (at, label) in ticks(from, to, step(to - from, many)) {
-        svg.line([x(at), height, x(at), height + 4.0], "axis");
-        let place = if x(at) > width - 24.0 { "m end" } else { "m mid" };
-        svg.text(x(at), height + 15.0, place, &format!("{label} s"));
+        svg.line([x(at, from, to, width), height, x(at, from, to, width), height + 4.0], "axis");
+        let place = if x(at, from, to, width) > width - 24.0 { "m end" } else { "m mid" };
+        svg.text(x(at, from, to, width), height + 15.0, place, &format!("{label} s"));
     }
     svg
 }
 
-/// Runs of ways that the same groups may fill: the lowest way, how many, and the groups.
+/// Runs of ways that the same groups may fill: the lowest way, the number of ways, and the groups.
 fn runs(span: &Span, ways: u32) -> Vec<(u32, u32, Vec<usize>)> {
     let mut runs: Vec<(u32, u32, Vec<usize>)> = Vec::new();
     for way in 0..ways {
@@ -206,10 +217,12 @@ mod tests {
 
     #[test]
     fn ways_that_are_filled_alike_are_a_run() {
-        let of = |clusters: &[(u32, usize)]| runs(&span(0.0, 1.0, clusters), 4);
-        assert_eq!(of(&[(0b1100, 0), (0b0001, 1)]), [(0, 1, vec![1]), (2, 2, vec![0])]);
+        fn drawn_runs(clusters: &[(u32, usize)]) -> Vec<(u32, u32, Vec<usize>)> {
+            runs(&span(0.0, 1.0, clusters), 4)
+        }
+        assert_eq!(drawn_runs(&[(0b1100, 0), (0b0001, 1)]), [(0, 1, vec![1]), (2, 2, vec![0])]);
         let shared = [(0, 1, vec![0]), (1, 1, vec![0, 1]), (2, 1, vec![1])];
-        assert_eq!(of(&[(0b0011, 0), (0b0110, 1)]), shared);
+        assert_eq!(drawn_runs(&[(0b0011, 0), (0b0110, 1)]), shared);
     }
 
     #[test]

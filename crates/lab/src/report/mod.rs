@@ -1,11 +1,12 @@
-//! The report: results as one page of HTML that needs nothing besides itself.
+//! The report: results as one self-contained HTML page.
 //!
-//! This is what a page is made of, and how it is drawn; which results become which parts is the business of the
-//! command line, which knows their schemas. A page holds no date and draws no random numbers: the same results
-//! give the same bytes. It runs on paper, on a telephone, in the light and in the dark, and asks no network for anything:
-//! its policy (CSP) lets it load nothing, and run only the script that copies tables, which nobody needs to read it. The hash
-//! in that policy is of `templates/report/copy.js` without its last newline:
-//! `head -c -1 copy.js | openssl dgst -sha256 -binary | base64`; a browser runs no other.
+//! These are the elements of a page, and their drawing; the command line knows the schemas of
+//! results, and makes the elements. A page has no date and no random numbers: the same results give
+//! the same bytes. It works on paper, on a telephone, in light and dark mode, and uses no network:
+//! its policy (CSP) lets it load nothing, and run only the script that copies tables, which is not
+//! needed to read it. The hash in that policy is of `templates/report/copy.js` without its last
+//! newline: `head -c -1 copy.js | openssl dgst -sha256 -binary | base64`; a browser runs no other
+//! script.
 
 mod bars;
 mod curve;

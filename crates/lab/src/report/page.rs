@@ -13,48 +13,48 @@ use super::table::Table;
 #[error("the page: {0}")]
 pub struct PageError(#[from] askama::Error);
 
-/// A page: results, a section each.
+/// A page: a section for each file of results.
 #[derive(Clone, Debug, Template)]
 #[template(path = "report/page.html")]
 pub struct Page {
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// What it holds.
+    /// The sections.
     pub sections: Vec<Section>,
 }
 
 /// The results of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// What it is called.
+    /// The heading.
     pub heading: String,
-    /// What wrote the file, as it is typed.
+    /// The command that wrote the file.
     pub kind: String,
     /// The file.
     pub source: String,
-    /// What came out, in a sentence or two.
+    /// The main result, in a sentence or two.
     pub headline: String,
-    /// What a reader has to know of these results, such as that their end is missing.
+    /// What a reader has to know about these results, such as that their end is missing.
     pub warnings: Vec<String>,
-    /// Its numbers at a glance.
+    /// The main numbers.
     pub facts: Vec<Fact>,
-    /// What it is made of.
+    /// The parts.
     pub parts: Vec<Part>,
 }
 
-/// A number at a glance.
+/// A number or a word of the overview.
 #[derive(Clone, Debug)]
 pub struct Fact {
-    /// What it is.
+    /// The name.
     pub name: String,
-    /// As it is shown.
+    /// The value as shown.
     pub value: String,
-    /// What there is to say of it; may be empty.
+    /// A remark; may be empty.
     pub note: String,
 }
 
 impl Fact {
-    /// Words.
+    /// A fact in words.
     #[must_use]
     pub fn words(name: &str, value: impl Into<String>) -> Self {
         Self { name: name.to_owned(), value: value.into(), note: String::new() }
@@ -66,7 +66,7 @@ impl Fact {
         Self::words(name, format!("{value} {unit}").trim_end())
     }
 
-    /// With what there is to say of it.
+    /// Adds a remark.
     #[must_use]
     pub fn note(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
@@ -76,20 +76,20 @@ impl Fact {
 /// A part of a section, such as a mix.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    /// What it is called; may be empty.
+    /// The heading; may be empty.
     pub heading: String,
     /// Whether it is shown only on demand.
     pub folded: bool,
-    /// What it is made of.
+    /// The content.
     pub blocks: Vec<Block>,
 }
 
-/// Something to read.
+/// A block of content.
 #[derive(Clone, Debug)]
 pub enum Block {
     /// A sentence or two.
     Words(String),
-    /// Figures, beside each other where there is room.
+    /// Figures, side by side where they fit.
     Figures(Vec<Figure>),
     /// A table.
     Table(Table),
@@ -99,7 +99,7 @@ impl Page {
     /// The page as HTML.
     ///
     /// # Errors
-    /// If it can't be formatted, which does not happen to strings.
+    /// If it can't be formatted, which does not happen with strings.
     pub fn html(&self) -> Result<String, PageError> {
         Ok(self.render()?)
     }

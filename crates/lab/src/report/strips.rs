@@ -1,4 +1,4 @@
-//! Who may fill which ways: a strip for each policy, the highest way first.
+//! The clusters that may fill each way: a strip for each policy, the highest way first.
 
 use fairways_core::WayMask;
 
@@ -8,9 +8,9 @@ use super::svg::{Svg, shortened};
 /// A partition with its name.
 #[derive(Clone, Debug)]
 pub struct Strip {
-    /// Whose it is.
+    /// The name of its policy.
     pub name: String,
-    /// Its clusters: the ways of each, and its programs.
+    /// The clusters: the ways of each, and its programs.
     pub clusters: Vec<(WayMask, Vec<String>)>,
 }
 
@@ -34,15 +34,19 @@ pub fn strips(title: &str, caption: &str, ways: u32, all: &[Strip]) -> Figure {
             let fill: Vec<usize> =
                 masks.filter(|(_, (mask, _))| mask.contains(way)).map(|(n, _)| n).collect();
             if fill.is_empty() {
-                svg.rect([x, y + 2.0, way_width, ROW - 4.0], "none", &format!("way {way}: nobody"));
+                svg.rect(
+                    [x, y + 2.0, way_width, ROW - 4.0],
+                    "none",
+                    &format!("way {way}: no program"),
+                );
             }
-            // Ways that several clusters share are shared out between their colours.
+            // A way that several clusters share is divided between their colours.
             let part = (ROW - 4.0) / fill.len().max(1) as f64;
             for (place, &cluster) in fill.iter().enumerate() {
                 let y = y + 2.0 + part * place as f64;
-                let who = strip.clusters[cluster].1.join(", ");
-                let said = format!("{}: way {way}: {} {who}", strip.name, letter(cluster));
-                svg.rect([x, y, way_width, part], &format!("{} cell", colour(cluster)), &said);
+                let programs = strip.clusters[cluster].1.join(", ");
+                let tooltip = format!("{}: way {way}: {} {programs}", strip.name, letter(cluster));
+                svg.rect([x, y, way_width, part], &format!("{} cell", colour(cluster)), &tooltip);
                 if part >= 10.0 && way_width >= 8.0 {
                     let letter = letter(cluster).to_string();
                     svg.text(x + way_width / 2.0, y + part / 2.0 + 3.8, "on mid", &letter);
@@ -71,7 +75,7 @@ mod tests {
         let clusters = vec![(mask(0b0111), vec!["a".into()]), (mask(0b0001), vec!["b".into()])];
         let figure = strips("", "", 4, &[Strip { name: "dunn".into(), clusters }]);
         assert_eq!(figure.drawing.matches("<rect").count(), 3 + 1 + 1);
-        assert!(figure.drawing.contains("way 3: nobody"));
+        assert!(figure.drawing.contains("way 3: no program"));
         assert_eq!(figure.key[0].words, "A a · B b");
     }
 }

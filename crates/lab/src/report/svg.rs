@@ -1,22 +1,22 @@
-//! Writing SVG: shapes, and words that are shown and never obeyed.
+//! Writes SVG: shapes, and texts that are shown and never interpreted.
 
 use std::fmt::Write as _;
 
-/// A drawing of `width` by `height`, which scales to the room that there is.
+/// A drawing of `width` by `height`, which scales to the available room.
 pub(super) struct Svg {
     width: f64,
     height: f64,
     body: String,
 }
 
-/// A place or a length, to a tenth of a unit.
+/// A coordinate or a length, to a tenth of a unit.
 fn tenths(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
     // Not "-0".
     if rounded == 0.0 { "0".into() } else { rounded.to_string() }
 }
 
-/// Text that is shown as it stands.
+/// Escapes a text, so that it is shown as it stands.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -33,7 +33,7 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// At most so many letters of a text, the last one an ellipsis where some are left out.
+/// Cuts a text to at most `most` letters; an ellipsis replaces the rest.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -47,7 +47,7 @@ impl Svg {
         Self { width, height, body: String::new() }
     }
 
-    /// A rectangle; `title` is what is said of it when it is pointed at.
+    /// Draws a rectangle; `title` is its tooltip.
     pub(super) fn rect(&mut self, [x, y, width, height]: [f64; 4], class: &str, title: &str) {
         let [x, y, width, height] = [x, y, width, height].map(tenths);
         let _ = write!(
@@ -61,7 +61,7 @@ impl Svg {
         }
     }
 
-    /// Words at a place: `class` says how, and where they stand beside it.
+    /// Writes a text at a place: `class` sets its style and alignment.
     pub(super) fn text(&mut self, x: f64, y: f64, class: &str, text: &str) {
         let (x, y, text) = (tenths(x), tenths(y), escaped(text));
         let _ = write!(self.body, r#"<text x="{x}" y="{y}" class="{class}">{text}</text>"#);
@@ -82,14 +82,14 @@ impl Svg {
         );
     }
 
-    /// A line through points.
+    /// Draws a line through points.
     pub(super) fn polyline(&mut self, points: &[(f64, f64)], class: &str) {
         let points = points.iter().map(|(x, y)| format!("{},{}", tenths(*x), tenths(*y)));
         let points = points.collect::<Vec<_>>().join(" ");
         let _ = write!(self.body, r#"<polyline points="{points}" class="{class}"/>"#);
     }
 
-    /// The drawing; `label` is what it shows, for who does not see it.
+    /// The whole drawing; `label` describes it for screen readers.
     pub(super) fn finish(self, class: &str, label: &str) -> String {
         let [width, height] = [self.width, self.height].map(tenths);
         format!(
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_shown_and_never_obeyed() {
+    fn texts_are_shown_and_never_interpreted() {
         let mut svg = Svg::new(10.0, 10.0);
         svg.text(-0.01, 1.26, "t", "<script>&'\"\u{1}");
         svg.rect([0.0; 4], "c0", "</title><script>");

@@ -1,16 +1,16 @@
-//! Tables, whose numbers are there in full beside what is shown of them.
+//! Tables; each number is in the page in full, too.
 
-/// What a number that is not known looks like; never 0.
+/// The sign for a number that is not known; never 0.
 pub(super) const MISSING: &str = "–";
 
 /// A table.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it shows.
+    /// The caption.
     pub caption: String,
-    /// Its columns; the first one names the rows.
+    /// The columns; the first one names the rows.
     pub columns: Vec<Column>,
-    /// Its rows, as long as `columns`.
+    /// The rows, each with a cell for every column.
     pub rows: Vec<Vec<Cell>>,
     /// Whether it is shown only on demand.
     pub folded: bool,
@@ -19,30 +19,30 @@ pub struct Table {
 /// The head of a column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What there is to say of it, in small letters; may be empty.
+    /// A remark in small letters; may be empty.
     pub hint: &'static str,
-    /// Whether it holds numbers.
+    /// Whether the column has numbers.
     pub is_numeric: bool,
-    /// Whether it holds sentences, which take room.
+    /// Whether the column has sentences, which take room.
     pub is_prose: bool,
 }
 
 impl Column {
-    /// Of words.
+    /// A column of words.
     #[must_use]
     pub fn words(name: &str) -> Self {
         Self { name: name.to_owned(), hint: "", is_numeric: false, is_prose: false }
     }
 
-    /// Of sentences.
+    /// A column of sentences.
     #[must_use]
     pub fn prose(name: &str) -> Self {
         Self { is_prose: true, ..Self::words(name) }
     }
 
-    /// How it is aligned, for the style sheet.
+    /// The class for the style sheet, which sets the alignment.
     pub(super) fn class(&self) -> &'static str {
         match (self.is_numeric, self.is_prose) {
             (true, _) => "n",
@@ -51,7 +51,7 @@ impl Column {
         }
     }
 
-    /// Of numbers.
+    /// A column of numbers.
     #[must_use]
     pub fn numbers(name: &str, hint: &'static str) -> Self {
         Self { hint, is_numeric: true, ..Self::words(name) }
@@ -61,9 +61,9 @@ impl Column {
 /// A cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// What is shown.
+    /// The text that is shown.
     pub(super) text: String,
-    /// The number as it was given, every digit of it; empty where there is none.
+    /// The number with every digit; empty where there is none.
     pub(super) value: String,
     pub(super) class: &'static str,
     /// A drawing in place of the text.
@@ -71,38 +71,38 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Words; none are a dash.
+    /// Words; a dash if there are none.
     #[must_use]
     pub fn words(text: impl Into<String>) -> Self {
         let text = text.into();
         if text.is_empty() { Self::missing() } else { Self { text, ..Self::default() } }
     }
 
-    /// What stays empty: there is nothing to know.
+    /// An empty cell: there is no value.
     #[must_use]
     pub fn nothing() -> Self {
         Self::default()
     }
 
-    /// What is not known.
+    /// A dash: the value is not known.
     #[must_use]
     pub fn missing() -> Self {
         Self { text: MISSING.into(), class: "missing", ..Self::default() }
     }
 
-    /// A number, shown with so many decimals; one that is not known is a dash.
+    /// A number with this many decimals; a dash if it is not known.
     #[must_use]
     pub fn number(value: Option<f64>, decimals: usize) -> Self {
         let Some(value) = value.filter(|value| value.is_finite()) else { return Self::missing() };
         Self { text: format!("{value:.decimals$}"), value: value.to_string(), ..Self::default() }
     }
 
-    /// A number, shown with as many digits as it takes.
+    /// A number with as many digits as it takes.
     #[must_use]
     pub fn short(value: Option<f64>) -> Self {
         let Some(value) = value.filter(|value| value.is_finite()) else { return Self::missing() };
         let rounded = (value * 1e4).round() / 1e4;
-        // Of a tiny one, the first digits.
+        // A tiny number shows its first digits.
         let text = if rounded.abs() < 1e-3 && value != 0.0 {
             format!("{value:.2e}")
         } else {
@@ -118,7 +118,7 @@ impl Cell {
         Self { text: value.to_string(), value: value.to_string(), ..Self::default() }
     }
 
-    /// `value` against `stock` in percent, in the colour of what is better; empty of nothing.
+    /// The change of `value` against `stock` in percent, coloured by what is better.
     #[must_use]
     pub fn change(value: Option<f64>, stock: Option<f64>, less_is_better: bool) -> Self {
         let Some(change) = change(value, stock) else { return Self::missing() };
@@ -133,7 +133,7 @@ impl Cell {
         Self { text, value: change.to_string(), class, ..Self::default() }
     }
 
-    /// Whether something holds, in words and colour; `None` where nobody judges.
+    /// Whether something holds, in words and colour; a dash if it is not judged.
     #[must_use]
     pub fn holds(holds: Option<bool>) -> Self {
         let (text, class) = match holds {
@@ -144,7 +144,7 @@ impl Cell {
         Self { text: text.into(), class, ..Self::default() }
     }
 
-    /// Where a value lies beside its band: between 0 and 1 it is within.
+    /// A value's position relative to its band: between 0 and 1 it is within.
     #[must_use]
     pub fn beside_band(place: f64) -> Self {
         let class = if (-1e-6..=1.0 + 1e-6).contains(&place) { "" } else { "out" };
@@ -152,7 +152,8 @@ impl Cell {
     }
 }
 
-/// `value` against `stock`, in percent; `None` if one is not known, or if there is no such number.
+/// The change of `value` against `stock`, in percent; `None` if a value is not known, or the change
+/// is not finite.
 #[must_use]
 pub fn change(value: Option<f64>, stock: Option<f64>) -> Option<f64> {
     Some(100.0 * (value? / stock? - 1.0)).filter(|change| change.is_finite())
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_says_which_way_and_whether_that_is_good() {
+    fn a_change_shows_its_direction_and_whether_it_is_good() {
         let cell = Cell::change(Some(0.8), Some(1.0), true);
         assert_eq!((cell.text.as_str(), cell.class), ("\u{2212}20.0 %", "better"));
         assert_eq!(Cell::change(Some(0.8), Some(1.0), false).class, "worse");

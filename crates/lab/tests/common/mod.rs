@@ -1,13 +1,13 @@
-//! The measured profiles and golden results, which stay outside the project.
+//! The measured profiles and golden results, which are outside of the project.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fairways_profiles::{Mix, ProfileTable, read_mixes, read_table};
 
-/// The folder `shared` beside the project, or where `FAIRWAYS_SHARED` says. Without it the calling
-/// test has nothing to check: it says so on the terminal, past the capture of test output, and
-/// fails where `FAIRWAYS_REQUIRE_SHARED` is set, as CI does.
+/// The folder `shared` beside the project, or the one of `FAIRWAYS_SHARED`. Without it the calling
+/// test has nothing to check: it reports that on the terminal, past the capture of test output, and
+/// fails where `FAIRWAYS_REQUIRE_SHARED` is set, as in CI.
 pub(crate) fn shared(test: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let folder = std::env::var_os("FAIRWAYS_SHARED").map_or(beside, PathBuf::from);
@@ -35,7 +35,8 @@ pub(crate) fn read(folder: &Path, file: &str) -> Vec<u8> {
 /// The measured profiles and the golden mixes.
 pub(crate) fn spec(folder: &Path) -> (ProfileTable, Vec<Mix>) {
     let table = read_table(&read(folder, "data/spec-skylake/metrics.csv"), "metrics.csv").unwrap();
-    let find = |name: &str| table.find(name);
-    let mixes = read_mixes(&read(folder, "golden/mixes.csv"), "mixes.csv", find).unwrap();
+    let mixes =
+        read_mixes(&read(folder, "golden/mixes.csv"), "mixes.csv", |name: &str| table.find(name))
+            .unwrap();
     (table, mixes)
 }

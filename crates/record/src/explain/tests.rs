@@ -1,4 +1,4 @@
-//! Decisions of a policy, explained.
+//! Tests of decisions in sentences.
 
 use std::time::Duration;
 
@@ -10,33 +10,38 @@ use fairways_policy::lfoc::SAMPLING;
 use fairways_policy::words;
 
 use super::*;
-use crate::status::{Outcome, Plain, Status, Watched};
+use crate::status::{MachineRecord, Outcome, Status, WholeMachine};
 
-/// What a policy does on a machine that does what it says, but for plan 4, and answers when all is
-/// said.
-fn carry_out(watched: &mut Watched, domain: u32, actions: &[Action<'_>]) {
-    actions.iter().for_each(|action| watched.action(domain, action, &Plain));
+/// Records a policy's actions; the machine carries out every plan but plan 4, and answers after the
+/// last action.
+fn carry_out(watched: &mut MachineRecord, domain: u32, actions: &[Action<'_>]) {
+    actions.iter().for_each(|action| watched.record_action(domain, action, &WholeMachine));
     for action in actions {
         let &Action::Partition { plan, ref partition, .. } = action else { continue };
         if plan != PlanId(4) {
             let at = Time::from_nanos(watched.status.now_ns);
             let applied = Event::Applied { plan, actual: (**partition).clone() };
-            watched.event(domain, at, &applied, &Plain, |_| String::new());
+            watched.record_event(domain, at, &applied, &WholeMachine, |_| String::new());
         }
     }
 }
 
-/// LFOC's words about two programs, and a plan for both.
-fn watched() -> Watched {
-    let mut watched = Watched::new(Status::default());
-    let mut tell = |at: u64, event: Event, actions: &[Action<'_>]| {
-        let name = |app: AppId| ["lbm", "xalancbmk"][app.0 as usize].to_owned();
-        watched.event(0, Time::from_nanos(at * 1_000_000), &event, &Plain, name);
+/// LFOC's decisions about two programs, and plans for both.
+fn watched() -> MachineRecord {
+    let mut watched = MachineRecord::new(Status::default());
+    let mut record = |at: u64, event: Event, actions: &[Action<'_>]| {
+        watched.record_event(
+            0,
+            Time::from_nanos(at * 1_000_000),
+            &event,
+            &WholeMachine,
+            |app: AppId| ["lbm", "xalancbmk"][app.0 as usize].to_owned(),
+        );
         carry_out(&mut watched, 0, actions);
     };
     let started = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
-    tell(0, Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()), &[]);
-    tell(0, started(0), &[]);
+    record(0, Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()), &[]);
+    record(0, started(0), &[]);
     let both = |masks: [u32; 2]| {
         let mut partition = Partition::default();
         for (number, mask) in (0..).zip(masks) {
@@ -51,9 +56,9 @@ fn watched() -> Watched {
         reason: reason.into(),
     };
     let sampling = [both([0x1, 0xfe]), both([0x3, 0xfc]), both([0x7, 0xf8])];
-    tell(1, started(1), &[plan(0, &sampling[0], SAMPLING)]);
-    tell(2, Event::Woke, &[plan(1, &sampling[1], SAMPLING)]);
-    tell(3, Event::Woke, &[plan(2, &sampling[2], SAMPLING)]);
+    record(1, started(1), &[plan(0, &sampling[0], SAMPLING)]);
+    record(2, Event::Woke, &[plan(1, &sampling[1], SAMPLING)]);
+    record(3, Event::Woke, &[plan(2, &sampling[2], SAMPLING)]);
     let thread = ThreadId::first_of(AppId(1));
     let estimated =
         |what: &'static str, value| Action::Estimated { thread, what: what.into(), value, raw: 0 };
@@ -67,7 +72,7 @@ fn watched() -> Watched {
         straddled: false,
     };
     let last = both([0x1, 0x3e]);
-    tell(
+    record(
         4,
         Event::Sampled(sample),
         &[
@@ -82,27 +87,29 @@ fn watched() -> Watched {
             plan(3, &last, "lookahead"),
         ],
     );
-    tell(5, Event::Woke, &[Action::Wake { at: Time::ZERO }]);
+    record(5, Event::Woke, &[Action::Wake { at: Time::ZERO }]);
     let cramped = both([0x1, 0x3c]);
-    tell(6, Event::Woke, &[plan(4, &cramped, "lookahead")]);
+    record(6, Event::Woke, &[plan(4, &cramped, "lookahead")]);
     let why = PartitionError::NotPlaced { app: AppId(0) };
-    tell(6, Event::Refused { plan: PlanId(4), why }, &[]);
-    // What was refused is no one's before.
-    tell(7, Event::Woke, &[plan(5, &both([0x3, 0x3e]), "lookahead")]);
+    record(6, Event::Refused { plan: PlanId(4), why }, &[]);
+    // A refused plan does not count for the ways before.
+    record(7, Event::Woke, &[plan(5, &both([0x3, 0x3e]), "lookahead")]);
     watched
 }
 
 fn printed(about: Option<&str>) -> String {
     let decisions: Vec<Decision> = watched().decisions.kept().cloned().collect();
-    let chosen = about.map(|name| about_it(&decisions, name));
-    let shown = |of: &Decision| chosen.as_ref().is_none_or(|chosen| chosen.contains(&of.number));
+    let chosen = about.map(|name| decisions_about(&decisions, name));
+    let shown = |decision: &Decision| {
+        chosen.as_ref().is_none_or(|chosen| chosen.contains(&decision.number))
+    };
     let mut out = Vec::new();
     text::print(&decisions, &shown, about, true, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 #[test]
-fn a_decision_is_told_with_what_it_rests_on() {
+fn a_decision_is_printed_with_what_it_rests_on() {
     let expected = [
         &format!(
             "    0.003 s  the policy's period was over: plan 2, {SAMPLING} (and 2 like it before)"
@@ -124,44 +131,50 @@ fn a_decision_is_told_with_what_it_rests_on() {
 }
 
 #[test]
-fn of_one_program_its_own_chain_is_told() {
+fn decisions_about_one_program_are_printed_as_its_chain() {
     let text = printed(Some("xalancbmk"));
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let held = "xalancbmk: sensitive, critical size 4 ways, lookahead 5 ways, slowdown 1.025 (it gains by more cache)";
+    let assessment = "xalancbmk: sensitive, critical size 4 ways, lookahead 5 ways, slowdown 1.025 (it gains by more cache)";
     assert_eq!(lines[1], "xalancbmk: 5 ways 0xf8, 6 before");
-    assert_eq!(lines[3], format!("{held}; 5 ways 0x3e"));
-    assert_eq!(lines[5], format!("{held}; 4 ways 0x3c, 5 before"));
+    assert_eq!(lines[3], format!("{assessment}; 5 ways 0x3e"));
+    assert_eq!(lines[5], format!("{assessment}; 4 ways 0x3c, 5 before"));
     // Its ways were the same in the last plan of all.
     assert_eq!(printed(Some("lbm")).lines().count(), 6);
-    assert!(about_it(&[], "lbm").is_empty());
+    assert!(decisions_about(&[], "lbm").is_empty());
 }
 
 #[test]
 fn no_more_are_kept_than_there_is_room_for() {
-    let mut watched = Watched::new(Status::default());
+    let mut watched = MachineRecord::new(Status::default());
     for number in 0..1000 {
-        watched
-            .event(0, Time::from_nanos(u64::from(number)), &Event::Woke, &Plain, |_| String::new());
+        watched.record_event(
+            0,
+            Time::from_nanos(u64::from(number)),
+            &Event::Woke,
+            &WholeMachine,
+            |_| String::new(),
+        );
         let (plan, partition) = (PlanId(number), Partition::default().into());
-        // The same reason over and over, which is none of sampling's.
+        // The same reason again and again, which is not one of sampling's.
         let reason = "one";
         let asked = Action::Partition { plan, partition, reason: reason.into() };
         carry_out(&mut watched, 0, &[asked]);
     }
     let kept: Vec<&Decision> = watched.decisions.kept().collect();
     assert_eq!((kept.len(), kept[0].number, kept[255].number), (256, 745, 1000));
-    let [Said::Planned { outcome: Outcome::Done, plan: 999, .. }] = kept[255].said[..] else {
+    let [RecordedAction::Planned { outcome: Outcome::Done, plan: 999, .. }] = kept[255].actions[..]
+    else {
         panic!("{:?}", kept[255]);
     };
 }
 
 /// One program of a name after the other, and one of the same name in another domain.
 #[test]
-fn what_was_said_of_a_namesake_is_not_said_of_another() {
-    let mut watched = Watched::new(Status::default());
-    let mut tell = |domain: u32, at: u64, event: Event, actions: &[Action<'_>]| {
+fn an_earlier_program_of_the_same_name_is_another() {
+    let mut watched = MachineRecord::new(Status::default());
+    let mut record = |domain: u32, at: u64, event: Event, actions: &[Action<'_>]| {
         let at = Time::from_nanos(at * 1_000_000);
-        watched.event(domain, at, &event, &Plain, |_| "web".to_owned());
+        watched.record_event(domain, at, &event, &WholeMachine, |_| "web".to_owned());
         carry_out(&mut watched, domain, actions);
     };
     let started = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
@@ -182,15 +195,19 @@ fn what_was_said_of_a_namesake_is_not_said_of_another() {
         class: "sensitive".into(),
         reason: "it was sampled".into(),
     };
-    tell(0, 1, started(0), &[plan(0, &first), classified]);
-    tell(1, 2, started(1), &[plan(0, &other)]);
-    tell(0, 3, Event::Exited { app: AppId(0) }, &[]);
-    tell(0, 4, started(2), &[plan(1, &again)]);
-    tell(1, 5, Event::Woke, &[plan(1, &other)]);
+    record(0, 1, started(0), &[plan(0, &first), classified]);
+    record(1, 2, started(1), &[plan(0, &other)]);
+    record(0, 3, Event::Exited { app: AppId(0) }, &[]);
+    record(0, 4, started(2), &[plan(1, &again)]);
+    record(1, 5, Event::Woke, &[plan(1, &other)]);
     let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
-    let ended: Vec<usize> = decisions.iter().map(|of| of.ended.len()).collect();
+    let ended: Vec<usize> = decisions.iter().map(|decision| decision.ended.len()).collect();
     assert_eq!(ended, [1, 0, 0, 0]);
-    assert_eq!(about_it(&decisions, "web"), [1, 2, 3], "the last is as before, in its domain");
+    assert_eq!(
+        decisions_about(&decisions, "web"),
+        [1, 2, 3],
+        "the last is as before, in its domain"
+    );
     assert_eq!(
         sentences(&decisions, &[1, 2, 3], Some("web")),
         [
@@ -205,28 +222,31 @@ fn what_was_said_of_a_namesake_is_not_said_of_another() {
 }
 
 #[test]
-fn what_is_less_than_nothing_is_told_as_it_came_out() {
-    let mut watched = Watched::new(Status::default());
+fn a_negative_estimate_is_printed_as_it_came_out() {
+    let mut watched = MachineRecord::new(Status::default());
     let app = AppId(0);
     let started = Event::Started { app, wish: Wish::default(), profile: None };
-    watched.event(0, Time::ZERO, &started, &Plain, |_| "web".to_owned());
+    watched.record_event(0, Time::ZERO, &started, &WholeMachine, |_| "web".to_owned());
     let (thread, value, raw) = (ThreadId::first_of(app), Q32::from_raw(0), -3 << 30);
     let slack = Action::Estimated { thread, what: words::SLACK.text().into(), value, raw };
-    watched.action(0, &slack, &Plain);
+    watched.record_action(0, &slack, &WholeMachine);
     assert_eq!(watched.status.programs[0].estimates[words::SLACK.text()], -0.75);
     let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
-    let told = sentences(&decisions, &[1], None);
-    assert_eq!(told[1].trim_start(), "web: slack -0.750 of the objective");
+    let lines = sentences(&decisions, &[1], None);
+    assert_eq!(lines[1].trim_start(), "web: slack -0.750 of the objective");
 }
 
-/// A domain full of programs that are planned again and again takes some megabytes, not one for each pair of them.
+/// A domain full of programs that are planned again and again takes some megabytes, not one for
+/// each pair of them.
 #[test]
 fn a_plan_is_kept_once() {
-    let (mut watched, mut partition) = (Watched::new(Status::default()), Partition::default());
+    let (mut watched, mut partition) =
+        (MachineRecord::new(Status::default()), Partition::default());
     partition.add_cluster(WayMask::from_bits(0xff));
     for app in 0..256 {
         let event = Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
-        watched.event(0, Time::ZERO, &event, &Plain, |app| format!("worker-{}", app.0));
+        watched
+            .record_event(0, Time::ZERO, &event, &WholeMachine, |app| format!("worker-{}", app.0));
         partition.place(AppId(app), 0);
     }
     let plan = Action::Partition {
@@ -236,7 +256,7 @@ fn a_plan_is_kept_once() {
     };
     carry_out(&mut watched, 0, &[plan]);
     let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
-    let told = serde_json::to_string(&decisions).unwrap();
-    assert!(told.len() < 64 * 256, "{} bytes", told.len());
-    assert_eq!(told.matches("worker-77").count(), 1);
+    let json = serde_json::to_string(&decisions).unwrap();
+    assert!(json.len() < 64 * 256, "{} bytes", json.len());
+    assert_eq!(json.matches("worker-77").count(), 1);
 }

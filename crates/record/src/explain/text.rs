@@ -1,4 +1,4 @@
-//! Decisions, in sentences.
+//! Prints decisions as sentences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -6,31 +6,33 @@ use std::io::{self, Write};
 use fairways_core::Time;
 use fairways_policy::words;
 
-use crate::status::{Decision, Member, Outcome, Said, Share, estimate, share_of};
+use crate::status::{Decision, Member, Outcome, RecordedAction, Share, estimate_text, share_of};
 
-/// What stands below a decision's first line begins here.
+/// The indentation of the lines below a decision's first line.
 const INDENT: &str = "             ";
 
-/// What was last said of a program.
+/// What the policy last found about a program.
 #[derive(Default)]
-struct Known<'a> {
+struct Assessment<'a> {
     class: Option<(&'a str, &'a str)>,
     numbers: BTreeMap<&'a str, f64>,
 }
 
-/// Everybody of whom something was said.
+/// The names of all programs that the decisions are about.
 pub(super) fn names(decisions: &[Decision]) -> Vec<&str> {
     let mut names = BTreeSet::new();
-    for said in decisions.iter().flat_map(|of| &of.said) {
-        match said {
-            Said::Classified { program, .. }
-            | Said::Estimated { program, .. }
-            | Said::Allowed { program, .. }
-            | Said::Ordered { program, .. } => {
+    for action in decisions.iter().flat_map(|decision| &decision.actions) {
+        match action {
+            RecordedAction::Classified { program, .. }
+            | RecordedAction::Estimated { program, .. }
+            | RecordedAction::Allowed { program, .. }
+            | RecordedAction::Ordered { program, .. } => {
                 names.insert(program.as_str());
             }
-            Said::Raised { programs, .. } => names.extend(programs.iter().map(String::as_str)),
-            Said::Planned { clusters, .. } => {
+            RecordedAction::Raised { programs, .. } => {
+                names.extend(programs.iter().map(String::as_str))
+            }
+            RecordedAction::Planned { clusters, .. } => {
                 let members = clusters.iter().flat_map(|share| &share.members);
                 names.extend(members.map(|member| member.program.as_str()));
             }
@@ -39,8 +41,8 @@ pub(super) fn names(decisions: &[Decision]) -> Vec<&str> {
     names.into_iter().collect()
 }
 
-/// Prints those that are to be shown, of one program or of all, with the time of day if they are to be `dated`; what was said before them
-/// is what programs were held to be.
+/// Prints the selected decisions, about one program or all; with the time of day if `dated`.
+/// Earlier decisions count for what the policy had found about programs by then.
 pub(super) fn print(
     decisions: &[Decision],
     is_shown: &dyn Fn(&Decision) -> bool,
@@ -48,28 +50,28 @@ pub(super) fn print(
     dated: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut known: BTreeMap<(u32, &str), Known<'_>> = BTreeMap::new();
-    let several = decisions.iter().any(|of| of.domain != decisions[0].domain);
+    let mut known: BTreeMap<(u32, &str), Assessment<'_>> = BTreeMap::new();
+    let several = decisions.iter().any(|decision| decision.domain != decisions[0].domain);
     for decision in decisions {
         let domain = decision.domain;
-        let mut told: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let mut notes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         let mut plan = None;
         let mut shares: &[Share] = &[];
         let mut actual: &[Share] = &[];
-        for said in &decision.said {
-            match said {
-                Said::Classified { program, class, reason } => {
+        for action in &decision.actions {
+            match action {
+                RecordedAction::Classified { program, class, reason } => {
                     let known = known.entry((domain, program)).or_default();
                     known.numbers.retain(|what, _| words::outlives_class(what));
                     known.class = Some((class, reason));
-                    told.entry(program).or_default();
+                    notes.entry(program).or_default();
                 }
-                Said::Estimated { program, what, value } => {
+                RecordedAction::Estimated { program, what, value } => {
                     let known = known.entry((domain, program)).or_default();
                     known.numbers.insert(what, *value);
-                    told.entry(program).or_default();
+                    notes.entry(program).or_default();
                 }
-                Said::Planned { plan: number, reason, clusters, outcome } => {
+                RecordedAction::Planned { plan: number, reason, clusters, outcome } => {
                     plan = Some((number, reason, outcome));
                     let others = match outcome {
                         Outcome::Otherwise(others) => others.as_slice(),
@@ -79,52 +81,53 @@ pub(super) fn print(
                         None => (shares, actual) = (clusters, others),
                         Some(about) => {
                             if let Some((share, member)) = share_of(clusters, about) {
-                                let text = ways(share, member);
-                                let told = told.entry(&member.program).or_default();
-                                told.push(text);
+                                let text = member_text(share, member);
+                                let own = notes.entry(&member.program).or_default();
+                                own.push(text);
                                 if let Some((share, member)) = share_of(others, about) {
-                                    told.push(format!("in force: {}", ways(share, member)));
+                                    own.push(format!("in force: {}", member_text(share, member)));
                                 }
                             }
                         }
                     }
                 }
-                Said::Allowed { program, cpus, reason } => {
+                RecordedAction::Allowed { program, cpus, reason } => {
                     let cpus = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
                     let on =
                         if cpus.is_empty() { "every CPU".into() } else { format!("CPUs {cpus}") };
-                    told.entry(program).or_default().push(format!("may run on {on}: {reason}"));
+                    notes.entry(program).or_default().push(format!("may run on {on}: {reason}"));
                 }
-                Said::Raised { programs, raised, reason } => {
+                RecordedAction::Raised { programs, raised, reason } => {
                     let how =
                         if *raised { "runs before others" } else { "no longer runs before others" };
                     for program in programs {
-                        told.entry(program).or_default().push(format!("{how}: {reason}"));
+                        notes.entry(program).or_default().push(format!("{how}: {reason}"));
                     }
                 }
-                Said::Ordered { program, time_ns, reason } => {
+                RecordedAction::Ordered { program, time_ns, reason } => {
                     let time =
                         humantime::format_duration(std::time::Duration::from_nanos(*time_ns));
-                    told.entry(program)
+                    notes
+                        .entry(program)
                         .or_default()
                         .push(format!("its next turn is {time}: {reason}"));
                 }
             }
         }
         if is_shown(decision) {
-            head(decision, plan, (several, dated), out)?;
-            for (program, done) in told {
+            write_head(decision, plan, (several, dated), out)?;
+            for (program, done) in notes {
                 if about.is_none_or(|about| about == program) {
-                    let held = known.get(&(domain, program)).map(held).unwrap_or_default();
+                    let held = known.get(&(domain, program)).map(assessment).unwrap_or_default();
                     let parts: Vec<String> = held.into_iter().chain(done).collect();
                     writeln!(out, "{INDENT}{program}: {}", parts.join("; "))?;
                 }
             }
             for share in shares {
-                writeln!(out, "{INDENT}{}", cluster(share))?;
+                writeln!(out, "{INDENT}{}", share_text(share))?;
             }
             for share in actual {
-                writeln!(out, "{INDENT}in force: {}", cluster(share))?;
+                writeln!(out, "{INDENT}in force: {}", share_text(share))?;
             }
         }
         for ended in &decision.ended {
@@ -134,8 +137,8 @@ pub(super) fn print(
     Ok(())
 }
 
-/// When, what, why, and after what.
-fn head(
+/// Prints the time, the event, the plan with its reason, and what became of it.
+fn write_head(
     decision: &Decision,
     plan: Option<(&u32, &String, &Outcome)>,
     (several, dated): (bool, bool),
@@ -164,13 +167,13 @@ fn head(
     writeln!(out)
 }
 
-/// What a program is held to be: the class, the numbers, and why it is of the class.
-fn held(known: &Known<'_>) -> Option<String> {
+/// A program's class, its numbers, and the reason for the class.
+fn assessment(known: &Assessment<'_>) -> Option<String> {
     let mut parts = Vec::new();
     if let Some((class, _)) = known.class {
         parts.push(class.to_owned());
     }
-    parts.extend(known.numbers.iter().map(|(what, value)| estimate(what, *value)));
+    parts.extend(known.numbers.iter().map(|(what, value)| estimate_text(what, *value)));
     let mut text = parts.join(", ");
     if let Some((_, reason)) = known.class {
         text = format!("{text} ({reason})");
@@ -178,29 +181,33 @@ fn held(known: &Known<'_>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Who fills which ways, and how many each had if not as many.
-fn cluster(share: &Share) -> String {
-    let member = |of: &Member| match of.before {
-        Some(before) if before != share.ways => format!("{} ({before} before)", of.program),
-        _ => of.program.clone(),
-    };
-    let members: Vec<String> = share.members.iter().map(member).collect();
-    format!("{}: {}", counted(share), members.join(", "))
+/// The programs that fill some ways; with each the ways that it had before, if their number
+/// changed.
+fn share_text(share: &Share) -> String {
+    let members: Vec<String> = share
+        .members
+        .iter()
+        .map(|member: &Member| match member.before {
+            Some(before) if before != share.ways => format!("{} ({before} before)", member.program),
+            _ => member.program.clone(),
+        })
+        .collect();
+    format!("{}: {}", ways_and_mask(share), members.join(", "))
 }
 
-fn counted(share: &Share) -> String {
+fn ways_and_mask(share: &Share) -> String {
     let unit = if share.ways == 1 { "way" } else { "ways" };
     format!("{} {unit} {}", share.ways, share.mask)
 }
 
-fn ways(share: &Share, own: &Member) -> String {
-    let mut text = counted(share);
+fn member_text(share: &Share, own: &Member) -> String {
+    let mut text = ways_and_mask(share);
     match own.before {
         Some(before) if before != share.ways => text += &format!(", {before} before"),
         _ => {}
     }
     let with = share.members.iter().filter(|other| !std::ptr::eq(*other, own));
-    let with: Vec<&str> = with.map(|of| of.program.as_str()).collect();
+    let with: Vec<&str> = with.map(|member| member.program.as_str()).collect();
     if !with.is_empty() {
         text += &format!(", with {}", with.join(", "));
     }

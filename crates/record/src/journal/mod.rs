@@ -1,7 +1,7 @@
-//! The journal: every event and every action of a run, a JSON line each, so that it can be looked
-//! into, and replayed. docs/journal.md describes it.
+//! The journal: every event and every action of a run, a JSON line each, so that a run can be
+//! inspected and replayed. docs/journal.md describes it.
 
-mod followed;
+mod follower;
 mod parts;
 mod reader;
 #[cfg(test)]
@@ -15,35 +15,35 @@ use fairways_core::{Action, Event, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use followed::{Followed, Step};
+pub use follower::{Follower, Step};
 pub use parts::parts;
 pub use reader::Reader;
 pub use writer::{Start, Writer};
 
-/// Changes when a field changes its meaning or goes; new fields do not change it.
+/// Changes when a field changes its meaning or is removed; new fields do not change it.
 pub const SCHEMA: u32 = 2;
 
 /// Line 1 of every part of a journal.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Header {
     schema: u32,
-    /// The version that wrote it.
+    /// The version of Fairways that wrote the journal.
     fairways: String,
-    /// Which part of the journal the file is, counted from 0.
+    /// The number of the part in this file, from 0.
     pub part: u32,
-    /// The part with which this run began: a daemon goes on behind the parts of those before it.
+    /// The part with which this run began: a daemon continues after the parts of earlier daemons.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub first: u32,
     /// The policy's name.
     pub policy: String,
-    /// All its parameters, an object.
+    /// All the policy's parameters, as an object.
     pub parameters: Value,
-    /// What the machine is: its kind, and what belongs to that (docs/journal.md).
+    /// The machine's kind, and what belongs to that kind (docs/journal.md).
     pub machine: Value,
 }
 
 impl Header {
-    /// When the machine's clock was 0, by the time of day; `None` of a simulated machine.
+    /// When the machine's clock was 0, by the time of day; `None` for a simulated machine.
     pub fn began(&self) -> Option<Moment> {
         Moment::deserialize(self.machine.get("began")?).ok()
     }
@@ -68,13 +68,13 @@ pub struct Line<'a> {
     pub(crate) event: Option<Cow<'a, Event>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) action: Option<Cow<'a, Action<'a>>>,
-    /// What the program is called that started.
+    /// The name of the program, if one started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<Cow<'a, str>>,
 }
 
 impl Line<'static> {
-    /// When, the event, and the action, of which one is there.
+    /// The time, and the event or the action.
     pub fn into_parts(self) -> (Time, Option<Event>, Option<Action<'static>>) {
         let action = self.action.map(Cow::into_owned);
         (self.at, self.event.map(Cow::into_owned), action)

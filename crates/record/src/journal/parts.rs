@@ -1,23 +1,22 @@
-//! The parts of a journal, by their names: FILE.0, FILE.1, ..., and FILE, which is the last.
+//! The files of a journal's parts: FILE.0, FILE.1, ..., and FILE, which is the last.
 
 use std::path::{Path, PathBuf};
 
-/// Where a finished part is set aside.
-pub(super) fn part(path: &Path, number: u32) -> PathBuf {
+/// The file of a finished part.
+pub(super) fn part_path(path: &Path, number: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{number}"));
     PathBuf::from(name)
 }
 
-/// Which part of a journal a file is by its name.
-pub(super) fn numbered(path: &Path, other: &Path) -> Option<u32> {
+/// The number of the part in a file, by the file's name.
+pub(super) fn part_number(path: &Path, other: &Path) -> Option<u32> {
     let rest =
         other.as_os_str().as_encoded_bytes().strip_prefix(path.as_os_str().as_encoded_bytes())?;
     std::str::from_utf8(rest.strip_prefix(b".")?).ok()?.parse().ok()
 }
 
-/// The finished parts that stand beside a journal, in order, whether the first of them is there or
-/// not.
+/// The finished parts beside a journal, in order, whether or not the first of them still exists.
 pub fn parts(path: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
@@ -29,7 +28,7 @@ pub fn parts(path: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let files = folder.unwrap_or(Path::new(".")).read_dir().into_iter().flatten().flatten();
     let files = files.map(|file| file.path());
     let mut parts: Vec<_> = files.filter_map(|file| Some((number(&file)?, file))).collect();
-    // As numbers: the shorter ones first.
+    // By number: the shorter ones first.
     parts.sort_by_cached_key(|(number, _)| (number.len(), number.clone()));
     parts.into_iter().map(|(_, part)| part)
 }

@@ -1,4 +1,4 @@
-//! Reading a journal, part after part and line by line.
+//! Reads a journal part by part and line by line.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,19 +10,19 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 use serde_json::Value;
 
-use super::parts::{numbered, part, parts};
+use super::parts::{part_number, part_path, parts};
 use super::{Header, Line, SCHEMA};
 
-/// No line is longer: one that starts a program with a profile of 32 ways has a few thousand bytes.
+/// The longest line: the start of a program with a profile of 32 ways has a few thousand bytes.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// Reads the lines of all parts of a journal in order.
 pub struct Reader {
-    /// Of the part at hand.
+    /// The header of the current part.
     pub header: Header,
-    /// Whether the end was cut short, for whoever wrote it was killed: an incomplete last line, or
-    /// a last part without its header. It is passed over.
-    pub cut_short: bool,
+    /// Whether the journal's end is cut short because its writer was killed: an incomplete last
+    /// line, or a last part without its header. The incomplete end is skipped.
+    pub is_cut_short: bool,
     parts: std::vec::IntoIter<PathBuf>,
     file: BufReader<File>,
     path: PathBuf,
@@ -33,7 +33,7 @@ impl Reader {
     /// Opens a journal and reads its header.
     ///
     /// # Errors
-    /// If it can't be read, is none, or begins with a part that is not the first.
+    /// If the file can't be read, is no journal, or begins with a part that is not the first.
     pub fn open(path: &Path) -> Result<Self, BadInput> {
         let reader = Self::open_kept(path)?;
         let Header { first, part, .. } = reader.header;
@@ -46,62 +46,68 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Opens a journal at the oldest part of its last run that is still there; its header says which that is. Of a finished part, that is the
-    /// run that it is of.
+    /// Opens a journal at the oldest part of its last run that still exists; the header says which.
+    /// For a finished part, the run is the part's own.
     ///
     /// # Errors
-    /// If it can't be read, or is none.
+    /// If the file can't be read, or is no journal.
     pub fn open_kept(path: &Path) -> Result<Self, BadInput> {
         let finished = || parts(path).filter(|part| part.is_file());
-        // A part that was only begun, or not even that, is the last one's.
+        // If the last file has no whole header yet, the finished part before it identifies the run.
         let last = if has_header(path) { None } else { finished().last() };
         let header = match &last {
-            Some(last) => begin(last)?.1,
-            None => begin(path)?.1,
+            Some(last) => open_part(last)?.1,
+            None => open_part(path)?.1,
         };
         let Header { first, part: number, .. } = header;
         let suffix = format!(".{number}");
         let name = path.as_os_str().as_encoded_bytes().strip_suffix(suffix.as_bytes());
         if let Some(base) = name.filter(|_| last.is_none()) {
             let base = PathBuf::from(OsStr::from_bytes(base));
-            let before = (first..number).map(|number| part(&base, number));
+            let before = (first..number).map(|number| part_path(&base, number));
             return Self::begin(before.filter(|part| part.is_file()).collect(), path);
         }
-        let is_its = |part: &PathBuf| numbered(path, part).is_some_and(|number| number >= first);
-        Self::begin(finished().filter(is_its).collect(), path)
+        Self::begin(
+            finished()
+                .filter(|part: &PathBuf| {
+                    part_number(path, part).is_some_and(|number| number >= first)
+                })
+                .collect(),
+            path,
+        )
     }
 
     fn begin(mut parts: Vec<PathBuf>, path: &Path) -> Result<Self, BadInput> {
         parts.push(path.to_owned());
         let mut parts = parts.into_iter();
         let path = parts.next().unwrap_or_default();
-        let (file, header) = begin(&path)?;
-        Ok(Self { header, cut_short: false, parts, file, path, number: 1 })
+        let (file, header) = open_part(&path)?;
+        Ok(Self { header, is_cut_short: false, parts, file, path, number: 1 })
     }
 
-    /// Where the line is that was read last.
-    pub fn place(&self) -> String {
+    /// The location of the last line that was read.
+    pub fn location(&self) -> String {
         format!("{}:{}", shown(&self.path), self.number)
     }
 
     /// The next line; `None` at the end.
     ///
     /// # Errors
-    /// If it is none of a journal, or the next part is not the one that follows.
+    /// If the line is not one of a journal, or the next part does not continue this one.
     pub fn line(&mut self) -> Result<Option<Line<'static>>, BadInput> {
         loop {
             let Some(text) = read_line(&mut self.file, &self.path, self.number + 1)? else {
                 let Some(next) = self.parts.next() else { return Ok(None) };
                 if self.parts.len() == 0 && !has_header(&next) {
-                    self.cut_short = true;
+                    self.is_cut_short = true;
                     return Ok(None);
                 }
-                self.turn(next)?;
+                self.open_next(next)?;
                 continue;
             };
             self.number += 1;
             if !text.ends_with(b"\n") && self.parts.len() == 0 {
-                self.cut_short = true;
+                self.is_cut_short = true;
                 return Ok(None);
             }
             let line = serde_json::from_slice(&text).map_err(|error| self.wrong(&error))?;
@@ -109,9 +115,9 @@ impl Reader {
         }
     }
 
-    /// Goes over to the next part, which must go on where this one ended.
-    fn turn(&mut self, path: PathBuf) -> Result<(), BadInput> {
-        let (file, header) = begin(&path)?;
+    /// Opens the next part, which must continue where this one ended.
+    fn open_next(&mut self, path: PathBuf) -> Result<(), BadInput> {
+        let (file, header) = open_part(&path)?;
         let expected = Header { part: self.header.part + 1, ..self.header.clone() };
         if header != expected {
             let found = match header.part {
@@ -129,16 +135,16 @@ impl Reader {
 
     fn wrong(&self, error: &serde_json::Error) -> BadInput {
         let column = error.column();
-        BadInput(format!("{}:{column}: expected a line of a journal: {error}", self.place()))
+        BadInput(format!("{}:{column}: expected a line of a journal: {error}", self.location()))
     }
 }
 
-/// Which part a file is, as its header says; `None` where it has none that is whole.
-pub(super) fn part_of(path: &Path) -> Option<u32> {
-    begin(path).ok().map(|(_, header)| header.part)
+/// The part's number in its header; `None` without a whole header.
+pub(super) fn header_part(path: &Path) -> Option<u32> {
+    open_part(path).ok().map(|(_, header)| header.part)
 }
 
-/// Whether a part begins with a whole line. It is said to if that can't be found out.
+/// Whether a part begins with a whole line; true if the file can't be read.
 fn has_header(path: &Path) -> bool {
     let line = File::open(path).map(|file| read_line(&mut BufReader::new(file), path, 1));
     match line {
@@ -149,16 +155,17 @@ fn has_header(path: &Path) -> bool {
 }
 
 /// Opens a part and reads its header.
-fn begin(path: &Path) -> Result<(BufReader<File>, Header), BadInput> {
+fn open_part(path: &Path) -> Result<(BufReader<File>, Header), BadInput> {
     let file = File::open(path)
         .map_err(|error| BadInput(format!("{}: can't read it: {error}", shown(path))))?;
     let mut file = BufReader::with_capacity(1 << 16, file);
     let text = read_line(&mut file, path, 1)?.unwrap_or_default();
-    let expected =
-        |why: &str| BadInput(format!("{}:1: expected the header of a journal: {why}", shown(path)));
+    fn expected(why: &str, path: &Path) -> BadInput {
+        BadInput(format!("{}:1: expected the header of a journal: {why}", shown(path)))
+    }
     let value: Value =
-        serde_json::from_slice(&text).map_err(|error| expected(&error.to_string()))?;
-    // A journal of another schema need not have the other fields.
+        serde_json::from_slice(&text).map_err(|error| expected(&error.to_string(), path))?;
+    // A journal of another schema may lack the other fields.
     match value.get("schema").and_then(Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA) => {}
         Some(schema) => {
@@ -166,15 +173,19 @@ fn begin(path: &Path) -> Result<(BufReader<File>, Header), BadInput> {
                 1 => "a fairways that was built before 2026-11-25 reads it",
                 _ => "a later fairways reads it",
             };
-            return Err(expected(&format!("schema {SCHEMA} is known here, found {schema}: {by}")));
+            return Err(expected(
+                &format!("schema {SCHEMA} is known here, found {schema}: {by}"),
+                path,
+            ));
         }
-        None => return Err(expected("it has no schema")),
+        None => return Err(expected("it has no schema", path)),
     }
-    let header = serde_json::from_value(value).map_err(|error| expected(&error.to_string()))?;
+    let header =
+        serde_json::from_value(value).map_err(|error| expected(&error.to_string(), path))?;
     Ok((file, header))
 }
 
-/// A line with its end, if it has one; `None` at the end of the file.
+/// Reads a line with its newline, if it has one; `None` at the end of the file.
 fn read_line(
     file: &mut BufReader<File>,
     path: &Path,

@@ -1,9 +1,9 @@
-//! What stands on the disk while a journal is written.
+//! Tests of what is on the disk while a journal is written.
 
 use fairways_core::{Action, AppId, Event, Partition, PartitionError, PlanId, Time, WayMask, Wish};
 use serde_json::json;
 
-use super::{Followed, Line, Start, Writer};
+use super::{Follower, Line, Start, Writer};
 
 #[test]
 fn an_event_stands_on_the_disk_with_its_actions_or_not_at_all() {
@@ -13,15 +13,15 @@ fn an_event_stands_on_the_disk_with_its_actions_or_not_at_all() {
     let mut writer =
         Writer::create(&path, "stock", json!({}), json!({}), limits, Start::New).unwrap();
     let size = || path.metadata().unwrap().len();
-    // The header is there from the beginning.
+    // The header is on the disk from the beginning.
     let mut before = size();
     assert!(before > 0);
     let mut seen = 0;
     for app in 0..4000 {
         let at = Time::from_nanos(app.into());
-        writer.event(at, &Event::Exited { app: AppId(app) }, None).unwrap();
+        writer.write_event(at, &Event::Exited { app: AppId(app) }, None).unwrap();
         for nanos in [1, 2, u64::MAX] {
-            writer.action(at, &Action::Wake { at: Time::from_nanos(nanos) }).unwrap();
+            writer.write_action(at, &Action::Wake { at: Time::from_nanos(nanos) }).unwrap();
             if size() != before {
                 before = size();
                 seen += 1;
@@ -42,13 +42,13 @@ fn what_is_held_back_is_written_when_a_run_breaks_off() {
     let path = folder.path().join("journal");
     let mut writer =
         Writer::create(&path, "stock", json!({}), json!({}), (1 << 20, None), Start::New).unwrap();
-    writer.event(Time::ZERO, &Event::Woke, None).unwrap();
+    writer.write_event(Time::ZERO, &Event::Woke, None).unwrap();
     drop(writer);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.ends_with("{\"at\":0,\"event\":\"woke\"}\n"), "{text}");
 }
 
-/// A machine says right after a plan that it can't carry it out; nobody who follows sees it in force in between.
+/// A machine refuses a plan right after it; a reader never sees that plan in force.
 #[test]
 fn a_plan_that_is_refused_never_holds() {
     let folder = tempfile::tempdir().unwrap();
@@ -59,13 +59,13 @@ fn a_plan_that_is_refused_never_holds() {
     let mut partition = Partition::default();
     partition.add_cluster(WayMask::from_bits(0x3));
     partition.place(AppId(0), 0);
-    let mut tell = |at: u64, event: &Event, plans: &[u32]| {
+    let mut write = |at: u64, event: &Event, plans: &[u32]| {
         let at = Time::from_nanos(at);
-        writer.event(at, event, Some("web")).unwrap();
+        writer.write_event(at, event, Some("web")).unwrap();
         for &plan in plans {
             let (plan, partition) = (PlanId(plan), (&partition).into());
             writer
-                .action(at, &Action::Partition { plan, partition, reason: "a test".into() })
+                .write_action(at, &Action::Partition { plan, partition, reason: "a test".into() })
                 .unwrap();
         }
     };
@@ -74,36 +74,37 @@ fn a_plan_that_is_refused_never_holds() {
     let refused = |plan| Event::Refused { plan: PlanId(plan), why };
     let actual = partition.clone();
     let applied = |plan| Event::Applied { plan: PlanId(plan), actual: actual.clone() };
-    tell(0, &started, &[0]);
-    tell(0, &applied(0), &[]);
-    tell(1, &Event::Woke, &[1, 2, 3]);
-    tell(1, &refused(1), &[4]);
-    tell(1, &applied(2), &[]);
-    tell(1, &refused(3), &[]);
-    tell(1, &refused(4), &[]);
-    tell(2, &Event::Woke, &[5]);
-    tell(2, &applied(5), &[]);
-    tell(3, &Event::Woke, &[]);
+    write(0, &started, &[0]);
+    write(0, &applied(0), &[]);
+    write(1, &Event::Woke, &[1, 2, 3]);
+    write(1, &refused(1), &[4]);
+    write(1, &applied(2), &[]);
+    write(1, &refused(3), &[]);
+    write(1, &refused(4), &[]);
+    write(2, &Event::Woke, &[5]);
+    write(2, &applied(5), &[]);
+    write(3, &Event::Woke, &[]);
     writer.finish().unwrap();
-    let mut followed = Followed::open(&path).unwrap();
-    let mut told = Vec::new();
-    while followed.next_at().is_some() && followed.step().unwrap().is_some() {
-        let watched = &followed.watched;
+    let mut follower = Follower::open(&path).unwrap();
+    let mut steps = Vec::new();
+    while follower.next_at().is_some() && follower.step().unwrap().is_some() {
+        let watched = &follower.record;
         let domain = watched.status.domains.first();
-        told.push(domain.map(|of| (of.plan, of.refused.is_some())).unwrap_or_default());
+        steps
+            .push(domain.map(|domain| (domain.plan, domain.refused.is_some())).unwrap_or_default());
     }
     let plans =
         [None, Some(0), Some(0), Some(0), Some(2), Some(2), Some(2), Some(2), Some(5), Some(5)];
-    let is_refused = [3, 5, 6, 7].map(|step| told[step].1);
-    assert_eq!(told.iter().map(|of| of.0).collect::<Vec<_>>(), plans);
-    assert_eq!((is_refused, told[4].1, told[8].1), ([true; 4], false, false));
-    let totals = &followed.watched.totals;
+    let is_refused = [3, 5, 6, 7].map(|step| steps[step].1);
+    assert_eq!(steps.iter().map(|step| step.0).collect::<Vec<_>>(), plans);
+    assert_eq!((is_refused, steps[4].1, steps[8].1), ([true; 4], false, false));
+    let totals = &follower.record.totals;
     assert_eq!((totals.planned, totals.refused), (3, 3));
-    // What is wrong behind it is told when it is come to.
+    // An invalid line is reported when it is read.
     let text = std::fs::read_to_string(&path).unwrap();
     let place = text.find("{\"at\":1,\"event\":{\"refused\"").unwrap();
     std::fs::write(&path, format!("{}no line\n", &text[..place])).unwrap();
-    let mut followed = Followed::open(&path).unwrap();
+    let mut followed = Follower::open(&path).unwrap();
     for _ in 0..2 {
         assert!(followed.step().unwrap().is_some());
     }
@@ -117,7 +118,7 @@ const SCHEMA_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/journ
 /// A journal of a run.
 const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fairways/tests/data/run.journal");
 
-/// `TRYCMD=overwrite` writes it anew.
+/// `TRYCMD=overwrite` writes it again.
 #[test]
 fn the_committed_schema_is_that_of_the_types() {
     let schema = schemars::schema_for!(Line<'static>);
@@ -128,11 +129,11 @@ fn the_committed_schema_is_that_of_the_types() {
     let committed = std::fs::read_to_string(SCHEMA_FILE).unwrap_or_default();
     assert!(
         committed == now,
-        "docs/journal.schema.json is not what the types say: TRYCMD=overwrite writes it"
+        "docs/journal.schema.json does not match the types: TRYCMD=overwrite writes it"
     );
 }
 
-/// What is written fits the schema, and what is no line does not.
+/// What is written fits the schema, and an invalid line does not.
 #[test]
 fn every_line_of_a_journal_fits_the_schema() {
     let schema = serde_json::from_str(&std::fs::read_to_string(SCHEMA_FILE).unwrap()).unwrap();
@@ -142,9 +143,10 @@ fn every_line_of_a_journal_fits_the_schema() {
     for line in text.lines().skip(1) {
         let value: serde_json::Value = serde_json::from_str(line).unwrap();
         assert!(schema.is_valid(&value), "{line}: {:?}", schema.iter_errors(&value).next());
-        let of = value.get("event").or(value.get("action")).unwrap();
+        let item = value.get("event").or(value.get("action")).unwrap();
         kinds.insert(
-            of.as_object().map_or_else(|| of.to_string(), |of| of.keys().next().unwrap().clone()),
+            item.as_object()
+                .map_or_else(|| item.to_string(), |fields| fields.keys().next().unwrap().clone()),
         );
     }
     assert!(kinds.len() >= 7, "{kinds:?}");

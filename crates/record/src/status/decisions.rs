@@ -1,4 +1,5 @@
-//! The last decisions, and what each rests on: what happened, what the policy held of each program then, and what it did.
+//! The last decisions, with what each rests on: the event, what the policy found about each
+//! program, and what it did.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,94 +8,95 @@ use fairways_core::{Action, AppId, Event, Partition, PlanId, Time};
 use fairways_policy::{kpart, lfoc};
 use serde::{Deserialize, Serialize};
 
-use super::fold::number;
-use super::{Seen, Status};
+use super::fold::estimate_value;
+use super::{MachineView, Status};
 
-/// So many are kept of a machine.
+/// The number of decisions kept for a machine.
 const KEPT: usize = 256;
 
-/// What a policy said and did about one event.
+/// A policy's actions on one event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decision {
-    /// Counted from 1.
+    /// The decision's number, from 1.
     pub number: u64,
-    /// When, on the machine's clock.
+    /// The time on the machine's clock.
     pub at_ns: u64,
-    /// The time of day then; `null` of a simulated machine, and where the emulator's clock is the daemon's.
+    /// The time of day; `null` for a simulated machine, and where the daemon's clock is the
+    /// emulator's.
     pub at: Option<Moment>,
-    /// In which domain.
+    /// The domain.
     pub domain: u32,
-    /// What happened, in a line.
+    /// The event, in a line.
     pub event: String,
-    /// For how many decisions alike before it this one stands: those of sampling, which follow each other with the same reason and
-    /// the same programs in the same clusters.
+    /// How many similar decisions before it this one replaces: those of sampling that follow each
+    /// other with the same reason and the same programs in the same clusters.
     pub alike: u64,
-    /// What was said of programs and done about them, in order.
-    pub said: Vec<Said>,
-    /// Programs that were spoken of and ended after it, before the next one of its domain: what was said holds for no other of that
-    /// name.
+    /// What the policy found about programs and did, in order.
+    pub actions: Vec<RecordedAction>,
+    /// Programs in it that ended before the next decision of its domain: the actions are not about
+    /// a later program of the same name.
     pub ended: Vec<String>,
 }
 
-/// What was said or done.
+/// An action of a policy, with names instead of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
-    /// What a program is held to be.
+pub enum RecordedAction {
+    /// A program was classified.
     Classified {
-        /// Who.
+        /// The program.
         program: String,
-        /// What.
+        /// The class.
         class: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A number that was found out of a program.
+    /// A number was estimated for a program.
     Estimated {
-        /// Of whom.
+        /// The program.
         program: String,
         /// The paper's word, and its unit after a comma.
         what: String,
         /// The value.
         value: f64,
     },
-    /// A plan.
+    /// A plan was made.
     Planned {
-        /// Its number.
+        /// The plan's number.
         plan: u32,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// Who fills which ways.
+        /// The clusters with their programs and ways.
         clusters: Vec<Share>,
-        /// What became of it.
+        /// What became of the plan.
         outcome: Outcome,
     },
-    /// Where a thread may run.
+    /// A thread was confined to CPUs.
     Allowed {
-        /// Who.
+        /// The program.
         program: String,
-        /// On which of the policy's CPUs; none: on all.
+        /// The CPUs, by the policy's numbers; none: all of them.
         cpus: Vec<u32>,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Whether threads run before others.
+    /// Threads were put before others, or no longer are.
     Raised {
-        /// Who.
+        /// Their programs.
         programs: Vec<String>,
-        /// Whether they do.
+        /// Whether the threads run before others.
         raised: bool,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// How long a thread's next turn is to be.
+    /// The length of a thread's next turn was set.
     Ordered {
-        /// Who.
+        /// The program.
         program: String,
-        /// How long.
+        /// The length, ns.
         time_ns: u64,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -103,34 +105,34 @@ pub enum Said {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It holds, or did until the next.
+    /// It is or was in force.
     #[default]
     Done,
-    /// The machine made something else of it: who fills which ways in force.
+    /// Other ways than planned are in force: the clusters with their programs and ways.
     Otherwise(Vec<Share>),
-    /// The machine could not carry it out: why.
+    /// The machine refused it, for this reason.
     Refused(String),
 }
 
-/// Ways under a plan, and who fills them.
+/// The ways of a cluster, and its programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Share {
-    /// The ways, as a line of schemata has them.
+    /// The ways, as a line of schemata shows them.
     pub mask: String,
-    /// How many they are.
+    /// The number of the ways.
     pub ways: u32,
-    /// Who shares them.
+    /// The programs that share them.
     pub members: Vec<Member>,
 }
 
-/// A program that has its ways by a plan.
+/// A program in a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Member {
-    /// Who.
+    /// The program's name.
     pub program: String,
-    /// How many ways it had before; `null` if it had no place.
+    /// The number of ways that it had before; `null` if it was in no cluster.
     pub before: Option<u32>,
 }
 
@@ -139,12 +141,12 @@ pub struct Member {
 pub struct Decisions {
     /// The oldest first.
     kept: VecDeque<Decision>,
-    /// How many there were.
+    /// The number of all decisions so far.
     count: u64,
-    /// What happened last, and where and when.
-    event: (u32, Time, String),
+    /// The last event, with its domain and time.
+    last_event: (u32, Time, String),
     /// Whether a decision about it has begun.
-    open: bool,
+    is_open: bool,
 }
 
 impl Decisions {
@@ -153,28 +155,28 @@ impl Decisions {
         self.kept.iter()
     }
 
-    /// Takes in what happened, before the policy decides about it; `status` is what is known of the machine.
-    pub fn event(
+    /// Records an event before the policy decides on it; `status` is the machine's state.
+    pub fn record_event(
         &mut self,
         domain: u32,
         at: Time,
         event: &Event,
         status: &Status,
-        seen: &dyn Seen,
+        seen: &dyn MachineView,
     ) {
         match event {
             Event::Refused { plan, why } => {
-                self.answered(domain, *plan, Outcome::Refused(why.to_string()));
+                self.set_outcome(domain, *plan, Outcome::Refused(why.to_string()));
             }
             Event::Applied { plan, actual } => {
                 let is_as_planned =
-                    status.planned(domain, *plan).is_none_or(|of| actual.agrees_with(of));
+                    status.planned(domain, *plan).is_none_or(|partition| actual.agrees_with(partition));
                 let outcome = match is_as_planned {
                     true => Outcome::Done,
                     false => Outcome::Otherwise(shares(domain, actual, status, seen)),
                 };
-                self.answered(domain, *plan, outcome);
-                self.fold();
+                self.set_outcome(domain, *plan, outcome);
+                self.merge_alike();
             }
             _ => {}
         }
@@ -183,30 +185,34 @@ impl Decisions {
             Event::Machine(levers) => format!("a cache of {} ways", levers.llc.ways),
             Event::Cpus(cpus) => format!("{} CPUs", cpus.count),
             Event::Started { app, .. } => format!("{} started", name(*app)),
-            Event::Wished { app, .. } => format!("{} was given another wish", name(*app)),
+            Event::Wished { app, .. } => format!("{} has another request of its owner", name(*app)),
             Event::Exited { app } => format!("{} ended", name(*app)),
             Event::Sampled(sample) => format!("a window of {} ended", name(sample.app)),
-            Event::Latency(of) => format!("{} told its latencies", name(of.app)),
+            Event::Latency(latencies) => {
+                format!("latencies of {} were reported", name(latencies.app))
+            }
             Event::RanTogether(_) => "threads ran together".to_owned(),
-            Event::QuantumGiven(of) => format!("{} had its turn", name(of.thread.app)),
+            Event::QuantumGiven(slice) => format!("{} had its turn", name(slice.thread.app)),
             Event::Woke => "the policy's period was over".to_owned(),
             Event::Applied { plan, .. } => format!("plan {} is in force", plan.0),
             Event::Refused { plan, .. } => format!("plan {} was refused", plan.0),
         };
         if let Event::Exited { app } = event {
             let name = name(*app);
-            self.ended(domain, name);
+            self.note_ended(domain, name);
         }
-        self.event = (domain, at, line);
-        self.open = false;
+        self.last_event = (domain, at, line);
+        self.is_open = false;
     }
 
-    /// What became of a plan.
-    fn answered(&mut self, domain: u32, plan: PlanId, now: Outcome) {
-        let of = self.kept.iter_mut().rev().filter(|of| of.domain == domain);
-        let mut said = of.flat_map(|of| of.said.iter_mut());
-        let found = said.find_map(|said| match said {
-            Said::Planned { plan: of, outcome, .. } if *of == plan.0 => Some(outcome),
+    /// Notes what became of a plan.
+    fn set_outcome(&mut self, domain: u32, plan: PlanId, now: Outcome) {
+        let here = self.kept.iter_mut().rev().filter(|decision| decision.domain == domain);
+        let mut actions = here.flat_map(|decision| decision.actions.iter_mut());
+        let found = actions.find_map(|action| match action {
+            RecordedAction::Planned { plan: number, outcome, .. } if *number == plan.0 => {
+                Some(outcome)
+            }
             _ => None,
         });
         if let Some(outcome) = found {
@@ -214,12 +220,18 @@ impl Decisions {
         }
     }
 
-    /// Takes in what the policy does, before `status` does.
-    pub fn action(&mut self, domain: u32, action: &Action<'_>, status: &Status, seen: &dyn Seen) {
-        let Some(said) = said(domain, action, status, seen) else { return };
-        if !self.open {
+    /// Records an action, before `status` does.
+    pub fn record_action(
+        &mut self,
+        domain: u32,
+        action: &Action<'_>,
+        status: &Status,
+        seen: &dyn MachineView,
+    ) {
+        let Some(recorded_action) = recorded(domain, action, status, seen) else { return };
+        if !self.is_open {
             self.count += 1;
-            let (domain, at, event) = self.event.clone();
+            let (domain, at, event) = self.last_event.clone();
             if self.kept.len() == KEPT {
                 self.kept.pop_front();
             }
@@ -231,15 +243,15 @@ impl Decisions {
                 event,
                 ..Decision::default()
             });
-            self.open = true;
+            self.is_open = true;
         }
         if let Some(last) = self.kept.back_mut() {
-            last.said.push(said);
+            last.actions.push(recorded_action);
         }
     }
 
-    /// Lets the last decision stand for the one before if they are alike.
-    fn fold(&mut self) {
+    /// Merges the last decision into the one before if they are alike.
+    fn merge_alike(&mut self) {
         let mut last = self.kept.iter().rev();
         let (Some(new), Some(old)) = (last.next(), last.next()) else { return };
         if !new.is_like(old) {
@@ -252,46 +264,55 @@ impl Decisions {
         }
     }
 
-    /// A program is over: what was said of it is not of another that is called so.
-    fn ended(&mut self, domain: u32, name: String) {
-        let mut here = self.kept.iter().filter(|of| of.domain == domain);
-        if !here.any(|of| of.said.iter().any(|said| said.names(&name))) {
+    /// Notes that a program ended: its last decisions are not about a later program of that name.
+    fn note_ended(&mut self, domain: u32, name: String) {
+        let mut here = self.kept.iter().filter(|decision| decision.domain == domain);
+        if !here.any(|decision| decision.actions.iter().any(|action| action.is_about(&name))) {
             return;
         }
-        let last = self.kept.iter_mut().rfind(|of| of.domain == domain);
-        if let Some(last) = last.filter(|of| !of.ended.contains(&name)) {
+        let last = self.kept.iter_mut().rfind(|decision| decision.domain == domain);
+        if let Some(last) = last.filter(|decision| !decision.ended.contains(&name)) {
             last.ended.push(name);
         }
     }
 }
 
 impl Decision {
-    /// Whether both are a plan of sampling by the same rule that held, about the same programs in the same clusters.
+    /// Whether both are plans of sampling by the same rule that came into force, with the same
+    /// programs in the same clusters.
     fn is_like(&self, other: &Self) -> bool {
-        let [Said::Planned { reason, clusters, outcome: Outcome::Done, .. }] = &self.said[..]
+        let [RecordedAction::Planned { reason, clusters, outcome: Outcome::Done, .. }] =
+            &self.actions[..]
         else {
             return false;
         };
-        let [Said::Planned { reason: why, clusters: others, outcome: Outcome::Done, .. }] =
-            &other.said[..]
+        let [
+            RecordedAction::Planned {
+                reason: why, clusters: others, outcome: Outcome::Done, ..
+            },
+        ] = &other.actions[..]
         else {
             return false;
         };
-        let who = |of: &Share, with: &Share| {
-            of.members.iter().map(|of| &of.program).eq(with.members.iter().map(|of| &of.program))
-        };
+        fn who(share: &Share, with: &Share) -> bool {
+            share
+                .members
+                .iter()
+                .map(|member| &member.program)
+                .eq(with.members.iter().map(|member| &member.program))
+        }
         self.domain == other.domain
             && other.ended.is_empty()
             && [lfoc::SAMPLING, kpart::SAMPLING].contains(&reason.as_str())
             && reason == why
             && clusters.len() == others.len()
-            && clusters.iter().zip(others).all(|(of, with)| who(of, with))
+            && clusters.iter().zip(others).all(|(share, with)| who(share, with))
     }
 }
 
-impl Said {
-    /// Whether it says something of a program that is called so.
-    pub fn names(&self, name: &str) -> bool {
+impl RecordedAction {
+    /// Whether the action is about the program of this name.
+    pub fn is_about(&self, name: &str) -> bool {
         match self {
             Self::Classified { program, .. }
             | Self::Estimated { program, .. }
@@ -303,7 +324,7 @@ impl Said {
     }
 }
 
-/// The ways of a program that is called so.
+/// The ways of the program of this name.
 pub(crate) fn share_of<'a>(clusters: &'a [Share], name: &str) -> Option<(&'a Share, &'a Member)> {
     clusters.iter().find_map(|share| {
         let member = share.members.iter().find(|member| member.program == name)?;
@@ -311,38 +332,45 @@ pub(crate) fn share_of<'a>(clusters: &'a [Share], name: &str) -> Option<(&'a Sha
     })
 }
 
-/// In words, what is no more than keeping time apart.
-fn said(domain: u32, action: &Action<'_>, status: &Status, seen: &dyn Seen) -> Option<Said> {
-    let name = |app: AppId| status.name(domain, app);
+/// The action with names; `None` for one that only sets a time.
+fn recorded(
+    domain: u32,
+    action: &Action<'_>,
+    status: &Status,
+    seen: &dyn MachineView,
+) -> Option<RecordedAction> {
+    fn name(app: AppId, domain: u32, status: &Status) -> String {
+        status.name(domain, app)
+    }
     Some(match action {
-        Action::Classified { app, class, reason } => Said::Classified {
-            program: name(*app),
+        Action::Classified { app, class, reason } => RecordedAction::Classified {
+            program: name(*app, domain, status),
             class: class.clone().into_owned(),
             reason: reason.clone().into_owned(),
         },
-        Action::Estimated { thread, what, value, raw } => Said::Estimated {
-            program: name(thread.app),
+        Action::Estimated { thread, what, value, raw } => RecordedAction::Estimated {
+            program: name(thread.app, domain, status),
             what: what.clone().into_owned(),
-            value: number(*value, *raw),
+            value: estimate_value(*value, *raw),
         },
-        Action::Partition { plan, partition, reason } => Said::Planned {
+        Action::Partition { plan, partition, reason } => RecordedAction::Planned {
             plan: plan.0,
             reason: reason.clone().into_owned(),
             clusters: shares(domain, partition, status, seen),
             outcome: Outcome::Done,
         },
-        Action::Allow { thread, cpus, reason } => Said::Allowed {
-            program: name(thread.app),
+        Action::Allow { thread, cpus, reason } => RecordedAction::Allowed {
+            program: name(thread.app, domain, status),
             cpus: cpus.to_vec(),
             reason: reason.clone().into_owned(),
         },
-        Action::Priority { threads, raised, reason } => Said::Raised {
-            programs: once(threads.iter().map(|thread| name(thread.app))),
+        Action::Priority { threads, raised, reason } => RecordedAction::Raised {
+            programs: unique(threads.iter().map(|thread| name(thread.app, domain, status))),
             raised: *raised,
             reason: reason.clone().into_owned(),
         },
-        Action::Quantum { thread, time, reason } => Said::Ordered {
-            program: name(thread.app),
+        Action::Quantum { thread, time, reason } => RecordedAction::Ordered {
+            program: name(thread.app, domain, status),
             time_ns: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
             reason: reason.clone().into_owned(),
         },
@@ -350,23 +378,28 @@ fn said(domain: u32, action: &Action<'_>, status: &Status, seen: &dyn Seen) -> O
     })
 }
 
-/// Names in their order, each once: a program may have several threads.
-fn once(names: impl Iterator<Item = String>) -> Vec<String> {
+/// The names in their order, each once: a program may have several threads.
+fn unique(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names.filter(|name| seen.insert(name.clone())).collect()
 }
 
-/// Who fills which ways by a plan, in the order in which programs began.
-fn shares(domain: u32, partition: &Partition, status: &Status, seen: &dyn Seen) -> Vec<Share> {
+/// The clusters of a plan, with their programs in the order in which these began.
+fn shares(
+    domain: u32,
+    partition: &Partition,
+    status: &Status,
+    seen: &dyn MachineView,
+) -> Vec<Share> {
     let mut places: Vec<(usize, u32)> = partition
         .placements()
         .iter()
-        .filter_map(|place| Some((status.place_of(domain, place.app)?, place.cluster)))
+        .filter_map(|place| Some((status.position(domain, place.app)?, place.cluster)))
         .collect();
     places.sort_unstable();
     let mut shares: Vec<(u32, Share)> = Vec::new();
     for (place, cluster) in places {
-        let of = &status.programs[place];
+        let program = &status.programs[place];
         let Some(mask) = partition.mask(cluster) else { continue };
         let at = shares.iter().position(|(other, _)| *other == cluster).unwrap_or_else(|| {
             let (physical, members) = (seen.physical(domain, mask), Vec::new());
@@ -374,7 +407,7 @@ fn shares(domain: u32, partition: &Partition, status: &Status, seen: &dyn Seen) 
             shares.push((cluster, share));
             shares.len() - 1
         });
-        shares[at].1.members.push(Member { program: of.name.clone(), before: of.ways });
+        shares[at].1.members.push(Member { program: program.name.clone(), before: program.ways });
     }
     shares.into_iter().map(|(_, share)| share).collect()
 }

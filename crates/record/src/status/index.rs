@@ -1,23 +1,23 @@
-//! Where programs stand among those that run, and which names are taken: looked up, not searched for.
+//! Looks up the position of programs among those that run, and the names in use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Program;
+use super::ProgramStatus;
 
-/// Of the programs of a [`Status`](super::Status), which it does not own: kept along with every start and end.
+/// The index of the programs of a [`Status`](super::Status); updated with every start and end.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    /// By domain and number, where each stood when it was last looked up. It has only moved down since.
-    places: BTreeMap<(u32, u32), usize>,
-    /// By domain.
+    /// By domain and number: the position at the last look-up. A program only moves down.
+    positions: BTreeMap<(u32, u32), usize>,
+    /// The names in use, by domain.
     taken: BTreeSet<(u32, String)>,
     /// By domain and name, the first number that may be free; 2 where there is none.
     lowest: BTreeMap<(u32, String), u64>,
-    /// By domain, who has a cluster.
+    /// By domain, the programs in clusters.
     placed: BTreeMap<u32, Vec<u32>>,
 }
 
-/// What is known of the same programs is the same.
+/// An index follows from its programs: with the same programs it is the same.
 impl PartialEq for Index {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -25,9 +25,10 @@ impl PartialEq for Index {
 }
 
 impl Index {
-    /// A program starts, the last in order; under its own name, or a numbered one if another has that.
+    /// Adds a program, the last in order, and returns its name: its own, or a numbered one if that
+    /// is in use.
     pub(super) fn start(&mut self, place: usize, domain: u32, app: u32, name: String) -> String {
-        self.places.insert((domain, app), place);
+        self.positions.insert((domain, app), place);
         let mut key = (domain, name);
         if self.taken.insert(key.clone()) {
             return key.1;
@@ -44,9 +45,9 @@ impl Index {
         std::mem::take(&mut key.1)
     }
 
-    /// A program is over.
+    /// Removes a program.
     pub(super) fn end(&mut self, domain: u32, app: u32, name: &str) {
-        self.places.remove(&(domain, app));
+        self.positions.remove(&(domain, app));
         self.taken.remove(&(domain, name.to_owned()));
         let Some((base, number)) = name.rsplit_once('#') else { return };
         let Ok(number @ 2..) = number.parse::<u64>() else { return };
@@ -58,22 +59,32 @@ impl Index {
         }
     }
 
-    /// Where a program stands among those that run.
-    pub(super) fn place(&self, programs: &[Program], domain: u32, app: u32) -> Option<usize> {
-        let then = *self.places.get(&(domain, app))?;
+    /// The position of a program among those that run.
+    pub(super) fn position(
+        &self,
+        programs: &[ProgramStatus],
+        domain: u32,
+        app: u32,
+    ) -> Option<usize> {
+        let then = *self.positions.get(&(domain, app))?;
         let upto = programs.len().min(then.saturating_add(1));
-        programs[..upto].iter().rposition(|of| (of.domain, of.app) == (domain, app))
+        programs[..upto].iter().rposition(|program| (program.domain, program.app) == (domain, app))
     }
 
-    /// The same, remembered.
-    pub(super) fn seek(&mut self, programs: &[Program], domain: u32, app: u32) -> Option<usize> {
-        let place = self.place(programs, domain, app)?;
-        self.places.insert((domain, app), place);
+    /// Like [`position`](Self::position), and remembers the result.
+    pub(super) fn look_up(
+        &mut self,
+        programs: &[ProgramStatus],
+        domain: u32,
+        app: u32,
+    ) -> Option<usize> {
+        let place = self.position(programs, domain, app)?;
+        self.positions.insert((domain, app), place);
         Some(place)
     }
 
-    /// These have clusters in a domain from now on; who had one until now.
-    pub(super) fn placed(&mut self, domain: u32, apps: Vec<u32>) -> Vec<u32> {
+    /// Sets the programs that have clusters in a domain, and returns those before.
+    pub(super) fn set_placed(&mut self, domain: u32, apps: Vec<u32>) -> Vec<u32> {
         self.placed.insert(domain, apps).unwrap_or_default()
     }
 }

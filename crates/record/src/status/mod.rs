@@ -1,15 +1,15 @@
-//! How a machine and its programs are: what events and actions say, added up. A daemon's machine is told to clients, a
-//! simulated one's and a journal's to whoever watches.
+//! The state of a machine and its programs, added up from events and actions. A daemon sends it to
+//! clients; `top` shows that of a simulated machine or a journal.
 
-mod counted;
 mod decisions;
 mod fold;
 mod index;
 mod plans;
-mod seen;
+mod program_totals;
 #[cfg(test)]
 mod tests;
 mod totals;
+mod view;
 
 use std::collections::BTreeMap;
 
@@ -18,21 +18,21 @@ use fairways_core::{Action, AppId, Event, Time, WayMask};
 use fairways_policy::words;
 use serde::{Deserialize, Serialize};
 
-pub use counted::Counted;
 pub(crate) use decisions::share_of;
-pub use decisions::{Decision, Decisions, Member, Outcome, Said, Share};
-pub use fold::unlike;
+pub use decisions::{Decision, Decisions, Member, Outcome, RecordedAction, Share};
+pub use fold::unique_name;
 pub use index::Index;
-pub use plans::{InForce, Plans};
+pub use plans::{Plans, TrackedPlan};
+pub use program_totals::ProgramTotals;
 
-pub use seen::{Cache, Plain, Seen};
 pub use totals::Totals;
+pub use view::{CacheWays, MachineView, WholeMachine};
 
-/// The version of these types: it changes when a field changes its meaning or goes. New ones do not change it, and who reads
-/// passes over those that he does not know.
+/// The version of these types: it changes when a field changes its meaning or is removed. New
+/// fields do not change it; a reader ignores those that it does not know.
 pub const SCHEMA: u32 = 1;
 
-/// How a machine is.
+/// The state of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
@@ -40,92 +40,93 @@ pub struct Status {
     pub schema: u32,
     /// The daemon's version.
     pub version: String,
-    /// Its process; 0 where it is no daemon's.
+    /// The daemon's process; 0 where there is no daemon.
     pub pid: u32,
-    /// The policy.
+    /// The policy's name.
     pub policy: String,
-    /// What is done about its plans: `manage`, `observe` or `dry-run`.
+    /// Whether its plans are carried out: `manage`, `observe` or `dry-run`.
     pub mode: String,
     /// The machine's clock, at the last event.
     pub now_ns: u64,
-    /// The time of day then; `null` of a simulated machine, and where the emulator's clock is the daemon's.
+    /// The time of day; `null` for a simulated machine, and where the daemon's clock is the
+    /// emulator's.
     pub now: Option<Moment>,
-    /// By what threads take turns; `null` where the policy gives out ways.
+    /// The scheduler by which threads take turns; `null` where the policy divides ways.
     pub scheduler: Option<String>,
-    /// Why by that.
+    /// The reason for this scheduler.
     pub scheduler_reason: Option<String>,
-    /// Why nothing is decided any more; the last partition holds.
+    /// Why the policy stopped deciding; the last partition stays in force.
     pub failed: Option<String>,
-    /// What is not as it should be, though the policy is in force; a line each.
+    /// What is not as it should be although the policy runs; a line each.
     pub degraded: Vec<String>,
-    /// What the daemon has given up.
+    /// The privileges that the daemon has dropped.
     pub sandbox: Sandbox,
     /// The last-level caches.
-    pub domains: Vec<Domain>,
-    /// The programs that run; in several domains, once for each.
-    pub programs: Vec<Program>,
-    /// The programs that the configuration names and that nothing is.
+    pub domains: Vec<DomainStatus>,
+    /// The running programs; one that runs in several domains is listed for each.
+    pub programs: Vec<ProgramStatus>,
+    /// The programs of the configuration that match no process.
     pub unmatched: Vec<Unmatched>,
-    /// Of the programs that events started.
+    /// The index of `programs`.
     #[serde(skip)]
     pub index: Index,
-    /// By domain: what was planned, and what that has come to.
+    /// The plans by domain.
     #[serde(skip)]
     pub plans: BTreeMap<u32, Plans>,
 }
 
-/// A program that the configuration names and that nothing is.
+/// A program of the configuration that matches no process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Unmatched {
-    /// What it would be called.
+    /// The name that it would have.
     pub name: String,
-    /// How it is looked for.
+    /// The rule by which it is selected.
     pub select: String,
-    /// Why nothing is it, and what may have been meant.
+    /// Why no process matches, and what may have been meant.
     pub why: String,
 }
 
-/// What a daemon has given up at its start, so that a flaw of it reaches less.
+/// The privileges that a daemon drops at its start, so that a flaw in it does less harm.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sandbox {
-    /// The capabilities that it holds.
+    /// The capabilities that it keeps.
     pub capabilities: Vec<String>,
     /// Whether system calls are limited, or why not.
     pub system_calls: String,
-    /// Whether what it writes is limited to some folders, or why not.
+    /// Whether writing is limited to some folders, or why not.
     pub files: String,
 }
 
 /// One last-level cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Domain {
-    /// resctrl's id of it.
+pub struct DomainStatus {
+    /// resctrl's id of the cache.
     pub id: u32,
-    /// All ways of the cache, as a line of schemata has them; `null` where they are not told.
+    /// All ways of the cache, as a line of schemata shows them; `null` where they are not known.
     pub cache: Option<String>,
-    /// The bytes of one way; `null` where they are not told.
+    /// The bytes of one way; `null` where they are not known.
     pub way_bytes: Option<u64>,
-    /// How many ways the policy may give out.
+    /// The number of ways that the policy may give out.
     pub ways: u32,
-    /// How many classes of service it may.
+    /// The number of classes of service that it may use.
     pub clos: u32,
-    /// Which ways of the cache those are, as a line of schemata has them.
+    /// The ways of the cache that it may give out, as a line of schemata shows them.
     pub offered: Option<String>,
-    /// The CPUs as the policy numbers them, from 0 on; `null` where they are not told.
+    /// The CPUs as the policy numbers them, from 0 on; `null` where they are not known.
     pub cpus: Option<String>,
-    /// How long a turn on them is; `null` where it is not told.
+    /// The length of a turn on them; `null` where it is not known.
     pub quantum_ns: Option<u64>,
     /// The plan in force; `null` before the first.
     pub plan: Option<u32>,
-    /// Why it was made.
+    /// The reason for the plan.
     pub reason: Option<String>,
     /// The clusters in force.
-    pub clusters: Vec<Cluster>,
-    /// The clusters of the plan; `null` where they are those in force.
-    pub planned: Option<Vec<Cluster>>,
+    pub clusters: Vec<ClusterStatus>,
+    /// The plan's clusters; `null` where they are those in force.
+    pub planned: Option<Vec<ClusterStatus>>,
     /// Why the last plan was refused, if it was.
     pub refused: Option<String>,
 }
@@ -133,129 +134,130 @@ pub struct Domain {
 /// A cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Cluster {
-    /// The ways that its programs may fill, as a line of schemata has them.
+pub struct ClusterStatus {
+    /// The ways that its programs may fill, as a line of schemata shows them.
     pub mask: String,
     /// Its programs, by name.
     pub programs: Vec<String>,
-    /// Their threads when the plan was made.
+    /// The threads of its programs when the plan was made.
     pub tasks: Vec<i32>,
 }
 
-/// A program in a domain. What is missing is `null`, never 0.
+/// A program in a domain. A missing value is `null`, never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Program {
-    /// Its number.
+pub struct ProgramStatus {
+    /// The program's number.
     pub app: u32,
-    /// Its name: of several of a name in a domain those that began later are numbered, `web#2`, and
-    /// keep that to their end.
+    /// The program's name: among programs of the same name in a domain, later ones are numbered,
+    /// `web#2`, and keep their number to their end.
     pub name: String,
     /// The domain.
     pub domain: u32,
-    /// The ways that it may fill, as a line of schemata has them; `null` while it has no place.
+    /// The ways that it may fill, as a line of schemata shows them; `null` while it is in no
+    /// cluster.
     pub mask: Option<String>,
-    /// How many they are.
+    /// The number of these ways.
     pub ways: Option<u32>,
-    /// The ways that the plan has for it; `null` where those are in force.
+    /// The ways that are planned for it; `null` where they are in force.
     pub planned_mask: Option<String>,
-    /// How many those are.
+    /// The number of the planned ways.
     pub planned_ways: Option<u32>,
-    /// Its cluster, an index into its domain's; `null` while it has no place.
+    /// Its cluster, an index into its domain's; `null` while it is in none.
     pub cluster: Option<u32>,
-    /// The ways that it was promised.
+    /// Its baseline: the ways that it is guaranteed.
     pub baseline_ways: Option<u32>,
     /// Whether it is background work.
     pub best_effort: bool,
-    /// The CPUs on which it may run, as a list; `null` while it may on all.
+    /// The CPUs on which it may run, as a list; `null` for all.
     pub cpus: Option<String>,
     /// Whether it runs before others.
     pub raised: bool,
-    /// How long its next turn was last ordered to be.
+    /// The length of its next turn, as last ordered.
     pub ordered_ns: Option<u64>,
-    /// What the policy found out of it, by the paper's words.
+    /// The policy's estimates for it, by the paper's words.
     pub estimates: BTreeMap<String, f64>,
-    /// What the policy holds it to be.
+    /// Its class, by the policy.
     pub class: Option<String>,
-    /// Why.
+    /// The reason for the class.
     pub class_reason: Option<String>,
-    /// The last window: instructions per cycle.
+    /// Instructions per cycle, in the last window.
     pub ipc: Option<f64>,
-    /// Misses of the last-level cache per 1000 instructions in it.
+    /// Misses of the last-level cache per 1000 instructions, in the last window.
     pub llcmpki: Option<f64>,
-    /// Misses of the last-level cache per 1000 cycles in it.
+    /// Misses of the last-level cache per 1000 cycles, in the last window.
     pub llcmpkc: Option<f64>,
-    /// Ways' worth of lines in it.
+    /// Occupancy in ways, in the last window.
     pub occupancy_ways: Option<f64>,
-    /// Bytes from and to memory in it.
+    /// Bytes from and to memory, in the last window.
     pub memory_bytes: Option<u64>,
-    /// How long it was.
+    /// The length of the last window.
     pub window_ns: Option<u64>,
     /// Which of its threads are not managed, and why; `null` if all are.
     pub not_managed: Option<String>,
-    /// What its owner asks of its latency; `null` of a program that is no service.
-    pub objective: Option<Objective>,
+    /// Its latency objective; `null` if it is no service.
+    pub objective: Option<ObjectiveStatus>,
 }
 
 /// A latency objective, and whether it is met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Objective {
-    /// The percentile.
+pub struct ObjectiveStatus {
+    /// The percentile of latencies.
     pub percentile: f64,
-    /// What it is to be at most.
+    /// The largest latency allowed at the percentile.
     pub slo_ns: u64,
-    /// What it was in the last window; `null` before one was told, while its source is silent, and
-    /// of a window without requests.
+    /// The latency at the percentile in the last window; `null` before the first report, while its
+    /// source is silent, and for a window without requests.
     pub latency_ns: Option<u64>,
-    /// How many requests that window answered; `null` before one was told, and while its source is
+    /// Requests answered in that window; `null` before the first report, and while its source is
     /// silent.
     pub requests: Option<u64>,
-    /// Whether it was met in the last window; `null` if no request was answered in it.
+    /// Whether the objective was met in the last window; `null` if no request was answered in it.
     pub met: Option<bool>,
 }
 
 impl Status {
-    /// Takes in which programs are not managed as a whole, and why.
-    pub fn not_managed(&mut self, why: &BTreeMap<AppId, String>) {
+    /// Records which programs are not managed as a whole, and why.
+    pub fn set_not_managed(&mut self, why: &BTreeMap<AppId, String>) {
         for program in &mut self.programs {
             program.not_managed = why.get(&AppId(program.app)).cloned();
         }
     }
 
-    /// What a program is called in a domain.
+    /// The name of a program in a domain.
     pub fn name(&self, domain: u32, app: AppId) -> String {
-        let of = self.program_of(domain, app);
-        of.map_or_else(|| format!("program {}", app.0), |of| of.name.clone())
+        let program = self.program_status(domain, app);
+        program.map_or_else(|| format!("program {}", app.0), |program| program.name.clone())
     }
 
     /// A program that an event started in a domain.
-    fn program_of(&self, domain: u32, app: AppId) -> Option<&Program> {
-        self.programs.get(self.place_of(domain, app)?)
+    fn program_status(&self, domain: u32, app: AppId) -> Option<&ProgramStatus> {
+        self.programs.get(self.position(domain, app)?)
     }
 
-    /// Where it stands among all.
-    fn place_of(&self, domain: u32, app: AppId) -> Option<usize> {
-        self.index.place(&self.programs, domain, app.0)
+    /// The position of a program among all.
+    fn position(&self, domain: u32, app: AppId) -> Option<usize> {
+        self.index.position(&self.programs, domain, app.0)
     }
 }
 
-impl Program {
-    /// Bytes from and to memory a second, in the last window.
+impl ProgramStatus {
+    /// Bytes from and to memory per second, in the last window.
     pub fn memory_bytes_per_second(&self) -> Option<f64> {
         let seconds = self.window_ns.filter(|&window| window > 0)? as f64 / 1e9;
         Some(self.memory_bytes? as f64 / seconds)
     }
 
-    /// How many times longer the policy expects it to take than with the whole cache, or as much as it is
-    /// fastest with, where it says so.
+    /// The slowdown that the policy expects: its time over that with the whole cache, or with the
+    /// ways with which it is fastest; `None` where the policy estimates none.
     pub fn slowdown(&self) -> Option<f64> {
         self.estimates.get(words::SLOWDOWN.text()).copied()
     }
 }
 
-impl Objective {
-    /// Whether it was met in the last window, in a word.
+impl ObjectiveStatus {
+    /// Whether the objective was met in the last window, in a word.
     pub fn word(&self) -> &'static str {
         match self.met {
             Some(true) => "met",
@@ -265,56 +267,57 @@ impl Objective {
     }
 }
 
-/// How a machine is, and how it came to be so.
+/// The state of a machine, and how it came about.
 #[derive(Clone, Debug, Default)]
-pub struct Watched {
-    /// How it is.
+pub struct MachineRecord {
+    /// The state.
     pub status: Status,
-    /// What was decided last.
+    /// The last decisions.
     pub decisions: Decisions,
-    /// What was counted from the start on.
+    /// Counts from the start on.
     pub totals: Totals,
 }
 
-impl Watched {
-    /// A machine of which this is known before anything has happened.
+impl MachineRecord {
+    /// A machine in this state, before any event.
     pub fn new(status: Status) -> Self {
         Self { status, ..Self::default() }
     }
 
-    /// Takes in what happened in a domain, before the policy decides about it; `name` tells what a program that started is called.
-    pub fn event(
+    /// Records an event in a domain before the policy decides on it; `name` returns the name of a
+    /// program that started.
+    pub fn record_event(
         &mut self,
         domain: u32,
         at: Time,
         event: &Event,
-        seen: &dyn Seen,
+        seen: &dyn MachineView,
         name: impl FnOnce(AppId) -> String,
     ) {
         let Self { status, decisions, totals } = self;
-        // Programs have their names from their start to their end, and what they had before a plan
+        // Programs have their names from their start to their end, and the ways from before a plan
         // until it is in force.
         if matches!(event, Event::Exited { .. } | Event::Applied { .. }) {
-            decisions.event(domain, at, event, status, seen);
-            totals.event(domain, event, status);
-            status.event(domain, at, event, seen, name);
+            decisions.record_event(domain, at, event, status, seen);
+            totals.record_event(domain, event, status);
+            status.record_event(domain, at, event, seen, name);
         } else {
-            status.event(domain, at, event, seen, name);
-            decisions.event(domain, at, event, status, seen);
-            totals.event(domain, event, status);
+            status.record_event(domain, at, event, seen, name);
+            decisions.record_event(domain, at, event, status, seen);
+            totals.record_event(domain, event, status);
         }
     }
 
-    /// Takes in what the policy of a domain does.
-    pub fn action(&mut self, domain: u32, action: &Action<'_>, seen: &dyn Seen) {
-        self.decisions.action(domain, action, &self.status, seen);
-        self.totals.action(action);
-        self.status.action(domain, action, seen);
+    /// Records an action of a domain's policy.
+    pub fn record_action(&mut self, domain: u32, action: &Action<'_>, seen: &dyn MachineView) {
+        self.decisions.record_action(domain, action, &self.status, seen);
+        self.totals.record_action(action);
+        self.status.record_action(domain, action, seen);
     }
 }
 
-/// A number of a program as people read it: the word, the value, the unit.
-pub fn estimate(what: &str, value: f64) -> String {
+/// An estimate as people read it: the word, the value, the unit.
+pub fn estimate_text(what: &str, value: f64) -> String {
     let (word, unit) = what.split_once(", ").unwrap_or((what, ""));
     let value = if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.3}") };
     match (unit, &value[..]) {
@@ -324,7 +327,7 @@ pub fn estimate(what: &str, value: f64) -> String {
     }
 }
 
-impl Cluster {
+impl ClusterStatus {
     fn new(mask: WayMask) -> Self {
         Self { mask: mask.to_string(), ..Self::default() }
     }

@@ -1,61 +1,66 @@
-//! What is counted from the start on: sums of windows, decisions, and readings that were missing.
+//! Counts from the start on: sums over windows, decisions, and missing readings.
 
 use std::collections::BTreeMap;
 
 use fairways_core::{Action, Counter, Event, Sample};
 
-use super::{Counted, Status};
+use super::{ProgramTotals, Status};
 
-/// What is counted from the start on.
+/// Counts from the start on.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Of programs, by domain and number, as long as they run.
-    programs: BTreeMap<(u32, u32), Counted>,
-    /// Plans that hold, or did.
+    /// By domain and number: the totals of the programs that run.
+    programs: BTreeMap<(u32, u32), ProgramTotals>,
+    /// Plans that are or were in force.
     pub planned: u64,
     /// Plans that the machine refused.
     pub refused: u64,
     /// Policies that failed.
     pub failed: u64,
-    /// How often policies said where threads may run.
+    /// How often policies set where threads may run.
     pub allowed: u64,
-    /// How often whether they run before others.
+    /// How often policies set whether threads run before others.
     pub raised: u64,
-    /// How often for how long.
+    /// How often policies set the length of a turn.
     pub ordered: u64,
-    /// How many windows ended, of programs that are over too.
+    /// Windows that ended, including those of programs that are over.
     pub windows: u64,
-    /// How many of them lacked each counter.
+    /// By counter: windows that lacked it.
     pub missing: [u64; Counter::ALL.len()],
-    /// How many of them lacked the occupancy.
+    /// Windows that lacked the occupancy.
     pub missing_occupancy: u64,
 }
 
 impl Totals {
-    /// What was counted of a program; `None` of one that has not started or is over.
-    pub fn of(&self, domain: u32, app: u32) -> Option<&Counted> {
+    /// A program's totals; `None` before its start and after its end.
+    pub fn program(&self, domain: u32, app: u32) -> Option<&ProgramTotals> {
         self.programs.get(&(domain, app))
     }
 
-    /// Takes in what happened in a domain, of which `status` knows already, unless that is a plan
-    /// that was put in force.
-    pub(super) fn event(&mut self, domain: u32, event: &Event, status: &Status) {
+    /// Records an event in a domain. `status` has recorded it already, unless it is a plan that
+    /// came into force.
+    pub(super) fn record_event(&mut self, domain: u32, event: &Event, status: &Status) {
         match event {
             Event::Started { app, .. } => {
-                self.programs.insert((domain, app.0), Counted::default());
+                self.programs.insert((domain, app.0), ProgramTotals::default());
             }
             Event::Exited { app } => drop(self.programs.remove(&(domain, app.0))),
-            Event::Sampled(sample) => self.sampled(domain, sample),
-            // It is told again where it becomes something else.
+            Event::Sampled(sample) => self.add_window(domain, sample),
+            // A plan is answered again when other ways come into force.
             Event::Applied { plan, .. } => {
-                let is_new = status.in_force(domain).is_none_or(|of| of.plan != *plan);
+                let is_new = status.in_force(domain).is_none_or(|current| current.plan != *plan);
                 self.planned += u64::from(is_new);
             }
             Event::Refused { .. } => self.refused += 1,
-            Event::Latency(of) => {
-                let Some(counted) = self.programs.get_mut(&(domain, of.app.0)) else { return };
-                *counted.requests.get_or_insert(0) += of.requests();
-                match status.program_of(domain, of.app).and_then(|of| of.objective?.met) {
+            Event::Latency(latencies) => {
+                let Some(counted) = self.programs.get_mut(&(domain, latencies.app.0)) else {
+                    return;
+                };
+                *counted.requests.get_or_insert(0) += latencies.requests();
+                match status
+                    .program_status(domain, latencies.app)
+                    .and_then(|program| program.objective?.met)
+                {
                     Some(true) => counted.met += 1,
                     Some(false) => counted.missed += 1,
                     None => {}
@@ -65,9 +70,9 @@ impl Totals {
         }
     }
 
-    fn sampled(&mut self, domain: u32, sample: &Sample) {
+    fn add_window(&mut self, domain: u32, sample: &Sample) {
         let Some(counted) = self.programs.get_mut(&(domain, sample.app.0)) else { return };
-        counted.sampled(sample);
+        counted.add_window(sample);
         self.windows += 1;
         for (missing, counter) in self.missing.iter_mut().zip(Counter::ALL) {
             *missing += u64::from(sample.counters.get(counter).is_none());
@@ -75,8 +80,8 @@ impl Totals {
         self.missing_occupancy += u64::from(sample.occupancy.is_none());
     }
 
-    /// Takes in what a policy does.
-    pub(super) fn action(&mut self, action: &Action<'_>) {
+    /// Records an action.
+    pub(super) fn record_action(&mut self, action: &Action<'_>) {
         match action {
             Action::Allow { .. } => self.allowed += 1,
             Action::Priority { .. } => self.raised += 1,
@@ -106,20 +111,20 @@ mod tests {
         let (mut totals, status) = (Totals::default(), Status::default());
         let app = AppId(2);
         let started = Event::Started { app, wish: Wish::default(), profile: None };
-        totals.event(1, &started, &status);
+        totals.record_event(1, &started, &status);
         for event in [sample(Some(5), None), sample(None, None), sample(Some(0), None)] {
-            totals.event(1, &event, &status);
+            totals.record_event(1, &event, &status);
         }
-        let counted = totals.of(1, 2).unwrap();
+        let counted = totals.program(1, 2).unwrap();
         assert_eq!((counted.windows, counted.window_ns), (3, 300_000_000));
         assert_eq!(counted.counters, Counters { instructions: Some(5), ..Counters::default() });
         let missing = |counter: Counter| totals.missing[counter as usize];
         assert_eq!((missing(Counter::Instructions), missing(Counter::MemoryBytes)), (1, 3));
         assert_eq!(totals.missing_occupancy, 3);
-        totals.event(1, &Event::Exited { app }, &status);
-        assert_eq!(totals.of(1, 2), None);
-        totals.event(1, &sample(Some(5), Some(7)), &status);
+        totals.record_event(1, &Event::Exited { app }, &status);
+        assert_eq!(totals.program(1, 2), None);
+        totals.record_event(1, &sample(Some(5), Some(7)), &status);
         let missing = totals.missing[Counter::Instructions as usize];
-        assert_eq!((missing, totals.windows), (1, 3), "who is over has no windows");
+        assert_eq!((missing, totals.windows), (1, 3), "a program that is over has no windows");
     }
 }

@@ -1,4 +1,4 @@
-//! A journal: who might fill which ways over time, and what the programs did.
+//! A journal: the ways of programs over time, and their counts.
 
 mod programs;
 mod show;
@@ -11,7 +11,7 @@ use fairways_command_kit::input::shown;
 use fairways_lab::report::Section;
 use fairways_record::journal::Reader;
 
-/// Shows it.
+/// Makes the section.
 pub(super) fn section(path: &Path) -> Result<Section, BadInput> {
     let story = story::read(Reader::open_kept(path)?)?;
     Ok(Section { source: shown(path), ..show::section(&story) })

@@ -1,41 +1,42 @@
-//! Who is who in a journal, and what each did.
+//! Identifies the programs of a journal, and sums up their counts.
 
 use std::collections::BTreeMap;
 
 use fairways_core::{AppId, Counters, Profile, Q32, Sample, Time};
-use fairways_record::status::Counted;
+use fairways_record::status::ProgramTotals;
 use serde_json::Value;
 
-/// A program, all its runs together.
+/// A program; all its runs count together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Program(pub(super) usize);
+pub(super) struct ProgramIndex(pub(super) usize);
 
-/// What a program did, in all its runs.
+/// The sums over all runs of a program.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Did {
+pub(super) struct ProgramSummary {
     pub(super) runs: u64,
-    pub(super) counted: Counted,
-    /// Windows of which a reading is missing that is shown here.
+    pub(super) totals: ProgramTotals,
+    /// Windows that lack a reading which the report shows.
     pub(super) incomplete: u64,
-    /// What the policy held it to be in the end, and why.
+    /// The last class and its reason.
     pub(super) class: Option<(String, String)>,
 }
 
 /// The programs of a journal.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
-    /// Those of the header, where it says which of them starts when: on a simulated machine all start in order, and one that
-    /// ends starts again at once.
+    /// The names in the header, where it states which program starts when: on a simulated machine
+    /// all start in order, and one that ends starts again at once.
     named: Option<Vec<String>>,
-    /// Whether the journal has its first part; if not, those that started in it have the ids of their places.
+    /// Whether the journal has its first part; without it, the ids of apps are their places in the
+    /// header.
     is_whole: bool,
-    of: BTreeMap<AppId, Program>,
+    by_app: BTreeMap<AppId, ProgramIndex>,
     names: Vec<String>,
     numbers: Vec<AppId>,
-    pub(super) did: Vec<Did>,
-    pub(super) told: Vec<Option<Profile>>,
-    /// Who ended last, and when.
-    ended: Option<(Time, Program)>,
+    pub(super) summaries: Vec<ProgramSummary>,
+    pub(super) profiles: Vec<Option<Profile>>,
+    /// The program that ended last, and when.
+    ended: Option<(Time, ProgramIndex)>,
 }
 
 impl Programs {
@@ -47,7 +48,7 @@ impl Programs {
         Self { named: names.filter(|_| !is_host), is_whole, ..Self::default() }
     }
 
-    pub(super) fn started(
+    pub(super) fn start(
         &mut self,
         at: Time,
         app: AppId,
@@ -56,12 +57,12 @@ impl Programs {
     ) {
         let again = self.ended.take().filter(|(ended, _)| *ended == at && self.named.is_some());
         let program = again.map_or_else(|| self.begin(app, name), |(_, program)| program);
-        self.of.insert(app, program);
-        self.told[program.0] = profile.cloned();
+        self.by_app.insert(app, program);
+        self.profiles[program.0] = profile.cloned();
     }
 
-    /// A program that was not there before, and what the line of its start calls it.
-    fn begin(&mut self, app: AppId, name: Option<&str>) -> Program {
+    /// Adds a program; `name` is that of its start's line.
+    fn begin(&mut self, app: AppId, name: Option<&str>) -> ProgramIndex {
         let place = self.names.len();
         let started =
             if self.is_whole { place } else { usize::try_from(app.0).unwrap_or(usize::MAX) };
@@ -71,49 +72,49 @@ impl Programs {
         let name = name.map_or_else(|| app.to_string(), |name| format!("{number} {name}"));
         self.numbers.push(AppId(number));
         self.names.push(name);
-        self.did.push(Did::default());
-        self.told.push(None);
-        Program(place)
+        self.summaries.push(ProgramSummary::default());
+        self.profiles.push(None);
+        ProgramIndex(place)
     }
 
-    pub(super) fn exited(&mut self, at: Time, app: AppId) {
-        let program = self.find(app);
-        self.did[program.0].runs += 1;
+    pub(super) fn exit(&mut self, at: Time, app: AppId) {
+        let program = self.index_of(app);
+        self.summaries[program.0].runs += 1;
         self.ended = Some((at, program));
     }
 
-    pub(super) fn sampled(&mut self, sample: &Sample) {
-        let program = self.find(sample.app);
-        let did = &mut self.did[program.0];
-        did.counted.sampled(sample);
+    pub(super) fn add_window(&mut self, sample: &Sample) {
+        let program = self.index_of(sample.app);
+        let did = &mut self.summaries[program.0];
+        did.totals.add_window(sample);
         let Counters { instructions, cycles, llc_misses, .. } = sample.counters;
         let shown = [instructions, cycles, llc_misses, sample.occupancy.map(Q32::raw)];
         did.incomplete += u64::from(shown.contains(&None));
     }
 
-    pub(super) fn classified(&mut self, program: Program, class: String, reason: String) {
-        self.did[program.0].class = Some((class, reason));
+    pub(super) fn set_class(&mut self, program: ProgramIndex, class: String, reason: String) {
+        self.summaries[program.0].class = Some((class, reason));
     }
 
-    /// Which program an app is; one that never started is one of its own.
-    pub(super) fn find(&mut self, app: AppId) -> Program {
-        if let Some(program) = self.of.get(&app) {
+    /// The program of an app; an app that never started is a program of its own.
+    pub(super) fn index_of(&mut self, app: AppId) -> ProgramIndex {
+        if let Some(program) = self.by_app.get(&app) {
             return *program;
         }
         if self.is_whole {
             self.named = None;
         }
         let program = self.begin(app, None);
-        self.of.insert(app, program);
+        self.by_app.insert(app, program);
         program
     }
 
-    pub(super) fn name(&self, program: Program) -> &str {
+    pub(super) fn name(&self, program: ProgramIndex) -> &str {
         &self.names[program.0]
     }
 
-    /// The number in its name.
-    pub(super) fn number(&self, program: Program) -> AppId {
+    /// The number in the program's name.
+    pub(super) fn number(&self, program: ProgramIndex) -> AppId {
         self.numbers[program.0]
     }
 

@@ -1,4 +1,4 @@
-//! What a journal tells, as a section.
+//! The section of a journal.
 
 use std::collections::HashMap;
 
@@ -8,34 +8,32 @@ use fairways_lab::report::{
     Block, Cell, Column, Fact, Figure, Part, Section, Span, Table, way_map,
 };
 
-use super::programs::Program;
-use super::story::{Plan, Story};
-use crate::profile::told;
+use super::programs::ProgramIndex;
+use super::story::{PlanSpan, Story};
+use crate::profile::known_curve;
 
-/// Of more rows than this, the first and the last half are shown.
+/// Longer tables show the first and the last half of this many rows.
 const MOST_ROWS: usize = 1000;
 
 pub(super) fn section(story: &Story) -> Section {
     let [begin, end] = [story.begin, story.end].map(seconds);
     let time = end - begin;
     let programs = story.programs.names().len();
-    let changes = counted(story.changes() as u64, "change");
+    let changes = count_text(story.changes() as u64, "change");
     let mut headline = format!(
         "{time:.3} s of {} under {}: {}",
-        counted(programs as u64, "program"),
+        count_text(programs as u64, "program"),
         story.policy,
-        counted(story.made, "plan")
+        count_text(story.made, "plan")
     );
     if story.refused > 0 {
         headline += &format!(", {} of them refused", story.refused);
     }
     headline += ".";
     let mut warnings = Vec::new();
-    if story.cut_short {
-        warnings.push(
-            "The journal's end is cut short, and was passed over: whoever wrote it was killed."
-                .into(),
-        );
+    if story.is_cut_short {
+        warnings
+            .push("The journal's end is cut short, and was skipped: its writer was killed.".into());
     }
     if story.part > 0 {
         warnings.push(format!(
@@ -58,34 +56,34 @@ pub(super) fn section(story: &Story) -> Section {
         Fact::number("programs", programs, ""),
         Fact::number("plans", story.made, "").note(format!("{changes} of who may fill what")),
     ];
-    let at = |time| Some(story.began?.after(time)?.to_string());
-    if let (Some(from), Some(to)) = (at(story.begin), at(story.end)) {
+    fn at(time: Time, began: Option<fairways_command_kit::moment::Moment>) -> Option<String> {
+        Some(began?.after(time)?.to_string())
+    }
+    if let (Some(from), Some(to)) = (at(story.begin, story.began), at(story.end, story.began)) {
         facts.push(Fact::words("from", from));
         facts.push(Fact::words("to", to));
     }
     facts.extend(story.ways.map(|ways| Fact::number("ways of the cache", ways, "")));
     let mut blocks = Vec::new();
-    let ways = story.ways.or_else(|| named(story));
-    let held = story.plans.iter().any(|plan| plan.from < plan.to);
-    match ways.filter(|_| held) {
+    let ways = story.ways.or_else(|| ways_in_plans(story));
+    let has_lasting_plan = story.plans.iter().any(|plan| plan.from < plan.to);
+    match ways.filter(|_| has_lasting_plan) {
         Some(ways) => blocks.push(Block::Figures(vec![map(story, ways)])),
         None => blocks.push(Block::Words(match (story.made, &story.plans[..]) {
             (0, _) => "The policy divided no ways.".into(),
             (made, []) if made > story.refused => {
                 "The journal ends before the machine has answered its first plan.".into()
             }
-            (_, []) => "No plan came to hold: each was refused.".into(),
-            _ => "The journal ends with its first plan: none has held for any time yet.".into(),
+            (_, []) => "No plan came into force: each was refused.".into(),
+            _ => "The journal ends with its first plan: none was in force for any time.".into(),
         })),
     }
-    blocks.push(Block::Table(did(story)));
-    let names = story.programs.names().iter().zip(&story.programs.told);
-    let curves = names.filter_map(|(name, profile)| Some(told(name, profile.as_ref()?)));
+    blocks.push(Block::Table(programs_table(story)));
+    let names = story.programs.names().iter().zip(&story.programs.profiles);
+    let curves = names.filter_map(|(name, profile)| Some(known_curve(name, profile.as_ref()?)));
     let curves: Vec<Figure> = curves.collect();
     if !curves.is_empty() {
-        blocks.push(Block::Words(
-            "What the policy was told of the programs before they began:".into(),
-        ));
+        blocks.push(Block::Words("Profiles that the policy had before the programs began:".into()));
         blocks.push(Block::Figures(curves));
     }
     if let Some(ways) = ways {
@@ -106,14 +104,14 @@ pub(super) fn section(story: &Story) -> Section {
     }
 }
 
-/// The ways up to the highest one that a plan names.
-fn named(story: &Story) -> Option<Ways> {
-    let clusters = story.plans.iter().flat_map(|plan| &plan.what.clusters);
+/// The number of ways up to the highest one in a plan.
+fn ways_in_plans(story: &Story) -> Option<Ways> {
+    let clusters = story.plans.iter().flat_map(|plan| &plan.content.clusters);
     clusters.filter_map(|(mask, _)| Ways::new(32 - mask.bits().leading_zeros())).max()
 }
 
-/// So many of what a word says.
-fn counted(count: u64, what: &str) -> String {
+/// A count with its word, in the plural if needed.
+fn count_text(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -121,57 +119,68 @@ fn seconds(time: Time) -> f64 {
     time.nanos() as f64 / 1e9
 }
 
-/// Who might fill which ways over time, by groups of programs.
+/// The groups of programs that might fill each way, over time.
 fn map(story: &Story, ways: Ways) -> Figure {
     let mut groups: Vec<String> = Vec::new();
-    let mut known: HashMap<Vec<Program>, usize> = HashMap::new();
-    let mut group = |apps: &Vec<Program>| {
+    let mut known: HashMap<Vec<ProgramIndex>, usize> = HashMap::new();
+    let mut group = |apps: &Vec<ProgramIndex>| {
         *known.entry(apps.clone()).or_insert_with(|| {
             let names = apps.iter().map(|&app| story.programs.name(app));
             groups.push(names.collect::<Vec<_>>().join(", "));
             groups.len() - 1
         })
     };
-    let span = |plan: &Plan| Span {
-        from: seconds(plan.from),
-        to: seconds(plan.to),
-        clusters: plan.what.clusters.iter().map(|(mask, apps)| (*mask, group(apps))).collect(),
-    };
-    let held = story.plans.iter().filter(|plan| plan.from < plan.to);
-    let spans: Vec<Span> = held.map(span).collect();
+    let lasting = story.plans.iter().filter(|plan| plan.from < plan.to);
+    let spans: Vec<Span> = lasting
+        .map(|plan: &PlanSpan| Span {
+            from: seconds(plan.from),
+            to: seconds(plan.to),
+            clusters: plan
+                .content
+                .clusters
+                .iter()
+                .map(|(mask, apps)| (*mask, group(apps)))
+                .collect(),
+        })
+        .collect();
     way_map("Who might fill which ways, over time", ways.get(), &spans, &groups)
 }
 
-/// What the programs did.
-fn did(story: &Story) -> Table {
+/// The counts of the programs.
+fn programs_table(story: &Story) -> Table {
     let columns = vec![
         Column::words("program"),
         Column::words("class"),
         Column::numbers("IPC", ""),
         Column::numbers("MPKI", "misses per 1000 instructions"),
-        Column::numbers("holds", "ways, on average"),
+        Column::numbers("occupancy", "ways, on average"),
         Column::numbers("instructions", "in windows"),
         Column::numbers("windows", ""),
         Column::numbers("incomplete", "windows"),
         Column::numbers("ended", "times"),
         Column::prose("why this class"),
     ];
-    let row = |(name, did): (&String, &super::programs::Did)| {
-        let (class, why) = did.class.clone().unwrap_or_default();
-        vec![
-            Cell::words(name),
-            Cell::words(class),
-            Cell::number(did.counted.ipc(), 3),
-            Cell::number(did.counted.mpki(), 3),
-            Cell::number(did.counted.occupancy(), 2),
-            Cell::count(did.counted.counters.instructions),
-            Cell::count(Some(did.counted.windows)),
-            Cell::count(Some(did.incomplete)),
-            Cell::count(Some(did.runs)),
-            Cell::words(why),
-        ]
-    };
-    let rows = story.programs.names().iter().zip(&story.programs.did).map(row).collect();
+    let rows = story
+        .programs
+        .names()
+        .iter()
+        .zip(&story.programs.summaries)
+        .map(|(name, did): (&String, &super::programs::ProgramSummary)| {
+            let (class, why) = did.class.clone().unwrap_or_default();
+            vec![
+                Cell::words(name),
+                Cell::words(class),
+                Cell::number(did.totals.ipc(), 3),
+                Cell::number(did.totals.mpki(), 3),
+                Cell::number(did.totals.occupancy(), 2),
+                Cell::count(did.totals.counters.instructions),
+                Cell::count(Some(did.totals.windows)),
+                Cell::count(Some(did.incomplete)),
+                Cell::count(Some(did.runs)),
+                Cell::words(why),
+            ]
+        })
+        .collect();
     Table {
         caption: "What the windows showed of the programs".into(),
         columns,
@@ -180,7 +189,7 @@ fn did(story: &Story) -> Table {
     }
 }
 
-/// The plans that held for some time.
+/// The plans that were in force for some time.
 fn plans(story: &Story, ways: Ways) -> Table {
     let columns = vec![
         Column::words("plan"),
@@ -190,34 +199,36 @@ fn plans(story: &Story, ways: Ways) -> Table {
         Column::words("clusters"),
         Column::prose("reason"),
     ];
-    let row = |plan: &Plan| {
-        let partition = partition(&plan.what.clusters, story);
-        let mut reason = plan.what.reason.clone();
-        if let Some(planned) = &plan.what.planned {
-            let planned = self::partition(planned, story);
-            let (bar, members) = (bar(&planned, ways), members(&planned));
-            reason = format!("{reason}; planned was {bar}, {members}");
-        }
-        let numbers = match plan.first == plan.last {
-            true => plan.first.to_string(),
-            false => format!("{} to {}", plan.first, plan.last),
-        };
-        vec![
-            Cell::words(numbers),
-            Cell::number(Some(seconds(plan.from)), 3),
-            Cell::number(Some(seconds(plan.to)), 3),
-            Cell::words(bar(&partition, ways)),
-            Cell::words(members(&partition)),
-            Cell::words(reason),
-        ]
-    };
-    let (caption, rows) =
-        some("Plans, by the programs' numbers in the table above", &story.plans, row);
+    let (caption, rows) = limited_rows(
+        "Plans, by the programs' numbers in the table above",
+        &story.plans,
+        |plan: &PlanSpan| {
+            let partition = partition(&plan.content.clusters, story);
+            let mut reason = plan.content.reason.clone();
+            if let Some(planned) = &plan.content.planned {
+                let planned = self::partition(planned, story);
+                let (bar, members) = (bar(&planned, ways), members(&planned));
+                reason = format!("{reason}; planned was {bar}, {members}");
+            }
+            let numbers = match plan.first == plan.last {
+                true => plan.first.to_string(),
+                false => format!("{} to {}", plan.first, plan.last),
+            };
+            vec![
+                Cell::words(numbers),
+                Cell::number(Some(seconds(plan.from)), 3),
+                Cell::number(Some(seconds(plan.to)), 3),
+                Cell::words(bar(&partition, ways)),
+                Cell::words(members(&partition)),
+                Cell::words(reason),
+            ]
+        },
+    );
     Table { caption, columns, rows, folded: true }
 }
 
-/// With the numbers of programs in place of apps.
-fn partition(clusters: &[(WayMask, Vec<Program>)], story: &Story) -> Partition {
+/// The partition with programs' numbers in place of apps.
+fn partition(clusters: &[(WayMask, Vec<ProgramIndex>)], story: &Story) -> Partition {
     let mut partition = Partition::default();
     for (mask, apps) in clusters {
         let cluster = partition.add_cluster(*mask);
@@ -228,7 +239,7 @@ fn partition(clusters: &[(WayMask, Vec<Program>)], story: &Story) -> Partition {
     partition
 }
 
-/// What the policy held the programs to be.
+/// The classes of the programs.
 fn classes(story: &Story) -> Table {
     let columns = vec![
         Column::words("program"),
@@ -236,29 +247,36 @@ fn classes(story: &Story) -> Table {
         Column::words("class"),
         Column::prose("reason"),
     ];
-    let (caption, rows) = some("Classes", &story.classes, |of| {
+    let (caption, rows) = limited_rows("Classes", &story.classes, |class| {
         vec![
-            Cell::words(story.programs.name(of.program)),
-            Cell::number(Some(seconds(of.at)), 3),
-            Cell::words(&of.class),
-            Cell::words(&of.reason),
+            Cell::words(story.programs.name(class.program)),
+            Cell::number(Some(seconds(class.at)), 3),
+            Cell::words(&class.class),
+            Cell::words(&class.reason),
         ]
     });
     Table { caption, columns, rows, folded: true }
 }
 
-/// How many events and actions there are.
+/// The numbers of events and actions.
 fn counts(story: &Story) -> Table {
     let columns = vec![Column::words("what"), Column::words(""), Column::numbers("count", "")];
-    let row = |((kind, name), count): (&(&'static str, &'static str), &u64)| {
-        vec![Cell::words(*name), Cell::words(*kind), Cell::count(Some(*count))]
-    };
-    let rows = story.counts.iter().map(row).collect();
+    let rows = story
+        .counts
+        .iter()
+        .map(|((kind, name), count): (&(&'static str, &'static str), &u64)| {
+            vec![Cell::words(*name), Cell::words(*kind), Cell::count(Some(*count))]
+        })
+        .collect();
     Table { caption: "Events and actions".into(), columns, rows, folded: true }
 }
 
-/// Rows of all, or of the first and the last; the caption says which.
-fn some<T>(caption: &str, all: &[T], row: impl Fn(&T) -> Vec<Cell>) -> (String, Vec<Vec<Cell>>) {
+/// The rows of all entries, or of the first and the last ones; the caption says which.
+fn limited_rows<T>(
+    caption: &str,
+    all: &[T],
+    row: impl Fn(&T) -> Vec<Cell>,
+) -> (String, Vec<Vec<Cell>>) {
     if all.len() <= MOST_ROWS {
         return (caption.to_owned(), all.iter().map(row).collect());
     }

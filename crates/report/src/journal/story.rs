@@ -1,4 +1,4 @@
-//! What a journal tells.
+//! What a journal reports, read to its end.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -6,67 +6,67 @@ use std::rc::Rc;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::moment::Moment;
 use fairways_core::{Action, Event, Partition, Time, WayMask, Ways};
-use fairways_record::journal::{Followed, Reader, Step};
-use fairways_record::status::InForce;
+use fairways_record::journal::{Follower, Reader, Step};
+use fairways_record::status::TrackedPlan;
 use serde_json::Value;
 
-use super::programs::{Program, Programs};
+use super::programs::{ProgramIndex, Programs};
 
-/// A partition, and the time in which it held.
+/// A partition, and the time for which it was in force.
 #[derive(Debug)]
-pub(super) struct Plan {
-    /// The first and the last plan that had these clusters.
+pub(super) struct PlanSpan {
+    /// The first and the last plan with these clusters.
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) from: Time,
     pub(super) to: Time,
-    pub(super) what: Rc<What>,
+    pub(super) content: Rc<PlanContent>,
 }
 
-/// What a plan says; plans that follow each other and say the same have one.
+/// The content of a plan; consecutive plans with the same content share it.
 #[derive(Debug, PartialEq)]
-pub(super) struct What {
-    pub(super) clusters: Vec<(WayMask, Vec<Program>)>,
-    /// What was planned, where that is not what is in force.
-    pub(super) planned: Option<Vec<(WayMask, Vec<Program>)>>,
+pub(super) struct PlanContent {
+    pub(super) clusters: Vec<(WayMask, Vec<ProgramIndex>)>,
+    /// The planned clusters, where others are in force.
+    pub(super) planned: Option<Vec<(WayMask, Vec<ProgramIndex>)>>,
     pub(super) reason: String,
 }
 
-/// A program's class from some time on.
+/// A program's class from a time on.
 #[derive(Debug)]
-pub(super) struct Class {
+pub(super) struct ClassSpan {
     pub(super) at: Time,
-    pub(super) program: Program,
+    pub(super) program: ProgramIndex,
     pub(super) class: String,
     pub(super) reason: String,
 }
 
-/// All of it.
+/// The whole story.
 #[derive(Debug)]
 pub(super) struct Story {
     pub(super) policy: String,
     pub(super) machine: Value,
-    pub(super) cut_short: bool,
-    /// Which part it begins with: not 0 where the first ones were deleted.
+    pub(super) is_cut_short: bool,
+    /// The part with which the story begins: not 0 where the first parts were deleted.
     pub(super) part: u32,
     pub(super) ways: Option<Ways>,
     pub(super) begin: Time,
-    /// When the clock was 0, by the time of day; `None` of a simulated machine.
+    /// When the journal's clock was 0, by the time of day; `None` for a simulated machine.
     pub(super) began: Option<Moment>,
     pub(super) end: Time,
     pub(super) programs: Programs,
-    pub(super) plans: Vec<Plan>,
+    pub(super) plans: Vec<PlanSpan>,
     pub(super) made: u64,
     pub(super) refused: u64,
-    pub(super) classes: Vec<Class>,
-    /// How many events and actions there are, by their names.
+    pub(super) classes: Vec<ClassSpan>,
+    /// The numbers of events and actions, by their names.
     pub(super) counts: BTreeMap<(&'static str, &'static str), u64>,
 }
 
-/// Reads it to its end.
+/// Reads a journal to its end.
 pub(super) fn read(reader: Reader) -> Result<Story, BadInput> {
-    let mut followed = Followed::new(reader)?;
-    let header = followed.header();
+    let mut follower = Follower::new(reader)?;
+    let header = follower.header();
     let (policy, machine) = (header.policy.clone(), header.machine.clone());
     let mut story = Story {
         programs: Programs::new(&machine, header.part == 0),
@@ -74,7 +74,7 @@ pub(super) fn read(reader: Reader) -> Result<Story, BadInput> {
         began: header.began(),
         policy,
         machine,
-        cut_short: false,
+        is_cut_short: false,
         ways: None,
         begin: Time::ZERO,
         end: Time::ZERO,
@@ -85,9 +85,9 @@ pub(super) fn read(reader: Reader) -> Result<Story, BadInput> {
         counts: BTreeMap::new(),
     };
     let mut is_first = true;
-    while let Some(step) = followed.step()? {
+    while let Some(step) = follower.step()? {
         if step.at < story.end {
-            let place = followed.place();
+            let place = follower.location();
             return Err(BadInput(format!("{place}: expected a time after the lines before it")));
         }
         if is_first && story.part > 0 {
@@ -95,18 +95,18 @@ pub(super) fn read(reader: Reader) -> Result<Story, BadInput> {
         }
         is_first = false;
         story.end = step.at;
-        story.step(&step, followed.in_force());
+        story.step(&step, follower.in_force());
     }
-    story.cut_short = followed.cut_short();
-    let totals = &followed.watched.totals;
+    story.is_cut_short = follower.is_cut_short();
+    let totals = &follower.record.totals;
     story.refused = totals.refused;
     story.settle();
     Ok(story)
 }
 
 impl Story {
-    /// Something happened, after which this is in force.
-    fn step(&mut self, step: &Step, in_force: Option<&InForce>) {
+    /// Adds a step, after which this plan is in force.
+    fn step(&mut self, step: &Step, in_force: Option<&TrackedPlan>) {
         let at = step.at;
         *self.counts.entry(("event", step.event.kind())).or_default() += 1;
         match &step.event {
@@ -115,10 +115,10 @@ impl Story {
                 self.ways = Some(self.ways.map_or(ways, |before| before.max(ways)));
             }
             Event::Started { app, profile, .. } => {
-                self.programs.started(at, *app, step.name.as_deref(), profile.as_deref());
+                self.programs.start(at, *app, step.name.as_deref(), profile.as_deref());
             }
-            Event::Exited { app } => self.programs.exited(at, *app),
-            Event::Sampled(sample) => self.programs.sampled(sample),
+            Event::Exited { app } => self.programs.exit(at, *app),
+            Event::Sampled(sample) => self.programs.add_window(sample),
             Event::Applied { .. } => {
                 if let Some(in_force) = in_force {
                     self.plan(at, in_force);
@@ -130,46 +130,48 @@ impl Story {
             *self.counts.entry(("action", action.kind())).or_default() += 1;
             self.made += u64::from(matches!(action, Action::Partition { .. }));
             if let Action::Classified { app, class, reason } = action {
-                let program = self.programs.find(*app);
+                let program = self.programs.index_of(*app);
                 let (class, reason) = (class.to_string(), reason.to_string());
-                self.programs.classified(program, class.clone(), reason.clone());
-                self.classes.push(Class { at, program, class, reason });
+                self.programs.set_class(program, class.clone(), reason.clone());
+                self.classes.push(ClassSpan { at, program, class, reason });
             }
         }
     }
 
-    fn plan(&mut self, at: Time, of: &InForce) {
+    fn plan(&mut self, at: Time, plan: &TrackedPlan) {
         let programs = &mut self.programs;
-        let mut clusters = |of: &Partition| -> Vec<(WayMask, Vec<Program>)> {
-            let masks = (0..).zip(of.masks());
-            let cluster = |(cluster, mask)| {
-                let mut apps: Vec<Program> =
-                    of.members(cluster).map(|app| programs.find(app)).collect();
-                apps.sort_unstable();
-                (mask, apps)
-            };
-            masks.map(cluster).collect()
+        let mut clusters = |partition: &Partition| -> Vec<(WayMask, Vec<ProgramIndex>)> {
+            let masks = (0..).zip(partition.masks());
+            masks
+                .map(|(cluster, mask)| {
+                    let mut apps: Vec<ProgramIndex> =
+                        partition.members(cluster).map(|app| programs.index_of(app)).collect();
+                    apps.sort_unstable();
+                    (mask, apps)
+                })
+                .collect()
         };
-        let planned = (!of.actual.agrees_with(&of.planned)).then(|| clusters(&of.planned));
-        let what = What { clusters: clusters(&of.actual), planned, reason: of.reason.clone() };
-        let before = self.plans.last().map(|before| Rc::clone(&before.what));
+        let planned = (!plan.actual.agrees_with(&plan.planned)).then(|| clusters(&plan.planned));
+        let what =
+            PlanContent { clusters: clusters(&plan.actual), planned, reason: plan.reason.clone() };
+        let before = self.plans.last().map(|before| Rc::clone(&before.content));
         let what = before.filter(|before| **before == what).unwrap_or_else(|| Rc::new(what));
-        let (first, last) = (of.plan.0, of.plan.0);
-        self.plans.push(Plan { first, last, from: at, to: at, what });
+        let (first, last) = (plan.plan.0, plan.plan.0);
+        self.plans.push(PlanSpan { first, last, from: at, to: at, content: what });
     }
 
-    /// Every plan held until the next one; those that say the same and follow each other are one.
+    /// Ends every plan at the next one, and merges consecutive plans with the same content.
     fn settle(&mut self) {
         let ends = self.plans.iter().skip(1).map(|plan| plan.from).chain([self.end]);
         let ends: Vec<Time> = ends.collect();
         for (plan, end) in self.plans.iter_mut().zip(ends) {
             plan.to = end;
         }
-        // What held for no time at all gave way at once; the last one is what held in the end.
+        // A plan that was replaced at once is dropped; the last one stays.
         let last = self.plans.last().map(|plan| plan.first);
         self.plans.retain(|plan| plan.from < plan.to || Some(plan.first) == last);
         self.plans.dedup_by(|plan, before| {
-            let is_same = plan.what == before.what;
+            let is_same = plan.content == before.content;
             if is_same {
                 (before.last, before.to) = (plan.last, plan.to);
             }
@@ -177,9 +179,9 @@ impl Story {
         });
     }
 
-    /// How often it changed who may fill what.
+    /// How often the clusters changed.
     pub(super) fn changes(&self) -> usize {
         let plans = self.plans.windows(2);
-        plans.filter(|pair| pair[0].what.clusters != pair[1].what.clusters).count()
+        plans.filter(|pair| pair[0].content.clusters != pair[1].content.clusters).count()
     }
 }

@@ -1,6 +1,6 @@
-//! The columns of the programs, and which of them there is room for.
+//! The columns of the programs, and which of them fit.
 
-use fairways_record::status::Program;
+use fairways_record::status::ProgramStatus;
 
 use crate::source::Scene;
 
@@ -9,24 +9,25 @@ use crate::source::Scene;
 pub(super) enum Column {
     Program,
     Class,
-    /// A program's ways as a bar; of a thread where it may run, and for how long.
+    /// A program's ways as a bar.
     Ways,
     Cpus,
     Turn,
-    /// Of a thread, the one number that the policy finds out.
+    /// The one number that the policy estimates for a thread.
     Estimate,
     Ipc,
     Mpki,
     Occupancy,
     Bandwidth,
     Slowdown,
-    /// Whether the objective is met, and by how much.
+    /// Whether the objective is met.
     Slo,
     Latency,
     History,
 }
 
-/// Which columns are given up for want of room, the first of them first; docs/top.md says the same.
+/// The columns that are dropped when the screen is narrow, the first one first; docs/top.md lists
+/// the same.
 const GIVEN_UP: [Column; 9] = [
     Column::Latency,
     Column::Bandwidth,
@@ -39,18 +40,18 @@ const GIVEN_UP: [Column; 9] = [
     Column::Class,
 ];
 
-/// Left of all columns: what is selected, and the cluster.
+/// Left of all columns: the mark of the selected program, and the cluster.
 pub(super) const MARGIN: u16 = 4;
 
-/// The least and the most cells of a history.
+/// The fewest and the most cells of a history.
 const HISTORY: (u16, u16) = (8, 60);
 
-/// The columns and their widths, without the blank behind each.
+/// The columns and their widths, without the blank after each.
 pub(super) struct Columns {
     pub(super) all: Vec<(Column, u16)>,
-    /// How many ways a cell of a bar stands for.
-    pub(super) a_cell: u32,
-    /// Which number a policy that schedules finds out, where that is one only.
+    /// The ways that a cell of a bar stands for.
+    pub(super) ways_per_cell: u32,
+    /// The number that a scheduling policy estimates, if it is a single one.
     pub(super) estimate: Option<String>,
 }
 
@@ -60,27 +61,34 @@ fn longest<'a>(texts: impl Iterator<Item = &'a str>, (least, most): (u16, u16)) 
 }
 
 impl Columns {
-    /// For these programs, of a cache of so many ways or of threads that take turns, in so much room.
-    pub(super) fn fit(scene: &Scene, programs: &[&Program], ways: Option<u32>, width: u16) -> Self {
+    /// The columns that fit a width, for programs that share a cache of `ways` ways, or for threads
+    /// that take turns.
+    pub(super) fn fit(
+        scene: &Scene,
+        programs: &[&ProgramStatus],
+        ways: Option<u32>,
+        width: u16,
+    ) -> Self {
         let is_wide = width >= 100;
         let a_cell = ways.map_or(1, |ways| ways.div_ceil(u32::from(width) / 3).max(1));
         let bar = ways.map(|ways| u16::try_from(ways.div_ceil(a_cell)).unwrap_or(u16::MAX));
-        let names = programs.iter().map(|of| of.name.as_str());
-        let classes = programs.iter().filter_map(|of| of.class.as_deref());
-        let cpus = programs.iter().filter_map(|of| of.cpus.as_deref());
+        let names = programs.iter().map(|program| program.name.as_str());
+        let classes = programs.iter().filter_map(|program| program.class.as_deref());
+        let cpus = programs.iter().filter_map(|program| program.cpus.as_deref());
         let mut all = vec![
             (Column::Program, longest(names, (7, if is_wide { 24 } else { 13 }))),
             (Column::Class, longest(classes, (7, if is_wide { 18 } else { 12 }))),
         ];
         match bar {
             Some(bar) => all.push((Column::Ways, bar.max(8))),
-            // A sign for threads that run before others.
+            // One more column for the sign of threads that run before others.
             None => all.extend([(Column::Cpus, longest(cpus, (4, 11)) + 1), (Column::Turn, 9)]),
         }
-        let mut told: Vec<&String> = programs.iter().flat_map(|of| of.estimates.keys()).collect();
-        told.sort_unstable();
-        told.dedup();
-        let estimate = match told[..] {
+        let mut names_of_estimates: Vec<&String> =
+            programs.iter().flat_map(|program| program.estimates.keys()).collect();
+        names_of_estimates.sort_unstable();
+        names_of_estimates.dedup();
+        let estimate = match names_of_estimates[..] {
             [one] if bar.is_none() => Some(one.clone()),
             _ => None,
         };
@@ -95,31 +103,31 @@ impl Columns {
             (Column::Latency, 18),
             (Column::History, HISTORY.0),
         ]);
-        // What nobody tells or asks for in the whole machine would be a column of dashes.
+        // A value that no program has in the whole machine would be a column of dashes.
         let programs = &scene.status.programs;
         let mut unused = Vec::new();
-        if programs.iter().all(|of| of.objective.is_none()) {
+        if programs.iter().all(|program| program.objective.is_none()) {
             unused.extend([Column::Slo, Column::Latency]);
         }
-        if programs.iter().all(|of| of.slowdown().is_none()) {
+        if programs.iter().all(|program| program.slowdown().is_none()) {
             unused.push(Column::Slowdown);
         }
         all.retain(|(column, _)| !unused.contains(column));
-        let mut columns = Self { all, a_cell, estimate };
+        let mut columns = Self { all, ways_per_cell: a_cell, estimate };
         for given_up in GIVEN_UP {
-            if columns.rest(width).is_none() {
+            if columns.remaining(width).is_none() {
                 columns.all.retain(|(column, _)| *column != given_up);
             }
         }
-        let rest = columns.rest(width).unwrap_or(0);
+        let rest = columns.remaining(width).unwrap_or(0);
         if let Some((Column::History, cells)) = columns.all.last_mut() {
             *cells = (*cells + rest).min(HISTORY.1);
         }
         columns
     }
 
-    /// How much room is left; `None` if there is too little.
-    fn rest(&self, width: u16) -> Option<u16> {
+    /// The width that is left; `None` if the columns do not fit.
+    fn remaining(&self, width: u16) -> Option<u16> {
         let used = self.all.iter().map(|(_, width)| width + 1).sum::<u16>();
         (width + 1).checked_sub(MARGIN + used)
     }

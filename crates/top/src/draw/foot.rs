@@ -1,15 +1,15 @@
-//! The keys that one wants to know, at the bottom.
+//! The most important keys, at the bottom.
 
 use super::Screen;
 use super::table::sorted;
 use crate::view::View;
 
-/// Draws as many hints as there is room for.
+/// Draws as many hints as fit.
 pub(super) fn draw(view: &View, y: u16, screen: &mut Screen<'_>) {
     let hints: Vec<String> = if view.page.is_some() {
         ["q quit", "Esc back", "↑↓ scroll"].map(str::to_owned).to_vec()
     } else {
-        let play = if view.journal { "←→ decision" } else { "d domain" };
+        let play = if view.is_journal { "←→ decision" } else { "d domain" };
         vec![
             "q quit".to_owned(),
             "? help".to_owned(),

@@ -1,30 +1,30 @@
-//! What is watched, and the cache.
+//! The watched machine and its cache.
 
 use fairways_command_kit::partition::{NOBODY, SEVERAL};
 use fairways_core::Time;
-use fairways_record::status::{Domain, Status};
+use fairways_record::status::{DomainStatus, Status};
 use ratatui::style::Style;
 
 use super::Screen;
-use super::bar::{Cache, OTHERS};
+use super::bar::{DrawnCache, OTHERS};
 use super::text::{bytes, fit, fit_end};
 use crate::source::Scene;
 use crate::view::View;
 
-/// From this width on the time of day is shown.
+/// From this width on, the time of day is shown.
 const DATED: u16 = 64;
 
-/// The widest that a way is drawn.
+/// The most columns that a way is drawn with.
 const WIDEST: u32 = 3;
 
-/// Whether threads take turns under the policy, so that there are no ways to show.
-pub(super) fn takes_turns(status: &Status, domain: &Domain) -> bool {
+/// Whether threads take turns under the policy, so that it divides no ways.
+pub(super) fn takes_turns(status: &Status, domain: &DomainStatus) -> bool {
     status.scheduler.is_some() || domain.quantum_ns.is_some() && domain.plan.is_none()
 }
 
-/// Draws it; the next line.
+/// Draws the head and returns the next line.
 pub(super) fn draw(scene: &Scene, view: &View, screen: &mut Screen<'_>) -> u16 {
-    let Scene { status, from, pace, note, .. } = scene;
+    let Scene { status, source: from, pace, note, .. } = scene;
     let (width, quiet, strong) =
         (screen.area.width, screen.colours.quiet(), screen.colours.strong());
     let x = screen.put(1, 0, &status.policy, strong);
@@ -57,30 +57,31 @@ pub(super) fn draw(scene: &Scene, view: &View, screen: &mut Screen<'_>) -> u16 {
         }
     }
     let failed = status.failed.as_ref();
-    let failed = failed.map(|why| format!("failed, and what it decided last holds: {why}"));
-    let refused = view.domain(scene).and_then(|of| of.refused.as_ref());
+    let failed = failed.map(|why| format!("failed; its last decision stays in force: {why}"));
+    let refused = view.domain(scene).and_then(|domain| domain.refused.as_ref());
     let refused = refused.map(|why| format!("the last plan was refused: {why}"));
-    for said in [failed, refused, note.clone()].into_iter().flatten() {
-        screen.put(1, y, &fit(&said, width - 2), screen.colours.bad());
+    for line in [failed, refused, note.clone()].into_iter().flatten() {
+        screen.put(1, y, &fit(&line, width - 2), screen.colours.bad());
         y += 1;
     }
     y
 }
 
-/// A domain in a line, of which the first parts matter most.
-fn about(status: &Status, domain: &Domain) -> Vec<String> {
+/// A domain in a line; the first parts matter most.
+fn about(status: &Status, domain: &DomainStatus) -> Vec<String> {
     let mut parts = Vec::new();
     parts.push(match &status.domains[..] {
         [_] | [] => format!("domain {}", domain.id),
         all => {
-            let ids = all.iter().map(|of| of.id.to_string()).collect::<Vec<_>>();
+            let ids = all.iter().map(|domain| domain.id.to_string()).collect::<Vec<_>>();
             format!("domain {} of {}", domain.id, ids.join(","))
         }
     });
     if takes_turns(status, domain) {
         parts.push(format!("CPUs {}", domain.cpus.as_deref().unwrap_or("-")));
         let turn = domain.quantum_ns.map(std::time::Duration::from_nanos);
-        let turn = turn.map_or("-".to_owned(), |of| humantime::format_duration(of).to_string());
+        let turn =
+            turn.map_or("-".to_owned(), |length| humantime::format_duration(length).to_string());
         parts.push(format!("turns of {turn}"));
         if let Some(scheduler) = &status.scheduler {
             let reason = status.scheduler_reason.as_deref().unwrap_or("-");
@@ -90,7 +91,7 @@ fn about(status: &Status, domain: &Domain) -> Vec<String> {
     }
     parts.push(domain.plan.map_or("no plan yet".to_owned(), |plan| format!("plan {plan}")));
     parts.push(format!("{} of {} classes", domain.clusters.len(), domain.clos));
-    let cache = Cache::of(domain);
+    let cache = DrawnCache::new(domain);
     let offered = match cache.offered() {
         offered if offered == cache.ways() => String::new(),
         offered => format!(", {offered} given out"),
@@ -100,9 +101,10 @@ fn about(status: &Status, domain: &Domain) -> Vec<String> {
     parts
 }
 
-/// The cache, each way with the letter of its cluster between the numbers of the highest and the lowest, and what other signs mean.
-fn bar(domain: &Domain, y: u16, screen: &mut Screen<'_>) {
-    let cache = Cache::of(domain);
+/// Draws the cache: each way with the letter of its cluster, between the numbers of the highest and
+/// the lowest, and a legend of the other signs.
+fn bar(domain: &DomainStatus, y: u16, screen: &mut Screen<'_>) {
+    let cache = DrawnCache::new(domain);
     let (quiet, width) = (screen.colours.quiet(), u32::from(screen.area.width));
     let ways = cache.ways().max(1);
     let room = width.saturating_sub(10).max(1);
@@ -121,16 +123,18 @@ fn bar(domain: &Domain, y: u16, screen: &mut Screen<'_>) {
         x = screen.put(x, y, &cell, style);
     }
     x = screen.put(x, y, " 0", quiet);
-    let is_there = |wanted: char| cells.iter().any(|(sign, _)| *sign == wanted);
+    fn is_there(wanted: char, cells: &[(char, Option<usize>)]) -> bool {
+        cells.iter().any(|(sign, _)| *sign == wanted)
+    }
     if a_cell > 1 {
         x = screen.put(x, y, &format!("   {a_cell} ways a letter"), quiet);
     }
-    for (sign, means) in [(NOBODY, "nobody"), (SEVERAL, "several"), (OTHERS, "not given out")] {
-        if is_there(sign) {
-            let said = format!("   {sign} {means}");
-            let length = u32::try_from(said.chars().count()).unwrap_or(u32::MAX);
+    for (sign, means) in [(NOBODY, "unused"), (SEVERAL, "several"), (OTHERS, "not given out")] {
+        if is_there(sign, &cells) {
+            let legend = format!("   {sign} {means}");
+            let length = u32::try_from(legend.chars().count()).unwrap_or(u32::MAX);
             if u32::from(x) + length <= width {
-                x = screen.put(x, y, &said, quiet);
+                x = screen.put(x, y, &legend, quiet);
             }
         }
     }

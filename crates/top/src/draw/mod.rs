@@ -1,4 +1,5 @@
-//! A screen, from the top: what is watched, its cache, its programs, the last decision, and the keys.
+//! A screen, from the top: what is watched, its cache, its programs, the last decision, and the
+//! keys.
 
 mod bar;
 mod columns;
@@ -19,11 +20,11 @@ use super::colours::Colours;
 use super::source::Scene;
 use super::view::View;
 
-/// From so many lines on there is room for blank ones, and for more of the last decision.
+/// Screens of this height have room for blank lines, and for more of the last decision.
 const ROOMY: u16 = 20;
 const TALL: u16 = 32;
 
-/// Where lines are put, from the top.
+/// The area to draw in, with (0, 0) at its top left.
 struct Screen<'a> {
     area: Rect,
     buffer: &'a mut Buffer,
@@ -31,7 +32,7 @@ struct Screen<'a> {
 }
 
 impl Screen<'_> {
-    /// Puts a text somewhere, cut off at the edge; where it ends.
+    /// Writes a text, cut off at the edge, and returns the column after it.
     fn put(&mut self, x: u16, y: u16, text: &str, style: Style) -> u16 {
         let Some(room) = self.area.width.checked_sub(x).filter(|_| y < self.area.height) else {
             return x;
@@ -41,14 +42,14 @@ impl Screen<'_> {
         end - left
     }
 
-    /// Puts a text so that it ends there.
+    /// Writes a text so that it ends there.
     fn put_right(&mut self, end: u16, y: u16, text: &str, style: Style) {
         let length = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
         self.put(end.saturating_sub(length), y, text, style);
     }
 }
 
-/// Draws all of it.
+/// Draws the whole screen.
 pub(super) fn screen(
     scene: &Scene,
     view: &mut View,
@@ -56,12 +57,12 @@ pub(super) fn screen(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    view.heed(scene);
+    view.follow_selection(scene);
     let mut screen = Screen { area, buffer, colours };
     let (width, height) = (area.width, area.height);
     if width < LEAST.0 || height < LEAST.1 {
-        let said = format!("{width}x{height}: at least {}x{}; q quits", LEAST.0, LEAST.1);
-        screen.put(0, 0, &said, Style::new());
+        let text = format!("{width}x{height}: at least {}x{}; q quits", LEAST.0, LEAST.1);
+        screen.put(0, 0, &text, Style::new());
         return;
     }
     let mut y = head::draw(scene, view, &mut screen);
@@ -79,7 +80,7 @@ pub(super) fn screen(
         ROOMY.. => 4,
         _ => 2,
     };
-    // Programs come first where there is not enough room for both.
+    // Programs come first where not both fit.
     let why = Some(foot - reasons - 1).filter(|why| *why >= y + 3).unwrap_or(foot);
     let rest = table::draw(scene, view, y..why, &mut screen);
     if why < foot {

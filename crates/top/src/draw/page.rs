@@ -1,4 +1,4 @@
-//! What takes the place of the programs: the keys, or the decisions about a program.
+//! Pages that replace the list of programs: the keys, or the decisions about a program.
 
 use std::ops::Range;
 
@@ -8,37 +8,37 @@ use fairways_record::status::Decision;
 use super::Screen;
 use super::numbers::numbers;
 use super::text::wrap;
-use crate::keys::{HELP, On};
+use crate::keys::{HELP, KeyScope};
 use crate::source::Scene;
 use crate::view::{Page, View};
 
-/// What the signs and words of a screen mean.
+/// The meaning of the signs and words on a screen.
 const MEANS: [(&str, &str); 10] = [
     ("A, B, ...", "the clusters; programs of a cluster share its ways"),
     (
         "ways",
-        "the highest first, as the bits of a mask: a full cell is its cluster's alone, a shaded one others may fill as well, or is \
-         so in part",
+        "the highest first, as the bits of a mask: only its cluster may fill a full cell; others may fill a shaded one, or a part of it, \
+         as well",
     ),
     ("IPC, MPKI", "instructions a cycle, misses per 1000 instructions, in the last window"),
-    ("occupancy", "ways' worth of lines that it holds"),
+    ("occupancy", "ways' worth of lines in the cache"),
     ("GB/s", "from and to memory, in the last window"),
     ("slowdown", "against the whole cache, as the policy expects it"),
     ("SLO", "whether the latency objective was met in the last window"),
-    ("latency", "at the objective's percentile, and what it is to be"),
+    ("latency", "at the objective's percentile, and the objective"),
     (
         "history",
-        "a point each 100 ms of a journal's or a simulated machine's time, each second of others'; the highest is the largest shown \
+        "a point every 100 ms of a journal's or a simulated machine's time, every second otherwise; the highest is the largest shown \
          of that program",
     ),
     ("^", "a thread that runs before others"),
 ];
 
-/// In less room lines of decisions do not begin so far to the right.
+/// On narrow screens, lines of decisions are indented less.
 const NARROW: u16 = 70;
 const FAR: &str = "             ";
 
-/// Draws a page, from the line on to which it was scrolled.
+/// Draws a page from its current line on.
 pub(super) fn draw(
     page: &Page,
     scene: &Scene,
@@ -52,8 +52,9 @@ pub(super) fn draw(
         Page::Help => ("keys and words".to_owned(), help(view, width - 2)),
         Page::Why(name) => {
             let mut text = numbers(scene, view, name, width - 2);
-            let told = decisions(scene, view, name, width - 2);
-            // They stay where they leave the decisions half of the room, and are scrolled with them where not.
+            let decisions = decisions(scene, view, name, width - 2);
+            // They stay fixed if the decisions keep half of the room; otherwise they scroll with
+            // the decisions.
             let own = u16::try_from(text.len() + 1).unwrap_or(u16::MAX);
             if own <= lines.len().try_into().unwrap_or(u16::MAX) / 2 {
                 screen.put(1, lines.start, name, screen.colours.strong());
@@ -61,9 +62,9 @@ pub(super) fn draw(
                     screen.put(1, y, line, ratatui::style::Style::new());
                 }
                 lines.start += own;
-                text = told;
+                text = decisions;
             } else {
-                text.extend(told);
+                text.extend(decisions);
             }
             (format!("decisions about {name}"), text)
         }
@@ -73,8 +74,8 @@ pub(super) fn draw(
     screen.put(1, lines.start, &title, screen.colours.strong());
     if text.len() > room {
         let last = (view.line + room).min(text.len());
-        let said = format!("lines {}-{last} of {}", view.line + 1, text.len());
-        screen.put_right(width - 1, lines.start, &said, screen.colours.quiet());
+        let shown = format!("lines {}-{last} of {}", view.line + 1, text.len());
+        screen.put_right(width - 1, lines.start, &shown, screen.colours.quiet());
     }
     let seen = text.iter().skip(view.line);
     for (line, y) in seen.zip(lines.start + 1..lines.end) {
@@ -83,7 +84,7 @@ pub(super) fn draw(
 }
 
 fn help(view: &View, width: u16) -> Vec<String> {
-    let hidden = if view.journal { On::Others } else { On::Journal };
+    let hidden = if view.is_journal { KeyScope::Others } else { KeyScope::Journal };
     let keys = HELP.iter().filter(|(_, _, on)| *on != hidden);
     let keys = keys.map(|(keys, does, _)| format!("  {keys:16}{does}"));
     let means = MEANS.iter().map(|(word, means)| format!("  {word:16}{means}"));
@@ -94,7 +95,7 @@ fn help(view: &View, width: u16) -> Vec<String> {
     .collect()
 }
 
-/// A line of the help on several, under each other.
+/// Wraps a line of the help; the continuation stands under the meaning.
 fn broken(line: &str, width: u16) -> Vec<String> {
     let (word, means): (String, String) =
         (line.chars().take(18).collect(), line.chars().skip(18).collect());
@@ -104,19 +105,19 @@ fn broken(line: &str, width: u16) -> Vec<String> {
 }
 
 fn decisions(scene: &Scene, view: &View, name: &str, width: u16) -> Vec<String> {
-    let domain = view.domain(scene).map(|of| of.id);
-    let here = scene.decisions.iter().filter(|of| Some(of.domain) == domain);
+    let domain = view.domain(scene).map(|domain| domain.id);
+    let here = scene.decisions.iter().filter(|decision| Some(decision.domain) == domain);
     let here: Vec<Decision> = here.cloned().collect();
-    let told = explain::sentences(&here, &explain::about_it(&here, name), Some(name));
-    if told.is_empty() {
-        return wrap("  no decision is about it among the last", width, 2);
+    let lines = explain::sentences(&here, &explain::decisions_about(&here, name), Some(name));
+    if lines.is_empty() {
+        return wrap("  no recent decision is about it", width, 2);
     }
     let is_narrow = width < NARROW;
-    let told = told.iter().flat_map(|line| match (line.strip_prefix(FAR), is_narrow) {
+    let wrapped = lines.iter().flat_map(|line| match (line.strip_prefix(FAR), is_narrow) {
         (Some(rest), true) => wrap(&format!("    {rest}"), width, 6),
         (Some(_), false) => wrap(line, width, FAR.len() + 2),
         (None, true) => wrap(line.trim_start(), width, 2),
         (None, false) => wrap(line, width, FAR.len()),
     });
-    told.collect()
+    wrapped.collect()
 }

@@ -4,18 +4,19 @@ use std::ops::Range;
 use std::time::Duration;
 
 use fairways_command_kit::partition::letter;
-use fairways_record::status::{Objective, Program};
+use fairways_record::status::{ObjectiveStatus, ProgramStatus};
 use ratatui::style::Style;
 
 use super::Screen;
-use super::bar::Cache;
+use super::bar::DrawnCache;
 use super::columns::{Column, Columns, MARGIN};
 use super::head::takes_turns;
 use super::text::{fit, number};
 use crate::source::Scene;
-use crate::view::{Sort, View};
+use crate::view::{SortOrder, View};
 
-/// Draws the header and as many programs as there is room for, the selected one among them; which these are, if there are others.
+/// Draws the header and as many programs as fit, the selected one among them; returns which these
+/// are, if there are more.
 pub(super) fn draw(
     scene: &Scene,
     view: &mut View,
@@ -24,7 +25,7 @@ pub(super) fn draw(
 ) -> String {
     let programs = view.programs(scene);
     let domain = view.domain(scene);
-    let cache = domain.filter(|of| !takes_turns(&scene.status, of)).map(Cache::of);
+    let cache = domain.filter(|domain| !takes_turns(&scene.status, domain)).map(DrawnCache::new);
     let ways = match (&cache, domain) {
         (Some(cache), _) => Some(cache.ways()),
         (None, Some(_)) => None,
@@ -46,13 +47,13 @@ pub(super) fn draw(
     }
     let room = usize::from(lines.end.saturating_sub(lines.start + 1)).max(1);
     view.first = view.first.min(programs.len().saturating_sub(room));
-    let selected = programs.iter().position(|of| Some(of.app) == view.selected);
+    let selected = programs.iter().position(|program| Some(program.app) == view.selected);
     if let Some(selected) = selected {
         view.first = view.first.clamp((selected + 1).saturating_sub(room), selected);
     }
     let seen = programs.iter().skip(view.first).take(room);
     for (program, y) in seen.zip(lines.start + 1..lines.end) {
-        let row = Row { program, scene, view, cache: cache.as_ref(), columns: &columns };
+        let row = ProgramRow { program, scene, view, cache: cache.as_ref(), columns: &columns };
         row.draw(y, screen);
     }
     if programs.len() <= room {
@@ -81,11 +82,11 @@ fn header(columns: &Columns, view: &View, y: u16, screen: &mut Screen<'_>) {
 }
 
 fn title((column, width): (Column, u16), view: &View, columns: &Columns) -> String {
-    let a_cell = columns.a_cell;
+    let a_cell = columns.ways_per_cell;
     match column {
-        // What the paper calls it; its unit stands behind a comma.
+        // The paper's word; its unit follows a comma.
         Column::Estimate => {
-            columns.estimate.as_ref().map_or("", |of| of.split(',').next().unwrap_or(of))
+            columns.estimate.as_ref().map_or("", |name| name.split(',').next().unwrap_or(name))
         }
         Column::Program => "program",
         Column::Class => "class",
@@ -111,36 +112,47 @@ fn is_number(column: Column) -> bool {
     [Turn, Estimate, Ipc, Mpki, Occupancy, Bandwidth, Slowdown].contains(&column)
 }
 
-/// A program.
-struct Row<'a> {
-    program: &'a Program,
+/// A program's row, and what it is drawn from.
+struct ProgramRow<'a> {
+    program: &'a ProgramStatus,
     scene: &'a Scene,
     view: &'a View,
-    cache: Option<&'a Cache>,
+    cache: Option<&'a DrawnCache>,
     columns: &'a Columns,
 }
 
-impl Row<'_> {
+impl ProgramRow<'_> {
     fn draw(&self, y: u16, screen: &mut Screen<'_>) {
         let (program, colours) = (self.program, screen.colours);
         let is_selected = Some(program.app) == self.view.selected;
-        let cluster = program.cluster.and_then(|of| usize::try_from(of).ok());
+        let cluster = program.cluster.and_then(|index| usize::try_from(index).ok());
         let own = colours.cluster(cluster);
         if is_selected {
             let blank = " ".repeat(usize::from(screen.area.width));
             screen.put(0, y, &blank, colours.selected());
         }
         let sign = cluster.map_or('-', letter);
-        let style =
-            |style: Style| if is_selected { style.patch(colours.selected()) } else { style };
-        screen.put(0, y, if is_selected { ">" } else { " " }, style(Style::new()));
+        fn style(style: Style, is_selected: bool, colours: &crate::Colours) -> Style {
+            if is_selected { style.patch(colours.selected()) } else { style }
+        }
+        screen.put(
+            0,
+            y,
+            if is_selected { ">" } else { " " },
+            style(Style::new(), is_selected, &colours),
+        );
         if self.cache.is_some() {
-            screen.put(2, y, &sign.to_string(), style(own.patch(colours.strong())));
+            screen.put(
+                2,
+                y,
+                &sign.to_string(),
+                style(own.patch(colours.strong()), is_selected, &colours),
+            );
         }
         let mut x = MARGIN;
         for &(column, width) in &self.columns.all {
             let text = fit(&self.text(column, width), width);
-            let colour = match (column, program.objective.and_then(|of| of.met)) {
+            let colour = match (column, program.objective.and_then(|objective| objective.met)) {
                 (Column::Ways, _) => own,
                 (Column::History, _) => colours.quiet(),
                 (Column::Slo, Some(true)) => colours.good(),
@@ -148,41 +160,47 @@ impl Row<'_> {
                 _ => Style::new(),
             };
             if is_number(column) {
-                screen.put_right(x + width, y, &text, style(colour));
+                screen.put_right(x + width, y, &text, style(colour, is_selected, &colours));
             } else {
-                screen.put(x, y, &text, style(colour));
+                screen.put(x, y, &text, style(colour, is_selected, &colours));
             }
             x += width + 1;
         }
     }
 
     fn text(&self, column: Column, width: u16) -> String {
-        let of = self.program;
-        let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        let program = self.program;
+        fn or_dash(text: &Option<String>) -> String {
+            text.clone().unwrap_or_else(|| "-".to_owned())
+        }
         match column {
-            Column::Program => of.name.clone(),
-            Column::Class => or_dash(&of.class),
-            Column::Ways => match (&of.mask, self.cache) {
-                (Some(_), Some(cache)) => cache.own(of, self.columns.a_cell),
+            Column::Program => program.name.clone(),
+            Column::Class => or_dash(&program.class),
+            Column::Ways => match (&program.mask, self.cache) {
+                (Some(_), Some(cache)) => cache.program_bar(program, self.columns.ways_per_cell),
                 _ => "-".to_owned(),
             },
             Column::Cpus => {
-                let first = if of.raised { "^" } else { "" };
-                format!("{}{first}", of.cpus.as_deref().unwrap_or("all"))
+                let first = if program.raised { "^" } else { "" };
+                format!("{}{first}", program.cpus.as_deref().unwrap_or("all"))
             }
-            Column::Turn => of.ordered_ns.map_or_else(|| "-".to_owned(), milliseconds),
+            Column::Turn => program.ordered_ns.map_or_else(|| "-".to_owned(), milliseconds),
             Column::Estimate => {
                 let what = self.columns.estimate.as_ref();
-                number(what.and_then(|what| of.estimates.get(what)).copied())
+                number(what.and_then(|what| program.estimates.get(what)).copied())
             }
-            Column::Ipc => number(of.ipc),
-            Column::Mpki => number(of.llcmpki),
-            Column::Occupancy => number(of.occupancy_ways),
-            Column::Bandwidth => number(of.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
-            Column::Slowdown => number(of.slowdown()),
-            Column::Slo => of.objective.map_or("-", |of| of.word()).to_owned(),
-            Column::Latency => of.objective.map_or_else(|| "-".to_owned(), |of| latency(&of)),
-            Column::History => self.scene.history.line(of, self.view.metric, usize::from(width)),
+            Column::Ipc => number(program.ipc),
+            Column::Mpki => number(program.llcmpki),
+            Column::Occupancy => number(program.occupancy_ways),
+            Column::Bandwidth => number(program.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
+            Column::Slowdown => number(program.slowdown()),
+            Column::Slo => program.objective.map_or("-", |objective| objective.word()).to_owned(),
+            Column::Latency => {
+                program.objective.map_or_else(|| "-".to_owned(), |objective| latency(&objective))
+            }
+            Column::History => {
+                self.scene.history.line(program, self.view.metric, usize::from(width))
+            }
         }
     }
 }
@@ -191,17 +209,17 @@ pub(super) fn milliseconds(nanos: u64) -> String {
     format!("{:.2}ms", Duration::from_nanos(nanos).as_secs_f64() * 1e3)
 }
 
-/// What it is at the percentile, and is to be.
-pub(super) fn latency(of: &Objective) -> String {
-    let is = of.latency_ns.map_or_else(|| "-".to_owned(), milliseconds);
-    let to_be = humantime::format_duration(Duration::from_nanos(of.slo_ns));
-    format!("p{} {is} of {to_be}", of.percentile)
+/// The latency at the objective's percentile, and the objective.
+pub(super) fn latency(objective: &ObjectiveStatus) -> String {
+    let is = objective.latency_ns.map_or_else(|| "-".to_owned(), milliseconds);
+    let to_be = humantime::format_duration(Duration::from_nanos(objective.slo_ns));
+    format!("p{} {is} of {to_be}", objective.percentile)
 }
 
-/// By what programs are sorted, for the hints.
+/// The order of the programs, as a hint.
 pub(super) fn sorted(view: &View) -> String {
     match view.sort {
-        Sort::Cluster => "s sort: cluster".to_owned(),
+        SortOrder::Cluster => "s sort: cluster".to_owned(),
         sort => format!("s sort: {}", sort.name()),
     }
 }

@@ -1,6 +1,6 @@
-//! Texts that must fit.
+//! Fits texts to a width.
 
-/// The text, or as much of it as fits, and a sign that there is more.
+/// Cuts a text to the width; an ellipsis shows that more follows.
 pub(super) fn fit(text: &str, width: u16) -> String {
     let width = usize::from(width);
     if text.chars().count() <= width {
@@ -10,7 +10,7 @@ pub(super) fn fit(text: &str, width: u16) -> String {
     kept.chain(['…']).take(width).collect()
 }
 
-/// The same, of which the end is kept.
+/// Like [`fit`], but keeps the end of the text.
 pub(super) fn fit_end(text: &str, width: u16) -> String {
     let (width, length) = (usize::from(width), text.chars().count());
     if length <= width {
@@ -20,10 +20,10 @@ pub(super) fn fit_end(text: &str, width: u16) -> String {
     ['…'].into_iter().chain(kept).take(width).collect()
 }
 
-/// Lines of words that are no wider; from the second on they begin there.
+/// Wraps words to lines of this width; from the second line on, lines are indented by `hanging`.
 pub(super) fn wrap(text: &str, width: u16, hanging: usize) -> Vec<String> {
     let width = usize::from(width).max(1);
-    let blanks = text.chars().take_while(|of| *of == ' ').count();
+    let blanks = text.chars().take_while(|letter| *letter == ' ').count();
     let mut lines = Vec::new();
     let mut line = " ".repeat(blanks.min(width / 2));
     let mut is_empty = true;
@@ -43,12 +43,12 @@ pub(super) fn wrap(text: &str, width: u16, hanging: usize) -> Vec<String> {
     lines
 }
 
-/// A number as tables have it.
+/// A number as tables show it.
 pub(super) fn number(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// Bytes, in the unit in which they are a small number.
+/// A number of bytes, in the unit that keeps it small.
 pub(super) fn bytes(bytes: u64) -> String {
     let units = [(30, "GB"), (20, "MB"), (10, "KB")];
     let unit = units.into_iter().find(|(shift, _)| bytes >> shift > 0);

@@ -1,4 +1,4 @@
-//! The last decision, and why it was taken.
+//! The last decision and its reason.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use super::text::{fit, wrap};
 use crate::source::Scene;
 use crate::view::View;
 
-/// Draws as much of the domain's last decision as there is room for, what is about the selected program first; the rule above it
-/// says which programs are shown.
+/// Draws as much of the domain's last decision as fits, lines about the selected program first; the
+/// rule above it shows which programs are listed.
 pub(super) fn draw(
     scene: &Scene,
     view: &View,
@@ -39,23 +39,30 @@ pub(super) fn draw(
 }
 
 fn text(scene: &Scene, view: &View, width: u16) -> Vec<String> {
-    let domain = view.domain(scene).map(|of| of.id);
-    // What happened elsewhere does not matter here.
-    let here: Vec<_> =
-        scene.decisions.iter().filter(|of| Some(of.domain) == domain).cloned().collect();
+    let domain = view.domain(scene).map(|domain| domain.id);
+    // Only this domain's decisions matter here.
+    let here: Vec<_> = scene
+        .decisions
+        .iter()
+        .filter(|decision| Some(decision.domain) == domain)
+        .cloned()
+        .collect();
     let Some(last) = here.last() else { return vec!["nothing was decided yet".to_owned()] };
-    let mut told = explain::sentences(&here, &[last.number], None);
+    let mut sentences = explain::sentences(&here, &[last.number], None);
     let programs = view.programs(scene);
-    let selected = programs.iter().find(|of| Some(of.app) == view.selected);
-    if let Some(of) = selected {
-        let own = explain::sentences(&here, &[last.number], Some(&of.name)).into_iter().skip(1);
-        let is_other = |line: &String| !line.trim_start().starts_with(&format!("{}: ", of.name));
-        let others: Vec<String> = told.drain(1..).filter(is_other).collect();
-        told.extend(own.chain(others));
+    let selected = programs.iter().find(|program| Some(program.app) == view.selected);
+    if let Some(program) = selected {
+        let own =
+            explain::sentences(&here, &[last.number], Some(&program.name)).into_iter().skip(1);
+        let others: Vec<String> = sentences
+            .drain(1..)
+            .filter(|line: &String| !line.trim_start().starts_with(&format!("{}: ", program.name)))
+            .collect();
+        sentences.extend(own.chain(others));
     }
-    let told = told.iter().map(|line| line.trim_start());
+    let trimmed = sentences.iter().map(|line| line.trim_start());
     let mut lines = Vec::new();
-    for (at, line) in told.enumerate() {
+    for (at, line) in trimmed.enumerate() {
         let (indent, hanging) = if at == 0 { ("", 2) } else { ("  ", 4) };
         lines.extend(wrap(&format!("{indent}{line}"), width, hanging));
     }

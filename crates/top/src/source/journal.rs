@@ -6,34 +6,34 @@ use std::time::{Duration, Instant};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 use fairways_core::Time;
-use fairways_record::journal::Followed;
+use fairways_record::journal::Follower;
 
 use super::pacer::Pacer;
-use super::{PLAYED_POINT, Play, Scene};
+use super::{PLAYED_POINT_NANOS, PlayCommand, Scene};
 use crate::history::History;
 
-/// No longer at a time: keys are heeded in between.
+/// The longest time to read without checking for keys.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// A journal, and where in it one is.
-pub(crate) struct Played {
+/// A journal, and the position in it.
+pub(crate) struct JournalPlayer {
     path: PathBuf,
-    followed: Followed,
+    follower: Follower,
     history: History,
-    /// Steps done, and after which of them there was a decision that was not like the one before.
+    /// The number of steps done, and the steps after which a new decision was there.
     steps: u64,
-    decided: Vec<u64>,
+    decision_steps: Vec<u64>,
     /// The last decision's number.
-    last: u64,
+    last_number: u64,
     pacer: Pacer,
-    /// Where to go before anything else.
+    /// The position to reach before playing on.
     goal: Option<Goal>,
-    /// What is wrong with it.
-    wrong: Option<String>,
+    /// The error in the journal, if one was found.
+    error: Option<String>,
     is_new: bool,
 }
 
-/// Where to go.
+/// A position in a journal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Goal {
     Time(Time),
@@ -42,55 +42,55 @@ enum Goal {
     End,
 }
 
-impl Played {
-    /// Opens it at its start, or at a time.
+impl JournalPlayer {
+    /// Opens the journal at its start, or at a time.
     pub(super) fn open(path: &Path, speed: f64, at: Option<Duration>) -> Result<Self, BadInput> {
-        let followed = Followed::open(path)?;
-        let pacer = Pacer::new(speed, followed.next_at().unwrap_or(Time::ZERO));
+        let follower = Follower::open(path)?;
+        let pacer = Pacer::new(speed, follower.next_at().unwrap_or(Time::ZERO));
         Ok(Self {
             path: path.to_owned(),
-            followed,
-            history: History::new(PLAYED_POINT),
+            follower,
+            history: History::new(PLAYED_POINT_NANOS),
             steps: 0,
-            decided: Vec::new(),
-            last: 0,
+            decision_steps: Vec::new(),
+            last_number: 0,
             pacer,
             goal: at.map(|at| Goal::Time(Time::ZERO.after(at))),
-            wrong: None,
+            error: None,
             is_new: true,
         })
     }
 
-    /// How it was at a time, or at the end.
+    /// The scene at a time, or at the end.
     pub(super) fn at(path: &Path, at: Option<Duration>) -> Result<Scene, BadInput> {
         let mut played = Self::open(path, 1.0, None)?;
         let goal = at.map_or(Goal::End, |at| Goal::Time(Time::ZERO.after(at)));
-        while !played.has_come(goal) && played.step()? {}
+        while !played.has_reached(goal) && played.step()? {}
         let mut scene = played.scene();
         scene.pace.clear();
         Ok(scene)
     }
 
-    /// Goes on as time goes by, and says what is new.
-    pub(super) fn look(&mut self) -> Option<Scene> {
+    /// Plays on as time goes by, and returns a new scene.
+    pub(super) fn take_new_scene(&mut self) -> Option<Scene> {
         let began = Instant::now();
         if let Some(goal) = self.goal {
-            let mut is_there = self.has_come(goal);
+            let mut is_there = self.has_reached(goal);
             while !is_there && began.elapsed() < PATIENCE {
-                is_there = !self.try_step(goal == Goal::Decision) || self.has_come(goal);
+                is_there = !self.try_step(goal == Goal::Decision) || self.has_reached(goal);
             }
             if is_there {
                 self.goal = None;
-                self.pacer.set(Time::from_nanos(self.followed.watched.status.now_ns));
+                self.pacer.set(Time::from_nanos(self.follower.record.status.now_ns));
             }
             self.is_new = true;
-        } else if !self.pacer.paused {
+        } else if !self.pacer.is_paused {
             let now = self.pacer.now();
-            while self.followed.next_at().is_some_and(|at| at <= now) {
+            while self.follower.next_at().is_some_and(|at| at <= now) {
                 self.try_step(false);
                 if began.elapsed() >= PATIENCE {
-                    // Faster than it can be read.
-                    self.pacer.set(Time::from_nanos(self.followed.watched.status.now_ns));
+                    // The journal plays faster than it can be read.
+                    self.pacer.set(Time::from_nanos(self.follower.record.status.now_ns));
                     break;
                 }
             }
@@ -99,90 +99,90 @@ impl Played {
     }
 
     fn scene(&self) -> Scene {
-        let pace = match (self.goal, self.followed.next_at()) {
+        let pace = match (self.goal, self.follower.next_at()) {
             (Some(_), _) => "seeking".to_owned(),
             (None, None) => "at its end".to_owned(),
-            (None, Some(_)) => self.pacer.shown(),
+            (None, Some(_)) => self.pacer.text(),
         };
-        let mut scene = Scene::of(&self.followed.watched, &self.history, &shown(&self.path), pace);
-        let is_cut = self.followed.cut_short() && self.followed.next_at().is_none();
+        let mut scene = Scene::new(&self.follower.record, &self.history, &shown(&self.path), pace);
+        let is_cut = self.follower.is_cut_short() && self.follower.next_at().is_none();
         let cut = is_cut.then(|| "its end is cut short".to_owned());
-        scene.note = self.wrong.clone().or(cut);
+        scene.note = self.error.clone().or(cut);
         scene
     }
 
-    fn has_come(&self, goal: Goal) -> bool {
-        let Some(next) = self.followed.next_at() else { return true };
+    fn has_reached(&self, goal: Goal) -> bool {
+        let Some(next) = self.follower.next_at() else { return true };
         match goal {
             Goal::Time(at) => next > at,
             Goal::Step(step) => self.steps >= step,
-            // It stops by itself.
+            // The steps themselves stop there.
             Goal::Decision | Goal::End => false,
         }
     }
 
-    /// Steps; false at the end, or where it is asked to stop at a decision and there was one. A wrong line is the end.
+    /// Steps; false at the end, at an invalid line, or after a decision if it should stop there.
     fn try_step(&mut self, stops: bool) -> bool {
-        let before = self.decided.len();
+        let before = self.decision_steps.len();
         match self.step() {
-            Ok(goes_on) => goes_on && !(stops && self.decided.len() > before),
+            Ok(goes_on) => goes_on && !(stops && self.decision_steps.len() > before),
             Err(why) => {
-                self.wrong = Some(why.to_string());
+                self.error = Some(why.to_string());
                 false
             }
         }
     }
 
     fn step(&mut self) -> Result<bool, BadInput> {
-        let goes_on = self.followed.step()?.is_some();
+        let goes_on = self.follower.step()?.is_some();
         self.is_new = true;
         if goes_on {
             self.steps += 1;
-            self.history.take(&self.followed.watched.status);
-            // What is decided is seen once the machine has answered.
-            let watched = &self.followed.watched;
+            self.history.record(&self.follower.record.status);
+            // A decision is shown once the machine has answered it.
+            let watched = &self.follower.record;
             if let Some(last) = watched.decisions.kept().next_back()
-                && last.number != self.last
-                && !watched.status.is_asked(last.domain)
+                && last.number != self.last_number
+                && !watched.status.is_plan_pending(last.domain)
             {
-                self.last = last.number;
+                self.last_number = last.number;
                 if last.alike == 0 {
-                    self.decided.push(self.steps);
+                    self.decision_steps.push(self.steps);
                 }
             }
         }
         Ok(goes_on)
     }
 
-    pub(super) fn play(&mut self, play: Play) {
+    pub(super) fn play(&mut self, play: PlayCommand) {
         self.is_new = true;
         match play {
-            Play::Pause => self.pacer.pause(!self.pacer.paused),
-            Play::Faster => self.pacer.faster(true),
-            Play::Slower => self.pacer.faster(false),
-            Play::Forward => {
-                self.pacer.pause(true);
+            PlayCommand::Pause => self.pacer.set_paused(!self.pacer.is_paused),
+            PlayCommand::Faster => self.pacer.faster(true),
+            PlayCommand::Slower => self.pacer.faster(false),
+            PlayCommand::Forward => {
+                self.pacer.set_paused(true);
                 self.goal = Some(Goal::Decision);
             }
-            Play::Back => {
-                self.pacer.pause(true);
-                let before = self.decided.iter().rev().find(|&&step| step < self.steps);
+            PlayCommand::Back => {
+                self.pacer.set_paused(true);
+                let before = self.decision_steps.iter().rev().find(|&&step| step < self.steps);
                 self.go_back(before.copied().unwrap_or(0));
             }
-            Play::Start => self.go_back(0),
-            Play::End => self.goal = Some(Goal::End),
+            PlayCommand::Start => self.go_back(0),
+            PlayCommand::End => self.goal = Some(Goal::End),
         }
     }
 
-    /// From the start again.
+    /// Starts again and goes to a step.
     fn go_back(&mut self, step: u64) {
         match Self::open(&self.path, 1.0, None) {
             Ok(fresh) => {
                 let mut pacer = self.pacer;
-                pacer.set(fresh.followed.next_at().unwrap_or(Time::ZERO));
+                pacer.set(fresh.follower.next_at().unwrap_or(Time::ZERO));
                 *self = Self { pacer, goal: Some(Goal::Step(step)), ..fresh };
             }
-            Err(why) => self.wrong = Some(why.to_string()),
+            Err(why) => self.error = Some(why.to_string()),
         }
     }
 }
@@ -191,33 +191,33 @@ impl Played {
 mod tests {
     use super::*;
 
-    fn shown_of(played: &mut Played) -> (u64, u64) {
+    fn shown_of(played: &mut JournalPlayer) -> (u64, u64) {
         while played.goal.is_some() {
-            played.look();
+            played.take_new_scene();
         }
-        (played.steps, played.scene().decisions.last().map_or(0, |of| of.number))
+        (played.steps, played.scene().decisions.last().map_or(0, |decision| decision.number))
     }
 
     #[test]
     fn decisions_are_stepped_through_forward_and_back() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fairways/tests/data/run.journal");
-        let mut played = Played::open(&path, 1.0, None).unwrap();
-        played.play(Play::Pause);
+        let mut played = JournalPlayer::open(&path, 1.0, None).unwrap();
+        played.play(PlayCommand::Pause);
         let mut there = vec![(0, 0)];
-        while played.followed.next_at().is_some() {
-            played.play(Play::Forward);
+        while played.follower.next_at().is_some() {
+            played.play(PlayCommand::Forward);
             there.push(shown_of(&mut played));
         }
         assert!(there.len() > 5, "{there:?}");
         assert!(there.is_sorted_by(|before, after| before.0 < after.0), "{there:?}");
         let end = there.pop().unwrap();
         for want in there.iter().rev() {
-            played.play(Play::Back);
+            played.play(PlayCommand::Back);
             assert_eq!(shown_of(&mut played), *want);
         }
-        played.play(Play::End);
+        played.play(PlayCommand::End);
         assert_eq!(shown_of(&mut played), end);
-        played.play(Play::Start);
+        played.play(PlayCommand::Start);
         assert_eq!(shown_of(&mut played), (0, 0));
         assert_eq!(played.scene().pace, "paused");
     }

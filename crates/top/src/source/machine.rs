@@ -8,36 +8,37 @@ use std::time::{Duration, Instant};
 
 use fairways_command_kit::{BadInput, Interrupted, stop_on_signals};
 use fairways_core::Time;
-use fairways_record::status::Watched;
+use fairways_record::status::MachineRecord;
 use parking_lot::Mutex;
 
 use super::pacer::Pacer;
-use super::{PLAYED_POINT, Play, Scene};
+use super::{PLAYED_POINT_NANOS, PlayCommand, Scene};
 use crate::history::History;
 
-/// How often what is new is put where others see it, and how long it sleeps at most before it looks what is wanted.
+/// How often a new scene is made, and the longest sleep before the controls are checked.
 const SHOW: Duration = Duration::from_millis(100);
 
-/// A simulated machine under a policy, that is watched while it runs.
-pub trait Machine {
+/// A simulated machine under a policy, which is watched while it runs.
+pub trait WatchedMachine {
     /// What it is, in a word or two: `model`, or a chip and its preset.
     fn kind(&self) -> String;
 
-    /// Lets the next thing happen; when, or `None` once it is over.
+    /// Lets the next event happen and returns its time; `None` once the run is over.
     fn step(&mut self) -> Option<Time>;
 
-    /// What is known of it so far.
-    fn watched(&self) -> &Watched;
+    /// The state so far.
+    fn record(&self) -> &MachineRecord;
 
-    /// Ends what runs outside of the machine; why it stopped, if it could not go on.
+    /// Ends what runs outside of the machine; returns the error if it could not run on.
     fn end(&mut self) -> Option<anyhow::Error>;
 }
 
-/// Makes a machine on the thread on which it is to run; it ends early once the flag is true.
-pub type Make = Box<dyn FnOnce(Arc<AtomicBool>) -> Result<Box<dyn Machine>, BadInput> + Send>;
+/// Makes a machine on the thread on which it runs; the machine ends early once the flag is true.
+pub type MakeMachine =
+    Box<dyn FnOnce(Arc<AtomicBool>) -> Result<Box<dyn WatchedMachine>, BadInput> + Send>;
 
 /// A machine that runs.
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedMachine {
     shared: Arc<Shared>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -45,23 +46,23 @@ pub(crate) struct Simulated {
 
 struct Shared {
     pacer: Mutex<Pacer>,
-    /// What was not looked at.
-    new: Mutex<Option<Scene>>,
-    /// Whether it has come to its end.
-    over: AtomicBool,
+    /// The newest scene, until it is taken.
+    unseen: Mutex<Option<Scene>>,
+    /// Whether the run has ended.
+    is_over: AtomicBool,
 }
 
-/// Runs it to its end.
+/// Runs a machine to its end.
 ///
 /// # Errors
-/// If the flags do not make a run, or it could not go on.
-pub(super) fn once(make: Make) -> anyhow::Result<Scene> {
+/// If it can't be made from the options, or fails.
+pub(super) fn once(make: MakeMachine) -> anyhow::Result<Scene> {
     let stop = Arc::new(AtomicBool::new(false));
     stop_on_signals(&stop)?;
     let mut machine = make(Arc::clone(&stop))?;
-    let mut history = History::new(PLAYED_POINT);
+    let mut history = History::new(PLAYED_POINT_NANOS);
     while !stop.load(Ordering::Relaxed) && machine.step().is_some() {
-        history.take(&machine.watched().status);
+        history.record(&machine.record().status);
     }
     if let Some(why) = machine.end() {
         return Err(why);
@@ -69,22 +70,22 @@ pub(super) fn once(make: Make) -> anyhow::Result<Scene> {
     if stop.load(Ordering::Relaxed) {
         return Err(Interrupted.into());
     }
-    Ok(Scene::of(machine.watched(), &history, &machine.kind(), String::new()))
+    Ok(Scene::new(machine.record(), &history, &machine.kind(), String::new()))
 }
 
-impl Simulated {
-    /// Starts it.
+impl SimulatedMachine {
+    /// Starts the machine.
     ///
     /// # Errors
-    /// If the flags do not make a run.
-    pub(super) fn start(make: Make, speed: f64) -> anyhow::Result<Self> {
+    /// If it can't be made from the options.
+    pub(super) fn start(make: MakeMachine, speed: f64) -> anyhow::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let pacer = Mutex::new(Pacer::new(speed, Time::ZERO));
         let shared =
-            Arc::new(Shared { pacer, new: Mutex::new(None), over: AtomicBool::new(false) });
+            Arc::new(Shared { pacer, unseen: Mutex::new(None), is_over: AtomicBool::new(false) });
         let (begun, hears) = mpsc::channel();
         let (here, stops) = (Arc::clone(&shared), Arc::clone(&stop));
-        // A machine and its policy live where they were made.
+        // A machine and its policy stay on the thread on which they were made.
         let thread = std::thread::Builder::new().name("machine".to_owned()).spawn(move || {
             match make(Arc::clone(&stops)) {
                 Ok(mut machine) => {
@@ -100,52 +101,52 @@ impl Simulated {
         Ok(Self { shared, stop, thread: Some(thread) })
     }
 
-    /// What is new.
-    pub(super) fn look(&mut self) -> Option<Scene> {
-        self.shared.new.lock().take()
+    /// The newest scene, if it was not taken yet.
+    pub(super) fn take_new_scene(&mut self) -> Option<Scene> {
+        self.shared.unseen.lock().take()
     }
 
-    /// Whether its thread has ended in a panic, which was told, and for which the terminal was given back.
-    pub(super) fn broke_off(&self) -> bool {
+    /// Whether the thread panicked; the panic was printed, and the terminal restored for it.
+    pub(super) fn has_broken_off(&self) -> bool {
         let is_finished = self.thread.as_ref().is_some_and(JoinHandle::is_finished);
-        is_finished && !self.shared.over.load(Ordering::Relaxed)
+        is_finished && !self.shared.is_over.load(Ordering::Relaxed)
     }
 
-    pub(super) fn play(&mut self, play: Play) {
+    pub(super) fn play(&mut self, play: PlayCommand) {
         let mut pacer = self.shared.pacer.lock();
         match play {
-            Play::Pause => {
-                let paused = !pacer.paused;
-                pacer.pause(paused);
+            PlayCommand::Pause => {
+                let paused = !pacer.is_paused;
+                pacer.set_paused(paused);
             }
-            Play::Faster => pacer.faster(true),
-            Play::Slower => pacer.faster(false),
-            Play::Forward | Play::Back | Play::Start | Play::End => {}
+            PlayCommand::Faster => pacer.faster(true),
+            PlayCommand::Slower => pacer.faster(false),
+            PlayCommand::Forward | PlayCommand::Back | PlayCommand::Start | PlayCommand::End => {}
         }
     }
 }
 
 impl Shared {
-    /// Runs it to its end, or until somebody has seen enough.
-    fn run(&self, machine: &mut dyn Machine, stop: &AtomicBool) {
-        let mut history = History::new(PLAYED_POINT);
+    /// Runs the machine to its end, or until `stop` is set.
+    fn run(&self, machine: &mut dyn WatchedMachine, stop: &AtomicBool) {
+        let mut history = History::new(PLAYED_POINT_NANOS);
         let from = machine.kind();
         self.pacer.lock().set(Time::ZERO);
         let mut shown = Instant::now();
         while !stop.load(Ordering::Relaxed) {
             let Some(at) = machine.step() else { break };
-            history.take(&machine.watched().status);
-            self.pacer.lock().heed(at);
+            history.record(&machine.record().status);
+            self.pacer.lock().catch_up(at);
             let mut pace = String::new();
             while !stop.load(Ordering::Relaxed) {
                 let pacer = *self.pacer.lock();
-                let rest = if pacer.paused { SHOW } else { pacer.until(at) };
-                // It says how it is now and then, and before it waits.
-                let waits = rest >= SHOW / 10 && pace != pacer.shown();
+                let rest = if pacer.is_paused { SHOW } else { pacer.time_until(at) };
+                // A scene is made now and then, and before a wait.
+                let waits = rest >= SHOW / 10 && pace != pacer.text();
                 if waits || shown.elapsed() >= SHOW && pace.is_empty() {
-                    pace = pacer.shown();
-                    *self.new.lock() =
-                        Some(Scene::of(machine.watched(), &history, &from, pace.clone()));
+                    pace = pacer.text();
+                    *self.unseen.lock() =
+                        Some(Scene::new(machine.record(), &history, &from, pace.clone()));
                     shown = Instant::now();
                 }
                 if rest.is_zero() {
@@ -154,15 +155,15 @@ impl Shared {
                 std::thread::sleep(rest.min(SHOW));
             }
         }
-        let mut scene = Scene::of(machine.watched(), &history, &from, "over".to_owned());
+        let mut scene = Scene::new(machine.record(), &history, &from, "over".to_owned());
         scene.note = machine.end().map(|why| format!("{why:#}"));
-        *self.new.lock() = Some(scene);
-        self.over.store(true, Ordering::Relaxed);
+        *self.unseen.lock() = Some(scene);
+        self.is_over.store(true, Ordering::Relaxed);
     }
 }
 
-impl Drop for Simulated {
-    /// What runs outside of the machine ends with it.
+impl Drop for SimulatedMachine {
+    /// Also ends what runs outside of the machine.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -1,34 +1,35 @@
-//! Where what is shown comes from.
+//! The sources of what is shown.
 
-mod asked;
-mod emulated;
+mod emulator;
 mod journal;
 mod machine;
 mod pacer;
+mod poller;
 
 use std::path::Path;
 use std::time::Duration;
 
 use super::history::History;
-use super::{Pace, Watch};
-use asked::Asked;
+use super::{Pace, Target};
 use fairways_command_kit::input::shown;
-use fairways_record::ask;
-use fairways_record::status::{Decision, Status, Watched};
-use journal::Played;
-use machine::Simulated;
-pub use machine::{Machine, Make};
+use fairways_record::client;
+use fairways_record::status::{Decision, MachineRecord, Status};
+use journal::JournalPlayer;
+use machine::SimulatedMachine;
+pub use machine::{MakeMachine, WatchedMachine};
+use poller::Poller;
 
-/// Others are asked no more often.
+/// The shortest interval between polls.
 pub const SHORTEST: Duration = Duration::from_millis(100);
-/// Nor less often.
+/// The longest interval between polls.
 pub const LONGEST: Duration = Duration::from_secs(60);
 
-/// From point to point of a history, on the clock of a machine or a journal, and on the clock of others.
-const PLAYED_POINT: u64 = 100_000_000;
-const ASKED_POINT: u64 = 1_000_000_000;
+/// From point to point of a history, ns: on the clock of a machine or a journal, and of a polled
+/// source.
+const PLAYED_POINT_NANOS: u64 = 100_000_000;
+const POLLED_POINT_NANOS: u64 = 1_000_000_000;
 
-/// All that a screen shows, but for what the user has chosen.
+/// All that a screen shows, apart from the user's choices.
 #[derive(Clone, Debug)]
 pub(super) struct Scene {
     pub(super) status: Status,
@@ -36,20 +37,20 @@ pub(super) struct Scene {
     pub(super) decisions: Vec<Decision>,
     pub(super) history: History,
     /// What is watched.
-    pub(super) from: String,
-    /// How fast.
+    pub(super) source: String,
+    /// The speed, in words.
     pub(super) pace: String,
-    /// What is wrong with it, or that it is over.
+    /// What is wrong with the source.
     pub(super) note: Option<String>,
 }
 
 impl Scene {
-    fn of(watched: &Watched, history: &History, from: &str, pace: String) -> Self {
+    fn new(watched: &MachineRecord, history: &History, from: &str, pace: String) -> Self {
         Self {
             status: watched.status.clone(),
             decisions: watched.decisions.kept().cloned().collect(),
             history: history.clone(),
-            from: from.to_owned(),
+            source: from.to_owned(),
             pace,
             note: None,
         }
@@ -58,85 +59,85 @@ impl Scene {
 
 /// What the user wants of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Play {
+pub(super) enum PlayCommand {
     Pause,
     Faster,
     Slower,
-    /// Of a journal: by a decision, or all the way.
+    /// In a journal: by a decision, or all the way.
     Forward,
     Back,
     Start,
     End,
 }
 
-/// Where what is shown comes from.
+/// A source.
 pub(super) enum Source {
-    Asked(Asked),
-    Played(Box<Played>),
-    Simulated(Simulated),
+    Polled(Poller),
+    Played(Box<JournalPlayer>),
+    Simulated(SimulatedMachine),
 }
 
 impl Source {
-    /// Opens it.
+    /// Opens a source.
     ///
     /// # Errors
-    /// If there is none, or it is not as it should be.
-    pub(super) fn open(watch: Watch, pace: Pace) -> anyhow::Result<Self> {
-        let asked = match watch {
-            Watch::Journal { file, at } => {
-                return Ok(Self::Played(Box::new(Played::open(&file, pace.speed, at)?)));
+    /// If it is missing or not valid.
+    pub(super) fn open(watch: Target, pace: Pace) -> anyhow::Result<Self> {
+        let poller = match watch {
+            Target::Journal { file, at } => {
+                return Ok(Self::Played(Box::new(JournalPlayer::open(&file, pace.speed, at)?)));
             }
-            Watch::Machine { make, .. } => {
-                return Ok(Self::Simulated(Simulated::start(make, pace.speed)?));
+            Target::Machine { make, .. } => {
+                return Ok(Self::Simulated(SimulatedMachine::start(make, pace.speed)?));
             }
-            Watch::Emulator(dir) => {
-                let mut emulated = emulated::Emulated::open(&dir)?;
-                let from = emulated.from();
-                Asked::start(from, pace.interval, move || emulated.ask())?
+            Target::Emulator(dir) => {
+                let mut emulated = emulator::Emulated::open(&dir)?;
+                let from = emulated.shown_source();
+                Poller::start(from, pace.interval, move || emulated.ask())?
             }
-            Watch::Daemon(control) => {
-                let from = from(control.as_deref());
-                Asked::start(from, pace.interval, move || {
+            Target::Daemon(control) => {
+                let from = socket_shown(control.as_deref());
+                Poller::start(from, pace.interval, move || {
                     let control = control.as_deref();
-                    Ok((ask::status_of(control)?, ask::decisions(control)?))
+                    Ok((client::status(control)?, client::decisions(control)?))
                 })?
             }
         };
-        Ok(Self::Asked(asked))
+        Ok(Self::Polled(poller))
     }
 
-    /// How it is now; a journal at a time, or at its end, and a machine at its end.
+    /// The scene now; of a journal at a time or its end, of a machine at its end.
     ///
     /// # Errors
-    /// As of [`open`](Self::open), and if a machine could not go on.
-    pub(super) fn once(watch: Watch) -> anyhow::Result<Scene> {
-        let mut history = History::new(ASKED_POINT);
+    /// As of [`open`](Self::open), and if a machine fails.
+    pub(super) fn once(watch: Target) -> anyhow::Result<Scene> {
+        let mut history = History::new(POLLED_POINT_NANOS);
         let (from, (status, decisions)) = match watch {
-            Watch::Journal { file, at } => return Ok(Played::at(&file, at)?),
-            Watch::Machine { make, .. } => return machine::once(make),
-            Watch::Emulator(dir) => {
-                let mut emulated = emulated::Emulated::open(&dir)?;
-                // What counters have counted says something where there are two readings.
+            Target::Journal { file, at } => return Ok(JournalPlayer::at(&file, at)?),
+            Target::Machine { make, .. } => return machine::once(make),
+            Target::Emulator(dir) => {
+                let mut emulated = emulator::Emulated::open(&dir)?;
+                // Two readings are needed for counts in a window.
                 emulated.ask()?;
                 std::thread::sleep(Duration::from_secs(1));
-                (emulated.from(), emulated.ask()?)
+                (emulated.shown_source(), emulated.ask()?)
             }
-            Watch::Daemon(control) => {
+            Target::Daemon(control) => {
                 let control = control.as_deref();
-                (from(control), (ask::status_of(control)?, ask::decisions(control)?))
+                (socket_shown(control), (client::status(control)?, client::decisions(control)?))
             }
         };
-        history.take(&status);
+        history.record(&status);
         let pace = String::new();
-        Ok(Scene { status, decisions, history, from, pace, note: None })
+        Ok(Scene { status, decisions, history, source: from, pace, note: None })
     }
 
-    /// What is new; `None` if nothing is.
-    pub(super) fn look(&mut self) -> Option<Scene> {
+    /// The newest scene; `None` if nothing is new.
+    pub(super) fn take_new_scene(&mut self) -> Option<Scene> {
         match self {
-            Self::Asked(of) => of.look(),
-            Self::Played(of) => of.look(),
-            Self::Simulated(of) => of.look(),
+            Self::Polled(source) => source.take_new_scene(),
+            Self::Played(source) => source.take_new_scene(),
+            Self::Simulated(source) => source.take_new_scene(),
         }
     }
 
@@ -145,27 +146,27 @@ impl Source {
         matches!(self, Self::Played(_))
     }
 
-    /// Whether nothing comes from it any more, for a reason that was told.
-    pub(super) fn broke_off(&self) -> bool {
-        matches!(self, Self::Simulated(of) if of.broke_off())
+    /// Whether its thread panicked, which was printed.
+    pub(super) fn has_broken_off(&self) -> bool {
+        matches!(self, Self::Simulated(source) if source.has_broken_off())
     }
 
     /// Does what the user wants.
-    pub(super) fn play(&mut self, play: Play) {
+    pub(super) fn play(&mut self, play: PlayCommand) {
         match self {
-            Self::Asked(of) => of.play(play),
-            Self::Played(of) => of.play(play),
-            Self::Simulated(of) => of.play(play),
+            Self::Polled(source) => source.play(play),
+            Self::Played(source) => source.play(play),
+            Self::Simulated(source) => source.play(play),
         }
     }
 }
 
-fn from(control: Option<&Path>) -> String {
-    shown(control.unwrap_or(Path::new(ask::SOCKET)))
+fn socket_shown(control: Option<&Path>) -> String {
+    shown(control.unwrap_or(Path::new(client::SOCKET)))
 }
 
 /// A journal at its end.
 #[cfg(test)]
-pub(super) fn played(path: &Path) -> Result<Scene, fairways_command_kit::BadInput> {
-    Played::at(path, None)
+pub(super) fn journal_at_end(path: &Path) -> Result<Scene, fairways_command_kit::BadInput> {
+    JournalPlayer::at(path, None)
 }

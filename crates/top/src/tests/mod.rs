@@ -1,4 +1,4 @@
-//! Screens, as they look.
+//! Tests of screens.
 
 mod scenes;
 
@@ -11,9 +11,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::style::{Color, Modifier};
 
 use super::colours::Colours;
-use super::source::{Play, Scene};
+use super::source::{PlayCommand, Scene};
 use super::view::View;
-use super::{draw, keys, text_of};
+use super::{draw, keys, screen_lines};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (50, 15)];
 
@@ -22,108 +22,118 @@ fn screen(scene: &Scene, pressed: &str, wanted: bool, (width, height): (u16, u16
     let mut view = View::default();
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let mut drawn = |view: &mut View| {
-        let draw = |frame: &mut ratatui::Frame<'_>| {
-            let area = frame.area();
-            draw::screen(scene, view, Colours { wanted }, area, frame.buffer_mut());
-        };
-        terminal.draw(draw).unwrap().buffer.clone()
+        terminal
+            .draw(|frame: &mut ratatui::Frame<'_>| {
+                let area = frame.area();
+                draw::screen(scene, view, Colours { wanted }, area, frame.buffer_mut());
+            })
+            .unwrap()
+            .buffer
+            .clone()
     };
     let mut last = drawn(&mut view);
     for key in pressed.chars() {
         let code = if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) };
         let command = keys::command(KeyEvent::from(code), false).unwrap();
-        assert!(view.heeds(command, scene), "{key:?} leaves");
+        assert!(view.handle(command, scene), "{key:?} leaves");
         last = drawn(&mut view);
     }
     last
 }
 
-/// Holds a screen at three sizes.
-fn hold(name: &str, scene: &Scene, pressed: &str) {
+/// Checks a screen at three sizes.
+fn check(name: &str, scene: &Scene, pressed: &str) {
     for (width, height) in SIZES {
-        let text = text_of(&screen(scene, pressed, false, (width, height))).join("\n");
+        let text = screen_lines(&screen(scene, pressed, false, (width, height))).join("\n");
         insta::assert_snapshot!(format!("{name}-{width}x{height}"), text);
     }
 }
 
 #[test]
 fn several_programs() {
-    hold("several", &scenes::several(), "");
+    check("several", &scenes::several(), "");
 }
 
 #[test]
 fn a_program_is_selected_and_sorted_by_what_it_does() {
-    hold("selected", &scenes::several(), "jjcss");
+    check("selected", &scenes::several(), "jjcss");
 }
 
 #[test]
 fn many_programs_scroll() {
-    hold("many", &scenes::many(), &"j".repeat(31));
+    check("many", &scenes::many(), &"j".repeat(31));
 }
 
 #[test]
 fn the_second_of_two_domains() {
-    hold("two-domains", &scenes::two_domains(), "d");
+    check("two-domains", &scenes::two_domains(), "d");
 }
 
 #[test]
 fn threads_take_turns() {
-    hold("threads", &scenes::threads(), "");
+    check("threads", &scenes::threads(), "");
 }
 
 #[test]
 fn a_policy_that_failed() {
-    hold("failed", &scenes::failed(), "");
+    check("failed", &scenes::failed(), "");
 }
 
 #[test]
 fn no_program() {
-    hold("nobody", &scenes::nobody(), "");
+    check("no-program", &scenes::no_program(), "");
 }
 
 #[test]
 fn more_ways_than_columns() {
-    hold("wide", &scenes::wide(), "");
+    check("wide", &scenes::wide(), "");
 }
 
 #[test]
 fn the_keys() {
-    hold("help", &scenes::several(), "?");
+    check("help", &scenes::several(), "?");
 }
 
 #[test]
 fn the_decisions_about_a_program() {
-    hold("why", &scenes::several(), "G\n");
-    hold("why-web", &scenes::several(), "jjj\n");
-    hold("why-thread", &scenes::threads(), "\n");
+    check("why", &scenes::several(), "G\n");
+    check("why-web", &scenes::several(), "jjj\n");
+    check("why-thread", &scenes::threads(), "\n");
 }
 
 #[test]
-fn what_there_is_no_column_for_is_told_of_the_selected_program() {
+fn values_without_a_column_are_shown_for_the_selected_program() {
     let mut scene = scenes::several();
     let web = &mut scene.status.programs[0];
     (web.memory_bytes, web.baseline_ways) = (Some(1_234_567_890), Some(3));
     web.class_reason = Some("few ways slow it down".to_owned());
     web.estimates.insert("critical size, ways".to_owned(), 5.0);
-    let lines = |pressed| text_of(&screen(&scene, pressed, false, (80, 24)));
-    let table = lines("").join("\n");
-    let said = ["occupancy 0.75 ways", "GB/s 2.47", "1.83ms of 2ms", "LLCMPKC 4.00", "5 ways"];
-    assert!(said.iter().all(|said| !table.contains(said)) && !table.contains("occupancy"));
-    let page = lines("jjj\n").join("\n");
-    assert!(said.iter().all(|said| page.contains(said)), "{page}");
+    fn lines(pressed: &str, scene: &Scene) -> Vec<String> {
+        screen_lines(&screen(scene, pressed, false, (80, 24)))
+    }
+    let table = lines("", &scene).join("\n");
+    let values = ["occupancy 0.75 ways", "GB/s 2.47", "1.83ms of 2ms", "LLCMPKC 4.00", "5 ways"];
+    assert!(values.iter().all(|value| !table.contains(value)) && !table.contains("occupancy"));
+    let page = lines("jjj\n", &scene).join("\n");
+    assert!(values.iter().all(|value| page.contains(value)), "{page}");
     assert!(page.contains("6 ways 0x1f8, cluster B, baseline 3"), "{page}");
     insta::assert_snapshot!("numbers-80x24", page);
-    // Where there is not enough room for both, they are scrolled with the decisions.
-    let small = |pressed| text_of(&screen(&scene, pressed, false, (50, 15))).join("\n");
-    assert!(small("jjj\ng").contains("6 ways 0x1f8") && small("jjj\n").contains("5 before"));
+    // Where not both fit, the numbers scroll with the decisions.
+    fn small(pressed: &str, scene: &Scene) -> String {
+        screen_lines(&screen(scene, pressed, false, (50, 15))).join("\n")
+    }
+    assert!(
+        small("jjj\ng", &scene).contains("6 ways 0x1f8")
+            && small("jjj\n", &scene).contains("5 before")
+    );
 }
 
 #[test]
 fn a_journal_at_its_end() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fairways/tests/data/run.journal");
-    let mut scene = super::source::played(&path).unwrap();
-    scene.from = "run.journal".to_owned();
-    hold("journal", &scene, "");
+    let mut scene = super::source::journal_at_end(&path).unwrap();
+    scene.source = "run.journal".to_owned();
+    check("journal", &scene, "");
 }
 
 #[test]
@@ -134,7 +144,7 @@ fn any_size_will_do_after_any_keys() {
         scenes::two_domains(),
         scenes::threads(),
         scenes::failed(),
-        scenes::nobody(),
+        scenes::no_program(),
         scenes::nothing(),
         scenes::wide(),
     ];
@@ -145,51 +155,58 @@ fn any_size_will_do_after_any_keys() {
             }
         }
     }
-    let small = text_of(&screen(&scenes[0], "", false, (39, 10)));
+    let small = screen_lines(&screen(&scenes[0], "", false, (39, 10)));
     assert_eq!(small[0], "39x10: at least 40x10; q quits");
     assert!(small[1..].iter().all(String::is_empty), "{small:?}");
 }
 
 #[test]
 fn colours_are_there_where_they_are_wanted_only() {
-    let is_coloured = |screen: &Buffer| {
+    fn is_coloured(screen: &Buffer) -> bool {
         screen.content.iter().any(|cell| (cell.fg, cell.bg) != (Color::Reset, Color::Reset))
-    };
+    }
     for scene in [scenes::several(), scenes::failed(), scenes::threads()] {
         for pressed in ["", "j", "?", "j\n"] {
             let [with, without] =
                 [true, false].map(|wanted| screen(&scene, pressed, wanted, (80, 24)));
             assert!(is_coloured(&with) && !is_coloured(&without));
-            // They say nothing that letters do not.
-            assert_eq!(text_of(&with), text_of(&without));
+            // Colours show nothing that letters do not.
+            assert_eq!(screen_lines(&with), screen_lines(&without));
         }
     }
-    // What is selected can be seen without.
+    // The selection is visible without colours.
     let selected = screen(&scenes::several(), "j", false, (80, 24));
-    let reversed = |y: u16| selected[(0, y)].modifier.contains(Modifier::REVERSED);
-    let rows: Vec<u16> = (0..24).filter(|y| reversed(*y)).collect();
+    fn reversed(y: u16, selected: &Buffer) -> bool {
+        selected[(0, y)].modifier.contains(Modifier::REVERSED)
+    }
+    let rows: Vec<u16> = (0..24).filter(|y| reversed(*y, &selected)).collect();
     let [row] = rows[..] else { panic!("{rows:?}") };
-    assert!(text_of(&selected)[usize::from(row)].starts_with("> A nightly-bac"));
+    assert!(screen_lines(&selected)[usize::from(row)].starts_with("> A nightly-bac"));
 }
 
 #[test]
-fn a_program_that_ends_is_selected_no_longer_and_keys_are_heeded_in_turn() {
+fn a_program_that_ends_is_selected_no_longer_and_keys_are_handled_in_turn() {
     let mut scene = scenes::several();
     let mut view = View::default();
-    let press = |view: &mut View, code: KeyCode, scene: &Scene| {
-        view.heeds(keys::command(KeyEvent::from(code), false).unwrap(), scene)
-    };
+    fn press(view: &mut View, code: KeyCode, scene: &Scene) -> bool {
+        view.handle(keys::command(KeyEvent::from(code), false).unwrap(), scene)
+    }
     assert!(press(&mut view, KeyCode::Down, &scene));
     assert_eq!(view.selected, Some(1));
-    scene.status.programs.retain(|of| of.app != 1);
-    view.heed(&scene);
+    scene.status.programs.retain(|program| program.app != 1);
+    view.follow_selection(&scene);
     assert_eq!(view.selected, Some(3), "the one that took its place");
     scene.status.programs.clear();
-    view.heed(&scene);
+    view.follow_selection(&scene);
     assert_eq!(view.selected, None);
     assert!(press(&mut view, KeyCode::Char('?'), &scene));
     assert!(press(&mut view, KeyCode::Esc, &scene), "it leaves the page");
     assert!(!press(&mut view, KeyCode::Esc, &scene), "it leaves");
-    let right = |journal| keys::command(KeyEvent::from(KeyCode::Right), journal);
-    assert_eq!((right(true), right(false)), (Some(keys::Command::Play(Play::Forward)), None));
+    fn right(journal: bool) -> Option<keys::Command> {
+        keys::command(KeyEvent::from(KeyCode::Right), journal)
+    }
+    assert_eq!(
+        (right(true), right(false)),
+        (Some(keys::Command::Play(PlayCommand::Forward)), None)
+    );
 }

@@ -1,7 +1,8 @@
 //! Machines to look at.
 
 use fairways_record::status::{
-    Cluster, Decision, Domain, Member, Objective, Outcome, Program, SCHEMA, Said, Share, Status,
+    ClusterStatus, Decision, DomainStatus, Member, ObjectiveStatus, Outcome, ProgramStatus,
+    RecordedAction, SCHEMA, Share, Status,
 };
 
 use crate::history::History;
@@ -9,24 +10,25 @@ use crate::source::Scene;
 
 fn scene(status: Status, decisions: Vec<Decision>) -> Scene {
     let mut history = History::new(1_000_000_000);
-    // What it did in the twenty seconds before: up and down, and a gap.
+    // The twenty seconds before: up and down, and a gap.
     let second = 1_000_000_000;
     for ago in (0..20_u32).rev() {
         let mut then = status.clone();
         then.now_ns = then.now_ns.saturating_sub(u64::from(ago) * second);
-        for (place, of) in (0_u32..).zip(&mut then.programs) {
+        for (place, program_then) in (0_u32..).zip(&mut then.programs) {
             let factor = f64::from(1 + (ago * (place + 1)) % 5) / 5.0;
             let is_there = ago != 7;
-            of.ipc = of.ipc.map(|ipc| ipc * factor).filter(|_| is_there);
-            of.llcmpki = of.llcmpki.map(|mpki| mpki / factor).filter(|_| is_there);
+            program_then.ipc = program_then.ipc.map(|ipc| ipc * factor).filter(|_| is_there);
+            program_then.llcmpki =
+                program_then.llcmpki.map(|mpki| mpki / factor).filter(|_| is_there);
         }
-        history.take(&then);
+        history.record(&then);
     }
     let (from, pace) = ("/run/fairways/fairways.sock".to_owned(), "every 1s".to_owned());
-    Scene { status, decisions, history, from, pace, note: None }
+    Scene { status, decisions, history, source: from, pace, note: None }
 }
 
-fn status(policy: &str, domains: Vec<Domain>, programs: Vec<Program>) -> Status {
+fn status(policy: &str, domains: Vec<DomainStatus>, programs: Vec<ProgramStatus>) -> Status {
     Status {
         schema: SCHEMA,
         policy: policy.to_owned(),
@@ -38,14 +40,9 @@ fn status(policy: &str, domains: Vec<Domain>, programs: Vec<Program>) -> Status 
     }
 }
 
-/// Eleven ways, the lowest two of them somebody else's.
-fn domain(id: u32, clusters: &[(&str, &[&str])]) -> Domain {
-    let cluster = |(mask, programs): &(&str, &[&str])| Cluster {
-        mask: (*mask).to_owned(),
-        programs: programs.iter().map(|&name| name.to_owned()).collect(),
-        tasks: Vec::new(),
-    };
-    Domain {
+/// Eleven ways, of which the lowest two are not given out.
+fn domain(id: u32, clusters: &[(&str, &[&str])]) -> DomainStatus {
+    DomainStatus {
         id,
         cache: Some("0x7ff".to_owned()),
         way_bytes: Some(1_441_792),
@@ -54,36 +51,49 @@ fn domain(id: u32, clusters: &[(&str, &[&str])]) -> Domain {
         offered: Some("0x7fc".to_owned()),
         plan: Some(23),
         reason: Some("streaming programs confined".to_owned()),
-        clusters: clusters.iter().map(cluster).collect(),
-        ..Domain::default()
+        clusters: clusters
+            .iter()
+            .map(|(mask, programs): &(&str, &[&str])| ClusterStatus {
+                mask: (*mask).to_owned(),
+                programs: programs.iter().map(|&name| name.to_owned()).collect(),
+                tasks: Vec::new(),
+            })
+            .collect(),
+        ..DomainStatus::default()
     }
 }
 
-fn program(app: u32, name: &str, (cluster, mask): (u32, &str), class: &str) -> Program {
+fn program(app: u32, name: &str, (cluster, mask): (u32, &str), class: &str) -> ProgramStatus {
     let bits = u32::from_str_radix(&mask[2..], 16).unwrap();
-    let of = f64::from(app + 1);
-    Program {
+    let factor = f64::from(app + 1);
+    ProgramStatus {
         app,
         name: name.to_owned(),
         mask: Some(mask.to_owned()),
         ways: Some(bits.count_ones()),
         cluster: Some(cluster),
         class: Some(class.to_owned()),
-        ipc: Some(2.0 / of),
-        llcmpki: Some(3.21 * of),
+        ipc: Some(2.0 / factor),
+        llcmpki: Some(3.21 * factor),
         llcmpkc: Some(4.0),
-        occupancy_ways: Some(0.75 * of),
+        occupancy_ways: Some(0.75 * factor),
         memory_bytes: Some(123_456_789 * u64::from(app)),
         window_ns: Some(500_000_000),
-        ..Program::default()
+        ..ProgramStatus::default()
     }
 }
 
-fn objective(latency_ns: Option<u64>, met: Option<bool>) -> Option<Objective> {
-    Some(Objective { percentile: 99.0, slo_ns: 2_000_000, latency_ns, requests: Some(70), met })
+fn objective(latency_ns: Option<u64>, met: Option<bool>) -> Option<ObjectiveStatus> {
+    Some(ObjectiveStatus {
+        percentile: 99.0,
+        slo_ns: 2_000_000,
+        latency_ns,
+        requests: Some(70),
+        met,
+    })
 }
 
-/// Three clusters, of which two overlap, services, and readings that are missing.
+/// Three clusters, of which two overlap, with services and missing readings.
 pub(super) fn several() -> Scene {
     let clusters: [(&str, &[&str]); 3] =
         [("0x600", &["nightly-backup", "scrub"]), ("0x1f8", &["web"]), ("0x00c", &["redis"])];
@@ -94,36 +104,47 @@ pub(super) fn several() -> Scene {
         program(1, "nightly-backup", (0, "0x600"), "streaming"),
         program(2, "redis", (2, "0x018"), "light"),
         program(3, "scrub", (0, "0x600"), "streaming"),
-        Program { app: 4, name: "new".to_owned(), ..Program::default() },
+        ProgramStatus { app: 4, name: "new".to_owned(), ..ProgramStatus::default() },
     ];
     programs[0].estimates.insert("slowdown".to_owned(), 1.07);
     programs[0].objective = objective(Some(1_830_000), Some(true));
     programs[2].objective = objective(Some(2_450_000), Some(false));
     programs[4].objective = objective(None, None);
-    let share = |mask: &str, ways, before, programs: &[&str]| {
-        let member = |&name: &&str| Member { program: name.to_owned(), before: Some(before) };
-        Share { mask: mask.to_owned(), ways, members: programs.iter().map(member).collect() }
-    };
+    fn share(mask: &str, ways: u32, before: u32, programs: &[&str]) -> Share {
+        Share {
+            mask: mask.to_owned(),
+            ways,
+            members: programs
+                .iter()
+                .map(|&name: &&str| Member { program: name.to_owned(), before: Some(before) })
+                .collect(),
+        }
+    }
     let clusters = vec![
         share("0x600", 2, 3, &["nightly-backup", "scrub"]),
         share("0x018", 2, 2, &["redis"]),
         share("0x1f8", 6, 5, &["web"]),
     ];
-    let classified = |program: &str, class: &str, reason: &str| Said::Classified {
-        program: program.to_owned(),
-        class: class.to_owned(),
-        reason: reason.to_owned(),
+    fn classified(program: &str, class: &str, reason: &str) -> RecordedAction {
+        RecordedAction::Classified {
+            program: program.to_owned(),
+            class: class.to_owned(),
+            reason: reason.to_owned(),
+        }
+    }
+    let slowdown = RecordedAction::Estimated {
+        program: "web".to_owned(),
+        what: "slowdown".to_owned(),
+        value: 1.0625,
     };
-    let slowdown =
-        Said::Estimated { program: "web".to_owned(), what: "slowdown".to_owned(), value: 1.0625 };
     let first = Decision {
         number: 40,
         at_ns: 61_000_000_000,
         event: "a window of web ended".to_owned(),
-        said: vec![classified("web", "sensitive", "every size was sampled"), slowdown],
+        actions: vec![classified("web", "sensitive", "every size was sampled"), slowdown],
         ..Decision::default()
     };
-    let planned = Said::Planned {
+    let planned = RecordedAction::Planned {
         plan: 23,
         reason: "streaming programs confined, sensitive ones own ways by lookahead".to_owned(),
         clusters,
@@ -133,7 +154,7 @@ pub(super) fn several() -> Scene {
         number: 41,
         at_ns: 83_012_000_000,
         event: "a window of scrub ended".to_owned(),
-        said: vec![
+        actions: vec![
             classified("scrub", "streaming", "it misses much, and has gained little by more cache"),
             planned,
         ],
@@ -142,7 +163,7 @@ pub(super) fn several() -> Scene {
     scene(status("lfoc", vec![domain], programs), vec![first, second])
 }
 
-/// More programs than there are lines.
+/// More programs than lines.
 pub(super) fn many() -> Scene {
     let letters: Vec<String> = (0..9).map(|way| format!("{:#x}", 4 << way)).collect();
     let clusters: Vec<(&str, &[&str])> =
@@ -173,16 +194,21 @@ pub(super) fn two_domains() -> Scene {
 
 /// Threads that take turns.
 pub(super) fn threads() -> Scene {
-    let domain =
-        Domain { cpus: Some("0-3".to_owned()), quantum_ns: Some(10_000_000), ..Domain::default() };
-    let thread = |app: u32, name: &str, class: &str, cpus: Option<&str>| Program {
-        mask: None,
-        ways: None,
-        cluster: None,
-        occupancy_ways: None,
-        cpus: cpus.map(str::to_owned),
-        ..program(app, name, (0, "0x1"), class)
+    let domain = DomainStatus {
+        cpus: Some("0-3".to_owned()),
+        quantum_ns: Some(10_000_000),
+        ..DomainStatus::default()
     };
+    fn thread(app: u32, name: &str, class: &str, cpus: Option<&str>) -> ProgramStatus {
+        ProgramStatus {
+            mask: None,
+            ways: None,
+            cluster: None,
+            occupancy_ways: None,
+            cpus: cpus.map(str::to_owned),
+            ..program(app, name, (0, "0x1"), class)
+        }
+    }
     let mut programs = vec![
         thread(0, "web/4711", "greedy", Some("0-1")),
         thread(1, "web/4712", "frugal", None),
@@ -194,14 +220,14 @@ pub(super) fn threads() -> Scene {
     let mut status = status("casc", vec![domain], programs);
     status.scheduler = Some("affinity".to_owned());
     status.scheduler_reason = Some("this kernel has no sched_ext".to_owned());
-    let allowed = Said::Allowed {
+    let allowed = RecordedAction::Allowed {
         program: "web/4711".to_owned(),
         cpus: vec![0, 1],
         reason: "it misses more than the others".to_owned(),
     };
     let event = "threads ran together".to_owned();
     let (number, at_ns) = (3, 5_000_000);
-    let decision = Decision { number, at_ns, event, said: vec![allowed], ..Decision::default() };
+    let decision = Decision { number, at_ns, event, actions: vec![allowed], ..Decision::default() };
     scene(status, vec![decision])
 }
 
@@ -211,23 +237,23 @@ pub(super) fn failed() -> Scene {
     scene.status.failed = Some("attempt to subtract with overflow".to_owned());
     scene.status.domains[0].refused = Some("class 7 is in use".to_owned());
     scene.note =
-        Some("as it was last; /run/fairways/fairways.sock: no daemon answers there".into());
+        Some("last known state; /run/fairways/fairways.sock: no daemon answers there".into());
     scene
 }
 
-/// Nobody is there yet.
-pub(super) fn nobody() -> Scene {
+/// No program runs yet.
+pub(super) fn no_program() -> Scene {
     let mut domain = domain(0, &[]);
     domain.plan = None;
     scene(status("dcat", vec![domain], Vec::new()), Vec::new())
 }
 
-/// Nothing was told of yet, not even of a cache.
+/// Nothing is known yet, not even a cache.
 pub(super) fn nothing() -> Scene {
     scene(Status::default(), Vec::new())
 }
 
-/// More ways than there are columns to draw them in.
+/// More ways than columns to draw them in.
 pub(super) fn wide() -> Scene {
     let mut scene = many();
     let domain = &mut scene.status.domains[0];
@@ -236,7 +262,7 @@ pub(super) fn wide() -> Scene {
     for (at, cluster) in domain.clusters.iter_mut().enumerate() {
         cluster.mask = format!("{:#x}", 0xe_u64 << (3 * at));
     }
-    let masks: Vec<String> = domain.clusters.iter().map(|of| of.mask.clone()).collect();
+    let masks: Vec<String> = domain.clusters.iter().map(|cluster| cluster.mask.clone()).collect();
     scene.status.programs.truncate(9);
     for (program, mask) in scene.status.programs.iter_mut().zip(masks) {
         program.mask = Some(mask);

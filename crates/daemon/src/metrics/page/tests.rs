@@ -7,33 +7,34 @@ use fairways_core::{
     Time, WayMask, Ways, Wish,
 };
 use fairways_policy::words;
-use fairways_record::status::{Domain, Objective, Plain, Watched};
+use fairways_record::status::{DomainStatus, MachineRecord, ObjectiveStatus, WholeMachine};
 use fairways_resctrl_client::Ids;
 
 use super::*;
 
-fn watched(programs: &[&str]) -> Watched {
+fn watched(programs: &[&str]) -> MachineRecord {
     let status = Status { policy: "lfoc".into(), mode: "manage".into(), ..Status::default() };
-    let mut watched = Watched::new(status);
+    let mut watched = MachineRecord::new(status);
     let llc = Llc::with_ways(Ways::new(12).unwrap());
-    watched.event(3, Time::ZERO, &Event::Machine(llc.into()), &Plain, |_| String::new());
+    watched
+        .record_event(3, Time::ZERO, &Event::Machine(llc.into()), &WholeMachine, |_| String::new());
     for (app, name) in (0..).zip(programs) {
         let started = Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
-        watched.event(3, Time::ZERO, &started, &Plain, |_| (*name).to_owned());
+        watched.record_event(3, Time::ZERO, &started, &WholeMachine, |_| (*name).to_owned());
     }
     watched
 }
 
-fn sampled(watched: &mut Watched, app: u32, counters: Counters, occupancy: Option<Q32>) {
+fn sampled(watched: &mut MachineRecord, app: u32, counters: Counters, occupancy: Option<Q32>) {
     let window = Duration::from_millis(100);
     let (app, plan, straddled) = (AppId(app), None, false);
     let sample = Sample { app, counters, occupancy, window, plan, straddled };
     let at = Time::from_nanos(1_500_000_000);
-    watched.event(3, at, &Event::Sampled(sample), &Plain, |_| String::new());
+    watched.record_event(3, at, &Event::Sampled(sample), &WholeMachine, |_| String::new());
 }
 
-fn page(watched: &Watched, means: Means) -> String {
-    let Watched { status, totals, .. } = watched.clone();
+fn page(watched: &MachineRecord, means: Means) -> String {
+    let MachineRecord { status, totals, .. } = watched.clone();
     Snapshot { status, totals, means, process: Process::default(), commit: "" }.page().unwrap()
 }
 
@@ -99,13 +100,16 @@ fn objectives_bear_the_percentile_that_was_asked_for() {
     let asked = fairways_core::Objective { percentile, slo: Duration::from_millis(2) };
     let wish = Wish { objective: Some(asked), ..Wish::default() };
     let event = Event::Wished { app: AppId(0), wish };
-    watched.event(3, Time::ZERO, &event, &Plain, |_| String::new());
+    watched.record_event(3, Time::ZERO, &event, &WholeMachine, |_| String::new());
     let told = page(&watched, Means::default());
     let of = "{program=\"web\",domain=\"3\",percentile=\"99.9\"} 0.002";
     assert_eq!(samples(&told, "fairways_objective_seconds"), [of]);
     assert_eq!(samples(&told, "fairways_latency_seconds").len(), 0);
-    let objective =
-        Objective { latency_ns: Some(2_500_000), met: Some(false), ..Objective::default() };
+    let objective = ObjectiveStatus {
+        latency_ns: Some(2_500_000),
+        met: Some(false),
+        ..ObjectiveStatus::default()
+    };
     watched.status.programs[0].objective = Some(objective);
     let told = page(&watched, Means::default());
     assert_eq!(
@@ -151,7 +155,7 @@ fn of_two_of_a_name_the_later_is_numbered() {
     assert_eq!(samples(&told, "fairways_sample_windows_total"), [" 10"]);
     // A series is of one program: nobody takes another's name over while he lives.
     let exited = Event::Exited { app: AppId(0) };
-    watched.event(3, Time::ZERO, &exited, &Plain, |_| String::new());
+    watched.record_event(3, Time::ZERO, &exited, &WholeMachine, |_| String::new());
     let told = page(&watched, Means::default());
     assert_eq!(samples(&told, "fairways_windows_total"), [&all[..1], &all[2..]].concat());
 }
@@ -171,9 +175,13 @@ fn ways_are_those_in_force_and_those_planned_stand_beside() {
     };
     let (plan, planned) = (PlanId(0), of([0x1, 0x6]));
     let partition = (&planned).into();
-    watched.action(3, &Action::Partition { plan, partition, reason: "so".into() }, &Plain);
+    watched.record_action(
+        3,
+        &Action::Partition { plan, partition, reason: "so".into() },
+        &WholeMachine,
+    );
     let applied = Event::Applied { plan, actual: of([0x3, 0x6]) };
-    watched.event(3, Time::ZERO, &applied, &Plain, |_| String::new());
+    watched.record_event(3, Time::ZERO, &applied, &WholeMachine, |_| String::new());
     let told = page(&watched, Means::default());
     let of = |name: &str, ways| format!("{{program=\"{name}\",domain=\"3\"}} {ways}");
     assert_eq!(samples(&told, "fairways_program_ways"), [of("batch", 2), of("web", 2)]);
@@ -181,7 +189,7 @@ fn ways_are_those_in_force_and_those_planned_stand_beside() {
 }
 
 /// Tells all that there is of each program, and of the means.
-fn fill(watched: &mut Watched) {
+fn fill(watched: &mut MachineRecord) {
     watched.status.scheduler = Some("affinity".to_owned());
     for (app, of) in (0..).zip(&mut watched.status.programs) {
         of.mask = Some("0x7ff".to_owned());
@@ -192,7 +200,7 @@ fn fill(watched: &mut Watched) {
         of.ordered_ns = Some(10_000_000);
         let words = [words::SLOWDOWN, words::CRITICAL_SIZE, words::LOOKAHEAD, words::SLACK];
         of.estimates.extend(words.map(|word| (word.text().to_owned(), 1.25)));
-        of.objective = Some(Objective {
+        of.objective = Some(ObjectiveStatus {
             percentile: 95.0,
             slo_ns: 2_000_000,
             latency_ns: Some(1_500_000 + app),
@@ -205,7 +213,7 @@ fn fill(watched: &mut Watched) {
         let window = Duration::from_millis(100);
         let latencies = Latencies { app: AppId(app), window, answered };
         let at = Time::from_nanos(1_500_000_000);
-        watched.event(3, at, &Event::Latency(latencies), &Plain, |_| String::new());
+        watched.record_event(3, at, &Event::Latency(latencies), &WholeMachine, |_| String::new());
     }
     let domain = &mut watched.status.domains[0];
     (domain.plan, domain.quantum_ns) = (Some(7), Some(10_000_000));
@@ -216,7 +224,8 @@ fn fill(watched: &mut Watched) {
 fn a_page_of_256_programs_is_made_soon() {
     let names: Vec<String> = (0..256).map(|number| format!("program {number}")).collect();
     let mut watched = watched(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    watched.status.domains = vec![Domain { id: 3, way_bytes: Some(1), ..Domain::default() }];
+    watched.status.domains =
+        vec![DomainStatus { id: 3, way_bytes: Some(1), ..DomainStatus::default() }];
     let counters = Counters {
         instructions: Some(1 << 40),
         cycles: Some(1 << 40),

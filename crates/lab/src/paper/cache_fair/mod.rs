@@ -1,8 +1,8 @@
 //! The cache-fair scheduler (Fedorova, Seltzer and Smith): its figures and numbers, on the chip.
 //!
-//! Four threads take turns on two single-threaded cores that share an L2 of 256 KB, which is the last-level
-//! cache. A benchmark's variability is how much longer its segment takes beside heavy co-runners than beside light
-//! ones.
+//! Four threads take turns on two single-threaded cores that share an L2 of 256 KB, which is the
+//! last-level cache. A benchmark's variability is how much longer its segment takes beside heavy
+//! co-runners than beside light ones.
 
 mod numbers;
 mod pairs;
@@ -17,22 +17,24 @@ use super::Findings;
 
 pub use plots::Figures;
 
-/// How the paper's experiments are repeated.
+/// The parameters of the repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// How many times shorter everything takes than the policy is told.
+    /// The factor by which everything is shorter than the policy assumes.
     pub time_scale: u32,
-    /// Runs of each schedule, with a seed each: threads come at other times and lie elsewhere.
+    /// Runs of each schedule, each with its own seed: threads come at other times and are placed
+    /// elsewhere.
     pub runs: u64,
-    /// Whether what the paper has no figure of is run, too: the published form without a bound on what is
-    /// extrapolated, with fair miss rates that are known, and on cores with several misses under way.
+    /// Whether to run variants without a figure in the paper, too: the published form with
+    /// unbounded extrapolation, with known fair miss rates, and on cores with several misses under
+    /// way.
     pub variants: bool,
-    /// The seed of everything; the first of the runs'.
+    /// The first seed of the runs.
     pub seed: u64,
 }
 
 impl Setting {
-    /// All of it; if `quick`, on a shorter scale, and less of it.
+    /// The full repetition; if `quick`, on a shorter scale and without variants.
     #[must_use]
     pub fn new(quick: bool) -> Self {
         if quick {
@@ -54,21 +56,22 @@ impl CacheFair {
         Self(setting)
     }
 
-    /// Runs them all. `told` hears what is at hand, how much of it is done, and how much there is.
+    /// Runs all experiments. `progress` is called with the current experiment, the steps done, and
+    /// all steps.
     ///
     /// # Errors
-    /// If there can't be such a chip.
+    /// If the chip is not possible.
     pub fn run(
         &self,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Findings, Figures), ChipError> {
         let mut findings = Findings::default();
         numbers::findings(&mut findings);
-        told("§3.1, §4.3", 0, 1);
+        progress("§3.1, §4.3", 0, 1);
         streams::findings(self.0, &mut findings)?;
-        let pairs = pairs::run(self.0, told)?;
+        let pairs = pairs::run(self.0, progress)?;
         pairs::findings(&pairs, &mut findings);
-        let schedules = schedules::run(self.0, told)?;
+        let schedules = schedules::run(self.0, progress)?;
         schedules.findings(self.0, &mut findings);
         Ok((findings, Figures { pairs, schedules }))
     }

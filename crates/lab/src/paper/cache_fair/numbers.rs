@@ -4,12 +4,14 @@ use fairways_chip::CacheShape;
 use fairways_core::Time;
 use fairways_policy::cache_fair::Parameters;
 
-use super::setup::{Run, SEGMENT, TABLE_2, THREADS, chip};
+use super::setup::{SEGMENT, ScheduleRun, TABLE_2, THREADS, chip};
 use crate::paper::Findings;
 
 pub(super) fn findings(findings: &mut Findings) {
     let chip = chip(false);
-    let kb = |shape: CacheShape| shape.sets * shape.ways * 64 / 1024;
+    fn kb(shape: Shape) -> u32 {
+        shape.sets * shape.ways * 64 / 1024
+    }
     let cores = format!("{} single-threaded, {} MHz", chip.cores, chip.mhz);
     let single = if chip.threads == 1 { cores } else { format!("{} threads", chip.threads) };
     findings.add_text("Table 1", "cores", single);
@@ -29,7 +31,7 @@ pub(super) fn findings(findings: &mut Findings) {
     findings.add("§4.3", "repeat of reconnaissance", p.repetition as f64);
     findings.add("§5.1", "measured segment in calibration phase", SEGMENT as f64);
     findings.add("§5.1", "application threads in a schedule", THREADS as f64);
-    let jobs = Run::first().jobs(vec![Time::ZERO; THREADS]);
+    let jobs = ScheduleRun::first().jobs(vec![Time::ZERO; THREADS]);
     let best_effort = jobs.filter(|job| job.wish.best_effort).count();
     findings.add("§5.1", "of them best-effort", best_effort as f64);
     for (principal, fast, slow) in TABLE_2 {

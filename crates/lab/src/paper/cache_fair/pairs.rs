@@ -1,4 +1,4 @@
-//! Figure 4: fair miss rates as estimated from pairs, and as they are with the cache divided equally.
+//! Figure 4: fair miss rates estimated from pairs, and measured with the cache divided equally.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,46 +13,49 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::{TABLE_2, chip, q32};
 use crate::paper::Findings;
-use crate::paper::turns::{job, mean, median, solaris};
+use crate::paper::turns::{job, mean, median, solaris_settings};
 
-/// How long a pair runs before it is counted, and how long it is.
+/// The warm-up of a pair, and the time in which it is counted.
 const WARM: Duration = Duration::from_millis(50);
 const SPAN: Duration = Duration::from_millis(100);
 
 /// A program's fair miss rate, misses per cycle.
 #[derive(Clone, Debug)]
-pub(super) struct Fair {
+pub(super) struct FairRate {
     pub(super) name: &'static str,
     /// `None` if the regression failed.
     pub(super) estimated: Option<f64>,
     pub(super) actual: f64,
 }
 
-/// What two programs do on a core each; `divided`: with half of the ways each.
+/// The misses per cycle of two programs on a core each; with `divided`, each has half of the ways.
 fn pair(names: [&str; 2], divided: bool, setting: Setting) -> Result<[f64; 2], ChipError> {
-    let settings = solaris(chip(false), setting.seed);
+    let settings = solaris_settings(chip(false), setting.seed);
     let mut chip = Chip::new(settings, names.map(|name| job(name, Time::ZERO)))?;
     if divided {
         let half = settings.chip.llc.ways.get() / 2;
         chip.fill_by_cpu(vec![WayMask::span(0, half), WayMask::span(half, half)]);
     }
-    let mut until = |time: Duration| {
-        chip.stop_at(Time::ZERO.after(time / setting.time_scale.min(4)));
+    fn until(time: Duration, chip: &mut Chip, time_scale: u32) -> [Account; 2] {
+        chip.stop_at(Time::ZERO.after(time / time_scale.min(4)));
         while chip.next_event().is_some() {}
         [chip.account(0), chip.account(1)]
-    };
-    let (before, after) = (until(WARM), until(WARM + SPAN));
-    let rate = |core: usize| {
+    }
+    let (before, after) = (
+        until(WARM, &mut chip, setting.time_scale),
+        until(WARM + SPAN, &mut chip, setting.time_scale),
+    );
+    fn rate(core: usize, after: &[Account; 2], before: &[Account; 2]) -> f64 {
         let counted: Account = after[core].minus(&before[core]);
         counted.llc_misses as f64 / counted.cycles()
-    };
-    Ok([rate(0), rate(1)])
+    }
+    Ok([rate(0, &after, &before), rate(1, &after, &before)])
 }
 
 pub(super) fn run(
     setting: Setting,
-    told: &(dyn Fn(&str, usize, usize) + Sync),
-) -> Result<Vec<Fair>, ChipError> {
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<Vec<FairRate>, ChipError> {
     let names = TABLE_2.map(|(name, ..)| name);
     let pairs: Vec<(usize, usize)> =
         (0..names.len()).flat_map(|one| (0..one).map(move |other| (other, one))).collect();
@@ -60,48 +63,51 @@ pub(super) fn run(
     let one = |&(one, other): &(usize, usize)| {
         let run = |divided| {
             let rates = pair([names[one], names[other]], divided, setting);
-            told("Figure 4", 1 + done.fetch_add(1, Ordering::Relaxed), all);
+            progress("Figure 4", 1 + done.fetch_add(1, Ordering::Relaxed), all);
             rates
         };
         Ok((run(false)?, run(true)?))
     };
     let found: Vec<([f64; 2], [f64; 2])> =
         pairs.par_iter().map(one).collect::<Result<_, ChipError>>()?;
-    let fair = |program: usize| {
-        let (mut points, mut actual) = (Vec::new(), Vec::new());
-        for (&(one, other), (shared, divided)) in pairs.iter().zip(&found) {
-            let (own, beside, group) = match program {
-                program if program == one => (0, 1, other),
-                program if program == other => (1, 0, one),
-                _ => continue,
-            };
-            let (memory_stalls, store_buffer_stalls) = (None, None);
-            let (own_rate, others) = (q32(shared[own]), q32(shared[beside]));
-            points.push(DataPoint {
-                own: own_rate,
-                others,
-                group: group as u64,
-                memory_stalls,
-                store_buffer_stalls,
-            });
-            actual.push(divided[own]);
-        }
-        let estimated = fair_miss_rate(&points, 1);
-        Fair {
-            name: names[program],
-            estimated: estimated.map(|rate| rate.raw() as f64 / (1u64 << 32) as f64),
-            actual: mean(&actual),
-        }
-    };
-    Ok((0..names.len()).map(fair).collect())
+    Ok((0..names.len())
+        .map(|program: usize| {
+            let (mut points, mut actual) = (Vec::new(), Vec::new());
+            for (&(one, other), (shared, divided)) in pairs.iter().zip(&found) {
+                let (own, beside, group) = match program {
+                    program if program == one => (0, 1, other),
+                    program if program == other => (1, 0, one),
+                    _ => continue,
+                };
+                let (memory_stalls, store_buffer_stalls) = (None, None);
+                let (own_rate, others) = (q32(shared[own]), q32(shared[beside]));
+                points.push(DataPoint {
+                    own: own_rate,
+                    others,
+                    group: group as u64,
+                    memory_stalls,
+                    store_buffer_stalls,
+                });
+                actual.push(divided[own]);
+            }
+            let estimated = fair_miss_rate(&points, 1);
+            FairRate {
+                name: names[program],
+                estimated: estimated.map(|rate| rate.raw() as f64 / (1u64 << 32) as f64),
+                actual: mean(&actual),
+            }
+        })
+        .collect())
 }
 
-pub(super) fn findings(pairs: &[Fair], findings: &mut Findings) {
-    // A regression that failed is as wrong as can be.
-    let error = |fair: &Fair| {
-        fair.estimated.map_or(100.0, |rate| 100.0 * (rate - fair.actual).abs() / fair.actual)
-    };
-    let errors: Vec<f64> = pairs.iter().map(error).collect();
+pub(super) fn findings(pairs: &[FairRate], findings: &mut Findings) {
+    // A regression that failed counts as the largest error.
+    let errors: Vec<f64> = pairs
+        .iter()
+        .map(|fair: &FairRate| {
+            fair.estimated.map_or(100.0, |rate| 100.0 * (rate - fair.actual).abs() / fair.actual)
+        })
+        .collect();
     let item = "Figure 4";
     findings.add(
         item,
@@ -113,7 +119,9 @@ pub(super) fn findings(pairs: &[Fair], findings: &mut Findings) {
     let correlation = rank_correlation(&estimated, &actual);
     findings.add(item, "rank correlation of estimate and truth", correlation);
     for fair in pairs {
-        let per_kilo = |rate: f64| Some(1e3 * rate);
+        fn per_kilo(rate: f64) -> Option<f64> {
+            Some(1e3 * rate)
+        }
         let mut beside = |what: &str, value| {
             let case = format!("{}, {what}", fair.name);
             findings.add_beside(item, &case, "misses/1000 cycles", value);
@@ -128,23 +136,24 @@ pub(super) fn findings(pairs: &[Fair], findings: &mut Findings) {
 
 /// Spearman's; there are no ties.
 fn rank_correlation(one: &[f64], other: &[f64]) -> f64 {
-    let rank = |of: &[f64], value: f64| of.iter().filter(|other| **other < value).count() as f64;
+    fn rank(of: &[f64], value: f64) -> f64 {
+        of.iter().filter(|other| **other < value).count() as f64
+    }
     let squares = one.iter().zip(other).map(|(&a, &b)| (rank(one, a) - rank(other, b)).powi(2));
     let n = one.len() as f64;
     1.0 - 6.0 * squares.sum::<f64>() / (n * (n * n - 1.0))
 }
 
-/// How the regression's steps grow with its points (§5.6): it goes through them once, and keeps none, for it has
-/// no memory to keep them in (`no_std`, and no allocation in `regression.rs`).
+/// How the regression's steps grow with its points (§5.6): it visits them once and keeps none,
+/// because it has no memory for them (`no_std`, and no allocation in `regression.rs`).
 pub(super) fn steps() -> &'static str {
-    let taken = |count: i64| {
+    fn taken(count: i64) -> u32 {
         let taken = Cell::new(0u32);
-        let point = |x| {
+        let _ = least_squares((0..count).map(|x| {
             taken.set(taken.get() + 1);
             (x, 2 * x)
-        };
-        let _ = least_squares((0..count).map(point));
+        }));
         taken.get()
-    };
+    }
     if (taken(10), taken(20)) == (10, 20) { "O(N)" } else { "more" }
 }

@@ -2,26 +2,30 @@
 
 use std::path::Path;
 
-use super::pairs::Fair;
-use super::schedules::{How, Schedules};
+use super::pairs::FairRate;
+use super::schedules::{Schedules, Variant};
 use super::setup::TABLE_2;
 use crate::paper::figures::{Bars, FigureError, bars};
 
-/// What is plotted.
+/// The data of the figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    pub(super) pairs: Vec<Fair>,
+    pub(super) pairs: Vec<FairRate>,
     pub(super) schedules: Schedules,
 }
 
 impl Figures {
-    /// Draws them all into a folder: `figure4.svg` and so on.
+    /// Draws all figures into a folder: `figure4.svg` and so on.
     ///
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        let file = |name: &str| folder.join(format!("{name}.svg"));
-        let per_kilo = |rate: f64| 1e3 * rate;
+        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
+            folder.join(format!("{name}.svg"))
+        }
+        fn per_kilo(rate: f64) -> f64 {
+            1e3 * rate
+        }
         let estimated = self.pairs.iter().map(|fair| fair.estimated.map_or(0.0, per_kilo));
         let actual = self.pairs.iter().map(|fair| per_kilo(fair.actual));
         let plot = Bars {
@@ -33,9 +37,9 @@ impl Figures {
             stacked: false,
         };
         let title = "Figure 4: fair miss rates";
-        bars(&file("figure4"), title, ["program", "misses per 1000 cycles"], &plot)?;
+        bars(&file("figure4", folder), title, ["program", "misses per 1000 cycles"], &plot)?;
         let labels: Vec<String> = TABLE_2.iter().map(|(name, ..)| (*name).to_owned()).collect();
-        let normalised = |how: How| {
+        let normalised = |how: Variant| {
             let slow = self.schedules.variabilities(how);
             vec![
                 ("fast schedule".to_owned(), vec![1.0; labels.len()]),
@@ -43,21 +47,35 @@ impl Figures {
             ]
         };
         for (name, title, how) in [
-            ("figure6", "Figure 6: completion times, conventional scheduler", How::Conventional),
-            ("figure7", "Figure 7: completion times, cache-fair scheduler", How::CacheFair),
+            (
+                "figure6",
+                "Figure 6: completion times, conventional scheduler",
+                Variant::Conventional,
+            ),
+            ("figure7", "Figure 7: completion times, cache-fair scheduler", Variant::CacheFair),
         ] {
             let plot = Bars { labels: labels.clone(), series: normalised(how), stacked: false };
-            bars(&file(name), title, ["program", "time over that in the fast schedule"], &plot)?;
+            bars(
+                &file(name, folder),
+                title,
+                ["program", "time over that in the fast schedule"],
+                &plot,
+            )?;
         }
         let raw = [
-            ("cache-fair, fast", How::CacheFair, false),
-            ("cache-fair, slow", How::CacheFair, true),
-            ("conventional, fast", How::Conventional, false),
-            ("conventional, slow", How::Conventional, true),
+            ("cache-fair, fast", Variant::CacheFair, false),
+            ("cache-fair, slow", Variant::CacheFair, true),
+            ("conventional, fast", Variant::Conventional, false),
+            ("conventional, slow", Variant::Conventional, true),
         ];
         let series =
             raw.map(|(name, how, slow)| (name.to_owned(), self.schedules.seconds(how, slow)));
         let plot = Bars { labels, series: series.to_vec(), stacked: false };
-        bars(&file("figure8"), "Figure 8: raw completion times", ["program", "seconds"], &plot)
+        bars(
+            &file("figure8", folder),
+            "Figure 8: raw completion times",
+            ["program", "seconds"],
+            &plot,
+        )
     }
 }

@@ -1,5 +1,5 @@
-//! Figures 6 to 8 and §5.4, §5.5: Table 2's schedules under the conventional scheduler, under cache-fair, and with
-//! the cache divided.
+//! Figures 6 to 8, §5.4 and §5.5: Table 2's schedules under the conventional scheduler, under
+//! cache-fair, and with the cache divided.
 
 use std::array;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,35 +9,34 @@ use fairways_policy::cache_fair::Parameters;
 use rayon::prelude::*;
 
 use super::Setting;
-use super::setup::{Fared, Run, TABLE_2, THREADS, Under, place};
+use super::setup::{ScheduleOutcome, ScheduleRun, SchedulingMode, TABLE_2, THREADS, place};
 use crate::paper::turns::{least, mean, most};
 use crate::paper::{CACHE_FAIR, Findings, claims};
 
-/// Percent more that a best-effort thread must do to have gained.
+/// A best-effort thread has gained if it does more than this percentage more.
 const GAIN: f64 = 2.0;
 
-/// Misses under way at the same time, where it is more than one: what loads that do not wait for
-/// each other keep a small miss queue busy with.
+/// Misses under way at the same time, where it is more than one: independent loads keep this many
+/// entries of a small miss queue busy.
 const OVERLAP: f64 = 4.0;
 
-/// The ways with several misses under way, and those that they stand beside.
-const OVERLAPPING: [(How, How); 3] = [
-    (How::Overlapping, How::Conventional),
-    (How::OverlappingFair, How::CacheFair),
-    (How::OverlappingPartitioned, How::Partitioned),
+/// The variants with several misses under way, and their counterparts.
+const OVERLAPPING: [(Variant, Variant); 3] = [
+    (Variant::Overlapping, Variant::Conventional),
+    (Variant::OverlappingFair, Variant::CacheFair),
+    (Variant::OverlappingPartitioned, Variant::Partitioned),
 ];
 
-/// A way in which all schedules are run.
+/// A variant in which all schedules are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum Variant {
     Conventional,
-    /// Cache-fair as it was published, but that fair miss rates lie within what was observed (decision
+    /// Cache-fair as published, except that fair miss rates lie within the observed ones (decision
     /// cache-fair 15).
     CacheFair,
-    /// As it was published.
+    /// Cache-fair as published.
     Extrapolating,
-    /// With the miss rates of the same schedule in a cache that is divided equally, instead of
-    /// estimates.
+    /// With the miss rates of the same schedule in an equally divided cache, instead of estimates.
     Knowing,
     Partitioned,
     /// Conventional, on cores that have several misses under way at the same time.
@@ -50,8 +49,8 @@ pub(super) enum How {
     Unlimited,
 }
 
-impl How {
-    /// What is compared is run with every seed, all else once.
+impl Variant {
+    /// Compared variants run with every seed, others once.
     fn runs(self, setting: Setting) -> u64 {
         match self {
             Self::Conventional | Self::CacheFair | Self::Knowing => setting.runs,
@@ -59,7 +58,7 @@ impl How {
         }
     }
 
-    /// What stands beside on other cores is run half as long.
+    /// Variants on other cores run half as long.
     fn time_scale(self, setting: Setting) -> u32 {
         setting.time_scale * if self.overlap() > 1.0 { 2 } else { 1 }
     }
@@ -72,96 +71,103 @@ impl How {
     }
 
     /// `known`: the threads' fair miss rates.
-    fn run(self, schedule: [&'static str; THREADS], known: [f64; THREADS], number: u64) -> Run {
+    fn run(
+        self,
+        schedule: [&'static str; THREADS],
+        known: [f64; THREADS],
+        number: u64,
+    ) -> ScheduleRun {
         let unbounded = Parameters { penalty_limit: 0, ..Parameters::default() };
         let published = Parameters { extrapolates: true, ..unbounded };
         let under = match self {
-            Self::Conventional | Self::Overlapping => Under::Conventional,
-            Self::CacheFair | Self::OverlappingFair => Under::CacheFair(unbounded),
-            Self::Extrapolating => Under::CacheFair(published),
-            Self::Knowing => Under::Knowing(unbounded, known),
+            Self::Conventional | Self::Overlapping => SchedulingMode::Conventional,
+            Self::CacheFair | Self::OverlappingFair => SchedulingMode::CacheFair(unbounded),
+            Self::Extrapolating => SchedulingMode::CacheFair(published),
+            Self::Knowing => SchedulingMode::Knowing(unbounded, known),
             Self::Partitioned | Self::Unlimited | Self::OverlappingPartitioned => {
-                Under::Partitioned
+                SchedulingMode::Partitioned
             }
         };
         let unlimited = self == Self::Unlimited;
-        Run { schedule, under, unlimited, overlap: self.overlap(), number }
+        ScheduleRun { schedule, mode: under, unlimited, overlap: self.overlap(), number }
     }
 }
 
-/// Of a benchmark: its runs in the fast and in the slow schedule.
-type Pair = [Vec<Fared>; 2];
+/// A benchmark's runs in the fast and in the slow schedule.
+type Pair = [Vec<ScheduleOutcome>; 2];
 
-/// Everything that was run: by way, by benchmark.
+/// All runs: by variant and benchmark.
 #[derive(Clone, Debug)]
-pub(super) struct Schedules(Vec<(How, Vec<Pair>)>);
+pub(super) struct Schedules(Vec<(Variant, Vec<Pair>)>);
 
 pub(super) fn run(
     setting: Setting,
-    told: &(dyn Fn(&str, usize, usize) + Sync),
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Schedules, ChipError> {
-    let mut ways = vec![How::Conventional, How::CacheFair];
+    let mut ways = vec![Variant::Conventional, Variant::CacheFair];
     if setting.variants {
-        ways.extend([How::Unlimited, How::Extrapolating]);
+        ways.extend([Variant::Unlimited, Variant::Extrapolating]);
         ways.extend(OVERLAPPING.map(|(how, _)| how));
     }
-    let every = Schedules::run(setting, &[How::Partitioned], None, "§5.5", told)?;
-    let first = every.pairs(How::Partitioned).unwrap_or_default();
-    let known = |runs: &Vec<Fared>| array::from_fn(|thread| runs[0].mpc(thread));
-    let known: Vec<[f64; THREADS]> = first.iter().flatten().map(known).collect();
+    let every = Schedules::run(setting, &[Variant::Partitioned], None, "§5.5", progress)?;
+    let first = every.pairs(Variant::Partitioned).unwrap_or_default();
+    let known: Vec<[f64; THREADS]> =
+        first.iter().flatten().map(|runs| array::from_fn(|thread| runs[0].mpc(thread))).collect();
     let mut all = every;
     if setting.variants {
         let what = "Figure 7, with known fair miss rates";
-        all.0.extend(Schedules::run(setting, &[How::Knowing], Some(&known), what, told)?.0);
+        all.0.extend(Schedules::run(setting, &[Variant::Knowing], Some(&known), what, progress)?.0);
     }
-    all.0.extend(Schedules::run(setting, &ways, None, "Figures 6 to 8", told)?.0);
+    all.0.extend(Schedules::run(setting, &ways, None, "Figures 6 to 8", progress)?.0);
     Ok(all)
 }
 
-/// Seconds of the principal's segment, the mean of the runs.
-fn seconds(runs: &[Fared]) -> f64 {
+/// The seconds of the principal's segment, the mean of the runs.
+fn seconds(runs: &[ScheduleOutcome]) -> f64 {
     mean(&runs.iter().map(|fared| fared.seconds).collect::<Vec<f64>>())
 }
 
-/// How much longer it takes in the slow schedule, percent.
+/// How much longer the segment takes in the slow schedule, percent.
 fn variability([fast, slow]: &Pair) -> f64 {
     100.0 * (seconds(slow) / seconds(fast) - 1.0)
 }
 
 /// Instructions per second of a thread, the mean of the runs.
-fn speed(runs: &[Fared], thread: usize) -> f64 {
+fn speed(runs: &[ScheduleOutcome], thread: usize) -> f64 {
     mean(&runs.iter().map(|fared| fared.speed(thread)).collect::<Vec<f64>>())
 }
 
 impl Schedules {
-    /// All schedules in some ways. `known`: by schedule, the fair miss rates of its threads.
+    /// Runs all schedules in some variants. `known`: by schedule, the fair miss rates of its
+    /// threads.
     fn run(
         setting: Setting,
-        ways: &[How],
+        ways: &[Variant],
         known: Option<&[[f64; THREADS]]>,
         what: &str,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Self, ChipError> {
         let schedules = TABLE_2.iter().flat_map(|&(principal, fast, slow)| {
             [fast, slow].map(|with| [principal, with[0], with[1], with[2]])
         });
         let schedules: Vec<[&str; THREADS]> = schedules.collect();
-        let runs: Vec<(How, usize, u64)> = ways
+        let runs: Vec<(Variant, usize, u64)> = ways
             .iter()
             .flat_map(|&how| (0..schedules.len()).map(move |schedule| (how, schedule)))
             .flat_map(|(how, schedule)| (0..how.runs(setting)).map(move |run| (how, schedule, run)))
             .collect();
         let done = AtomicUsize::new(0);
-        let one = |&(how, schedule, number): &(How, usize, u64)| {
+        let one = |&(how, schedule, number): &(Variant, usize, u64)| {
             let known = known.map_or([0.0; THREADS], |known| known[schedule]);
             let setting = Setting { time_scale: how.time_scale(setting), ..setting };
             let fared = how.run(schedules[schedule], known, number).run(setting);
-            told(what, 1 + done.fetch_add(1, Ordering::Relaxed), runs.len());
+            progress(what, 1 + done.fetch_add(1, Ordering::Relaxed), runs.len());
             fared
         };
-        let fared: Vec<Fared> = runs.par_iter().map(one).collect::<Result<_, ChipError>>()?;
+        let fared: Vec<ScheduleOutcome> =
+            runs.par_iter().map(one).collect::<Result<_, ChipError>>()?;
         let mut fared = fared.into_iter();
-        let mut next = |how: How| -> Vec<Fared> {
+        let mut next = |how: Variant| -> Vec<ScheduleOutcome> {
             fared.by_ref().take(usize::try_from(how.runs(setting)).unwrap_or(1)).collect()
         };
         let all = ways.iter().map(|&how| {
@@ -171,18 +177,18 @@ impl Schedules {
         Ok(Self(all.collect()))
     }
 
-    pub(super) fn pairs(&self, how: How) -> Option<&[Pair]> {
+    pub(super) fn pairs(&self, how: Variant) -> Option<&[Pair]> {
         let found = self.0.iter().find(|(other, _)| *other == how)?;
         Some(&found.1)
     }
 
-    /// Of every benchmark, how much longer it takes in the slow schedule, percent.
-    pub(super) fn variabilities(&self, how: How) -> Vec<f64> {
+    /// By benchmark, how much longer it takes in the slow schedule, percent.
+    pub(super) fn variabilities(&self, how: Variant) -> Vec<f64> {
         self.pairs(how).unwrap_or_default().iter().map(variability).collect()
     }
 
-    /// Seconds of every benchmark's segment in the fast or in the slow schedule.
-    pub(super) fn seconds(&self, how: How, slow: bool) -> Vec<f64> {
+    /// By benchmark, the seconds of its segment in the fast or in the slow schedule.
+    pub(super) fn seconds(&self, how: Variant, slow: bool) -> Vec<f64> {
         let pairs = self.pairs(how).unwrap_or_default();
         pairs.iter().map(|pair| seconds(&pair[usize::from(slow)])).collect()
     }
@@ -192,15 +198,15 @@ impl Schedules {
         if setting.runs > 1 {
             let runs = (0..usize::try_from(setting.runs).unwrap_or(1)).map(|run| {
                 let mut findings = Findings::default();
-                self.only(run).compared(&mut findings);
+                self.only_run(run).compared(&mut findings);
                 findings
             });
             findings.note_seeds(&runs.collect::<Vec<_>>());
         }
         self.partitioning(findings);
         for (item, how, name) in [
-            ("Figure 7", How::Extrapolating, "cache-fair, extrapolating as published"),
-            ("Figure 7", How::Knowing, "cache-fair, fair miss rates known"),
+            ("Figure 7", Variant::Extrapolating, "cache-fair, extrapolating as published"),
+            ("Figure 7", Variant::Knowing, "cache-fair, fair miss rates known"),
         ] {
             for ((program, ..), value) in TABLE_2.iter().zip(self.variabilities(how)) {
                 let case = format!("{program}, {name}");
@@ -210,7 +216,7 @@ impl Schedules {
         self.overlapping(findings);
     }
 
-    /// Every row, and every program's variability, on cores that have four misses under way.
+    /// All rows, and every program's variability, on cores with four misses under way.
     fn overlapping(&self, findings: &mut Findings) {
         const GROUND: &str = "four misses at the same time";
         let beside = OVERLAPPING.iter().filter_map(|&(how, stands_beside)| {
@@ -228,31 +234,48 @@ impl Schedules {
         findings.add_ground(&claims, &found.0, GROUND);
     }
 
-    /// What is of the two ways that are run with several seeds.
+    /// The rows of the two variants that run with several seeds.
     fn compared(&self, findings: &mut Findings) {
         self.stability(findings);
         self.performance(findings);
         self.best_effort(findings);
     }
 
-    /// The two with one of their seeds.
-    fn only(&self, run: usize) -> Self {
-        let compared =
-            self.0.iter().filter(|(how, _)| matches!(how, How::Conventional | How::CacheFair));
-        let one = |[fast, slow]: &Pair| [vec![fast[run].clone()], vec![slow[run].clone()]];
-        Self(compared.map(|(how, pairs)| (*how, pairs.iter().map(one).collect())).collect())
+    /// The two variants with one of their seeds.
+    fn only_run(&self, run: usize) -> Self {
+        let compared = self
+            .0
+            .iter()
+            .filter(|(how, _)| matches!(how, Variant::Conventional | Variant::CacheFair));
+        Self(
+            compared
+                .map(|(how, pairs)| {
+                    (
+                        *how,
+                        pairs
+                            .iter()
+                            .map(|[fast, slow]: &Pair| {
+                                [vec![fast[run].clone()], vec![slow[run].clone()]]
+                            })
+                            .collect(),
+                    )
+                })
+                .collect(),
+        )
     }
 
     fn stability(&self, findings: &mut Findings) {
-        let conventional = self.variabilities(How::Conventional);
-        let fair = self.variabilities(How::CacheFair);
-        let of = |values: &[f64], name: &str| values[place(name)];
+        let conventional = self.variabilities(Variant::Conventional);
+        let fair = self.variabilities(Variant::CacheFair);
+        fn value_of(values: &[f64], name: &str) -> f64 {
+            values[place(name)]
+        }
         for (case, name) in [
             ("vortex, slow over fast, conventional", "vortex"),
             ("gzip, conventional", "gzip"),
             ("crafty, conventional", "crafty"),
         ] {
-            findings.add("Figure 6", case, of(&conventional, name));
+            findings.add("Figure 6", case, value_of(&conventional, name));
         }
         let others: Vec<f64> = TABLE_2
             .iter()
@@ -261,23 +284,26 @@ impl Schedules {
             .map(|(_, value)| *value)
             .collect();
         findings.add("Figure 6", "the other programs, least", least(&others));
-        let mpki = |runs: &[Fared]| mean(&runs.iter().map(Fared::mpki).collect::<Vec<f64>>());
-        if let Some(pairs) = self.pairs(How::Conventional) {
+        fn mpki(runs: &[ScheduleOutcome]) -> f64 {
+            mean(&runs.iter().map(ScheduleOutcome::mpki).collect::<Vec<f64>>())
+        }
+        if let Some(pairs) = self.pairs(Variant::Conventional) {
             let [fast, slow] = &pairs[place("vortex")];
             let case = "vortex L2 miss rate, slow over fast, increase";
             findings.add("§5.2", case, 100.0 * (mpki(slow) / mpki(fast) - 1.0));
-            let mpc =
-                |runs: &[Fared]| mean(&runs.iter().map(|run| run.mpc(0)).collect::<Vec<f64>>());
+            fn mpc(runs: &[ScheduleOutcome]) -> f64 {
+                mean(&runs.iter().map(|run| run.mpc(0)).collect::<Vec<f64>>())
+            }
             let case = "vortex L2 misses per cycle, slow over fast, increase";
             let more = 100.0 * (mpc(slow) / mpc(fast) - 1.0);
             findings.add_beside("§5.2", case, "percent", Some(more));
         }
         for name in ["vortex", "gzip", "crafty"] {
-            // Whichever schedule is the slower one.
-            let value = of(&fair, name).abs();
+            // The slower schedule may be either.
+            let value = value_of(&fair, name).abs();
             findings.add("Figure 7", &format!("{name}, cache-fair"), value);
         }
-        // More is agreement, without end: the band's is 99.
+        // A larger factor agrees with the paper, without limit: the band ends at 99.
         let factor = |program: usize| (conventional[program] / fair[program].abs()).min(99.0);
         for name in ["vortex", "gzip"] {
             let case = format!("{name}, reduction factor");
@@ -288,17 +314,24 @@ impl Schedules {
         let case = "least reduction factor of programs at 8 % or more";
         findings.add_if("Figure 7", case, (!factors.is_empty()).then(|| least(&factors)));
         for (program, (name, ..)) in TABLE_2.iter().enumerate() {
-            let mut beside = |item, what: &str, value| {
+            fn beside(item: &str, what: &str, value: f64, name: &str, findings: &mut Findings) {
                 findings.add_beside(item, &format!("{name}, {what}"), "percent", Some(value));
-            };
-            beside("Figures 6 and 7", "conventional, slow over fast", conventional[program]);
-            beside("Figures 6 and 7", "cache-fair, slow over fast", fair[program]);
+            }
+            beside(
+                "Figures 6 and 7",
+                "conventional, slow over fast",
+                conventional[program],
+                name,
+                findings,
+            );
+            beside("Figures 6 and 7", "cache-fair, slow over fast", fair[program], name, findings);
         }
-        let rise = |program: usize| fair[program].abs() - conventional[program].abs();
-        let rises: Vec<f64> = (0..TABLE_2.len()).map(rise).collect();
+        let rises: Vec<f64> = (0..TABLE_2.len())
+            .map(|program: usize| fair[program].abs() - conventional[program].abs())
+            .collect();
         let case = "variability, cache-fair less conventional, most of nine";
         findings.add_beside("Figures 6 and 7", case, "points", Some(most(&rises)));
-        let pairs = self.pairs(How::CacheFair).unwrap_or_default();
+        let pairs = self.pairs(Variant::CacheFair).unwrap_or_default();
         for ((name, ..), pair) in TABLE_2.iter().zip(pairs) {
             for (runs, schedule) in pair.iter().zip(["fast", "slow"]) {
                 let case = format!("{name}, estimated in the {schedule} schedule");
@@ -311,67 +344,86 @@ impl Schedules {
 
     /// Figure 8: mean completion times, cache-fair over conventional.
     fn performance(&self, findings: &mut Findings) {
-        let both = |how| -> Vec<f64> {
-            let (fast, slow) = (self.seconds(how, false), self.seconds(how, true));
+        fn both(how: Variant, schedules: &Schedules) -> Vec<f64> {
+            let (fast, slow) = (schedules.seconds(how, false), schedules.seconds(how, true));
             fast.iter().zip(slow).map(|(fast, slow)| f64::midpoint(*fast, slow)).collect()
-        };
-        let (conventional, fair) = (both(How::Conventional), both(How::CacheFair));
-        let ratio = |name: &str| fair[place(name)] / conventional[place(name)];
+        }
+        let (conventional, fair) =
+            (both(Variant::Conventional, self), both(Variant::CacheFair, self));
+        fn ratio(name: &str, fair: &[f64], conventional: &[f64]) -> f64 {
+            fair[place(name)] / conventional[place(name)]
+        }
         let item = "Figure 8";
-        // Both must: the one that is further from it.
+        // Both must gain: the one further from it counts.
         let case = "mcf and art: mean completion time, cache-fair over conventional";
-        findings.add(item, case, ratio("mcf").min(ratio("art")));
-        findings.add(item, "gzip and vpr: the same", ratio("gzip").max(ratio("vpr")));
+        findings.add(
+            item,
+            case,
+            ratio("mcf", &fair, &conventional).min(ratio("art", &fair, &conventional)),
+        );
+        findings.add(
+            item,
+            "gzip and vpr: the same",
+            ratio("gzip", &fair, &conventional).max(ratio("vpr", &fair, &conventional)),
+        );
         for (name, ..) in TABLE_2 {
             let case = format!("{name}: mean completion time, cache-fair over conventional");
-            findings.add_beside(item, &case, "ratio", Some(ratio(name)));
+            findings.add_beside(item, &case, "ratio", Some(ratio(name, &fair, &conventional)));
         }
     }
 
-    /// Of each best-effort thread, how much less it does than under the conventional scheduler, percent.
-    fn losses(&self, how: How) -> Vec<f64> {
-        let speeds = |how| {
-            let pairs = self.pairs(how).unwrap_or_default().iter().flatten();
+    /// By best-effort thread, how much less it does than under the conventional scheduler, percent.
+    fn losses(&self, how: Variant) -> Vec<f64> {
+        fn speeds(how: Variant, schedules: &Schedules) -> Vec<f64> {
+            let pairs = schedules.pairs(how).unwrap_or_default().iter().flatten();
             pairs.map(|runs| speed(runs, THREADS - 1)).collect::<Vec<f64>>()
-        };
-        let (fair, before) = (speeds(how), speeds(How::Conventional));
+        }
+        let (fair, before) = (speeds(how, self), speeds(Variant::Conventional, self));
         fair.iter().zip(&before).map(|(fair, before)| 100.0 * (1.0 - fair / before)).collect()
     }
 
-    /// §5.4: what best-effort threads lose, and gain.
+    /// §5.4: losses and gains of best-effort threads.
     fn best_effort(&self, findings: &mut Findings) {
-        let losses = self.losses(How::CacheFair);
+        let losses = self.losses(Variant::CacheFair);
         let item = "§5.4";
         findings.add(item, "largest loss of a best-effort thread", most(&losses));
-        // A turn more or less in a segment is some percent: a gain is one that several turns make.
+        // One turn more or less in a segment is some percent; a gain takes several turns.
         let gains = losses.iter().filter(|loss| **loss < -GAIN).count();
         findings.add(item, "best-effort threads that gain", gains as f64);
     }
 
     /// §5.5: half of the ways for each core.
     fn partitioning(&self, findings: &mut Findings) {
-        let conventional = self.variabilities(How::Conventional);
-        let divided = self.variabilities(How::Partitioned);
-        // A difference: a fifth of it, and more than a point. The paper has no number.
-        let change = |program: usize| divided[program].abs() - conventional[program].abs();
-        let matters = |program: usize| {
-            change(program).abs() > 1.0 && change(program).abs() > conventional[program].abs() / 5.0
-        };
-        let reduced =
-            (0..TABLE_2.len()).filter(|&program| matters(program) && change(program) < 0.0);
-        let same = (0..TABLE_2.len()).filter(|&program| !matters(program));
+        let conventional = self.variabilities(Variant::Conventional);
+        let divided = self.variabilities(Variant::Partitioned);
+        // A difference counts if it is a fifth, and more than a point. The paper has no number.
+        fn change(program: usize, divided: &[f64], conventional: &[f64]) -> f64 {
+            divided[program].abs() - conventional[program].abs()
+        }
+        fn matters(program: usize, divided: &[f64], conventional: &[f64]) -> bool {
+            change(program, divided, conventional).abs() > 1.0
+                && change(program, divided, conventional).abs() > conventional[program].abs() / 5.0
+        }
+        let reduced = (0..TABLE_2.len()).filter(|&program| {
+            matters(program, &divided, &conventional)
+                && change(program, &divided, &conventional) < 0.0
+        });
+        let same = (0..TABLE_2.len()).filter(|&program| !matters(program, &divided, &conventional));
         let item = "§5.5";
         let case = "programs whose variability equal partitioning reduces, of 9";
         findings.add(item, case, reduced.count() as f64);
         findings.add(item, "programs for which it makes no difference", same.count() as f64);
-        let worse = (0..TABLE_2.len()).filter(|&program| matters(program) && change(program) > 0.0);
+        let worse = (0..TABLE_2.len()).filter(|&program| {
+            matters(program, &divided, &conventional)
+                && change(program, &divided, &conventional) > 0.0
+        });
         let case = "programs whose variability it raises";
         findings.add_beside(item, case, "programs", Some(worse.count() as f64));
         for (program, (name, ..)) in TABLE_2.iter().enumerate() {
             let case = format!("{name}, equal partitioning");
             findings.add_beside(item, &case, "percent", Some(divided[program]));
         }
-        let unlimited = self.variabilities(How::Unlimited);
+        let unlimited = self.variabilities(Variant::Unlimited);
         let sizes: Vec<f64> = unlimited.iter().map(|value| value.abs()).collect();
         let case = "variability with equal partitioning and unlimited bandwidth, largest";
         findings.add_if(item, case, (!sizes.is_empty()).then(|| most(&sizes)));
@@ -379,7 +431,7 @@ impl Schedules {
             let case = format!("{name}, equal partitioning, unlimited bandwidth");
             findings.add_beside(item, &case, "percent", Some(value));
         }
-        let known = self.variabilities(How::Knowing);
+        let known = self.variabilities(Variant::Knowing);
         if known.is_empty() {
             return;
         }

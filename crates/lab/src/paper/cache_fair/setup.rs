@@ -1,4 +1,4 @@
-//! Cache-fair's machine and its schedules, and what becomes of their threads.
+//! Cache-fair's machine and schedules, and the results of their threads.
 
 use std::time::Duration;
 
@@ -10,10 +10,11 @@ use fairways_policy::cache_fair::{CacheFair, Parameters};
 
 use super::Setting;
 use crate::paper::turns::{
-    Go, Nobody, Stretch, accounts, arrivals, overlapping, pass, run, solaris,
+    NoPolicy, RunControl, Stretch, accounts, arrivals, overlapping, run, run_until,
+    solaris_settings,
 };
 
-/// Table 2: the principal, and whom it runs with in the fast and in the slow schedule.
+/// Table 2: the principal, and its co-runners in the fast and in the slow schedule.
 pub(super) const TABLE_2: [(&str, [&str; 3], [&str; 3]); 9] = [
     ("art", ["vpr", "vpr", "vortex"], ["gcc", "mcf", "gzip"]),
     ("crafty", ["vpr", "vpr", "vortex"], ["art", "mcf", "gzip"]),
@@ -29,8 +30,8 @@ pub(super) const TABLE_2: [(&str, [&str; 3], [&str; 3]); 9] = [
 /// Application threads of a schedule.
 pub(super) const THREADS: usize = 4;
 
-/// Solaris's quantum of fixed priorities is 20 ms for the highest (`fx_dptbl(4)`); adjustments are made to the
-/// millisecond, as with its clock at 1000 Hz.
+/// Solaris's quantum of fixed priorities is 20 ms for the highest (`fx_dptbl(4)`); adjustments are
+/// made to the millisecond, as with its clock at 1000 Hz.
 pub(super) const TURNS: Scheduling = Scheduling {
     quantum: Duration::from_millis(20),
     tick: Duration::from_millis(1),
@@ -38,44 +39,44 @@ pub(super) const TURNS: Scheduling = Scheduling {
     class: SchedulingClass::FixedPriority,
 };
 
-/// The principal's segment, and what it runs before (§4.3, §5.1).
+/// The instructions of the principal's segment, and of its run before that (§4.3, §5.1).
 pub(super) const SEGMENT: u64 = 100_000_000;
 
-/// A run is given up after this, on the policy's clock.
+/// The longest run, on the policy's clock.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How the threads are scheduled.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Under {
+pub(super) enum SchedulingMode {
     /// Fixed priorities.
     Conventional,
     CacheFair(Parameters),
-    /// Cache-fair that knows the fair miss rates of the schedule's threads, misses per cycle.
+    /// Cache-fair with known fair miss rates of the schedule's threads, misses per cycle.
     Knowing(Parameters, [f64; THREADS]),
     /// Fixed priorities, and half of the ways for each core (§5.5).
     Partitioned,
 }
 
-/// One schedule, run in one way.
+/// One run of a schedule.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct ScheduleRun {
     pub(super) schedule: [&'static str; THREADS],
-    pub(super) under: Under,
+    pub(super) mode: SchedulingMode,
     pub(super) unlimited: bool,
-    /// How many misses a thread has under way at the same time. The T1's cores wait for each.
+    /// Misses that a thread has under way at the same time. The T1's cores wait for each.
     pub(super) overlap: f64,
-    /// Among several that differ in when threads come and where their pages are.
+    /// The run's number: runs differ in when threads come and where their pages are.
     pub(super) number: u64,
 }
 
-/// What became of it.
+/// The result of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Fared {
-    /// How long the principal's segment took, on the policy's clock.
+pub(super) struct ScheduleOutcome {
+    /// The duration of the principal's segment, on the policy's clock.
     pub(super) seconds: f64,
-    /// What all did meanwhile.
+    /// The counts of all threads in that time.
     pub(super) stretch: Stretch,
-    /// The principal's fair miss rate as it was found out in the schedule, misses per cycle.
+    /// The principal's fair miss rate, as estimated in the schedule, misses per cycle.
     pub(super) fair_rate: Option<f64>,
 }
 
@@ -85,7 +86,7 @@ pub(super) fn chip(unlimited: bool) -> Geometry {
     if unlimited { Geometry { bandwidth_mbps: f64::INFINITY, ..chip } } else { chip }
 }
 
-impl Fared {
+impl ScheduleOutcome {
     /// The principal's misses per 1000 instructions.
     pub(super) fn mpki(&self) -> f64 {
         let account = &self.stretch.each[0];
@@ -104,51 +105,54 @@ impl Fared {
     }
 }
 
-impl Run {
-    /// Table 2's first pair, as it is run.
+impl ScheduleRun {
+    /// Table 2's first fast schedule.
     pub(super) fn first() -> Self {
         let (principal, fast, _) = TABLE_2[0];
         let schedule = [principal, fast[0], fast[1], fast[2]];
-        let under = Under::Conventional;
-        Self { schedule, under, unlimited: false, overlap: 1.0, number: 0 }
+        let under = SchedulingMode::Conventional;
+        Self { schedule, mode: under, unlimited: false, overlap: 1.0, number: 0 }
     }
 
     pub(super) fn jobs(self, times: Vec<Time>) -> impl Iterator<Item = Job> {
         self.schedule.into_iter().zip(times).enumerate().map(move |(thread, (name, at))| Job {
-            // Decision cache-fair 8: the last is the best-effort one.
+            // Decision cache-fair 8: the last thread is the best-effort one.
             wish: Wish { best_effort: thread == THREADS - 1, ..Wish::default() },
             ..overlapping(name, at, self.overlap)
         })
     }
 
-    /// Runs it until the principal has completed its segment after as many instructions before it, those of
-    /// the reconnaissance; under cache-fair, in its calibration phase.
-    pub(super) fn run(self, setting: Setting) -> Result<Fared, ChipError> {
+    /// Runs until the principal has completed its segment, after as many instructions before it,
+    /// those of the reconnaissance; under cache-fair, in its calibration phase.
+    pub(super) fn run(self, setting: Setting) -> Result<ScheduleOutcome, ChipError> {
         let Setting { time_scale, seed, .. } = setting;
         let seed = seed + self.number;
-        let settings =
-            Settings { time_scale, scheduler: Some(TURNS), ..solaris(chip(self.unlimited), seed) };
+        let settings = Settings {
+            time_scale,
+            scheduler: Some(TURNS),
+            ..solaris_settings(chip(self.unlimited), seed)
+        };
         let times = arrivals(seed, THREADS, TURNS.quantum);
         let jobs = self.jobs(times.clone());
         let mut chip = Chip::new(settings, jobs)?;
-        if self.under == Under::Partitioned {
+        if self.mode == SchedulingMode::Partitioned {
             let ways = settings.chip.llc.ways.get();
             let (low, high) =
                 (WayMask::span(0, ways / 2), WayMask::span(ways / 2, ways - ways / 2));
             chip.fill_by_cpu(vec![low, high]);
         }
-        let policy = match self.under {
-            Under::CacheFair(parameters) => Some(CacheFair::new(parameters)),
-            Under::Knowing(parameters, rates) => {
-                // Programs have numbers in the order in which they come.
-                let number = |thread: usize| {
+        let policy = match self.mode {
+            SchedulingMode::CacheFair(parameters) => Some(CacheFair::new(parameters)),
+            SchedulingMode::Knowing(parameters, rates) => {
+                // Programs are numbered in the order in which they come.
+                fn number(thread: usize, times: &[Time]) -> AppId {
                     let before = times.iter().filter(|time| **time < times[thread]).count();
                     AppId(u32::try_from(before).unwrap_or(u32::MAX))
-                };
-                let known = (0..THREADS).map(|thread| (number(thread), q32(rates[thread])));
+                }
+                let known = (0..THREADS).map(|thread| (number(thread, &times), q32(rates[thread])));
                 Some(CacheFair::with_known_rates(parameters, known))
             }
-            Under::Conventional | Under::Partitioned => None,
+            SchedulingMode::Conventional | SchedulingMode::Partitioned => None,
         };
         match policy {
             Some(mut policy) => {
@@ -159,26 +163,26 @@ impl Run {
                         principal.or(apps.into_iter().find(|&app| chip.job(app) == Some(0)));
                     let thread = principal.map(ThreadId::first_of);
                     if thread.is_some_and(|thread| policy.is_calibrated(thread)) {
-                        Go::Stop
+                        RunControl::Stop
                     } else {
-                        Go::On
+                        RunControl::Continue
                     }
                 });
                 let rate = principal.and_then(|app| policy.fair_miss_rate(ThreadId::first_of(app)));
                 let fair_rate = rate.map(|rate| rate.raw() as f64 / (1u64 << 32) as f64);
-                Ok(Fared { fair_rate, ..segment(&mut chip, &mut policy, time_scale) })
+                Ok(ScheduleOutcome { fair_rate, ..segment(&mut chip, &mut policy, time_scale) })
             }
             None => {
                 let before = SEGMENT / u64::from(time_scale);
                 chip.stop_at_instructions(0, Some(before));
-                pass(&mut chip, &mut Nobody, end(Duration::ZERO));
-                Ok(segment(&mut chip, &mut Nobody, time_scale))
+                run_until(&mut chip, &mut NoPolicy, end(Duration::ZERO));
+                Ok(segment(&mut chip, &mut NoPolicy, time_scale))
             }
         }
     }
 }
 
-/// A program's place in [`TABLE_2`].
+/// A program's position in [`TABLE_2`].
 pub(super) fn place(name: &str) -> usize {
     TABLE_2.iter().position(|(principal, ..)| *principal == name).unwrap_or(0)
 }
@@ -197,14 +201,14 @@ fn end(after: Duration) -> Time {
     Time::ZERO.after(PATIENCE + after)
 }
 
-/// The principal's segment, from here on.
-fn segment<P: Policy>(chip: &mut Chip, policy: &mut P, time_scale: u32) -> Fared {
+/// Runs the principal's segment from here on.
+fn segment<P: Policy>(chip: &mut Chip, policy: &mut P, time_scale: u32) -> ScheduleOutcome {
     let (since, before) = (chip.now(), accounts(chip, THREADS));
     let length = SEGMENT / u64::from(time_scale);
     chip.stop_at_instructions(0, Some(before[0].instructions + length));
-    pass(chip, policy, end(PATIENCE));
+    run_until(chip, policy, end(PATIENCE));
     let seconds = chip.now().since(since).as_secs_f64();
     let scaled = seconds / f64::from(time_scale);
     let stretch = Stretch::between(&before, &accounts(chip, THREADS), scaled);
-    Fared { seconds, stretch, fair_rate: None }
+    ScheduleOutcome { seconds, stretch, fair_rate: None }
 }

@@ -1,4 +1,4 @@
-//! What the programs do by themselves: banks (§3.1), and how steady they are (§4.3).
+//! The programs alone: the use of banks (§3.1), and how steady they are (§4.3).
 
 use std::time::Duration;
 
@@ -9,20 +9,21 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::{TABLE_2, chip};
 use crate::paper::Findings;
-use crate::paper::turns::{job, least, most, solaris};
+use crate::paper::turns::{job, least, most, solaris_settings};
 
-/// Windows that are compared.
+/// The windows of a run.
 const WINDOWS: u32 = 6;
 
-/// Where the paper found more (§3.1).
+/// The programs for which the paper found more (§3.1).
 const EXCEPTIONS: [&str; 3] = ["gzip", "twolf", "vpr"];
 
-/// A program is steady if the misses of these are within so many percent of each other: the paper has no number.
+/// A program is steady if the misses of its windows are within this percentage of each other: the
+/// paper has no number.
 const STEADY: f64 = 10.0;
 
-/// What a program counted in each window after the first.
+/// A program's counts in each window after the first.
 fn windows(name: &str, setting: Setting) -> Result<Vec<Account>, ChipError> {
-    let mut chip = Chip::new(solaris(chip(false), setting.seed), [job(name, Time::ZERO)])?;
+    let mut chip = Chip::new(solaris_settings(chip(false), setting.seed), [job(name, Time::ZERO)])?;
     // 100 million instructions, at some four cycles each.
     let window = Duration::from_millis(400) / setting.time_scale;
     let mut counted = Vec::new();
@@ -34,7 +35,7 @@ fn windows(name: &str, setting: Setting) -> Result<Vec<Account>, ChipError> {
     Ok(counted.windows(2).map(|pair| pair[1].minus(&pair[0])).collect())
 }
 
-/// How much more often the bank used most is used than the one used least, percent.
+/// How much more often the most used bank is used than the least used one, percent.
 fn imbalance(windows: &[Account], banks: usize) -> f64 {
     let of = |bank: usize| windows.iter().map(|account| account.banks[bank]).sum::<u64>() as f64;
     let uses: Vec<f64> = (0..banks).map(of).collect();
@@ -42,7 +43,9 @@ fn imbalance(windows: &[Account], banks: usize) -> f64 {
 }
 
 fn is_steady(windows: &[Account]) -> bool {
-    let rate = |account: &Account| account.llc_misses as f64 / account.instructions as f64;
+    fn rate(account: &Account) -> f64 {
+        account.llc_misses as f64 / account.instructions as f64
+    }
     let rates: Vec<f64> = windows.iter().map(rate).collect();
     most(&rates) <= least(&rates) * (1.0 + STEADY / 100.0)
 }
@@ -58,7 +61,7 @@ pub(super) fn findings(setting: Setting, findings: &mut Findings) -> Result<(), 
         let case = format!("L2 bank imbalance of {name}");
         findings.add_beside("§3.1", &case, "percent", Some(*imbalance));
     }
-    // All but the paper's three exceptions.
+    // All programs but the paper's three exceptions.
     let most_programs = TABLE_2.iter().zip(&each);
     let most_programs = most_programs.filter(|((name, ..), _)| !EXCEPTIONS.contains(name));
     let most_programs: Vec<f64> = most_programs.map(|(_, imbalance)| *imbalance).collect();

@@ -12,18 +12,18 @@ use fairways_policy::solve;
 use crate::paper::Findings;
 use crate::paper::turns::median;
 
-/// `MAX_PCMR` of Figure 4's four CPUs: 1 and 5 are in the text, 11 and 17 follow from the average of 8.5 and from
-/// the example of §4.3.1.
+/// `MAX_PCMR` of Figure 4's four CPUs: 1 and 5 are in the text, 11 and 17 follow from the average
+/// of 8.5 and from the example of §4.3.1.
 const FIGURE_4: [u32; 4] = [1, 5, 11, 17];
 
-/// PCMRs of its nine threads: t0 of 1, t2 of 3 and t5 of 12 are in the text, as are t4 and t6 on CPU 3 alone,
-/// t8 beside t0 and no other within 1.
+/// PCMRs of its nine threads: t0 of 1, t2 of 3 and t5 of 12 are in the text, as are t4 and t6 on
+/// CPU 3 alone, and t8 beside t0 as the only others within 1.
 const PCMRS: [u32; 9] = [1, 4, 3, 5, 14, 12, 17, 8, 1];
 
 /// Hardware threads of the paper's chip.
 const CONTEXTS: u32 = 8;
 
-/// Runs of which a median is taken.
+/// Runs of which the median counts.
 const TIMES: usize = 101;
 
 fn q(values: &[u32]) -> Vec<Q32> {
@@ -38,8 +38,14 @@ pub(super) fn findings(findings: &mut Findings) {
     let (max_pcmrs, pcmrs) = (q(&FIGURE_4), q(&PCMRS));
     let item = "Figure 4";
     findings.add(item, "average of MAX_PCMR", number(buckets::average(&max_pcmrs)));
-    let of = |thread: usize| buckets::allowed(&max_pcmrs, pcmrs[thread]).collect::<Vec<u32>>();
-    let allowed = [of(4), of(5), of(6)];
+    fn allowed_cpus(thread: usize, max_pcmrs: &[Q32], pcmrs: &[Q32]) -> Vec<u32> {
+        buckets::allowed(max_pcmrs, pcmrs[thread]).collect::<Vec<u32>>()
+    }
+    let allowed = [
+        allowed_cpus(4, &max_pcmrs, &pcmrs),
+        allowed_cpus(5, &max_pcmrs, &pcmrs),
+        allowed_cpus(6, &max_pcmrs, &pcmrs),
+    ];
     let text = if allowed.iter().all(|cpus| cpus[..] == [3]) {
         "3 only".to_owned()
     } else {
@@ -57,7 +63,7 @@ pub(super) fn findings(findings: &mut Findings) {
     let refused = !matching::keeps_busy(&greedy, &pcmrs, 1);
     let case = "that assignment is refused: two threads for three CPUs";
     findings.add(item, case, f64::from(u8::from(refused)));
-    // All at 100 down to nothing: threads that miss nothing, and a threshold that nothing meets.
+    // From all at 100 down to 0: with threads that miss nothing, and a threshold that is never met.
     let most = Parameters { threshold: Q32::default(), ..Parameters::default() };
     let steps = buckets::assign(&[Q32::default(); 8], 8, &most).steps;
     findings.add(item, "steps at most, INITIAL_MAX_PCMR x CPUs", f64::from(steps));
@@ -69,34 +75,44 @@ pub(super) fn findings(findings: &mut Findings) {
         (0..9).map(|out| (0..9).map(|column| i64::from(column != out)).collect()).collect();
 
     let right: Vec<i64> = (0..9).map(|row| (8 * (20 + 3 * row)) << 32).collect();
-    let solved = || black_box(solve(black_box(&rows), black_box(&right)).is_some());
-    findings.add("§5.3.4", "linear solve", microseconds(solved));
+    findings.add(
+        "§5.3.4",
+        "linear solve",
+        microseconds(|| black_box(solve(black_box(&rows), black_box(&right)).is_some())),
+    );
     let eighteen: Vec<Q32> = (0..18).map(|thread| Q32::from_int(5 + 40 * (thread % 3))).collect();
     let parameters = Parameters::default();
-    let assign = || black_box(buckets::assign(black_box(&eighteen), 8, &parameters).steps) > 0;
-    findings.add("§5.3.4", "bucketization", microseconds(assign));
+    findings.add(
+        "§5.3.4",
+        "bucketization",
+        microseconds(|| black_box(buckets::assign(black_box(&eighteen), 8, &parameters).steps) > 0),
+    );
 }
 
-/// The rows of the initial measurement, one without each of the threads that take part; and the CPU to which a
-/// thread that comes after it is confined, `None` if to none.
+/// The rows of the initial measurement, each without one of the threads that take part; and the CPU
+/// to which a thread that comes later is confined, `None` if to none.
 fn newcomer() -> (f64, Option<f64>) {
     let mut casc = Casc::new(Parameters::default());
-    let tell = |casc: &mut Casc, event: Event| casc.handle(Time::ZERO, &event, &mut |_| ());
-    tell(&mut casc, Event::Machine(super::setup::chip(768).llc.into()));
-    tell(&mut casc, Event::Cpus(Cpus { count: CONTEXTS, quantum: Duration::from_millis(200) }));
+    fn notify(casc: &mut Casc, event: Event) {
+        casc.handle(Time::ZERO, &event, &mut |_| ())
+    }
+    notify(&mut casc, Event::Machine(super::setup::chip(768).llc.into()));
+    notify(&mut casc, Event::Cpus(Cpus { count: CONTEXTS, quantum: Duration::from_millis(200) }));
     for app in 0..=CONTEXTS {
         let (wish, profile) = (Wish::default(), None);
-        tell(&mut casc, Event::Started { app: AppId(app), wish, profile });
+        notify(&mut casc, Event::Started { app: AppId(app), wish, profile });
     }
     let rows = casc.taking_part().count() as f64;
-    // Each row of the matrix, twice: before the first a thread has not run for long enough.
+    // Each row of the matrix, twice: before the first, a thread has not run for long enough.
     for out in (0..=CONTEXTS).chain(0..=CONTEXTS) {
         let counters =
             Counters { llc_references: Some(1000), llc_misses: Some(100), ..Counters::default() };
-        let ran = |app| ThreadCounters { thread: ThreadId::first_of(AppId(app)), counters };
-        let threads = (0..=CONTEXTS).filter(|app| *app != out).map(ran).collect();
+        let threads = (0..=CONTEXTS)
+            .filter(|app| *app != out)
+            .map(|app| Ran { thread: ThreadId::first_of(AppId(app)), counters })
+            .collect();
         let window = Duration::from_millis(2);
-        tell(&mut casc, Event::RanTogether(CoRun { threads, group: counters, window }));
+        notify(&mut casc, Event::RanTogether(CoRun { threads, group: counters, window }));
     }
     let (app, wish) = (AppId(CONTEXTS + 1), Wish::default());
     let mut confined = None;
@@ -110,7 +126,7 @@ fn newcomer() -> (f64, Option<f64>) {
     (rows, confined)
 }
 
-/// How long something takes.
+/// The duration of `what`, the median in microseconds.
 fn microseconds(what: impl Fn() -> bool) -> f64 {
     let mut each = Vec::with_capacity(TIMES);
     for _ in 0..TIMES {

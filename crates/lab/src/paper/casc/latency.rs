@@ -9,27 +9,27 @@ use rayon::prelude::*;
 
 use super::setup::{SIZES, chip};
 use crate::paper::Findings;
-use crate::paper::turns::{Stretch, accounts, job, least, most, solaris};
+use crate::paper::turns::{Stretch, accounts, job, least, most, solaris_settings};
 
 /// The paper's load is "a multithreaded SPEC CPU2000 workload".
 const LOAD: [&str; 8] = ["gzip", "crafty", "twolf", "parser", "vpr", "vortex", "gcc", "art"];
 
-/// L1 data caches of so many KB.
+/// The sizes of L1 data caches, KB.
 const L1_KB: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// A cache's size in KB, instructions per cycle of all cores, and misses per 100 references.
 pub(super) type Point = (u32, f64, f64);
 
-/// Programs that have a hardware thread each, after half of this time.
+/// Counts programs with a hardware thread each, in the second half of `span`.
 fn count(chip: Geometry, seed: u64, jobs: Vec<Job>, span: Duration) -> Result<Stretch, ChipError> {
     let count = jobs.len();
-    let mut chip = Chip::new(solaris(chip, seed), jobs)?;
-    let mut until = |span| {
+    let mut chip = Chip::new(solaris_settings(chip, seed), jobs)?;
+    fn until(span: Duration, chip: &mut Chip, count: usize) -> Vec<fairways_chip::Account> {
         chip.stop_at(Time::ZERO.after(span));
         while chip.next_event().is_some() {}
-        accounts(&chip, count)
-    };
-    let (before, after) = (until(span / 2), until(span));
+        accounts(chip, count)
+    }
+    let (before, after) = (until(span / 2, &mut chip, count), until(span, &mut chip, count));
     Ok(Stretch::between(&before, &after, span.as_secs_f64() / 2.0))
 }
 
@@ -48,26 +48,28 @@ pub(super) fn hidden(findings: &mut Findings) -> Result<(), ChipError> {
     for (case, threads) in [("single-threaded IPC at 20 % running", 1), ("four threads", 4)] {
         let jobs = vec![Job::new(program.clone()); threads];
         let stretch = count(chip, 1, jobs, Duration::from_millis(10))?;
-        // To three digits: the ends of what is counted fall between cycles.
+        // To three digits: the counted time does not begin and end with a cycle.
         findings.add("Figure 1", case, (ipc(&stretch, &chip) * 1e3).round() / 1e3);
     }
     Ok(())
 }
 
-/// L1 data caches of other sizes, on one core that waits so many cycles for a hit in the L2.
+/// Runs L1 data caches of other sizes on one core; `l2_cycles` is the latency of an L2 hit.
 fn l1_points(seed: u64, l2_cycles: Option<u32>) -> Result<Vec<Point>, ChipError> {
-    let point = |&kb: &u32| {
-        let mut chip = Geometry { cores: 1, l1: CacheShape::from_kb(kb, 4), ..chip(768) };
-        if let Some(cycles) = l2_cycles {
-            (chip.latency.l2, chip.latency.llc) = (cycles, cycles);
-        }
-        let jobs = LOAD[..4].iter().map(|name| job(name, Time::ZERO)).collect();
-        let stretch = count(chip, seed, jobs, Duration::from_millis(100))?;
-        let misses = 100.0 * stretch.sum(|account| account.l1_misses);
-        let rate = misses / stretch.sum(|account| account.l1_references);
-        Ok((kb, ipc(&stretch, &chip), rate))
-    };
-    L1_KB.par_iter().map(point).collect()
+    L1_KB
+        .par_iter()
+        .map(|&kb: &u32| {
+            let mut chip = Geometry { cores: 1, l1: CacheShape::from_kb(kb, 4), ..chip(768) };
+            if let Some(cycles) = l2_cycles {
+                (chip.latency.l2, chip.latency.llc) = (cycles, cycles);
+            }
+            let jobs = LOAD[..4].iter().map(|name| job(name, Time::ZERO)).collect();
+            let stretch = count(chip, seed, jobs, Duration::from_millis(100))?;
+            let misses = 100.0 * stretch.sum(|account| account.l1_misses);
+            let rate = misses / stretch.sum(|account| account.l1_references);
+            Ok((kb, ipc(&stretch, &chip), rate))
+        })
+        .collect()
 }
 
 /// Figure 2: L1 data caches of other sizes, on one core; and with an L2 twice as fast.

@@ -1,7 +1,8 @@
 //! CASC (Fedorova, Seltzer, Small and Nussbaum): its figures and numbers, on the chip.
 //!
-//! Eighteen threads take turns on eight hardware threads of two cores; the L2, which is the last-level cache, has
-//! 48 to 768 KB. Throughput is instructions per second, a miss rate misses per 100 references.
+//! Eighteen threads take turns on eight hardware threads of two cores; the L2, which is the
+//! last-level cache, has 48 to 768 KB. Throughput is instructions per second, a miss rate misses
+//! per 100 references.
 
 mod buckets;
 mod latency;
@@ -24,24 +25,24 @@ pub use plots::Figures;
 /// A factor of 1.05, in units of 2^-32.
 const FINER: u64 = (1 << 32) / 20 * 21;
 
-/// How the paper's experiments are repeated.
+/// The parameters of the repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// How many times shorter everything takes than CASC is told.
+    /// The factor by which everything is shorter than CASC assumes.
     pub time_scale: u32,
-    /// Runs of each experiment, whose threads come at other times and lie elsewhere.
+    /// Runs of each experiment; in each, threads come at other times and are placed elsewhere.
     pub runs: u64,
-    /// Seconds that are counted of each, on CASC's clock.
+    /// The seconds of each run that count, on CASC's clock.
     pub seconds: f64,
-    /// Whether the same is done with `MAX_PCMR`s and a threshold that change in smaller steps, and with Berkeley DB in
-    /// twolf's place.
+    /// Whether to repeat it with `MAX_PCMR`s and a threshold that change in smaller steps, and with
+    /// Berkeley DB in place of twolf.
     pub variants: bool,
     /// The seed of everything.
     pub seed: u64,
 }
 
 impl Setting {
-    /// All of it; if `quick`, on a shorter scale, and less of it.
+    /// The full repetition; if `quick`, on a shorter scale and without variants.
     #[must_use]
     pub fn new(quick: bool) -> Self {
         if quick {
@@ -63,39 +64,41 @@ impl Casc {
         Self(setting)
     }
 
-    /// Runs them all. `told` hears what is at hand, how much of it is done, and how much there is.
+    /// Runs all experiments. `progress` is called with the current experiment, the steps done, and
+    /// all steps.
     ///
     /// # Errors
-    /// If there can't be such a chip.
+    /// If the chip is not possible.
     pub fn run(
         &self,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Findings, Figures), ChipError> {
         let mut findings = Findings::default();
         numbers::findings(&mut findings);
         buckets::findings(&mut findings);
         let noise = noise::curve(&mut findings);
-        told("Figures 1 to 3", 0, 3);
+        progress("Figures 1 to 3", 0, 3);
         latency::hidden(&mut findings)?;
-        told("Figures 1 to 3", 1, 3);
+        progress("Figures 1 to 3", 1, 3);
         let l1 = latency::l1(self.0.seed, &mut findings)?;
-        told("Figures 1 to 3", 2, 3);
+        progress("Figures 1 to 3", 2, 3);
         let l2 = latency::l2(self.0.seed, &mut findings)?;
         let published = Parameters::default();
         let main = (PROGRAMS, published);
-        let performance = performance::run(self.0, main, None, "Figures 5 to 7", told)?;
+        let performance = performance::run(self.0, main, None, "Figures 5 to 7", progress)?;
         performance.findings(self.0, &mut findings);
         if self.0.variants {
             let setting = Setting { runs: 1, ..self.0 };
             let (unit, threshold_factor) = (Q32::ratio(1, 16), Q32::from_raw(FINER));
             let finer = (PROGRAMS, Parameters { unit, threshold_factor, ..published });
             let what = "Figures 5 and 6 in finer steps";
-            let stock = performance.only(0);
-            performance::run(setting, finer, Some(&stock), what, told)?.beside(what, &mut findings);
+            let stock = performance.only_run(0);
+            performance::run(setting, finer, Some(&stock), what, progress)?
+                .beside(what, &mut findings);
             let (what, frugal) = ("Figures 5 and 6 without twolf", (FRUGAL, published));
-            performance::run(setting, frugal, None, what, told)?.beside(what, &mut findings);
+            performance::run(setting, frugal, None, what, progress)?.beside(what, &mut findings);
         }
-        told("§5.3.4", 0, 1);
+        progress("§5.3.4", 0, 1);
         overhead::findings(self.0, &mut findings)?;
         Ok((findings, Figures { l1, l2, noise, performance }))
     }

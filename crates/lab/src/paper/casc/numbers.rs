@@ -12,7 +12,9 @@ const MB: u32 = 1 << 14;
 
 pub(super) fn findings(findings: &mut Findings) {
     let p = Parameters::default();
-    let milliseconds = |span: std::time::Duration| span.as_secs_f64() * 1e3;
+    fn milliseconds(span: std::time::Duration) -> f64 {
+        span.as_secs_f64() * 1e3
+    }
     findings.add("§4.2.2", "MIN_RUNLENGTH", milliseconds(p.min_runlength));
     findings.add("§5.3.2", "delay before measuring a thread", milliseconds(p.delay));
     let kept = milliseconds(p.shortest_interval);
@@ -23,13 +25,15 @@ pub(super) fn findings(findings: &mut Findings) {
     let base = chip(768);
     let text = format!("{} x {}, {} MHz", base.cores, base.threads, base.mhz);
     findings.add_text("§5.1", "cores x contexts, clock", text);
-    let kb = |shape: CacheShape| shape.sets * shape.ways * 64 / 1024;
+    fn kb(shape: Shape) -> u32 {
+        shape.sets * shape.ways * 64 / 1024
+    }
     let l1 = format!("{} / {}", kb(base.l1), base.l1i.map_or(0, kb));
     findings.add_text("§5.1", "L1D / L1I", l1);
     let l2 = base.way_bytes() * u64::from(base.llc.ways.get()) / 1024;
     findings.add_text("§5.1", "base L2, ways", format!("{l2}, {}", base.llc.ways));
     let others: Vec<u32> = SIZES.into_iter().filter(|&size| size != 768).collect();
-    // Both ends of the range are the band's: the largest is told, if none is smaller than that.
+    // Both ends of the range are the band's: the largest counts, if none is smaller than 48.
     let (first, last) = (others.first(), others.last());
     let largest = last.filter(|_| first >= Some(&48)).map(|&kb| f64::from(kb));
     findings.add_if("§5.1", "other L2 sizes", largest);
@@ -38,17 +42,19 @@ pub(super) fn findings(findings: &mut Findings) {
     findings.add_text("§5.2", "database, hot set", database());
 }
 
-/// What the model of Berkeley DB holds besides what it always uses: its size, and how much of the references goes
-/// to how much of it.
+/// The model of Berkeley DB beside what it always uses: its size, and which share of the references
+/// goes to which share of it.
 fn database() -> String {
     let program = named("berkeley-db-like").expect("a program's name");
     let Accesses::Workload(Workload { data, .. }) = program.accesses else { return String::new() };
-    // Records; all else is less than a megabyte.
+    // The records; everything else is smaller than a megabyte.
     let records: Vec<_> = data.iter().filter(|region| region.lines > MB).collect();
     let lines: u32 = records.iter().map(|region| region.lines).sum();
     let all: f64 = records.iter().map(|region| region.share).sum();
     let Some(hot) = records.iter().min_by_key(|region| region.lines) else { return String::new() };
-    let percent = |part: f64, whole: f64| (100.0 * part / whole).round();
+    fn percent(part: f64, whole: f64) -> f64 {
+        (100.0 * part / whole).round()
+    }
     let to = percent(f64::from(hot.lines), f64::from(lines));
     format!("{} MB, {} % to {to} %", lines / MB, percent(hot.share, all))
 }

@@ -1,4 +1,4 @@
-//! §5.3.4: what measuring again all the time costs, where CASC can change nothing.
+//! §5.3.4: the cost of measuring again all the time, where CASC can change nothing.
 
 use std::time::Duration;
 
@@ -10,7 +10,9 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::{chip, time_sharing};
 use crate::paper::Findings;
-use crate::paper::turns::{Go, Nobody, accounts, arrivals, job, pass, run, solaris};
+use crate::paper::turns::{
+    NoPolicy, RunControl, accounts, arrivals, job, run, run_until, solaris_settings,
+};
 
 /// The paper's load is twelve SPEC CPU2000 benchmarks that it does not name.
 const LOAD: [&str; 12] = [
@@ -18,30 +20,30 @@ const LOAD: [&str; 12] = [
     "gcc",
 ];
 
-/// How long each runs by itself, on the policy's clock: the paper's twelve took 63 minutes.
+/// The duration of each benchmark alone, on the policy's clock: the paper's twelve took 63 minutes.
 const WORK: Duration = Duration::from_secs(30);
 
-/// How many times shorter everything takes, at least: nothing here depends on how caches warm up.
+/// The least factor by which everything is shorter: the result does not depend on warm caches.
 const SCALE: u32 = 100;
 
 fn settings(setting: Setting) -> Settings {
-    // Four processors with 4 MB each, which are not shared: so much that nobody is in another's way, nor on
-    // the bus.
+    // Four processors with 4 MB each, which are not shared, and a fast bus: no program slows
+    // another down.
     let bandwidth_mbps = f64::INFINITY;
     let chip = Geometry { cores: 4, threads: 1, bandwidth_mbps, ..chip(16 * 768) };
     let (time_scale, seed) = (setting.time_scale.max(SCALE), setting.seed);
-    Settings { scheduler: Some(time_sharing()), time_scale, ..solaris(chip, seed) }
+    Settings { scheduler: Some(time_sharing()), time_scale, ..solaris_settings(chip, seed) }
 }
 
-/// The instructions that a benchmark runs by itself in that time.
+/// The instructions that a benchmark runs alone in that time.
 fn work(name: &str, setting: Setting) -> Result<u64, ChipError> {
     let mut chip = Chip::new(settings(setting), [job(name, Time::ZERO)])?;
-    pass(&mut chip, &mut Nobody, Time::ZERO.after(WORK));
-    let told = accounts(&chip, 1)[0].instructions;
-    Ok(told * u64::from(settings(setting).time_scale))
+    run_until(&mut chip, &mut NoPolicy, Time::ZERO.after(WORK));
+    let instructions = accounts(&chip, 1)[0].instructions;
+    Ok(instructions * u64::from(settings(setting).time_scale))
 }
 
-/// When the last of them has finished: seconds on the policy's clock.
+/// When the last benchmark finished, in seconds on the policy's clock; and the number of estimates.
 fn finished(
     setting: Setting,
     work: &[u64],
@@ -52,24 +54,24 @@ fn finished(
     let jobs = jobs.map(|((name, at), &work)| Job { instructions: Some(work), ..job(name, at) });
     let mut chip = Chip::new(settings(setting), jobs)?;
     let (mut last, mut left) = (Time::ZERO, LOAD.len());
-    let mut counting = Counting { policy, estimates: 0 };
+    let mut counting = CountingPolicy { policy, estimates: 0 };
     run(&mut chip, &mut counting, Time::ZERO.after(WORK * 100), |at, event, _, _| {
         if matches!(event, Event::Exited { .. }) {
             left -= 1;
             last = at;
         }
-        if left == 0 { Go::Stop } else { Go::On }
+        if left == 0 { RunControl::Stop } else { RunControl::Continue }
     });
     Ok((last.nanos() as f64 / 1e9, f64::from(counting.estimates)))
 }
 
 /// A policy whose estimates are counted.
-struct Counting<'a> {
+struct CountingPolicy<'a> {
     policy: &'a mut (dyn Policy + Send),
     estimates: u32,
 }
 
-impl Policy for Counting<'_> {
+impl Policy for CountingPolicy<'_> {
     fn name(&self) -> &'static str {
         self.policy.name()
     }
@@ -90,11 +92,12 @@ pub(super) fn findings(setting: Setting, findings: &mut Findings) -> Result<(), 
         remeasure_every: Duration::from_millis(250),
         ..Parameters::default()
     };
-    let policies: [Box<dyn Policy + Send>; 2] = [Box::new(Nobody), Box::new(Casc::new(parameters))];
+    let policies: [Box<dyn Policy + Send>; 2] =
+        [Box::new(NoPolicy), Box::new(Casc::new(parameters))];
     let times =
         policies.into_par_iter().map(|mut policy| finished(setting, &work, policy.as_mut()));
     let times: Vec<(f64, f64)> = times.collect::<Result<_, ChipError>>()?;
-    // What the policy computes takes no time on the chip: this is what measuring costs.
+    // The policy's computation takes no time on the chip: this is the cost of measuring.
     let case = "run time with periodic re-measurement over default";
     findings.add("§5.3.4", case, times[1].0 / times[0].0);
     findings.add("§5.3.4", "workload, both schedulers", times[1].0 / 60.0);

@@ -1,4 +1,4 @@
-//! Figures 5 to 7: miss rates, throughput and fairness, and how well threads are told apart.
+//! Figures 5 to 7: miss rates, throughput and fairness, and how well threads are classified.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,39 +8,39 @@ use fairways_policy::casc::{Measurement, Parameters};
 use rayon::prelude::*;
 
 use super::Setting;
-use super::setup::{Bench, Fared, Judged, PROGRAMS, SIZES, THREADS, alone, chip};
+use super::setup::{CascBench, CascOutcome, JudgedThread, PROGRAMS, SIZES, THREADS, alone, chip};
 use crate::paper::Findings;
 use crate::paper::turns::{Stretch, least, mean, median, most, spread};
 
-/// What came out with an L2 of one size, a run each.
+/// The results with an L2 of one size, by run.
 #[derive(Clone, Debug)]
-pub(super) struct Size {
+pub(super) struct SizeOutcome {
     programs: [&'static str; 3],
     pub(super) kb: u32,
     pub(super) stock: Vec<Stretch>,
-    /// None with the size that only the default scheduler is run with.
-    pub(super) casc: Vec<Fared>,
+    /// Empty for the size that runs with the default scheduler only.
+    pub(super) casc: Vec<CascOutcome>,
 }
 
-/// Everything that was run.
+/// All results.
 #[derive(Clone, Debug)]
 pub(super) struct Performance {
     /// From the smallest on; the last is twice the base.
-    pub(super) sizes: Vec<Size>,
-    /// Misses per 100 references of each program by itself with the base L2.
+    pub(super) sizes: Vec<SizeOutcome>,
+    /// Misses per 100 references of each program alone with the base L2.
     alone: Vec<f64>,
 }
 
-/// `stock`: what the default scheduler did with the same programs and seeds, if that is known.
+/// `stock`: the results of the default scheduler with the same programs and seeds, if known.
 pub(super) fn run(
     setting: Setting,
     (programs, parameters): ([&'static str; 3], Parameters),
     stock: Option<&Performance>,
     what: &str,
-    told: &(dyn Fn(&str, usize, usize) + Sync),
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Performance, ChipError> {
     let Setting { time_scale, runs, seconds, seed, .. } = setting;
-    let bench = |l2_kb, run| Bench {
+    let bench = |l2_kb, run| CascBench {
         programs,
         l2_kb,
         time_scale,
@@ -58,28 +58,29 @@ pub(super) fn run(
     let one = |&(kb, run, with_casc): &(u32, u64, bool)| {
         let bench = bench(kb, run);
         let found = if with_casc {
-            bench.casc(parameters).map(Found::Casc)
+            bench.casc(parameters).map(BenchOutcome::Casc)
         } else {
-            bench.stock().map(Found::Stock)
+            bench.stock().map(BenchOutcome::Stock)
         };
-        told(what, 1 + done.fetch_add(1, Ordering::Relaxed), all.len());
+        progress(what, 1 + done.fetch_add(1, Ordering::Relaxed), all.len());
         found.map(|found| (kb, found))
     };
-    let found: Vec<(u32, Found)> = all.par_iter().map(one).collect::<Result<_, ChipError>>()?;
-    let mut sizes: Vec<Size> = sizes
+    let found: Vec<(u32, BenchOutcome)> =
+        all.par_iter().map(one).collect::<Result<_, ChipError>>()?;
+    let mut sizes: Vec<SizeOutcome> = sizes
         .into_iter()
         .enumerate()
         .map(|(size, kb)| {
             let stock = stock.map_or(Vec::new(), |known| known.sizes[size].stock.clone());
-            Size { programs, kb, stock, casc: Vec::new() }
+            SizeOutcome { programs, kb, stock, casc: Vec::new() }
         })
         .collect();
     for (kb, found) in found {
         let size = sizes.iter_mut().find(|size| size.kb == kb);
         let Some(size) = size else { continue };
         match found {
-            Found::Stock(stretch) => size.stock.push(stretch),
-            Found::Casc(fared) => size.casc.push(fared),
+            BenchOutcome::Stock(stretch) => size.stock.push(stretch),
+            BenchOutcome::Casc(fared) => size.casc.push(fared),
         }
     }
     let alone = match stock {
@@ -89,14 +90,14 @@ pub(super) fn run(
     Ok(Performance { sizes, alone })
 }
 
-enum Found {
+enum BenchOutcome {
     Stock(Stretch),
-    Casc(Fared),
+    Casc(CascOutcome),
 }
 
-impl Size {
-    /// The mean of its runs.
-    fn of(&self, value: fn(&Stretch) -> f64) -> (f64, f64) {
+impl SizeOutcome {
+    /// The means over the runs, with the default scheduler and with CASC.
+    fn means(&self, value: fn(&Stretch) -> f64) -> (f64, f64) {
         let stock: Vec<f64> = self.stock.iter().map(value).collect();
         let casc: Vec<f64> = self.casc.iter().map(|fared| value(&fared.stretch)).collect();
         (mean(&stock), mean(&casc))
@@ -104,15 +105,16 @@ impl Size {
 
     /// Misses per 100 references with the default scheduler and with CASC.
     pub(super) fn miss_rates(&self) -> (f64, f64) {
-        self.of(Stretch::miss_rate)
+        self.means(Stretch::miss_rate)
     }
 
     /// Instructions per second, likewise.
     pub(super) fn throughputs(&self) -> (f64, f64) {
-        self.of(Stretch::throughput)
+        self.means(Stretch::throughput)
     }
 
-    /// The share of all CPU time that a program's threads had, percent, likewise: who is kept from most CPUs starves.
+    /// The share of all CPU time that a program's threads had, percent, likewise: threads that are
+    /// kept from most CPUs starve.
     fn shares(&self, program: usize) -> (f64, f64) {
         let share = |stretch: &Stretch| {
             let its = stretch.each.iter().skip(program).step_by(self.programs.len());
@@ -124,18 +126,18 @@ impl Size {
         (mean(&stock), mean(&casc))
     }
 
-    /// What was found out of the threads in the first run, and what became of it.
+    /// Adds the scores of the threads in the first run, and the resulting `MAX_PCMR`s.
     fn scores(&self, item: &str, findings: &mut Findings) {
         let Some(fared) = self.casc.first() else { return };
         let kb = self.kb;
         for (program, name) in self.programs.iter().enumerate() {
             let its = fared.threads.iter().filter(|judged| judged.program == program);
-            let text = |judged: &Judged| {
+            fn text(judged: &JudgedThread) -> String {
                 let mark = if judged.by == Measurement::Secondary { "'" } else { "" };
                 format!("{:.0}{mark}", judged.score)
-            };
+            }
             let text = its.map(text).collect::<Vec<_>>().join(" ");
-            // Of several of the same name, by their order.
+            // Programs of the same name differ by their order.
             let case = format!("{kb} KB, PCMRs of {name} ({})", program + 1);
             findings.add_text(item, &case, text);
         }
@@ -154,23 +156,27 @@ impl Size {
         100.0 * (casc / stock - 1.0)
     }
 
-    /// The standard deviation of the time that threads had over its mean, percent, with the default
+    /// The standard deviation of the threads' time over its mean, percent, with the default
     /// scheduler and with CASC.
     fn unevenness(&self) -> (f64, f64) {
-        let (stock, casc) = self.of(Stretch::unevenness);
+        let (stock, casc) = self.means(Stretch::unevenness);
         (100.0 * stock, 100.0 * casc)
     }
 }
 
 impl Performance {
-    fn with_casc(&self) -> &[Size] {
+    fn with_casc(&self) -> &[SizeOutcome] {
         &self.sizes[..SIZES.len()]
     }
 
     /// The size at which CASC is least even.
-    pub(super) fn worst(&self) -> &Size {
-        let worse = |a: &&Size, b: &&Size| a.unevenness().1.total_cmp(&b.unevenness().1);
-        self.with_casc().iter().max_by(worse).unwrap_or(&self.sizes[0])
+    pub(super) fn worst(&self) -> &SizeOutcome {
+        self.with_casc()
+            .iter()
+            .max_by(|a: &&SizeOutcome, b: &&SizeOutcome| {
+                a.unevenness().1.total_cmp(&b.unevenness().1)
+            })
+            .unwrap_or(&self.sizes[0])
     }
 
     pub(super) fn findings(&self, setting: Setting, findings: &mut Findings) {
@@ -182,7 +188,7 @@ impl Performance {
         if !is_quick {
             let runs = (0..usize::try_from(setting.runs).unwrap_or(1)).map(|run| {
                 let mut findings = Findings::default();
-                self.only(run).by_seed(is_quick, &mut findings);
+                self.only_run(run).by_seed(is_quick, &mut findings);
                 findings
             });
             findings.note_seeds(&runs.collect::<Vec<_>>());
@@ -197,11 +203,11 @@ impl Performance {
         }
     }
 
-    /// What depends on the seed.
+    /// Adds the results that depend on the seed.
     fn by_seed(&self, is_quick: bool, findings: &mut Findings) {
         self.beside("Figures 5 and 6", findings);
-        // In a quick run the 2 ms of a measurement are 0.1 ms, in which caches are still being
-        // filled: scores, and what follows from them, are not the paper's.
+        // In a quick run the 2 ms of a measurement are 0.1 ms, in which caches still fill: scores,
+        // and the results that follow from them, are not the paper's.
         if !is_quick {
             self.gains(findings);
             self.accuracy(findings);
@@ -210,20 +216,26 @@ impl Performance {
         self.starved(findings);
     }
 
-    /// The same with one of the seeds.
-    pub(super) fn only(&self, run: usize) -> Self {
-        let one = |size: &Size| Size {
-            stock: vec![size.stock[run].clone()],
-            casc: size.casc.get(run).cloned().into_iter().collect(),
-            ..*size
-        };
-        Self { sizes: self.sizes.iter().map(one).collect(), alone: self.alone.clone() }
+    /// The results of one of the seeds.
+    pub(super) fn only_run(&self, run: usize) -> Self {
+        Self {
+            sizes: self
+                .sizes
+                .iter()
+                .map(|size: &SizeOutcome| SizeOutcome {
+                    stock: vec![size.stock[run].clone()],
+                    casc: size.casc.get(run).cloned().into_iter().collect(),
+                    ..*size
+                })
+                .collect(),
+            alone: self.alone.clone(),
+        }
     }
 
     fn gains(&self, findings: &mut Findings) {
         let sizes = self.with_casc();
-        let reductions: Vec<f64> = sizes.iter().map(Size::reduction).collect();
-        let gains: Vec<f64> = sizes.iter().map(Size::gain).collect();
+        let reductions: Vec<f64> = sizes.iter().map(SizeOutcome::reduction).collect();
+        let gains: Vec<f64> = sizes.iter().map(SizeOutcome::gain).collect();
         let base = sizes.len() - 1;
         for (item, what, values) in [
             ("Figure 5", "L2 miss-rate reduction", &reductions),
@@ -233,23 +245,32 @@ impl Performance {
             findings.add(item, &format!("{what}, most over sizes"), most(values));
             findings.add(item, &format!("{what} at 768 KB"), values[base]);
         }
-        let is_twice = |pair: &&[Size]| pair[0].miss_rates().1 <= pair[1].miss_rates().0;
-        let twice = self.sizes.windows(2).filter(is_twice).count();
+        let twice = self
+            .sizes
+            .windows(2)
+            .filter(|pair: &&[SizeOutcome]| pair[0].miss_rates().1 <= pair[1].miss_rates().0)
+            .count();
         let case = "sizes where CASC misses no more than the default with twice the cache";
         findings.add("Figure 5", case, 100.0 * twice as f64 / sizes.len() as f64);
     }
 
-    /// Miss rates and gains by size, and what was found out of the threads.
+    /// Adds miss rates and gains by size, and the scores of the threads.
     pub(super) fn beside(&self, item: &str, findings: &mut Findings) {
         for size in self.with_casc() {
             let (rates, kb) = (size.miss_rates(), size.kb);
-            let mut beside = |case: String, unit, value| {
+            fn beside(case: String, unit: &str, value: f64, findings: &mut Findings, item: &str) {
                 findings.add_beside(item, &case, unit, Some(value));
-            };
-            beside(format!("{kb} KB, default"), "misses/100 refs", rates.0);
-            beside(format!("{kb} KB, CASC"), "misses/100 refs", rates.1);
-            beside(format!("{kb} KB, miss-rate reduction"), "percent", size.reduction());
-            beside(format!("{kb} KB, throughput gain"), "percent", size.gain());
+            }
+            beside(format!("{kb} KB, default"), "misses/100 refs", rates.0, findings, item);
+            beside(format!("{kb} KB, CASC"), "misses/100 refs", rates.1, findings, item);
+            beside(
+                format!("{kb} KB, miss-rate reduction"),
+                "percent",
+                size.reduction(),
+                findings,
+                item,
+            );
+            beside(format!("{kb} KB, throughput gain"), "percent", size.gain(), findings, item);
             for (program, name) in size.programs.iter().enumerate() {
                 let (stock, casc) = size.shares(program);
                 let case = format!("{kb} KB, CPU time of {name} ({}), default", program + 1);
@@ -264,8 +285,9 @@ impl Performance {
     }
 
     fn accuracy(&self, findings: &mut Findings) {
-        let right =
-            |fared: &Fared| fared.threads.iter().filter(|judged| judged.is_right()).count() as f64;
+        fn right(fared: &CascOutcome) -> f64 {
+            fared.threads.iter().filter(|judged| judged.is_right()).count() as f64
+        }
         let per_size: Vec<f64> = self
             .with_casc()
             .iter()
@@ -279,11 +301,19 @@ impl Performance {
             findings.add_beside(item, &case, "threads", Some(*right));
         }
         let base = &self.with_casc()[SIZES.len() - 1];
-        let art = |fared: &Fared| {
-            let is_art = |judged: &&Judged| judged.program == 0 && judged.is_greedy;
-            fared.threads.iter().filter(is_art).count() as f64
-        };
-        let found = mean(&base.casc.iter().map(art).collect::<Vec<f64>>());
+        let found = mean(
+            &base
+                .casc
+                .iter()
+                .map(|fared: &CascOutcome| {
+                    fared
+                        .threads
+                        .iter()
+                        .filter(|judged: &&JudgedThread| judged.program == 0 && judged.is_greedy)
+                        .count() as f64
+                })
+                .collect::<Vec<f64>>(),
+        );
         findings.add(item, "art threads found greedy at 768 KB, of 6", found);
         let fared = || self.with_casc().iter().flat_map(|size| &size.casc);
         let wrong = || fared().flat_map(|fared| &fared.threads).filter(|judged| !judged.is_right());

@@ -8,7 +8,7 @@ use super::performance::Performance;
 use super::setup::PROGRAMS;
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 
-/// What is plotted.
+/// The data of the figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub(super) l1: Vec<Point>,
@@ -18,62 +18,80 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Draws them all into a folder: `figure2.svg` and so on.
+    /// Draws all figures into a folder: `figure2.svg` and so on.
     ///
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        let file = |name: &str| folder.join(format!("{name}.svg"));
+        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
+            folder.join(format!("{name}.svg"))
+        }
         for (name, title, points) in [
             ("figure2", "Figure 2: L1 data caches of other sizes", &self.l1),
             ("figure3", "Figure 3: L2 caches of other sizes", &self.l2),
         ] {
-            let of = |name: &str, value: fn(&Point) -> f64| Line {
-                name: name.to_owned(),
-                points: points
-                    .iter()
-                    .map(|point| (f64::from(point.0).log2(), value(point)))
-                    .collect(),
-            };
-            let plot =
-                [of("IPC", |point| point.1), of("misses per reference", |point| point.2 / 100.0)];
-            lines(&file(name), title, ["log2 of KB", "IPC; misses per reference"], &plot)?;
+            fn line(name: &str, value: fn(&Point) -> f64, points: &[(u32, f64, f64)]) -> Line {
+                Line {
+                    name: name.to_owned(),
+                    points: points
+                        .iter()
+                        .map(|point| (f64::from(point.0).log2(), value(point)))
+                        .collect(),
+                }
+            }
+            let plot = [
+                line("IPC", |point| point.1, points),
+                line("misses per reference", |point| point.2 / 100.0, points),
+            ];
+            lines(&file(name, folder), title, ["log2 of KB", "IPC; misses per reference"], &plot)?;
         }
         let title = "Threads classified right, of 18";
         let noise = Line { name: "CASC".to_owned(), points: self.noise.clone() };
-        lines(&file("noise"), title, ["noise of measured rates, percent", "threads"], &[noise])?;
+        lines(
+            &file("noise", folder),
+            title,
+            ["noise of measured rates, percent", "threads"],
+            &[noise],
+        )?;
         let with_casc = &self.performance.sizes[..self.performance.sizes.len() - 1];
         let labels = with_casc.iter().map(|size| format!("{} KB", size.kb)).collect::<Vec<_>>();
-        let pairs = |value: &dyn Fn(usize) -> (f64, f64)| {
+        fn pairs(
+            value: &dyn Fn(usize) -> (f64, f64),
+            with_casc: &[crate::paper::casc::performance::SizeOutcome],
+        ) -> Vec<(String, Vec<f64>)> {
             let (stock, casc) = (0..with_casc.len()).map(value).unzip();
             vec![("default".to_owned(), stock), ("CASC".to_owned(), casc)]
-        };
-        let rates = pairs(&|size| with_casc[size].miss_rates());
+        }
+        let rates = pairs(&|size| with_casc[size].miss_rates(), with_casc);
         let plot = Bars { labels: labels.clone(), series: rates, stacked: false };
         bars(
-            &file("figure5"),
+            &file("figure5", folder),
             "Figure 5: L2 miss rates",
             ["L2", "misses per 100 references"],
             &plot,
         )?;
-        let throughputs = pairs(&|size| {
-            let (stock, casc) = with_casc[size].throughputs();
-            (stock / 1e9, casc / 1e9)
-        });
+        let throughputs = pairs(
+            &|size| {
+                let (stock, casc) = with_casc[size].throughputs();
+                (stock / 1e9, casc / 1e9)
+            },
+            with_casc,
+        );
         let plot = Bars { labels, series: throughputs, stacked: false };
         let title = "Figure 6: throughput";
-        bars(&file("figure6"), title, ["L2", "10^9 instructions per second"], &plot)?;
-        self.shares(&file("figure7"))
+        bars(&file("figure6", folder), title, ["L2", "10^9 instructions per second"], &plot)?;
+        self.shares(&file("figure7", folder))
     }
 
-    /// Figure 7: the share of all time that each program's threads had; of each the six are one bar's part.
+    /// Figure 7: the share of all time that each program's threads had; six threads are a part of a
+    /// bar.
     fn shares(&self, path: &Path) -> Result<(), FigureError> {
         let worst = self.performance.worst();
-        let share = |of: &[fairways_chip::Account], program: usize| {
-            let all: f64 = of.iter().map(fairways_chip::Account::cycles).sum();
-            let its = of.iter().skip(program).step_by(PROGRAMS.len());
+        fn share(accounts: &[fairways_chip::Account], program: usize) -> f64 {
+            let all: f64 = accounts.iter().map(fairways_chip::Account::cycles).sum();
+            let its = accounts.iter().skip(program).step_by(PROGRAMS.len());
             its.map(fairways_chip::Account::cycles).sum::<f64>() / all
-        };
+        }
         let (stock, casc) = (&worst.stock[0].each, &worst.casc[0].stretch.each);
         let series = PROGRAMS
             .iter()

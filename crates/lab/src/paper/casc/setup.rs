@@ -1,4 +1,4 @@
-//! CASC's machine and its eighteen threads, and what becomes of them.
+//! CASC's machine and its eighteen threads, and their results.
 
 use std::time::Duration;
 
@@ -8,87 +8,90 @@ use fairways_chip::{
 use fairways_core::{AppId, CoRun, Event, ThreadId, Time};
 use fairways_policy::casc::{Casc, Measurement, Parameters};
 
-use crate::paper::turns::{Go, Nobody, Stretch, accounts, arrivals, job, pass, run, solaris};
+use crate::paper::turns::{
+    NoPolicy, RunControl, Stretch, accounts, arrivals, job, run, run_until, solaris_settings,
+};
 
-/// The benchmarks (§5.2); of each, six threads.
+/// The benchmarks (§5.2), with six threads each.
 pub(super) const PROGRAMS: [&str; 3] = ["art", "twolf", "berkeley-db"];
 
-/// The same with as many again of the last in the second's place. Ours: twolf-like misses nearly as often as
-/// art-like with an eighth of the L2 (docs/workloads.md), where the paper's has good locality; these miss a third
-/// as often as art.
+/// The same with Berkeley DB in place of twolf. This is our choice: twolf-like misses nearly as
+/// often as art-like with an eighth of the L2 (docs/workloads.md), while the paper's has good
+/// locality; these miss a third as often as art.
 pub(super) const FRUGAL: [&str; 3] = ["art", "berkeley-db", "berkeley-db"];
 pub(super) const THREADS: usize = 18;
 
 /// The L2 sizes, KB (§5.1); those between 48 and 384 are inferred (decision CASC 13).
 pub(super) const SIZES: [u32; 5] = [48, 96, 192, 384, 768];
 
-/// All programs are in Solaris' time-sharing class by default, and CASC keeps to its rules (§3, §4).
+/// All programs are in Solaris' time-sharing class by default, and CASC follows its rules (§3, §4).
 pub(super) fn time_sharing() -> Scheduling {
     Scheduling { class: SchedulingClass::TimeSharing, ..Scheduling::default() }
 }
 
 /// A run, on the policy's clock.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bench {
+pub(super) struct CascBench {
     pub(super) programs: [&'static str; 3],
     pub(super) l2_kb: u32,
     pub(super) time_scale: u32,
     pub(super) seed: u64,
-    /// How long is counted.
+    /// The time that is counted.
     pub(super) span: Duration,
 }
 
-/// CASC's chip with an L2 of so many KB.
+/// CASC's chip with an L2 of this many KB.
 pub(super) fn chip(l2_kb: u32) -> Geometry {
     let chip = preset::preset("t1").expect("a preset's name");
     Geometry { sets: l2_kb * 1024 / 64 / chip.llc.ways.get(), ..chip }
 }
 
-/// Before the default scheduler is counted, and after CASC knows every thread before it is.
+/// The warm-up of the default scheduler, and of CASC once it knows every thread.
 const WARM: Duration = Duration::from_millis(600);
 
-/// After so long CASC must know every thread.
+/// The longest time until CASC knows every thread.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// How CASC fared.
+/// The result of a run under CASC.
 #[derive(Clone, Debug)]
-pub(super) struct Fared {
+pub(super) struct CascOutcome {
     pub(super) stretch: Stretch,
     /// Seconds of the initial measurement, and of each secondary one on average.
     pub(super) initial: f64,
     pub(super) secondary: f64,
-    /// Threads that were not known when time was up.
+    /// Threads that were not known at the end of that time.
     pub(super) unknown: usize,
-    /// Every thread: its program, its score as it came out and where it is from, and whether it may not run
+    /// Every thread: its program, its raw score and the score's source, and whether it may not run
     /// everywhere.
-    pub(super) threads: Vec<Judged>,
-    /// The largest error of an estimate of a group's miss rate, over that; `None` if no group ran for long.
+    pub(super) threads: Vec<JudgedThread>,
+    /// The largest error of an estimate of a group's miss rate, as a share; `None` if no group ran
+    /// for long enough.
     pub(super) worst_error: Option<f64>,
     pub(super) max_pcmrs: Vec<f64>,
 }
 
-/// What CASC held a thread to be.
+/// What CASC found about a thread.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Judged {
-    /// Of [`PROGRAMS`].
+pub(super) struct JudgedThread {
+    /// An index into [`PROGRAMS`].
     pub(super) program: usize,
     pub(super) score: f64,
     pub(super) by: Measurement,
     pub(super) is_greedy: bool,
 }
 
-impl Judged {
-    /// Whether it was tagged as its program's locality is: art's is poor.
+impl JudgedThread {
+    /// Whether it was classified by its program's locality: art's is poor.
     pub(super) fn is_right(self) -> bool {
         self.is_greedy == (self.program == 0)
     }
 }
 
-impl Bench {
+impl CascBench {
     fn settings(self) -> Settings {
         let Self { l2_kb, time_scale, seed, .. } = self;
         let scheduler = Some(time_sharing());
-        Settings { time_scale, scheduler, ..solaris(chip(l2_kb), seed) }
+        Settings { time_scale, scheduler, ..solaris_settings(chip(l2_kb), seed) }
     }
 
     /// Job `i` is a thread of program `i` modulo three.
@@ -108,7 +111,7 @@ impl Bench {
         let (now, before) = (chip.now(), accounts(chip, THREADS));
         run(chip, policy, now.after(self.span), |_, event, _, policy| {
             look(event, policy);
-            Go::On
+            RunControl::Continue
         });
         let seconds = self.span.as_secs_f64() / f64::from(self.time_scale);
         Stretch::between(&before, &accounts(chip, THREADS), seconds)
@@ -117,13 +120,13 @@ impl Bench {
     /// The default scheduler.
     pub(super) fn stock(self) -> Result<Stretch, ChipError> {
         let mut chip = Chip::new(self.settings(), self.jobs())?;
-        let mut stock = Nobody;
-        pass(&mut chip, &mut stock, Time::ZERO.after(WARM));
+        let mut stock = NoPolicy;
+        run_until(&mut chip, &mut stock, Time::ZERO.after(WARM));
         Ok(self.count(&mut chip, &mut stock, |_, _| ()))
     }
 
     /// CASC, counted from when it knows every thread (§5.3.1).
-    pub(super) fn casc(self, parameters: Parameters) -> Result<Fared, ChipError> {
+    pub(super) fn casc(self, parameters: Parameters) -> Result<CascOutcome, ChipError> {
         let mut chip = Chip::new(self.settings(), self.jobs())?;
         let mut casc = Casc::new(parameters);
         let mut programs = [0; THREADS];
@@ -135,36 +138,37 @@ impl Bench {
             }
             let known = threads().filter(|&thread| casc.pcmr(thread).is_some()).count();
             if known < THREADS {
-                return Go::On;
+                return RunControl::Continue;
             }
             known_at = Some(at);
-            Go::Stop
+            RunControl::Stop
         });
         let all_at = known_at.unwrap_or(patience);
-        pass(&mut chip, &mut casc, all_at.after(WARM));
-        let mut groups: Vec<Group> = Vec::new();
+        run_until(&mut chip, &mut casc, all_at.after(WARM));
+        let mut groups: Vec<MeasuredGroup> = Vec::new();
         let stretch = self.count(&mut chip, &mut casc, |event, casc| {
             if let Event::RanTogether(together) = event {
-                Group::add(&mut groups, together, casc);
+                MeasuredGroup::add(&mut groups, together, casc);
             }
         });
         let (since, until) = casc.initial_measurement().unwrap_or_default();
         let until = until.unwrap_or(patience);
         let later = THREADS - (1 + self.settings().chip.cpus() as usize);
         let enough = parameters.min_runlength.as_secs_f64();
-        let errors = groups.iter().filter(|group| group.seconds >= enough).map(Group::error);
+        let errors =
+            groups.iter().filter(|group| group.seconds >= enough).map(MeasuredGroup::error);
         let everywhere = casc.max_pcmrs().to_vec();
         let judged = threads().map(|thread| {
             let score = casc.raw_pcmr(thread).unwrap_or(0) as f64 / (1u64 << 32) as f64;
             let pcmr = casc.pcmr(thread).unwrap_or_default();
-            Judged {
+            JudgedThread {
                 program: programs[thread.app.0 as usize],
                 score,
                 by: casc.measured_by(thread).unwrap_or(Measurement::Secondary),
                 is_greedy: everywhere.iter().any(|&max| pcmr > max),
             }
         });
-        Ok(Fared {
+        Ok(CascOutcome {
             threads: judged.collect(),
             stretch,
             initial: until.since(since).as_secs_f64(),
@@ -183,8 +187,8 @@ fn threads() -> impl Iterator<Item = ThreadId> {
     (0..).take(THREADS).map(|app| ThreadId::first_of(AppId(app)))
 }
 
-/// A group of threads that ran, its miss rate, and what was expected of it.
-struct Group {
+/// A group of threads that ran, with its miss rate and CASC's estimate.
+struct MeasuredGroup {
     threads: Vec<ThreadId>,
     estimate: f64,
     misses: f64,
@@ -192,7 +196,7 @@ struct Group {
     seconds: f64,
 }
 
-impl Group {
+impl MeasuredGroup {
     fn add(groups: &mut Vec<Self>, together: &CoRun, casc: &Casc) {
         let threads: Vec<ThreadId> = together.threads.iter().map(|ran| ran.thread).collect();
         let Some(estimate) = casc.estimate(&threads) else { return };
@@ -219,14 +223,14 @@ impl Group {
     }
 }
 
-/// A program by itself with the base L2: misses per 100 references, after half of this time.
+/// A program alone with the base L2: misses per 100 references, in the second half of the time.
 pub(super) fn alone(name: &str, seed: u64) -> Result<f64, ChipError> {
-    let mut chip = Chip::new(solaris(chip(768), seed), [job(name, Time::ZERO)])?;
+    let mut chip = Chip::new(solaris_settings(chip(768), seed), [job(name, Time::ZERO)])?;
     let span = Duration::from_millis(400);
-    let mut stock = Nobody;
-    pass(&mut chip, &mut stock, Time::ZERO.after(span / 2));
+    let mut stock = NoPolicy;
+    run_until(&mut chip, &mut stock, Time::ZERO.after(span / 2));
     let before = accounts(&chip, 1);
-    pass(&mut chip, &mut stock, Time::ZERO.after(span));
+    run_until(&mut chip, &mut stock, Time::ZERO.after(span));
     let seconds = span.as_secs_f64() / 2.0;
     Ok(Stretch::between(&before, &accounts(&chip, 1), seconds).miss_rate())
 }

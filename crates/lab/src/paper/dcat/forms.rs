@@ -1,11 +1,11 @@
 //! Rows beside the claims': the same cases under the other stop of a Receiver, or on other grounds.
 
-use super::super::{Counts, DCAT, Finding, Findings, claims};
+use super::super::{ClaimKind, DCAT, Finding, Findings, claims};
 
 const PRINTED: &str = "as printed in §3.4";
 
-/// Adds what came out under the stop that §3.4 prints (decision dCat 19), and how many outcomes lie
-/// in their bands under either stop. `once` is what does not depend on the stop.
+/// Adds the results under the stop that §3.4 prints (decision dCat 19), and how many outcomes lie
+/// in their bands under either stop. `once` has the results that do not depend on the stop.
 pub(super) fn compare(
     default: &Findings,
     printed: &Findings,
@@ -13,23 +13,29 @@ pub(super) fn compare(
     beside: &mut Findings,
 ) {
     let all = claims(DCAT).expect("the data of this project");
-    // Figure 8 is run with both stops, and says so itself.
+    // Figure 8 has rows with both stops of its own.
     let others = printed.0.iter().filter(|finding| finding.item != "Figure 8");
     beside.add_ground(&all, others, PRINTED);
     for (name, own) in [("while IPC improves", default), (PRINTED, printed)] {
-        let outcomes = all.iter().filter(|claim| Counts::of("dcat", claim) == Counts::Outcome);
+        let outcomes =
+            all.iter().filter(|claim| ClaimKind::of_claim("dcat", claim) == ClaimKind::Outcome);
         let verdicts = outcomes.filter_map(|claim| {
             let mut found = own.0.iter().chain(&once.0);
-            let same = |of: &&Finding| of.item == claim.item && of.case == claim.case;
-            claim.holds(&found.find(same)?.value)
+            claim.holds(
+                &found
+                    .find(|finding: &&Finding| {
+                        finding.item == claim.item && finding.case == claim.case
+                    })?
+                    .value,
+            )
         });
         let verdicts: Vec<bool> = verdicts.collect();
         let within = verdicts.iter().filter(|within| **within).count();
-        let mut add = |what: &str, count: usize| {
+        fn add(what: &str, count: usize, name: &str, beside: &mut Findings) {
             let case = format!("outcomes {what}, {name}");
             beside.add_beside("Both stops", &case, "count", Some(count as f64));
-        };
-        add("in band", within);
-        add("judged", verdicts.len());
+        }
+        add("in band", within, name, beside);
+        add("judged", verdicts.len(), name, beside);
     }
 }

@@ -1,17 +1,17 @@
-//! What rows owe to the ground: the same experiments on one that differs in a point, and static
-//! partitions that no policy can beat. Nothing here is judged.
+//! How far rows depend on the ground: the same experiments on grounds that differ in a point, and
+//! static partitions that no policy can beat. Nothing here is judged.
 
 use fairways_chip::{ChipError, Job};
 use fairways_core::Wish;
 use fairways_profiles::ProfileTable;
 use rayon::prelude::*;
 
-use super::setup::{Bench, Under, among, tenant};
+use super::setup::{CacheMode, DcatBench, among, tenant};
 use super::spec::{BASELINE, beside, three};
 use super::{Length, servers, spec, timelines as drawn};
 use crate::paper::{DCAT, Finding, Findings, claims};
 
-/// MLOAD with the few misses under way that `mload:60M` has: 3.2 GB/s by itself.
+/// MLOAD with as few misses under way as `mload:60M` has: 3.2 GB/s alone.
 const SLOW: &str = "mload:60M";
 
 /// A host's own work: 1 GB/s on the chip's clock, 24 MB in a round that is 40 times as short.
@@ -21,7 +21,7 @@ const HOST: &str = "mload:1G:cpi=4";
 const EXECUTED: [&str; 4] = ["mcf-like", "twolf-like", "gcc-like", "vortex-like"];
 
 /// Figures 12 to 16.
-pub(super) fn timelines(bench: Bench<'_>, beside: &mut Findings) -> Result<(), ChipError> {
+pub(super) fn timelines(bench: DcatBench<'_>, beside: &mut Findings) -> Result<(), ChipError> {
     let claims = claims(DCAT).expect("the data of this project");
     let mut own = Findings::default();
     let bits = bench.on("xeon-e5:replacement=bit-plru");
@@ -30,40 +30,45 @@ pub(super) fn timelines(bench: Bench<'_>, beside: &mut Findings) -> Result<(), C
     beside.add_ground(&claims, &own.0, "bit-plru");
 
     let mut own = Findings::default();
-    drawn::latencies(Bench { host: Some(HOST), ..bench }, &mut own)?;
+    drawn::latencies(DcatBench { host: Some(HOST), ..bench }, &mut own)?;
     beside.add_ground(&claims, &own.0, "beside a host");
     splits(bench, beside)
 }
 
 /// Figure 17 and Tables 4 to 6.
 pub(super) fn tables(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     table: &ProfileTable,
     length: Length,
     beside: &mut Findings,
 ) -> Result<(), ChipError> {
     let mut own = Findings::default();
-    let slow = Bench { mload: SLOW, ..bench };
+    let slow = DcatBench { mload: SLOW, ..bench };
     let fared = spec::run(slow, table, length)?;
     spec::findings(&fared, &mut own);
     servers::run(slow, length, &mut own)?;
-    let ways = |case: &str| case.contains("ceiling");
-    let picks = |finding: &&Finding| {
-        let is_mean = finding.case.contains("mean") || finding.case.contains("largest");
-        is_mean || finding.item != "Figure 17" && finding.item != "§5.2" && !ways(&finding.case)
-    };
+    fn ways(case: &str) -> bool {
+        case.contains("ceiling")
+    }
     let claims = claims(DCAT).expect("the data of this project");
-    beside.add_ground(&claims, own.0.iter().filter(picks), "MLOADs of 3.2 GB/s");
+    beside.add_ground(
+        &claims,
+        own.0.iter().filter(|finding: &&Finding| {
+            let is_mean = finding.case.contains("mean") || finding.case.contains("largest");
+            is_mean || finding.item != "Figure 17" && finding.item != "§5.2" && !ways(&finding.case)
+        }),
+        "MLOADs of 3.2 GB/s",
+    );
 
     oracles(bench, table, length, beside)?;
     private_caches(bench, length, beside)
 }
 
-/// Figure 14: the two MLRs on 12 ways, divided in each way.
-fn splits(bench: Bench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
+/// Figure 14: the two MLRs on 12 ways, divided in every way.
+fn splits(bench: DcatBench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
     let ipc = |first: u32, second: u32| -> Result<[f64; 2], ChipError> {
         let two = [tenant("mlr:8M", first), tenant("mlr:12M", second)];
-        let run = bench.run(&among(&two, 4, 1), Under::Static, 6)?;
+        let run = bench.run(&among(&two, 4, 1), CacheMode::Static, 6)?;
         Ok([run.ipc(0, 3), run.ipc(1, 3)])
     };
     let unit = ipc(3, 3)?;
@@ -81,25 +86,24 @@ fn splits(bench: Bench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
     Ok(())
 }
 
-/// What a target would gain over static ways if everybody else had one way.
-fn oracle(bench: Bench<'_>, target: &Job, rounds: u32) -> Result<f64, ChipError> {
-    let with = |job: &Job, ways: u32| Job {
-        wish: Wish { baseline_ways: Some(ways), ..job.wish },
-        ..job.clone()
-    };
+/// The gain of a target over static ways if all other tenants had one way.
+fn oracle(bench: DcatBench<'_>, target: &Job, rounds: u32) -> Result<f64, ChipError> {
+    fn with(job: &Job, ways: u32) -> Job {
+        Job { wish: Wish { baseline_ways: Some(ways), ..job.wish }, ..job.clone() }
+    }
     let jobs = beside(bench, target);
     let others: u32 = jobs[1..].iter().map(|_| 1).sum();
     let all = bench.settings.chip.llc.ways.get() - others;
     let most: Vec<Job> = std::iter::once(with(&jobs[0], all))
         .chain(jobs[1..].iter().map(|job| with(job, 1)))
         .collect();
-    let [most, own] = [&most, &jobs].map(|jobs| bench.run(jobs, Under::Static, rounds));
+    let [most, own] = [&most, &jobs].map(|jobs| bench.run(jobs, CacheMode::Static, rounds));
     Ok(100.0 * (most?.ipc(0, 3) / own?.ipc(0, 3) - 1.0))
 }
 
 /// Figure 17 and Tables 4 to 6: the most that any policy can gain over static ways.
 fn oracles(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     table: &ProfileTable,
     length: Length,
     findings: &mut Findings,
@@ -108,25 +112,25 @@ fn oracles(
     let logarithms: f64 = gains.iter().map(|(_, gain)| (1.0 + gain / 100.0).ln()).sum();
     let mean = 100.0 * ((logarithms / gains.len() as f64).exp() - 1.0);
     let largest = gains.iter().map(|(_, gain)| *gain).fold(0.0, f64::max);
-    let mut add = |item, what: &str, value| {
+    fn add(item: &str, what: &str, value: f64, findings: &mut Findings) {
         let case = format!("{what} over static, everybody else with one way");
         findings.add_beside(item, &case, "percent", Some(value));
-    };
-    add("Figure 17", "geometric mean", mean);
-    add("Figure 17", "largest gain", largest);
+    }
+    add("Figure 17", "geometric mean", mean, findings);
+    add("Figure 17", "largest gain", largest, findings);
     for (item, name, text) in [
         ("Table 4", "Redis", servers::REDIS),
         ("Table 5", "PostgreSQL", servers::POSTGRESQL),
         ("Table 6", "Elasticsearch", servers::ELASTICSEARCH),
     ] {
-        add(item, name, oracle(bench, &tenant(text, BASELINE), length.fixed)?);
+        add(item, name, oracle(bench, &tenant(text, BASELINE), length.fixed)?, findings);
     }
     Ok(())
 }
 
 /// Programs behind private caches of 256 KB, as the paper's, and of 1 MB, as the profiles'.
 fn private_caches(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     length: Length,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
@@ -152,14 +156,14 @@ fn private_caches(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::setup::Ended;
+    use super::super::setup::FinishedRuns;
     use super::*;
 
     /// Each ground has rows, and no two rows have the same name.
     #[test]
     fn every_ground_has_rows_of_its_own() {
-        let ended = Ended::default();
-        let bench = Bench::new("xeon-e5", 2000, 1, &ended);
+        let ended = FinishedRuns::default();
+        let bench = DcatBench::new("xeon-e5", 2000, 1, &ended);
         let length = Length { dcat: 3, fixed: 3, counted: 1 };
         let mut rows = Findings::default();
         timelines(bench, &mut rows).unwrap();

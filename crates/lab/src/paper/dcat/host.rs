@@ -1,37 +1,37 @@
-//! The host: a program that no policy knows of and no class of service confines.
+//! The host: a program that is unknown to the policy and in no class of service.
 
 use fairways_core::{Action, AppId, Event, Partition, Policy, Time, WayMask, Ways};
 
-/// A policy on a machine whose host runs a program of its own. The policy never hears of that
+/// A policy on a machine whose host runs a program of its own. The policy is not notified of that
 /// program, which may fill every way.
-pub(super) struct BesideHost {
+pub(super) struct HostedPolicy {
     policy: Box<dyn Policy>,
     host: AppId,
-    runs: bool,
+    is_running: bool,
     everywhere: WayMask,
     partition: Partition,
 }
 
-impl BesideHost {
+impl HostedPolicy {
     pub(super) fn new(policy: Box<dyn Policy>, host: AppId, ways: Ways) -> Self {
         let everywhere = WayMask::full(ways);
-        Self { policy, host, runs: false, everywhere, partition: Partition::default() }
+        Self { policy, host, is_running: false, everywhere, partition: Partition::default() }
     }
 }
 
-impl Policy for BesideHost {
+impl Policy for HostedPolicy {
     fn name(&self) -> &'static str {
         self.policy.name()
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        let Self { policy, host, runs, everywhere, partition } = self;
+        let Self { policy, host, is_running: runs, everywhere, partition } = self;
         match event {
             Event::Started { app, .. } if app == host => return *runs = true,
             Event::Sampled(sample) if sample.app == *host => return,
             _ => {}
         }
-        // Of the host's own cluster the policy does not hear either.
+        // The policy does not see the host's own cluster either.
         let answer = match event {
             Event::Applied { plan, actual } if *runs => Some(Event::Applied {
                 plan: *plan,
@@ -55,24 +55,24 @@ impl Policy for BesideHost {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::setup::{Bench, Ended, Under, among, tenant};
+    use super::super::setup::{CacheMode, DcatBench, FinishedRuns, among, tenant};
 
     /// The host fills the ways that tenants left: a stream that was cut to one way finds less of
-    /// what it had left there, and the policy gives the tenants what it would without the host.
+    /// its data there, and the policy gives the tenants the same ways as without the host.
     #[test]
     fn a_host_fills_the_ways_that_tenants_left() {
-        let ended = Ended::default();
-        let bench = Bench::new("xeon-e5:sets=4096", 40, 1, &ended);
-        let hosted = Bench { host: Some("mload:100M:cpi=2"), ..bench };
+        let ended = FinishedRuns::default();
+        let bench = DcatBench::new("xeon-e5:sets=4096", 40, 1, &ended);
+        let hosted = DcatBench { host: Some("mload:100M:cpi=2"), ..bench };
         let tenants = among(&[tenant("mload:7M", 3)], 5, 3);
-        let [alone, beside] =
-            [bench, hosted].map(|bench| bench.run(&tenants, Under::Dcat(bench.dcat), 16).unwrap());
+        let [alone, beside] = [bench, hosted]
+            .map(|bench| bench.run(&tenants, CacheMode::Dcat(bench.dcat), 16).unwrap());
         assert_eq!(alone.ways(0), beside.ways(0));
         assert_eq!(alone.final_ways(0), 1);
-        let hits = |run: &super::super::setup::Run| {
+        fn hits(run: &super::super::setup::TenantRun) -> f64 {
             let last = run.0[0].last().unwrap().counted;
             1.0 - last.llc_misses as f64 / last.llc_references as f64
-        };
+        }
         assert!(hits(&beside) < hits(&alone) / 2.0, "{} {}", hits(&beside), hits(&alone));
     }
 }

@@ -1,8 +1,7 @@
 //! dCat (Xu et al., EuroSys 2018): its figures and tables, on the chip.
 //!
-//! The policy is told that a round is a second; the chip runs so many times as fast
-//! ([`Setting::time_scale`]); of Figures 1, 2 and 5, where nobody decides anything, that only says how long a
-//! run is.
+//! The policy assumes that a round is a second; the chip runs [`Setting::time_scale`] times as
+//! fast. In Figures 1, 2 and 5, where no policy decides, that only sets the length of a run.
 
 mod forms;
 mod grounds;
@@ -25,8 +24,8 @@ use fairways_profiles::ProfileTable;
 use rayon::prelude::*;
 
 use super::Findings;
-use setup::{Bench, Ended, Under, among, tenant};
-use spec::Fared;
+use setup::{CacheMode, DcatBench, FinishedRuns, among, tenant};
+use spec::SpecOutcome;
 
 pub use plots::Figures;
 pub use spec::Length;
@@ -34,31 +33,31 @@ pub use spec::Length;
 /// The paper's server (§5).
 const CHIP: &str = "xeon-e5";
 
-/// How the paper's experiments are repeated.
+/// The parameters of the repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// How many times shorter everything takes than dCat is told.
+    /// The factor by which everything is shorter than dCat assumes.
     pub time_scale: u32,
-    /// The same of Figure 17 and Tables 3 to 6, whose runs are the longest.
+    /// The same factor for Figure 17 and Tables 3 to 6, whose runs are the longest.
     pub tables_time_scale: u32,
-    /// One of so many sets of the last-level cache is simulated.
+    /// One in this many sets of the last-level cache is simulated.
     pub set_sampling: u32,
     /// The placements over which Figure 2 is a mean.
     pub placements: u64,
-    /// Rounds of Figure 17 and Tables 3 to 6; `None`: they are left out, for shorter runs do not
-    /// settle.
+    /// Rounds of Figure 17 and Tables 3 to 6; `None`: they are left out, because shorter runs do
+    /// not settle.
     pub rounds: Option<Length>,
-    /// Whether what has no claim is run, too: the stop that §3.4 prints, other grounds, and a case
-    /// without a scale of time.
+    /// Whether to run cases without a claim, too: the stop that §3.4 prints, other grounds, and a
+    /// case without a scale of time.
     pub besides: bool,
-    /// The seed of everything.
+    /// The first seed.
     pub seed: u64,
-    /// Seeds, from that one on, with which all that depends on one is run; values are the first's.
+    /// The number of seeds for all that depends on one; values are the first seed's.
     pub seeds: u64,
 }
 
 impl Setting {
-    /// All of it; if `quick`, one seed, and less of what takes long.
+    /// The full repetition; if `quick`, one seed, and less of what takes long.
     #[must_use]
     pub fn new(quick: bool) -> Self {
         Self {
@@ -88,39 +87,42 @@ impl<'a> Dcat<'a> {
         Self { table, setting }
     }
 
-    /// Runs them all. `told` hears what is at hand, how much of it is done, and how much there is.
+    /// Runs all experiments. `progress` is called with the current experiment, the steps done, and
+    /// all steps.
     ///
     /// # Errors
-    /// If there can't be such a chip.
+    /// If the chip is not possible.
     pub fn run(
         &self,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Findings, Figures), ChipError> {
         let Setting { time_scale, placements, seed, seeds, besides, .. } = self.setting;
-        let ended = Ended::default();
+        let ended = FinishedRuns::default();
         let bench = self.bench(time_scale, seed, &ended);
         let mut once = Findings::default();
         numbers::findings(&mut once);
         script::findings(&mut once);
-        told("Figures 2, 3 and 5", 0, 1);
+        progress("Figures 2, 3 and 5", 0, 1);
         pages::conflicts(bench, placements, &mut once)?;
         pages::histogram(&mut once);
         pages::references(bench, &mut once)?;
         timelines::overhead(bench, &mut once)?;
-        let other = |seed| -> Result<Findings, ChipError> {
-            let ended = Ended::default();
-            let bench = self.bench(time_scale, seed, &ended);
-            let mut findings = self.timelines(bench, told)?.0;
-            findings.0.append(&mut self.tables(bench, told)?.0.0);
-            Ok(findings)
-        };
         let others = || -> Result<Vec<Findings>, ChipError> {
-            (seed + 1..seed + seeds).into_par_iter().map(other).collect()
+            (seed + 1..seed + seeds)
+                .into_par_iter()
+                .map(|seed| -> Result<Findings, ChipError> {
+                    let ended = FinishedRuns::default();
+                    let bench = self.bench(time_scale, seed, &ended);
+                    let mut findings = self.timelines(bench, progress)?.0;
+                    findings.0.append(&mut self.tables(bench, progress)?.0.0);
+                    Ok(findings)
+                })
+                .collect()
         };
         let first = || {
-            let (mut findings, mut figures) = self.timelines(bench, told)?;
+            let (mut findings, mut figures) = self.timelines(bench, progress)?;
             figures.thresholds = sweeps::run(bench, &mut findings)?;
-            let (mut tables, spec) = self.tables(bench, told)?;
+            let (mut tables, spec) = self.tables(bench, progress)?;
             findings.0.append(&mut tables.0);
             figures.spec = spec;
             Ok::<_, ChipError>((findings, figures))
@@ -128,7 +130,7 @@ impl<'a> Dcat<'a> {
         let (first, others) = rayon::join(first, others);
         let ((mut findings, figures), others) = (first?, others?);
         if besides {
-            once.0.append(&mut self.besides(bench, &findings, &once, told)?.0);
+            once.0.append(&mut self.besides(bench, &findings, &once, progress)?.0);
         }
         if !others.is_empty() {
             let mut seeds = vec![findings.clone()];
@@ -139,26 +141,26 @@ impl<'a> Dcat<'a> {
         Ok((findings, figures))
     }
 
-    fn bench<'e>(&self, time_scale: u32, seed: u64, ended: &'e Ended) -> Bench<'e> {
-        let mut bench = Bench::new(CHIP, time_scale, seed, ended);
+    fn bench<'e>(&self, time_scale: u32, seed: u64, ended: &'e FinishedRuns) -> DcatBench<'e> {
+        let mut bench = DcatBench::new(CHIP, time_scale, seed, ended);
         bench.settings.set_sampling = self.setting.set_sampling;
         bench
     }
 
-    fn scaled_for_tables<'e>(&self, bench: Bench<'e>) -> Bench<'e> {
+    fn scaled_for_tables<'e>(&self, bench: DcatBench<'e>) -> DcatBench<'e> {
         let time_scale = self.setting.tables_time_scale;
-        Bench { settings: Settings { time_scale, ..bench.settings }, ..bench }
+        DcatBench { settings: Settings { time_scale, ..bench.settings }, ..bench }
     }
 
     /// What depends on the seed: Figures 1 and 10 to 16.
     fn timelines(
         &self,
-        bench: Bench<'_>,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        bench: DcatBench<'_>,
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Findings, Figures), ChipError> {
         let seed = bench.settings.seed;
         let mut findings = Findings::default();
-        told(&format!("seed {seed}, Figures 1 and 10 to 16"), 0, 1);
+        progress(&format!("seed {seed}, Figures 1 and 10 to 16"), 0, 1);
         let interference = pages::interference(bench, &mut findings)?;
         let (mut timelines, sizes) = timelines::sizes(bench, &mut findings)?;
         timelines.extend(timelines::run(bench, &mut findings)?);
@@ -170,36 +172,37 @@ impl<'a> Dcat<'a> {
     /// What depends on the seed: Figure 17 and Tables 3 to 6.
     fn tables(
         &self,
-        bench: Bench<'_>,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Result<(Findings, Vec<Fared>), ChipError> {
+        bench: DcatBench<'_>,
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<(Findings, Vec<SpecOutcome>), ChipError> {
         let mut findings = Findings::default();
         let Some(rounds) = self.setting.rounds else { return Ok((findings, Vec::new())) };
         let bench = self.scaled_for_tables(bench);
-        told(&format!("seed {}, Figure 17", bench.settings.seed), 0, 1);
+        progress(&format!("seed {}, Figure 17", bench.settings.seed), 0, 1);
         let spec = spec::run(bench, self.table, rounds)?;
         spec::findings(&spec, &mut findings);
-        told(&format!("seed {}, Tables 4 to 6", bench.settings.seed), 0, 1);
+        progress(&format!("seed {}, Tables 4 to 6", bench.settings.seed), 0, 1);
         servers::run(bench, rounds, &mut findings)?;
         Ok((findings, spec))
     }
 
-    /// What has no claim. `findings` are the first seed's, `once` what has no seed.
+    /// Runs the cases without a claim. `findings` are the first seed's, `once` those without a
+    /// seed.
     fn besides(
         &self,
-        bench: Bench<'_>,
+        bench: DcatBench<'_>,
         findings: &Findings,
         once: &Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Findings, ChipError> {
         let mut beside = Findings::default();
         let stops = Parameters { receiver_stops_on_misses: true, ..bench.dcat };
-        let printed = Bench { dcat: stops, ..bench };
-        let mut under = self.timelines(printed, told)?.0;
+        let printed = DcatBench { dcat: stops, ..bench };
+        let mut under = self.timelines(printed, progress)?.0;
         sweeps::run(printed, &mut under)?;
-        under.0.append(&mut self.tables(printed, told)?.0.0);
+        under.0.append(&mut self.tables(printed, progress)?.0.0);
         forms::compare(findings, &under, once, &mut beside);
-        told("other grounds", 0, 1);
+        progress("other grounds", 0, 1);
         grounds::timelines(bench, &mut beside)?;
         if let Some(rounds) = self.setting.rounds {
             grounds::tables(self.scaled_for_tables(bench), self.table, rounds, &mut beside)?;
@@ -210,13 +213,13 @@ impl<'a> Dcat<'a> {
 }
 
 /// MLR-8MB of Figure 10, at the speed of the paper's machine.
-fn unscaled(bench: Bench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
+fn unscaled(bench: DcatBench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
     let settings = Settings { time_scale: 1, ..bench.settings };
-    let bench = Bench { settings, ..bench };
+    let bench = DcatBench { settings, ..bench };
     let tenants = among(&[tenant("idle@1s+mlr:8M", 3)], 5, 3);
-    let run = bench.run(&tenants, Under::Dcat(bench.dcat), 12)?;
+    let run = bench.run(&tenants, CacheMode::Dcat(bench.dcat), 12)?;
     let item = "Figure 10, unscaled";
-    let (time, ways) = (run.enough(0) - 1.0, f64::from(run.final_ways(0)));
+    let (time, ways) = (run.seconds_to_enough(0) - 1.0, f64::from(run.final_ways(0)));
     findings.add_beside(item, "MLR-8MB, time to enough ways", "s", Some(time));
     findings.add_beside(item, "MLR-8MB settles at", "ways", Some(ways));
     let normalised = run.normalised(0, 3).last().copied();

@@ -6,8 +6,8 @@ use fairways_policy::dcat::Parameters;
 
 use crate::paper::Findings;
 
-/// Table 2: the paper's events, as event and umask, or register. They are facts of its processor; what a
-/// host counts is found out there.
+/// Table 2: the paper's events, as event and umask, or register. They belong to its processor; a
+/// host chooses its own events.
 const EVENTS: [(&str, &str); 5] = [
     ("LLC misses", "2EH/41H"),
     ("LLC references", "2EH/4FH"),
@@ -18,16 +18,20 @@ const EVENTS: [(&str, &str); 5] = [
 
 pub(super) fn findings(findings: &mut Findings) {
     let p = Parameters::default();
-    let percent = |value: Q32| value.raw() as f64 / (1u64 << 32) as f64;
-    let mut add = |item: &str, case: &str, value: f64| findings.add(item, case, value);
-    add("§3.3", "phase change threshold", percent(p.phase_change_thr));
-    add("§4", "period", p.period.as_secs_f64());
-    add("§5.1", "llc_miss_rate_thr", percent(p.llc_miss_rate_thr));
-    add("§5.1", "ipc_imp_thr", percent(p.ipc_imp_thr));
-    add("§3.4", "streaming threshold over baseline", f64::from(p.streaming_thr));
+    fn percent(value: Q32) -> f64 {
+        value.raw() as f64 / (1u64 << 32) as f64
+    }
+    fn add(item: &str, case: &str, value: f64, findings: &mut Findings) {
+        findings.add(item, case, value)
+    }
+    add("§3.3", "phase change threshold", percent(p.phase_change_thr), findings);
+    add("§4", "period", p.period.as_secs_f64(), findings);
+    add("§5.1", "llc_miss_rate_thr", percent(p.llc_miss_rate_thr), findings);
+    add("§5.1", "ipc_imp_thr", percent(p.ipc_imp_thr), findings);
+    add("§3.4", "streaming threshold over baseline", f64::from(p.streaming_thr), findings);
     let chip = preset::preset("xeon-e5").expect("a preset's name");
-    add("§3.4", "smallest allocation", f64::from(chip.llc.min_ways()));
-    add("§4, §6", "classes of service", f64::from(chip.llc.clos));
+    add("§3.4", "smallest allocation", f64::from(chip.llc.min_ways()), findings);
+    add("§4, §6", "classes of service", f64::from(chip.llc.clos), findings);
     for (case, event) in EVENTS {
         findings.add_text("Table 2", case, event);
     }

@@ -1,10 +1,11 @@
-//! Figures 1 to 3 and 5: interference, conflicts of pages, and what counts memory accesses.
+//! Figures 1 to 3 and 5: interference, conflicts of pages, and memory accesses as a signature of
+//! phases.
 
 use fairways_chip::{ChipError, PageSize, lines_per_set};
 use rayon::prelude::*;
 
 use super::plots::Series;
-use super::setup::{Bench, Under, tenant};
+use super::setup::{CacheMode, DcatBench, tenant};
 use crate::paper::Findings;
 
 /// Lines of a megabyte.
@@ -13,25 +14,30 @@ const MB: u32 = 1 << 14;
 /// Rounds of a steady state: four to warm up, and one that counts.
 const ROUNDS: u32 = 5;
 
-/// Figure 1: MLR beside two MLOADs, as a multiple of its latency by itself with the whole cache.
-pub(super) fn interference(bench: Bench<'_>, findings: &mut Findings) -> Result<Series, ChipError> {
+/// Figure 1: MLR beside two MLOADs, as a multiple of its latency alone with the whole cache.
+pub(super) fn interference(
+    bench: DcatBench<'_>,
+    findings: &mut Findings,
+) -> Result<Series, ChipError> {
     const ITEM: &str = "Figure 1";
-    let noise = || [tenant(bench.mload, 7), tenant(bench.mload, 7)];
+    fn noise(mload: &str) -> [fairways_chip::Job; 2] {
+        [tenant(mload, 7), tenant(mload, 7)]
+    }
     let latency = |size: &str, noisy: bool, under| {
         let mut tenants = vec![tenant(&format!("mlr:{size}"), 6)];
         if noisy {
-            tenants.extend(noise());
+            tenants.extend(noise(bench.mload));
         }
         bench.run(&tenants, under, ROUNDS).map(|run| 1.0 / run.ipc(0, 1))
     };
     let cases = [
-        (false, Under::Shared),
-        (true, Under::Shared),
-        (false, Under::Static),
-        (true, Under::Static),
+        (false, CacheMode::Shared),
+        (true, CacheMode::Shared),
+        (false, CacheMode::Static),
+        (true, CacheMode::Static),
     ];
     let sizes = ["6M", "16M"];
-    let all: Vec<(&str, (bool, Under))> =
+    let all: Vec<(&str, (bool, CacheMode))> =
         sizes.iter().flat_map(|size| cases.map(|case| (*size, case))).collect();
     let found: Vec<f64> = all
         .par_iter()
@@ -47,38 +53,42 @@ pub(super) fn interference(bench: Bench<'_>, findings: &mut Findings) -> Result<
     let way = bench.settings.chip.way_bytes() as f64 / f64::from(1 << 20);
     findings.add_text(ITEM, "ways and MB of the CAT case", format!("6 / {}", 6.0 * way));
     let names = ["shared", "shared, noisy", "CAT, 6 ways", "CAT, noisy"];
-    let bar = |(place, name): (usize, &str)| {
-        (name.to_owned(), vec![six[place] / six[0], sixteen[place] / sixteen[0]])
-    };
-    Ok(names.into_iter().enumerate().map(bar).collect())
+    Ok(names
+        .into_iter()
+        .enumerate()
+        .map(|(place, name): (usize, &str)| {
+            (name.to_owned(), vec![six[place] / six[0], sixteen[place] / sixteen[0]])
+        })
+        .collect())
 }
 
 /// Figure 2: MLR in two ways that it would just fit, by pages; a mean over placements.
 pub(super) fn two_ways(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     chip: &str,
     size: &str,
     seeds: u64,
 ) -> Result<[f64; 2], ChipError> {
     let sum = |pages: PageSize| -> Result<f64, ChipError> {
-        let ratio = |seed: u64| {
-            let mut small = bench.on(chip);
-            small.settings.seed = seed;
-            small.settings.seed = seed;
-            let text = format!("mlr:{size}");
-            let ways = small.settings.chip.llc.ways.get();
-            let two = small.with_pages(pages).alone(&text, 2, ROUNDS)?;
-            Ok(small.alone(&text, ways, ROUNDS)? / two)
-        };
-        let all: Vec<f64> =
-            (0..seeds).into_par_iter().map(ratio).collect::<Result<_, ChipError>>()?;
+        let all: Vec<f64> = (0..seeds)
+            .into_par_iter()
+            .map(|seed: u64| {
+                let mut small = bench.on(chip);
+                small.settings.seed = seed;
+                small.settings.seed = seed;
+                let text = format!("mlr:{size}");
+                let ways = small.settings.chip.llc.ways.get();
+                let two = small.with_pages(pages).alone(&text, 2, ROUNDS)?;
+                Ok(small.alone(&text, ways, ROUNDS)? / two)
+            })
+            .collect::<Result<_, ChipError>>()?;
         Ok(all.iter().sum::<f64>() / seeds as f64)
     };
     Ok([sum(PageSize::Small)?, sum(PageSize::Huge)?])
 }
 
 pub(super) fn conflicts(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     seeds: u64,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
@@ -93,18 +103,20 @@ pub(super) fn conflicts(
     Ok(())
 }
 
-/// Figure 3: the sets that hold three lines or more of a working set as large as two ways.
+/// Figure 3: the sets with three lines or more of a working set as large as two ways.
 pub(super) fn histogram(findings: &mut Findings) {
     const ITEM: &str = "Figure 3";
     const PLACEMENTS: u64 = 2000;
-    let three = |size, sets: u32, lines, seed| {
+    fn three(size: PageSize, sets: u32, lines: u32, seed: u64) -> f64 {
         let counts = lines_per_set(size, sets, lines, seed);
         100.0 * f64::from(counts.iter().skip(3).sum::<u32>()) / f64::from(sets)
-    };
-    let each = |size, sets, lines| -> Vec<f64> {
+    }
+    fn each(size: PageSize, sets: u32, lines: u32) -> Vec<f64> {
         (0..PLACEMENTS).into_par_iter().map(|seed| three(size, sets, lines, seed)).collect()
-    };
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    }
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
     let (xeon_d, xeon_e5) = (16_384, 36_864);
     let small = mean(&each(PageSize::Small, xeon_d, 2 * MB));
     findings.add(ITEM, "Xeon-D, 4KB pages, sets with 3 or more lines", small);
@@ -123,10 +135,10 @@ pub(super) fn histogram(findings: &mut Findings) {
 }
 
 /// Figure 5: L1 references per instruction do not depend on the ways.
-pub(super) fn references(bench: Bench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
+pub(super) fn references(bench: DcatBench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
     let spread = |text: &&str| -> Result<f64, ChipError> {
         let rate = |ways: u32| {
-            let run = bench.run(&[tenant(text, ways)], Under::Static, 1)?;
+            let run = bench.run(&[tenant(text, ways)], CacheMode::Static, 1)?;
             let counted = run.0[0][0].counted;
             Ok(counted.l1_references as f64 / counted.instructions as f64)
         };

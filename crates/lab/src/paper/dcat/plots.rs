@@ -2,58 +2,76 @@
 
 use std::path::Path;
 
-use super::spec::Fared;
+use super::spec::SpecOutcome;
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 
-/// Bars: what each says, and its heights.
+/// Bars: the name of each, and its heights.
 pub(super) type Series = Vec<(String, Vec<f64>)>;
 
-/// A timeline: what it shows, its lines of ways and of normalised IPC.
-pub(super) type Drawn = (&'static str, &'static str, Vec<Line>);
+/// A timeline: the file's name, the title, and the lines of ways and of normalised IPC.
+pub(super) type DrawnTimeline = (&'static str, &'static str, Vec<Line>);
 
-/// What is plotted.
+/// The data of the figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub(super) interference: Series,
     pub(super) thresholds: Vec<Line>,
     pub(super) sizes: Series,
-    pub(super) timelines: Vec<Drawn>,
+    pub(super) timelines: Vec<DrawnTimeline>,
     pub(super) latencies: Series,
-    pub(super) spec: Vec<Fared>,
+    pub(super) spec: Vec<SpecOutcome>,
 }
 
 impl Figures {
-    /// Draws them all into a folder: `figure1.svg` and so on.
+    /// Draws all figures into a folder: `figure1.svg` and so on.
     ///
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        let file = |name: &str| folder.join(format!("{name}.svg"));
-        let latency = |name: &str, title: &str, labels: &[&str], series: &Series| {
+        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
+            folder.join(format!("{name}.svg"))
+        }
+        fn latency(
+            name: &str,
+            title: &str,
+            labels: &[&str],
+            series: &Series,
+            folder: &Path,
+        ) -> Result<(), FigureError> {
             let labels = labels.iter().map(|&label| label.to_owned()).collect();
             let plot = Bars { labels, series: series.clone(), stacked: false };
-            bars(&file(name), title, ["", "latency over that with the whole cache"], &plot)
-        };
+            bars(&file(name, folder), title, ["", "latency over that with the whole cache"], &plot)
+        }
         let title = "Figure 1: MLR beside two MLOADs";
-        latency("figure1", title, &["MLR-6MB", "MLR-16MB"], &self.interference)?;
+        latency("figure1", title, &["MLR-6MB", "MLR-16MB"], &self.interference, folder)?;
         let title = "Figures 8 and 9: ways of MLR-8MB by threshold";
-        lines(&file("figure8-9"), title, ["percent", "ways"], &self.thresholds)?;
+        lines(&file("figure8-9", folder), title, ["percent", "ways"], &self.thresholds)?;
         let title = "Figure 11: MLR under dCat and with static ways";
         let names = ["MLR-4MB", "MLR-8MB", "MLR-12MB", "MLR-16MB"];
-        latency("figure11", title, &names, &self.sizes)?;
+        latency("figure11", title, &names, &self.sizes, folder)?;
         for (name, title, drawn) in &self.timelines {
-            lines(&file(name), title, ["seconds", "ways; IPC over that with the baseline"], drawn)?;
+            lines(
+                &file(name, folder),
+                title,
+                ["seconds", "ways; IPC over that with the baseline"],
+                drawn,
+            )?;
         }
         let title = "Figure 16: MLR beside MLOAD";
-        latency("figure16", title, &["MLR-8MB", "MLOAD-60MB"], &self.latencies)?;
+        latency("figure16", title, &["MLR-8MB", "MLOAD-60MB"], &self.latencies, folder)?;
         if self.spec.is_empty() {
             return Ok(());
         }
-        // As much as there is room for.
-        let label = |one: &Fared| one.name.chars().take_while(|&c| c != ',').take(6).collect();
-        let heights = |value: &dyn Fn(&Fared) -> f64| self.spec.iter().map(value).collect();
+        // As much of the name as fits.
+        let heights = |value: &dyn Fn(&SpecOutcome) -> f64| self.spec.iter().map(value).collect();
         let spec = Bars {
-            labels: self.spec.iter().map(label).collect(),
+            labels: self
+                .spec
+                .iter()
+                .map(|one: &SpecOutcome| {
+                    one.name.chars().take_while(|&c| c != ',').take(6).collect()
+                })
+                .collect(),
             series: vec![
                 ("static".to_owned(), heights(&|one| one.fixed)),
                 ("dCat".to_owned(), heights(&|one| one.dcat)),
@@ -61,6 +79,6 @@ impl Figures {
             stacked: false,
         };
         let title = "Figure 17: speed over that with a shared cache";
-        bars(&file("figure17"), title, ["program", "speed"], &spec)
+        bars(&file("figure17", folder), title, ["program", "speed"], &spec)
     }
 }

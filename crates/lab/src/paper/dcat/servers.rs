@@ -1,9 +1,10 @@
-//! Tables 4 to 6: Redis, PostgreSQL and Elasticsearch, as what they do with the last-level cache.
+//! Tables 4 to 6: Redis, PostgreSQL and Elasticsearch, modelled by their use of the last-level
+//! cache.
 //!
-//! A request is so many instructions, and references regions as written here. Clients wait for their
-//! answers (a closed loop): throughput is that of a busy server, latency the requests under way over it.
-//! The sizes are those of the published set-ups (records, tables, indexes); what is hot is estimated, and
-//! not adjusted to what comes out.
+//! A request has a fixed number of instructions, and references regions as written here. Clients
+//! wait for their answers (a closed loop): throughput is that of a busy server, latency the
+//! requests under way over it. The sizes are those of the published set-ups (records, tables,
+//! indexes); the hot parts are estimated, and not adjusted to the results.
 
 use std::time::Duration;
 
@@ -11,12 +12,12 @@ use fairways_chip::{Chip, ChipError, Job};
 use fairways_core::{Machine, Time};
 use rayon::prelude::*;
 
-use super::setup::{Bench, ROUND, Under, among, tenant};
+use super::setup::{CacheMode, DcatBench, ROUND, among, tenant};
 use super::spec::{BASELINE, Length, beside, three};
 use crate::paper::Findings;
 
-/// A GET of 1 M records of 128 bytes: client buffers and hot keys, one of 2^20 buckets, and the record
-/// itself, each waited for.
+/// A GET of 1 M records of 128 bytes: client buffers and hot keys, one of 2^20 buckets, and the
+/// record itself, each waited for.
 pub(super) const REDIS: &str = "regions:7.2:6%12M:1%8.4M:6%230M:cpi=0.7:overlap=1";
 const REDIS_INSTRUCTIONS: f64 = 1800.0;
 /// 8 threads, 50 connections each, 30 requests in each connection's pipeline.
@@ -28,14 +29,14 @@ const POSTGRESQL_INSTRUCTIONS: f64 = 200_000.0;
 const POSTGRESQL_CLIENTS: f64 = 4.0;
 const VCPUS: f64 = 2.0;
 
-/// A read of one of 100 K records of 1 KB: code and heap, and records as YCSB's Zipf picks them: 62 % go
-/// to the first hundredth, 19 % to the rest of the first tenth, 19 % to what is left.
+/// A read of one of 100 K records of 1 KB: code and heap, and records as YCSB's Zipf picks them: 62
+/// % go to the first hundredth, 19 % to the rest of the first tenth, 19 % to the others.
 pub(super) const ELASTICSEARCH: &str =
     "regions:8:50%4M:30%16M:12.4%1M:3.8%9M:3.8%90M:cpi=1.0:overlap=2";
 const ELASTICSEARCH_INSTRUCTIONS: f64 = 120_000.0;
 
 pub(super) fn run(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     length: Length,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
@@ -76,9 +77,14 @@ pub(super) fn run(
         BASELINE,
     );
     let (runs, ..) = three(bench, &three_instances, length)?;
-    let gain =
-        |tenant| runs[2].ipc(tenant, length.counted) / runs[1].ipc(tenant, length.counted) - 1.0;
-    let each = gain(0).min(gain(1)).min(gain(2));
+    fn gain(tenant: usize, runs: &[super::setup::TenantRun], counted: u32) -> f64 {
+        runs[2].ipc(tenant, counted) / runs[1].ipc(tenant, counted) - 1.0
+    }
+    let each = gain(0, &runs, length.counted).min(gain(1, &runs, length.counted)).min(gain(
+        2,
+        &runs,
+        length.counted,
+    ));
     let one = postgresql[1] / postgresql[2] - 1.0;
     let case = "three PostgreSQL instances: gain of each against one instance's gain";
     findings.add("§5.2", case, each / one);
@@ -88,26 +94,28 @@ pub(super) fn run(
 
 /// Table 6: the times that single requests take.
 fn elasticsearch(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     length: Length,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
     let item = "Table 6";
     let tenants = beside(bench, &tenant(ELASTICSEARCH, BASELINE));
-    let run = bench.run(&tenants, Under::Dcat(bench.dcat), length.dcat)?;
+    let run = bench.run(&tenants, CacheMode::Dcat(bench.dcat), length.dcat)?;
     let ceiling = run.most_ways(0, 0);
     let cases = [
-        ("shared", Under::Shared, length.fixed),
-        ("static", Under::Static, length.fixed),
-        ("dCat", Under::Dcat(bench.dcat), length.dcat),
+        ("shared", CacheMode::Shared, length.fixed),
+        ("static", CacheMode::Static, length.fixed),
+        ("dCat", CacheMode::Dcat(bench.dcat), length.dcat),
     ];
     let found: Vec<[f64; 3]> = cases
         .par_iter()
         .map(|&(_, under, rounds)| {
             let mut times = requests(bench, &tenants, under, rounds, ELASTICSEARCH_INSTRUCTIONS)?;
             times.sort_unstable_by(f64::total_cmp);
-            let at = |percent: usize| times[(times.len() - 1) * percent / 100];
-            Ok([times.iter().sum::<f64>() / times.len() as f64, at(95), at(99)]
+            fn at(percent: usize, times: &[f64]) -> f64 {
+                times[(times.len() - 1) * percent / 100]
+            }
+            Ok([times.iter().sum::<f64>() / times.len() as f64, at(95, &times), at(99, &times)]
                 .map(|seconds| 1e6 * seconds))
         })
         .collect::<Result<_, ChipError>>()?;
@@ -116,42 +124,44 @@ fn elasticsearch(
             findings.add(item, &format!("Elasticsearch {name} {what}"), *micros);
         }
     }
-    let reduction = |what: usize, over: usize| 100.0 * (1.0 - found[2][what] / found[over][what]);
-    findings.add(item, "mean latency reduction over static", reduction(0, 1));
-    findings.add(item, "mean latency reduction over shared", reduction(0, 0));
-    findings.add(item, "p99 reduction over static", reduction(2, 1));
-    findings.add(item, "p99 reduction over shared", reduction(2, 0));
+    fn reduction(what: usize, over: usize, found: &[[f64; 3]]) -> f64 {
+        100.0 * (1.0 - found[2][what] / found[over][what])
+    }
+    findings.add(item, "mean latency reduction over static", reduction(0, 1, &found));
+    findings.add(item, "mean latency reduction over shared", reduction(0, 0, &found));
+    findings.add(item, "p99 reduction over static", reduction(2, 1, &found));
+    findings.add(item, "p99 reduction over shared", reduction(2, 0, &found));
     findings.add(item, "Elasticsearch ceiling", f64::from(ceiling));
     Ok(())
 }
 
-/// The seconds that requests of the first tenant take, one after the other, after so many rounds.
+/// The seconds of the first tenant's requests, one after the other, after this many rounds.
 fn requests(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     tenants: &[Job],
-    under: Under,
+    under: CacheMode,
     rounds: u32,
     instructions: f64,
 ) -> Result<Vec<f64>, ChipError> {
     const REQUESTS: f64 = 1000.0;
     let mut policy = under.policy();
     let mut chip = Chip::new(bench.settings, tenants.iter().cloned())?;
-    let mut until = |chip: &mut Chip, end: Time| {
+    fn until(chip: &mut Chip, end: Time, policy: &mut dyn fairways_core::Policy) -> f64 {
         chip.stop_at(end);
         while let Some((at, event)) = chip.next_event() {
             policy.handle(at, &event, &mut |action| chip.carry_out(action));
         }
         chip.account(0).instructions as f64
-    };
+    }
     let begin = Time::ZERO.after(ROUND * rounds);
-    let mut before = until(&mut chip, begin);
+    let mut before = until(&mut chip, begin, policy.as_mut());
     let first = before;
     // A step is a few hundredths of a request.
     let step = Duration::from_micros(2) * bench.settings.time_scale;
     let (mut steps, mut last, mut times) = (0u32, 0.0, Vec::new());
     while before < first + REQUESTS * instructions {
         steps += 1;
-        let now = until(&mut chip, begin.after(step * steps));
+        let now = until(&mut chip, begin.after(step * steps), policy.as_mut());
         let mut end = first + (times.len() + 1) as f64 * instructions;
         while end <= now {
             let at = f64::from(steps - 1) + (end - before) / (now - before);

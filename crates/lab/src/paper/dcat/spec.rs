@@ -7,14 +7,14 @@ use fairways_core::{Ways, Wish};
 use fairways_profiles::ProfileTable;
 use rayon::prelude::*;
 
-use super::setup::{Bench, Run, Under, tenant};
+use super::setup::{CacheMode, DcatBench, TenantRun, tenant};
 use crate::paper::Findings;
 
-/// The ways that each tenant of these experiments was promised (§5.2).
+/// The baseline of each tenant in these experiments (§5.2).
 pub(super) const BASELINE: u32 = 4;
 
-/// The paper's benchmarks: as Table 3 names them, and the profile that stands for each. Of gcc there is
-/// one input.
+/// The paper's benchmarks: Table 3's name, and the profile that stands for each. There is one
+/// profile for the inputs of gcc.
 const BENCHMARKS: [(&str, &str); 20] = [
     ("mcf, ceiling of ways (both)", "mcf06"),
     ("bzip2, ceiling of ways (interference)", "bzip206"),
@@ -38,18 +38,18 @@ const BENCHMARKS: [(&str, &str); 20] = [
     ("astar biglake2048, ceiling of ways (both)", "astar06"),
 ];
 
-/// One benchmark: its speed with static ways and with dCat over that with a shared cache, and the most
-/// ways that dCat gave it.
+/// One benchmark: its speed with static ways and with dCat over that with a shared cache, and the
+/// most ways that dCat gave it.
 #[derive(Clone, Debug)]
-pub(super) struct Fared {
+pub(super) struct SpecOutcome {
     pub(super) name: String,
     pub(super) fixed: f64,
     pub(super) dcat: f64,
     ceiling: u32,
 }
 
-/// Rounds in all, and those at the end that count: the paper's runs are so long that finding out what
-/// helps weighs little.
+/// Rounds in all, and those at the end that count: in the paper's long runs, the search for the
+/// best ways weighs little.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
     /// With dCat.
@@ -60,8 +60,8 @@ pub struct Length {
     pub counted: u32,
 }
 
-/// The target of an experiment beside two that stream and two that only compute.
-pub(super) fn beside(bench: Bench<'_>, target: &Job) -> Vec<Job> {
+/// The target of an experiment beside two tenants that stream and two that only compute.
+pub(super) fn beside(bench: DcatBench<'_>, target: &Job) -> Vec<Job> {
     let mut tenants = vec![target.clone()];
     tenants.extend(
         [bench.mload, bench.mload, "lookbusy", "lookbusy"].map(|text| tenant(text, BASELINE)),
@@ -71,16 +71,16 @@ pub(super) fn beside(bench: Bench<'_>, target: &Job) -> Vec<Job> {
 
 /// Speeds and ceiling of the first of these tenants: shared, static, dCat.
 pub(super) fn three(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     tenants: &[Job],
     length: Length,
-) -> Result<(Vec<Run>, [f64; 3], u32), ChipError> {
+) -> Result<(Vec<TenantRun>, [f64; 3], u32), ChipError> {
     let cases = [
-        (Under::Shared, length.fixed),
-        (Under::Static, length.fixed),
-        (Under::Dcat(bench.dcat), length.dcat),
+        (CacheMode::Shared, length.fixed),
+        (CacheMode::Static, length.fixed),
+        (CacheMode::Dcat(bench.dcat), length.dcat),
     ];
-    let runs: Vec<Run> = cases
+    let runs: Vec<TenantRun> = cases
         .par_iter()
         .map(|(under, rounds)| bench.run(tenants, *under, *rounds))
         .collect::<Result<_, ChipError>>()?;
@@ -89,17 +89,20 @@ pub(super) fn three(
     Ok((runs, ipc, ceiling))
 }
 
-/// What comes of each program, beside its name. Several rows may be of one profile, which runs once.
+/// The result of each program with its name. Several rows may share a profile, which runs once.
 pub(super) fn each<T: Clone + Send>(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     table: &ProfileTable,
     what: impl Fn(&Job) -> Result<T, ChipError> + Sync,
 ) -> Result<Vec<(String, T)>, ChipError> {
     let measured = table.find(BENCHMARKS[0].1).is_some();
     let names: Vec<(String, usize)> = if measured {
-        let find =
-            |(name, profile): &(&str, &str)| Some(((*name).to_owned(), table.find(profile)?));
-        BENCHMARKS.iter().filter_map(find).collect()
+        BENCHMARKS
+            .iter()
+            .filter_map(|(name, profile): &(&str, &str)| {
+                Some(((*name).to_owned(), table.find(profile)?))
+            })
+            .collect()
     } else {
         let names = table.names().iter().take(BENCHMARKS.len());
         names.cloned().zip(0..).collect()
@@ -109,51 +112,62 @@ pub(super) fn each<T: Clone + Send>(
     let mut profiles: Vec<usize> = names.iter().map(|(_, index)| *index).collect();
     profiles.sort_unstable();
     profiles.dedup();
-    let one = |&index: &usize| -> Result<Option<T>, ChipError> {
-        let latency = bench.settings.chip.latency;
-        let Ok(program) = program::profiled(table, index, ways, latency) else {
-            // It never references the cache.
-            return Ok(None);
-        };
-        let job = Job {
-            phases: vec![Phase { program: Some(Arc::new(program)), length: None }],
-            wish: Wish { baseline_ways: Some(BASELINE), ..Wish::default() },
-            ..Job::default()
-        };
-        what(&job).map(Some)
-    };
-    let found: Vec<Option<T>> = profiles.par_iter().map(one).collect::<Result<_, ChipError>>()?;
-    let of = |(name, index): &(String, usize)| {
-        let place = profiles.binary_search(index).ok()?;
-        Some((name.clone(), found[place].clone()?))
-    };
-    Ok(names.iter().filter_map(of).collect())
+    let found: Vec<Option<T>> = profiles
+        .par_iter()
+        .map(|&index: &usize| -> Result<Option<T>, ChipError> {
+            let latency = bench.settings.chip.latency;
+            let Ok(program) = program::profiled(table, index, ways, latency) else {
+                // The program never references the cache.
+                return Ok(None);
+            };
+            let job = Job {
+                phases: vec![Phase { program: Some(Arc::new(program)), length: None }],
+                wish: Wish { baseline_ways: Some(BASELINE), ..Wish::default() },
+                ..Job::default()
+            };
+            what(&job).map(Some)
+        })
+        .collect::<Result<_, ChipError>>()?;
+    Ok(names
+        .iter()
+        .filter_map(|(name, index): &(String, usize)| {
+            let place = profiles.binary_search(index).ok()?;
+            Some((name.clone(), found[place].clone()?))
+        })
+        .collect())
 }
 
-/// Runs them, beside what makes noise.
+/// Runs the programs beside noisy tenants.
 pub(super) fn run(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     table: &ProfileTable,
     length: Length,
-) -> Result<Vec<Fared>, ChipError> {
-    let fare = |target: &Job| {
+) -> Result<Vec<SpecOutcome>, ChipError> {
+    fn fared((name, (fixed, dcat, ceiling)): (String, (f64, f64, u32))) -> SpecOutcome {
+        SpecOutcome { name, fixed, dcat, ceiling }
+    }
+    Ok(each(bench, table, |target: &Job| {
         let (_, [shared, fixed, dcat], ceiling) = three(bench, &beside(bench, target), length)?;
         Ok((fixed / shared, dcat / shared, ceiling))
-    };
-    let fared = |(name, (fixed, dcat, ceiling))| Fared { name, fixed, dcat, ceiling };
-    Ok(each(bench, table, fare)?.into_iter().map(fared).collect())
+    })?
+    .into_iter()
+    .map(fared)
+    .collect())
 }
 
-pub(super) fn findings(fared: &[Fared], findings: &mut Findings) {
+pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
     const ITEM: &str = "Figure 17";
-    let mean = |value: &dyn Fn(&Fared) -> f64| {
+    fn mean(value: &dyn Fn(&SpecOutcome) -> f64, fared: &[SpecOutcome]) -> f64 {
         let sum: f64 = fared.iter().map(|one| value(one).ln()).sum();
         100.0 * ((sum / fared.len() as f64).exp() - 1.0)
-    };
-    let most =
-        |value: &dyn Fn(&Fared) -> f64| 100.0 * (fared.iter().map(value).fold(0.0, f64::max) - 1.0);
-    let over_static = |one: &Fared| one.dcat / one.fixed;
-    // Of all of them, or the rows say nothing.
+    }
+    fn most(value: &dyn Fn(&SpecOutcome) -> f64, fared: &[SpecOutcome]) -> f64 {
+        100.0 * (fared.iter().map(value).fold(0.0, f64::max) - 1.0)
+    }
+    fn over_static(one: &SpecOutcome) -> f64 {
+        one.dcat / one.fixed
+    }
+    // The rows are only meaningful with all benchmarks.
     let measured = fared.iter().all(|one| BENCHMARKS.iter().any(|(name, _)| *name == one.name));
     if !measured {
         let case = "geometric mean, programs of the table";
@@ -161,19 +175,19 @@ pub(super) fn findings(fared: &[Fared], findings: &mut Findings) {
             ITEM,
             &format!("{case}, over shared"),
             "percent",
-            Some(mean(&|one| one.dcat)),
+            Some(mean(&|one| one.dcat, fared)),
         );
         findings.add_beside(
             ITEM,
             &format!("{case}, over static"),
             "percent",
-            Some(mean(&over_static)),
+            Some(mean(&over_static, fared)),
         );
     } else if fared.len() == BENCHMARKS.len() {
-        findings.add(ITEM, "geometric mean over shared, 20 rows", mean(&|one| one.dcat));
-        findings.add(ITEM, "geometric mean over static", mean(&over_static));
-        findings.add(ITEM, "largest gain over static (omnetpp, astar)", most(&over_static));
-        findings.add(ITEM, "largest gain over shared", most(&|one| one.dcat));
+        findings.add(ITEM, "geometric mean over shared, 20 rows", mean(&|one| one.dcat, fared));
+        findings.add(ITEM, "geometric mean over static", mean(&over_static, fared));
+        findings.add(ITEM, "largest gain over static (omnetpp, astar)", most(&over_static, fared));
+        findings.add(ITEM, "largest gain over shared", most(&|one| one.dcat, fared));
         let below = fared.iter().filter(|one| over_static(one) < 0.98).count() as f64;
         findings.add(ITEM, "rows where dCat is below static by more than 2 %", below);
     }
@@ -182,7 +196,9 @@ pub(super) fn findings(fared: &[Fared], findings: &mut Findings) {
             findings.add("Table 3", &one.name, f64::from(one.ceiling));
         }
         let name = one.name.split(',').next().unwrap_or_default();
-        let gain = |value: f64| Some(100.0 * (value - 1.0));
+        fn gain(value: f64) -> Option<f64> {
+            Some(100.0 * (value - 1.0))
+        }
         findings.add_beside(
             ITEM,
             &format!("{name}, dCat over static"),

@@ -1,14 +1,14 @@
-//! Figures 8 and 9: what the two thresholds do to one MLR.
+//! Figures 8 and 9: the effect of the two thresholds on one MLR.
 
 use fairways_chip::ChipError;
 use fairways_core::Q32;
 use fairways_policy::dcat::Parameters;
 use rayon::prelude::*;
 
-use super::setup::{Bench, Under, among, tenant};
+use super::setup::{CacheMode, DcatBench, among, tenant};
 use crate::paper::{Findings, Line};
 
-/// The ways that each tenant of these experiments was promised.
+/// The baseline of each tenant in these experiments.
 const BASELINE: u32 = 2;
 
 /// Rounds of a run: with the lowest thresholds, MLR-8MB has settled by then (§5.1: 30 s).
@@ -18,43 +18,51 @@ const ROUNDS: u32 = 16;
 const MISSES: [u32; 7] = [1, 3, 5, 10, 20, 30, 40];
 const IPC: [u32; 6] = [3, 5, 10, 20, 30, 40];
 
-/// Ways and latency in the end, by threshold.
-fn sweep(bench: Bench<'_>, settings: &[Parameters]) -> Result<Vec<(u32, f64)>, ChipError> {
+/// Ways and latency at the end, by threshold.
+fn sweep(bench: DcatBench<'_>, settings: &[Parameters]) -> Result<Vec<(u32, f64)>, ChipError> {
     let tenants = among(&[tenant("mlr:8M", BASELINE)], 5, BASELINE);
-    let one = |parameters: &Parameters| {
-        let run = bench.run(&tenants, Under::Dcat(*parameters), ROUNDS)?;
-        Ok((run.final_ways(0), 1.0 / run.ipc(0, 3)))
-    };
-    settings.par_iter().map(one).collect()
+    settings
+        .par_iter()
+        .map(|parameters: &Parameters| {
+            let run = bench.run(&tenants, CacheMode::Dcat(*parameters), ROUNDS)?;
+            Ok((run.final_ways(0), 1.0 / run.ipc(0, 3)))
+        })
+        .collect()
 }
 
-/// How often the next value is not as it should be.
+/// How often the next value is not as expected.
 fn violations<T>(values: &[T], fine: impl Fn(&T, &T) -> bool) -> f64 {
     values.windows(2).filter(|pair| !fine(&pair[0], &pair[1])).count() as f64
 }
 
-/// Runs them.
-pub(super) fn run(bench: Bench<'_>, findings: &mut Findings) -> Result<Vec<Line>, ChipError> {
+/// Runs the sweeps.
+pub(super) fn run(bench: DcatBench<'_>, findings: &mut Findings) -> Result<Vec<Line>, ChipError> {
     let published = bench.dcat;
-    let misses = |stops: bool| {
+    fn misses(stops: bool, published: &Parameters) -> [Parameters; 7] {
         MISSES.map(|percent| Parameters {
             llc_miss_rate_thr: Q32::from_int(percent),
             receiver_stops_on_misses: stops,
-            ..published
+            ..*published
         })
-    };
-    // The rule of §3.4, which is where the threshold decides; what the other makes of it stands beside.
-    let printed = sweep(bench, &misses(true))?;
-    let fewer = |a: &(u32, f64), b: &(u32, f64)| b.0 <= a.0;
+    }
+    // The rule of §3.4, under which the threshold decides; the results of the other rule stand
+    // beside.
+    let printed = sweep(bench, &misses(true, &published))?;
+    fn fewer(a: &(u32, f64), b: &(u32, f64)) -> bool {
+        b.0 <= a.0
+    }
     // Latencies of equal ways differ in the fourth digit.
-    let slower = |a: &(u32, f64), b: &(u32, f64)| b.1 >= a.1 * 0.99;
     let case = "fewer ways as the miss threshold grows (violations)";
-    // That nothing falls anywhere would be one, too.
+    // A curve that does not fall at all would be a violation, too.
     let flat = printed.first().map(|one| one.0) <= printed.last().map(|one| one.0);
     findings.add("Figure 8", case, violations(&printed, fewer) + f64::from(u8::from(flat)));
     let case = "higher latency as the miss threshold grows (violations)";
-    findings.add("Figure 8", case, violations(&printed, slower));
-    let default = sweep(bench, &misses(false))?;
+    findings.add(
+        "Figure 8",
+        case,
+        violations(&printed, |a: &(u32, f64), b: &(u32, f64)| b.1 >= a.1 * 0.99),
+    );
+    let default = sweep(bench, &misses(false, &published))?;
     for (stops, found) in [(true, &printed), (false, &default)] {
         for (percent, (ways, _)) in MISSES.iter().zip(found) {
             let rule = if stops { "as printed in §3.4" } else { "while IPC improves" };
@@ -73,14 +81,16 @@ pub(super) fn run(bench: Bench<'_>, findings: &mut Findings) -> Result<Vec<Line>
         findings.add_beside("Figure 9", &case, "ways", Some(f64::from(*ways)));
     }
     findings.add("Figures 8 and 9", "baseline", f64::from(BASELINE));
-    let line = |name: &str, percents: &[u32], ways: &[(u32, f64)]| Line {
-        name: name.to_owned(),
-        points: percents
-            .iter()
-            .map(|&p| f64::from(p))
-            .zip(ways.iter().map(|w| f64::from(w.0)))
-            .collect(),
-    };
+    fn line(name: &str, percents: &[u32], ways: &[(u32, f64)]) -> Line {
+        Line {
+            name: name.to_owned(),
+            points: percents
+                .iter()
+                .map(|&p| f64::from(p))
+                .zip(ways.iter().map(|w| f64::from(w.0)))
+                .collect(),
+        }
+    }
     Ok(vec![
         line("Figure 8: llc_miss_rate_thr, as printed in §3.4", &MISSES, &printed),
         line("Figure 9: ipc_imp_thr", &IPC, &found),

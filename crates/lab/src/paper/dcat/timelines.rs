@@ -1,4 +1,4 @@
-//! Figures 7 and 10 to 16: what dCat does round by round among tenants that read arrays.
+//! Figures 7 and 10 to 16: dCat's ways round by round for tenants that read arrays.
 
 use std::time::{Duration, Instant};
 
@@ -7,17 +7,24 @@ use fairways_core::{Action, Event, Policy, Time};
 use fairways_policy::dcat::{Dcat, Parameters, SpareWaysGoal};
 use rayon::prelude::*;
 
-use super::plots::{Drawn, Series};
-use super::setup::{Bench, ROUND, Run, Under, among, later, tenant};
+use super::plots::{DrawnTimeline, Series};
+use super::setup::{CacheMode, DcatBench, ROUND, TenantRun, among, later, tenant};
 use crate::executed::timeline;
 use crate::paper::{Findings, Line};
 
-/// The ways that each tenant of these experiments was promised (§5.1).
+/// The baseline of each tenant in these experiments (§5.1).
 const BASELINE: u32 = 3;
 
 /// Lines of the ways and of the normalised IPC of some tenants.
-fn drawn(file: &'static str, title: &'static str, run: &Run, tenants: &[(usize, &str)]) -> Drawn {
-    let points = |values: Vec<f64>| (1..).map(f64::from).zip(values).collect();
+fn drawn(
+    file: &'static str,
+    title: &'static str,
+    run: &TenantRun,
+    tenants: &[(usize, &str)],
+) -> DrawnTimeline {
+    fn points(values: Vec<f64>) -> Vec<(f64, f64)> {
+        (1..).map(f64::from).zip(values).collect()
+    }
     let lines = tenants.iter().flat_map(|&(place, name)| {
         let ways = run.ways(place).into_iter().map(f64::from).collect();
         [
@@ -31,15 +38,20 @@ fn drawn(file: &'static str, title: &'static str, run: &Run, tenants: &[(usize, 
     (file, title, lines.collect())
 }
 
-/// The five scenarios of a single tenant, two tenants, and neighbours that come.
-pub(super) fn run(bench: Bench<'_>, findings: &mut Findings) -> Result<Vec<Drawn>, ChipError> {
+/// The five scenarios of a single tenant, two tenants, and neighbours that come later.
+pub(super) fn run(
+    bench: DcatBench<'_>,
+    findings: &mut Findings,
+) -> Result<Vec<DrawnTimeline>, ChipError> {
     let fair = bench.dcat;
     let fast = Parameters { objective: SpareWaysGoal::MaxPerformance, ..fair };
-    let alone = |text: &str| among(&[tenant(text, BASELINE)], 5, BASELINE);
-    let both = |other: &str, polite| {
+    fn alone(text: &str) -> Vec<Job> {
+        among(&[tenant(text, BASELINE)], 5, BASELINE)
+    }
+    fn both(other: &str, polite: usize) -> Vec<Job> {
         let two = [tenant("idle@1s+mlr:8M", BASELINE), tenant(other, BASELINE)];
         among(&two, polite, BASELINE)
-    };
+    }
     let mut fourteen = both("idle@1s+mlr:12M", 4);
     fourteen.extend((0..4).map(|_| later(14, tenant("lookbusy", 1))));
     let streams = format!("idle@1s+{}", bench.mload);
@@ -51,9 +63,9 @@ pub(super) fn run(bench: Bench<'_>, findings: &mut Findings) -> Result<Vec<Drawn
         (fourteen, fast, 24),
         (both(&streams, 5), fair, 16),
     ];
-    let runs: Vec<Run> = scenarios
+    let runs: Vec<TenantRun> = scenarios
         .par_iter()
-        .map(|(jobs, parameters, rounds)| bench.run(jobs, Under::Dcat(*parameters), *rounds))
+        .map(|(jobs, parameters, rounds)| bench.run(jobs, CacheMode::Dcat(*parameters), *rounds))
         .collect::<Result<_, ChipError>>()?;
     again(&runs[2], findings);
     streaming(&runs[3], findings);
@@ -85,7 +97,7 @@ pub(super) fn run(bench: Bench<'_>, findings: &mut Findings) -> Result<Vec<Drawn
 }
 
 /// Figure 12.
-fn again(run: &Run, findings: &mut Findings) {
+fn again(run: &TenantRun, findings: &mut Findings) {
     const ITEM: &str = "Figure 12";
     let busy: Vec<bool> = run.0[0].iter().map(|moment| moment.counted.instructions > 0).collect();
     let turns: Vec<usize> = busy
@@ -108,7 +120,7 @@ fn again(run: &Run, findings: &mut Findings) {
 }
 
 /// Figure 13.
-fn streaming(run: &Run, findings: &mut Findings) {
+fn streaming(run: &TenantRun, findings: &mut Findings) {
     const ITEM: &str = "Figure 13";
     let most = run.most_ways(0, 1);
     let last = run.final_ways(0);
@@ -126,7 +138,7 @@ fn streaming(run: &Run, findings: &mut Findings) {
 }
 
 /// Figure 14.
-fn two_readers(run: &Run, findings: &mut Findings) {
+fn two_readers(run: &TenantRun, findings: &mut Findings) {
     const ITEM: &str = "Figure 14";
     let at = |tenant: usize, second: usize| run.ways(tenant)[second - 1];
     let (eight, twelve) = (at(0, 13), at(1, 13));
@@ -142,7 +154,7 @@ fn two_readers(run: &Run, findings: &mut Findings) {
 }
 
 /// Figure 15.
-fn reader_and_stream(run: &Run, findings: &mut Findings) {
+fn reader_and_stream(run: &TenantRun, findings: &mut Findings) {
     const ITEM: &str = "Figure 15";
     let at_six = [run.ways(0)[5], run.ways(1)[5]];
     if at_six[0] == at_six[1] {
@@ -156,26 +168,31 @@ fn reader_and_stream(run: &Run, findings: &mut Findings) {
     findings.add(ITEM, "MLR-8MB at the end", f64::from(run.final_ways(0)));
 }
 
-/// Figures 10 and 11: one MLR of each size among five that only compute. Returns the ways and normalised
-/// IPC of each, and its latency with dCat and with its baseline over that with the whole cache.
+/// Figures 10 and 11: one MLR of each size among five tenants that only compute. Returns the ways
+/// and normalised IPC of each, and its latency with dCat and with its baseline over that with the
+/// whole cache.
 pub(super) fn sizes(
-    bench: Bench<'_>,
+    bench: DcatBench<'_>,
     findings: &mut Findings,
-) -> Result<(Vec<Drawn>, Series), ChipError> {
+) -> Result<(Vec<DrawnTimeline>, Series), ChipError> {
     const SIZES: [u32; 4] = [4, 8, 12, 16];
     const ROUNDS: u32 = 18;
-    let text = |size: u32| format!("mlr:{size}M");
+    fn text(size: u32) -> String {
+        format!("mlr:{size}M")
+    }
     let run = |&size: &u32| {
         let target = tenant(&format!("idle@1s+{}", text(size)), BASELINE);
-        bench.run(&among(&[target], 5, BASELINE), Under::Dcat(bench.dcat), ROUNDS)
+        bench.run(&among(&[target], 5, BASELINE), CacheMode::Dcat(bench.dcat), ROUNDS)
     };
-    let runs: Vec<Run> = SIZES.par_iter().map(run).collect::<Result<_, ChipError>>()?;
+    let runs: Vec<TenantRun> = SIZES.par_iter().map(run).collect::<Result<_, ChipError>>()?;
     let polite = (1..=5).map(|tenant| runs[1].final_ways(tenant)).max().unwrap_or(0);
     findings.add("Figure 10", "lookbusy ends at", f64::from(polite));
     // From its start, a second after the beginning.
-    let time = |place: usize| runs[place].enough(0) - 1.0;
-    findings.add("Figure 10", "MLR-8MB, time to enough ways", time(1));
-    findings.add("Figure 10", "MLR-16MB, time to enough ways", time(3));
+    fn time(place: usize, runs: &[TenantRun]) -> f64 {
+        runs[place].seconds_to_enough(0) - 1.0
+    }
+    findings.add("Figure 10", "MLR-8MB, time to enough ways", time(1, &runs));
+    findings.add("Figure 10", "MLR-16MB, time to enough ways", time(3, &runs));
     findings.add("§5.1", "MLR-8MB settles at", f64::from(runs[1].final_ways(0)));
     let step = runs[3].ways(0).windows(2).skip(2).map(|pair| pair[1].saturating_sub(pair[0])).max();
     findings.add_if("§3.5", "step", step.map(f64::from));
@@ -187,13 +204,15 @@ pub(super) fn sizes(
         format!("{} x {BASELINE}", runs[1].0.len()),
     );
 
-    let latency = |(&size, run): (&u32, &Run)| -> Result<[f64; 2], ChipError> {
-        let ways = bench.settings.chip.llc.ways.get();
-        let full = bench.alone(&text(size), ways, 6)?;
-        Ok([full / run.ipc(0, 3), full / bench.alone(&text(size), BASELINE, 6)?])
-    };
-    let latencies: Vec<[f64; 2]> =
-        SIZES.par_iter().zip(&runs).map(latency).collect::<Result<_, ChipError>>()?;
+    let latencies: Vec<[f64; 2]> = SIZES
+        .par_iter()
+        .zip(&runs)
+        .map(|(&size, run): (&u32, &TenantRun)| -> Result<[f64; 2], ChipError> {
+            let ways = bench.settings.chip.llc.ways.get();
+            let full = bench.alone(&text(size), ways, 6)?;
+            Ok([full / run.ipc(0, 3), full / bench.alone(&text(size), BASELINE, 6)?])
+        })
+        .collect::<Result<_, ChipError>>()?;
     let worst = latencies.iter().map(|one| one[0]).fold(0.0, f64::max);
     findings.add("Figure 11", "dCat over full cache, latency, worst of 4 to 16 MB", worst);
     let larger = latencies[1..].iter().map(|one| one[1] / one[0]).fold(f64::MAX, f64::min);
@@ -203,17 +222,21 @@ pub(super) fn sizes(
         .enumerate()
         .map(|(place, name)| (name.to_owned(), latencies.iter().map(|one| one[place]).collect()));
     let names = SIZES.map(|size| format!("MLR-{size}MB"));
-    let line = |values: &dyn Fn(&Run) -> Vec<f64>| -> Vec<Line> {
-        let lines = names.iter().zip(&runs);
+    fn line(
+        values: &dyn Fn(&TenantRun) -> Vec<f64>,
+        names: &[String; 4],
+        runs: &Vec<TenantRun>,
+    ) -> Vec<Line> {
+        let lines = names.iter().zip(runs);
         lines
             .map(|(name, run)| Line {
                 name: name.clone(),
                 points: (1..).map(f64::from).zip(values(run)).collect(),
             })
             .collect()
-    };
-    let ways = line(&|run| run.ways(0).into_iter().map(f64::from).collect());
-    let ipc = line(&|run| run.normalised(0, BASELINE));
+    }
+    let ways = line(&|run| run.ways(0).into_iter().map(f64::from).collect(), &names, &runs);
+    let ipc = line(&|run| run.normalised(0, BASELINE), &names, &runs);
     let drawn = vec![
         ("figure10", "Figure 10: ways of MLR", ways),
         ("figure10-ipc", "Figure 10: IPC of MLR over that with 3 ways", ipc),
@@ -222,41 +245,56 @@ pub(super) fn sizes(
 }
 
 /// Figure 16: MLR beside MLOAD under dCat, with static ways, and shared.
-pub(super) fn latencies(bench: Bench<'_>, findings: &mut Findings) -> Result<Series, ChipError> {
+pub(super) fn latencies(
+    bench: DcatBench<'_>,
+    findings: &mut Findings,
+) -> Result<Series, ChipError> {
     const ITEM: &str = "Figure 16";
     let tenants = among(&[tenant("mlr:8M", BASELINE), tenant(bench.mload, BASELINE)], 5, BASELINE);
-    let cases = [Under::Shared, Under::Static, Under::Dcat(bench.dcat)];
-    let runs: Vec<Run> = cases
+    let cases = [CacheMode::Shared, CacheMode::Static, CacheMode::Dcat(bench.dcat)];
+    let runs: Vec<TenantRun> = cases
         .par_iter()
         .map(|under| bench.run(&tenants, *under, 16))
         .collect::<Result<_, ChipError>>()?;
-    let ipc = |run: usize, tenant| runs[run].ipc(tenant, 3);
-    let more = |tenant, other: usize| 100.0 * (ipc(2, tenant) / ipc(other, tenant) - 1.0);
-    findings.add(ITEM, "MLR-8MB improvement by dCat", more(0, 1));
+    fn ipc(run: usize, tenant: usize, runs: &[TenantRun]) -> f64 {
+        runs[run].ipc(tenant, 3)
+    }
+    fn more(tenant: usize, other: usize, runs: &[TenantRun]) -> f64 {
+        100.0 * (ipc(2, tenant, runs) / ipc(other, tenant, runs) - 1.0)
+    }
+    findings.add(ITEM, "MLR-8MB improvement by dCat", more(0, 1, &runs));
     findings.add_beside(
         ITEM,
         "MLR-8MB improvement by dCat over shared",
         "percent",
-        Some(more(0, 0)),
+        Some(more(0, 0, &runs)),
     );
-    findings.add(ITEM, "MLOAD change by dCat", more(1, 1));
-    findings.add_beside(ITEM, "MLOAD change by dCat over shared", "percent", Some(more(1, 0)));
+    findings.add(ITEM, "MLOAD change by dCat", more(1, 1, &runs));
+    findings.add_beside(
+        ITEM,
+        "MLOAD change by dCat over shared",
+        "percent",
+        Some(more(1, 0, &runs)),
+    );
     let ways = bench.settings.chip.llc.ways.get();
     let full = [bench.alone("mlr:8M", ways, 6)?, bench.alone(bench.mload, ways, 6)?];
     let names = ["shared", "static, 3 ways", "dCat"];
-    let bar = |(run, name): (usize, &str)| {
-        (name.to_owned(), vec![full[0] / ipc(run, 0), full[1] / ipc(run, 1)])
-    };
-    Ok(names.into_iter().enumerate().map(bar).collect())
+    Ok(names
+        .into_iter()
+        .enumerate()
+        .map(|(run, name): (usize, &str)| {
+            (name.to_owned(), vec![full[0] / ipc(run, 0, &runs), full[1] / ipc(run, 1, &runs)])
+        })
+        .collect())
 }
 
-/// dCat, and how long it took.
-struct Timed {
+/// dCat, with the time that it took.
+struct TimedDcat {
     policy: Dcat,
     spent: Duration,
 }
 
-impl Policy for Timed {
+impl Policy for TimedDcat {
     fn name(&self) -> &'static str {
         self.policy.name()
     }
@@ -264,7 +302,7 @@ impl Policy for Timed {
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         let (start, mut elsewhere) = (Instant::now(), Duration::ZERO);
         self.policy.handle(at, event, &mut |action| {
-            // What the machine does about it is not dCat's work.
+            // The machine's part does not count as dCat's work.
             let start = Instant::now();
             act(action);
             elsewhere += start.elapsed();
@@ -273,11 +311,11 @@ impl Policy for Timed {
     }
 }
 
-/// §5.1: what dCat's own work takes of a core.
-pub(super) fn overhead(bench: Bench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
+/// §5.1: the share of a core that dCat's own work takes.
+pub(super) fn overhead(bench: DcatBench<'_>, findings: &mut Findings) -> Result<(), ChipError> {
     const ROUNDS: u32 = 10;
     let tenants = among(&[tenant("mlr:8M", BASELINE)], 5, BASELINE);
-    let mut timed = Timed { policy: Dcat::new(bench.dcat), spent: Duration::ZERO };
+    let mut timed = TimedDcat { policy: Dcat::new(bench.dcat), spent: Duration::ZERO };
     timeline(bench.settings, &tenants, &mut timed, ROUND, ROUNDS)?;
     let share = timed.spent.as_secs_f64() / (ROUND * ROUNDS).as_secs_f64();
     findings.add("§5.1", "dCat daemon CPU", 100.0 * share);

@@ -1,4 +1,4 @@
-//! §3: what the fairest clusterings look like.
+//! §3: the shape of the fairest clusterings.
 
 use fairways_optimum::Impossible;
 use fairways_policy::lfoc::Class;
@@ -13,31 +13,55 @@ impl Lfoc<'_> {
     pub(super) fn analysis(
         &self,
         findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Composition, Vec<(f64, f64)>), Impossible> {
-        Ok((self.composition(findings, told)?, self.ratios(findings, told)?))
+        Ok((self.composition(findings, progress)?, self.ratios(findings, progress)?))
     }
 
-    /// Figure 2, and what §3 says beside it.
+    /// Figure 2, and §3's statements beside it.
     fn composition(
         &self,
         findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Composition, Impossible> {
         const ITEM: &str = "Figure 2";
         const PROGRAMS: usize = 10;
-        told("Figure 2: fairest clusterings", 0, 1);
+        progress("Figure 2: fairest clusterings", 0, 1);
         let Setting { llc, machine, mixes, seed, .. } = self.setting;
         let table = self.programs.table();
         let mixes = random_mixes(table, &[PROGRAMS], mixes, seed);
         let found = composition(table, &mixes, llc, machine.bandwidth)?;
-        let mut add = |case: &str, class, ways: &dyn Fn(usize) -> bool| {
+        fn add(
+            case: &str,
+            class: Class,
+            ways: &dyn Fn(usize) -> bool,
+            found: &Composition,
+            findings: &mut Findings,
+        ) {
             findings.add_if(ITEM, case, found.share(class, ways).map(|share| 100.0 * share));
-        };
-        add("streaming instances in 1-way clusters, 20 mixes of 10", Class::Streaming, &|w| w == 1);
-        add("streaming instances in clusters of 1 or 2 ways", Class::Streaming, &|w| w <= 2);
-        add("sensitive instances in clusters of 4 ways or more", Class::Sensitive, &|w| w >= 4);
-        add("light instances in 1-way clusters", Class::Light, &|w| w == 1);
+        }
+        add(
+            "streaming instances in 1-way clusters, 20 mixes of 10",
+            Class::Streaming,
+            &|w| w == 1,
+            &found,
+            findings,
+        );
+        add(
+            "streaming instances in clusters of 1 or 2 ways",
+            Class::Streaming,
+            &|w| w <= 2,
+            &found,
+            findings,
+        );
+        add(
+            "sensitive instances in clusters of 4 ways or more",
+            Class::Sensitive,
+            &|w| w >= 4,
+            &found,
+            findings,
+        );
+        add("light instances in 1-way clusters", Class::Light, &|w| w == 1, &found, findings);
         findings.add_text(ITEM, "mixes, programs per mix", format!("{} x {PROGRAMS}", mixes.len()));
         let mut ways = found.streaming_ways.clone();
         ways.sort_unstable();
@@ -61,21 +85,26 @@ impl Lfoc<'_> {
     fn ratios(
         &self,
         findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Vec<(f64, f64)>, Impossible> {
         const ITEM: &str = "Figure 3";
         let Setting { llc, machine, mixes, seed, .. } = self.setting;
         let (table, most) = (self.programs.table(), llc.ways.get());
         let mut below_one = 0;
         let sizes = 4..=most;
-        let ratio = |programs: u32| {
-            told("Figure 3: fairest partitionings", programs as usize - 3, most as usize - 3);
-            let mixes = random_mixes(table, &[programs as usize], mixes, seed);
-            let ratios = partitioning_over_clustering(table, &mixes, llc, machine.bandwidth)?;
-            below_one += ratios.iter().filter(|ratio| **ratio < 1.0 - 1e-12).count();
-            Ok((f64::from(programs), ratios.iter().sum::<f64>() / ratios.len() as f64))
-        };
-        let line = sizes.map(ratio).collect::<Result<Vec<(f64, f64)>, Impossible>>()?;
+        let line = sizes
+            .map(|programs: u32| {
+                progress(
+                    "Figure 3: fairest partitionings",
+                    programs as usize - 3,
+                    most as usize - 3,
+                );
+                let mixes = random_mixes(table, &[programs as usize], mixes, seed);
+                let ratios = partitioning_over_clustering(table, &mixes, llc, machine.bandwidth)?;
+                below_one += ratios.iter().filter(|ratio| **ratio < 1.0 - 1e-12).count();
+                Ok((f64::from(programs), ratios.iter().sum::<f64>() / ratios.len() as f64))
+            })
+            .collect::<Result<Vec<(f64, f64)>, Impossible>>()?;
         if let ([first, ..], [.., last]) = (&line[..], &line[..]) {
             findings.add(ITEM, "optimal partitioning over optimal clustering, 4 programs", first.1);
             if most == WAYS {

@@ -1,4 +1,4 @@
-//! Table 2: what a decision costs.
+//! Table 2: the cost of a decision.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -14,43 +14,44 @@ use crate::paper::Findings;
 /// The numbers of programs in the table.
 pub(super) const PROGRAMS: std::ops::RangeInclusive<usize> = 4..=11;
 
-/// Mixes that a number is the mean of.
+/// The mixes over which a number is the mean.
 const MIXES: usize = 200;
 
-/// Milliseconds that a decision of a policy takes for mixes of so many programs: a program has
-/// ended, and the partition of those that are left is handed over. The mean over mixes of the least
-/// of three.
+/// The milliseconds of a policy's decision for mixes of `programs` programs: a program has ended,
+/// and the partition of the others is handed over. The mean over mixes of the least of three.
 fn milliseconds(policy: &str, table: &ProfileTable, llc: Llc, programs: usize, seed: u64) -> f64 {
     let mixes = random_mixes(table, &[programs + 1], MIXES, seed);
-    let once = |mix: &[usize]| {
+    fn once(mix: &[usize], llc: Llc, policy: &str, table: &Table) -> f64 {
         let mut policy = by_name(policy).expect("a policy's name");
-        let mut handle = |event: &Event| {
+        fn handle(event: &Event, policy: &mut dyn fairways_core::Policy) {
             policy.handle(Time::ZERO, event, &mut |action: Action<'_>| {
                 black_box(&action);
             });
-        };
-        handle(&Event::Machine(llc.into()));
+        }
+        handle(&Event::Machine(llc.into()), policy.as_mut());
         for (app, &program) in (0..).map(AppId).zip(mix) {
             let profile = Some(Arc::new(table.profile(program)));
-            handle(&Event::Started { app, wish: Wish::default(), profile });
+            handle(&Event::Started { app, wish: Wish::default(), profile }, policy.as_mut());
         }
         let exit = Event::Exited { app: AppId(0) };
         let start = Instant::now();
-        handle(black_box(&exit));
+        handle(black_box(&exit), policy.as_mut());
         start.elapsed().as_secs_f64()
-    };
-    let least = |mix: &[usize]| (0..3).map(|_| once(mix)).fold(f64::INFINITY, f64::min);
+    }
+    let least =
+        |mix: &[usize]| (0..3).map(|_| once(mix, llc, policy, table)).fold(f64::INFINITY, f64::min);
     let sum: f64 = mixes.iter().map(|mix| least(&mix.programs)).sum();
     1e3 * sum / mixes.len() as f64
 }
 
 /// By number of programs, the milliseconds of LFOC, of KPart and of LFOC+.
 pub(super) fn measure(table: &ProfileTable, llc: Llc, seed: u64) -> Vec<[f64; 3]> {
-    let cost = |programs| {
-        ["lfoc", "kpart", "lfoc-plus"]
-            .map(|policy| milliseconds(policy, table, llc, programs, seed))
-    };
-    PROGRAMS.map(cost).collect()
+    PROGRAMS
+        .map(|programs| {
+            ["lfoc", "kpart", "lfoc-plus"]
+                .map(|policy| milliseconds(policy, table, llc, programs, seed))
+        })
+        .collect()
 }
 
 pub(super) fn findings(costs: &[[f64; 3]], findings: &mut Findings) {

@@ -3,11 +3,11 @@
 use fairways_profiles::{BandwidthModel, MemoryBandwidth, ProfiledProgram};
 
 use super::{Lfoc, Setting};
-use crate::paper::{self, Counts, Findings, Value};
+use crate::paper::{self, ClaimKind, Findings, MeasuredValue};
 
 /// Decision LFOC 21: limits in MB/s, and models, with which the figures are repeated. The first is
-/// what the authors' simulator is shown with on the profiles of the paper's machine (PBBCache's
-/// first README: `-s input/metrics.csv -b 35000 -m stalls`). The second is the limit of its
+/// the example of the authors' simulator on the profiles of the paper's machine (PBBCache's first
+/// README: `-s input/metrics.csv -b 35000 -m stalls`). The second is the limit of its
 /// `benchmark.sh`, which has the model `simple` and profiles that are not public. The third is the
 /// other model under the first limit.
 const MEMORIES: [(&str, f64, BandwidthModel); 3] = [
@@ -16,21 +16,21 @@ const MEMORIES: [(&str, f64, BandwidthModel); 3] = [
     ("memory of 35 GB/s (simple)", 35_000.0, BandwidthModel::Simple),
 ];
 
-/// Runs over time beside are so many times as long as those that are judged: a machine with a limit
-/// takes five times as long to simulate.
+/// The length of these runs over time relative to the judged ones: a machine with a limit takes
+/// five times as long to simulate.
 const SHORTER: f64 = 0.2;
 const SHORTER_NAME: &str = "runs a fifth as long";
 
-/// With how many programs the fairest clustering under a limit is found within seconds.
+/// The most programs for which the fairest clustering under a limit is found within seconds.
 pub(super) const MOST_LIMITED: usize = 12;
 
 impl Lfoc<'_> {
-    /// What Figures 2, 3, 6 and 7 show where memory has a limit, beside. A memory that can't serve
-    /// some mix has no rows.
+    /// Repeats Figures 2, 3, 6 and 7 with limits of memory, as rows beside the claims'. A memory
+    /// that can't serve some mix has no rows.
     pub(super) fn memories(
         &self,
         findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) {
         let with = |setting| Self::new(self.programs, setting);
         let short = Setting { time_scale: SHORTER * self.setting.time_scale, ..self.setting };
@@ -38,14 +38,15 @@ impl Lfoc<'_> {
             if !self.is_served(limit) {
                 continue;
             }
-            let told = |what: &str, done, count| told(&format!("{name}, {what}"), done, count);
+            let named_progress =
+                |what: &str, done, count| progress(&format!("{name}, {what}"), done, count);
             let machine = self.setting.machine;
             let bandwidth = MemoryBandwidth::new(limit, model);
             let machine = fairways_model::Settings { bandwidth, ..machine };
             let limited = with(Setting { machine, ..short });
             let mut found = Findings::default();
-            let analysed = limited.analysis(&mut found, &told).is_ok();
-            if !analysed || limited.scored(&mut found, &told).is_err() {
+            let analysed = limited.analysis(&mut found, &named_progress).is_ok();
+            if !analysed || limited.score_statically(&mut found, &named_progress).is_err() {
                 continue;
             }
             beside(name, found, findings);
@@ -56,7 +57,7 @@ impl Lfoc<'_> {
                     (limited, format!("{name}, {SHORTER_NAME}")),
                 ] {
                     let mut found = Findings::default();
-                    if lab.ran(&mut found, &told).is_ok() {
+                    if lab.run_over_time(&mut found, &named_progress).is_ok() {
                         beside(&name, found, findings);
                     }
                 }
@@ -64,7 +65,7 @@ impl Lfoc<'_> {
         }
     }
 
-    /// Whether no program alone asks for as much as memory has.
+    /// Whether every program alone demands less than memory can serve.
     fn is_served(&self, limit_mbps: f64) -> bool {
         let (table, ways) = (self.programs.table(), self.setting.llc.ways);
         (0..table.names().len()).all(|program| {
@@ -80,8 +81,8 @@ fn beside(name: &str, found: Findings, findings: &mut Findings) {
     let claims = paper::claims(paper::LFOC).expect("the claims of this project");
     let (mut within, mut judged, mut figures) = (0_u32, 0_u32, Vec::new());
     for row in paper::rows("lfoc", claims, found) {
-        let (Some(in_band), Some(Value::Number(value)), Counts::Outcome) =
-            (row.in_band(), &row.measured, row.counts)
+        let (Some(in_band), Some(MeasuredValue::Number(value)), ClaimKind::Outcome) =
+            (row.in_band(), &row.measured, row.kind)
         else {
             continue;
         };

@@ -22,30 +22,30 @@ use crate::compare::CompareError;
 use crate::draw::draw_workloads;
 use crate::live::LiveError;
 use numbers::{parameters, phases, search_space};
-use over_time::Ran;
+use over_time::LiveScores;
 
 pub use plots::Figures;
-pub use statically::Scored;
+pub use statically::ScoredMix;
 
-/// How the paper's experiments are repeated.
+/// The parameters of the repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The cache; the paper's has 11 ways.
     pub llc: Llc,
-    /// The machine over time, on which programs run; its memory is the static model's, too
+    /// The machine over time, on which programs run; the static model uses the same memory
     /// (decision LFOC 21).
     pub machine: fairways_model::Settings,
     /// Mixes of each size (8, 12, 16) and kind (S, P); the paper's 36 are 6.
     pub workloads: usize,
-    /// Of these, mixes that run over time.
+    /// The mixes among them that run over time.
     pub live: usize,
     /// Mixes of each size for Figures 2 and 3.
     pub mixes: usize,
-    /// Runs and phases over time are so many times as long as the paper's.
+    /// The factor by which runs and phases over time are longer than the paper's.
     pub time_scale: f64,
     /// The seed of every mix.
     pub seed: u64,
-    /// Seeds, from that one on, with which all is run; values are the first's.
+    /// The number of seeds, from that one on; values are the first seed's.
     pub seeds: u64,
 }
 
@@ -73,14 +73,14 @@ impl Setting {
 
 /// Memory can't serve a mix.
 #[derive(Clone, Debug, Error, PartialEq)]
-pub enum Unserved {
+pub enum UnservedMix {
     /// Over time.
     #[error(transparent)]
     Live(#[from] LiveError),
     /// By the static model.
     #[error(transparent)]
     Scored(#[from] CompareError),
-    /// Whatever the partition is.
+    /// With any partition.
     #[error(transparent)]
     Best(#[from] Impossible),
 }
@@ -99,41 +99,42 @@ impl<'a> Lfoc<'a> {
         Self { programs, setting }
     }
 
-    /// Runs them all. `told` hears what is at hand, how much of it is done, and how much there is.
+    /// Runs all experiments. `progress` is called with the current experiment, the steps done, and
+    /// all steps.
     ///
     /// # Errors
     /// If memory has a limit and can't serve a mix.
     pub fn run(
         &self,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Result<(Findings, Figures), Unserved> {
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<(Findings, Figures), UnservedMix> {
         let Self { programs, setting } = self;
-        let (mut findings, mut figures) = self.once(told)?;
+        let (mut findings, mut figures) = self.run_seed(progress)?;
         if setting.seeds > 1 {
             let mut seeds = vec![findings.clone()];
             for seed in (setting.seed..).take(usize::try_from(setting.seeds).unwrap_or(1)).skip(1) {
                 let another = Self::new(programs, Setting { seed, ..*setting });
-                let told = |what: &str, done, count| {
-                    told(&format!("Seed {seed}, {what}"), done, count);
+                let seed_progress = |what: &str, done, count| {
+                    progress(&format!("Seed {seed}, {what}"), done, count);
                 };
-                seeds.push(another.once(&told)?.0);
+                seeds.push(another.run_seed(&seed_progress)?.0);
             }
             findings.note_seeds(&seeds);
         }
         if setting.live == setting.workloads {
-            self.memories(&mut findings, told);
+            self.memories(&mut findings, progress);
         }
-        told("Table 2: decisions timed", 0, 1);
+        progress("Table 2: decisions timed", 0, 1);
         figures.costs = cost::measure(programs.table(), setting.llc, setting.seed);
         cost::findings(&figures.costs, &mut findings);
         Ok((findings, figures))
     }
 
-    /// All but what is timed, with one seed.
-    fn once(
+    /// Runs all experiments but the timed ones, with one seed.
+    fn run_seed(
         &self,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Result<(Findings, Figures), Unserved> {
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<(Findings, Figures), UnservedMix> {
         let Self { programs, setting } = self;
         let table = programs.table();
         let mut findings = Findings::default();
@@ -141,43 +142,43 @@ impl<'a> Lfoc<'a> {
         parameters(table, setting, &mut findings);
         let phased = phases(programs, setting.llc.ways, &mut findings);
         let curves = self.curves(&mut findings);
-        let (composition, ratios) = self.analysis(&mut findings, told)?;
-        let scored = self.scored(&mut findings, told)?;
-        let ran = self.ran(&mut findings, told)?;
+        let (composition, ratios) = self.analysis(&mut findings, progress)?;
+        let scored = self.score_statically(&mut findings, progress)?;
+        let ran = self.run_over_time(&mut findings, progress)?;
         let costs = Vec::new();
         Ok((findings, Figures { curves, phased, composition, ratios, scored, ran, costs }))
     }
 
     /// Figure 6.
-    fn scored(
+    fn score_statically(
         &self,
         findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Result<Vec<Scored>, Unserved> {
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<Vec<ScoredMix>, UnservedMix> {
         let Self { programs, setting } = self;
         let mut mixes = draw_workloads(programs, setting.llc.ways, setting.workloads, setting.seed);
         mixes.retain(|mix| mix.name.starts_with('S'));
-        let step = steps("Figure 6: mixes scored", mixes.len(), told);
+        let step = step_reporter("Figure 6: mixes scored", mixes.len(), progress);
         let scored = statically::score(programs.table(), &mixes, setting, &step)?;
         statically::findings(&scored, findings);
         Ok(scored)
     }
 
     /// Figure 7.
-    fn ran(
+    fn run_over_time(
         &self,
         findings: &mut Findings,
-        told: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Result<Ran, LiveError> {
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<LiveScores, LiveError> {
         let Self { programs, setting } = self;
         let mut mixes = draw_workloads(programs, setting.llc.ways, setting.live, setting.seed);
         // Without phased programs, a P mix is another S mix.
         if programs.len() == programs.table().names().len() {
             mixes.retain(|mix| mix.name.starts_with('S'));
         }
-        let step = steps("Figure 7: mixes run", mixes.len(), told);
+        let step = step_reporter("Figure 7: mixes run", mixes.len(), progress);
         let ran = over_time::run(programs, &mixes, setting, &step)?;
-        // A third of the mixes, and runs in which sampling weighs five times as much, tell neither
+        // A third of the mixes, and runs in which sampling weighs five times as much, give neither
         // means nor extremes.
         if setting.live == setting.workloads {
             findings.add("§5", "workloads in all", mixes.len() as f64);
@@ -190,12 +191,17 @@ impl<'a> Lfoc<'a> {
     fn curves(&self, findings: &mut Findings) -> Vec<Line> {
         const ITEM: &str = "Figure 1";
         let (table, ways) = (self.programs.table(), self.setting.llc.ways);
-        // Those of the paper, or those among the embedded programs that are most like them.
+        // The paper's programs, or the embedded ones that are most like them.
         let pairs = [["lbm06", "xalancbmk06"], ["lattice-flow", "graph-walk"]];
-        let find = |names: &[&str; 2]| Some([table.find(names[0])?, table.find(names[1])?]);
-        let Some(pair) = pairs.iter().find_map(find) else { return Vec::new() };
-        let class = |index| classify(&table.profile(index), ways, &Parameters::default());
-        let as_claimed = pair.map(class) == [Class::Streaming, Class::Sensitive];
+        let Some(pair) = pairs
+            .iter()
+            .find_map(|names: &[&str; 2]| Some([table.find(names[0])?, table.find(names[1])?]))
+        else {
+            return Vec::new();
+        };
+        let as_claimed = pair
+            .map(|index| classify(&table.profile(index), ways, &Parameters::default()))
+            == [Class::Streaming, Class::Sensitive];
         findings.add(
             ITEM,
             "lbm meets the streaming rule; xalancbmk the sensitive rule",
@@ -203,10 +209,11 @@ impl<'a> Lfoc<'a> {
         );
         let lines = pair.map(|index| {
             let program = ProfiledProgram::new(table, index, ways);
-            let point = |ways: u32| (f64::from(ways), program.slowdown(f64::from(ways)));
             Line {
                 name: table.names()[index].clone(),
-                points: (1..=ways.get()).map(point).collect(),
+                points: (1..=ways.get())
+                    .map(|ways: u32| (f64::from(ways), program.slowdown(f64::from(ways))))
+                    .collect(),
             }
         });
         let rises = lines[1].points.windows(2).filter(|pair| pair[1].1 > pair[0].1 + 1e-9).count();
@@ -216,12 +223,12 @@ impl<'a> Lfoc<'a> {
     }
 }
 
-/// Tells of each of so many steps that it is done.
-fn steps<'a>(
+/// Returns a function that reports each of `count` steps as done.
+fn step_reporter<'a>(
     what: &'a str,
     count: usize,
-    told: &'a (dyn Fn(&str, usize, usize) + Sync),
+    progress: &'a (dyn Fn(&str, usize, usize) + Sync),
 ) -> impl Fn() + Sync + 'a {
     let done = AtomicUsize::new(0);
-    move || told(what, 1 + done.fetch_add(1, Ordering::Relaxed), count)
+    move || progress(what, 1 + done.fetch_add(1, Ordering::Relaxed), count)
 }

@@ -16,69 +16,88 @@ const PROFILED: usize = 55;
 
 /// §2.2.
 pub(super) fn search_space(findings: &mut Findings) {
-    let mut add = |case: &str, count: u128| findings.add("§2.2", case, count as f64);
-    add("partitionings of 8 programs on 11 ways", partitionings(8, 11));
-    add("partitionings of 8 programs on 20 ways", partitionings(8, 20));
-    add("clusterings of 8 programs on 20 ways", clusterings(8, 20));
-    add("clusterings of 11 programs on 20 ways", clusterings(11, 20));
+    fn add(case: &str, count: u128, findings: &mut Findings) {
+        findings.add("§2.2", case, count as f64)
+    }
+    add("partitionings of 8 programs on 11 ways", partitionings(8, 11), findings);
+    add("partitionings of 8 programs on 20 ways", partitionings(8, 20), findings);
+    add("clusterings of 8 programs on 20 ways", clusterings(8, 20), findings);
+    add("clusterings of 11 programs on 20 ways", clusterings(11, 20), findings);
 }
 
-/// The parameters, as they are by default, and the machine.
+/// The default parameters, and the machine.
 pub(super) fn parameters(table: &ProfileTable, setting: &Setting, findings: &mut Findings) {
     let (p, protocol) = (Parameters::default(), Protocol::default());
-    let q32 = |value: fairways_core::Q32| value.raw() as f64 / (1u64 << 32) as f64;
-    let percent = |value: u32| f64::from(value) / 100.0;
-    let mut add = |item: &str, case: &str, value: f64| findings.add(item, case, value);
+    fn q32(value: fairways_core::Q32) -> f64 {
+        value.raw() as f64 / (1u64 << 32) as f64
+    }
+    fn percent(value: u32) -> f64 {
+        f64::from(value) / 100.0
+    }
+    fn add(item: &str, case: &str, value: f64, findings: &mut Findings) {
+        findings.add(item, case, value)
+    }
     let one = percent(p.streaming_slowdown_percent);
-    add("Table 1", "streaming: slowdown at most, in one allocation", one);
-    add("Table 1", "streaming: LLCMPKC at least, same allocation", q32(p.streaming_llcmpkc));
+    add("Table 1", "streaming: slowdown at most, in one allocation", one, findings);
+    add(
+        "Table 1",
+        "streaming: LLCMPKC at least, same allocation",
+        q32(p.streaming_llcmpkc),
+        findings,
+    );
     let all = percent(p.streaming_slowdown_bound_percent);
-    add("Table 1", "streaming: slowdown below, in all allocations", all);
-    add("Table 1", "sensitive: slowdown at least", percent(p.sensitive_slowdown_percent));
-    add("Table 1", "sensitive: from this many ways", f64::from(p.sensitive_from_ways));
-    add("Algorithm 1", "max_streaming_way", f64::from(p.max_streaming_way));
-    add("Algorithm 1", "gaps_per_streaming", f64::from(p.gaps_per_streaming));
-    add("Algorithm 1", "ways reserved for streaming at most", f64::from(p.max_ways_streaming));
-    add("§4.1", "warm-up", f64::from(p.warm_up_intervals));
-    add("§4.2", "high_threshold", q32(p.high_threshold));
-    add("§4.2", "low_threshold over high_threshold", f64::from(p.low_threshold_percent));
-    add("§4.2", "long-latency stall fraction", f64::from(p.stalls_percent));
-    add("§4.2", "averaging window (light rule)", f64::from(p.averaged_periods));
+    add("Table 1", "streaming: slowdown below, in all allocations", all, findings);
+    add("Table 1", "sensitive: slowdown at least", percent(p.sensitive_slowdown_percent), findings);
+    add("Table 1", "sensitive: from this many ways", f64::from(p.sensitive_from_ways), findings);
+    add("Algorithm 1", "max_streaming_way", f64::from(p.max_streaming_way), findings);
+    add("Algorithm 1", "gaps_per_streaming", f64::from(p.gaps_per_streaming), findings);
+    add(
+        "Algorithm 1",
+        "ways reserved for streaming at most",
+        f64::from(p.max_ways_streaming),
+        findings,
+    );
+    add("§4.1", "warm-up", f64::from(p.warm_up_intervals), findings);
+    add("§4.2", "high_threshold", q32(p.high_threshold), findings);
+    add("§4.2", "low_threshold over high_threshold", f64::from(p.low_threshold_percent), findings);
+    add("§4.2", "long-latency stall fraction", f64::from(p.stalls_percent), findings);
+    add("§4.2", "averaging window (light rule)", f64::from(p.averaged_periods), findings);
     let critical = f64::from(p.critical_slowdown_percent) - 100.0;
-    add("§4.2", "critical size: slowdown below", critical);
-    add("§5.2", "sampling window, normal mode", p.normal_window as f64);
-    add("§5.2", "sampling window, sampling mode", p.sampling_window as f64);
+    add("§4.2", "critical size: slowdown below", critical, findings);
+    add("§5.2", "sampling window, normal mode", p.normal_window as f64, findings);
+    add("§5.2", "sampling window, sampling mode", p.sampling_window as f64, findings);
     let dunn = fairways_policy::dunn::Parameters::default();
     if dunn.decision_period == p.decision_period {
         let period = p.decision_period.as_secs_f64() * 1e3;
-        add("§5.2", "decision period, LFOC and Dunn", period);
+        add("§5.2", "decision period, LFOC and Dunn", period, findings);
     }
-    // A quick run is not the paper's.
+    // A quick run does not have the paper's length.
     if setting.time_scale >= 1.0 {
-        add("§5", "instructions per run", protocol.instructions as f64);
+        add("§5", "instructions per run", protocol.instructions as f64, findings);
     }
-    add("§5", "completions of the longest program", f64::from(protocol.completions));
+    add("§5", "completions of the longest program", f64::from(protocol.completions), findings);
     let megabytes = setting.machine.way_bytes * f64::from(setting.llc.ways.get()) / 1024.0 / 1024.0;
-    add("§5", "LLC ways", f64::from(setting.llc.ways.get()));
-    add("§5", "LLC size", megabytes);
-    add("§5", "core clock", setting.machine.mhz / 1000.0);
-    add("§5", "smallest partition", setting.machine.way_bytes / 1024.0 / 1024.0);
+    add("§5", "LLC ways", f64::from(setting.llc.ways.get()), findings);
+    add("§5", "LLC size", megabytes, findings);
+    add("§5", "core clock", setting.machine.mhz / 1000.0, findings);
+    add("§5", "smallest partition", setting.machine.way_bytes / 1024.0 / 1024.0, findings);
     findings.add_text(
         "§5",
         "workload sizes",
         WORKLOAD_SIZES.map(|size| size.to_string()).join("/"),
     );
     let classes = classes(table, setting.llc.ways);
-    let count = |class| classes.iter().filter(|&&other| other == class).count().to_string();
-    let counts = CLASSES.map(count).join("/");
+    let counts = CLASSES
+        .map(|class| classes.iter().filter(|&&other| other == class).count().to_string())
+        .join("/");
     if table.names().len() == PROFILED {
         let case = "class counts of the 55 profiled programs (streaming/sensitive/light)";
         findings.add_text("Table 1", case, counts);
     }
 }
 
-/// Figure 4: a program that is light at first, and then streams. Of those with phases, whether there is
-/// one whose LLCMPKC goes up through the threshold once, and never down.
+/// Figure 4: a program that is light at first, and then streams. Looks for a phased program whose
+/// LLCMPKC rises through the threshold once, and never falls back.
 pub(super) fn phases(
     programs: &ProgramCatalog,
     ways: Ways,
@@ -87,12 +106,14 @@ pub(super) fn phases(
     let table = programs.table();
     let threshold = Parameters::default().high_threshold;
     let phased = table.names().len()..programs.len();
-    let streams = |&index: &usize| {
+    if phased.is_empty() {
+        return None;
+    }
+    let found = phased.clone().find(|&index: &usize| {
         let phases = programs.phases(index);
-        let light = |phase: &fairways_profiles::ProgramPhase| {
+        if !phases.first().is_some_and(|phase: &fairways_profiles::ProgramPhase| {
             classify(&table.profile(phase.program), ways, &Parameters::default()) == Class::Light
-        };
-        if !phases.first().is_some_and(light) {
+        }) {
             return false;
         }
         let busy = phases
@@ -101,11 +122,7 @@ pub(super) fn phases(
         let busy: Vec<bool> = busy.collect();
         let first = busy.iter().position(|&busy| busy);
         first.is_some_and(|first| first > 0 && busy[first..].iter().all(|&busy| busy))
-    };
-    if phased.is_empty() {
-        return None;
-    }
-    let found = phased.clone().find(streams);
+    });
     let case = "fotonik3d: light at first, then LLCMPKC above 10 for the rest";
     findings.add("Figure 4", case, f64::from(u8::from(found.is_some())));
     let index = found?;
@@ -115,7 +132,7 @@ pub(super) fn phases(
         let program = ProfiledProgram::new(table, phase.program, ways);
         let llcmpkc = program.rates(f64::from(ways.get())).llcmpkc;
         points.push((ran, llcmpkc));
-        // The last may have no end.
+        // The last phase may have no end.
         let instructions = phase.instructions.unwrap_or(Protocol::default().instructions);
         ran += instructions as f64 / 1e9;
         points.push((ran, llcmpkc));

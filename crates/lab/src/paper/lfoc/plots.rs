@@ -2,33 +2,40 @@
 
 use std::path::Path;
 
-use super::over_time::Ran;
-use super::{Scored, cost, over_time, statically};
+use super::over_time::LiveScores;
+use super::{ScoredMix, cost, over_time, statically};
 use crate::best::{CLASSES, Composition};
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 
-/// What is plotted.
+/// The data of the figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub(super) curves: Vec<Line>,
     pub(super) phased: Option<Line>,
     pub(super) composition: Composition,
     pub(super) ratios: Vec<(f64, f64)>,
-    pub(super) scored: Vec<Scored>,
-    pub(super) ran: Ran,
+    pub(super) scored: Vec<ScoredMix>,
+    pub(super) ran: LiveScores,
     pub(super) costs: Vec<[f64; 3]>,
 }
 
 impl Figures {
-    /// Draws them all into a folder: `figure1.svg` and so on.
+    /// Draws all figures into a folder: `figure1.svg` and so on.
     ///
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
         let Self { curves, phased, composition, ratios, scored, ran, costs } = self;
-        let file = |name: &str| folder.join(name);
+        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
+            folder.join(name)
+        }
         if !curves.is_empty() {
-            lines(&file("figure1.svg"), "Figure 1: slowdown", ["ways", "slowdown"], curves)?;
+            lines(
+                &file("figure1.svg", folder),
+                "Figure 1: slowdown",
+                ["ways", "slowdown"],
+                curves,
+            )?;
         }
         let classes = CLASSES.iter().enumerate().map(|(index, class)| {
             let heights = composition.programs.iter().map(|programs| f64::from(programs[index]));
@@ -40,38 +47,45 @@ impl Figures {
             stacked: true,
         };
         let title = "Figure 2: programs by the ways of their clusters";
-        bars(&file("figure2.svg"), title, ["ways of the cluster", "programs"], &sizes)?;
+        bars(&file("figure2.svg", folder), title, ["ways of the cluster", "programs"], &sizes)?;
         let title = "Figure 3: best partitioning over best clustering, unfairness";
         let line = Line { name: "mean".into(), points: ratios.clone() };
-        // There is none on fewer ways than the fewest programs.
+        // With fewer ways than the fewest programs there is no point.
         if !line.points.is_empty() {
-            lines(&file("figure3.svg"), title, ["programs", "ratio"], &[line])?;
+            lines(&file("figure3.svg", folder), title, ["programs", "ratio"], &[line])?;
         }
         if let Some(line) = phased {
             let axes = ["10^9 instructions", "LLC misses per 1000 cycles"];
             let title = "Figure 4: a program that is light at first, and then streams";
-            lines(&file("figure4.svg"), title, axes, std::slice::from_ref(line))?;
+            lines(&file("figure4.svg", folder), title, axes, std::slice::from_ref(line))?;
         }
-        let ran: Vec<Scored> = ran.iter().map(|(mix, _)| mix.clone()).collect();
+        let ran: Vec<ScoredMix> = ran.iter().map(|(mix, _)| mix.clone()).collect();
         for (number, mixes, names) in
             [(6, scored, &statically::POLICIES[..]), (7, &ran, &over_time::POLICIES)]
         {
             for (what, part) in [("unfairness", 0), ("STP", 1)] {
-                let heights = |policy: &&str| {
-                    let of = |mix: &Scored| {
-                        let (unfairness, stp) = mix.of(policy);
-                        [unfairness, stp][part]
-                    };
-                    ((*policy).to_owned(), mixes.iter().map(of).collect())
-                };
                 let plot = Bars {
                     labels: mixes.iter().map(|mix| mix.mix.clone()).collect(),
-                    series: names.iter().map(heights).collect(),
+                    series: names
+                        .iter()
+                        .map(|policy: &&str| {
+                            (
+                                (*policy).to_owned(),
+                                mixes
+                                    .iter()
+                                    .map(|mix: &ScoredMix| {
+                                        let (unfairness, stp) = mix.over_stock(policy);
+                                        [unfairness, stp][part]
+                                    })
+                                    .collect(),
+                            )
+                        })
+                        .collect(),
                     stacked: false,
                 };
                 let name = format!("figure{number}-{}.svg", what.to_lowercase());
                 let title = format!("Figure {number}: {what} over stock");
-                bars(&file(&name), &title, ["mix", what], &plot)?;
+                bars(&file(&name, folder), &title, ["mix", what], &plot)?;
             }
         }
         let cost = |(index, name): (usize, &str)| {
@@ -83,6 +97,6 @@ impl Figures {
         let costs: Vec<Line> =
             ["LFOC", "KPart", "LFOC+"].into_iter().enumerate().map(cost).collect();
         let title = "Table 2: what a decision costs";
-        lines(&file("table2.svg"), title, ["programs", "log10 of milliseconds"], &costs)
+        lines(&file("table2.svg", folder), title, ["programs", "log10 of milliseconds"], &costs)
     }
 }

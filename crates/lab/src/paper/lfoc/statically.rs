@@ -1,4 +1,4 @@
-//! Figure 6: what policies decide, scored by the static model.
+//! Figure 6: policies' decisions, scored by the static model.
 
 use fairways_core::Policy;
 use fairways_policy::by_name;
@@ -6,32 +6,32 @@ use fairways_profiles::{Mix, ProfileTable};
 use rayon::prelude::*;
 
 use super::memory::MOST_LIMITED;
-use super::{Setting, Unserved};
+use super::{Setting, UnservedMix};
 use crate::best_static::{BestStatic, OPTIMUM};
-use crate::compare::{Settings, compare};
+use crate::compare::{ComparisonSettings, compare};
 use crate::paper::Findings;
 
 /// The policies that are scored.
 pub(super) const POLICIES: [&str; 5] = ["dunn", "kpart", "lfoc", "lfoc-plus", OPTIMUM];
 
-/// A mix, and how each of the policies does on it, relative to no partitioning.
+/// A mix, and the results of the policies on it, relative to no partitioning.
 #[derive(Clone, Debug)]
-pub struct Scored {
+pub struct ScoredMix {
     /// The mix's name.
     pub mix: String,
-    /// By policy: its name, its unfairness and its STP over those of stock.
+    /// By policy: its name, and its unfairness and STP over those of stock.
     pub policies: Vec<(&'static str, f64, f64)>,
 }
 
-impl Scored {
-    /// Unfairness and STP of a policy over those of stock.
-    pub(super) fn of(&self, policy: &str) -> (f64, f64) {
+impl ScoredMix {
+    /// A policy's unfairness and STP over those of stock.
+    pub(super) fn over_stock(&self, policy: &str) -> (f64, f64) {
         let found = self.policies.iter().find(|(name, ..)| *name == policy);
         found.map_or((f64::NAN, f64::NAN), |&(_, unfairness, stp)| (unfairness, stp))
     }
 }
 
-/// Scores the policies on each mix; `done` hears of each.
+/// Scores the policies on each mix; `done` is called after each.
 ///
 /// # Errors
 /// If memory can't serve a mix.
@@ -40,87 +40,121 @@ pub(super) fn score(
     mixes: &[Mix],
     setting: &Setting,
     done: &(dyn Fn() + Sync),
-) -> Result<Vec<Scored>, Unserved> {
+) -> Result<Vec<ScoredMix>, UnservedMix> {
     let Setting { llc, machine, .. } = *setting;
     let bandwidth = machine.bandwidth;
-    let settings = Settings { llc, bandwidth, wishes: Vec::new() };
-    let score = |mix: &Mix| {
-        let mut policies: Vec<Box<dyn Policy>> =
-            POLICIES.iter().filter_map(|name| by_name(name)).collect();
-        if bandwidth.is_none() || mix.programs.len() <= MOST_LIMITED {
-            policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, bandwidth)?));
-        }
-        let found = compare(table, mix, &settings, policies)?;
-        let over = |metrics: fairways_profiles::FairnessMetrics| {
-            (metrics.unfairness / found.stock.unfairness, metrics.stp / found.stock.stp)
-        };
-        let policies = found.outcomes.iter().map(|outcome| {
-            let (unfairness, stp) = over(outcome.metrics);
-            (outcome.policy, unfairness, stp)
-        });
-        let scored = Scored { mix: mix.name.clone(), policies: policies.collect() };
-        done();
-        Ok(scored)
-    };
-    mixes.par_iter().map(score).collect()
+    let settings = ComparisonSettings { llc, bandwidth, wishes: Vec::new() };
+    mixes
+        .par_iter()
+        .map(|mix: &Mix| {
+            let mut policies: Vec<Box<dyn Policy>> =
+                POLICIES.iter().filter_map(|name| by_name(name)).collect();
+            if bandwidth.is_none() || mix.programs.len() <= MOST_LIMITED {
+                policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, bandwidth)?));
+            }
+            let found = compare(table, mix, &settings, policies)?;
+            fn over(
+                metrics: fairways_profiles::Metrics,
+                stock_unfairness: f64,
+                stock_stp: f64,
+            ) -> (f64, f64) {
+                (metrics.unfairness / stock_unfairness, metrics.stp / stock_stp)
+            }
+            let policies = found.outcomes.iter().map(|outcome| {
+                let (unfairness, stp) =
+                    over(outcome.metrics, found.stock.unfairness, found.stock.stp);
+                (outcome.policy, unfairness, stp)
+            });
+            let scored = ScoredMix { mix: mix.name.clone(), policies: policies.collect() };
+            done();
+            Ok(scored)
+        })
+        .collect()
 }
 
-pub(super) fn findings(scored: &[Scored], findings: &mut Findings) {
+pub(super) fn findings(scored: &[ScoredMix], findings: &mut Findings) {
     const ITEM: &str = "Figure 6";
-    let unfairness = |policy| scored.iter().map(move |mix| mix.of(policy).0);
-    let stp = |policy| scored.iter().map(move |mix| mix.of(policy).1);
-    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
-    let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
-    // Mixes without a best partition do not count where that is asked for.
-    let mean = |values: &mut dyn Iterator<Item = f64>| {
+    let unfairness = |policy| scored.iter().map(move |mix| mix.over_stock(policy).0);
+    let stp = |policy| scored.iter().map(move |mix| mix.over_stock(policy).1);
+    fn least(values: &mut dyn Iterator<Item = f64>) -> f64 {
+        values.fold(f64::INFINITY, f64::min)
+    }
+    fn most(values: &mut dyn Iterator<Item = f64>) -> f64 {
+        values.fold(0.0, f64::max)
+    }
+    // Mixes without a best partition do not count in a comparison with it.
+    fn mean(values: &mut dyn Iterator<Item = f64>) -> f64 {
         let (sum, count) = values
             .filter(|value| !value.is_nan())
             .fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
         sum / f64::from(count)
-    };
-    let share = |holds: &dyn Fn(&Scored) -> bool| {
+    }
+    fn share(holds: &dyn Fn(&ScoredMix) -> bool, scored: &[ScoredMix]) -> f64 {
         100.0 * scored.iter().filter(|mix| holds(mix)).count() as f64 / scored.len() as f64
-    };
-    let mut add = |case, value| findings.add(ITEM, case, value);
-    add("Dunn, best mix, unfairness over stock", least(&mut unfairness("dunn")));
-    add("Dunn, worst mix, unfairness over stock", most(&mut unfairness("dunn")));
-    add("KPart, mean unfairness over stock", mean(&mut unfairness("kpart")));
-    add("KPart, best STP over stock", most(&mut stp("kpart")));
-    add("LFOC, mean unfairness over stock", mean(&mut unfairness("lfoc")));
-    add("LFOC, best mix, unfairness over stock", least(&mut unfairness("lfoc")));
+    }
+    fn add(case: &str, value: f64, findings: &mut Findings) {
+        findings.add(ITEM, case, value)
+    }
+    add("Dunn, best mix, unfairness over stock", least(&mut unfairness("dunn")), findings);
+    add("Dunn, worst mix, unfairness over stock", most(&mut unfairness("dunn")), findings);
+    add("KPart, mean unfairness over stock", mean(&mut unfairness("kpart")), findings);
+    add("KPart, best STP over stock", most(&mut stp("kpart")), findings);
+    add("LFOC, mean unfairness over stock", mean(&mut unfairness("lfoc")), findings);
+    add("LFOC, best mix, unfairness over stock", least(&mut unfairness("lfoc")), findings);
     add(
         "mixes where LFOC STP is at least KPart STP",
-        share(&|mix| mix.of("lfoc").1 >= mix.of("kpart").1),
+        share(&|mix| mix.over_stock("lfoc").1 >= mix.over_stock("kpart").1, scored),
+        findings,
     );
     add(
         "mixes where LFOC unfairness is below KPart",
-        share(&|mix| mix.of("lfoc").0 < mix.of("kpart").0),
+        share(&|mix| mix.over_stock("lfoc").0 < mix.over_stock("kpart").0, scored),
+        findings,
     );
-    // The larger gap of the two: the paper does not say which it means.
-    let gap = |part: fn((f64, f64)) -> f64| {
+    // The larger gap of the two: the paper does not state which it means.
+    fn gap(part: fn((f64, f64)) -> f64, scored: &[ScoredMix]) -> f64 {
         100.0
-            * (mean(&mut scored.iter().map(|mix| part(mix.of("lfoc")) / part(mix.of(OPTIMUM))))
-                - 1.0)
-    };
-    let (unfairness_gap, stp_gap) = (gap(|both| both.0), -gap(|both| both.1));
+            * (mean(
+                &mut scored
+                    .iter()
+                    .map(|mix| part(mix.over_stock("lfoc")) / part(mix.over_stock(OPTIMUM))),
+            ) - 1.0)
+    }
+    let (unfairness_gap, stp_gap) = (gap(|both| both.0, scored), -gap(|both| both.1, scored));
     add(
         "LFOC against Best-Static, mean gap (state metric: STP and unfairness both)",
         unfairness_gap.max(stp_gap),
+        findings,
     );
-    let beaten = |mix: &&Scored| {
-        let best = mix.of(OPTIMUM).0;
-        mix.policies.iter().any(|(_, unfairness, _)| *unfairness < best * (1.0 - 1e-9))
-    };
     add(
         "Best-Static unfairness never above any static policy (violations)",
-        scored.iter().filter(beaten).count() as f64,
+        scored
+            .iter()
+            .filter(|mix: &&ScoredMix| {
+                let best = mix.over_stock(OPTIMUM).0;
+                mix.policies.iter().any(|(_, unfairness, _)| *unfairness < best * (1.0 - 1e-9))
+            })
+            .count() as f64,
+        findings,
     );
-    let mut beside = |case, unit, value| findings.add_beside(ITEM, case, unit, Some(value));
-    beside("LFOC against Best-Static, mean gap in unfairness", "percent", unfairness_gap);
-    beside("LFOC against Best-Static, mean gap in STP", "percent", stp_gap);
-    beside("KPart, mean STP over stock", "ratio", mean(&mut stp("kpart")));
-    beside("LFOC, mean STP over stock", "ratio", mean(&mut stp("lfoc")));
-    beside("LFOC+, mean unfairness over stock", "ratio", mean(&mut unfairness("lfoc-plus")));
-    beside("LFOC+, mean STP over stock", "ratio", mean(&mut stp("lfoc-plus")));
-    beside("Best-Static, mean unfairness over stock", "ratio", mean(&mut unfairness(OPTIMUM)));
+    fn beside(case: &str, unit: &str, value: f64, findings: &mut Findings) {
+        findings.add_beside(ITEM, case, unit, Some(value))
+    }
+    beside("LFOC against Best-Static, mean gap in unfairness", "percent", unfairness_gap, findings);
+    beside("LFOC against Best-Static, mean gap in STP", "percent", stp_gap, findings);
+    beside("KPart, mean STP over stock", "ratio", mean(&mut stp("kpart")), findings);
+    beside("LFOC, mean STP over stock", "ratio", mean(&mut stp("lfoc")), findings);
+    beside(
+        "LFOC+, mean unfairness over stock",
+        "ratio",
+        mean(&mut unfairness("lfoc-plus")),
+        findings,
+    );
+    beside("LFOC+, mean STP over stock", "ratio", mean(&mut stp("lfoc-plus")), findings);
+    beside(
+        "Best-Static, mean unfairness over stock",
+        "ratio",
+        mean(&mut unfairness(OPTIMUM)),
+        findings,
+    );
 }

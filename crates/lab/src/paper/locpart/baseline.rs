@@ -1,4 +1,4 @@
-//! Each service by itself: how much it can answer, and how soon. What objectives are made of.
+//! Each service alone: how much it can answer, and how soon. Objectives are derived from this.
 
 use std::time::Duration;
 
@@ -7,24 +7,24 @@ use fairways_chip::service::RequestLoad;
 
 use super::setup::{Scale, steady};
 
-/// The share of what a service can answer that comes in an open loop (decision Locpart 3).
+/// The load of an open loop, as a share of the most that a service can answer (decision Locpart 3).
 pub(super) const LOAD: f64 = 0.6;
 
-/// So many times its tail by itself a service may take (decision Locpart 7).
+/// The objective, as a multiple of the service's tail alone (decision Locpart 7).
 const SLACK: f64 = 1.5;
 
-/// What is known of a service before anybody shares the cache with it.
+/// The measurements of a service without co-runners.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Baseline {
     pub(super) name: &'static str,
-    /// Requests a second in a closed loop, with all ways: what it can answer.
+    /// Requests per second in a closed loop with all ways: the most that it can answer.
     pub(super) saturation: f64,
     /// Its 99th percentile in an open loop: Figure 1's, with all ways.
     open_tail: Duration,
 }
 
 impl Baseline {
-    /// Measures a service by itself.
+    /// Measures a service alone.
     pub(super) fn measure(scale: Scale, name: &'static str) -> Result<Self, ChipError> {
         let (saturation, _) = saturate(scale, name)?;
         let mut service = Self { name, saturation, open_tail: Duration::ZERO };
@@ -32,8 +32,8 @@ impl Baseline {
         Ok(service)
     }
 
-    /// Its 99th percentile by itself with so many ways, where so much comes of what it can answer;
-    /// of how many requests.
+    /// The 99th percentile of the service alone with this many ways under this load, and the number
+    /// of its requests.
     pub(super) fn tail(
         &self,
         scale: Scale,
@@ -47,27 +47,28 @@ impl Baseline {
         Ok((tail, requests))
     }
 
-    /// Requests that come at random, so many times what it can answer.
+    /// Requests that come at random, at this share of the most that it can answer.
     pub(super) fn open(&self, share: f64) -> RequestLoad {
         RequestLoad::Poisson { per_second: share * self.saturation }
     }
 
-    /// Its objective in every experiment, of Figure 1's tails (§III-A, decision Locpart 7).
+    /// The objective in every experiment, derived from Figure 1's tails (§III-A, decision Locpart
+    /// 7).
     pub(super) fn slo(&self) -> Duration {
         self.slo_of(self.open_tail)
     }
 
-    /// The objective, if it were made of this tail.
+    /// The objective that this tail gives.
     pub(super) fn slo_of(&self, tail: Duration) -> Duration {
         if self.name == "silo" { Duration::from_millis(2) } else { tail.mul_f64(SLACK) }
     }
 }
 
-/// Requests a second in a closed loop with all ways, and their 99th percentile.
+/// Requests per second in a closed loop with all ways, and their 99th percentile.
 pub(super) fn saturate(scale: Scale, name: &str) -> Result<(f64, Duration), ChipError> {
     let Scale { bench, requests, tails, .. } = scale;
     let job = bench.saturated(name);
-    // How long a request takes is not known yet: about a cycle and a half an instruction.
+    // The time of a request is not known yet: about a cycle and a half per instruction.
     let instructions = job.requests().map_or(1.0, |requests| requests.instructions);
     let each = Duration::from_secs_f64(1.5 * instructions / 2.2e9);
     let run = bench.fixed(&[(job, bench.ways())], each * requests, tails)?;

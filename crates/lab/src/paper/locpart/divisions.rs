@@ -1,20 +1,20 @@
-//! What any division of the cache makes of global performance: whether a loss of Figure 5 can come
-//! from the cache.
+//! The effect of every division of the cache on global performance: whether a loss of Figure 5 can
+//! come from the cache.
 
 use fairways_chip::ChipError;
 use rayon::prelude::*;
 
 use super::baseline::Baseline;
 use super::performance::{Shares, loss};
-use super::setup::{Run, Scale};
+use super::setup::{LocpartRun, Scale};
 use crate::paper::Findings;
 use crate::paper::turns::mean;
 
 /// Steps that are not counted.
 const WARM: usize = 1;
 
-/// The least and the greatest global loss of a service and the batch program, in percent, over all
-/// divisions.
+/// The least and the greatest global loss of each service and the batch program, in percent, over
+/// all divisions.
 pub(super) fn run(services: &[(Baseline, Scale)]) -> Result<Vec<[f64; 2]>, ChipError> {
     services.par_iter().map(|(service, scale)| ends(service, *scale)).collect()
 }
@@ -22,31 +22,36 @@ pub(super) fn run(services: &[(Baseline, Scale)]) -> Result<Vec<[f64; 2]>, ChipE
 fn ends(service: &Baseline, scale: Scale) -> Result<[f64; 2], ChipError> {
     let Scale { bench, step, steps, .. } = scale;
     let (job, batch, all) = (bench.saturated(service.name), bench.batch(), bench.ways());
-    let divided = |ways: u32| match ways {
-        0 => bench.fixed(&[(batch.clone(), all)], step, steps),
-        ways if ways == all => bench.fixed(&[(job.clone(), all)], step, steps),
-        ways => {
-            let jobs = [(job.clone(), ways), (batch.clone(), all - ways)];
-            bench.fixed(&jobs, step, steps)
-        }
-    };
-    let runs: Vec<Run> =
-        (0..=all).into_par_iter().map(divided).collect::<Result<_, ChipError>>()?;
-    let speed = |run: &Run, job| run.instructions(job, WARM);
+    let runs: Vec<LocpartRun> = (0..=all)
+        .into_par_iter()
+        .map(|ways: u32| match ways {
+            0 => bench.fixed(&[(batch.clone(), all)], step, steps),
+            ways if ways == all => bench.fixed(&[(job.clone(), all)], step, steps),
+            ways => {
+                let jobs = [(job.clone(), ways), (batch.clone(), all - ways)];
+                bench.fixed(&jobs, step, steps)
+            }
+        })
+        .collect::<Result<_, ChipError>>()?;
+    fn speed(run: &LocpartRun, job: usize) -> f64 {
+        run.instructions(job, WARM)
+    }
     let (batch_alone, alone) = (speed(&runs[0], 0), speed(&runs[all as usize], 0));
-    let shares =
-        |run: &Run| Shares { service: speed(run, 0) / alone, batch: speed(run, 1) / batch_alone };
-    let losses = runs[1..all as usize].iter().map(|run| loss(shares(run).global()));
+    fn shares(run: &LocpartRun, alone: f64, batch_alone: f64) -> Shares {
+        Shares { service: speed(run, 0) / alone, batch: speed(run, 1) / batch_alone }
+    }
+    let losses =
+        runs[1..all as usize].iter().map(|run| loss(shares(run, alone, batch_alone).global()));
     let losses: Vec<f64> = losses.collect();
     let most = losses.iter().copied().fold(f64::MIN, f64::max);
     Ok([losses.iter().copied().fold(f64::MAX, f64::min), most])
 }
 
-/// `of` is how many of each ran.
-pub(super) fn findings(of: &str, ends: &[[f64; 2]], findings: &mut Findings) {
+/// `numbers` is how many of each ran.
+pub(super) fn findings(numbers: &str, ends: &[[f64; 2]], findings: &mut Findings) {
     for (which, place) in [("least", 0), ("greatest", 1)] {
         let all: Vec<f64> = ends.iter().map(|ends| ends[place]).collect();
-        let case = format!("{of}, global loss, the {which} of any division, mean of five");
+        let case = format!("{numbers}, global loss, the {which} of any division, mean of five");
         findings.add_beside("Figure 5", &case, "percent", Some(mean(&all)));
     }
 }

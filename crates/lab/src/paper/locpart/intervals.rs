@@ -1,4 +1,4 @@
-//! Figure 6: how the interval changes a service's throughput under Locpart.
+//! Figure 6: a service's throughput under Locpart, by the interval.
 
 use std::time::Duration;
 
@@ -6,21 +6,21 @@ use fairways_chip::ChipError;
 use rayon::prelude::*;
 
 use super::baseline::Baseline;
-use super::setup::{Scale, asked, published};
+use super::setup::{Scale, published, with_objective};
 use crate::paper::Findings;
 
-/// From that of the evaluation (§IV-A) over the default (§III-C) to a hundred times the first; the
-/// paper's are in an image only.
+/// From the interval of the evaluation (§IV-A) over the default (§III-C) to a hundred times the
+/// first; the paper's are in an image only.
 pub(super) const INTERVALS_MS: [u64; 7] = [50, 100, 200, 500, 1000, 2000, 5000];
 
-/// Of a service, throughput by interval over that with the first.
+/// A service, and its throughput by interval over that with the first.
 pub(super) type Curve = (&'static str, Vec<f64>);
 
-/// Runs a service beside the batch program with every interval, from the beginning on: what a long
-/// one costs is that it takes long to divide the cache.
+/// Runs a service beside the batch program with every interval, from the beginning on: the cost of
+/// a long interval is the time until the cache is divided.
 pub(super) fn run(service: &Baseline, scale: Scale, slo: Duration) -> Result<Curve, ChipError> {
     let Scale { bench, step, steps, .. } = scale;
-    let jobs = [asked(&bench.saturated(service.name), slo), bench.batch()];
+    let jobs = [with_objective(&bench.saturated(service.name), slo), bench.batch()];
     let speed = |ms: &u64| {
         let mut policy = published(Duration::from_millis(*ms));
         Ok(bench.run(&jobs, &mut policy, step, steps)?.instructions(0, 0))

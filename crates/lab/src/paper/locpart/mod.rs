@@ -1,8 +1,8 @@
 //! Locpart (Qin): its figures and numbers, on the chip.
 //!
-//! A service and mcf share the LLC of a Xeon E5-2630 v4, of which everything is so many times
-//! smaller and shorter. Where the paper measures throughput, services run in a closed loop; for
-//! latency, in an open one (decision Locpart 3).
+//! A service and mcf share the LLC of a Xeon E5-2630 v4, with everything scaled down in size and
+//! time. Where the paper measures throughput, services run in a closed loop; for latency, in an
+//! open one (decision Locpart 3).
 
 mod baseline;
 mod divisions;
@@ -26,45 +26,44 @@ use rayon::prelude::*;
 use super::Findings;
 use baseline::Baseline;
 use intervals::Curve;
-use objective::Case;
-use performance::Mixed;
+use objective::ObjectiveCase;
+use performance::ServiceMix;
 use sensitivity::Sensitivity;
-use setup::{Bench, SERVICES, Scale};
+use setup::{LocpartBench, SERVICES, Scale};
 
 pub use objective::Windows;
 pub use plots::Figures;
 
-/// How the paper's experiments are repeated.
+/// The parameters of the repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// So many times smaller is the cache, and what programs keep in it, and so many times shorter
-    /// takes everything, where throughput is measured.
+    /// The factor by which the cache, programs' memory and all times are smaller, where throughput
+    /// is measured.
     pub by: u32,
-    /// The same where latencies are: of much smaller requests each would make a handful of
-    /// references.
+    /// The same factor where latencies are measured: much smaller requests would make only a
+    /// handful of references each.
     pub tails_by: u32,
-    /// The same of sphinx, whose requests take a second each.
+    /// The same factor for sphinx, whose requests take a second each.
     pub slow_by: u32,
     /// Requests of a tail.
     pub requests: u32,
-    /// Requests of sphinx's.
+    /// Requests of sphinx's tail.
     pub slow_requests: u32,
-    /// Seconds of each scenario of Figures 4 to 6, on the policy's clock; six times as many of
-    /// sphinx's.
+    /// Seconds of each scenario of Figures 4 to 6, on the policy's clock; six times as many for
+    /// sphinx.
     pub seconds: u32,
     /// Windows of each allocation that is tried for an objective.
     pub windows: Windows,
-    /// Whether it is all run: other loads than 60 %, every division, and an experiment at its own
-    /// size.
+    /// Whether to run more: other loads than 60 %, every division, and an experiment at full size.
     pub more: bool,
-    /// The seed of everything; the first of the seeds.
+    /// The first seed.
     pub seed: u64,
-    /// How many seeds: a value is that with the first.
+    /// The number of seeds; values are the first seed's.
     pub seeds: u64,
 }
 
 impl Setting {
-    /// All of it; if `quick`, smaller, and less of it.
+    /// The full repetition; if `quick`, smaller and shorter.
     #[must_use]
     pub fn new(quick: bool) -> Self {
         let all = Self {
@@ -94,11 +93,11 @@ impl Setting {
         }
     }
 
-    /// How a service's tails are measured, and where `tails` is not, its throughput.
+    /// The scale for a service's tails, or for its throughput if not `tails`.
     fn scale(&self, name: &str, seed: u64, tails: bool) -> Scale {
         let (steps, second) = (self.seconds, Duration::from_secs(1));
         if name == "sphinx" {
-            let bench = Bench::new(self.slow_by, seed);
+            let bench = LocpartBench::new(self.slow_by, seed);
             return Scale {
                 bench,
                 requests: self.slow_requests,
@@ -107,7 +106,7 @@ impl Setting {
                 steps,
             };
         }
-        let bench = Bench::new(if tails { self.tails_by } else { self.by }, seed);
+        let bench = LocpartBench::new(if tails { self.tails_by } else { self.by }, seed);
         Scale { bench, requests: self.requests, tails: 2, step: second, steps }
     }
 
@@ -116,15 +115,15 @@ impl Setting {
     }
 }
 
-/// What is at hand, how much of it is done, and how much there is.
-type Told<'a> = &'a (dyn Fn(&str, usize, usize) + Sync);
+/// Is called with the current experiment, the steps done, and all steps.
+type Progress<'a> = &'a (dyn Fn(&str, usize, usize) + Sync);
 
-/// What one seed gives of the paper's figures.
+/// The results of one seed.
 #[derive(Debug)]
-struct Repeated {
+struct SeedResults {
     services: Vec<Baseline>,
     sensitivity: Sensitivity,
-    mixes: Vec<Mixed>,
+    mixes: Vec<ServiceMix>,
     curves: Vec<Curve>,
     findings: Findings,
 }
@@ -140,24 +139,25 @@ impl Locpart {
         Self(setting)
     }
 
-    /// Runs them all. `told` hears what is at hand, how much of it is done, and how much there is.
+    /// Runs all experiments. `progress` is called with the current experiment, the steps done, and
+    /// all steps.
     ///
     /// # Errors
-    /// If there can't be such a chip.
-    pub fn run(&self, told: Told<'_>) -> Result<(Findings, Figures), ChipError> {
+    /// If the chip is not possible.
+    pub fn run(&self, progress: Progress<'_>) -> Result<(Findings, Figures), ChipError> {
         let Self(setting) = self;
         let seeds = setting.seeds();
-        let repeated = seeds.par_iter().map(|&seed| self.repeat(seed, told));
-        let repeated: Vec<Repeated> = repeated.collect::<Result<_, ChipError>>()?;
-        let mut findings = noted(repeated.iter().map(|one| &one.findings));
+        let repeated = seeds.par_iter().map(|&seed| self.repeat(seed, progress));
+        let repeated: Vec<SeedResults> = repeated.collect::<Result<_, ChipError>>()?;
+        let mut findings = with_seeds_noted(repeated.iter().map(|one| &one.findings));
         let first = repeated.into_iter().next().expect("a seed");
         numbers::findings(silo(&first.services), &mut findings);
         if setting.more {
-            told("every division", 0, 1);
+            progress("every division", 0, 1);
             self.divide(&first.services, &mut findings)?;
-            told("silo at its own size", 0, 1);
+            progress("silo at its own size", 0, 1);
             let full = Scale {
-                bench: Bench::new(1, setting.seed),
+                bench: LocpartBench::new(1, setting.seed),
                 requests: 1000,
                 step: Duration::from_millis(500),
                 steps: 4,
@@ -168,31 +168,36 @@ impl Locpart {
         } else {
             findings.0.retain(is_quick);
         }
-        let cases = self.hold(&first.services, &mut findings, told)?;
-        told("timelines", 0, 1);
-        let timelines =
-            timelines::run(Bench::new(setting.tails_by, setting.seed), silo(&first.services))?;
-        let Repeated { sensitivity, mixes, curves, .. } = first;
+        let cases = self.try_objectives(&first.services, &mut findings, progress)?;
+        progress("timelines", 0, 1);
+        let timelines = timelines::run(
+            LocpartBench::new(setting.tails_by, setting.seed),
+            silo(&first.services),
+        )?;
+        let SeedResults { sensitivity, mixes, curves, .. } = first;
         Ok((findings, Figures { sensitivity, mixes, curves, cases, timelines }))
     }
 
-    /// The paper's figures with one seed.
-    fn repeat(&self, seed: u64, told: Told<'_>) -> Result<Repeated, ChipError> {
+    /// Repeats the paper's figures with one seed.
+    fn repeat(&self, seed: u64, progress: Progress<'_>) -> Result<SeedResults, ChipError> {
         let Self(setting) = self;
         let mut findings = Findings::default();
-        told(&format!("seed {seed}: each by itself"), 0, 4);
-        let measure = |name| Baseline::measure(setting.scale(name, seed, true), name);
-        let services: Vec<Baseline> =
-            SERVICES.into_par_iter().map(measure).collect::<Result<_, ChipError>>()?;
+        progress(&format!("seed {seed}: each by itself"), 0, 4);
+        let services: Vec<Baseline> = SERVICES
+            .into_par_iter()
+            .map(|name| Baseline::measure(setting.scale(name, seed, true), name))
+            .collect::<Result<_, ChipError>>()?;
         let scaled = |tails: bool| {
-            let scaled = |one: &Baseline| (*one, setting.scale(one.name, seed, tails));
-            services.iter().map(scaled).collect::<Vec<(Baseline, Scale)>>()
+            services
+                .iter()
+                .map(|one: &Baseline| (*one, setting.scale(one.name, seed, tails)))
+                .collect::<Vec<(Baseline, Scale)>>()
         };
-        told(&format!("seed {seed}: Figure 1"), 1, 4);
-        let bench = Bench::new(setting.by, seed);
+        progress(&format!("seed {seed}: Figure 1"), 1, 4);
+        let bench = LocpartBench::new(setting.by, seed);
         let sensitivity = Sensitivity::run(bench, &scaled(true), Duration::from_secs(2))?;
         sensitivity.findings(&mut findings);
-        told(&format!("seed {seed}: Figures 4 and 5"), 2, 4);
+        progress(&format!("seed {seed}: Figures 4 and 5"), 2, 4);
         let one = scaled(false);
         let mixes = performance::run(&one)?;
         performance::claims(&mixes, &mut findings);
@@ -201,10 +206,13 @@ impl Locpart {
         let four = performance::run(&four.collect::<Vec<_>>())?;
         performance::details("four of each", &four, &mut findings);
         performance::over_one(THREADS, (&mixes, &four), &mut findings);
-        told(&format!("seed {seed}: Figure 6"), 3, 4);
-        let curve =
-            |(service, scale): &(Baseline, Scale)| intervals::run(service, *scale, service.slo());
-        let curves: Vec<Curve> = one.par_iter().map(curve).collect::<Result<_, ChipError>>()?;
+        progress(&format!("seed {seed}: Figure 6"), 3, 4);
+        let curves: Vec<Curve> = one
+            .par_iter()
+            .map(|(service, scale): &(Baseline, Scale)| {
+                intervals::run(service, *scale, service.slo())
+            })
+            .collect::<Result<_, ChipError>>()?;
         intervals::findings(&curves, &mut findings);
         for (service, scale) in one.iter().filter(|(service, _)| service.name == "sphinx") {
             for steps in [scale.steps.min(SHORT), scale.steps] {
@@ -212,45 +220,49 @@ impl Locpart {
                 intervals::missed(service, scale, &mut findings)?;
             }
         }
-        Ok(Repeated { services, sensitivity, mixes, curves, findings })
+        Ok(SeedResults { services, sensitivity, mixes, curves, findings })
     }
 
-    /// Every division of the cache between one of each, and between four of each.
+    /// Runs every division of the cache between one of each, and between four of each.
     fn divide(&self, services: &[Baseline], findings: &mut Findings) -> Result<(), ChipError> {
         let Self(setting) = self;
-        for (of, threads) in [("one of each", 1), ("four of each", THREADS)] {
+        for (numbers, threads) in [("one of each", 1), ("four of each", THREADS)] {
             let scaled = services.iter().map(|service| {
                 let scale = setting.scale(service.name, setting.seed, false);
                 (*service, Scale { steps: scale.steps.min(4), ..scale.with_threads(threads) })
             });
             let ends = divisions::run(&scaled.collect::<Vec<_>>())?;
-            divisions::findings(of, &ends, findings);
+            divisions::findings(numbers, &ends, findings);
         }
         Ok(())
     }
 
-    /// Whether objectives hold, with the first seed.
-    fn hold(
+    /// Whether objectives are met, with the first seed.
+    fn try_objectives(
         &self,
         services: &[Baseline],
         findings: &mut Findings,
-        told: Told<'_>,
-    ) -> Result<Vec<Case>, ChipError> {
+        progress: Progress<'_>,
+    ) -> Result<Vec<ObjectiveCase>, ChipError> {
         let Self(setting) = self;
-        let (tried, windows) = (self.tried(services), setting.windows);
-        told("the objective", 0, 1);
-        let bench = Bench::new(setting.tails_by, setting.seed);
-        let case = |(service, load): &(Baseline, f64)| Case::run(bench, service, *load, windows);
-        let cases: Vec<Case> = tried.par_iter().map(case).collect::<Result<_, ChipError>>()?;
+        let (tried, windows) = (self.objective_cases(services), setting.windows);
+        progress("the objective", 0, 1);
+        let bench = LocpartBench::new(setting.tails_by, setting.seed);
+        let cases: Vec<ObjectiveCase> = tried
+            .par_iter()
+            .map(|(service, load): &(Baseline, f64)| {
+                ObjectiveCase::run(bench, service, *load, windows)
+            })
+            .collect::<Result<_, ChipError>>()?;
         objective::allocations(&cases, findings);
-        objective::held(&cases, findings);
+        objective::margin_rule(&cases, findings);
         objective::rules(&cases, findings);
         Ok(cases)
     }
 
-    /// Services of which an objective is tried to be held, and at which load. Sphinx answers too
-    /// few requests in any window.
-    fn tried(&self, services: &[Baseline]) -> Vec<(Baseline, f64)> {
+    /// The services and loads whose objectives are tried. Sphinx answers too few requests in a
+    /// window.
+    fn objective_cases(&self, services: &[Baseline]) -> Vec<(Baseline, f64)> {
         let fast = || services.iter().filter(|one| one.name != "sphinx").copied();
         let mut tried: Vec<(Baseline, f64)> = Vec::new();
         let fastest = || fast().filter(|one| one.name == "silo" || one.name == "masstree");
@@ -267,8 +279,7 @@ impl Locpart {
     }
 }
 
-/// Whether a quick run can tell it: no tail of a few requests, and nothing of runs that are shorter
-/// than the longest interval.
+/// Whether a quick run can measure it: tails need many requests, and intervals long runs.
 fn is_quick(finding: &super::Finding) -> bool {
     match finding.item.as_str() {
         "Figure 1" => finding.case.starts_with("mcf"),
@@ -288,8 +299,8 @@ fn silo(services: &[Baseline]) -> &Baseline {
     services.iter().find(|service| service.name == "silo").expect("one of the services")
 }
 
-/// What the first seed gives, beside it what all of them do if there are several.
-fn noted<'a>(seeds: impl Iterator<Item = &'a Findings>) -> Findings {
+/// The findings of the first seed, with the values of all seeds noted if there are several.
+fn with_seeds_noted<'a>(seeds: impl Iterator<Item = &'a Findings>) -> Findings {
     let seeds: Vec<Findings> = seeds.cloned().collect();
     let mut findings = seeds.first().cloned().unwrap_or_default();
     if seeds.len() > 1 {

@@ -14,7 +14,9 @@ use crate::paper::Findings;
 
 pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
     let p = Parameters::default();
-    let ms = |span: Duration| 1e3 * span.as_secs_f64();
+    fn ms(span: Duration) -> f64 {
+        1e3 * span.as_secs_f64()
+    }
     findings.add("§III-B", "step w", f64::from(p.w));
     findings.add("§III-B", "Util_th", p.util_th.raw() as f64 / (1_u64 << 32) as f64);
     findings.add("§III-C", "default interval", ms(p.t_sched));
@@ -27,8 +29,11 @@ pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
     findings.add_text("Table I", "LLC", format!("{} / {mb}", chip.llc.ways));
     let cores = format!("{} / {}", chip.cores, f64::from(chip.mhz) / 1e3);
     findings.add_text("Table I", "cores per socket, clock", cores);
-    let kb = |shape: CacheShape| f64::from(shape.sets * shape.ways * 64 / 1024);
-    findings.add_if("Table I", "L2", chip.l2.map(kb));
+    findings.add_if(
+        "Table I",
+        "L2",
+        chip.l2.map(|shape: CacheShape| f64::from(shape.sets * shape.ways * 64 / 1024)),
+    );
     let [first, .., last] = example();
     findings.add_text(
         "Figure 2",
@@ -40,19 +45,23 @@ pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
 /// The ways of four programs that share 20 as in Figure 2.
 fn example() -> [u32; 4] {
     let llc = Llc::with_ways(Ways::new(20).expect("20 ways"));
-    let promised = |ways| (None, Wish { baseline_ways: Some(ways), ..Wish::default() });
-    let mut machine = StaticMachine::new(llc, [8, 4, 4, 4].map(promised));
+    let mut machine = StaticMachine::new(
+        llc,
+        [8, 4, 4, 4].map(|ways| (None, Wish { baseline_ways: Some(ways), ..Wish::default() })),
+    );
     run(&mut machine, &mut Static::default());
     let mask = |app| machine.partition()?.0.mask_of(AppId(app));
     [0, 1, 2, 3].map(|app| mask(app).map_or(0, |mask| mask.count()))
 }
 
-/// How a service and a batch program divide the cache to begin with.
+/// The initial division of the cache between a service and a batch program.
 fn initial_split() -> &'static str {
     let llc = Llc::with_ways(Ways::new(20).expect("20 ways"));
     let mut policy = Locpart::new(Parameters::published());
     let mut ways = [0; 2];
-    let started = |app, wish| Event::Started { app: AppId(app), wish, profile: None };
+    fn started(app: u32, wish: Wish) -> Event {
+        Event::Started { app: AppId(app), wish, profile: None }
+    }
     let service = started(0, objective(Duration::from_millis(2)));
     for event in [Event::Machine(llc.into()), service, started(1, Wish::default())] {
         policy.handle(Time::ZERO, &event, &mut |action| {

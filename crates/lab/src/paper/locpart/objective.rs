@@ -1,9 +1,9 @@
-//! Whether the objective holds, where some allocation can hold it. No number of the paper's: a
-//! target of this project.
+//! Whether the objective is met where some allocation can meet it. The paper has no number for
+//! this: it is a target of this project.
 //!
 //! Services run in an open loop beside the batch program, and the policy decides at its default
-//! interval, which is a window; it counts if enough requests are answered in it. Allocations and
-//! policies are judged by the same windows.
+//! interval, which is a window; a window counts if it has enough requests. Allocations and policies
+//! are judged by the same windows.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use fairways_chip::{ChipError, Job};
 use fairways_core::Policy;
 
 use super::baseline::Baseline;
-use super::setup::{Bench, Run, asked, margin, published, steady};
+use super::setup::{LocpartBench, LocpartRun, margin, published, steady, with_objective};
 use crate::paper::Findings;
 
 /// The default interval (§III-C).
@@ -20,35 +20,37 @@ const PERIOD: Duration = Duration::from_millis(500);
 /// Requests that a window needs to count (decision Locpart 5).
 const ENOUGH: u64 = 100;
 
-/// The share of windows in which an objective holds that is held.
-const HELD: f64 = 0.99;
+/// An objective counts as met if it is met in this share of the windows.
+const HELD_SHARE: f64 = 0.99;
 
-/// What came of an allocation, or of a policy's.
+/// The result of an allocation, fixed or by a policy.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kept {
-    /// Windows that count, and those among them in which the objective held.
+pub(super) struct AllocationOutcome {
+    /// Windows that count, and those among them in which the objective was met.
     windows: usize,
-    held: usize,
-    /// Of the batch program, instructions a second.
+    windows_met: usize,
+    /// The batch program's instructions per second.
     pub(super) batch: f64,
-    /// Of the service, in the mean over all windows.
+    /// The service's ways, the mean over all windows.
     pub(super) ways: f64,
-    /// How often they changed, and what the service was held to be in the end.
+    /// How often the ways changed, and the service's class at the end.
     changes: usize,
     class: String,
 }
 
-impl Kept {
-    /// After so many windows.
-    fn of(run: &Run, slo: Duration, from: u32) -> Self {
+impl AllocationOutcome {
+    /// The result after the first `from` windows.
+    fn new(run: &LocpartRun, slo: Duration, from: u32) -> Self {
         let from = from as usize;
         let service = &run.moments[0][from..];
         let enough = || service.iter().filter(|moment| moment.requests >= ENOUGH);
-        let holds = |tail: Option<Duration>| tail.is_some_and(|tail| tail < slo);
+        fn holds(tail: Option<Duration>, slo: Duration) -> bool {
+            tail.is_some_and(|tail| tail < slo)
+        }
         let changes = run.moments[0][from - 1..].windows(2);
         Self {
             windows: enough().count(),
-            held: enough().filter(|moment| holds(moment.tail)).count(),
+            windows_met: enough().filter(|moment| holds(moment.tail, slo)).count(),
             batch: run.instructions(1, from),
             ways: service.iter().map(|moment| f64::from(moment.ways)).sum::<f64>()
                 / service.len() as f64,
@@ -57,50 +59,50 @@ impl Kept {
         }
     }
 
-    /// Not a number where there are no windows that count.
+    /// The share of windows that met the objective; not a number without windows that count.
     pub(super) fn share(&self) -> f64 {
-        self.held as f64 / self.windows as f64
+        self.windows_met as f64 / self.windows as f64
     }
 
     fn holds(&self) -> bool {
-        self.share() >= HELD
+        self.share() >= HELD_SHARE
     }
 }
 
 /// A service at a load, under every allocation and under both rules.
 #[derive(Clone, Debug)]
-pub(super) struct Case {
+pub(super) struct ObjectiveCase {
     pub(super) name: &'static str,
     pub(super) load: f64,
-    /// By the service's ways, from 1 on, those that were tried; the batch program has the rest.
-    pub(super) fixed: Vec<Kept>,
-    pub(super) margin: Kept,
-    pub(super) published: Kept,
-    /// Under the margin rule from the beginning on.
-    settling: Kept,
+    /// By the service's ways, from 1 on, if tried; the batch program has the other ways.
+    pub(super) fixed: Vec<AllocationOutcome>,
+    pub(super) margin: AllocationOutcome,
+    pub(super) published: AllocationOutcome,
+    /// Under the margin rule, from the beginning on.
+    settling: AllocationOutcome,
 }
 
-/// How many windows policies have to settle, and how many are looked at after them.
+/// How many windows policies have to settle, and how many are judged after them.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
-    /// To settle.
+    /// Windows to settle.
     pub settling: u32,
-    /// Looked at, of allocations and policies alike.
+    /// Windows that are judged, for allocations and policies alike.
     pub judged: u32,
 }
 
 /// A service at a load beside the batch program.
-struct Beside {
-    bench: Bench,
+struct CaseBench {
+    bench: LocpartBench,
     job: Job,
     slo: Duration,
     windows: Windows,
 }
 
-impl Beside {
-    fn new(bench: Bench, service: &Baseline, load: f64, windows: Windows) -> Self {
+impl CaseBench {
+    fn new(bench: LocpartBench, service: &Baseline, load: f64, windows: Windows) -> Self {
         let slo = service.slo();
-        let job = asked(&bench.service(service.name, steady(service.open(load))), slo);
+        let job = with_objective(&bench.service(service.name, steady(service.open(load))), slo);
         Self { bench, job, slo, windows }
     }
 
@@ -108,35 +110,36 @@ impl Beside {
         self.windows.settling + self.windows.judged
     }
 
-    /// After the windows to settle, and from the beginning on.
-    fn kept(&self, run: &Run) -> [Kept; 2] {
-        [self.windows.settling, 1].map(|from| Kept::of(run, self.slo, from))
+    /// The results after the windows to settle, and from the beginning on.
+    fn outcomes(&self, run: &LocpartRun) -> [AllocationOutcome; 2] {
+        [self.windows.settling, 1].map(|from| AllocationOutcome::new(run, self.slo, from))
     }
 
-    fn under(&self, policy: &mut dyn Policy) -> Result<[Kept; 2], ChipError> {
+    fn under(&self, policy: &mut dyn Policy) -> Result<[AllocationOutcome; 2], ChipError> {
         let jobs = [self.job.clone(), self.bench.batch()];
-        Ok(self.kept(&self.bench.run(&jobs, policy, PERIOD, self.count())?))
+        Ok(self.outcomes(&self.bench.run(&jobs, policy, PERIOD, self.count())?))
     }
 
-    fn fixed(&self, ways: u32) -> Result<Kept, ChipError> {
+    fn fixed(&self, ways: u32) -> Result<AllocationOutcome, ChipError> {
         let jobs = [(self.job.clone(), ways), (self.bench.batch(), self.bench.ways() - ways)];
-        let [settled, _] = self.kept(&self.bench.fixed(&jobs, PERIOD, self.count())?);
+        let [settled, _] = self.outcomes(&self.bench.fixed(&jobs, PERIOD, self.count())?);
         Ok(settled)
     }
 }
 
-impl Case {
+impl ObjectiveCase {
     /// Tries allocations, and both rules.
     pub(super) fn run(
-        bench: Bench,
+        bench: LocpartBench,
         service: &Baseline,
         load: f64,
         windows: Windows,
     ) -> Result<Self, ChipError> {
-        let beside = Beside::new(bench, service, load, windows);
+        let beside = CaseBench::new(bench, service, load, windows);
         let most = bench.ways() - 1;
-        let mut fixed = vec![Kept::default(); most as usize];
-        // Tails fall as ways grow (Figure 1): the fewest that hold it are found by halves.
+        let mut fixed = vec![AllocationOutcome::default(); most as usize];
+        // Tails fall as ways grow (Figure 1): bisection finds the fewest ways that meet the
+        // objective.
         fixed[most as usize - 1] = beside.fixed(most)?;
         let (mut too_few, mut enough) = (0, most);
         while fixed[most as usize - 1].holds() && enough - too_few > 1 {
@@ -153,67 +156,115 @@ impl Case {
         Ok(Self { name: service.name, load, fixed, margin, published, settling })
     }
 
-    /// The fewest ways that hold the objective with, and what comes of them.
-    pub(super) fn fewest(&self) -> Option<(u32, &Kept)> {
+    /// The fewest ways that meet the objective, with their result.
+    pub(super) fn fewest(&self) -> Option<(u32, &AllocationOutcome)> {
         (1..).zip(&self.fixed).find(|(_, kept)| kept.holds())
     }
 }
 
 const ITEM: &str = "Objective";
 
-fn named(case: &Case) -> String {
+fn named(case: &ObjectiveCase) -> String {
     format!("{} at {:.0} %", case.name, 100.0 * case.load)
 }
 
-/// What allocations hold, and whether the margin rule says so where none holds the objective.
-pub(super) fn allocations(cases: &[Case], findings: &mut Findings) {
+/// Which cases allocations can meet, and whether the margin rule recognises those that none can.
+pub(super) fn allocations(cases: &[ObjectiveCase], findings: &mut Findings) {
     let none = || cases.iter().filter(|case| case.fewest().is_none());
-    let said = none().filter(|case| case.margin.class == "unattainable").count();
-    let count = |count: usize| Some(count as f64);
-    let mut beside = |case: &str, unit, value| findings.add_beside(ITEM, case, unit, value);
-    beside("cases that some allocation can hold", "count", count(cases.len() - none().count()));
-    beside("cases that none can", "count", count(none().count()));
-    beside("cases that none can: said so", "count", count(said));
+    let recognised = none().filter(|case| case.margin.class == "unattainable").count();
+    fn count(count: usize) -> Option<f64> {
+        Some(count as f64)
+    }
+    fn beside(case: &str, unit: &str, value: Option<f64>, findings: &mut Findings) {
+        findings.add_beside(ITEM, case, unit, value)
+    }
+    beside(
+        "cases that some allocation can hold",
+        "count",
+        count(cases.len() - none().count()),
+        findings,
+    );
+    beside("cases that none can", "count", count(none().count()), findings);
+    beside("cases that none can: said so", "count", count(recognised), findings);
     for case in cases {
         let name = named(case);
-        let mut beside = |what: &str, unit, value| {
+        fn beside(what: &str, unit: &str, value: Option<f64>, name: &str, findings: &mut Findings) {
             findings.add_beside(ITEM, &format!("{name}, {what}"), unit, value);
-        };
+        }
         let fewest = case.fewest();
-        beside("fewest ways that hold it", "ways", fewest.map(|(ways, _)| f64::from(ways)));
-        let best = case.fixed.iter().map(Kept::share).fold(0.0, f64::max);
-        beside("windows that hold, the best allocation", "percent", Some(100.0 * best));
+        beside(
+            "fewest ways that hold it",
+            "ways",
+            fewest.map(|(ways, _)| f64::from(ways)),
+            &name,
+            findings,
+        );
+        let best = case.fixed.iter().map(AllocationOutcome::share).fold(0.0, f64::max);
+        beside(
+            "windows that hold, the best allocation",
+            "percent",
+            Some(100.0 * best),
+            &name,
+            findings,
+        );
     }
 }
 
-/// What the margin rule holds of cases that some allocation can hold.
-pub(super) fn held(cases: &[Case], findings: &mut Findings) {
+/// How often the margin rule meets objectives that some allocation can meet.
+pub(super) fn margin_rule(cases: &[ObjectiveCase], findings: &mut Findings) {
     let attainable = || cases.iter().filter(|case| case.fewest().is_some());
-    let held = attainable().filter(|case| case.margin.holds()).count();
+    let met = attainable().filter(|case| case.margin.holds()).count();
     let case = "cases that some allocation can hold: held";
-    findings.add_beside(ITEM, case, "count", Some(held as f64));
-    let windows = |of: fn(&Kept) -> usize| attainable().map(|case| of(&case.margin)).sum::<usize>();
-    let share = 100.0 * windows(|kept| kept.held) as f64 / windows(|kept| kept.windows) as f64;
+    findings.add_beside(ITEM, case, "count", Some(met as f64));
+    let windows = |count: fn(&AllocationOutcome) -> usize| {
+        attainable().map(|case| count(&case.margin)).sum::<usize>()
+    };
+    let share =
+        100.0 * windows(|kept| kept.windows_met) as f64 / windows(|kept| kept.windows) as f64;
     let case = "windows that hold of all, where some allocation can hold it";
     findings.add_beside(ITEM, case, "percent", Some(share).filter(|share| share.is_finite()));
 }
 
-/// What becomes of each case under both rules.
-pub(super) fn rules(cases: &[Case], findings: &mut Findings) {
+/// The results of each case under both rules.
+pub(super) fn rules(cases: &[ObjectiveCase], findings: &mut Findings) {
     for case in cases {
         let name = named(case);
-        let mut beside = |what: &str, unit, value| {
+        fn beside(what: &str, unit: &str, value: Option<f64>, name: &str, findings: &mut Findings) {
             findings.add_beside(ITEM, &format!("{name}, {what}"), unit, value);
-        };
+        }
         for (rule, kept) in [("margin", &case.margin), ("published", &case.published)] {
-            beside(&format!("windows that hold, {rule}"), "percent", Some(100.0 * kept.share()));
-            beside(&format!("ways in the mean, {rule}"), "ways", Some(kept.ways));
-            beside(&format!("changes of ways, {rule}"), "count", Some(kept.changes as f64));
+            beside(
+                &format!("windows that hold, {rule}"),
+                "percent",
+                Some(100.0 * kept.share()),
+                &name,
+                findings,
+            );
+            beside(&format!("ways in the mean, {rule}"), "ways", Some(kept.ways), &name, findings);
+            beside(
+                &format!("changes of ways, {rule}"),
+                "count",
+                Some(kept.changes as f64),
+                &name,
+                findings,
+            );
             let batch = case.fewest().map(|(_, best)| kept.batch / best.batch);
-            beside(&format!("mcf's speed over that with the fewest, {rule}"), "ratio", batch);
+            beside(
+                &format!("mcf's speed over that with the fewest, {rule}"),
+                "ratio",
+                batch,
+                &name,
+                findings,
+            );
         }
         let from_the_start = Some(100.0 * case.settling.share());
-        beside("windows that hold, margin, from the beginning on", "percent", from_the_start);
+        beside(
+            "windows that hold, margin, from the beginning on",
+            "percent",
+            from_the_start,
+            &name,
+            findings,
+        );
         let case_of = format!("{name}, what the policy says");
         findings.add_text(ITEM, &case_of, &case.margin.class);
     }

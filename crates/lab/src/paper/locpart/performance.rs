@@ -1,8 +1,8 @@
 //! Figures 4 and 5: throughput beside the batch program, uncontrolled and under Locpart, over that
-//! by itself.
+//! alone.
 //!
-//! Services run in a closed loop, saturated, so that their rate says how fast they are (decision
-//! Locpart 3).
+//! Services run in a closed loop, saturated, so that their rate shows their speed (decision Locpart
+//! 3).
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use fairways_policy::stock::Stock;
 use rayon::prelude::*;
 
 use super::baseline::{Baseline, saturate};
-use super::setup::{INTERVAL, Run, Scale, asked, margin, published};
+use super::setup::{INTERVAL, LocpartRun, Scale, margin, published, with_objective};
 use crate::paper::Findings;
 use crate::paper::turns::mean;
 
-/// A service beside the batch program, each as a share of what it does by itself.
+/// A service beside the batch program, each as a share of its speed alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shares {
     pub(super) service: f64,
@@ -30,69 +30,75 @@ impl Shares {
     }
 }
 
-/// What both rules make of an objective.
+/// The results of both rules with one objective.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ruled {
+pub(super) struct BothRules {
     pub(super) published: Shares,
     pub(super) margin: Shares,
-    /// Ways of the service in the end, under the one and the other.
+    /// The service's ways at the end, under the published and the margin rule.
     ways: [u32; 2],
 }
 
 /// One service in each scenario.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mixed {
+pub(super) struct ServiceMix {
     pub(super) name: &'static str,
-    /// By themselves: instructions a second.
+    /// Alone: instructions per second.
     alone: Shares,
     pub(super) uncontrolled: Shares,
-    /// With the objective of Figure 1's tails, and with one of the tails of the closed loop
+    /// With the objective from Figure 1's tails, and with one from the tails of the closed loop
     /// (decision Locpart 7).
-    pub(super) ruled: Ruled,
-    pub(super) closed_loop: Ruled,
+    pub(super) ruled: BothRules,
+    pub(super) closed_loop: BothRules,
 }
 
 /// Steps that are not counted.
 const WARM: usize = 2;
 
 /// Runs every service in every scenario.
-pub(super) fn run(services: &[(Baseline, Scale)]) -> Result<Vec<Mixed>, ChipError> {
+pub(super) fn run(services: &[(Baseline, Scale)]) -> Result<Vec<ServiceMix>, ChipError> {
     services.par_iter().map(|(service, scale)| mix(service, *scale)).collect()
 }
 
 /// Runs a service in every scenario.
-pub(super) fn mix(service: &Baseline, scale: Scale) -> Result<Mixed, ChipError> {
+pub(super) fn mix(service: &Baseline, scale: Scale) -> Result<ServiceMix, ChipError> {
     let Scale { bench, step, steps, .. } = scale;
     let (job, batch) = (bench.saturated(service.name), bench.batch());
     let (_, tail) = saturate(scale, service.name)?;
     let slos = [service.slo(), service.slo_of(tail)];
     let together = |policy: &mut dyn Policy, slo: Duration| {
-        bench.run(&[asked(&job, slo), batch.clone()], policy, step, steps)
+        bench.run(&[with_objective(&job, slo), batch.clone()], policy, step, steps)
     };
-    let scenario = |index: usize| match index {
-        0 => bench.fixed(&[(job.clone(), bench.ways())], step, steps),
-        1 => bench.fixed(&[(batch.clone(), bench.ways())], step, steps),
-        2 => together(&mut Stock::default(), slos[0]),
-        3 | 4 => together(&mut published(INTERVAL), slos[index - 3]),
-        _ => together(&mut margin(INTERVAL), slos[index - 5]),
-    };
-    let runs: Vec<Run> = (0..7).into_par_iter().map(scenario).collect::<Result<_, ChipError>>()?;
+    let runs: Vec<LocpartRun> = (0..7)
+        .into_par_iter()
+        .map(|index: usize| match index {
+            0 => bench.fixed(&[(job.clone(), bench.ways())], step, steps),
+            1 => bench.fixed(&[(batch.clone(), bench.ways())], step, steps),
+            2 => together(&mut Stock::default(), slos[0]),
+            3 | 4 => together(&mut published(INTERVAL), slos[index - 3]),
+            _ => together(&mut margin(INTERVAL), slos[index - 5]),
+        })
+        .collect::<Result<_, ChipError>>()?;
     let [service_alone, batch_alone] = [&runs[0], &runs[1]].map(|run| run.instructions(0, WARM));
     let alone = Shares { service: service_alone, batch: batch_alone };
-    let shares = |run: &Run| Shares {
-        service: run.instructions(0, WARM) / alone.service,
-        batch: run.instructions(1, WARM) / alone.batch,
-    };
-    let last = |run: &Run| run.moments[0].last().map_or(0, |moment| moment.ways);
-    let ruled = |published: &Run, margin: &Run| Ruled {
-        published: shares(published),
-        margin: shares(margin),
+    fn shares(run: &LocpartRun, alone_service: f64, alone_batch: f64) -> Shares {
+        Shares {
+            service: run.instructions(0, WARM) / alone_service,
+            batch: run.instructions(1, WARM) / alone_batch,
+        }
+    }
+    fn last(run: &LocpartRun) -> u32 {
+        run.moments[0].last().map_or(0, |moment| moment.ways)
+    }
+    let ruled = |published: &LocpartRun, margin: &LocpartRun| BothRules {
+        published: shares(published, alone.service, alone.batch),
+        margin: shares(margin, alone.service, alone.batch),
         ways: [last(published), last(margin)],
     };
-    Ok(Mixed {
+    Ok(ServiceMix {
         name: service.name,
         alone,
-        uncontrolled: shares(&runs[2]),
+        uncontrolled: shares(&runs[2], alone.service, alone.batch),
         ruled: ruled(&runs[3], &runs[5]),
         closed_loop: ruled(&runs[4], &runs[6]),
     })
@@ -102,12 +108,12 @@ pub(super) fn loss(share: f64) -> f64 {
     100.0 * (1.0 - share)
 }
 
-fn mean_loss(mixes: &[Mixed], of: impl Fn(&Mixed) -> f64) -> f64 {
-    loss(mean(&mixes.iter().map(of).collect::<Vec<f64>>()))
+fn mean_loss(mixes: &[ServiceMix], share: impl Fn(&ServiceMix) -> f64) -> f64 {
+    loss(mean(&mixes.iter().map(share).collect::<Vec<f64>>()))
 }
 
-/// The same service at the chip's own size, to see what making it smaller changes.
-pub(super) fn beside(mixed: &Mixed, findings: &mut Findings) {
+/// Rows of the same service at the chip's full size, to show the effect of scaling down.
+pub(super) fn beside(mixed: &ServiceMix, findings: &mut Findings) {
     let shares = [("uncontrolled", mixed.uncontrolled), ("with Locpart", mixed.ruled.published)];
     for (what, shares) in shares {
         let case = format!("{}, loss {what}, at its own size", mixed.name);
@@ -115,26 +121,34 @@ pub(super) fn beside(mixed: &Mixed, findings: &mut Findings) {
     }
 }
 
-/// The claims: of one thread of the service and one batch program.
-pub(super) fn claims(mixes: &[Mixed], findings: &mut Findings) {
+/// The claims: one thread of the service and one batch program.
+pub(super) fn claims(mixes: &[ServiceMix], findings: &mut Findings) {
     const ITEM: &str = "Figure 4";
-    let of = |name: &str| mixes.iter().find(|mixed| mixed.name == name);
-    let uncontrolled = |mixed: &Mixed| loss(mixed.uncontrolled.service);
-    let locpart = |mixed: &Mixed| loss(mixed.ruled.published.service);
+    fn mix_named<'a>(name: &str, mixes: &'a [ServiceMix]) -> Option<&'a ServiceMix> {
+        mixes.iter().find(|mixed| mixed.name == name)
+    }
+    fn uncontrolled(mixed: &ServiceMix) -> f64 {
+        loss(mixed.uncontrolled.service)
+    }
+    fn locpart(mixed: &ServiceMix) -> f64 {
+        loss(mixed.ruled.published.service)
+    }
     let case = "img-dnn, loss uncontrolled (least of five)";
-    findings.add_if(ITEM, case, of("img-dnn").map(uncontrolled));
+    findings.add_if(ITEM, case, mix_named("img-dnn", mixes).map(uncontrolled));
     let case = "sphinx, loss uncontrolled (most of five)";
-    findings.add_if(ITEM, case, of("sphinx").map(uncontrolled));
+    findings.add_if(ITEM, case, mix_named("sphinx", mixes).map(uncontrolled));
     let losses = || mixes.iter().map(|mixed| (uncontrolled(mixed), mixed.name));
-    let by_loss = |a: &(f64, &str), b: &(f64, &str)| a.0.total_cmp(&b.0);
+    fn by_loss(a: &(f64, &str), b: &(f64, &str)) -> std::cmp::Ordering {
+        a.0.total_cmp(&b.0)
+    }
     let (least, most) = (losses().min_by(by_loss), losses().max_by(by_loss));
     let is_so =
         least.map(|one| one.1) == Some("img-dnn") && most.map(|one| one.1) == Some("sphinx");
     let case = "least-hurt service is img-dnn; most-hurt is sphinx";
     findings.add(ITEM, case, f64::from(u8::from(is_so)));
     let case = "img-dnn, loss with Locpart (least)";
-    findings.add_if(ITEM, case, of("img-dnn").map(locpart));
-    findings.add_if(ITEM, "silo, loss with Locpart (most)", of("silo").map(locpart));
+    findings.add_if(ITEM, case, mix_named("img-dnn", mixes).map(locpart));
+    findings.add_if(ITEM, "silo, loss with Locpart (most)", mix_named("silo", mixes).map(locpart));
     let divided = mean_loss(mixes, |mixed| mixed.ruled.published.service);
     let shared = mean_loss(mixes, |mixed| mixed.uncontrolled.service);
     findings.add(ITEM, "mean loss of five with Locpart", divided);
@@ -150,11 +164,11 @@ pub(super) fn claims(mixes: &[Mixed], findings: &mut Findings) {
     findings.add(GLOBAL, "global loss, Locpart over uncontrolled", divided / shared);
 }
 
-/// A scenario's name, and what becomes of a mix in it.
-type Scenario = (&'static str, fn(&Mixed) -> Shares);
+/// A scenario's name, and a mix's result in it.
+type Scenario = (&'static str, fn(&ServiceMix) -> Shares);
 
-/// What stands beside the claims, of a number of each (`one of each`).
-pub(super) fn details(of: &str, mixes: &[Mixed], findings: &mut Findings) {
+/// Rows beside the claims; `numbers` is how many of each ran (`one of each`).
+pub(super) fn details(numbers: &str, mixes: &[ServiceMix], findings: &mut Findings) {
     let scenarios: [Scenario; 5] = [
         ("uncontrolled", |mixed| mixed.uncontrolled),
         ("with Locpart", |mixed| mixed.ruled.published),
@@ -163,33 +177,69 @@ pub(super) fn details(of: &str, mixes: &[Mixed], findings: &mut Findings) {
         ("with the margin rule, objectives of the closed loop", |mixed| mixed.closed_loop.margin),
     ];
     for (what, shares) in scenarios {
-        let mut beside = |item: &str, case: String, value| {
-            findings.add_beside(item, &format!("{of}, {case}"), "percent", Some(value));
-        };
-        let mean = |share: fn(Shares) -> f64| mean_loss(mixes, |mixed| share(shares(mixed)));
-        beside("Figure 5", format!("global loss {what}"), mean(Shares::global));
-        beside("Figure 4", format!("mean loss {what}"), mean(|shares| shares.service));
-        beside("Figure 4", format!("mcf's mean loss {what}"), mean(|shares| shares.batch));
+        fn beside(item: &str, case: String, value: f64, numbers: &str, findings: &mut Findings) {
+            findings.add_beside(item, &format!("{numbers}, {case}"), "percent", Some(value));
+        }
+        fn mean(
+            share: fn(Shares) -> f64,
+            shares: &fn(&ServiceMix) -> Shares,
+            mixes: &[ServiceMix],
+        ) -> f64 {
+            mean_loss(mixes, |mixed| share(shares(mixed)))
+        }
+        beside(
+            "Figure 5",
+            format!("global loss {what}"),
+            mean(Shares::global, &shares, mixes),
+            numbers,
+            findings,
+        );
+        beside(
+            "Figure 4",
+            format!("mean loss {what}"),
+            mean(|shares| shares.service, &shares, mixes),
+            numbers,
+            findings,
+        );
+        beside(
+            "Figure 4",
+            format!("mcf's mean loss {what}"),
+            mean(|shares| shares.batch, &shares, mixes),
+            numbers,
+            findings,
+        );
         for mixed in mixes {
             let name = mixed.name;
-            beside("Figure 4", format!("{name}, loss {what}"), loss(shares(mixed).service));
-            beside("Figure 4", format!("{name}, mcf's loss {what}"), loss(shares(mixed).batch));
+            beside(
+                "Figure 4",
+                format!("{name}, loss {what}"),
+                loss(shares(mixed).service),
+                numbers,
+                findings,
+            );
+            beside(
+                "Figure 4",
+                format!("{name}, mcf's loss {what}"),
+                loss(shares(mixed).batch),
+                numbers,
+                findings,
+            );
         }
     }
-    for Mixed { name, ruled, closed_loop, .. } in mixes {
+    for ServiceMix { name, ruled, closed_loop, .. } in mixes {
         for (of_what, ruled) in [("", ruled), (", objectives of the closed loop", closed_loop)] {
             for (rule, ways) in ["", ", the margin rule"].into_iter().zip(ruled.ways) {
-                let case = format!("{of}, {name}, ways in the end{rule}{of_what}");
+                let case = format!("{numbers}, {name}, ways in the end{rule}{of_what}");
                 findings.add_beside("Figure 4", &case, "ways", Some(f64::from(ways)));
             }
         }
     }
 }
 
-/// What `threads` of each lose over as many times one of each by itself.
+/// The loss of `threads` of each, over as many times one of each alone.
 pub(super) fn over_one(
     threads: u32,
-    (one, several): (&[Mixed], &[Mixed]),
+    (one, several): (&[ServiceMix], &[ServiceMix]),
     findings: &mut Findings,
 ) {
     let scenarios: [Scenario; 2] = [
@@ -197,7 +247,7 @@ pub(super) fn over_one(
         ("with Locpart", |mixed| mixed.ruled.published),
     ];
     for (what, shares) in scenarios {
-        let over = |(one, several): (&Mixed, &Mixed)| {
+        let over = |(one, several): (&ServiceMix, &ServiceMix)| {
             let (alone, each) = (several.alone, one.alone);
             let (count, shares) = (f64::from(threads), shares(several));
             Shares {

@@ -3,84 +3,92 @@
 use std::path::Path;
 
 use super::intervals::{Curve, INTERVALS_MS};
-use super::objective::Case;
-use super::performance::{Mixed, Shares};
+use super::objective::ObjectiveCase;
+use super::performance::{ServiceMix, Shares};
 use super::sensitivity::Sensitivity;
 use super::timelines::Timeline;
 use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
 
-/// What is plotted.
+/// The data of the figures.
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub(super) sensitivity: Sensitivity,
-    pub(super) mixes: Vec<Mixed>,
+    pub(super) mixes: Vec<ServiceMix>,
     pub(super) curves: Vec<Curve>,
-    pub(super) cases: Vec<Case>,
+    pub(super) cases: Vec<ObjectiveCase>,
     pub(super) timelines: Vec<Timeline>,
 }
 
 impl Figures {
-    /// Draws them all into a folder: `figure1.svg` and so on.
+    /// Draws all figures into a folder: `figure1.svg` and so on.
     ///
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        let file = |name: &str| folder.join(format!("{name}.svg"));
-        let by_ways = |name: &str, values: &[f64]| Line {
-            name: name.to_owned(),
-            points: (1..).map(f64::from).zip(values.iter().copied()).collect(),
-        };
-        let over_all = |(name, tails): &(&str, Vec<f64>)| {
+        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
+            folder.join(format!("{name}.svg"))
+        }
+        fn by_ways(name: &str, values: &[f64]) -> Line {
+            Line {
+                name: name.to_owned(),
+                points: (1..).map(f64::from).zip(values.iter().copied()).collect(),
+            }
+        }
+        fn over_all((name, tails): &(&str, Vec<f64>)) -> Line {
             let all = tails.last().copied().unwrap_or(1.0);
             by_ways(name, &tails.iter().map(|tail| tail / all).collect::<Vec<f64>>())
-        };
+        }
         let tails: Vec<Line> = self.sensitivity.tails.iter().map(over_all).collect();
         let title = "Figure 1: 99th percentile of each service by itself";
-        lines(&file("figure1"), title, ["ways", "over that with 20 ways"], &tails)?;
+        lines(&file("figure1", folder), title, ["ways", "over that with 20 ways"], &tails)?;
         let batch = [by_ways("mcf", &self.sensitivity.batch)];
         let title = "Figure 1: speed of mcf by itself";
-        lines(&file("figure1-batch"), title, ["ways", "over that with 20 ways"], &batch)?;
+        lines(&file("figure1-batch", folder), title, ["ways", "over that with 20 ways"], &batch)?;
         self.draw_mixes(folder)?;
-        let curve = |(name, rates): &Curve| Line {
-            name: (*name).to_owned(),
-            points: INTERVALS_MS
-                .iter()
-                .map(|&ms| (ms as f64).log10())
-                .zip(rates.iter().copied())
-                .collect(),
-        };
-        let curves: Vec<Line> = self.curves.iter().map(curve).collect();
+        let curves: Vec<Line> = self
+            .curves
+            .iter()
+            .map(|(name, rates): &Curve| Line {
+                name: (*name).to_owned(),
+                points: INTERVALS_MS
+                    .iter()
+                    .map(|&ms| (ms as f64).log10())
+                    .zip(rates.iter().copied())
+                    .collect(),
+            })
+            .collect();
         let title = "Figure 6: throughput by interval";
         let axes = ["interval, decimal logarithm of ms", "over that with 50 ms"];
-        lines(&file("figure6"), title, axes, &curves)?;
+        lines(&file("figure6", folder), title, axes, &curves)?;
         self.draw_cases(folder)?;
         for timeline in &self.timelines {
             let (ways, tails) = (timeline.ways(), timeline.tails());
             let name = format!("{}-ways", timeline.name);
-            lines(&file(&name), timeline.title, ["seconds", "ways"], &ways)?;
+            lines(&file(&name, folder), timeline.title, ["seconds", "ways"], &ways)?;
             let name = format!("{}-tail", timeline.name);
-            lines(&file(&name), timeline.title, ["seconds", "ms"], &tails)?;
+            lines(&file(&name, folder), timeline.title, ["seconds", "ms"], &tails)?;
         }
         Ok(())
     }
 
     fn draw_mixes(&self, folder: &Path) -> Result<(), FigureError> {
         let labels: Vec<String> = self.mixes.iter().map(|mixed| mixed.name.to_owned()).collect();
-        let series = |of: &dyn Fn(&Mixed) -> [f64; 3]| {
+        let series = |of: &dyn Fn(&ServiceMix) -> [f64; 3]| {
             let names = ["uncontrolled", "Locpart", "the margin rule"];
             let named = names.into_iter().enumerate().map(|(place, name)| {
                 (name.to_owned(), self.mixes.iter().map(|mixed| of(mixed)[place]).collect())
             });
             named.collect::<Vec<(String, Vec<f64>)>>()
         };
-        let shares =
-            |mixed: &Mixed| [mixed.uncontrolled, mixed.ruled.published, mixed.ruled.margin];
+        fn shares(mixed: &ServiceMix) -> [Shares; 3] {
+            [mixed.uncontrolled, mixed.ruled.published, mixed.ruled.margin]
+        }
         for (name, title, of) in [
             (
                 "figure4",
                 "Figure 4: requests per second",
-                &(|mixed: &Mixed| shares(mixed).map(|shares| shares.service))
-                    as &dyn Fn(&Mixed) -> [f64; 3],
+                &(|mixed: &ServiceMix| shares(mixed).map(|shares| shares.service))
+                    as &dyn Fn(&ServiceMix) -> [f64; 3],
             ),
             ("figure5", "Figure 5: global performance", &|mixed| shares(mixed).map(Shares::global)),
             ("batch", "Speed of mcf beside each service", &|mixed| {
@@ -95,18 +103,24 @@ impl Figures {
     }
 
     fn draw_cases(&self, folder: &Path) -> Result<(), FigureError> {
-        let label = |case: &Case| format!("{} {:.0}", case.name, 100.0 * case.load);
-        let attainable: Vec<(&Case, f64)> =
+        fn label(case: &ObjectiveCase) -> String {
+            format!("{} {:.0}", case.name, 100.0 * case.load)
+        }
+        let attainable: Vec<(&ObjectiveCase, f64)> =
             self.cases.iter().filter_map(|case| Some((case, case.fewest()?.1.batch))).collect();
-        let named = |name: &str, of: &dyn Fn(&Case) -> f64| {
+        fn named(
+            name: &str,
+            of: &dyn Fn(&ObjectiveCase) -> f64,
+            attainable: &Vec<(&ObjectiveCase, f64)>,
+        ) -> (String, Vec<f64>) {
             let values = attainable.iter().map(|(case, best)| of(case) / best);
             (name.to_owned(), values.collect::<Vec<f64>>())
-        };
+        }
         let plot = Bars {
             labels: attainable.iter().map(|(case, _)| label(case)).collect(),
             series: vec![
-                named("the published rule", &|case| case.published.batch),
-                named("the margin rule", &|case| case.margin.batch),
+                named("the published rule", &|case| case.published.batch, &attainable),
+                named("the margin rule", &|case| case.margin.batch, &attainable),
             ],
             stacked: false,
         };
@@ -117,10 +131,12 @@ impl Figures {
             ["service and load in percent", "ratio"],
             &plot,
         )?;
-        let percent =
-            |of: &dyn Fn(&Case) -> f64| self.cases.iter().map(|case| 100.0 * of(case)).collect();
-        let best =
-            |case: &Case| case.fixed.iter().map(super::objective::Kept::share).fold(0.0, f64::max);
+        let percent = |of: &dyn Fn(&ObjectiveCase) -> f64| {
+            self.cases.iter().map(|case| 100.0 * of(case)).collect()
+        };
+        let best = |case: &ObjectiveCase| {
+            case.fixed.iter().map(super::objective::AllocationOutcome::share).fold(0.0, f64::max)
+        };
         let plot = Bars {
             labels: self.cases.iter().map(label).collect(),
             series: vec![

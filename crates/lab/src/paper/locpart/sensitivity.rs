@@ -1,4 +1,4 @@
-//! Figure 1: what each number of ways does to each program by itself.
+//! Figure 1: each program alone with each number of ways.
 
 use std::time::Duration;
 
@@ -6,35 +6,37 @@ use fairways_chip::{ChipError, Job};
 use rayon::prelude::*;
 
 use super::baseline::{Baseline, LOAD};
-use super::setup::{Bench, Scale};
+use super::setup::{LocpartBench, Scale};
 use crate::paper::Findings;
 
-/// Of each service the 99th percentile in ms, and of the batch program its speed over that with all
-/// ways, by ways.
+/// By ways, the 99th percentile of each service in ms, and the speed of the batch program over that
+/// with all ways.
 #[derive(Clone, Debug)]
 pub(super) struct Sensitivity {
     pub(super) tails: Vec<(&'static str, Vec<f64>)>,
     pub(super) batch: Vec<f64>,
-    /// Of sphinx with all ways by load: the 99th percentile in seconds, of how many requests.
+    /// Sphinx with all ways: the load, the 99th percentile in seconds, and the number of its
+    /// requests.
     loads: Vec<(f64, f64, u64)>,
 }
 
-/// Loads at which sphinx's tail is looked at.
+/// The loads for sphinx's tail.
 const LOADS: [f64; 4] = [0.3, 0.4, 0.5, LOAD];
 
-/// What counts as no shorter than with fewer ways (claims/locpart.csv).
+/// A tail rises only if it exceeds the one before by this factor (claims/locpart.csv).
 const NOISE: f64 = 1.05;
 
 impl Sensitivity {
-    /// Runs each with every number of ways.
+    /// Runs each program with every number of ways.
     pub(super) fn run(
-        bench: Bench,
+        bench: LocpartBench,
         services: &[(Baseline, Scale)],
         batch: Duration,
     ) -> Result<Self, ChipError> {
         let by_ways = |(service, scale): &(Baseline, Scale)| {
-            let ms = |ways| Ok(1e3 * service.tail(*scale, ways, LOAD)?.0.as_secs_f64());
-            let tails = (1..=bench.ways()).into_par_iter().map(ms);
+            let tails = (1..=bench.ways())
+                .into_par_iter()
+                .map(|ways| Ok(1e3 * service.tail(*scale, ways, LOAD)?.0.as_secs_f64()));
             Ok((service.name, tails.collect::<Result<Vec<f64>, ChipError>>()?))
         };
         let tails = services.par_iter().map(by_ways).collect::<Result<Vec<_>, ChipError>>()?;
@@ -46,19 +48,22 @@ impl Sensitivity {
         let batch = speeds.into_iter().map(|speed| speed / all).collect();
         let mut sphinx = services.iter().filter(|(service, _)| service.name == "sphinx");
         let loads = sphinx.next().map_or(Ok(Vec::new()), |(service, scale)| {
-            let at = |&load: &f64| {
-                let (tail, requests) = service.tail(*scale, bench.ways(), load)?;
-                Ok((load, tail.as_secs_f64(), requests))
-            };
-            LOADS.par_iter().map(at).collect::<Result<Vec<_>, ChipError>>()
+            LOADS
+                .par_iter()
+                .map(|&load: &f64| {
+                    let (tail, requests) = service.tail(*scale, bench.ways(), load)?;
+                    Ok((load, tail.as_secs_f64(), requests))
+                })
+                .collect::<Result<Vec<_>, ChipError>>()
         })?;
         Ok(Self { tails, batch, loads })
     }
 
     pub(super) fn findings(&self, findings: &mut Findings) {
         const ITEM: &str = "Figure 1";
-        let rises =
-            |tails: &[f64]| tails.windows(2).filter(|pair| pair[1] > NOISE * pair[0]).count();
+        fn rises(tails: &[f64]) -> usize {
+            tails.windows(2).filter(|pair| pair[1] > NOISE * pair[0]).count()
+        }
         let worst = self.tails.iter().map(|(_, tails)| rises(tails)).max().unwrap_or(0);
         let case =
             "tail latency falls as ways grow, five services (violations over 20 ways, 5 % noise)";

@@ -1,4 +1,4 @@
-//! The paper's server, and what runs on it.
+//! The paper's server, and the programs on it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use fairways_core::{Objective, Policy, Q32, Time, Wish};
 use fairways_policy::fixed::Static;
 use fairways_policy::locpart::{Locpart, Parameters};
 
-use crate::executed::{Moment, timeline};
+use crate::executed::{ProgramStep, timeline};
 
 /// TailBench's five (Table II).
 pub(super) const SERVICES: [&str; 5] = ["masstree", "sphinx", "xapian", "silo", "img-dnn"];
@@ -20,20 +20,20 @@ pub(super) const BATCH: &str = "mcf06";
 
 /// How the server is simulated.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bench {
+pub(super) struct LocpartBench {
     pub(super) settings: Settings,
-    /// So many times smaller is the cache, and what programs keep in it, and so many times shorter
-    /// everything takes: of a policy's second, the same share of a way is brought in.
+    /// The factor by which the cache, programs' memory and all times are smaller: so the same share
+    /// of a way is filled in a second of the policy.
     by: u32,
     /// Threads of the service, and copies of the batch program (decision Locpart 13).
     threads: u32,
 }
 
-impl Bench {
+impl LocpartBench {
     pub(super) fn new(by: u32, seed: u64) -> Self {
         let mut chip = preset::preset("xeon-e5-2630").expect("a preset's name");
         chip.sets /= by;
-        // What reaches the LLC has been through these; they must be no larger than it.
+        // The private caches before the LLC; they must be no larger than it.
         let smaller = |shape: CacheShape| CacheShape {
             sets: (shape.sets / by).max(1).next_power_of_two(),
             ..shape
@@ -46,9 +46,9 @@ impl Bench {
         self.settings.chip.llc.ways.get()
     }
 
-    /// So many threads of the program of this name, as one that is so many times as fast: it refers
-    /// to the LLC as often as they do together. `memories`: how many of them have a memory of their
-    /// own.
+    /// Several threads of the program of this name, as one that is as many times as fast: it
+    /// references the LLC as often as they do together. `memories` is how many of them have a
+    /// memory of their own.
     fn program(self, name: &str, memories: u32) -> SimulatedProgram {
         let mut program = named(&format!("{name}-like")).expect("a program of the experiments");
         program.base_cpi /= f64::from(self.threads);
@@ -72,36 +72,38 @@ impl Bench {
         Job { phases: vec![phase], loads, ..Job::default() }
     }
 
-    /// A service of which each thread always has a request to answer.
+    /// A service in which each thread always has a request to answer.
     pub(super) fn saturated(self, name: &str) -> Job {
         let clients = RequestLoad::Closed { clients: self.threads, think: Duration::ZERO };
         self.service(name, steady(clients))
     }
 
-    /// Steps of equal length under a policy.
+    /// Runs jobs for steps of equal length under a policy.
     pub(super) fn run(
         self,
         jobs: &[Job],
         policy: &mut dyn Policy,
         step: Duration,
         steps: u32,
-    ) -> Result<Run, ChipError> {
+    ) -> Result<LocpartRun, ChipError> {
         let moments = timeline(self.settings, jobs, policy, step, steps)?;
-        Ok(Run { moments, step })
+        Ok(LocpartRun { moments, step })
     }
 
-    /// The same, each with so many ways throughout.
+    /// Runs jobs for steps of equal length, each with a fixed number of ways.
     pub(super) fn fixed(
         self,
         jobs: &[(Job, u32)],
         step: Duration,
         steps: u32,
-    ) -> Result<Run, ChipError> {
-        let with = |(job, ways): &(Job, u32)| {
-            let wish = Wish { baseline_ways: Some(*ways), ..job.wish };
-            Job { wish, ..job.clone() }
-        };
-        let jobs: Vec<Job> = jobs.iter().map(with).collect();
+    ) -> Result<LocpartRun, ChipError> {
+        let jobs: Vec<Job> = jobs
+            .iter()
+            .map(|(job, ways): &(Job, u32)| {
+                let wish = Wish { baseline_ways: Some(*ways), ..job.wish };
+                Job { wish, ..job.clone() }
+            })
+            .collect();
         self.run(&jobs, &mut Static::default(), step, steps)
     }
 }
@@ -109,11 +111,11 @@ impl Bench {
 /// How a service is run: where, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
-    pub(super) bench: Bench,
+    pub(super) bench: LocpartBench,
     /// Requests of a tail.
     pub(super) requests: u32,
-    /// So many times as long a tail takes, of which the last counts: where a request fills the
-    /// cache many times over, there is nothing to warm up.
+    /// The number of steps for a tail, of which the last counts: where a request fills the cache
+    /// many times over, no warm-up is needed.
     pub(super) tails: u32,
     /// Steps of a scenario of Figures 4 to 6.
     pub(super) step: Duration,
@@ -121,80 +123,79 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// The same with so many threads of the service and copies of the batch program.
+    /// The same with this many threads of the service and copies of the batch program.
     pub(super) fn with_threads(self, threads: u32) -> Self {
-        Self { bench: Bench { threads, ..self.bench }, ..self }
+        Self { bench: LocpartBench { threads, ..self.bench }, ..self }
     }
 }
 
-/// A load to the end.
+/// The same load to the end.
 pub(super) fn steady(load: RequestLoad) -> Vec<Stage> {
     vec![Stage::of(load)]
 }
 
-/// A tail of this percentile of at most so long.
+/// An objective for the 99th percentile.
 pub(super) fn objective(slo: Duration) -> Wish {
     let objective = Objective { slo, percentile: Q32::from_int(99) };
     Wish { objective: Some(objective), ..Wish::default() }
 }
 
 /// A job with an objective.
-pub(super) fn asked(job: &Job, slo: Duration) -> Job {
+pub(super) fn with_objective(job: &Job, slo: Duration) -> Job {
     Job { wish: objective(slo), ..job.clone() }
 }
 
-/// The policy as it was published, at the interval of the evaluation unless another is told
-/// (§IV-A).
+/// The policy as published, with this interval (§IV-A).
 pub(super) fn published(interval: Duration) -> Locpart {
     Locpart::new(Parameters { t_sched: interval, ..Parameters::published() })
 }
 
-/// The policy as a daemon runs it, deciding so often.
+/// The policy as a daemon runs it, with this interval.
 pub(super) fn margin(interval: Duration) -> Locpart {
     Locpart::new(Parameters { t_sched: interval, ..Parameters::default() })
 }
 
-/// §IV-A.
+/// The interval of the evaluation (§IV-A).
 pub(super) const INTERVAL: Duration = Duration::from_millis(50);
 
-/// What became of each job in each step.
+/// The steps of each job.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
-    pub(super) moments: Vec<Vec<Moment>>,
+pub(super) struct LocpartRun {
+    pub(super) moments: Vec<Vec<ProgramStep>>,
     pub(super) step: Duration,
 }
 
-impl Run {
+impl LocpartRun {
     fn seconds(&self, from: usize) -> f64 {
         self.step.as_secs_f64() * (self.moments[0].len() - from) as f64
     }
 
-    /// Requests a second in the last step, how many they were, and their tail.
+    /// Requests per second in the last step, their number, and their tail.
     pub(super) fn answered(&self) -> (f64, u64, Duration) {
         let last = self.moments[0].last().expect("a step");
         let tail = last.tail.expect("requests that were answered");
         (last.requests as f64 / self.step.as_secs_f64(), last.requests, tail)
     }
 
-    /// Instructions a second from a step on, on the chip's clock.
+    /// Instructions per second from a step on, on the chip's clock.
     pub(super) fn instructions(&self, job: usize, from: usize) -> f64 {
         let counted = self.moments[job][from..].iter().map(|moment| moment.counted.instructions);
         counted.sum::<u64>() as f64 / self.seconds(from)
     }
 
-    /// When each step ends, in seconds, and something of it.
+    /// When each step ends, in seconds, and a value of the step.
     pub(super) fn points(
         &self,
         job: usize,
-        of: impl Fn(&Moment) -> Option<f64>,
+        value: impl Fn(&ProgramStep) -> Option<f64>,
     ) -> Vec<(f64, f64)> {
         let end = |step: usize| self.step.as_secs_f64() * (step + 1) as f64;
         let moments = self.moments[job].iter().enumerate();
-        moments.filter_map(|(step, moment)| Some((end(step), of(moment)?))).collect()
+        moments.filter_map(|(step, moment)| Some((end(step), value(moment)?))).collect()
     }
 }
 
-/// So many milliseconds after the beginning.
+/// The time `ms` milliseconds after the beginning.
 pub(super) fn at_ms(ms: u64) -> Time {
     Time::ZERO.after(Duration::from_millis(ms))
 }

@@ -1,4 +1,4 @@
-//! What the experiments rest on.
+//! Tests of the experiments' assumptions.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,16 +8,18 @@ use fairways_policy::stock::Stock;
 use super::*;
 use baseline::LOAD;
 
-/// Decision Locpart 13: four copies of mcf, each with a memory of its own, are as one that is four
-/// times as fast and keeps four times as much; four threads of a service that share a memory answer
-/// four times as much.
+/// Decision Locpart 13: four copies of mcf, each with a memory of its own, behave as one that is
+/// four times as fast and uses four times as much; four threads of a service that share a memory
+/// answer four times as much.
 #[test]
 fn four_are_as_one_that_is_four_times_as_fast() {
     let scale = Setting::new(true).scale("masstree", 1, true);
     let four = scale.with_threads(4);
-    let service = || four.bench.saturated("masstree");
+    fn service(four_bench: &LocpartBench) -> Job {
+        four_bench.saturated("masstree")
+    }
     let batch_speed = |batch: Vec<Job>| {
-        let jobs = [vec![service()], batch].concat();
+        let jobs = [vec![service(&four.bench)], batch].concat();
         let step = Duration::from_millis(500);
         let run = scale.bench.run(&jobs, &mut Stock::default(), step, 3).unwrap();
         (1..jobs.len()).map(|job| run.instructions(job, 1)).sum::<f64>()
@@ -29,7 +31,7 @@ fn four_are_as_one_that_is_four_times_as_fast() {
     assert!((four.0 / one.0 - 4.0).abs() < 0.1, "{one:?} {four:?}");
 }
 
-/// Decision Locpart 7: one objective in every experiment, of Figure 1's tails.
+/// Decision Locpart 7: one objective in every experiment, from Figure 1's tails.
 #[test]
 fn objectives_are_of_the_tails_of_figure_1() {
     let setting = Setting::new(true);
@@ -56,8 +58,8 @@ fn a_tail_of_sphinx_is_of_a_thousand_requests() {
     }
 }
 
-/// What a quick run cannot tell has no value: no tail of few requests, and no interval longer than
-/// its runs.
+/// Values that a quick run can't measure are missing: tails need many requests, and intervals long
+/// runs.
 #[test]
 fn a_quick_run_has_no_tails_and_no_intervals() {
     let mut findings = Findings::default();

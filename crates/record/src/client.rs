@@ -1,4 +1,4 @@
-//! Asking a daemon, by its control socket. Who listens there may be anybody, and say anything.
+//! The client of a daemon's control socket. Any process may listen there, and answer anything.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,60 +17,60 @@ use serde_json::Value;
 
 use crate::status::{Decision, Status};
 
-/// Where the daemon listens unless it was told otherwise.
+/// Where the daemon listens by default.
 pub const SOCKET: &str = "/run/fairways/fairways.sock";
 
-/// No answer is longer, and none takes longer: 256 decisions about 8,000 programs have 40 MB.
-const LONGEST: u64 = 1 << 26;
+/// Limits on the size and the duration of an answer: 256 decisions about 8,000 programs have 40 MB.
+const MAX_ANSWER_BYTES: u64 = 1 << 26;
 const PATIENCE: Duration = Duration::from_secs(5);
-const WHOLE: Duration = Duration::from_secs(30);
+const MAX_ANSWER_TIME: Duration = Duration::from_secs(30);
 
-/// What a client asks: `{"do": "status"}`, say.
+/// What a client requests, such as `{"do": "status"}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// How the daemon and its programs are.
+    /// The state of the daemon and its programs.
     Status {},
-    /// What was decided last, and why.
+    /// The last decisions and their reasons.
     Explain {},
 }
 
-/// What the daemon answers: `{"status": {...}}`.
+/// The daemon's answer, such as `{"status": {...}}`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Response {
-    /// To status.
+    /// The answer to a status request.
     Status(Box<Status>),
-    /// To explain: the oldest first.
+    /// The answer to an explain request: the oldest decision first.
     Decisions(Vec<Decision>),
-    /// It could not be done: why, in a line.
+    /// Why the request failed, in a line.
     Error(String),
 }
 
-/// How the daemon is that listens there, or where daemons listen unless told otherwise.
+/// The status of the daemon that listens there, or at the default socket.
 ///
 /// # Errors
-/// If nobody answers there, or somebody else than a daemon, or a daemon of another version.
-pub fn status_of(control: Option<&Path>) -> anyhow::Result<Status> {
-    match asked(control, Request::Status {})? {
+/// If no process answers there, or one that is no daemon, or a daemon of another version.
+pub fn status(control: Option<&Path>) -> anyhow::Result<Status> {
+    match request_from(control, Request::Status {})? {
         Response::Status(status) => Ok(*status),
         other => Err(unexpected(control, other)),
     }
 }
 
-/// What it decided last, the oldest first.
+/// The last decisions of the daemon, the oldest first.
 ///
 /// # Errors
 /// As of [`status_of`].
 pub fn decisions(control: Option<&Path>) -> anyhow::Result<Vec<Decision>> {
-    match asked(control, Request::Explain {})? {
+    match request_from(control, Request::Explain {})? {
         Response::Decisions(decisions) => Ok(decisions),
         other => Err(unexpected(control, other)),
     }
 }
 
-fn asked(control: Option<&Path>, request: Request) -> anyhow::Result<Response> {
-    ask(control.unwrap_or(Path::new(SOCKET)), request)
+fn request_from(control: Option<&Path>, request: Request) -> anyhow::Result<Response> {
+    exchange(control.unwrap_or(Path::new(SOCKET)), request)
 }
 
 fn unexpected(control: Option<&Path>, response: Response) -> anyhow::Error {
@@ -81,34 +81,36 @@ fn unexpected(control: Option<&Path>, response: Response) -> anyhow::Error {
     }
 }
 
-/// Asks the daemon that listens there.
+/// Sends a request to the daemon that listens there, and returns its answer.
 ///
 /// # Errors
-/// If nobody listens there, or neither root nor this user; if what answers breaks off, or does not answer
-/// in these words.
-fn ask(path: &Path, request: Request) -> anyhow::Result<Response> {
+/// If no process listens there, or a process of another user than root and this one; if the answer
+/// breaks off, or is not in this format.
+fn exchange(path: &Path, request: Request) -> anyhow::Result<Response> {
     let at = shown(path);
-    let stream = connected(path, PATIENCE)
+    let stream = open_connection(path, PATIENCE)
         .map_err(|why| anyhow!("{at}: no daemon answers there: {why} (fairways run starts one)"))?;
     let owner = socket_peercred(&stream)?.uid;
     if !owner.is_root() && owner != geteuid() {
         let user = owner.as_raw();
         anyhow::bail!("{at}: expected a daemon of root or of this user, found user {user}'s");
     }
-    let broke_off =
-        |why: &dyn std::fmt::Display| anyhow!("{at}: the daemon there broke off: {why}");
+    fn broke_off(why: &dyn std::fmt::Display, at: &str) -> anyhow::Error {
+        anyhow!("{at}: the daemon there broke off: {why}")
+    }
     let mut line = serde_json::to_vec(&request)?;
     line.push(b'\n');
-    // One that turns clients away says why, and may not have listened.
-    let asked = (&stream).write_all(&line);
-    let answer = answer(&stream).map_err(|why| broke_off(asked.as_ref().err().unwrap_or(&why)))?;
+    // A daemon that turns clients away says why, and may not have read the request.
+    let sent = (&stream).write_all(&line);
+    let answer =
+        read_answer(&stream).map_err(|why| broke_off(sent.as_ref().err().unwrap_or(&why), &at))?;
     let Some(line) = answer.strip_suffix(b"\n") else {
-        if answer.len() as u64 > LONGEST {
-            anyhow::bail!("{at}: expected an answer of at most {LONGEST} bytes");
+        if answer.len() as u64 > MAX_ANSWER_BYTES {
+            anyhow::bail!("{at}: expected an answer of at most {MAX_ANSWER_BYTES} bytes");
         }
-        return Err(match asked {
-            Err(why) => broke_off(&why),
-            Ok(()) => broke_off(&"the end of its answer is missing"),
+        return Err(match sent {
+            Err(why) => broke_off(&why, &at),
+            Ok(()) => broke_off(&"the end of its answer is missing", &at),
         });
     };
     let unlike = |why: serde_json::Error| anyhow!("{at}: expected a daemon's answer: {why}");
@@ -117,37 +119,37 @@ fn ask(path: &Path, request: Request) -> anyhow::Result<Response> {
     serde_json::from_value(value).map_err(unlike)
 }
 
-/// Connects to who listens there, and waits no longer for it, nor for what it reads and writes.
+/// Connects to the socket; connecting, reading and writing each wait for `patience` at most.
 ///
 /// # Errors
-/// If nobody listens there, or nobody is let in.
-fn connected(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+/// If no process listens there, or no connection is accepted.
+fn open_connection(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&socket, Timeout::Send, Some(patience))?;
     set_socket_timeout(&socket, Timeout::Recv, Some(patience))?;
     connect(&socket, &SocketAddrUnix::new(path)?).map_err(|why| match why {
-        Errno::AGAIN => io::Error::new(io::ErrorKind::TimedOut, "nobody is let in"),
+        Errno::AGAIN => io::Error::new(io::ErrorKind::TimedOut, "no connection is accepted"),
         why => why.into(),
     })?;
     Ok(UnixStream::from(socket))
 }
 
-/// A line, or what there is of it: no more than one byte too much.
-fn answer(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
+/// Reads a line, or what comes of it: at most one byte more than the limit.
+fn read_answer(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
     let began = Instant::now();
     let (mut line, mut piece) = (Vec::new(), vec![0; 1 << 16]);
-    while line.last() != Some(&b'\n') && line.len() as u64 <= LONGEST {
-        if began.elapsed() > WHOLE {
-            let said = format!("its answer takes longer than {} s", WHOLE.as_secs());
-            return Err(io::Error::new(io::ErrorKind::TimedOut, said));
+    while line.last() != Some(&b'\n') && line.len() as u64 <= MAX_ANSWER_BYTES {
+        if began.elapsed() > MAX_ANSWER_TIME {
+            let text = format!("its answer takes longer than {} s", MAX_ANSWER_TIME.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, text));
         }
         match stream.read(&mut piece) {
             Ok(0) => break,
             Ok(count) => line.extend_from_slice(&piece[..count]),
             Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
             Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
-                let said = format!("it has not answered for {} s", PATIENCE.as_secs());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, said));
+                let text = format!("it has not answered for {} s", PATIENCE.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
             }
             Err(why) => return Err(why),
         }
@@ -155,7 +157,7 @@ fn answer(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Makes all texts plain: they are about programs of others.
+/// Makes all texts safe to print: the names of programs come from their owners.
 fn clean(value: &mut Value) {
     match value {
         Value::String(text) => *text = plain(text),

@@ -1,4 +1,4 @@
-//! What a claim counts as: what an experiment shows, or what it was given.
+//! What a claim is about: a result of an experiment, or its input.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,32 +7,32 @@ use serde::Deserialize;
 
 use super::Claim;
 
-/// The claims that are no outcome and no parameter, with the reason of each.
+/// The claims that are neither outcomes nor parameters, with the reason of each.
 const COUNTS: &str = include_str!("../../claims/counts.csv");
 
-/// How `why` begins of a claim that is one of the paper's parameters.
+/// How `why` begins for a claim about one of the paper's parameters.
 const PARAMETER: &str = "exact: parameter";
 
-/// What a claim counts as. Only outcomes say something of a system.
+/// What a claim is about. Only outcomes judge a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Counts {
+pub enum ClaimKind {
     /// An effect that the experiment shows, or does not.
     Outcome,
-    /// A parameter of the paper's, or an input of the experiment: it is read back.
+    /// A parameter of the paper, or an input of the experiment: it is read back.
     Parameter,
-    /// True by arithmetic, by construction, or of the profiles themselves.
+    /// True by arithmetic, by construction, or by the profiles themselves.
     Definition,
-    /// A model, or the choice of how to read the paper, was made from it.
+    /// A model, or a reading of the paper, was chosen by it.
     Calibration,
 }
 
-impl Counts {
-    /// All, in the order in which they are told.
+impl ClaimKind {
+    /// All kinds, in the order in which they are reported.
     pub const ALL: [Self; 4] =
         [Self::Outcome, Self::Parameter, Self::Definition, Self::Calibration];
 
-    /// Its name, as in JSON.
+    /// The name in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -43,11 +43,11 @@ impl Counts {
         }
     }
 
-    /// What a claim of a paper (`lfoc`) counts as.
+    /// The kind of a claim of a paper (such as `lfoc`).
     #[must_use]
-    pub fn of(paper: &str, claim: &Claim) -> Self {
+    pub fn of_claim(paper: &str, claim: &Claim) -> Self {
         let key = (paper.to_owned(), claim.item.clone(), claim.case.clone());
-        match NAMED.get(&key) {
+        match NAMED_CLAIMS.get(&key) {
             Some((counts, _)) => *counts,
             None if claim.why.starts_with(PARAMETER) => Self::Parameter,
             None => Self::Outcome,
@@ -57,18 +57,19 @@ impl Counts {
 
 type Key = (String, String, String);
 
-static NAMED: LazyLock<HashMap<Key, (Counts, String)>> = LazyLock::new(|| {
+static NAMED_CLAIMS: LazyLock<HashMap<Key, (ClaimKind, String)>> = LazyLock::new(|| {
     let rows = csv::Reader::from_reader(COUNTS.as_bytes()).into_deserialize();
-    let rows = rows.map(|row: Result<Named, csv::Error>| row.expect("the file of this project"));
+    let rows =
+        rows.map(|row: Result<NamedClaim, csv::Error>| row.expect("the file of this project"));
     rows.map(|of| ((of.paper, of.item, of.case), (of.counts_as, of.why))).collect()
 });
 
 #[derive(Deserialize)]
-struct Named {
+struct NamedClaim {
     paper: String,
     item: String,
     case: String,
-    counts_as: Counts,
+    counts_as: ClaimKind,
     why: String,
 }
 
@@ -90,12 +91,12 @@ mod tests {
         for (paper, text) in papers {
             for claim in claims(text).unwrap() {
                 let key = (paper.to_owned(), claim.item.clone(), claim.case.clone());
-                if let Some((_, why)) = NAMED.get(&key) {
+                if let Some((_, why)) = NAMED_CLAIMS.get(&key) {
                     assert!(!why.is_empty() && !claim.why.starts_with(PARAMETER), "{key:?}");
                     found += 1;
                 }
             }
         }
-        assert_eq!(found, NAMED.len(), "a row of counts.csv is no claim");
+        assert_eq!(found, NAMED_CLAIMS.len(), "a row of counts.csv is no claim");
     }
 }

@@ -1,62 +1,64 @@
-//! What was counted of a program: sums of its windows.
+//! A program's totals: sums over its windows.
 
 use fairways_core::{Counters, Sample};
 
-/// What was counted of a program in a domain.
+/// The totals of a program in a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counted {
+pub struct ProgramTotals {
     /// Windows that ended.
     pub windows: u64,
-    /// How long they were together.
+    /// The total length of the windows, ns.
     pub window_ns: u64,
     /// Sums over the windows in which each was counted.
     pub counters: Counters,
     ipc: Ratio,
     misses: Ratio,
     occupancy: Ratio,
-    /// Requests answered, if any window told of them.
+    /// Requests answered; `None` if no window reported any.
     pub requests: Option<u64>,
     /// Windows in which the objective was met.
     pub met: u64,
-    /// Windows in which it was not.
+    /// Windows in which the objective was missed.
     pub missed: u64,
 }
 
-/// Of two readings, summed over the windows that have both.
+/// The ratio of two readings, summed over the windows that have both.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Ratio {
     over: f64,
-    under: f64,
+    denominator: f64,
 }
 
 impl Ratio {
     fn add(&mut self, over: Option<f64>, under: Option<f64>) {
         if let (Some(over), Some(under)) = (over, under) {
             self.over += over;
-            self.under += under;
+            self.denominator += under;
         }
     }
 
     fn get(self) -> Option<f64> {
-        (self.under > 0.0).then_some(self.over / self.under)
+        (self.denominator > 0.0).then_some(self.over / self.denominator)
     }
 }
 
-impl Counted {
-    /// Takes in a window.
-    pub fn sampled(&mut self, sample: &Sample) {
+impl ProgramTotals {
+    /// Adds a window.
+    pub fn add_window(&mut self, sample: &Sample) {
         let counters = &sample.counters;
         self.windows += 1;
         let length = u64::try_from(sample.window.as_nanos()).unwrap_or(u64::MAX);
         self.window_ns = self.window_ns.saturating_add(length);
         self.counters = self.counters.plus(counters);
-        let number = |count: Option<u64>| count.map(|count| count as f64);
+        fn number(count: Option<u64>) -> Option<f64> {
+            count.map(|count| count as f64)
+        }
         let instructions = number(counters.instructions);
         self.ipc.add(instructions, number(counters.cycles));
         self.misses.add(number(counters.llc_misses), instructions);
         let seconds = sample.window.as_secs_f64();
-        let held = sample.occupancy.map(|ways| ways.raw() as f64 / (1_u64 << 32) as f64);
-        self.occupancy.add(held.map(|held| held * seconds), Some(seconds));
+        let occupancy = sample.occupancy.map(|ways| ways.raw() as f64 / (1_u64 << 32) as f64);
+        self.occupancy.add(occupancy.map(|held| held * seconds), Some(seconds));
     }
 
     /// Instructions per cycle.
@@ -69,7 +71,7 @@ impl Counted {
         self.misses.get().map(|misses| misses * 1000.0)
     }
 
-    /// Ways, averaged over time.
+    /// The ways occupied, averaged over time.
     pub fn occupancy(&self) -> Option<f64> {
         self.occupancy.get()
     }

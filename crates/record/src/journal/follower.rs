@@ -1,4 +1,4 @@
-//! A journal, followed: how the machine and its programs were, line by line.
+//! Reads a journal step by step and keeps the state of the machine and its programs.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,74 +10,75 @@ use serde_json::Value;
 
 use super::Header;
 use super::reader::Reader;
-use crate::status::{InForce, Plain, Status, Watched};
+use crate::status::{MachineRecord, Status, TrackedPlan, WholeMachine};
 
-/// A journal that is read step by step, a step being an event and what the policy did about it.
-pub struct Followed {
+/// A journal that is read step by step; a step is an event and the policy's actions on it.
+pub struct Follower {
     reader: Reader,
-    /// The domain that its header names.
+    /// The domain that the header names.
     domain: u32,
-    /// When its clock was 0, by the time of day; `None` of a simulated machine.
+    /// When the journal's clock was 0, by the time of day; `None` for a simulated machine.
     began: Option<Moment>,
-    /// The programs that its header names, which apps of a simulated machine are by their order.
+    /// The names in the header; on a simulated machine an app's number is its place here.
     programs: Vec<String>,
     /// The event of the step that is read next.
     next: Option<Step>,
-    /// What is known after the last step.
-    pub watched: Watched,
+    /// The state after the last step.
+    pub record: MachineRecord,
 }
 
-/// An event, and what the policy did about it.
+/// An event, and the policy's actions on it.
 pub struct Step {
-    /// When, on the machine's clock.
+    /// The time on the machine's clock.
     pub at: Time,
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// What the program is called that started.
+    /// The name of the program, if one started.
     pub name: Option<String>,
-    /// What the policy did, in order.
+    /// The policy's actions, in order.
     pub actions: Vec<Action<'static>>,
 }
 
-impl Followed {
+impl Follower {
     /// Opens a journal.
     ///
     /// # Errors
-    /// If it can't be read, or is none.
+    /// If the file can't be read, or is no journal.
     pub fn open(path: &Path) -> Result<Self, BadInput> {
         Self::new(Reader::open(path)?)
     }
 
-    /// One that is read from here on.
+    /// Follows a journal from the reader's position.
     ///
     /// # Errors
-    /// If its first line is none of a journal.
+    /// If the first line is not one of a journal.
     pub fn new(reader: Reader) -> Result<Self, BadInput> {
         let machine = &reader.header.machine;
         let domain = machine.get("domain").and_then(Value::as_u64);
         let programs = machine.get("programs").and_then(Value::as_array);
         let is_simulated = machine.get("kind").and_then(Value::as_str) != Some("host");
         let programs = programs.filter(|_| is_simulated).into_iter().flatten();
-        let named = |name: &Value| plain(name.as_str().unwrap_or_default().to_owned());
-        let programs = programs.map(named).collect();
+        let programs = programs
+            .map(|name: &Value| made_plain(name.as_str().unwrap_or_default().to_owned()))
+            .collect();
         let status = Status {
             schema: crate::status::SCHEMA,
-            version: plain(reader.header.fairways.clone()),
-            policy: plain(reader.header.policy.clone()),
+            version: made_plain(reader.header.fairways.clone()),
+            policy: made_plain(reader.header.policy.clone()),
             mode: "journal".to_owned(),
             ..Status::default()
         };
         let began = reader.header.began();
         let domain = domain.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
-        let watched = Watched::new(status);
-        let mut followed = Self { reader, domain, began, programs, next: None, watched };
-        if let Some(line) = followed.reader.line()? {
-            followed.next = match (line.event, line.action) {
+        let watched = MachineRecord::new(status);
+        let mut follower = Self { reader, domain, began, programs, next: None, record: watched };
+        if let Some(line) = follower.reader.line()? {
+            follower.next = match (line.event, line.action) {
                 (Some(event), None) => Some(begin(line.at, event, line.name)),
-                _ => return Err(followed.wrong("expected an event")),
+                _ => return Err(follower.wrong("expected an event")),
             };
         }
-        Ok(followed)
+        Ok(follower)
     }
 
     /// The time of the next step; `None` at the end.
@@ -85,47 +86,52 @@ impl Followed {
         self.next.as_ref().map(|step| step.at)
     }
 
-    /// Where the line is that was read last.
-    pub fn place(&self) -> String {
-        self.reader.place()
+    /// The location of the last line that was read.
+    pub fn location(&self) -> String {
+        self.reader.location()
     }
 
-    /// The plan in force, and what it has come to.
-    pub fn in_force(&self) -> Option<&InForce> {
-        self.watched.status.in_force(self.domain)
+    /// The plan in force, and the ways that programs really have under it.
+    pub fn in_force(&self) -> Option<&TrackedPlan> {
+        self.record.status.in_force(self.domain)
     }
 
-    /// Its header.
+    /// The journal's header.
     pub fn header(&self) -> &Header {
         &self.reader.header
     }
 
-    /// Whether the end was cut short, for whoever wrote it was killed.
-    pub fn cut_short(&self) -> bool {
-        self.reader.cut_short
+    /// Whether the journal's end is cut short because its writer was killed.
+    pub fn is_cut_short(&self) -> bool {
+        self.reader.is_cut_short
     }
 
-    /// Takes in the next event and what was done about it, which is returned; `None` at the end.
+    /// Reads and records the next step, and returns it; `None` at the end.
     ///
     /// # Errors
     /// If a line is not one of a journal.
     pub fn step(&mut self) -> Result<Option<Step>, BadInput> {
         let Some(step) = self.read()? else { return Ok(None) };
         let programs = &self.programs;
-        let name = |app: fairways_core::AppId| {
-            let known = usize::try_from(app.0).ok().and_then(|place| programs.get(place));
-            let name = step.name.clone().or_else(|| known.cloned());
-            name.unwrap_or_else(|| format!("program {}", app.0))
-        };
-        self.watched.status.now = self.began.and_then(|began| began.after(step.at));
-        self.watched.event(self.domain, step.at, &step.event, &Plain, name);
+        self.record.status.now = self.began.and_then(|began| began.after(step.at));
+        self.record.record_event(
+            self.domain,
+            step.at,
+            &step.event,
+            &WholeMachine,
+            |app: fairways_core::AppId| {
+                let known = usize::try_from(app.0).ok().and_then(|place| programs.get(place));
+                let name = step.name.clone().or_else(|| known.cloned());
+                name.unwrap_or_else(|| format!("program {}", app.0))
+            },
+        );
         for action in &step.actions {
-            self.watched.action(self.domain, action, &Plain);
+            self.record.record_action(self.domain, action, &WholeMachine);
         }
         Ok(Some(step))
     }
 
-    /// The next step; `None` at the end.
+    /// Reads the next step; `None` at the end.
     fn read(&mut self) -> Result<Option<Step>, BadInput> {
         let Some(mut step) = self.next.take() else { return Ok(None) };
         while let Some(line) = self.reader.line()? {
@@ -134,7 +140,7 @@ impl Followed {
                     self.next = Some(begin(line.at, event, line.name));
                     break;
                 }
-                (None, Some(action)) => step.actions.push(shown(action.into_owned())),
+                (None, Some(action)) => step.actions.push(made_plain_action(action.into_owned())),
                 _ => return Err(self.wrong("expected an event or an action")),
             }
         }
@@ -142,18 +148,19 @@ impl Followed {
     }
 
     fn wrong(&self, why: &str) -> BadInput {
-        BadInput(format!("{}: {why}", self.reader.place()))
+        BadInput(format!("{}: {why}", self.reader.location()))
     }
 }
 
-/// A step of which the event is known.
+/// A step with this event and no actions yet.
 fn begin(at: Time, event: Cow<'_, Event>, name: Option<Cow<'_, str>>) -> Step {
-    let name = name.map(|name| plain(name.into_owned()));
+    let name = name.map(|name| made_plain(name.into_owned()));
     Step { at, event: event.into_owned(), name, actions: Vec::new() }
 }
 
-/// A text that is safe to print: a journal of somebody else must not control the terminal.
-fn plain(text: String) -> String {
+/// A text that is safe to print: a journal may come from anywhere, and must not control the
+/// terminal.
+fn made_plain(text: String) -> String {
     if text.chars().all(fairways_core::is_plain) {
         text
     } else {
@@ -162,9 +169,10 @@ fn plain(text: String) -> String {
 }
 
 /// An action whose texts are safe to print.
-fn shown(mut action: Action<'static>) -> Action<'static> {
-    let clean =
-        |text: &mut Cow<'static, str>| *text = plain(std::mem::take(text).into_owned()).into();
+fn made_plain_action(mut action: Action<'static>) -> Action<'static> {
+    fn clean(text: &mut Cow<'static, str>) {
+        *text = made_plain(std::mem::take(text).into_owned()).into()
+    }
     match &mut action {
         Action::Partition { reason, .. }
         | Action::Allow { reason, .. }

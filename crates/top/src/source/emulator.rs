@@ -1,4 +1,5 @@
-//! An emulator, by what it and its files say: who has which ways, whoever gave them out, and what programs do.
+//! An emulator, by its control socket and its files: the programs, and their ways, whichever
+//! process set these.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,25 +12,28 @@ use fairways_command_kit::plain::plain;
 use fairways_core::{Counters, WayMask};
 use fairways_emulator::control::{Client, ProgramState};
 use fairways_emulator::socket_of;
-use fairways_record::status::{Cluster, Decision, Domain, Program, SCHEMA, Status, unlike};
+use fairways_record::status::{
+    ClusterStatus, Decision, DomainStatus, ProgramStatus, SCHEMA, Status, unique_name,
+};
 use fairways_resctrl::language::{Reading, Schemata, Value};
 
-/// A connection to it, and what counters had counted when it was asked last, and when.
+/// The connection, and the counters at the last poll with its time.
 pub(super) struct Emulated {
     at: PathBuf,
     client: Option<Client>,
     before: BTreeMap<i32, (u64, Counters)>,
 }
 
-/// A control group: its ways in each domain, its programs, and the folders in which they are monitored, its own the last.
-struct Group {
+/// A control group: its ways in each domain, its programs, and the monitoring groups with their
+/// programs, its own the last.
+struct ControlGroup {
     masks: Vec<(u32, WayMask)>,
     tasks: Vec<i32>,
     monitored: Vec<(PathBuf, Vec<i32>)>,
 }
 
 impl Emulated {
-    /// Connects to the emulator that is mounted there, or whose socket that is.
+    /// Connects to the emulator that is mounted there, or that listens on this socket.
     ///
     /// # Errors
     /// If there is none.
@@ -40,14 +44,14 @@ impl Emulated {
         Ok(Self { at, client, before: BTreeMap::new() })
     }
 
-    pub(super) fn from(&self) -> String {
+    pub(super) fn shown_source(&self) -> String {
         format!("emulator {}", shown(&self.at))
     }
 
-    /// How it is; it decides nothing.
+    /// The emulator's status; it makes no decisions.
     ///
     /// # Errors
-    /// If it does not answer; it is sought again then.
+    /// If it does not answer; the next poll connects again.
     pub(super) fn ask(&mut self) -> anyhow::Result<(Status, Vec<Decision>)> {
         let mut client = match self.client.take() {
             Some(client) => client,
@@ -59,22 +63,23 @@ impl Emulated {
     }
 
     fn status(&mut self, client: &mut Client) -> anyhow::Result<Status> {
-        let told = client.status()?;
+        let answer = client.status()?;
         let all = client.programs()?;
         let counted = client.counters(None)?;
-        let root = PathBuf::from(&told.mount);
-        let running: Vec<&ProgramState> = all.iter().filter(|of| of.running).collect();
-        let pids: Vec<i32> = running.iter().map(|of| of.pid).collect();
+        let root = PathBuf::from(&answer.mount);
+        let running: Vec<&ProgramState> = all.iter().filter(|state| state.running).collect();
+        let pids: Vec<i32> = running.iter().map(|state| state.pid).collect();
         let mut names: BTreeMap<i32, String> = BTreeMap::new();
-        // Of those that have ended, too: a name is its bearer's.
-        for of in &all {
-            let name = unlike(plain(&of.name), |name| names.values().any(|taken| taken == name));
-            names.insert(of.pid, name);
+        // Programs that have ended count, too: a name belongs to one program.
+        for state in &all {
+            let name =
+                unique_name(plain(&state.name), |name| names.values().any(|taken| taken == name));
+            names.insert(state.pid, name);
         }
-        let name = |of: &ProgramState| names.get(&of.pid).unwrap_or(&of.name).clone();
+        let name = |state: &ProgramState| names.get(&state.pid).unwrap_or(&state.name).clone();
         let mut groups = vec![group(&root, &pids)?];
         for dir in folders(&root)? {
-            // One that has just been removed is none.
+            // A group that has just been removed is skipped.
             groups.extend(group(&dir, &pids).ok());
         }
         let closids = fs::read_to_string(root.join("info/L3/num_closids")).unwrap_or_default();
@@ -83,61 +88,64 @@ impl Emulated {
         let cache = u32::from_str_radix(cache.trim(), 16).map(WayMask::from_bits).ok();
         let mut status = Status {
             schema: SCHEMA,
-            version: told.version,
-            pid: u32::try_from(told.pid).unwrap_or_default(),
+            version: answer.version,
+            pid: u32::try_from(answer.pid).unwrap_or_default(),
             policy: "no policy of its own".to_owned(),
             mode: "emulator".to_owned(),
-            now_ns: told.now_ns,
+            now_ns: answer.now_ns,
             ..Status::default()
         };
         let ids: Vec<u32> = groups[0].masks.iter().map(|&(id, _)| id).collect();
         for id in ids {
             let way_bytes = way_bytes(&root, id, &groups[0]);
-            let mut domain = Domain {
+            let mut domain = DomainStatus {
                 id,
                 cache: cache.map(|mask| mask.to_string()),
                 offered: cache.map(|mask| mask.to_string()),
                 way_bytes,
                 ways: cache.map_or(0, WayMask::count),
                 clos,
-                ..Domain::default()
+                ..DomainStatus::default()
             };
-            for group in groups.iter().filter(|of| !of.tasks.is_empty()) {
-                let Some(&(_, mask)) = group.masks.iter().find(|(of, _)| *of == id) else {
+            for group in groups.iter().filter(|group| !group.tasks.is_empty()) {
+                let Some(&(_, mask)) = group.masks.iter().find(|(other, _)| *other == id) else {
                     continue;
                 };
                 let cluster = u32::try_from(domain.clusters.len()).ok();
-                let members = running.iter().filter(|of| group.tasks.contains(&of.pid));
-                for of in members.clone() {
-                    let held = held(group, of.pid, id).zip(way_bytes);
-                    let mut program = Program {
-                        app: u32::try_from(of.pid).unwrap_or_default(),
-                        name: name(of),
+                let members = running.iter().filter(|state| group.tasks.contains(&state.pid));
+                for state in members.clone() {
+                    let occupancy = occupancy_bytes(group, state.pid, id).zip(way_bytes);
+                    let mut program = ProgramStatus {
+                        app: u32::try_from(state.pid).unwrap_or_default(),
+                        name: name(state),
                         domain: id,
                         mask: Some(mask.to_string()),
                         ways: Some(mask.count()),
                         cluster,
-                        occupancy_ways: held.map(|(bytes, way)| bytes as f64 / way as f64),
-                        ..Program::default()
+                        occupancy_ways: occupancy.map(|(bytes, way)| bytes as f64 / way as f64),
+                        ..ProgramStatus::default()
                     };
-                    if let Some(now) = counted.iter().find(|now| now.pid == of.pid)
-                        && let Some((then, before)) = self.before.get(&of.pid)
+                    if let Some(now) = counted.iter().find(|now| now.pid == state.pid)
+                        && let Some((then, before)) = self.before.get(&state.pid)
                         // Another emulator has another clock.
                         && let Some(nanos) = now.now_ns.checked_sub(*then).filter(|&ns| ns > 0)
                     {
-                        window(&mut program, before, &now.counters, nanos);
+                        set_window(&mut program, before, &now.counters, nanos);
                     }
                     status.programs.push(program);
                 }
-                let (programs, tasks) = members.map(|of| (name(of), of.pid)).unzip();
-                domain.clusters.push(Cluster { mask: mask.to_string(), programs, tasks });
+                let (programs, tasks) = members.map(|state| (name(state), state.pid)).unzip();
+                domain.clusters.push(ClusterStatus { mask: mask.to_string(), programs, tasks });
             }
             status.domains.push(domain);
         }
         // A clock that stands still ends no window.
         for now in counted {
-            let is_later = |(then, _): &(u64, Counters)| now.now_ns != *then;
-            if self.before.get(&now.pid).is_none_or(is_later) {
+            if self
+                .before
+                .get(&now.pid)
+                .is_none_or(|(then, _): &(u64, Counters)| now.now_ns != *then)
+            {
                 self.before.insert(now.pid, (now.now_ns, now.counters));
             }
         }
@@ -145,21 +153,30 @@ impl Emulated {
     }
 }
 
-/// What a program did between two readings.
-fn window(program: &mut Program, before: &Counters, now: &Counters, nanos: u64) {
-    let since = |of: fn(&Counters) -> Option<u64>| of(now)?.checked_sub(of(before)?);
-    let instructions = since(|of| of.instructions).filter(|&count| count > 0);
-    let cycles = since(|of| of.cycles).filter(|&count| count > 0);
-    let ratio = |over: Option<u64>, under: Option<u64>| Some(over? as f64 / under? as f64);
+/// Sets a program's counts between two readings.
+fn set_window(program: &mut ProgramStatus, before: &Counters, now: &Counters, nanos: u64) {
+    fn since(
+        count: fn(&Counters) -> Option<u64>,
+        now: &Counters,
+        before: &Counters,
+    ) -> Option<u64> {
+        count(now)?.checked_sub(count(before)?)
+    }
+    let instructions =
+        since(|counters| counters.instructions, now, before).filter(|&count| count > 0);
+    let cycles = since(|counters| counters.cycles, now, before).filter(|&count| count > 0);
+    fn ratio(over: Option<u64>, under: Option<u64>) -> Option<f64> {
+        Some(over? as f64 / under? as f64)
+    }
     program.ipc = ratio(instructions, cycles);
-    let misses = since(|of| of.llc_misses);
+    let misses = since(|counters| counters.llc_misses, now, before);
     program.llcmpki = ratio(misses, instructions).map(|ratio| 1000.0 * ratio);
     program.llcmpkc = ratio(misses, cycles).map(|ratio| 1000.0 * ratio);
-    program.memory_bytes = since(|of| of.memory_bytes);
+    program.memory_bytes = since(|counters| counters.memory_bytes, now, before);
     program.window_ns = Some(nanos);
 }
 
-fn group(dir: &Path, pids: &[i32]) -> anyhow::Result<Group> {
+fn group(dir: &Path, pids: &[i32]) -> anyhow::Result<ControlGroup> {
     let file = dir.join("schemata");
     let text = fs::read_to_string(&file).with_context(|| shown(&file))?;
     let schemata = Schemata::parse(&text).with_context(|| shown(&file))?;
@@ -174,10 +191,10 @@ fn group(dir: &Path, pids: &[i32]) -> anyhow::Result<Group> {
     let mut monitored: Vec<_> =
         below.filter_map(|dir| Some((dir.clone(), self::tasks(&dir, pids).ok()?))).collect();
     monitored.push((dir.to_owned(), tasks.clone()));
-    Ok(Group { masks: masks.collect(), tasks, monitored })
+    Ok(ControlGroup { masks: masks.collect(), tasks, monitored })
 }
 
-/// Those of the programs that are in a group.
+/// The programs of `pids` that are in a group.
 fn tasks(dir: &Path, pids: &[i32]) -> anyhow::Result<Vec<i32>> {
     let file = dir.join("tasks");
     let text = fs::read_to_string(&file).with_context(|| shown(&file))?;
@@ -194,8 +211,8 @@ fn folders(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(groups)
 }
 
-/// The bytes that a program holds, where it is monitored alone.
-fn held(group: &Group, pid: i32, domain: u32) -> Option<u64> {
+/// The bytes that a program occupies, if it is monitored alone.
+fn occupancy_bytes(group: &ControlGroup, pid: i32, domain: u32) -> Option<u64> {
     let (dir, _) = group.monitored.iter().find(|(_, tasks)| *tasks == [pid])?;
     let file = dir.join(format!("mon_data/mon_L3_{domain:02}/llc_occupancy"));
     match Reading::parse(&fs::read_to_string(file).ok()?).ok()? {
@@ -204,10 +221,10 @@ fn held(group: &Group, pid: i32, domain: u32) -> Option<u64> {
     }
 }
 
-fn way_bytes(root: &Path, domain: u32, group: &Group) -> Option<u64> {
+fn way_bytes(root: &Path, domain: u32, group: &ControlGroup) -> Option<u64> {
     let sizes = Schemata::parse_sizes(&fs::read_to_string(root.join("size")).ok()?).ok()?;
     let line = sizes.line("L3").or_else(|| sizes.line("L3DATA"))?;
     let Some(Value::Number(bytes)) = line.value(domain) else { return None };
-    let (_, mask) = group.masks.iter().find(|(of, _)| *of == domain)?;
+    let (_, mask) = group.masks.iter().find(|(id, _)| *id == domain)?;
     u64::from(bytes).checked_div(u64::from(mask.count()))
 }

@@ -1,4 +1,4 @@
-//! Those that are asked again and again: a daemon, or an emulator.
+//! Sources that are polled: a daemon, or an emulator.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,73 +6,74 @@ use std::time::{Duration, Instant};
 use fairways_record::status::{Decision, Status};
 use parking_lot::{Condvar, Mutex};
 
-use super::{ASKED_POINT, LONGEST, Play, SHORTEST, Scene};
+use super::{LONGEST, POLLED_POINT_NANOS, PlayCommand, SHORTEST, Scene};
 use crate::history::History;
 
-/// Asks on a thread of its own, so that one who does not answer holds up nobody else.
-pub(crate) struct Asked {
+/// Polls on a thread of its own, so that a slow answer blocks nothing else.
+pub(crate) struct Poller {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     state: Mutex<State>,
-    /// Something else is wanted.
+    /// Signals a new interval, a pause, or the end.
     wanted: Condvar,
 }
 
 struct State {
     interval: Duration,
-    paused: bool,
-    over: bool,
-    /// As it was last; whether that was looked at.
+    is_paused: bool,
+    is_over: bool,
+    /// The last scene; whether it was not taken yet.
     scene: Scene,
     is_new: bool,
 }
 
 impl State {
     fn pace(&self) -> String {
-        if self.paused {
+        if self.is_paused {
             return "paused".to_owned();
         }
         format!("every {}", humantime::format_duration(self.interval))
     }
 }
 
-impl Asked {
-    /// Asks at once, and then so often.
+impl Poller {
+    /// Polls at once, and then every `interval`.
     ///
     /// # Errors
-    /// If the first question is not answered.
+    /// If the first poll fails.
     pub(super) fn start(
         from: String,
         interval: Duration,
         mut ask: impl FnMut() -> anyhow::Result<(Status, Vec<Decision>)> + Send + 'static,
     ) -> anyhow::Result<Self> {
         let (status, decisions) = ask()?;
-        let mut history = History::new(ASKED_POINT);
-        history.take(&status);
-        let scene = Scene { status, decisions, history, from, pace: String::new(), note: None };
+        let mut history = History::new(POLLED_POINT_NANOS);
+        history.record(&status);
+        let scene =
+            Scene { status, decisions, history, source: from, pace: String::new(), note: None };
         let (paused, over, is_new) = (false, false, true);
-        let mut state = State { interval, paused, over, scene, is_new };
+        let mut state = State { interval, is_paused: paused, is_over: over, scene, is_new };
         state.scene.pace = state.pace();
         let shared = Arc::new(Shared { state: Mutex::new(state), wanted: Condvar::new() });
         let here = Arc::clone(&shared);
         std::thread::Builder::new().name("asks".to_owned()).spawn(move || {
             while here.wait() {
-                let told = ask();
+                let answer = ask();
                 let mut state = here.state.lock();
                 let scene = &mut state.scene;
-                match told {
+                match answer {
                     Ok((status, decisions)) => {
-                        // Another one has taken its place.
+                        // Another process has taken its place.
                         if status.pid != scene.status.pid {
-                            scene.history = History::new(ASKED_POINT);
+                            scene.history = History::new(POLLED_POINT_NANOS);
                         }
-                        scene.history.take(&status);
+                        scene.history.record(&status);
                         (scene.status, scene.decisions) = (status, decisions);
                         scene.note = None;
                     }
-                    Err(why) => scene.note = Some(format!("as it was last; {why:#}")),
+                    Err(why) => scene.note = Some(format!("last known state; {why:#}")),
                 }
                 state.is_new = true;
             }
@@ -80,19 +81,21 @@ impl Asked {
         Ok(Self { shared })
     }
 
-    /// What is new.
-    pub(super) fn look(&mut self) -> Option<Scene> {
+    /// The scene, if it is new.
+    pub(super) fn take_new_scene(&mut self) -> Option<Scene> {
         let mut state = self.shared.state.lock();
         std::mem::take(&mut state.is_new).then(|| state.scene.clone())
     }
 
-    pub(super) fn play(&mut self, play: Play) {
+    pub(super) fn play(&mut self, play: PlayCommand) {
         let mut state = self.shared.state.lock();
         match play {
-            Play::Pause => state.paused = !state.paused,
-            Play::Faster => state.interval = (state.interval / 2).max(SHORTEST),
-            Play::Slower => state.interval = (state.interval * 2).min(LONGEST),
-            Play::Forward | Play::Back | Play::Start | Play::End => return,
+            PlayCommand::Pause => state.is_paused = !state.is_paused,
+            PlayCommand::Faster => state.interval = (state.interval / 2).max(SHORTEST),
+            PlayCommand::Slower => state.interval = (state.interval * 2).min(LONGEST),
+            PlayCommand::Forward | PlayCommand::Back | PlayCommand::Start | PlayCommand::End => {
+                return;
+            }
         }
         state.scene.pace = state.pace();
         state.is_new = true;
@@ -101,16 +104,16 @@ impl Asked {
 }
 
 impl Shared {
-    /// Waits until it is time to ask again; false if nobody wants to know any more.
+    /// Waits until the next poll is due; false if the source is closed.
     fn wait(&self) -> bool {
         let began = Instant::now();
         let mut state = self.state.lock();
         loop {
-            if state.over {
+            if state.is_over {
                 return false;
             }
             let until = began + state.interval;
-            if state.paused {
+            if state.is_paused {
                 self.wanted.wait(&mut state);
             } else if self.wanted.wait_until(&mut state, until).timed_out() {
                 return true;
@@ -119,10 +122,10 @@ impl Shared {
     }
 }
 
-impl Drop for Asked {
+impl Drop for Poller {
     /// The thread ends by itself, after the answer for which it waits.
     fn drop(&mut self) {
-        self.shared.state.lock().over = true;
+        self.shared.state.lock().is_over = true;
         self.shared.wanted.notify_all();
     }
 }
