@@ -165,7 +165,8 @@ mod tests {
     fn links_that_lead_nowhere_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let book = folder.path();
-        let page = r##"<h1 id="a"></h1><a href="#a"></a><a href="b/c.html#d"></a><img src="e.svg">"##;
+        let page =
+            r##"<h1 id="a"></h1><a href="#a"></a><a href="b/c.html#d"></a><img src="e.svg">"##;
         write(&book.join("index.html"), page.as_bytes()).unwrap();
         write(&book.join("b/c.html"), b"<a href=\"../index.html\">").unwrap();
         let broken = broken_links(book).unwrap();
