@@ -84,9 +84,11 @@ fn resolve(folder: &Path, link: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in folder.join(link).components() {
         match part {
-            Component::ParentDir => drop(path.pop()),
-            Component::Normal(name) => path.push(name),
-            _ => {}
+            Component::CurDir => {}
+            Component::ParentDir => {
+                path.pop();
+            }
+            part => path.push(part),
         }
     }
     path
@@ -160,6 +162,23 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_page_of_docs_is_listed() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+        let mut listed = 0;
+        for folder in ["", "policies/"] {
+            for entry in fs::read_dir(docs.join(folder)).unwrap() {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                if name.ends_with(".md") && name != "SUMMARY.md" {
+                    assert!(summary.contains(&format!("]({folder}{name})")), "{folder}{name}");
+                    listed += 1;
+                }
+            }
+        }
+        assert!(listed > 40, "{listed}");
+    }
 
     #[test]
     fn links_that_lead_nowhere_are_found() {
