@@ -18,7 +18,7 @@ pub const PERMISSION: u8 = 5;
 /// SIGINT or SIGTERM, after all was put in order.
 pub const INTERRUPTED: u8 = 130;
 
-/// What `--help` says of them, with success (0) and failure (1); README.md lists them, too.
+/// What `--help` says of them, with success (0) and failure (1); docs/uses.md lists them, too.
 pub const HELP: &str = "\
 Exit codes: 0 done, 1 failed, 2 bad usage or bad input, 3 this host is not supported, 4 others hold its cache, 5 no permission, \
 130 interrupted";

@@ -110,6 +110,9 @@ pub(crate) enum Command {
         /// The folder; what is not there is made
         #[arg(value_name = "DIR")]
         dir: Option<PathBuf>,
+        /// Print all commands and flags as one page of Markdown instead
+        #[arg(long, hide = true, conflicts_with = "dir")]
+        markdown: bool,
     },
 }
 

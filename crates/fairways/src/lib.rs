@@ -92,7 +92,8 @@ pub fn main() -> process::ExitCode {
             clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
             Ok(())
         }
-        Command::Man { dir } => man::run(dir.as_deref(), &mut out),
+        Command::Man { markdown: true, .. } => man::print_markdown(&mut out),
+        Command::Man { dir, .. } => man::run(dir.as_deref(), &mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => process::ExitCode::SUCCESS,

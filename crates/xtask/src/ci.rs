@@ -15,7 +15,7 @@ use crate::suites::{Suite, Suites, Tier};
 const TESTS: &str = "cargo test --workspace";
 
 /// The other steps, one after the other.
-const STEPS: [(&str, &str); 12] = [
+const STEPS: [(&str, &str); 13] = [
     (
         "tools",
         "cargo install --locked --debug --root target/tools cargo-deny@0.20.2 cargo-machete@0.9.2",
@@ -35,6 +35,7 @@ const STEPS: [(&str, &str); 12] = [
         "clippy sched-ext",
         "cargo clippy -p fairways -p fairways-daemon -p fairways-sched-ext --features sched-ext --all-targets --test * --locked -- --deny warnings",
     ),
+    ("site", "cargo xtask site"),
     ("documentation", "cargo doc --workspace --no-deps --locked"),
     (
         "documentation sched-ext",

@@ -6,6 +6,7 @@ mod ci;
 mod language;
 mod pool;
 mod prepare;
+mod site;
 mod suites;
 
 use std::process::ExitCode;
@@ -25,6 +26,8 @@ struct Args {
 enum Verb {
     /// Install what is missing, then run every suite, the lints and the documentation
     Ci,
+    /// Build the documentation as a site in target/site/book
+    Site,
     /// Run suites side by side: all, those of a tier, or those that are named
     Test {
         /// Suites of this tier only
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
     let done = match args.verb {
         Verb::Ci => ci::ci(),
         Verb::Test { tier, suites } => ci::test(tier, &suites),
+        Verb::Site => site::site(),
         Verb::Language { list } => language::language(list),
         Verb::List => suites::list().map(|()| true),
         Verb::Prepare => prepare::prepare().map(|_| true),

@@ -1,6 +1,7 @@
 //! `fairways man`: the manual pages, of what `--help` and docs/config.md say.
 
 mod config;
+mod markdown;
 mod synopsis;
 #[cfg(test)]
 mod tests;
@@ -58,10 +59,21 @@ pub(crate) fn run(dir: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()>
     Ok(())
 }
 
-/// All pages: of the command, of its subcommands, and of the configuration.
-pub(crate) fn pages() -> anyhow::Result<Vec<Page>> {
+/// Prints the reference of all commands as Markdown, for the documentation's site.
+pub(crate) fn print_markdown(out: &mut dyn Write) -> anyhow::Result<()> {
+    Ok(out.write_all(markdown::page(&mut built()).as_bytes())?)
+}
+
+/// The command line, with all that clap derives of it.
+fn built() -> clap::Command {
     let mut command = Args::command().disable_help_subcommand(true);
     command.build();
+    command
+}
+
+/// All pages: of the command, of its subcommands, and of the configuration.
+pub(crate) fn pages() -> anyhow::Result<Vec<Page>> {
+    let command = built();
     let mut pages = Vec::new();
     of(&command, None, &mut pages)?;
     pages.push(Page { name: "fairways.toml.5".to_owned(), text: config::page() });

@@ -70,6 +70,29 @@ fn every_flag_is_in_the_synopsis_with_its_value() {
     assert!(text.contains(" \\fB--format\\fR \\fI"), "needed, and so without brackets: {text}");
 }
 
+/// The reference has each command, and under it each of its flags.
+#[test]
+fn the_reference_has_every_command_and_flag() {
+    fn look(command: &clap::Command, page: &str, seen: &mut usize) {
+        let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
+        let (_, rest) = page.split_once(&format!("\n## {name}\n")).unwrap();
+        let section = rest.split("\n## ").next().unwrap();
+        for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+            let flag = argument.get_long().map_or("- `".to_owned(), |long| format!("`--{long}"));
+            assert!(section.contains(&flag), "{name}: {flag}: {section}");
+            *seen += 1;
+        }
+        let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+        below.for_each(|below| look(below, page, seen));
+    }
+    let mut command = built();
+    let page = markdown::page(&mut command);
+    let mut seen = 0;
+    look(&command, &page, &mut seen);
+    assert!(seen > 100, "{seen}");
+    assert!(page.contains(" [default: `"), "{page}");
+}
+
 /// What a page refers to by section 1 or 5 is there.
 #[test]
 fn pages_refer_to_pages_that_are_there() {
@@ -99,7 +122,7 @@ fn every_key_is_told_with_its_default() {
     }
     assert_eq!(text.matches(".TP\n\\fB").count(), count + FILES.len());
     assert!(text.contains("(default: \\fB\"lfoc\"\\fR)"), "{text}");
-    assert!(text.contains("what it is called; no two are called the same (needed)\n"), "{text}");
+    assert!(text.contains("its name, which no other program has (needed)\n"), "{text}");
     assert!(text.contains(" (default: none)\n") && !text.contains("(default: needed)"), "{text}");
 }
 

@@ -98,6 +98,8 @@ const fn named(
 
 /// What is run otherwise.
 pub(crate) const NAMED: &[Named] = &[
+    named("README.md", "cargo install", Nothing, INSTALLS),
+    named("README.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),
     named("README.md", "cargo test --workspace", Nothing, WORKSPACE),
     named("CONTRIBUTING.md", "cargo test --workspace", Nothing, WORKSPACE),
     named("CONTRIBUTING.md", "cargo xtask", Nothing, WORKSPACE),

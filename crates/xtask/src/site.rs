@@ -1,0 +1,198 @@
+//! `cargo xtask site`: the documentation as a site with search, by mdBook. Pages are copied to a
+//! folder where they lie as in the project, so that the links which work on a forge work here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail, ensure};
+use regex::Regex;
+
+/// Only what builds the site: no server, nothing that watches files.
+const INSTALL: &str = "install --locked --quiet --debug --root target/tools --no-default-features \
+                       --features search mdbook@0.5.4";
+
+/// The folder with the copy.
+const FOLDER: &str = "target/site";
+
+/// What stands in docs/SUMMARY.md for the page of all commands, which the copy alone has.
+const COMMANDS: (&str, &str) = ("[Every command and flag]()", "docs/commands.md");
+
+/// Builds the site; whether every link in it leads somewhere.
+///
+/// # Errors
+/// If a page is missing, or mdBook can't be installed or fails.
+pub(crate) fn site() -> anyhow::Result<bool> {
+    run(Command::new("cargo").args(INSTALL.split_whitespace()))?;
+    let folder = Path::new(FOLDER);
+    let _ = fs::remove_dir_all(folder);
+    copy_pages(&folder.join("src"))?;
+    for file in ["book.toml", "site.css"] {
+        fs::copy(Path::new("docs").join(file), folder.join(file)).context(file)?;
+    }
+    run(Command::new("target/tools/bin/mdbook").arg("build").arg(folder))?;
+    let book = folder.join("book");
+    let broken = broken_links(&book)?;
+    let mut to = std::io::stdout().lock();
+    for link in &broken {
+        writeln!(to, "{link}")?;
+    }
+    writeln!(to, "{}: {} broken links", book.join("index.html").display(), broken.len())?;
+    Ok(broken.is_empty())
+}
+
+/// Copies what docs/SUMMARY.md lists, and the files to which those pages link.
+fn copy_pages(source: &Path) -> anyhow::Result<()> {
+    let summary = fs::read_to_string("docs/SUMMARY.md").context("docs/SUMMARY.md")?;
+    ensure!(summary.contains(COMMANDS.0), "docs/SUMMARY.md: expected {}", COMMANDS.0);
+    let link = Regex::new(r##"(\]\(|(?:src|srcset)=")([^)"#]*)"##)?;
+    let readme = Regex::new(r"(\]\([^)#]*)README\.md")?;
+    let mut pages: BTreeSet<PathBuf> = BTreeSet::new();
+    let listed = link.replace_all(&summary, |parts: &regex::Captures<'_>| {
+        if parts[2].is_empty() {
+            return format!("{}{}", &parts[1], COMMANDS.1);
+        }
+        let page = resolve(Path::new("docs"), &parts[2]);
+        let listed = format!("{}{}", &parts[1], page.display());
+        pages.insert(page);
+        listed
+    });
+    write(&source.join("SUMMARY.md"), listed.as_bytes())?;
+    let arguments = ["run", "--quiet", "--locked", "-p", "fairways", "--", "man", "--markdown"];
+    write(&source.join(COMMANDS.1), &output(Command::new("cargo").args(arguments))?)?;
+    for page in &pages {
+        let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
+        let folder = page.parent().unwrap_or(Path::new(""));
+        for parts in link.captures_iter(&text) {
+            let file = resolve(folder, &parts[2]);
+            // mdBook makes a page of what is listed; any other file is copied as it is.
+            if !parts[2].contains("://") && file.is_file() && !pages.contains(&file) {
+                write(&source.join(&file), &fs::read(&file)?)?;
+            }
+        }
+        // mdBook makes index.html of a README.md, and does not change links to it.
+        let text = readme.replace_all(&text, "${1}index.md");
+        write(&source.join(page), text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Where a link from a folder leads, without `.` and `..`.
+fn resolve(folder: &Path, link: &str) -> PathBuf {
+    let mut path = PathBuf::new();
+    for part in folder.join(link).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                path.pop();
+            }
+            part => path.push(part),
+        }
+    }
+    path
+}
+
+/// The links in a folder of HTML that lead to no file, or to no place in one.
+fn broken_links(book: &Path) -> anyhow::Result<Vec<String>> {
+    let mut pages = BTreeMap::new();
+    read_pages(book, &mut pages)?;
+    ensure!(!pages.is_empty(), "{}: no pages", book.display());
+    let link = Regex::new(r#" (?:href|src|srcset)="([^"]*)""#)?;
+    let mut broken = Vec::new();
+    for (page, text) in &pages {
+        // It is served at any address, so its links begin at the site's root.
+        if page.ends_with("404.html") {
+            continue;
+        }
+        for parts in link.captures_iter(text) {
+            let target = &parts[1];
+            let (file, place) = target.split_once('#').unwrap_or((target, ""));
+            if file.contains(':') {
+                continue;
+            }
+            let folder = page.parent().unwrap_or(book);
+            let file = if file.is_empty() { page.clone() } else { resolve(folder, file) };
+            let leads = match pages.get(&file) {
+                Some(text) => place.is_empty() || text.contains(&format!("id=\"{place}\"")),
+                None => file.is_file(),
+            };
+            if !leads {
+                broken.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    Ok(broken)
+}
+
+fn read_pages(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) -> anyhow::Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            read_pages(&path, pages)?;
+        } else if path.extension().is_some_and(|extension| extension == "html") {
+            let text = fs::read_to_string(&path)?;
+            pages.insert(path, text);
+        }
+    }
+    Ok(())
+}
+
+fn write(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(file, bytes).with_context(|| file.display().to_string())
+}
+
+fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context(name)?;
+    if !output.status.success() {
+        bail!("{command:?}: {}", output.status);
+    }
+    Ok(output.stdout)
+}
+
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    output(command).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_of_docs_is_listed() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+        let mut listed = 0;
+        for folder in ["", "policies/"] {
+            for entry in fs::read_dir(docs.join(folder)).unwrap() {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                if name.ends_with(".md") && name != "SUMMARY.md" {
+                    assert!(summary.contains(&format!("]({folder}{name})")), "{folder}{name}");
+                    listed += 1;
+                }
+            }
+        }
+        assert!(listed > 40, "{listed}");
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let book = folder.path();
+        let page =
+            r##"<h1 id="a"></h1><a href="#a"></a><a href="b/c.html#d"></a><img src="e.svg">"##;
+        write(&book.join("index.html"), page.as_bytes()).unwrap();
+        write(&book.join("b/c.html"), b"<a href=\"../index.html\">").unwrap();
+        let broken = broken_links(book).unwrap();
+        let expected = [" b/c.html#d", " e.svg"];
+        assert_eq!(broken.len(), expected.len(), "{broken:?}");
+        for (link, expected) in broken.iter().zip(expected) {
+            assert!(link.ends_with(expected), "{link}");
+        }
+    }
+}
