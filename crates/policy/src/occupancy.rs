@@ -146,6 +146,11 @@ pub(crate) fn between(curve: &Curve, x: u64) -> u64 {
     read(curve, x, 0)
 }
 
+/// How hard a program presses that occupies `x` / 2^32 ways, for a [`Quick`] sweep.
+pub(crate) fn pressure_at(curve: &Curve, x: u64) -> u64 {
+    read(curve, x, 1)
+}
+
 /// A curve read at `x` / 2^32 ways, or so many further.
 fn read(curve: &Curve, x: u64, further: u32) -> u64 {
     let whole = u32::try_from(x >> 32).unwrap_or(u32::MAX - 2) + further;

@@ -28,6 +28,7 @@ mod monitor;
 mod online;
 mod pairing;
 mod parameters;
+mod rules;
 mod sampling;
 mod sets;
 mod telling;
@@ -52,6 +53,7 @@ use telling::UNKNOWN;
 
 pub use classify::{Class, classify};
 pub use parameters::Parameters;
+pub(crate) use rules::Rules;
 pub use sampling::SAMPLING;
 
 /// `lfoc`, in the table of policies.
