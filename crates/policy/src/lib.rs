@@ -18,6 +18,7 @@
 //! | `kpart` | [`kpart`] | programs that harm each other least in one cluster |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
 //! | `lfoc-plus` | [`lfoc`] | LFOC+: the same, sensitive ones in pairs where that is fairer |
+//! | `fairways` | [`fairways`] | the fairest clustering that a local search finds, from LFOC+'s on |
 //! | `casc` | [`casc`] | threads that miss much on few CPUs, never all at once |
 //! | `cache-fair` | [`cache_fair`] | more CPU time for threads that the shared cache slows down |
 //!
@@ -38,6 +39,7 @@ pub mod casc;
 pub mod dcat;
 pub mod dunn;
 pub mod equal;
+pub mod fairways;
 pub mod fixed;
 pub mod kpart;
 pub mod lfoc;
@@ -84,6 +86,7 @@ pub const POLICIES: &[Descriptor] = &[
     kpart::POLICY,
     lfoc::LFOC,
     lfoc::LFOC_PLUS,
+    fairways::POLICY,
     casc::POLICY,
     cache_fair::POLICY,
 ];

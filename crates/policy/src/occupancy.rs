@@ -147,6 +147,11 @@ pub(crate) fn interpolate_raw(curve: &Curve, x: u64) -> u64 {
     read_ahead(curve, x, 0)
 }
 
+/// How hard a program presses that occupies `x` / 2^32 ways, for a [`QuickSweep`].
+pub(crate) fn pressure_at(curve: &Curve, x: u64) -> u64 {
+    read_ahead(curve, x, 1)
+}
+
 /// The value of a curve at `x` / 2^32 + `further` ways.
 fn read_ahead(curve: &Curve, x: u64, further: u32) -> u64 {
     let whole = u32::try_from(x >> 32).unwrap_or(u32::MAX - 2) + further;

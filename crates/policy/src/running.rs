@@ -164,7 +164,7 @@ impl RunningPrograms {
     pub(crate) fn shares_its_ways(&self, app: AppId) -> bool {
         let Some(actual) = &self.actual else { return false };
         let Some(own) = actual.mask_of(app) else { return true };
-        actual.places().iter().any(|place| {
+        actual.placements().iter().any(|place| {
             let mask = actual.mask_of(place.app).unwrap_or_default();
             place.app != app && mask.overlaps(own)
         })

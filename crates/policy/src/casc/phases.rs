@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{Q32, Together};
+use fairways_core::{CoRun, Q32};
 
 use super::rates::signed;
 use super::{Casc, matching};

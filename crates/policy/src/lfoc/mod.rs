@@ -35,6 +35,7 @@ mod monitor;
 mod online;
 mod pairing;
 mod parameters;
+mod rules;
 mod sampling;
 mod sets;
 #[cfg(test)]
@@ -58,6 +59,7 @@ use sets::Sets;
 
 pub use classify::{Class, classify};
 pub use parameters::Parameters;
+pub(crate) use rules::Rules;
 pub use sampling::SAMPLING;
 
 /// `lfoc`, in the table of policies.

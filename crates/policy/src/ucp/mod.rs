@@ -232,7 +232,7 @@ impl Scratch {
 
 /// The ways of programs without a profile: an even split's, and at least one cluster's worth for
 /// either side.
-fn even_share(llc: &Llc, unknown: usize, known: usize) -> u32 {
+pub(crate) fn even_share(llc: &Llc, unknown: usize, known: usize) -> u32 {
     let ways = llc.ways.get();
     let share = ways as usize * unknown / (unknown + known);
     u32::try_from(share).unwrap_or(ways).clamp(llc.min_ways(), ways - llc.min_ways())

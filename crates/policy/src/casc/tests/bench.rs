@@ -136,7 +136,7 @@ impl Bench {
         };
         let threads = apps
             .iter()
-            .map(|&app| Ran { thread: thread(app), counters: Counters::default() })
+            .map(|&app| ThreadCounters { thread: thread(app), counters: Counters::default() })
             .collect();
         self.report(&Event::RanTogether(CoRun { threads, group, window }));
     }

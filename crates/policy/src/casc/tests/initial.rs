@@ -89,8 +89,8 @@ fn what_was_not_counted_is_not_nothing() {
         (1, counted(Some(2), Some(10))),
     ];
     for (app, group) in groups {
-        let threads = [Ran { thread: thread(app), counters: none }].to_vec();
-        bench.report(&Event::RanTogether(Together { threads, group, window }));
+        let threads = [ThreadCounters { thread: thread(app), counters: none }].to_vec();
+        bench.report(&Event::RanTogether(CoRun { threads, group, window }));
     }
     assert!(bench.pcmr(1).is_none());
     // The sum of the threads replaces the group's counters.

@@ -1,0 +1,88 @@
+//! How near the plans of `fairways` come to the exact optimum, on mixes of measured programs drawn by
+//! seed. The aims: mean at most 1.001, no mix above 1.01, throughput at least LFOC+'s.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+mod common;
+
+use std::time::Instant;
+
+use fairways_core::{Llc, Policy, Ways};
+use fairways_lab::{Settings, compare, random_mixes};
+use fairways_optimum::{Kind, Objective, Problem, solve};
+use fairways_policy::{by_name, descriptor};
+use fairways_profiles::Table;
+
+const SEED: u64 = 20_261_125;
+
+/// `fairways` over the optimum, mix by mix, and its throughput over LFOC+'s.
+fn ratios(
+    table: &Table,
+    (programs, ways, count): (usize, u32, usize),
+    objective: Objective,
+) -> (Vec<f64>, Vec<f64>) {
+    let llc = Llc::with_ways(Ways::new(ways).unwrap());
+    let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
+    let word = if objective == Objective::Stp { "stp" } else { "unfairness" };
+    let mut worst = Vec::new();
+    let mut throughput = Vec::new();
+    for mix in random_mixes(table, &[programs], count, SEED) {
+        let descriptor = descriptor("fairways").unwrap();
+        let value = descriptor.parameter("objective").unwrap().read(word).unwrap();
+        let ours: Box<dyn Policy> = descriptor.make(&[("objective", value)]).policy;
+        let found = compare(table, &mix, &settings, [ours, by_name("lfoc-plus").unwrap()]).unwrap();
+        let [ours, plus] = &found.outcomes[..] else { panic!() };
+        let problem = Problem {
+            profiles: table,
+            mix: &mix.programs,
+            llc,
+            kind: Kind::Clustering,
+            bandwidth: None,
+            objective,
+        };
+        let best = solve(&problem, None, |_, _| {}).unwrap();
+        assert!(best.proven);
+        let ratio = match objective {
+            Objective::Stp => best.metrics.stp / ours.metrics.stp,
+            _ => ours.metrics.unfairness / best.metrics.unfairness,
+        };
+        assert!(ratio > 1.0 - 1e-6, "{}: {ratio} {ours:?} {best:?}", mix.name);
+        worst.push(ratio);
+        throughput.push(ours.metrics.stp / plus.metrics.stp);
+    }
+    (worst, throughput)
+}
+
+fn mean(of: &[f64]) -> f64 {
+    of.iter().sum::<f64>() / of.len() as f64
+}
+
+#[test]
+fn plans_are_as_fair_as_the_optimum() {
+    let Some(shared) = common::shared("fairways against the optimum") else { return };
+    let (table, _) = common::spec(&shared);
+    for (programs, ways, count) in
+        [(4, 11, 40), (6, 11, 40), (8, 11, 40), (12, 11, 20), (16, 11, 5)]
+    {
+        let since = Instant::now();
+        let (worst, throughput) = ratios(&table, (programs, ways, count), Objective::Unfairness);
+        let most = worst.iter().fold(0.0, |most: f64, &ratio| most.max(ratio));
+        println!(
+            "{programs} programs, {ways} ways: mean {:.5}, most {most:.5}, STP {:.4} of LFOC+'s, {:.1?}",
+            mean(&worst),
+            mean(&throughput),
+            since.elapsed()
+        );
+    }
+}
+
+#[test]
+fn throughput_is_as_high_as_the_optimum() {
+    let Some(shared) = common::shared("fairways against the optimum") else { return };
+    let (table, _) = common::spec(&shared);
+    for (programs, ways, count) in [(4, 11, 20), (8, 11, 20), (11, 11, 10)] {
+        let (worst, _) = ratios(&table, (programs, ways, count), Objective::Stp);
+        let most = worst.iter().fold(0.0, |most: f64, &ratio| most.max(ratio));
+        println!("{programs} programs, {ways} ways: mean {:.5}, most {most:.5}", mean(&worst));
+    }
+}

@@ -1,0 +1,174 @@
+//! Dividing the ways among given clusters: the slowest gets the next way, then single ways are
+//! traded while that helps.
+
+use alloc::vec::Vec;
+
+use super::clusters::{Clusters, Row};
+use super::objective::{Objective, Outcome};
+use super::search::Limits;
+
+/// The ways of each cluster, and the memory that they are found in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Division {
+    ways: Vec<u32>,
+    /// Of a division that is compared with it.
+    spare: Vec<u32>,
+    /// The best sums of the first clusters with so many ways, and the ways of the last of them.
+    best: Vec<(u64, u32)>,
+}
+
+impl Division {
+    /// The ways of each cluster, as divided last.
+    pub(crate) fn ways(&self) -> &[u32] {
+        &self.ways
+    }
+
+    /// Divides `total` ways among the clusters of these rows, each of which gets `least` ways at
+    /// least; there are enough for that.
+    pub(crate) fn divide(
+        &mut self,
+        objective: Objective,
+        clusters: &Clusters,
+        rows: &[Row],
+        (total, least): (u32, u32),
+    ) -> Outcome {
+        let all = Rows { clusters, rows };
+        if objective == Objective::Stp {
+            self.divide_for_stp(all, total, least);
+            return all.sum(&self.ways);
+        }
+        self.give_to_the_slowest(all, total, least);
+        self.trade(objective, all, least)
+    }
+
+    /// Trades ways from those of a plan on, and keeps what was divided last, whose outcome is
+    /// given, where that is no worse.
+    pub(crate) fn improve(
+        &mut self,
+        objective: Objective,
+        clusters: &Clusters,
+        rows: &[Row],
+        planned: &[u32],
+        (limits, outcome): (Limits, Outcome),
+    ) -> Outcome {
+        core::mem::swap(&mut self.ways, &mut self.spare);
+        self.ways.clear();
+        self.ways.extend_from_slice(planned);
+        let improved = self.trade(objective, Rows { clusters, rows }, limits.least_ways);
+        if objective.is_better(&improved, &outcome) {
+            return improved;
+        }
+        core::mem::swap(&mut self.ways, &mut self.spare);
+        outcome
+    }
+
+    /// Gives the slowest cluster as many ways as it takes to make it faster; the ways that no
+    /// cluster gains from so go to the slowest, too.
+    fn give_to_the_slowest(&mut self, clusters: Rows<'_>, total: u32, least: u32) {
+        let Self { ways, .. } = self;
+        ways.clear();
+        ways.resize(clusters.rows.len(), least);
+        let taken = least * u32::try_from(clusters.rows.len()).unwrap_or(0);
+        let mut free = total.saturating_sub(taken);
+        while free > 0 {
+            let slowest = (0..clusters.rows.len()).max_by_key(|&cluster| {
+                (clusters.at(cluster, ways[cluster]).largest, core::cmp::Reverse(cluster))
+            });
+            let Some(slowest) = slowest else { return };
+            let here = clusters.at(slowest, ways[slowest]).largest;
+            // Past a plateau, if the ways reach so far.
+            let gains = |more: &u32| clusters.at(slowest, ways[slowest] + more).largest < here;
+            let more = (1..=free).find(gains).unwrap_or(free);
+            ways[slowest] += more;
+            free -= more;
+        }
+    }
+
+    /// Divides for the largest sum: of each cluster with every number of ways, one after another.
+    fn divide_for_stp(&mut self, clusters: Rows<'_>, total: u32, least: u32) {
+        let Self { ways, best, .. } = self;
+        let width = total as usize + 1;
+        best.clear();
+        best.resize(width * (clusters.rows.len() + 1), (0, 0));
+        let mut before = 0;
+        for number in 0..clusters.rows.len() {
+            let (done, rest) = best.split_at_mut(width * (number + 1));
+            let sums = &done[width * number..];
+            let last = number + 1 == clusters.rows.len();
+            let low = before + least;
+            for sum in if last { total..=total } else { low..=total } {
+                let mut choice = (0, least);
+                // All ways are given out: the first cluster gets what the others leave.
+                let fewest = if number == 0 { sum } else { least };
+                for own in fewest..=sum.saturating_sub(before) {
+                    let stp =
+                        sums[(sum - own) as usize].0.saturating_add(clusters.at(number, own).stp);
+                    if stp > choice.0 {
+                        choice = (stp, own);
+                    }
+                }
+                rest[sum as usize] = choice;
+            }
+            before = low;
+        }
+        ways.clear();
+        ways.resize(clusters.rows.len(), least);
+        let mut sum = total;
+        for number in (0..clusters.rows.len()).rev() {
+            ways[number] = best[width * (number + 1) + sum as usize].1;
+            sum -= ways[number].min(sum);
+        }
+    }
+
+    /// Moves single ways between clusters as long as the outcome gets better; the outcome.
+    fn trade(&mut self, objective: Objective, clusters: Rows<'_>, least: u32) -> Outcome {
+        let mut outcome = clusters.sum(&self.ways);
+        loop {
+            let mut best: Option<(Outcome, usize, usize)> = None;
+            for taker in 0..clusters.rows.len() {
+                let is_slowest = clusters.at(taker, self.ways[taker]).largest == outcome.largest;
+                for giver in 0..clusters.rows.len() {
+                    let gives = clusters.at(giver, self.ways[giver]);
+                    // Only then is the largest or the smallest slowdown another one.
+                    let changes = is_slowest || gives.smallest == outcome.smallest;
+                    if !changes || giver == taker || self.ways[giver] <= least {
+                        continue;
+                    }
+                    self.ways[giver] -= 1;
+                    self.ways[taker] += 1;
+                    let traded = clusters.sum(&self.ways);
+                    self.ways[giver] += 1;
+                    self.ways[taker] -= 1;
+                    if objective.is_better(&traded, best.as_ref().map_or(&outcome, |best| &best.0))
+                    {
+                        best = Some((traded, giver, taker));
+                    }
+                }
+            }
+            let Some((traded, giver, taker)) = best else { return outcome };
+            self.ways[giver] -= 1;
+            self.ways[taker] += 1;
+            outcome = traded;
+        }
+    }
+}
+
+/// The clusters that ways are divided among.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    clusters: &'a Clusters,
+    rows: &'a [Row],
+}
+
+impl Rows<'_> {
+    /// The outcome of one with so many ways.
+    fn at(&self, cluster: usize, ways: u32) -> &Outcome {
+        self.clusters.outcome(self.rows[cluster], ways)
+    }
+
+    /// The outcome of all.
+    fn sum(&self, ways: &[u32]) -> Outcome {
+        let each = ways.iter().enumerate().map(|(cluster, &ways)| self.at(cluster, ways));
+        each.fold(Outcome::NONE, Outcome::with)
+    }
+}

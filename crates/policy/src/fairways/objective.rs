@@ -1,0 +1,110 @@
+//! What a plan is to make best: how programs fare, in three numbers, and which of two is better.
+
+use core::cmp::Ordering;
+
+use crate::parameter::choices;
+
+/// What the search makes best; the other objectives decide between equals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Objective {
+    /// The largest slowdown over the smallest: LFOC's measure of unfairness (§2.1).
+    #[default]
+    Unfairness,
+    /// The sum of 1 / slowdown: system throughput (LFOC §2.1).
+    Stp,
+    /// The largest slowdown.
+    MaxSlowdown,
+}
+
+choices!(Objective { Unfairness = "unfairness", Stp = "stp", MaxSlowdown = "max-slowdown" });
+
+/// How programs fare: their largest and smallest slowdown, and their throughput, in units of 2^-32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) largest: u64,
+    pub(crate) smallest: u64,
+    pub(crate) stp: u64,
+}
+
+impl Outcome {
+    /// Of no program.
+    pub(crate) const NONE: Self = Self { largest: 0, smallest: u64::MAX, stp: 0 };
+
+    /// Adds a program with this slowdown, which is above 0.
+    pub(crate) fn add(&mut self, slowdown: u64) {
+        self.largest = self.largest.max(slowdown);
+        self.smallest = self.smallest.min(slowdown);
+        // 2^64 over a slowdown in units of 2^-32 is its inverse in those units.
+        self.stp = self.stp.saturating_add(u64::MAX / slowdown.max(1));
+    }
+
+    /// Of both.
+    pub(crate) fn with(self, other: &Self) -> Self {
+        Self {
+            largest: self.largest.max(other.largest),
+            smallest: self.smallest.min(other.smallest),
+            stp: self.stp.saturating_add(other.stp),
+        }
+    }
+
+    /// Compares unfairness: `Less` is fairer.
+    fn compare_unfairness(&self, other: &Self) -> Ordering {
+        let [ours, theirs] = [(self, other), (other, self)]
+            .map(|(one, two)| u128::from(one.largest) * u128::from(two.smallest));
+        ours.cmp(&theirs)
+    }
+}
+
+impl Objective {
+    /// Compares two outcomes of the same programs: `Less` is better.
+    pub(crate) fn compare(self, one: &Outcome, other: &Outcome) -> Ordering {
+        let stp = || other.stp.cmp(&one.stp);
+        let unfairness = || one.compare_unfairness(other);
+        match self {
+            Self::Unfairness => unfairness().then_with(stp),
+            Self::Stp => stp().then_with(unfairness),
+            Self::MaxSlowdown => {
+                one.largest.cmp(&other.largest).then_with(unfairness).then_with(stp)
+            }
+        }
+    }
+
+    /// Whether one outcome is better than another.
+    pub(crate) fn is_better(self, one: &Outcome, other: &Outcome) -> bool {
+        self.compare(one, other) == Ordering::Less
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn outcome(largest: u64, smallest: u64, stp: u64) -> Outcome {
+        Outcome { largest: largest << 32, smallest: smallest << 32, stp: stp << 32 }
+    }
+
+    #[test]
+    fn each_objective_prefers_its_own_and_the_others_decide_between_equals() {
+        let (fair, fast, short) = (outcome(6, 3, 1), outcome(9, 3, 4), outcome(5, 1, 2));
+        assert!(Objective::Unfairness.is_better(&fair, &fast));
+        assert!(Objective::Stp.is_better(&fast, &fair));
+        assert!(Objective::MaxSlowdown.is_better(&short, &fair));
+        let faster = outcome(4, 2, 3);
+        assert!(Objective::Unfairness.is_better(&faster, &fair));
+        assert!(!Objective::Unfairness.is_better(&fair, &fair));
+    }
+
+    #[test]
+    fn outcomes_add_up() {
+        let mut one = Outcome::NONE;
+        one.add(2 << 32);
+        one.add(4 << 32);
+        // 1/2 and 1/4, each rounded down.
+        assert_eq!((one.largest, one.smallest), (4 << 32, 2 << 32));
+        assert!(one.stp.abs_diff(3 << 30) <= 2, "{}", one.stp);
+        let mut other = Outcome::NONE;
+        other.add(1 << 32);
+        let both = one.with(&other);
+        assert_eq!((both.largest, both.smallest), (4 << 32, 1 << 32));
+    }
+}

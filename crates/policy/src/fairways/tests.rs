@@ -1,0 +1,137 @@
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use fairways_core::{AppId, Curve, Profile, Ways, Wish};
+use proptest::prelude::*;
+
+use super::objective::Outcome;
+use super::*;
+
+/// A program whose IPC and LLCMPKC with every number of ways are these.
+fn program(app: u32, ipc: &[u32], llcmpkc: &[u32]) -> RunningProgram {
+    let curve =
+        |values: &[u32]| Curve::new(values.iter().map(|&value| Q32::from_int(value))).unwrap();
+    let (ipc, llcmpkc) = (curve(ipc), curve(llcmpkc));
+    let profile =
+        Profile { ipc, llcmpki: llcmpkc, llcmpkc, bandwidth_mbps: ipc, stalls_l2_miss: ipc };
+    RunningProgram { app: AppId(app), wish: Wish::default(), profile: Some(Arc::new(profile)) }
+}
+
+/// The clusters of a plan: the ways and the programs of each.
+fn clusters(policy: &mut Fairways, llc: Llc, programs: &[RunningProgram]) -> Vec<(u32, Vec<u32>)> {
+    let mut found: Vec<(u32, Vec<u32>)> = Vec::new();
+    let mut handle = |event: &Event| {
+        policy.handle(Time::ZERO, event, &mut |action| {
+            let Action::Partition { partition, .. } = action else { return };
+            assert_eq!(partition.check(&llc, partition.placements().iter().map(|at| at.app)), Ok(()));
+            let masks = (0..).zip(partition.masks());
+            found = masks
+                .map(|(cluster, mask)| {
+                    (mask.count(), partition.members(cluster).map(|app| app.0).collect())
+                })
+                .collect();
+        });
+    };
+    handle(&Event::Machine(llc.into()));
+    for RunningProgram { app, wish, profile } in programs.iter().cloned() {
+        handle(&Event::Started { app, wish, profile });
+    }
+    found.sort_by_key(|(_, members)| members.clone());
+    found
+}
+
+fn llc(ways: u32) -> Llc {
+    Llc::with_ways(Ways::new(ways).unwrap())
+}
+
+#[test]
+fn programs_that_stream_share_a_way() {
+    let programs = [
+        program(0, &[8; 5], &[30; 5]),
+        program(1, &[4, 8, 8, 8, 8], &[9, 4, 1, 1, 1]),
+        program(2, &[8; 5], &[30; 5]),
+        program(3, &[4, 8, 8, 8, 8], &[9, 4, 1, 1, 1]),
+    ];
+    let found = clusters(&mut Fairways::default(), llc(5), &programs);
+    // The others are slowed down alike whether they share four ways or have two each.
+    assert_eq!(found[0], (1, [0, 2].into()));
+}
+
+#[test]
+fn the_objective_decides() {
+    // The first doubles its speed with the second way; the second halves its slowdown.
+    let programs = [program(0, &[100, 190, 200], &[5; 3]), program(1, &[1, 2, 100], &[5; 3])];
+    let plan = |objective| {
+        let parameters = Parameters { objective, ..Parameters::default() };
+        let found = clusters(&mut Fairways::new(parameters), llc(3), &programs);
+        found.iter().map(|(ways, members)| (*ways, members.len())).collect::<Vec<_>>()
+    };
+    // Alone on three ways each would be at its best; together one cluster beats any division.
+    assert_eq!(plan(Objective::Stp), [(2, 1), (1, 1)]);
+    assert_eq!(plan(Objective::MaxSlowdown), [(1, 1), (2, 1)]);
+}
+
+#[test]
+fn programs_without_a_profile_have_an_even_share() {
+    let mut programs: Vec<RunningProgram> =
+        (0..4).map(|app| program(app, &[2, 4, 6, 8], &[9, 4, 1, 1])).collect();
+    programs[1].profile = None;
+    let found = clusters(&mut Fairways::default(), llc(8), &programs);
+    assert!(found.contains(&(2, [1].into())), "{found:?}");
+    assert_eq!(found.iter().map(|(ways, _)| ways).sum::<u32>(), 8);
+}
+
+#[test]
+fn more_programs_than_are_searched_are_clustered_by_rule() {
+    let programs: Vec<RunningProgram> =
+        (0..70).map(|app| program(app, &[2 + app % 3, 4, 6, 8], &[9, 4, 1, 1])).collect();
+    let found = clusters(&mut Fairways::default(), llc(8), &programs);
+    assert_eq!(found.iter().map(|(_, members)| members.len()).sum::<usize>(), 70);
+}
+
+fn curves(ways: usize) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {
+    let curve = || prop::collection::vec(1u32..200, ways);
+    (curve(), curve())
+}
+
+proptest! {
+    /// By the search's own estimate, whatever the curves, the objective and the classes.
+    #[test]
+    fn a_plan_is_never_worse_than_the_rules(
+        curves in prop::collection::vec(curves(11), 1..9),
+        clos in 2u32..16,
+        objective in prop::sample::select(&[
+            Objective::Unfairness,
+            Objective::Stp,
+            Objective::MaxSlowdown,
+        ]),
+        trials in prop::sample::select(&[1u32, 50, 20_000]),
+    ) {
+        let programs: Vec<RunningProgram> = (0..)
+            .zip(&curves)
+            .map(|(app, (ipc, llcmpkc))| program(app, ipc, llcmpkc))
+            .collect();
+        let llc = Llc { clos, ..llc(11) };
+        let parameters = Parameters { objective, trials, ..Parameters::default() };
+        let mut policy = Fairways::new(parameters);
+        clusters(&mut policy, llc, &programs);
+        let Planner { start, clusters, search, .. } = &mut policy.planner;
+        let mut outcome = |plan: &[(u64, u32)]| {
+            let mut all = Outcome::NONE;
+            for &(set, ways) in plan {
+                clusters.slowdowns(set, ways, |_, slowdown| all.add(slowdown));
+            }
+            all
+        };
+        let rules: Vec<(u64, u32)> = (0..)
+            .zip(start.masks())
+            .map(|(cluster, mask)| {
+                (start.members(cluster).fold(0, |set, app| set | 1 << app.0), mask.count())
+            })
+            .collect();
+        let found: Vec<(u64, u32)> =
+            search.sets().iter().copied().zip(search.ways().iter().copied()).collect();
+        let (rules, found) = (outcome(&rules), outcome(&found));
+        prop_assert!(!objective.is_better(&rules, &found), "{rules:?} {found:?}");
+    }
+}
