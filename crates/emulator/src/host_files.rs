@@ -173,7 +173,13 @@ fn caches(core: u32, chip: &Geometry) -> Vec<SysfsCache> {
     private.extend(chip.l2.map(|l2| (2, "Unified", l2)));
     let mut caches: Vec<SysfsCache> = private
         .into_iter()
-        .map(|(level, kind, CacheShape { sets, ways })| SysfsCache { level, id: core, kind, sets, ways })
+        .map(|(level, kind, CacheShape { sets, ways })| SysfsCache {
+            level,
+            id: core,
+            kind,
+            sets,
+            ways,
+        })
         .collect();
     let ways = chip.llc.ways.get();
     caches.push(SysfsCache { level: 3, id: 0, kind: "Unified", sets: chip.sets, ways });

@@ -168,7 +168,7 @@ fn bandwidth(args: &Args) -> Option<MemoryBandwidth> {
         Model::Simple => BandwidthModel::Simple,
         Model::Stalls => BandwidthModel::Stalls,
     };
-    Bandwidth::new(args.bandwidth_mbps?, model)
+    MemoryBandwidth::new(args.bandwidth_mbps?, model)
 }
 
 fn wishes(

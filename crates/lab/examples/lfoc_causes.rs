@@ -312,11 +312,11 @@ fn best_static(scored: &[Scores]) {
         if mixes.is_empty() {
             continue;
         }
-        fn gap(of: fn(&Scores) -> Metrics, mixes: &[&Scores]) -> (f64, f64) {
+        fn gap(of: fn(&Scores) -> FairnessMetrics, mixes: &[&Scores]) -> (f64, f64) {
             fn over(
-                part: fn(Metrics) -> f64,
+                part: fn(FairnessMetrics) -> f64,
                 mixes: &[&Scores],
-                of: &fn(&Scores) -> Metrics,
+                of: &fn(&Scores) -> FairnessMetrics,
             ) -> f64 {
                 mean(mixes.iter().map(|one| part(of(one)) / part(one.best)))
             }

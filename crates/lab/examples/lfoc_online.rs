@@ -136,7 +136,7 @@ fn few_programs(programs: &ProgramCatalog, ways: Ways, form: Parameters) {
     let alone = (0..table.names().len())
         .map(|program| Mix { name: String::new(), programs: vec![program] })
         .collect();
-    fn few(size: usize, table: &fairways_profiles::Table) -> Vec<Mix> {
+    fn few(size: usize, table: &fairways_profiles::ProfileTable) -> Vec<Mix> {
         random_mixes(table, &[size], 120, SEED)
     }
     for (what, mixes) in

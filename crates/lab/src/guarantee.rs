@@ -231,11 +231,14 @@ pub fn on_model(
                             .phases
                             .iter()
                             .map(|&(index, l1rpki, seconds): &(usize, f64, f64)| {
-                                let program =
-                                    Program::new(table, index, llc.ways).with_l1rpki(l1rpki);
+                                let program = ProfiledProgram::new(table, index, llc.ways)
+                                    .with_l1rpki(l1rpki);
                                 let instructions =
                                     Some(whole(seconds * settings.mhz * 1e6 * program.best_ipc()));
-                                fairways_model::JobPhase { program: Arc::new(program), instructions }
+                                fairways_model::JobPhase {
+                                    program: Arc::new(program),
+                                    instructions,
+                                }
                             })
                             .collect(),
                     )

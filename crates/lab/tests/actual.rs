@@ -91,7 +91,8 @@ fn last(policy: &mut dyn Policy, with_profiles: bool) -> (Partition, Partition) 
 fn every_policy_continues_with_the_ways_in_force() {
     for policy in POLICIES.iter().filter(|descriptor| descriptor.decides == DecisionScope::Ways) {
         let mut policy_under_test = by_name(policy.name).unwrap();
-        let (planned, actual) = last(policy_under_test.as_mut(), policy.knows == KnowledgeSource::Profiles);
+        let (planned, actual) =
+            last(policy_under_test.as_mut(), policy.knows == KnowledgeSource::Profiles);
         assert_eq!(actual, rough(&planned), "{}", policy.name);
         assert_eq!(planned.placements().len(), MIX.len(), "{}", policy.name);
     }

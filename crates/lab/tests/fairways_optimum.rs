@@ -8,22 +8,22 @@ mod common;
 use std::time::Instant;
 
 use fairways_core::{Llc, Policy, Ways};
-use fairways_lab::{Settings, compare, random_mixes};
-use fairways_optimum::{Kind, Objective, Problem, solve};
+use fairways_lab::{ComparisonSettings, compare, random_mixes};
+use fairways_optimum::{Goal, Problem, SharingKind, solve};
 use fairways_policy::{by_name, descriptor};
-use fairways_profiles::Table;
+use fairways_profiles::ProfileTable;
 
 const SEED: u64 = 20_261_125;
 
 /// `fairways` over the optimum, mix by mix, and its throughput over LFOC+'s.
 fn ratios(
-    table: &Table,
+    table: &ProfileTable,
     (programs, ways, count): (usize, u32, usize),
-    objective: Objective,
+    goal: Goal,
 ) -> (Vec<f64>, Vec<f64>) {
     let llc = Llc::with_ways(Ways::new(ways).unwrap());
-    let settings = Settings { llc, bandwidth: None, wishes: Vec::new() };
-    let word = if objective == Objective::Stp { "stp" } else { "unfairness" };
+    let settings = ComparisonSettings { llc, bandwidth: None, wishes: Vec::new() };
+    let word = if goal == Goal::Stp { "stp" } else { "unfairness" };
     let mut worst = Vec::new();
     let mut throughput = Vec::new();
     for mix in random_mixes(table, &[programs], count, SEED) {
@@ -36,14 +36,14 @@ fn ratios(
             profiles: table,
             mix: &mix.programs,
             llc,
-            kind: Kind::Clustering,
+            kind: SharingKind::Clustering,
             bandwidth: None,
-            objective,
+            goal,
         };
         let best = solve(&problem, None, |_, _| {}).unwrap();
-        assert!(best.proven);
-        let ratio = match objective {
-            Objective::Stp => best.metrics.stp / ours.metrics.stp,
+        assert!(best.is_proven);
+        let ratio = match goal {
+            Goal::Stp => best.metrics.stp / ours.metrics.stp,
             _ => ours.metrics.unfairness / best.metrics.unfairness,
         };
         assert!(ratio > 1.0 - 1e-6, "{}: {ratio} {ours:?} {best:?}", mix.name);
@@ -65,7 +65,7 @@ fn plans_are_as_fair_as_the_optimum() {
         [(4, 11, 40), (6, 11, 40), (8, 11, 40), (12, 11, 20), (16, 11, 5)]
     {
         let since = Instant::now();
-        let (worst, throughput) = ratios(&table, (programs, ways, count), Objective::Unfairness);
+        let (worst, throughput) = ratios(&table, (programs, ways, count), Goal::Unfairness);
         let most = worst.iter().fold(0.0, |most: f64, &ratio| most.max(ratio));
         println!(
             "{programs} programs, {ways} ways: mean {:.5}, most {most:.5}, STP {:.4} of LFOC+'s, {:.1?}",
@@ -81,7 +81,7 @@ fn throughput_is_as_high_as_the_optimum() {
     let Some(shared) = common::shared("fairways against the optimum") else { return };
     let (table, _) = common::spec(&shared);
     for (programs, ways, count) in [(4, 11, 20), (8, 11, 20), (11, 11, 10)] {
-        let (worst, _) = ratios(&table, (programs, ways, count), Objective::Stp);
+        let (worst, _) = ratios(&table, (programs, ways, count), Goal::Stp);
         let most = worst.iter().fold(0.0, |most: f64, &ratio| most.max(ratio));
         println!("{programs} programs, {ways} ways: mean {:.5}, most {most:.5}", mean(&worst));
     }

@@ -37,7 +37,12 @@ type Clusters = Vec<(Vec<usize>, usize)>;
 /// LFOC on a mix with at most as many sensitive programs as the cache has ways left for them.
 fn plain(table: &ProfileTable, mix: &Mix, variant: Paper) -> Clusters {
     let ways = table.ways().get() as usize;
-    fn values(app: usize, metric: Metric, table: &Table, mix_programs: &[usize]) -> Vec<f64> {
+    fn values(
+        app: usize,
+        metric: ProfileMetric,
+        table: &ProfileTable,
+        mix_programs: &[usize],
+    ) -> Vec<f64> {
         table.values(mix_programs[app], metric).collect()
     }
     let slowdown = |app| {

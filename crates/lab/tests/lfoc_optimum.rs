@@ -15,7 +15,7 @@ const SEED: u64 = 1;
 fn figure_1_lbm_streams_and_xalancbmk_is_sensitive() {
     let Some(shared) = common::shared("figure 1") else { return };
     let (table, _) = common::spec(&shared);
-    fn class(name: &str, table: &fairways_profiles::Table) -> Class {
+    fn class(name: &str, table: &fairways_profiles::ProfileTable) -> Class {
         let profile = table.profile(table.find(name).unwrap());
         classify(&profile, table.ways(), &Parameters::default())
     }
@@ -50,7 +50,7 @@ fn figure_3_clustering_pulls_away_from_partitioning() {
     let Some(shared) = common::shared("figure 3") else { return };
     let (table, _) = common::spec(&shared);
     let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
-    fn mean(programs: usize, table: &fairways_profiles::Table, llc: &Llc) -> f64 {
+    fn mean(programs: usize, table: &fairways_profiles::ProfileTable, llc: &Llc) -> f64 {
         let mixes = random_mixes(table, &[programs], 20, SEED);
         let ratios = partitioning_over_clustering(table, &mixes, *llc, None).unwrap();
         // A partitioning is a clustering.

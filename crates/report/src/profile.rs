@@ -143,13 +143,19 @@ pub(super) fn section(results: &ProfileResults) -> Result<Section, String> {
 /// Makes the section of a file of profiles.
 pub(super) fn table(profiles: &Profiles) -> Section {
     let (names, ways) = (profiles.names(), profiles.ways());
-    fn values(metric: Metric, names: &[String], profiles: &Profiles) -> Vec<Vec<Option<f64>>> {
+    fn values(
+        metric: ProfileMetric,
+        names: &[String],
+        profiles: &Profiles,
+    ) -> Vec<Vec<Option<f64>>> {
         (0..names.len())
             .map(|program| profiles.values(program, metric).map(Some).collect())
             .collect()
     }
-    let (mpki, ipc) =
-        (values(ProfileMetric::Llcmpki, names, profiles), values(ProfileMetric::Ipc, names, profiles));
+    let (mpki, ipc) = (
+        values(ProfileMetric::Llcmpki, names, profiles),
+        values(ProfileMetric::Ipc, names, profiles),
+    );
     let slowdown: Vec<_> = ipc.iter().map(|ipc| slowdowns(ipc)).collect();
     let figures =
         names.iter().zip(&mpki).map(|(name, mpki)| curve(name, MPKI, 0.0, mpki)).collect();

@@ -112,7 +112,13 @@ fn run_job(job: &Job, logs: &Path) -> anyhow::Result<JobResult> {
         }
     };
     let cpu = cpu_time(&output);
-    Ok(JobResult { name: job.name.clone(), duration: since.elapsed(), cpu, has_passed: passed, output })
+    Ok(JobResult {
+        name: job.name.clone(),
+        duration: since.elapsed(),
+        cpu,
+        has_passed: passed,
+        output,
+    })
 }
 
 /// Runs a command and adds a line with its user and system time, in seconds.

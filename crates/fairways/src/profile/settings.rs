@@ -54,7 +54,11 @@ impl Checked {
             // The command is as it should be; this machine is not.
             why => anyhow::Error::from(why),
         })?;
-        let program = SimulatedProgram { base_cpi: args.cpi, overlap: args.overlap, ..SimulatedProgram::live(live) };
+        let program = SimulatedProgram {
+            base_cpi: args.cpi,
+            overlap: args.overlap,
+            ..SimulatedProgram::live(live)
+        };
         let name = name(args);
         let output = match &args.output {
             Some(path) if path == Path::new("-") => Output::Standard,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters, Event, Every, Latencies, Q32, Sample, Time};
-use fairways_perf::{Ended, Source};
+use fairways_core::{AppId, Counters, Event, Latencies, Q32, Sample, Time, WindowLength};
+use fairways_perf::{EndedWindow, Source};
 use fairways_resctrl_client as client;
 
 use super::agenda::{Agenda, Deadlines};
@@ -73,7 +73,7 @@ impl Counting {
     pub(super) fn watch(
         &mut self,
         key: WindowKey,
-        every: Every,
+        every: WindowLength,
         now: Time,
         mechanism: &mut dyn Mechanism,
     ) {
@@ -86,25 +86,25 @@ impl Counting {
     /// Begins the windows of a program again, or of all.
     pub(super) fn restart(&mut self, app: Option<AppId>, now: Time, mechanism: &mut dyn Mechanism) {
         let windows = self.windows.iter();
-        let windows: Vec<(WindowKey, Every)> = windows
+        let windows: Vec<(WindowKey, WindowLength)> = windows
             .filter(|&(&(_, other), _)| app.is_none_or(|app| app == other))
-            .map(|(&key, window)| (key, window.common.every))
+            .map(|(&key, window)| (key, window.common.length))
             .collect();
         for (key, every) in windows {
             self.watch(key, every, now, mechanism);
         }
     }
 
-    fn begin(&mut self, key: WindowKey, every: Every, now: Time, from: Counters) {
+    fn begin(&mut self, key: WindowKey, every: WindowLength, now: Time, from: Counters) {
         let (domain, app) = key;
         if let Some(latency) = self.latencies.get_mut(&app) {
             latency.take(domain);
         }
         let count = match every {
-            Every::Time(_) => None,
-            Every::Instructions(count) => Some(count.max(1)),
+            WindowLength::Time(_) => None,
+            WindowLength::Instructions(count) => Some(count.max(1)),
         };
-        let is_reported = self.source.tell(app, domain, count) && count.is_some();
+        let is_reported = self.source.report_windows(app, domain, count) && count.is_some();
         let rate = self.windows.get(&key).map(|window| window.rate).unwrap_or_default();
         let mut window = Window::new(every, now, from, rate);
         window.is_reported = is_reported;
@@ -133,11 +133,11 @@ impl Counting {
     ) {
         let ((domain, app), now) = (key, agenda.now());
         let window = self.windows.get_mut(&key);
-        let Some(window) = window.filter(|window| window.common.since < now) else { return };
-        let is_due = match window.common.every {
-            Every::Time(_) => window.common.ends_at().is_some_and(|end| end <= now),
-            Every::Instructions(_) if window.is_reported => false,
-            Every::Instructions(_) => agenda.ends_by_instructions() || window.poll_at <= now,
+        let Some(window) = window.filter(|window| window.common.start < now) else { return };
+        let is_due = match window.common.length {
+            WindowLength::Time(_) => window.common.ends_at().is_some_and(|end| end <= now),
+            WindowLength::Instructions(_) if window.is_reported => false,
+            WindowLength::Instructions(_) => agenda.ends_by_instructions() || window.poll_at <= now,
         };
         if !is_due {
             return;
@@ -147,7 +147,7 @@ impl Counting {
         let is_over = end.zip(to.instructions).is_some_and(|(end, retired)| retired >= end);
         if window.common.ends_at().is_none() && !is_over {
             if window.go_on(now, &to) {
-                let every = window.common.every;
+                let every = window.common.length;
                 mechanism.count_bytes(app, domain, &mut to);
                 self.begin(key, every, now, to);
             }
@@ -155,8 +155,8 @@ impl Counting {
         }
         let window = *window;
         mechanism.count_bytes(app, domain, &mut to);
-        let counters = between(&window.common.from, &to);
-        let length = now.since(window.common.since);
+        let counters = between(&window.common.start_counts, &to);
+        let length = now.since(window.common.start);
         self.report(key, (counters, length), window.next(now, to), domains, mechanism);
     }
 
@@ -194,17 +194,17 @@ impl Counting {
         mechanism: &mut dyn Mechanism,
     ) {
         let mut ended = Vec::new();
-        self.source.ended(&mut ended);
+        self.source.take_ended(&mut ended);
         for window in &ended {
             let key = (window.app, window.domain);
             let is_only =
                 ended.iter().filter(|other| (other.app, other.domain) == key).count() == 1;
             self.take_ended(window, is_only, now, domains, mechanism);
         }
-        let mut silent: Vec<(WindowKey, Every)> = Vec::new();
+        let mut silent: Vec<(WindowKey, WindowLength)> = Vec::new();
         for (&(domain, app), window) in &self.windows {
-            if window.is_reported && !self.source.tells(app, domain) {
-                silent.push(((domain, app), window.common.every));
+            if window.is_reported && !self.source.reports_windows(app, domain) {
+                silent.push(((domain, app), window.common.length));
             }
         }
         for (key, every) in silent {
@@ -220,7 +220,7 @@ impl Counting {
     /// it does the next.
     fn take_ended(
         &mut self,
-        &Ended { app, domain, mut counters, length, ago }: &Ended,
+        &EndedWindow { app, domain, mut counters, length, ago }: &EndedWindow,
         is_only: bool,
         now: Time,
         domains: &mut Domains,
@@ -229,12 +229,13 @@ impl Counting {
         let key = (domain, app);
         let window = self.windows.get(&key).copied().filter(|window| window.is_reported);
         let (Some(window), Some(of)) = (window, domains.get(domain)) else { return };
-        let end = before(now, ago).max(window.common.since);
+        let end = before(now, ago).max(window.common.start);
         let mut next = window.next(end, Counters::default());
         next.common.straddled = of.plan.since > end;
-        mechanism.count_bytes(app, domain, &mut next.common.from);
+        mechanism.count_bytes(app, domain, &mut next.common.start_counts);
         if is_only {
-            counters.memory_bytes = between(&window.common.from, &next.common.from).memory_bytes;
+            counters.memory_bytes =
+                between(&window.common.start_counts, &next.common.start_counts).memory_bytes;
         }
         self.report(key, (counters, length), next, domains, mechanism);
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_core::{AppId, Cpus, Event, Llc, Partition, PartitionError};
-use fairways_machine_kit::{Alarm, Due};
+use fairways_machine_kit::{Alarm, EventQueue};
 use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client as client;
 
@@ -33,7 +33,7 @@ pub(super) struct Domain {
     pub(super) cpus: Vec<u32>,
     /// How long turns are, likewise.
     quantum: Option<Duration>,
-    pub(super) due: Due<Pending>,
+    pub(super) due: EventQueue<Pending>,
     /// The programs that the policy knows, in the order in which they started.
     pub(super) running: Vec<AppId>,
     pub(super) alarm: Alarm,

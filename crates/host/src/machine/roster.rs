@@ -131,7 +131,7 @@ impl Roster {
 
     /// A plan without the programs that are over: other domains' policies may know of it later.
     pub(super) fn living(&self, partition: &Partition) -> Partition {
-        partition.only(|app| self.members.contains_key(&app))
+        partition.restricted_to(|app| self.members.contains_key(&app))
     }
 }
 

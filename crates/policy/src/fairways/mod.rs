@@ -30,13 +30,13 @@ use alloc::vec::Vec;
 
 use fairways_core::{Action, Event, Llc, Partition, Policy, Q32, Time};
 
+use crate::announce::{Announcer, cluster_name, raw, raw_ways};
 use crate::lfoc;
 use crate::program::RunningProgram;
 use crate::running::{RunningPrograms, leave_unpartitioned};
 use crate::slowdown::slowdown_table;
 use crate::split::Stack;
 use crate::table::{Descriptor, KnowledgeSource, make};
-use crate::announce::{Announcer, cluster_name, raw, raw_ways};
 use crate::ucp::even_share;
 use crate::words;
 use clusters::{Clusters, MOST_PROGRAMS};
@@ -136,7 +136,11 @@ impl Planner {
                 let app = self.known[program].app;
                 announcer.announce_class(app, name, "as fair as the search found");
                 let slowdown = raw(Q32::from_raw(slowdown));
-                announcer.announce_numbers(app, [words::WAYS, words::SLOWDOWN], [raw_ways(owned), slowdown]);
+                announcer.announce_numbers(
+                    app,
+                    [words::WAYS, words::SLOWDOWN],
+                    [raw_ways(owned), slowdown],
+                );
             });
             for program in members(set) {
                 partition.place(self.known[program as usize].app, cluster);
@@ -145,7 +149,11 @@ impl Planner {
         if unknown > 0 {
             let cluster = partition.add_cluster(stack.next(ways_for_unknown));
             for program in programs.iter().filter(|program| program.profile.is_none()) {
-                announcer.announce_class(program.app, "unknown", "no profile; an even share of the ways");
+                announcer.announce_class(
+                    program.app,
+                    "unknown",
+                    "no profile; an even share of the ways",
+                );
                 partition.place(program.app, cluster);
             }
         }

@@ -23,7 +23,10 @@ fn clusters(policy: &mut Fairways, llc: Llc, programs: &[RunningProgram]) -> Vec
     let mut handle = |event: &Event| {
         policy.handle(Time::ZERO, event, &mut |action| {
             let Action::Partition { partition, .. } = action else { return };
-            assert_eq!(partition.check(&llc, partition.placements().iter().map(|at| at.app)), Ok(()));
+            assert_eq!(
+                partition.check(&llc, partition.placements().iter().map(|at| at.app)),
+                Ok(())
+            );
             let masks = (0..).zip(partition.masks());
             found = masks
                 .map(|(cluster, mask)| {

@@ -9,8 +9,8 @@ use super::clustering::Clustering;
 use super::monitor::Learners;
 use super::sets::Sets;
 use super::{Parameters, profile_curves};
-use crate::program::RunningProgram;
 use crate::announce::{Announced, Announcer};
+use crate::program::RunningProgram;
 
 /// What LFOC+ computes with; reused.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,12 @@ pub(crate) struct Rules {
 
 impl Rules {
     /// Fills the partition as LFOC+ clusters these programs.
-    pub(crate) fn plan(&mut self, llc: &Llc, programs: &[RunningProgram], partition: &mut Partition) {
+    pub(crate) fn plan(
+        &mut self,
+        llc: &Llc,
+        programs: &[RunningProgram],
+        partition: &mut Partition,
+    ) {
         let p = Parameters::plus();
         partition.clear();
         self.sets.clear();

@@ -169,8 +169,9 @@ impl Decisions {
                 self.set_outcome(domain, *plan, Outcome::Refused(why.to_string()));
             }
             Event::Applied { plan, actual } => {
-                let is_as_planned =
-                    status.planned(domain, *plan).is_none_or(|partition| actual.agrees_with(partition));
+                let is_as_planned = status
+                    .planned(domain, *plan)
+                    .is_none_or(|partition| actual.agrees_with(partition));
                 let outcome = match is_as_planned {
                     true => Outcome::Done,
                     false => Outcome::Otherwise(shares(domain, actual, status, seen)),

@@ -67,7 +67,7 @@ impl Mechanism for Turns {
             Action::Partition { plan, partition, .. } => {
                 let Some(domain) = state.domains.get_mut(domain) else { return };
                 let why = domain.check(&partition).err().unwrap_or(PartitionError::Failed);
-                domain.due.answer(Event::Refused { plan, why });
+                domain.due.push_answer(Event::Refused { plan, why });
             }
             Action::WatchTogether { shortest } => {
                 self.watch_together(domain, shortest, &mut state.trouble);

@@ -38,7 +38,7 @@ impl CacheWays {
                     if why == PartitionError::Failed {
                         domain.plan.fail(now);
                     }
-                    domain.due.answer(Event::Refused { plan, why });
+                    domain.due.push_answer(Event::Refused { plan, why });
                 }
             }
         }
@@ -77,8 +77,9 @@ impl CacheWays {
             return planned;
         };
         let running: BTreeSet<AppId> = domain.running.iter().copied().collect();
-        let actual = found.only(|app| running.contains(&app) && self.can_follow_plan(app, state));
-        if actual.agrees(&state.roster.living(&planned)) { planned } else { actual }
+        let actual =
+            found.restricted_to(|app| running.contains(&app) && self.can_follow_plan(app, state));
+        if actual.agrees_with(&state.roster.living(&planned)) { planned } else { actual }
     }
 
     /// Whether a program is not over, and not all of its threads are in groups of others.
@@ -98,7 +99,7 @@ impl CacheWays {
                 continue;
             }
             let actual = self.in_force(id, &domain.plan.planned, state);
-            if domain.plan.actual.agrees(&actual) {
+            if domain.plan.actual.agrees_with(&actual) {
                 continue;
             }
             tracing::info!(target: "fairways::machine", domain = id, ?actual, "what is in force has changed");

@@ -9,7 +9,7 @@ use crate::paper::Findings;
 
 pub(super) fn findings(findings: &mut Findings) {
     let chip = chip(false);
-    fn kb(shape: Shape) -> u32 {
+    fn kb(shape: CacheShape) -> u32 {
         shape.sets * shape.ways * 64 / 1024
     }
     let cores = format!("{} single-threaded, {} MHz", chip.cores, chip.mhz);

@@ -109,7 +109,7 @@ fn newcomer() -> (f64, Option<f64>) {
             Counters { llc_references: Some(1000), llc_misses: Some(100), ..Counters::default() };
         let threads = (0..=CONTEXTS)
             .filter(|app| *app != out)
-            .map(|app| Ran { thread: ThreadId::first_of(AppId(app)), counters })
+            .map(|app| ThreadCounters { thread: ThreadId::first_of(AppId(app)), counters })
             .collect();
         let window = Duration::from_millis(2);
         notify(&mut casc, Event::RanTogether(CoRun { threads, group: counters, window }));

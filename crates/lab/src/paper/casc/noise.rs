@@ -78,7 +78,10 @@ impl ScriptedCasc {
         };
         let threads = threads
             .iter()
-            .map(|&thread: &usize| Ran { thread: id(thread), counters: Counters::default() })
+            .map(|&thread: &usize| ThreadCounters {
+                thread: id(thread),
+                counters: Counters::default(),
+            })
             .collect();
         let window = Duration::from_millis(2);
         self.notify(&Event::RanTogether(CoRun { threads, group: counters, window }));

@@ -25,7 +25,7 @@ pub(super) fn findings(findings: &mut Findings) {
     let base = chip(768);
     let text = format!("{} x {}, {} MHz", base.cores, base.threads, base.mhz);
     findings.add_text("§5.1", "cores x contexts, clock", text);
-    fn kb(shape: Shape) -> u32 {
+    fn kb(shape: CacheShape) -> u32 {
         shape.sets * shape.ways * 64 / 1024
     }
     let l1 = format!("{} / {}", kb(base.l1), base.l1i.map_or(0, kb));

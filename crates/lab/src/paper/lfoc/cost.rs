@@ -21,7 +21,7 @@ const MIXES: usize = 200;
 /// and the partition of the others is handed over. The mean over mixes of the least of three.
 fn milliseconds(policy: &str, table: &ProfileTable, llc: Llc, programs: usize, seed: u64) -> f64 {
     let mixes = random_mixes(table, &[programs + 1], MIXES, seed);
-    fn once(mix: &[usize], llc: Llc, policy: &str, table: &Table) -> f64 {
+    fn once(mix: &[usize], llc: Llc, policy: &str, table: &ProfileTable) -> f64 {
         let mut policy = by_name(policy).expect("a policy's name");
         fn handle(event: &Event, policy: &mut dyn fairways_core::Policy) {
             policy.handle(Time::ZERO, event, &mut |action: Action<'_>| {

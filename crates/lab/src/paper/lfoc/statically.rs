@@ -54,7 +54,7 @@ pub(super) fn score(
             }
             let found = compare(table, mix, &settings, policies)?;
             fn over(
-                metrics: fairways_profiles::Metrics,
+                metrics: fairways_profiles::FairnessMetrics,
                 stock_unfairness: f64,
                 stock_stp: f64,
             ) -> (f64, f64) {

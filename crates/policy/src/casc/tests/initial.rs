@@ -94,7 +94,8 @@ fn what_was_not_counted_is_not_nothing() {
     }
     assert!(bench.pcmr(1).is_none());
     // The sum of the threads replaces the group's counters.
-    let threads = [ThreadCounters { thread: thread(0), counters: counted(Some(4), Some(10)) }].to_vec();
+    let threads =
+        [ThreadCounters { thread: thread(0), counters: counted(Some(4), Some(10)) }].to_vec();
     bench.report(&Event::RanTogether(CoRun { threads, group: none, window }));
     assert!(bench.knows(0) && bench.knows(1));
 }
