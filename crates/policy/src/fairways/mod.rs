@@ -129,7 +129,7 @@ impl Planner {
         };
         let mut stack = Stack::new(llc);
         self.search(p, llc, limits);
-        for (&set, &owned) in self.search.sets().iter().zip(self.search.ways()) {
+        for (&set, &owned) in self.search.best_sets().iter().zip(self.search.best_ways()) {
             let cluster = partition.add_cluster(stack.next(owned));
             let name = cluster_name(cluster);
             self.clusters.slowdowns(set, owned, |program, slowdown| {

@@ -50,12 +50,12 @@ enum Step {
 
 impl Search {
     /// The clusters of the best plan.
-    pub(crate) fn sets(&self) -> &[u64] {
+    pub(crate) fn best_sets(&self) -> &[u64] {
         &self.best_sets
     }
 
     /// Their ways.
-    pub(crate) fn ways(&self) -> &[u32] {
+    pub(crate) fn best_ways(&self) -> &[u32] {
         &self.best_ways
     }
 

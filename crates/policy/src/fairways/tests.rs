@@ -133,7 +133,7 @@ proptest! {
             })
             .collect();
         let found: Vec<(u64, u32)> =
-            search.sets().iter().copied().zip(search.ways().iter().copied()).collect();
+            search.best_sets().iter().copied().zip(search.best_ways().iter().copied()).collect();
         let (rules, found) = (outcome(&rules), outcome(&found));
         prop_assert!(!objective.is_better(&rules, &found), "{rules:?} {found:?}");
     }
