@@ -142,7 +142,8 @@ fn each_of_two_of_a_name_has_its_own_ways_and_decisions() {
     assert!(!written.contains("#2"));
 
     let told: Value = serde_json::from_str(&run(&["explain", "--json", "-n", "256"])).unwrap();
-    let said = || told["decisions"].as_array().unwrap().iter().flat_map(|of| of["said"].as_array());
+    let said =
+        || told["decisions"].as_array().unwrap().iter().flat_map(|of| of["actions"].as_array());
     let planned = said().flatten().filter_map(|said| said.get("planned"));
     let mut different = 0;
     for plan in planned {

@@ -70,6 +70,7 @@ fn the_tables_of_parameters_are_those_of_the_code() {
     let mut text = written.clone();
     let headings = [
         ("lfoc", "LFOC"),
+        ("fairways", "Fairways"),
         ("dcat", "dCat"),
         ("locpart", "Locpart"),
         ("dunn", "Dunn"),
