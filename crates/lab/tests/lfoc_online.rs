@@ -9,11 +9,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairways_core::{Llc, Policy};
-use fairways_lab::{Protocol, accuracy, class_changes, draw_workloads, live, random_mixes};
+use fairways_lab::{
+    LiveOutcome, Protocol, accuracy, class_changes, draw_workloads, live, random_mixes,
+};
 use fairways_model::Settings;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
 use fairways_policy::stock::Stock;
-use fairways_profiles::{ProgramCatalog, embedded_programs, read_phased};
+use fairways_profiles::{Mix, ProgramCatalog, embedded_programs, read_phased};
 
 /// Another seed than that of docs/lfoc-online.md: results must not depend on it.
 const SEED: u64 = 77;
@@ -73,6 +75,19 @@ fn classes_of_measured_programs_are_found() {
     classes_are_right(&programs, form(true), [95, 85]);
 }
 
+fn run(
+    protocol: &Protocol,
+    policy: &mut dyn Policy,
+    mix: &Mix,
+    programs: &ProgramCatalog,
+) -> LiveOutcome {
+    live(programs, mix, &settings(programs), protocol, policy).unwrap()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 /// LFOC §5.2: 16.7 % less unfairness than stock on S and P; claims/lfoc.csv accepts 8.35 to 33.4 %.
 /// Without profiles, at least the share `remains` of LFOC's gain on S with profiles remains.
 fn fairer_than_stock(programs: &ProgramCatalog, form: Parameters, remains: f64) {
@@ -81,14 +96,6 @@ fn fairer_than_stock(programs: &ProgramCatalog, form: Parameters, remains: f64) 
     let (mut against_stock, mut sampling) = (Vec::new(), Vec::new());
     let (mut found_out, mut informed_before) = (Vec::new(), Vec::new());
     for mix in draw_workloads(programs, programs.table().ways(), 2, SEED) {
-        fn run(
-            protocol: &Protocol,
-            policy: &mut dyn Policy,
-            mix: &fairways_profiles::Mix,
-            programs: &Programs,
-        ) -> fairways_lab::LiveOutcome {
-            live(*programs, mix, &settings(*programs), protocol, policy).unwrap()
-        }
         let online = run(&protocol, &mut Lfoc::new(form), &mix, programs);
         let stock = run(&protocol, &mut Stock::default(), &mix, programs);
         against_stock.push(online.metrics.unfairness / stock.metrics.unfairness);
@@ -98,9 +105,6 @@ fn fairer_than_stock(programs: &ProgramCatalog, form: Parameters, remains: f64) 
             found_out.push(online.metrics.unfairness / stock.metrics.unfairness);
             informed_before.push(informed.metrics.unfairness / stock.metrics.unfairness);
         }
-    }
-    fn mean(values: &[f64]) -> f64 {
-        values.iter().sum::<f64>() / values.len() as f64
     }
     let reduction = |ratios: &[f64]| 100.0 * (1.0 - mean(ratios));
     let (found_out, informed_before) = (reduction(&found_out), reduction(&informed_before));
@@ -150,8 +154,8 @@ fn changes_are_caught(form: Parameters, light_to_sensitive: usize) {
         (Class::Sensitive, Class::Light, 80, 1000),
     ] {
         let turns = found.changes.iter().filter(|turn| (turn.from, turn.to) == (from, to));
-        let all = class_changes.clone().count();
-        let mut times: Vec<Duration> = class_changes.filter_map(|turn| turn.caught).collect();
+        let all = turns.clone().count();
+        let mut times: Vec<Duration> = turns.filter_map(|turn| turn.caught).collect();
         times.sort_unstable();
         let middle = times[times.len() / 2].as_millis();
         println!("{from:?} to {to:?}: {} of {all} caught, half within {middle} ms", times.len());
