@@ -8,8 +8,8 @@ use fairways_core::{Objective, Q32, Time};
 const LEAST: Duration = Duration::from_micros(1);
 const MOST: Duration = Duration::from_secs(3600);
 
-/// The objectives that a text names, and from when on each holds: stages with `+` between them, each with `@` and
-/// how long it lasts, but the last, which stays.
+/// Parses objectives, each with the time from which it applies: stages with `+` between them. Each
+/// stage has `@` and its length, except the last, which stays.
 ///
 /// # Errors
 /// If it names none: what was expected.
@@ -23,8 +23,8 @@ pub fn parse(text: &str) -> Result<Vec<(Time, Objective)>, String> {
         match (length, index + 1 == stages.len()) {
             (None, true) => {}
             (Some(length), false) => {
-                let said = || format!("expected a length such as 10s, found {length:?}");
-                from = from.after(time(length).ok_or_else(said)?);
+                let message = || format!("expected a length such as 10s, found {length:?}");
+                from = from.after(time(length).ok_or_else(message)?);
             }
             (None, false) => {
                 return Err(format!(

@@ -1,10 +1,11 @@
-//! What others say, as it may reach a terminal or a page: all that this program writes there passes here.
+//! Texts from outside, made safe for a terminal or a page: all that this program writes there
+//! passes through here.
 
 use std::io::{self, Write};
 
 use fairways_core::is_plain;
 
-/// A text of others on one line: what is not plain is `?`.
+/// A text from outside on one line, with `?` for each character that is not plain.
 pub fn plain(text: &str) -> String {
     text.replace(|letter| !is_plain(letter), "?")
 }
@@ -14,7 +15,7 @@ pub fn lines(text: &str) -> String {
     text.replace(|letter| !is_plain(letter) && !matches!(letter, '\n' | '\t'), "?")
 }
 
-/// Writes what is plain in lines, and `?` instead of all else.
+/// A writer that passes on plain text in lines, with `?` for all other characters.
 pub struct Plain<W: Write> {
     to: W,
     /// The beginning of a letter.

@@ -1,4 +1,5 @@
-//! The plans that other commands printed as JSON (docs/simulate.md, docs/optimum.md, docs/daemon.md).
+//! Reading the plans that other commands printed as JSON (docs/simulate.md, docs/optimum.md,
+//! docs/daemon.md).
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use super::cut;
 /// The only schema there has been.
 const SCHEMA: u32 = 1;
 
-/// What a command printed. What does not matter to a plan is passed over.
+/// What a command printed. Fields that a plan does not need are skipped.
 #[derive(Deserialize)]
 pub(super) struct Document {
     schema: u32,
@@ -145,22 +146,22 @@ impl Document {
             domain: None,
             clusters,
         };
-        plan.told_apart()?;
+        plan.check_names()?;
         Ok(plan)
     }
 }
 
 impl Plan<'_> {
-    /// Processes are found by their names, so that those of two clusters must differ.
-    fn told_apart(&self) -> Result<(), String> {
-        let mut of: HashMap<&str, &str> = HashMap::new();
+    /// Checks that no name is in two clusters, since processes are found by their names.
+    fn check_names(&self) -> Result<(), String> {
+        let mut clusters: HashMap<&str, &str> = HashMap::new();
         for cluster in &self.clusters {
             for name in &cluster.programs {
-                let known = of.insert(cut(name), &cluster.name);
+                let known = clusters.insert(cut(name), &cluster.name);
                 if let Some(other) = known.filter(|other| *other != cluster.name) {
                     let (name, here) = (cut(name), &cluster.name);
                     return Err(format!(
-                        "expected programs whose processes are told apart by name, found {name:?} in {other} and {here}"
+                        "expected programs whose processes differ in name, found {name:?} in {other} and {here}"
                     ));
                 }
             }
@@ -258,15 +259,15 @@ mod tests {
 
     #[test]
     fn what_is_no_plan_is_refused_in_one_line() {
-        for (partition, said) in [
+        for (partition, message) in [
             (r#"[{"apps":[3],"mask":"0x1"}]"#, "expected one of 3 programs, found 3"),
             (r#"[{"apps":[0],"mask":"0x0"}]"#, "found \"0x0\""),
             (r#"[{"apps":[0],"mask":"f"}]"#, "found \"f\""),
-            (r#"[{"apps":[0],"mask":"0x1"},{"apps":[2],"mask":"0x2"}]"#, "told apart by name"),
+            (r#"[{"apps":[0],"mask":"0x1"},{"apps":[2],"mask":"0x2"}]"#, "differ in name"),
             (r#"[{"apps":[0]}]"#, "missing field `mask`"),
         ] {
             let error = clusters(partition).unwrap_err();
-            assert!(error.contains(said) && error.lines().count() == 1, "{partition}: {error}");
+            assert!(error.contains(message) && error.lines().count() == 1, "{partition}: {error}");
         }
         let text = document("[]");
         let document = Document::parse(text.as_bytes()).unwrap();

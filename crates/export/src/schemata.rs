@@ -8,7 +8,8 @@ use fairways_resctrl::language::{Line, Value};
 use super::plan::Plan;
 use super::{Domains, heading, one_line, pattern};
 
-/// Threads are moved one by one: those of a process do not follow the one that is written (resctrl.rst, "tasks").
+/// Moves threads one by one: the other threads of a process do not follow the one that is written
+/// (resctrl.rst, "tasks").
 const MOVE: &str = r#"move() {
     for process in $(pgrep -x "$2"); do
         for task in /proc/"$process"/task/*; do

@@ -1,4 +1,4 @@
-//! Who watches, and what it takes.
+//! The clients that watch, and their cost.
 
 use std::fmt;
 use std::fs;
@@ -28,9 +28,10 @@ const TICKS: u32 = 2000;
 pub(crate) enum Client {
     /// `fairways run --observe` with this policy.
     Daemon(&'static str),
-    /// The same with `lfoc` in normal operation: no warm-up is ever over, so that nobody is sampled.
+    /// The same with `lfoc` in normal operation: no warm-up ever ends, so that no program is
+    /// sampled.
     Unsampled,
-    /// `Actuator` alone: what each program holds and has moved.
+    /// `Actuator` alone: each program's occupancy and memory traffic.
     Resctrl,
     /// `Perf` alone, an event group a thread.
     PerfThreads,
@@ -191,7 +192,8 @@ impl Row {
         Process::start(&mut command)
     }
 
-    /// It takes no group that has not got its files at once, and calls them by its process and a number.
+    /// Starts pqos. It uses no group that lacks its files at first, and names groups by its process
+    /// and a number.
     fn pqos(&self, sleepers: &Sleepers, host: &Host) -> Process {
         let ids: Vec<String> = sleepers.ids().iter().map(u32::to_string).collect();
         let script = r#"

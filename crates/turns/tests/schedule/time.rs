@@ -8,7 +8,7 @@ use fairways_turns::{Scheduler as _, Told};
 
 use crate::common::{Crew, has, open, own, ran, settings, spin, turn};
 
-/// Four threads on one CPU, one of which has turns of several quanta by order.
+/// Four threads on one CPU, one of which gets the same order for each turn.
 struct Shares {
     /// For each window of a second: that thread's time, over the mean of the others.
     windows: Vec<f64>,
