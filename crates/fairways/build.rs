@@ -55,7 +55,8 @@ fn commit() -> Option<String> {
     for source in sources(&workspace) {
         println!("cargo::rerun-if-changed={}", source.display());
     }
-    let commit = git(&workspace, &["show", "--no-patch", "--format=%h %cs", "--abbrev=12", "HEAD"])?;
+    let commit =
+        git(&workspace, &["show", "--no-patch", "--format=%h %cs", "--abbrev=12", "HEAD"])?;
     let (hash, date) = commit.split_once(' ')?;
     let mut status = vec!["status", "--porcelain", "--untracked-files=no", "--"];
     status.extend(SOURCES);

@@ -178,7 +178,10 @@ mod tests {
         let Ok(Domains::Some(ids)) = parsed(&["8", "0", "8"]) else { panic!("ids") };
         assert_eq!(ids, [0, 8]);
         for texts in [&["all", "0"][..], &["-1"], &["x"], &[""]] {
-            assert!(parsed(texts).is_err_and(|error| error.0.contains("expected all")), "{texts:?}");
+            assert!(
+                parsed(texts).is_err_and(|error| error.0.contains("expected all")),
+                "{texts:?}"
+            );
         }
     }
 }

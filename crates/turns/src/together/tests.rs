@@ -232,9 +232,7 @@ fn a_long_stay_is_reported_every_tenth_of_a_second() {
     }
     assert_eq!(stretches.len(), 10);
     assert!(
-        stretches
-            .iter()
-            .all(|stretch| stretch.together.threads[0].counters.llc_misses == Some(50))
+        stretches.iter().all(|stretch| stretch.together.threads[0].counters.llc_misses == Some(50))
     );
 }
 
@@ -247,9 +245,7 @@ fn a_turn_before_the_beginning_is_not_reported_and_one_that_goes_on_counts_from_
     let turns = |cpu, who| spans.map(|span| turn(cpu, who, span, Some(span.1 - span.0), false));
     gathering.tell(&turns(0, app(1)), &mut stretches);
     gathering.tell(&turns(1, app(2)), &mut stretches);
-    let stretches = stretches
-        .iter()
-        .map(|one| (one.span, one.together.group.llc_misses))
-        .collect::<Vec<_>>();
+    let stretches =
+        stretches.iter().map(|one| (one.span, one.together.group.llc_misses)).collect::<Vec<_>>();
     assert_eq!(stretches, [((50, 80), Some(60)), ((80, 100), Some(40))]);
 }
