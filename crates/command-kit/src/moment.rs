@@ -1,4 +1,4 @@
-//! Times of day, which a host has and a simulated machine has not.
+//! Dates and times of day, which a host has, but not a simulated machine.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};

@@ -10,7 +10,7 @@ pub fn plain(text: &str) -> String {
     text.replace(|letter| !is_plain(letter), "?")
 }
 
-/// The same in as many lines as there are.
+/// The same for a text of several lines, which it keeps.
 pub fn lines(text: &str) -> String {
     text.replace(|letter| !is_plain(letter) && !matches!(letter, '\n' | '\t'), "?")
 }
@@ -18,7 +18,7 @@ pub fn lines(text: &str) -> String {
 /// A writer that passes on plain text in lines, with `?` for all other characters.
 pub struct Plain<W: Write> {
     to: W,
-    /// The beginning of a letter.
+    /// The first bytes of an incomplete character.
     begun: Vec<u8>,
 }
 
@@ -55,9 +55,9 @@ impl<W: Write> Write for Plain<W> {
     }
 }
 
-/// Writes an event of the log, which comes as a whole, as one line.
+/// Writes each event of the log, which arrives in one piece, as one line.
 pub struct LogLine<W: Write>(
-    /// Where it is written to.
+    /// The writer that gets the line.
     pub W,
 );
 

@@ -1,4 +1,4 @@
-//! How tables look, and that they fit the terminal.
+//! The style of tables, and fitting them to the terminal.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,8 @@ pub fn fit(table: Table, given_up: &[&str]) -> String {
     }
 }
 
-/// The terminal's width in columns: `COLUMNS`, or the terminal's own. `None` without a terminal.
+/// The terminal's width in columns: `COLUMNS`, or the terminal's own. `None` without
+/// both.
 fn columns() -> Option<u16> {
     if WHOLE.load(Ordering::Relaxed) {
         return None;

@@ -19,7 +19,7 @@ use plan::{Document, Plan};
 pub struct Options {
     /// The file that another command printed with `--json`; `-` is standard input.
     pub plan: PathBuf,
-    /// What reads it.
+    /// The tool that reads it.
     pub format: Format,
     /// The name of the mix, if there are several.
     pub mix: Option<String>,
@@ -31,7 +31,7 @@ pub struct Options {
     pub first_cos: u32,
 }
 
-/// What reads an exported plan.
+/// The tool that reads an exported plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A shell script that writes resctrl's files.

@@ -7,17 +7,17 @@ use serde::Deserialize;
 
 use super::cut;
 
-/// The only schema there has been.
+/// The only schema so far.
 const SCHEMA: u32 = 1;
 
 /// What a command printed. Fields that a plan does not need are skipped.
 #[derive(Deserialize)]
 pub(super) struct Document {
     schema: u32,
-    /// Of simulate and optimum.
+    /// From `simulate` and `optimum`.
     #[serde(default)]
     mixes: Vec<Mix>,
-    /// Of a daemon.
+    /// From a daemon.
     policy: Option<String>,
     domains: Option<Vec<Domain>>,
 }
@@ -61,9 +61,9 @@ pub(super) struct Plan<'a> {
     pub(super) mix: &'a str,
     pub(super) policy: &'a str,
     pub(super) reason: Option<&'a str>,
-    /// Of a host: the domain whose plan it is.
+    /// The domain to which the plan belongs, on a host.
     pub(super) domain: Option<u32>,
-    /// Those that have programs.
+    /// The clusters that have programs.
     pub(super) clusters: Vec<Cluster<'a>>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Cluster<'a> {
     pub(super) name: String,
     /// The programs' names, each once.
     pub(super) programs: Vec<&'a str>,
-    /// Their threads, where they are known; else they are found by the programs' names.
+    /// Their threads, if known. Otherwise they are found by the programs' names.
     pub(super) tasks: Option<&'a [i32]>,
     /// The ways, from the lowest bit.
     pub(super) mask: u32,
@@ -90,7 +90,7 @@ impl Document {
         }
     }
 
-    /// Whether it is of a daemon, each of whose domains has a plan of its own.
+    /// Whether it comes from a daemon, where each domain has a plan of its own.
     pub(super) fn is_of_host(&self) -> bool {
         self.domains.is_some()
     }
@@ -116,7 +116,7 @@ impl Document {
         Ok(Plan { mix: "this host", policy, reason, domain: Some(id), clusters })
     }
 
-    /// The plan of a mix and a policy, which need no name where there is only one.
+    /// The plan for a mix and a policy. Their names may be missing if there is only one.
     pub(super) fn plan<'a>(
         &'a self,
         mix: Option<&str>,

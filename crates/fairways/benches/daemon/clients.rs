@@ -19,9 +19,9 @@ use crate::sleepers::{NAME, Sleepers};
 
 /// Much longer than any client needs to begin.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// For how long CPU time, and then system calls, are counted of a client with a clock.
+/// How long CPU time, and then system calls, of a client with a clock are counted.
 const SPAN: Duration = Duration::from_secs(3);
-/// Ticks of those without.
+/// Ticks that are measured of clients without a clock.
 const TICKS: u32 = 2000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) struct Row {
     /// Other managers' groups.
     pub(crate) groups: u32,
     pub(crate) cpus: u32,
-    /// Of each workload.
+    /// Threads of each workload.
     pub(crate) threads: u32,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// What it took: each workload and tick, and in all.
+/// The cost, per workload and tick, and in all.
 pub(crate) struct Cost {
     micros: f64,
     /// Counted in the first round only: it is always the same.
