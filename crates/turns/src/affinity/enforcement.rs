@@ -78,7 +78,7 @@ impl Enforcement for DryRun {
 
     fn set_affinity(&self, thread: i32, cpus: &CpuSet, _: bool) -> io::Result<bool> {
         let list = cpus.to_list();
-        tracing::debug!(target: "fairways::schedule", thread, cpus = list, "would let it run there");
+        tracing::debug!(target: "fairways::schedule", thread, cpus = list, "would set its CPUs");
         Ok(true)
     }
 

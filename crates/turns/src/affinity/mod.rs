@@ -145,7 +145,7 @@ impl Affinity {
             self.ledger.has_nice(managed.key(), managed.owners.nice, managed.nice);
         }
         self.ledger.end_all().unwrap_or_else(|error| {
-            tracing::error!(target: "fairways::schedule", %error, "the ledger is not as it should be");
+            tracing::error!(target: "fairways::schedule", %error, "the ledger can't be written");
             Restored::default()
         })
     }
@@ -240,7 +240,7 @@ impl Affinity {
     /// Logs what went wrong, once until another thing does, or a check finds all well.
     fn log_trouble(&mut self, trouble: Option<String>, has_looked: bool) {
         if let Some(error) = trouble.as_ref().filter(|_| trouble != self.trouble) {
-            tracing::warn!(target: "fairways::schedule", error, "not all was carried out");
+            tracing::warn!(target: "fairways::schedule", error, "not every request was carried out");
         }
         if trouble.is_some() || has_looked && !self.threads.values().any(Managed::is_waiting) {
             self.trouble = trouble;
@@ -293,7 +293,7 @@ impl Scheduler for Affinity {
         self.ledger.has_nice(managed.key(), managed.owners.nice, managed.nice);
         self.leaving.insert(managed.key());
         if let Err(error) = self.alarm.set(Some(1)) {
-            tracing::error!(target: "fairways::schedule", %error, "not let go at once");
+            tracing::error!(target: "fairways::schedule", %error, "a thread is not released at once");
         }
     }
 

@@ -114,7 +114,7 @@ impl Affinity {
             Err(error) => {
                 managed.cpus_retry.refused(now());
                 managed.read_cpuset_again(&self.settings.proc, &self.settings.sysfs);
-                let why = format!("thread {thread} was not given CPUs {}: {error}", cpus.to_list());
+                let why = format!("can't set CPUs of thread {thread} to {}: {error}", cpus.to_list());
                 Err(io::Error::new(error.kind(), why))
             }
         }
@@ -133,7 +133,7 @@ impl Affinity {
             Err(error) => {
                 managed.nice_retry.refused(now());
                 managed.turns.as_usual();
-                let why = format!("thread {thread} was not given nice value {nice}: {error}");
+                let why = format!("can't set nice value of thread {thread} to {nice}: {error}");
                 Err(io::Error::new(error.kind(), why))
             }
         }
