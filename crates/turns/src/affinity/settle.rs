@@ -114,7 +114,8 @@ impl Affinity {
             Err(error) => {
                 managed.cpus_retry.refused(now());
                 managed.read_cpuset_again(&self.settings.proc, &self.settings.sysfs);
-                let why = format!("can't set CPUs of thread {thread} to {}: {error}", cpus.to_list());
+                let why =
+                    format!("can't set CPUs of thread {thread} to {}: {error}", cpus.to_list());
                 Err(io::Error::new(error.kind(), why))
             }
         }
