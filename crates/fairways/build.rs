@@ -1,23 +1,24 @@
-//! The version that is printed: with the commit and its date, where this is built of a repository of this workspace that git reads.
+//! The version that is printed. It includes the commit and its date, if this is built from a git
+//! repository of this workspace.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the program is made of, as git has patterns. A change in it makes cargo compile the program anyway (but in the few crates of tests), so
-/// that watching it costs nothing.
+/// The program's sources, as patterns for git. A change in them makes cargo compile the program
+/// anyway (except in the few crates of tests), so watching them costs nothing.
 const SOURCES: [&str; 4] = ["crates/*/src/*", "crates/*/Cargo.toml", "Cargo.toml", "Cargo.lock"];
 
 fn main() {
     let version = env!("CARGO_PKG_VERSION");
-    // Who builds where there is no repository may say it: `HASH YYYY-MM-DD`.
+    // A build without a repository can set it: `HASH YYYY-MM-DD`.
     println!("cargo::rerun-if-env-changed=FAIRWAYS_COMMIT");
     println!("cargo::rerun-if-changed=build.rs");
-    let told = std::env::var("FAIRWAYS_COMMIT").ok().filter(|told| !told.is_empty());
-    if let Some(told) = told.as_ref().filter(|told| !is_commit(told)) {
-        println!("cargo::error=FAIRWAYS_COMMIT: expected HASH YYYY-MM-DD, found '{told}'");
+    let stated = std::env::var("FAIRWAYS_COMMIT").ok().filter(|stated| !stated.is_empty());
+    if let Some(stated) = stated.as_ref().filter(|stated| !is_commit(stated)) {
+        println!("cargo::error=FAIRWAYS_COMMIT: expected HASH YYYY-MM-DD, found '{stated}'");
         return;
     }
-    let commit = told.or_else(commit);
+    let commit = stated.or_else(commit);
     let (whole, hash, date) = match commit.as_deref().and_then(|commit| commit.split_once(' ')) {
         Some((hash, date)) => (format!("{version} ({hash} {date})"), hash, date),
         None => (version.to_owned(), "", ""),
@@ -27,9 +28,9 @@ fn main() {
     println!("cargo::rustc-env=FAIRWAYS_DATE={date}");
 }
 
-/// Whether it is a commit's hash, of seven digits at least, and its date.
-fn is_commit(told: &str) -> bool {
-    let Some((hash, date)) = told.split_once(' ') else { return false };
+/// Whether a text is a commit's hash, of seven digits at least, and its date.
+fn is_commit(text: &str) -> bool {
+    let Some((hash, date)) = text.split_once(' ') else { return false };
     let hash = hash.strip_suffix("-dirty").unwrap_or(hash);
     let dash = |at: usize| matches!(at, 4 | 7);
     let of_date =
@@ -40,8 +41,8 @@ fn is_commit(told: &str) -> bool {
         && date.bytes().enumerate().all(of_date)
 }
 
-/// The commit that git tells, `-dirty` where a source differs from it. Nothing of a repository that holds this workspace among other things:
-/// its commits are of those, too.
+/// The commit that git reports, with `-dirty` if a source differs from it. `None` in a repository
+/// that has more than this workspace: its commits are about other things, too.
 fn commit() -> Option<String> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok()?;
     let top = PathBuf::from(git(&workspace, &["rev-parse", "--show-toplevel"])?);
@@ -54,8 +55,9 @@ fn commit() -> Option<String> {
     for source in sources(&workspace) {
         println!("cargo::rerun-if-changed={}", source.display());
     }
-    let told = git(&workspace, &["show", "--no-patch", "--format=%h %cs", "--abbrev=12", "HEAD"])?;
-    let (hash, date) = told.split_once(' ')?;
+    let commit =
+        git(&workspace, &["show", "--no-patch", "--format=%h %cs", "--abbrev=12", "HEAD"])?;
+    let (hash, date) = commit.split_once(' ')?;
     let mut status = vec!["status", "--porcelain", "--untracked-files=no", "--"];
     status.extend(SOURCES);
     let dirty = git(&workspace, &status).map_or("", |_| "-dirty");

@@ -1,4 +1,4 @@
-//! How a command ends: its exit code, and what it says on standard error.
+//! How a command ends: its exit code, and its message on standard error.
 
 use std::error::Error;
 use std::fmt;
@@ -11,19 +11,19 @@ use crate::plain;
 pub const USAGE: u8 = 2;
 /// This host cannot be managed: its hardware, its kernel or resctrl's mount is missing.
 pub const NOT_SUPPORTED: u8 = 3;
-/// Others hold what would be managed.
+/// Another manager uses the resources to manage.
 pub const BUSY: u8 = 4;
-/// This process may not.
+/// This process lacks a right.
 pub const PERMISSION: u8 = 5;
-/// SIGINT or SIGTERM, after all was put in order.
+/// SIGINT or SIGTERM, after an orderly end.
 pub const INTERRUPTED: u8 = 130;
 
-/// What `--help` says of them, with success (0) and failure (1); docs/uses.md lists them, too.
+/// The list of exit codes in `--help`, with success (0) and failure (1); docs/uses.md has it, too.
 pub const HELP: &str = "\
 Exit codes: 0 done, 1 failed, 2 bad usage or bad input, 3 this host is not supported, 4 others hold its cache, 5 no permission, \
 130 interrupted";
 
-/// The user has seen enough (SIGINT or SIGTERM): exit code 130, after all is put in order.
+/// The user stopped the command (SIGINT or SIGTERM): exit code 130, after an orderly end.
 #[derive(Debug)]
 pub struct Interrupted;
 
@@ -35,7 +35,7 @@ impl fmt::Display for Interrupted {
 
 impl Error for Interrupted {}
 
-/// A command that was run has ended with this code, and all is said.
+/// A command that was run has ended with this code; nothing more is printed.
 #[derive(Debug)]
 pub struct ExitCode(pub u8);
 
@@ -59,7 +59,7 @@ impl fmt::Display for BadInput {
 
 impl Error for BadInput {}
 
-/// The exit code of a command that ended with this.
+/// The exit code of a command that ended with this error.
 pub fn code_of(error: &anyhow::Error) -> u8 {
     if let Some(ExitCode(code)) = error.downcast_ref() {
         *code
@@ -72,7 +72,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
     }
 }
 
-/// Whether who reads what is written has seen enough.
+/// Whether the reader of the output has closed it.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let kind = |cause: &(dyn Error + 'static)| {
         let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -81,12 +81,12 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
 }
 
-/// Something that the user may not have meant, in a line on standard error.
+/// Prints a warning in one line on standard error.
 pub fn warn(message: &str) {
     let _ = writeln!(io::stderr(), "fairways: warning: {}", plain::lines(message));
 }
 
-/// Why a command fails, in a line on standard error, and the code to end with.
+/// Prints why a command fails in one line on standard error, and returns its exit code.
 pub fn fail(message: &str, code: u8) -> process::ExitCode {
     let _ = writeln!(io::stderr(), "fairways: {}", plain::lines(message));
     process::ExitCode::from(code)

@@ -15,18 +15,18 @@ use std::time::Duration;
 use crate::BadInput;
 use crate::plain::plain;
 
-/// No file of input is larger, in bytes.
+/// The largest input file, in bytes.
 pub const LARGEST_FILE: u64 = 1 << 28;
 
-/// A path on one line, whatever is in it.
+/// A path as text on one line, whatever it contains.
 pub fn shown(path: &Path) -> String {
     plain(&path.display().to_string())
 }
 
-/// The bytes of a file.
+/// Reads a file's bytes.
 ///
 /// # Errors
-/// It can't be read, or is larger than [`LARGEST_FILE`].
+/// If it can't be read, or is larger than [`LARGEST_FILE`].
 pub fn read(path: &Path) -> Result<Vec<u8>, BadInput> {
     let error = |why: io::Error| BadInput(format!("{}: can't read it: {why}", shown(path)));
     let mut bytes = Vec::new();
@@ -41,13 +41,13 @@ pub fn read(path: &Path) -> Result<Vec<u8>, BadInput> {
     Ok(bytes)
 }
 
-/// The first item that was there before.
+/// The first item that repeats an earlier one.
 pub fn repeated<T: Copy + Eq + Hash>(items: impl IntoIterator<Item = T>) -> Option<T> {
     let mut seen = HashSet::new();
     items.into_iter().find(|&item| !seen.insert(item))
 }
 
-/// What reads a whole number from `least` to `most`.
+/// A parser of whole numbers from `least` to `most`.
 pub fn whole<N>(
     least: N,
     most: N,
@@ -58,7 +58,7 @@ where
     move |text| within(text, "a whole number", least, most)
 }
 
-/// What reads a number from `least` to `most`.
+/// A parser of numbers from `least` to `most`.
 pub fn real(
     least: f64,
     most: f64,
@@ -74,10 +74,10 @@ where
     number.ok_or_else(|| format!("expected {what} from {least} to {most}, found {text:?}"))
 }
 
-/// A number above 0.
+/// Parses a number above 0.
 ///
 /// # Errors
-/// What was expected.
+/// A description of the expected value.
 pub fn above_zero(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
     number
@@ -85,10 +85,10 @@ pub fn above_zero(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("expected a number above 0, found {text:?}"))
 }
 
-/// A number that was read, if it is no larger than `most`, which only a file or another flag says.
+/// Checks that a number is at most `most`, a bound from a file or another flag.
 ///
 /// # Errors
-/// It is larger: `flag` and what was expected.
+/// If it is larger: `flag` and the expected bound.
 pub fn at_most<N: Copy + Display + PartialOrd>(
     number: N,
     flag: &str,
@@ -100,16 +100,16 @@ pub fn at_most<N: Copy + Display + PartialOrd>(
     Err(BadInput(format!("{flag}: expected a whole number from 1 to {most}, found \"{number}\"")))
 }
 
-/// A time above zero, as in `500ms`.
+/// Parses a time above zero, as in `500ms`.
 ///
 /// # Errors
-/// What was expected.
+/// A description of the expected value.
 pub fn time(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text.trim()).ok().filter(|time| !time.is_zero());
     time.ok_or_else(|| format!("expected a time such as 500ms, 60s or 2m, found {text:?}"))
 }
 
-/// What reads a time within bounds, which `expected` describes.
+/// A parser of times within bounds, which `expected` describes.
 pub fn time_within(
     bounds: RangeInclusive<Duration>,
     expected: &'static str,
@@ -121,10 +121,10 @@ pub fn time_within(
     }
 }
 
-/// A size of at least a byte: `500K`, `64M`, `2G`, or a number of bytes.
+/// Parses a size of at least a byte: `500K`, `64M`, `2G`, or a number of bytes.
 ///
 /// # Errors
-/// What was expected.
+/// A description of the expected value.
 pub fn size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.trim().char_indices().last() {
         Some((end, 'K')) => (&text.trim()[..end], 10),

@@ -1,4 +1,4 @@
-//! Times of day, which a host has and a simulated machine has not.
+//! Dates and times of day, which a host has, but not a simulated machine.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -8,17 +8,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 
-/// A time of day, in RFC 3339 and in UTC: to the second where people read it, to the millisecond in JSON and in the log.
+/// A date and time, in RFC 3339 and in UTC: to the second where people read it, to the millisecond
+/// in JSON and in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment(SystemTime);
 
 impl Moment {
-    /// What the host's clock says.
+    /// The time by the host's clock.
     pub fn now() -> Self {
         Self(SystemTime::now())
     }
 
-    /// So much later; `None` past the calendar's end, the year 9999, which a damaged journal may say.
+    /// The moment that is `time` later; `None` after the year 9999, where RFC 3339 ends. A damaged
+    /// journal may name such times.
     pub fn after(self, time: Time) -> Option<Self> {
         let later = self.0.checked_add(Duration::from_nanos(time.nanos()))?;
         let seconds = later.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
@@ -59,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_told_in_utc_and_read_again() {
+    fn a_moment_is_written_in_utc_and_read_again() {
         let moment: Moment = serde_json::from_str("\"2026-11-23T18:30:44.25Z\"").unwrap();
         assert_eq!(serde_json::to_string(&moment).unwrap(), "\"2026-11-23T18:30:44.250Z\"");
         let later = moment.after(Time::from_nanos(16_000_000_000)).unwrap();

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use fairways_core::{Objective, Q32, Time};
 
-/// Latencies are kept from a microsecond up to an hour.
+/// The shortest and the longest latency: from a microsecond to an hour.
 const LEAST: Duration = Duration::from_micros(1);
 const MOST: Duration = Duration::from_secs(3600);
 
-/// The objectives that a text names, and from when on each holds: stages with `+` between them, each with `@` and
-/// how long it lasts, but the last, which stays.
+/// Parses objectives, each with the time from which it applies: stages with `+` between them. Each
+/// stage has `@` and its length, except the last, which stays.
 ///
 /// # Errors
-/// If it names none: what was expected.
+/// If it is not a list of objectives: what was expected.
 pub fn parse(text: &str) -> Result<Vec<(Time, Objective)>, String> {
     let stages: Vec<&str> = text.split('+').collect();
     let mut from = Time::ZERO;
@@ -23,8 +23,8 @@ pub fn parse(text: &str) -> Result<Vec<(Time, Objective)>, String> {
         match (length, index + 1 == stages.len()) {
             (None, true) => {}
             (Some(length), false) => {
-                let said = || format!("expected a length such as 10s, found {length:?}");
-                from = from.after(time(length).ok_or_else(said)?);
+                let message = || format!("expected a length such as 10s, found {length:?}");
+                from = from.after(time(length).ok_or_else(message)?);
             }
             (None, false) => {
                 return Err(format!(
@@ -41,10 +41,10 @@ pub fn parse(text: &str) -> Result<Vec<(Time, Objective)>, String> {
     Ok(objectives)
 }
 
-/// `2ms`, of 99 % of requests; `p99.9:2ms`.
+/// Parses one objective: `2ms`, for 99 % of requests, or `p99.9:2ms`.
 ///
 /// # Errors
-/// What was expected.
+/// A description of the expected value.
 pub fn objective(text: &str) -> Result<Objective, String> {
     let (percentile, slo) = match text.strip_prefix('p').and_then(|rest| rest.split_once(':')) {
         Some((percentile, slo)) => (self::percentile(percentile)?, slo),

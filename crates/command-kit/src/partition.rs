@@ -2,9 +2,9 @@
 
 use fairways_core::{Partition, Ways};
 
-/// What a way that no cluster may fill looks like.
+/// The character for a way that no cluster may fill.
 pub const NOBODY: char = '.';
-/// What a way that several clusters may fill looks like.
+/// The character for a way that several clusters may fill.
 pub const SEVERAL: char = '#';
 
 /// The letter of a cluster: A for the first.

@@ -1,23 +1,24 @@
-//! What others say, as it may reach a terminal or a page: all that this program writes there passes here.
+//! Texts from outside, made safe for a terminal or a page: all that this program writes there
+//! passes through here.
 
 use std::io::{self, Write};
 
 use fairways_core::is_plain;
 
-/// A text of others on one line: what is not plain is `?`.
+/// A text from outside on one line, with `?` for each character that is not plain.
 pub fn plain(text: &str) -> String {
     text.replace(|letter| !is_plain(letter), "?")
 }
 
-/// The same in as many lines as there are.
+/// The same for a text of several lines, which it keeps.
 pub fn lines(text: &str) -> String {
     text.replace(|letter| !is_plain(letter) && !matches!(letter, '\n' | '\t'), "?")
 }
 
-/// Writes what is plain in lines, and `?` instead of all else.
+/// A writer that passes on plain text in lines, with `?` for all other characters.
 pub struct Plain<W: Write> {
     to: W,
-    /// The beginning of a letter.
+    /// The first bytes of an incomplete character.
     begun: Vec<u8>,
 }
 
@@ -54,9 +55,9 @@ impl<W: Write> Write for Plain<W> {
     }
 }
 
-/// Writes an event of the log, which comes as a whole, as one line.
+/// Writes each event of the log, which arrives in one piece, as one line.
 pub struct LogLine<W: Write>(
-    /// Where it is written to.
+    /// The writer that gets the line.
     pub W,
 );
 

@@ -14,7 +14,7 @@ use crate::similar::did_you_mean;
 /// The policy of this name.
 ///
 /// # Errors
-/// There is none.
+/// If no policy has this name.
 pub fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
     descriptor(name).ok_or_else(|| {
         let (known, meant) = (NAMES.join(", "), did_you_mean(name, NAMES));
@@ -27,7 +27,7 @@ pub fn honours(name: &str, what: OwnerRequest) -> bool {
     descriptor(name).is_some_and(|policy| policy.honours(what))
 }
 
-/// The names of those of which it is so: `a, b or c`.
+/// The names of the policies that meet a condition: `a, b or c`.
 pub fn names(so: impl Fn(&Descriptor) -> bool) -> String {
     let names: Vec<&str> =
         POLICIES.iter().filter(|policy| so(policy)).map(|policy| policy.name).collect();
@@ -38,11 +38,11 @@ pub fn names(so: impl Fn(&Descriptor) -> bool) -> String {
     }
 }
 
-/// The policy with this name and these parameters, and all its parameters, those that were not
-/// named with their defaults.
+/// The policy with this name and these parameters, and the values of all its parameters,
+/// defaults included.
 ///
 /// # Errors
-/// There is no such policy, or it has no such parameter, or the parameter can't be that.
+/// If the policy does not exist, or lacks a parameter, or a parameter can't have that value.
 pub fn make(name: &str, given: Map<String, Value>) -> Result<(Box<dyn Policy>, Value), BadInput> {
     let policy = known(name)?;
     let values: Vec<(&str, parameter::Value)> = given
@@ -54,7 +54,7 @@ pub fn make(name: &str, given: Map<String, Value>) -> Result<(Box<dyn Policy>, V
     Ok((made.policy, Value::Object(all.collect())))
 }
 
-/// A parameter as it is set; times are whole nanoseconds.
+/// Reads a parameter by its name and its JSON value; times are whole nanoseconds.
 fn read(
     policy: &Descriptor,
     name: &str,
@@ -80,7 +80,7 @@ fn read(
     Ok((parameter.name, value))
 }
 
-/// What was found, as people set it.
+/// A wrong value in an error message, as users write it.
 fn found(parameter: &Parameter, value: &Value, text: String) -> String {
     match (parameter.kind, value.as_u64()) {
         (ValueKind::Time, Some(nanos)) => {
@@ -90,7 +90,7 @@ fn found(parameter: &Parameter, value: &Value, text: String) -> String {
     }
 }
 
-/// As journals have it: times as whole nanoseconds, fractions as text.
+/// A parameter's value as journals have it: times as whole nanoseconds, fractions as text.
 pub fn json(value: parameter::Value) -> Value {
     match value {
         parameter::Value::Switch(is) => is.into(),
@@ -106,7 +106,7 @@ pub fn json(value: parameter::Value) -> Value {
 pub struct Setting {
     /// The parameter's name.
     pub name: String,
-    /// What it is set to.
+    /// Its value.
     pub value: Value,
 }
 
@@ -123,7 +123,7 @@ impl FromStr for Setting {
 /// The parameters that `--set` sets, by name.
 ///
 /// # Errors
-/// A name is there twice.
+/// If a name is set twice.
 pub fn parameters(settings: &[Setting]) -> Result<Map<String, Value>, BadInput> {
     let mut parameters = Map::new();
     for Setting { name, value } in settings {

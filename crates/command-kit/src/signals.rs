@@ -1,4 +1,4 @@
-//! Being told to stop.
+//! Stopping on signals.
 
 use std::io;
 use std::sync::Arc;
@@ -8,11 +8,10 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::exit::INTERRUPTED;
 
-/// SIGINT and SIGTERM say that the user has seen enough, by `stop`; a second one ends everything at
-/// once.
+/// Sets `stop` at SIGINT and SIGTERM; a second signal ends the process at once.
 ///
 /// # Errors
-/// The kernel does not take the handlers.
+/// If the kernel refuses the handlers.
 pub fn stop_on_signals(stop: &Arc<AtomicBool>) -> io::Result<()> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(

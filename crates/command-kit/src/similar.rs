@@ -1,18 +1,19 @@
-//! What somebody may have meant who misspelt a name.
+//! Suggestions for a misspelt name.
 
-/// How much alike two names are at least, of 1 for the same, unless they are one letter apart.
+/// The least similarity of two names (1: the same), unless they are one letter apart.
 const LIKENESS: f64 = 0.8;
 
-/// Of names shorter than this, one letter is too much of them to say what was meant.
+/// In shorter names, one letter is too large a part to guess what was meant.
 const SHORTEST: usize = 3;
 
-/// The candidate that is most like what was found, as the end of a message: `; did you mean "lfoc"?`. Nothing if none is alike.
+/// The candidate that is most like `found`, as the end of a message: `; did you mean "lfoc"?`.
+/// Empty if none is similar.
 pub fn did_you_mean<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let near = nearest(found, candidates);
     near.map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
 }
 
-/// The candidate that is most like what was found, if any is alike.
+/// The candidate that is most like `found`, if any is similar.
 pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let found = found.to_lowercase();
     let likeness = |&candidate: &&str| {

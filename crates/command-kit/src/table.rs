@@ -1,4 +1,4 @@
-//! How tables look, and that they fit the terminal.
+//! The style of tables, and fitting them to the terminal.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,13 +11,14 @@ pub const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineSt
 /// Whether tables of this process are whole, however narrow the terminal.
 static WHOLE: AtomicBool = AtomicBool::new(false);
 
-/// From now on they are: for tests of what stands in tables, which may be run on any terminal.
+/// Keeps tables whole from now on: for tests of tables, which may run on any terminal.
 pub fn keep_whole() {
     WHOLE.store(true, Ordering::Relaxed);
 }
 
-/// The table as text that fits the terminal. Where it is too wide, the columns of these headers are given up, the first of them first, and
-/// a line below the table says which; where that is not enough, long cells are broken.
+/// The table as text that fits the terminal. If it is too wide, the columns with these headers are
+/// left out, in the order of `given_up`, and a line below the table names them. If that is not
+/// enough, long cells are broken.
 pub fn fit(table: Table, given_up: &[&str]) -> String {
     match columns() {
         Some(columns) => fit_to(table, given_up, columns),
@@ -25,18 +26,19 @@ pub fn fit(table: Table, given_up: &[&str]) -> String {
     }
 }
 
-/// As many columns as `COLUMNS` says, or the terminal has; `None` if standard output is no terminal.
+/// The terminal's width in columns: `COLUMNS`, or the terminal's own. `None` without
+/// both.
 fn columns() -> Option<u16> {
     if WHOLE.load(Ordering::Relaxed) {
         return None;
     }
-    let said = std::env::var("COLUMNS").ok().and_then(|said| said.parse().ok());
+    let stated = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let terminal = || {
         let stdout = std::io::stdout();
         let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(stdout).ok());
         size.flatten().map(|size| size.ws_col)
     };
-    said.or_else(terminal).filter(|&columns| columns > 0)
+    stated.or_else(terminal).filter(|&columns| columns > 0)
 }
 
 fn fit_to(mut table: Table, given_up: &[&str], columns: u16) -> String {

@@ -8,18 +8,19 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// So many links may lead from one to the next, as in the kernel.
+/// How many links may follow each other, as in the kernel.
 const MOST_LINKS: usize = 40;
-/// Who may read what is new, but for the umask.
+/// The permissions of a new file, before the umask.
 const NEW: u32 = 0o666;
 
-/// Writes all of a file or nothing of it; `old` says where that goes which is there.
+/// Writes a file whole or not at all; `old` is the ending under which an old file is kept.
 ///
-/// What a link leads to is written, and the link kept; so are the permissions of what is replaced. A device or a pipe is written
-/// as it is.
+/// If `path` is a link, its target is written and the link stays. A replaced file's permissions
+/// stay, too. A device or a pipe is written to directly.
 ///
 /// # Errors
-/// The file system refuses something; what was there is still there then, or beside it under `old`.
+/// If the file system refuses something. The old file is still there then, or beside it under
+/// `old`.
 pub fn write(path: &Path, text: &[u8], old: Option<&str>) -> io::Result<()> {
     let there = fs::metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file()) {
@@ -41,10 +42,10 @@ pub fn write(path: &Path, text: &[u8], old: Option<&str>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether it could be written.
+/// Checks that a file could be written.
 ///
 /// # Errors
-/// Why not.
+/// If it could not: the reason.
 pub fn try_out(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -55,7 +56,7 @@ pub fn try_out(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A new file beside it, under a name that nobody can know before.
+/// A new file beside `path`, under a name that can't be guessed.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut prefix = OsString::from(".");
@@ -66,7 +67,7 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder.unwrap_or(Path::new(".")))
 }
 
-/// Where its links lead, whether anything is there or not.
+/// The path to which the links lead, whether a file exists there or not.
 fn led_to(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -89,7 +90,7 @@ mod tests {
         fs::write(&file, "old").unwrap();
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         symlink("file", &link).unwrap();
-        // What another put there under the name that could be guessed is let be.
+        // A file that another program put under a name that could be guessed is left alone.
         fs::write(&other, "another's").unwrap();
         symlink(&other, folder.path().join(format!("file.{}", std::process::id()))).unwrap();
         write(&link, b"new", None).unwrap();
@@ -103,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_nothing_is_followed_and_one_to_itself_is_told() {
+    fn a_link_to_nothing_is_followed_and_one_to_itself_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let [link, to, round] = ["link", "to", "round"].map(|name| folder.path().join(name));
         symlink("to", &link).unwrap();
         write(&link, b"new", Some(".old")).unwrap();
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&to).unwrap(), "new");
-        // As any new file is.
+        // With the permissions of any new file.
         let plain = folder.path().join("plain");
         fs::write(&plain, "").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();

@@ -1,6 +1,7 @@
 //! A plan as a configuration of goresctrl, which containerd and CRI-O read too.
 //!
-//! One partition of the whole cache, in which masks are absolute (goresctrl's doc/rdt.md, "Cache allocation").
+//! One partition has the whole cache; masks in it are absolute (goresctrl's doc/rdt.md, "Cache
+//! allocation").
 
 use std::io::Write;
 

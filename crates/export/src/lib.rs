@@ -19,19 +19,19 @@ use plan::{Document, Plan};
 pub struct Options {
     /// The file that another command printed with `--json`; `-` is standard input.
     pub plan: PathBuf,
-    /// What reads it.
+    /// The tool that reads it.
     pub format: Format,
     /// The name of the mix, if there are several.
     pub mix: Option<String>,
     /// The policy whose plan it is, if there are several.
     pub policy: Option<String>,
-    /// The caches on which it holds; there is one at least.
+    /// The caches to which it applies; at least one.
     pub domain: Vec<CacheDomain>,
     /// The class of service of the first cluster, for pqos.
     pub first_cos: u32,
 }
 
-/// What reads an exported plan.
+/// The tool that reads an exported plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A shell script that writes resctrl's files.
@@ -63,18 +63,18 @@ impl FromStr for CacheDomain {
     }
 }
 
-/// Where a plan holds.
+/// The caches to which a plan applies.
 enum Domains {
-    /// On every L3 cache there is.
+    /// Every L3 cache.
     All,
-    /// On those with these ids, in ascending order.
+    /// Those with these ids, in ascending order.
     Some(Vec<u32>),
 }
 
 /// Runs the command; everything is checked before anything is written.
 ///
 /// # Errors
-/// The plan can't be read, or is none for these caches; or `out` fails.
+/// If the plan can't be read, or does not fit these caches, or `out` fails.
 pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let domains = domains(&args.domain)?;
     let (text, name) = if args.plan == Path::new("-") {
@@ -112,8 +112,8 @@ fn domains(flags: &[CacheDomain]) -> Result<Domains, BadInput> {
         match flag {
             CacheDomain::Id(id) => ids.push(*id),
             CacheDomain::All => {
-                let said = "--domain: expected all, or numbers, found both";
-                return Err(BadInput(said.to_owned()));
+                let message = "--domain: expected all, or numbers, found both";
+                return Err(BadInput(message.to_owned()));
             }
         }
     }
@@ -122,7 +122,7 @@ fn domains(flags: &[CacheDomain]) -> Result<Domains, BadInput> {
     Ok(Domains::Some(ids))
 }
 
-/// What a plan is, in a line for people.
+/// A plan in one line for people.
 fn heading(plan: &Plan<'_>) -> String {
     let reason = plan.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     one_line(&format!("{} for {}{reason}", plan.policy, plan.mix))
@@ -132,7 +132,8 @@ fn one_line(text: &str) -> String {
     fairways_command_kit::plain::plain(text)
 }
 
-/// A pattern of pgrep for the processes with these names, quoted for a shell. The kernel cuts names to 15 bytes (proc(5), `comm`).
+/// A pgrep pattern for the processes with these names, quoted for a shell. The kernel cuts names to
+/// 15 bytes (proc(5), `comm`).
 fn pattern(names: &[&str]) -> String {
     let escaped = |name: &&str| {
         let mut text = String::new();
@@ -169,15 +170,18 @@ mod tests {
 
     #[test]
     fn domains_are_ids_or_all() {
-        let of = |texts: &[&str]| {
+        let parsed = |texts: &[&str]| {
             let flags = texts.iter().map(|text| text.parse().map_err(BadInput));
             domains(&flags.collect::<Result<Vec<_>, _>>()?)
         };
-        assert!(matches!(of(&["all"]), Ok(Domains::All)));
-        let Ok(Domains::Some(ids)) = of(&["8", "0", "8"]) else { panic!("ids") };
+        assert!(matches!(parsed(&["all"]), Ok(Domains::All)));
+        let Ok(Domains::Some(ids)) = parsed(&["8", "0", "8"]) else { panic!("ids") };
         assert_eq!(ids, [0, 8]);
         for texts in [&["all", "0"][..], &["-1"], &["x"], &[""]] {
-            assert!(of(texts).is_err_and(|error| error.0.contains("expected all")), "{texts:?}");
+            assert!(
+                parsed(texts).is_err_and(|error| error.0.contains("expected all")),
+                "{texts:?}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The plans that other commands printed as JSON (docs/simulate.md, docs/optimum.md, docs/daemon.md).
+//! Reading the plans that other commands printed as JSON (docs/simulate.md, docs/optimum.md,
+//! docs/daemon.md).
 
 use std::collections::HashMap;
 
@@ -6,17 +7,17 @@ use serde::Deserialize;
 
 use super::cut;
 
-/// The only schema there has been.
+/// The only schema so far.
 const SCHEMA: u32 = 1;
 
-/// What a command printed. What does not matter to a plan is passed over.
+/// What a command printed. Fields that a plan does not need are skipped.
 #[derive(Deserialize)]
 pub(super) struct Document {
     schema: u32,
-    /// Of simulate and optimum.
+    /// From `simulate` and `optimum`.
     #[serde(default)]
     mixes: Vec<Mix>,
-    /// Of a daemon.
+    /// From a daemon.
     policy: Option<String>,
     domains: Option<Vec<Domain>>,
 }
@@ -60,9 +61,9 @@ pub(super) struct Plan<'a> {
     pub(super) mix: &'a str,
     pub(super) policy: &'a str,
     pub(super) reason: Option<&'a str>,
-    /// Of a host: the domain whose plan it is.
+    /// The domain to which the plan belongs, on a host.
     pub(super) domain: Option<u32>,
-    /// Those that have programs.
+    /// The clusters that have programs.
     pub(super) clusters: Vec<Cluster<'a>>,
 }
 
@@ -71,7 +72,7 @@ pub(super) struct Cluster<'a> {
     pub(super) name: String,
     /// The programs' names, each once.
     pub(super) programs: Vec<&'a str>,
-    /// Their threads, where they are known; else they are found by the programs' names.
+    /// Their threads, if known. Otherwise they are found by the programs' names.
     pub(super) tasks: Option<&'a [i32]>,
     /// The ways, from the lowest bit.
     pub(super) mask: u32,
@@ -89,7 +90,7 @@ impl Document {
         }
     }
 
-    /// Whether it is of a daemon, each of whose domains has a plan of its own.
+    /// Whether it comes from a daemon, where each domain has a plan of its own.
     pub(super) fn is_of_host(&self) -> bool {
         self.domains.is_some()
     }
@@ -115,7 +116,7 @@ impl Document {
         Ok(Plan { mix: "this host", policy, reason, domain: Some(id), clusters })
     }
 
-    /// The plan of a mix and a policy, which need no name where there is only one.
+    /// The plan for a mix and a policy. Their names may be missing if there is only one.
     pub(super) fn plan<'a>(
         &'a self,
         mix: Option<&str>,
@@ -145,22 +146,22 @@ impl Document {
             domain: None,
             clusters,
         };
-        plan.told_apart()?;
+        plan.check_names()?;
         Ok(plan)
     }
 }
 
 impl Plan<'_> {
-    /// Processes are found by their names, so that those of two clusters must differ.
-    fn told_apart(&self) -> Result<(), String> {
-        let mut of: HashMap<&str, &str> = HashMap::new();
+    /// Checks that no name is in two clusters, since processes are found by their names.
+    fn check_names(&self) -> Result<(), String> {
+        let mut clusters: HashMap<&str, &str> = HashMap::new();
         for cluster in &self.clusters {
             for name in &cluster.programs {
-                let known = of.insert(cut(name), &cluster.name);
+                let known = clusters.insert(cut(name), &cluster.name);
                 if let Some(other) = known.filter(|other| *other != cluster.name) {
                     let (name, here) = (cut(name), &cluster.name);
                     return Err(format!(
-                        "expected programs whose processes are told apart by name, found {name:?} in {other} and {here}"
+                        "expected programs whose processes differ in name, found {name:?} in {other} and {here}"
                     ));
                 }
             }
@@ -258,15 +259,15 @@ mod tests {
 
     #[test]
     fn what_is_no_plan_is_refused_in_one_line() {
-        for (partition, said) in [
+        for (partition, message) in [
             (r#"[{"apps":[3],"mask":"0x1"}]"#, "expected one of 3 programs, found 3"),
             (r#"[{"apps":[0],"mask":"0x0"}]"#, "found \"0x0\""),
             (r#"[{"apps":[0],"mask":"f"}]"#, "found \"f\""),
-            (r#"[{"apps":[0],"mask":"0x1"},{"apps":[2],"mask":"0x2"}]"#, "told apart by name"),
+            (r#"[{"apps":[0],"mask":"0x1"},{"apps":[2],"mask":"0x2"}]"#, "differ in name"),
             (r#"[{"apps":[0]}]"#, "missing field `mask`"),
         ] {
             let error = clusters(partition).unwrap_err();
-            assert!(error.contains(said) && error.lines().count() == 1, "{partition}: {error}");
+            assert!(error.contains(message) && error.lines().count() == 1, "{partition}: {error}");
         }
         let text = document("[]");
         let document = Document::parse(text.as_bytes()).unwrap();

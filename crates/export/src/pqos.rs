@@ -27,9 +27,9 @@ pub(super) fn write(
     writeln!(out, "pqos -I -e '{}'", masks.collect::<Vec<_>>().join(";"))?;
     for (class, cluster) in classes {
         writeln!(out, "# class {class}: {}", one_line(&cluster.programs.join(", ")))?;
-        // pqos moves the threads that are named, and no others of their processes.
+        // pqos moves only the named threads, not the others of their processes.
         let tasks = match cluster.tasks {
-            // One that has ended would keep the others from being moved.
+            // A thread that has ended would keep pqos from moving the others.
             Some(tasks) => {
                 let tasks: Vec<String> = tasks.iter().map(i32::to_string).collect();
                 format!(

@@ -8,7 +8,8 @@ use fairways_resctrl::language::{Line, Value};
 use super::plan::Plan;
 use super::{Domains, heading, one_line, pattern};
 
-/// Threads are moved one by one: those of a process do not follow the one that is written (resctrl.rst, "tasks").
+/// Moves threads one by one: the other threads of a process do not follow the one that is written
+/// (resctrl.rst, "tasks").
 const MOVE: &str = r#"move() {
     for process in $(pgrep -x "$2"); do
         for task in /proc/"$process"/task/*; do
@@ -19,13 +20,13 @@ const MOVE: &str = r#"move() {
 }
 "#;
 
-/// The root's line of L3, with one mask in a domain; L3CODE and L3DATA where they are apart.
+/// Prints the root's L3 line (or L3CODE and L3DATA) with another mask in one domain.
 const IN_ONE: &str = r#"in_domain() {
     grep '^ *L3' "$root/schemata" | sed "s/:.*/:$1=$2/"
 }
 "#;
 
-/// The same in every domain.
+/// The same with the mask in every domain.
 const EVERYWHERE: &str = r#"everywhere() {
     grep '^ *L3' "$root/schemata" | sed "s/=[0-9a-f]*/=$1/g"
 }
@@ -50,7 +51,7 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
         writeln!(out, "# {name}: {}", one_line(&cluster.programs.join(", ")))?;
         writeln!(out, "mkdir \"$root/{name}\"")?;
         let line = match (plan.domain, domains) {
-            // A host may have code and data apart.
+            // A host may have separate masks for code and data.
             (Some(id), _) => format!("in_domain {id} {mask:x}"),
             (None, Domains::All) => format!("everywhere {mask:x}"),
             (None, Domains::Some(ids)) => {
@@ -65,7 +66,7 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
             continue;
         };
         for task in tasks {
-            // It may have ended.
+            // The thread may have ended.
             writeln!(out, "echo {task} > \"$root/{name}/tasks\" || true")?;
         }
     }

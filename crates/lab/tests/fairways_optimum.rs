@@ -1,5 +1,5 @@
-//! How near the plans of `fairways` come to the exact optimum, on mixes of measured programs drawn by
-//! seed. The aims: mean at most 1.001, no mix above 1.01, throughput at least LFOC+'s.
+//! How near the plans of `fairways` come to the exact optimum, on mixes of measured programs drawn
+//! by seed. The aims: mean at most 1.001, no mix above 1.01, throughput at least LFOC+'s.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 

@@ -18,7 +18,7 @@
 //! | `kpart` | [`kpart`] | programs that harm each other least in one cluster |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
 //! | `lfoc-plus` | [`lfoc`] | LFOC+: the same, sensitive ones in pairs where that is fairer |
-//! | `fairways` | [`fairways`] | the fairest clustering that a local search finds, from LFOC+'s on |
+//! | `fairways` | [`fairways`] | the fairest clustering that a local search from LFOC+'s finds |
 //! | `casc` | [`casc`] | threads that miss much on few CPUs, never all at once |
 //! | `cache-fair` | [`cache_fair`] | more CPU time for threads that the shared cache slows down |
 //!

@@ -5,28 +5,28 @@ use std::time::Duration;
 
 use fairways_perf::events::ProcessorEvents;
 
-/// How threads are scheduled without a scheduler of our own, and where that is written down.
+/// How threads are scheduled without a scheduler of our own, and where the ledger is.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The directory for what is to be restored
     /// ([`Settings::state`](fairways_resctrl_client::Settings::state)).
     pub state: PathBuf,
-    /// What tells one boot from another.
+    /// The file whose text differs from one boot to the next.
     pub boot_id: PathBuf,
     /// Where procfs is mounted.
     pub proc: PathBuf,
-    /// Where sysfs is mounted, which tells the CPUs that are on line.
+    /// Where sysfs is mounted; it lists the CPUs that are on line.
     pub sysfs: PathBuf,
-    /// How long a turn is when nobody ordered otherwise.
+    /// How long a turn is unless the policy orders another length.
     pub quantum: Duration,
     /// What CPUs count while threads run; `None`: this processor's events.
     pub events: Option<ProcessorEvents>,
-    /// Whether nothing is changed, and what would be is logged.
+    /// Whether changes are only logged, and not made.
     pub dry_run: bool,
 }
 
-/// The usual places, and turns of 10 ms: one clock tick of the systems that the papers changed, and not less than what a weight can
-/// tell apart here.
+/// The usual places, and turns of 10 ms: one clock tick of the systems that the papers changed.
+/// Weights can't give shorter turns exactly.
 impl Default for Settings {
     fn default() -> Self {
         Self {

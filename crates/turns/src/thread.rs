@@ -1,4 +1,4 @@
-//! A thread as the kernel has it: what is read of it, and what is set.
+//! A thread as the kernel has it: what is read from it, and what is set.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,14 +14,14 @@ use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 use super::ledger::policy;
 
-/// What `/proc/TID/stat` tells of a thread (proc_pid_stat(5)).
+/// What is read from a thread's `/proc/TID/stat` (proc_pid_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     /// Field 3.
     pub(super) state: char,
     /// Field 19.
     pub(super) nice: i32,
-    /// When it started, field 22; with the number, what tells it from another one.
+    /// When it started, field 22. Together with the number, this identifies the thread.
     pub(super) started: u64,
     /// The CPU that it is on, or was last; field 39.
     pub(super) cpu: u32,
@@ -30,7 +30,7 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// `None` if there is no such thread.
+    /// `None` if the thread does not exist.
     pub(super) fn read(proc: &Path, thread: i32) -> Option<Self> {
         Self::parse(&stat::text(proc, thread)?)
     }
@@ -47,12 +47,12 @@ impl Stat {
     }
 }
 
-/// Whether there is such a thread; nothing is opened for it.
+/// Whether the thread exists; no file is opened for this.
 pub(super) fn exists(thread: i32) -> bool {
     getpriority_process(Pid::from_raw(thread)) != Err(Errno::SRCH)
 }
 
-/// What system calls tell of a thread at little cost.
+/// What system calls return about a thread at little cost.
 pub(super) struct Brief {
     /// The CPUs on line that it may run on.
     pub(super) cpus: CpuSet,
@@ -63,7 +63,7 @@ pub(super) struct Brief {
 
 impl Brief {
     /// # Errors
-    /// The kernel's; `EINVAL` where it has more CPUs than a set of the C library's holds.
+    /// The kernel's; `EINVAL` if it has more CPUs than fit in the C library's set.
     pub(super) fn of(thread: i32) -> io::Result<Self> {
         let pid = Pid::from_raw(thread);
         let set = sched_getaffinity(pid)?;
@@ -78,35 +78,35 @@ impl Brief {
     }
 }
 
-/// Whose a thread is: the numbers of its process, and of that one's parent.
+/// A thread's process, and the parent of that process, by number.
 pub(super) fn family(proc: &Path, thread: i32) -> Option<(i32, i32)> {
     status::family(&status::text(proc, thread)?)
 }
 
-/// The CPUs that a thread may run on, those that are off line among them.
+/// The CPUs that a thread may run on, including those that are off line.
 pub(super) fn affinity(proc: &Path, thread: i32) -> Option<CpuSet> {
     status::cpus(&status::text(proc, thread)?)
 }
 
-/// The CPUs that a thread may run on that nobody restricted but its cpuset: those of the cpuset, or else all; `None` if that can't be
-/// told.
+/// The CPUs of a thread that only its cpuset restricts: those of the cpuset, or all CPUs without
+/// one. `None` if that can't be read.
 ///
-/// Since Linux 6.2 the kernel remembers what sched_setaffinity(2) was asked for; so who was never restricted is put back by
-/// allowing every CPU, and follows its cpuset as before.
+/// Since Linux 6.2 the kernel remembers the CPUs that sched_setaffinity(2) requested. So a thread
+/// that was never restricted is put back by allowing every CPU; it follows its cpuset as before.
 pub(super) fn unrestricted(proc: &Path, sysfs: &Path, thread: i32) -> Option<CpuSet> {
     let text = fs::read_to_string(proc.join(format!("{thread}/cgroup"))).ok()?;
     let root = sysfs.join("fs/cgroup");
     let mut places = Vec::new();
     for line in text.lines() {
-        let of = Membership::parse(line)?;
-        let path = of.path.trim_start_matches('/');
-        if of.is_unified() {
+        let group = Membership::parse(line)?;
+        let path = group.path.trim_start_matches('/');
+        if group.is_unified() {
             places.extend([(root.clone(), path), (root.join("unified"), path)]);
-        } else if of.controllers().any(|name| name == "cpuset") {
+        } else if group.controllers().any(|name| name == "cpuset") {
             places.push((root.join("cpuset"), path));
         }
     }
-    // The next one above that has a cpuset's files; the hierarchy's root may have none.
+    // The nearest group above with a cpuset's files; the hierarchy's root may have none.
     for (root, path) in places {
         let above = Path::new(path).ancestors();
         for name in ["cpuset.cpus.effective", "cpuset.effective_cpus"] {
@@ -119,8 +119,9 @@ pub(super) fn unrestricted(proc: &Path, sysfs: &Path, thread: i32) -> Option<Cpu
     cpus(sysfs, "possible")
 }
 
-/// Nanoseconds that a thread has been on CPUs, of a file `/proc/TID/schedstat`: up to the last clock tick while it runs. `None` if it has
-/// ended, even if another one has its number: the file is that thread's.
+/// Nanoseconds that a thread has been on CPUs, from its open `/proc/TID/schedstat`: up to the last
+/// clock tick while it runs. `None` if it has ended, even if another thread has its number by now:
+/// the open file stays that of the first.
 pub(super) fn time(schedstat: &File) -> Option<u64> {
     use std::os::unix::fs::FileExt as _;
     let mut bytes = [0; 96];
@@ -128,10 +129,10 @@ pub(super) fn time(schedstat: &File) -> Option<u64> {
     std::str::from_utf8(&bytes[..read]).ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Lets a thread run on these CPUs only, or, with `None`, on all that its cpuset has.
+/// Lets a thread run on these CPUs only, or, with `None`, on all CPUs of its cpuset.
 ///
 /// # Errors
-/// sched_setaffinity(2)'s; that it has ended is no error, but `false`.
+/// sched_setaffinity(2)'s. If the thread has ended, this is `false`, and no error.
 pub(super) fn set_affinity(thread: i32, cpus: Option<&CpuSet>) -> io::Result<bool> {
     let mut set = rustix::thread::CpuSet::new();
     for cpu in 0..rustix::thread::CpuSet::MAX_CPU {
@@ -142,10 +143,11 @@ pub(super) fn set_affinity(thread: i32, cpus: Option<&CpuSet>) -> io::Result<boo
     lives(sched_setaffinity(Pid::from_raw(thread), &set))
 }
 
-/// Sets a thread's nice value: setpriority(2) of a "process" sets the thread's of that number, on Linux.
+/// Sets a thread's nice value: on Linux, setpriority(2) of a "process" sets that of the thread with
+/// this number.
 ///
 /// # Errors
-/// setpriority(2)'s; that it has ended is no error, but `false`.
+/// setpriority(2)'s. If the thread has ended, this is `false`, and no error.
 pub(super) fn set_nice(thread: i32, nice: i32) -> io::Result<bool> {
     lives(setpriority_process(Pid::from_raw(thread), nice))
 }

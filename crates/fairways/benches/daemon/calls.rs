@@ -1,4 +1,4 @@
-//! What a process takes.
+//! What a process costs: CPU time, memory, system calls.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Nanoseconds that the threads of a process were on CPUs (Documentation/scheduler/sched-stats.rst).
+/// Nanoseconds that a process's threads were on CPUs (Documentation/scheduler/sched-stats.rst).
 pub(crate) fn nanos(pid: u32) -> u64 {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-    let of = |task: std::io::Result<fs::DirEntry>| {
+    let of_task = |task: std::io::Result<fs::DirEntry>| {
         let text = fs::read_to_string(task.unwrap().path().join("schedstat")).unwrap_or_default();
         text.split_whitespace().next().map_or(0, |nanos| nanos.parse::<u64>().unwrap())
     };
-    tasks.map(of).sum()
+    tasks.map(of_task).sum()
 }
 
 /// KiB of memory that a process has in use.

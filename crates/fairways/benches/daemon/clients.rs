@@ -1,4 +1,4 @@
-//! Who watches, and what it takes.
+//! The clients that watch, and their cost.
 
 use std::fmt;
 use std::fs;
@@ -19,18 +19,19 @@ use crate::sleepers::{NAME, Sleepers};
 
 /// Much longer than any client needs to begin.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// For how long CPU time, and then system calls, are counted of a client with a clock.
+/// How long CPU time, and then system calls, of a client with a clock are counted.
 const SPAN: Duration = Duration::from_secs(3);
-/// Ticks of those without.
+/// Ticks that are measured of clients without a clock.
 const TICKS: u32 = 2000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
     /// `fairways run --observe` with this policy.
     Daemon(&'static str),
-    /// The same with `lfoc` in normal operation: no warm-up is ever over, so that nobody is sampled.
+    /// The same with `lfoc` in normal operation: no warm-up ever ends, so that no program is
+    /// sampled.
     Unsampled,
-    /// `Actuator` alone: what each program holds and has moved.
+    /// `Actuator` alone: each program's occupancy and memory traffic.
     Resctrl,
     /// `Perf` alone, an event group a thread.
     PerfThreads,
@@ -49,7 +50,7 @@ pub(crate) struct Row {
     /// Other managers' groups.
     pub(crate) groups: u32,
     pub(crate) cpus: u32,
-    /// Of each workload.
+    /// Threads of each workload.
     pub(crate) threads: u32,
 }
 
@@ -68,7 +69,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// What it took: each workload and tick, and in all.
+/// The cost, per workload and tick, and in all.
 pub(crate) struct Cost {
     micros: f64,
     /// Counted in the first round only: it is always the same.
@@ -191,7 +192,8 @@ impl Row {
         Process::start(&mut command)
     }
 
-    /// It takes no group that has not got its files at once, and calls them by its process and a number.
+    /// Starts pqos. It uses no group that lacks its files at first, and names groups by its process
+    /// and a number.
     fn pqos(&self, sleepers: &Sleepers, host: &Host) -> Process {
         let ids: Vec<String> = sleepers.ids().iter().map(u32::to_string).collect();
         let script = r#"

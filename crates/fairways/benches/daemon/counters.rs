@@ -9,9 +9,10 @@ use fairways_resctrl::language::CpuSet;
 /// `PERF_TYPE_SOFTWARE`.
 const SOFTWARE: u32 = 1;
 
-/// Five events in two groups, as an Intel processor's: with the first in both, six descriptors a thread, or a CPU.
+/// Five events in two groups, like an Intel processor's. The first is in both, so each thread, or
+/// CPU, takes six descriptors.
 fn events() -> ProcessorEvents {
-    let of = |(field, config)| Event {
+    let event = |(field, config)| Event {
         field,
         name: "software",
         encoding: Encoding { kind: SOFTWARE, config },
@@ -23,7 +24,7 @@ fn events() -> ProcessorEvents {
         (Counter::LlcMisses, 4),
         (Counter::StallsL2Miss, 5),
     ];
-    let mut events: Vec<Event> = events.into_iter().map(of).collect();
+    let mut events: Vec<Event> = events.into_iter().map(event).collect();
     events.sort_by_key(|event| event.field);
     let (alone, lost) = (Vec::new(), Vec::new());
     ProcessorEvents { name: "software", source: "perf_event_open(2)", events, alone, lost }

@@ -1,11 +1,15 @@
-//! What watching costs: the daemon, its resctrl part alone, its perf part alone, and pqos, each a workload and tick.
+//! The cost of watching, per workload and tick: the daemon, its resctrl part alone, its perf part
+//! alone, and pqos.
 //!
-//! All but perf work on one tree of plain files in memory, which an emulator's were copied to: no file system in user space, and no hardware, is
-//! in what they take. Groups that a client makes are filled with files by a thread of this program. In place of the host's CPUs
-//! a client sees those of the row; workloads are real processes that sleep.
+//! All but perf work on a tree of plain files in memory, copied from an emulator's. So their cost
+//! includes neither a file system in user space nor hardware. A thread of this program fills the
+//! groups that a client makes with files. A client sees the CPUs of the row, not the host's;
+//! workloads are real processes that sleep.
 //!
-//! `FAIRWAYS_BENCH_CALLS=1` prints every system call's count. CPU time is the scheduler's (`/proc/PID/task/*/schedstat`), system calls are strace's, in spans of their own; both only once all
-//! workloads are watched. Prints CSV, a row for each round. Needs root, /dev/fuse, unshare, strace and pqos.
+//! `FAIRWAYS_BENCH_CALLS=1` prints every system call's count. CPU time is the scheduler's
+//! (`/proc/PID/task/*/schedstat`). System calls are counted by strace, in spans of their own. Both
+//! start once all workloads are watched. Prints CSV, a row for each round. Needs root, /dev/fuse,
+//! unshare, strace and pqos.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -22,7 +26,7 @@ use clients::{Client, Row};
 
 /// Classes of service of the machine.
 pub(crate) const CLASSES: u32 = 16;
-/// How often each is measured.
+/// How often each row is measured.
 const ROUNDS: u32 = 3;
 
 fn rows() -> Vec<Row> {
@@ -53,11 +57,11 @@ fn rows() -> Vec<Row> {
             rows.push(Row { client, threads, ..row });
         }
     }
-    // Pqos uses every class that there is, and makes their groups.
+    // Pqos uses all classes, and makes their groups.
     rows.iter_mut()
         .filter(|row| row.client == Client::Pqos)
         .for_each(|row| row.groups = CLASSES - 1);
-    // LFOC's windows are by instructions, whatever the tick.
+    // LFOC's windows are counted in instructions, whatever the tick.
     let other = |row: &Row| row.tick_ms != 1000 || (row.groups, row.cpus, row.threads) != (0, 2, 1);
     rows.retain(|row| row.client != Client::Daemon("lfoc") || !other(row));
     rows.push(Row { client: Client::Unsampled, ..row });
@@ -77,7 +81,7 @@ fn main() {
         Some("inside") => inside(words.get(1).map_or("", String::as_str)),
         _ => {
             let wanted = words.iter().find(|word| !word.starts_with('-'));
-            // A mount namespace of its own, so that nobody else sees its /sys.
+            // A mount namespace of its own, so that no other process sees its /sys.
             let mut command = Command::new("unshare");
             command.args(["-m", "--propagation", "private", "--"]).arg(this).arg("inside");
             panic!("unshare: {}", command.args(wanted).exec());
@@ -85,7 +89,7 @@ fn main() {
     }
 }
 
-/// Measures the rows whose text has this in it.
+/// Measures the rows whose text contains `wanted`.
 fn inside(wanted: &str) {
     let mut host = plain::Host::new();
     println!(

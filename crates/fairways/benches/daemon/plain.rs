@@ -12,23 +12,24 @@ use fairways_emulator::{Emulator, Idle, Settings, host_files};
 use fairways_resctrl::platform::Platform;
 use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
 
-/// Where every client looks for it.
+/// Where every client looks for resctrl.
 pub(crate) const RESCTRL: &str = "/sys/fs/resctrl";
 
-/// What is copied, and where to.
+/// The host's files, and the folder where copies of them are kept.
 pub(crate) struct Host {
     folder: tempfile::TempDir,
     cpus: u32,
 }
 
-/// Runs a command of the shell's, with `$1`.
+/// Runs a shell script with `folder` as `$1`.
 fn shell(script: &str, folder: &Path) {
     let done = Command::new("sh").args(["-ec", script, "sh"]).arg(folder).status().unwrap();
     assert!(done.success(), "{script}");
 }
 
 impl Host {
-    /// Hides the real /sys/fs, and everything that a client looks at there, from this process and its children.
+    /// Hides the real /sys/fs from this process and its children, with everything that a client
+    /// reads there.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         shell(
@@ -50,7 +51,8 @@ impl Host {
         self.folder.path().join(name)
     }
 
-    /// A resctrl of a machine with these CPUs, with these threads among those in the root's group, and with other managers' groups.
+    /// Fills resctrl for a machine with these CPUs: these threads are in the root's group, and
+    /// other managers have `groups` groups.
     pub(crate) fn begin(&mut self, cpus: u32, groups: u32, threads: &[i32]) {
         if self.cpus != cpus {
             self.machine(cpus);
@@ -90,7 +92,7 @@ impl Host {
             Emulator::start(&mount, Settings::new(platform, Box::new(Idle::default()))).unwrap();
         copy(&mount, &self.at("root"));
         fs::create_dir(mount.join("class")).unwrap();
-        // A class that has a part of the cache, as other managers' have.
+        // A class that has a part of the cache, as those of other managers have.
         fs::write(mount.join("class/schemata"), "L3:0=1\n").unwrap();
         copy(&mount.join("class"), &self.at("class"));
         fs::create_dir(mount.join("mon_groups/monitor")).unwrap();
@@ -110,7 +112,8 @@ impl Host {
         self.cpus = cpus;
     }
 
-    /// Fills the root's monitoring groups with files as clients make them, for as long as this process is there.
+    /// Fills the root's monitoring groups with files when clients make them, as long as this
+    /// process lives.
     pub(crate) fn fill(&self) {
         let (groups, template) = (Path::new(RESCTRL).join("mon_groups"), self.at("monitor"));
         let inotify = init(CreateFlags::CLOEXEC).unwrap();
@@ -133,7 +136,7 @@ fn copy(from: &Path, to: &Path) {
     try_copy(from, to).unwrap_or_else(|why| panic!("{}: {why}", from.display()));
 }
 
-/// Copies what can be read. What a client has made meanwhile stays as it is.
+/// Copies files that can be read. Those that a client has made meanwhile stay as they are.
 fn try_copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -144,7 +147,7 @@ fn try_copy(from: &Path, to: &Path) -> std::io::Result<()> {
         if path.is_dir() {
             try_copy(&path, &to)?;
         } else if !to.exists() {
-            // Some are only written to.
+            // Some files can only be written.
             fs::write(to, fs::read(&path).unwrap_or_default())?;
         }
     }

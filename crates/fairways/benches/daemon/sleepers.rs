@@ -3,12 +3,12 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// What makes this program a sleeper.
+/// The argument that makes this program a sleeper.
 pub(crate) const WORD: &str = "sleeper";
-/// What a sleeper is called.
+/// A sleeper's name.
 pub(crate) const NAME: &str = "fw-sleeper";
 
-/// Sleeps in so many threads until it is killed.
+/// Sleeps in this number of threads until it is killed.
 pub(crate) fn sleep(threads: u32) {
     let park = || {
         loop {

@@ -14,7 +14,7 @@ pub(super) struct Phase {
     last: [Option<ReferenceCount>; 2],
     /// At `w - 1`: IPC with `w` ways, if it was seen.
     ipc: [Option<Q32>; MAX_WAYS],
-    /// What this visit showed first, for telling phases apart by more than L1 references.
+    /// What this visit showed first, to distinguish phases by more than L1 references.
     first: FirstSeen,
     /// Whether it came back, and IPC with the baseline has not yet confirmed that it is the same
     /// phase.

@@ -93,7 +93,7 @@ impl Clusters {
         }
     }
 
-    /// The slowdown of each program of a set with so many ways, in units of 2^-32.
+    /// The slowdown of each program of a set with this number of ways, in units of 2^-32.
     pub(crate) fn slowdowns(&mut self, set: u64, ways: u32, mut each: impl FnMut(usize, u64)) {
         self.gather(set);
         let Self { slowdowns, pressures, members, .. } = self;

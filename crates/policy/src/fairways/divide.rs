@@ -11,9 +11,10 @@ use super::search::Limits;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Division {
     ways: Vec<u32>,
-    /// Of a division that is compared with it.
+    /// The ways of a division that is compared with it.
     spare: Vec<u32>,
-    /// The best sums of the first clusters with so many ways, and the ways of the last of them.
+    /// The best sum of the first clusters for each number of ways, and the ways of the last of
+    /// them.
     best: Vec<(u64, u32)>,
 }
 
@@ -161,7 +162,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// The outcome of one with so many ways.
+    /// The outcome of a cluster with this number of ways.
     fn at(&self, cluster: usize, ways: u32) -> &Outcome {
         self.clusters.outcome(self.rows[cluster], ways)
     }

@@ -6,7 +6,7 @@
 //! sixteen programs. This policy starts from LFOC+'s plan and improves it in small steps: a program
 //! moves to another cluster or to a new one (`search.rs`); where no move helps, two programs swap
 //! their clusters; where no swap helps, two clusters merge. After each step the ways are divided
-//! anew: the slowest cluster gets the next way, then single ways are traded (`divide.rs`). The
+//! again: the slowest cluster gets the next way, then single ways are traded (`divide.rs`). The
 //! best step is taken until none is better, or until the trials run out.
 //!
 //! How a cluster fares depends on its programs and its ways alone, so each set of programs is

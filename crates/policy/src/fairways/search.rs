@@ -1,5 +1,6 @@
-//! A local search over clusterings: a program to another or a new cluster, two programs swapped,
-//! two clusters merged; the ways divided anew for each, the best step taken until none is better.
+//! A local search over clusterings. A step moves a program to another or a new cluster, swaps two
+//! programs, or merges two clusters. Each step's ways are divided from scratch, and the best step
+//! is taken until none is better.
 
 use alloc::vec::Vec;
 
@@ -59,7 +60,7 @@ impl Search {
         &self.best_ways
     }
 
-    /// Begins anew, without a plan.
+    /// Begins again, without a plan.
     pub(crate) fn begin(&mut self) {
         self.best = None;
         self.trials = 0;
@@ -75,7 +76,7 @@ impl Search {
         }
     }
 
-    /// Searches from the plan that was added, and keeps what it finds if that is the best yet. It is
+    /// Searches from the plan that was added, and keeps the result if it is the best yet. It is
     /// never worse than the plan to start from, if that is within the limits.
     pub(crate) fn run(&mut self, objective: Objective, limits: Limits, clusters: &mut Clusters) {
         while self.sets.len() > limits.clusters.max(1) {

@@ -1,4 +1,4 @@
-//! A timer that is waited on with other descriptors.
+//! A timer that a caller can wait for along with other descriptors.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -18,7 +18,7 @@ impl Alarm {
         Ok(Self(timerfd_create(TimerfdClockId::Monotonic, flags)?))
     }
 
-    /// In so many nanoseconds, at least one; `None`: never.
+    /// Sets the timer to this many nanoseconds from now, at least one; `None`: never.
     pub(super) fn set(&self, nanos: Option<u64>) -> io::Result<()> {
         let time = |nanos: u64| Timespec {
             tv_sec: i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX),

@@ -1,4 +1,4 @@
-//! What becomes of what is due of threads: it is set, or, in a dry run, logged.
+//! How changes to threads are made: set, or, in a dry run, only logged.
 
 use std::fmt::Debug;
 use std::io;
@@ -14,29 +14,29 @@ use super::managed::Managed;
 /// What is done differently in a dry run: everything that changes threads, or depends on the
 /// changes.
 pub(super) trait Enforcement: Debug + Sync {
-    /// The ledger, and what was restored of it.
+    /// Opens the ledger, and returns what was restored from it.
     fn open(&self, settings: &Settings) -> Result<(Ledger, Restored), OpenError>;
 
-    /// Finds out what a thread has, and what its owner has changed; whether it lives.
+    /// Reads a thread's state, and what its owner has changed; returns whether it lives.
     fn look(&self, managed: &mut Managed, proc: &Path, sysfs: &Path, online: &CpuSet) -> bool;
 
-    /// Lets a thread run on these CPUs only, which are all of its cpuset if `is_everywhere`.
+    /// Lets a thread run on these CPUs only; they are all of its cpuset if `is_everywhere`.
     ///
     /// # Errors
-    /// sched_setaffinity(2)'s; that it has ended is no error, but `false`.
+    /// sched_setaffinity(2)'s. If the thread has ended, this is `false`, and no error.
     fn set_affinity(&self, thread: i32, cpus: &CpuSet, is_everywhere: bool) -> io::Result<bool>;
 
     /// Sets a thread's nice value.
     ///
     /// # Errors
-    /// setpriority(2)'s; that it has ended is no error, but `false`.
+    /// setpriority(2)'s. If the thread has ended, this is `false`, and no error.
     fn set_nice(&self, thread: i32, nice: i32) -> io::Result<bool>;
 
     /// The CPUs that a thread's owner lets it use, where the kernel does not know them.
     fn owners_cpus(&self, managed: &Managed) -> Option<CpuSet>;
 }
 
-/// Threads are changed.
+/// Changes threads.
 #[derive(Debug)]
 pub(super) struct Enforced;
 
@@ -62,7 +62,7 @@ impl Enforcement for Enforced {
     }
 }
 
-/// Threads stay as they are; what they would have is logged, and taken to be what they have.
+/// Changes nothing: logs what threads would have, and takes it to be what they have.
 #[derive(Debug)]
 pub(super) struct DryRun;
 
@@ -71,14 +71,14 @@ impl Enforcement for DryRun {
         Ok((Ledger::dry(), Restored::default()))
     }
 
-    /// What it has is not what it would have.
+    /// Reads nothing: what the thread has is not what it would have.
     fn look(&self, _: &mut Managed, _: &Path, _: &Path, _: &CpuSet) -> bool {
         true
     }
 
     fn set_affinity(&self, thread: i32, cpus: &CpuSet, _: bool) -> io::Result<bool> {
         let list = cpus.to_list();
-        tracing::debug!(target: "fairways::schedule", thread, cpus = list, "would let it run there");
+        tracing::debug!(target: "fairways::schedule", thread, cpus = list, "would set its CPUs");
         Ok(true)
     }
 

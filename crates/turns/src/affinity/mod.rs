@@ -1,15 +1,19 @@
 //! Scheduling without a scheduler of our own: threads' own affinity and weight.
 //!
-//! - The CPUs that a thread may use are its affinity, within what its owner lets it use. What the owner changes meanwhile is the owner's
-//!   from then on. cpusets are never changed: they are the owner's, or systemd's.
-//! - Time that is ordered becomes weight. A turn is a quantum of the thread's time on CPUs, or what was ordered; while a thread has a turn
-//!   of k quanta, its weight is k times that of its owner's nice value, the nearest there is, until it has had that time. That is a share, as the
-//!   kernel gives one: among the threads of a CPU, and within their cgroup and (kernel.sched_autogroup_enabled) session.
-//! - Who is raised has the nice value -20: 87 times the weight of 0. Unlike a priority, that leaves others a hundredth of the time.
-//! - Real-time and idle threads have no such weight. Their affinity is set, and no more.
+//! - The CPUs that a thread may use are its affinity, within what its owner lets it use. What the
+//!   owner changes meanwhile is the owner's from then on. cpusets are never changed: they are the
+//!   owner's, or systemd's.
+//! - Ordered time becomes weight. A turn is a quantum of the thread's time on CPUs, or the ordered
+//!   time. During a turn of k quanta, the thread's weight is k times that of its owner's nice value
+//!   (the nearest that exists), until it has had that time. The kernel applies weights among the
+//!   threads of a CPU, within their cgroup and (kernel.sched_autogroup_enabled) session.
+//! - A raised thread has the nice value -20: 87 times the weight of 0. Unlike a priority, that
+//!   leaves others a hundredth of the time.
+//! - Real-time and idle threads have no such weight. Only their affinity is set.
 //!
-//! What is asked is carried out by [`settle`](Scheduler::settle), or with the next [`turns`](Scheduler::turns), which
-//! [`attention`](Scheduler::attention) calls for: so many threads that are moved at once are written down once.
+//! Requests are carried out by [`settle`](Scheduler::settle), or with the next
+//! [`turns`](Scheduler::turns), which [`attention`](Scheduler::attention) calls for: threads that
+//! are moved together are recorded in one write.
 
 mod alarm;
 mod enforcement;
@@ -45,10 +49,10 @@ use managed::{Managed, Owners, weighs};
 use retry::Retry;
 use turn::Turns;
 
-/// How often it is looked, in nanoseconds, whether owners have changed anything, or CPUs came or went.
+/// How often to check, in nanoseconds, whether owners have changed anything, or CPUs came or went.
 const LOOK: u64 = 200_000_000;
 
-/// No kernel's clock ticks more often, in nanoseconds (`CONFIG_HZ_1000`).
+/// The shortest clock tick of a kernel, in nanoseconds (`CONFIG_HZ_1000`).
 const LEAST: u64 = 1_000_000;
 
 /// Threads' own affinity (sched_setaffinity(2)) and nice values (setpriority(2)).
@@ -59,34 +63,35 @@ pub struct Affinity {
     ledger: Ledger,
     threads: BTreeMap<AppId, Managed>,
     by_thread: HashMap<i32, AppId>,
-    /// Those that are to be put back as they were.
+    /// Threads that have left and are to be put back.
     leaving: HashSet<Key>,
     online: CpuSet,
-    /// Of whom something was asked, or is due, that was not carried out yet.
-    asked: BTreeSet<AppId>,
+    /// Threads with a request, or a change that is due, that was not carried out yet.
+    pending: BTreeSet<AppId>,
     looked: u64,
     /// When usual turns were last looked at.
     listed: u64,
-    /// The kernel's clock tick, in nanoseconds: the least that the time of a thread on a CPU is told by.
+    /// The kernel's clock tick, in nanoseconds: the step in which a thread's time on a CPU grows.
     tick: u64,
     alarm: Alarm,
     switches: Option<Switches>,
-    /// What others did for less is not told, in nanoseconds; `None`: nothing is.
+    /// Shorter turns of other threads are not reported, in nanoseconds; `None`: none of them is.
     shortest: Option<u64>,
     stays: Vec<Stay>,
-    /// CPUs of whose last turn it was told that it goes on.
+    /// CPUs whose last turn was reported as going on.
     going_on: BTreeSet<u32>,
-    /// Whether it was said that threads of such policies have no weight.
-    said: bool,
-    /// What went wrong the last time, which is not said again.
+    /// Whether it was logged that threads of some policies have no weight.
+    has_warned: bool,
+    /// What went wrong the last time, which is not logged again.
     trouble: Option<String>,
 }
 
 impl Affinity {
-    /// Takes the state directory, puts back what a fairways that was killed has left, and begins.
+    /// Claims the state directory, puts back what a killed fairways has left, and begins.
     ///
     /// # Errors
-    /// If this user may not (`CAP_SYS_NICE`), or the state directory can't be used, or another fairways uses it.
+    /// If this user lacks the right (`CAP_SYS_NICE`), or the state directory can't be used, or
+    /// another fairways uses it.
     pub fn open(settings: Settings) -> Result<(Self, Restored), OpenError> {
         let unsupported = |why: io::Error| OpenError::NotSupported(why.to_string());
         let enforcement: &'static dyn Enforcement = if settings.dry_run {
@@ -111,7 +116,7 @@ impl Affinity {
             by_thread: HashMap::new(),
             leaving: HashSet::new(),
             online,
-            asked: BTreeSet::new(),
+            pending: BTreeSet::new(),
             looked: now(),
             listed: 0,
             tick: tick(),
@@ -120,13 +125,13 @@ impl Affinity {
             shortest: None,
             stays: Vec::new(),
             going_on: BTreeSet::new(),
-            said: false,
+            has_warned: false,
             trouble: None,
         };
         Ok((affinity, restored))
     }
 
-    /// Puts everything back. Dropping does as well, and tells in the log what it could not.
+    /// Puts everything back. Dropping does as well, and logs what could not be put back.
     #[must_use]
     pub fn close(mut self) -> Restored {
         self.let_all_go()
@@ -135,12 +140,12 @@ impl Affinity {
     fn let_all_go(&mut self) -> Restored {
         let threads = std::mem::take(&mut self.threads);
         self.by_thread.clear();
-        // Exactly what each has: what an owner set meanwhile is told from it.
+        // Exactly what each has, so that values that an owner set meanwhile are recognized.
         for managed in threads.values() {
             self.ledger.has_nice(managed.key(), managed.owners.nice, managed.nice);
         }
         self.ledger.end_all().unwrap_or_else(|error| {
-            tracing::error!(target: "fairways::schedule", %error, "the ledger is not as it should be");
+            tracing::error!(target: "fairways::schedule", %error, "the ledger can't be written");
             Restored::default()
         })
     }
@@ -149,10 +154,11 @@ impl Affinity {
         nanos(self.settings.quantum)
     }
 
-    /// Looks whether owners have changed anything, or CPUs came or went.
+    /// Checks whether owners have changed anything, or CPUs came or went.
     fn look(&mut self) -> io::Result<()> {
         self.find_cpus();
-        // One that was off line in between is watched no longer, though as many are on line as before.
+        // A CPU that was off line in between is no longer watched, though as many are on line as
+        // before.
         let watched = self.switches.as_mut().map(|switches| switches.set_cpus(&self.online));
         let (quantum, now) = (self.quantum_nanos(), now());
         let Settings { proc, sysfs, .. } = &self.settings;
@@ -161,28 +167,28 @@ impl Affinity {
                 self.enforcement.look(managed, proc, sysfs, &self.online);
             }
             if !managed.known || managed.due(&self.online, quantum, now) != (None, None) {
-                self.asked.insert(app);
+                self.pending.insert(app);
             }
         }
         watched.unwrap_or(Ok(()))
     }
 
-    /// Reads which CPUs are on line; if others than before, what is due of threads may be another.
+    /// Reads which CPUs are on line. If these have changed, every thread may be due a change.
     fn find_cpus(&mut self) {
         let online = topology::cpus(&self.settings.sysfs, "online");
         if let Some(online) = online.filter(|online| *online != self.online) {
             tracing::info!(target: "fairways::schedule", cpus = online.to_list(), "other CPUs are on line");
             self.online = online;
-            self.asked.extend(self.threads.keys());
+            self.pending.extend(self.threads.keys());
         }
     }
 
-    /// What is known of a thread at its beginning; `None` if it has ended. What it has from one of ours that made it is not
-    /// its owner's.
+    /// Reads a thread that is taken in; `None` if it has ended. What it inherited from a managed
+    /// thread is not its owner's.
     ///
     /// # Errors
-    /// If it is there, and can't be read.
-    fn found(&mut self, thread: i32) -> io::Result<Option<Managed>> {
+    /// If it lives, and can't be read.
+    fn read_new(&mut self, thread: i32) -> io::Result<Option<Managed>> {
         let path = self.settings.proc.join(format!("{thread}/schedstat"));
         let explained =
             |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
@@ -208,7 +214,7 @@ impl Affinity {
             (cpus.clone(), all)
         });
         let nice = self.ledger.nice_before(family, stat.started, stat.nice).unwrap_or(stat.nice);
-        if !weighs(&stat) && !std::mem::replace(&mut self.said, true) {
+        if !weighs(&stat) && !std::mem::replace(&mut self.has_warned, true) {
             let policy = stat.policy;
             tracing::warn!(target: "fairways::schedule", thread, policy, "threads of this policy have no weight: they get CPUs only");
         }
@@ -231,22 +237,21 @@ impl Affinity {
         })
     }
 
-    /// Says what went wrong, until something else does, or a look finds all well.
-    fn say(&mut self, trouble: Option<String>, has_looked: bool) {
-        let waits = |of: &Managed| of.cpus_retry.is_waiting() || of.nice_retry.is_waiting();
+    /// Logs what went wrong, once until another thing does, or a check finds all well.
+    fn log_trouble(&mut self, trouble: Option<String>, has_looked: bool) {
         if let Some(error) = trouble.as_ref().filter(|_| trouble != self.trouble) {
-            tracing::warn!(target: "fairways::schedule", error, "not all was carried out");
+            tracing::warn!(target: "fairways::schedule", error, "not every request was carried out");
         }
-        if trouble.is_some() || has_looked && !self.threads.values().any(waits) {
+        if trouble.is_some() || has_looked && !self.threads.values().any(Managed::is_waiting) {
             self.trouble = trouble;
         }
     }
 
-    /// Changes what is asked of a thread, and calls for attention.
-    fn ask(&mut self, app: AppId, what: impl FnOnce(&mut Managed)) -> io::Result<()> {
+    /// Changes what is requested for a thread, and calls for attention.
+    fn request(&mut self, app: AppId, change: impl FnOnce(&mut Managed)) -> io::Result<()> {
         if let Some(managed) = self.threads.get_mut(&app) {
-            what(managed);
-            self.asked.insert(app);
+            change(managed);
+            self.pending.insert(app);
             self.alarm.set(Some(1))?;
         }
         Ok(())
@@ -263,31 +268,32 @@ impl Scheduler for Affinity {
     }
 
     fn begin(&mut self, app: AppId, thread: i32) -> io::Result<()> {
-        // One that left just now begins with what its owner lets it have.
+        // A thread that left just now is put back first, and begins with what its owner lets it
+        // have.
         if self.leaving.iter().any(|&(left, _)| left == thread) {
             self.let_go()?;
         }
-        if let Some(managed) = self.found(thread)? {
+        if let Some(managed) = self.read_new(thread)? {
             self.by_thread.insert(thread, app);
             self.threads.insert(app, managed);
-            self.asked.insert(app);
+            self.pending.insert(app);
             self.alarm.set(Some(1))?;
         }
         Ok(())
     }
 
-    /// So many that leave at once are written down once, with what is asked next.
+    /// Threads that leave together are recorded in one write, with the next requests.
     fn end(&mut self, app: AppId) {
         let Some(managed) = self.threads.remove(&app) else { return };
-        self.asked.remove(&app);
-        // Its number may be another one's already.
+        self.pending.remove(&app);
+        // Its number may be another thread's already.
         if self.by_thread.get(&managed.thread) == Some(&app) {
             self.by_thread.remove(&managed.thread);
         }
         self.ledger.has_nice(managed.key(), managed.owners.nice, managed.nice);
         self.leaving.insert(managed.key());
         if let Err(error) = self.alarm.set(Some(1)) {
-            tracing::error!(target: "fairways::schedule", %error, "not let go at once");
+            tracing::error!(target: "fairways::schedule", %error, "a thread is not released at once");
         }
     }
 
@@ -296,15 +302,15 @@ impl Scheduler for Affinity {
     }
 
     fn allow(&mut self, app: AppId, cpus: &CpuSet) -> io::Result<()> {
-        self.ask(app, |managed| managed.wanted = Some(cpus.clone()))
+        self.request(app, |managed| managed.wanted = Some(cpus.clone()))
     }
 
     fn raise(&mut self, app: AppId, raised: bool) -> io::Result<()> {
-        self.ask(app, |managed| managed.raised = raised)
+        self.request(app, |managed| managed.raised = raised)
     }
 
     fn order(&mut self, app: AppId, time: Duration) -> io::Result<()> {
-        self.ask(app, |managed| managed.order(nanos(time).max(1)))
+        self.request(app, |managed| managed.order(nanos(time).max(1)))
     }
 
     fn settle(&mut self) -> io::Result<()> {
@@ -334,8 +340,8 @@ impl Scheduler for Affinity {
         [self.alarm.fd()].into_iter().chain(switches.into_iter().flatten()).collect()
     }
 
-    /// Nothing that the kernel refuses ends it: that is said once, and tried again.
-    fn turns(&mut self, told: &mut Told) -> io::Result<()> {
+    /// A refusal of the kernel does not end it: it is logged once, and tried again.
+    fn turns(&mut self, ended: &mut Told) -> io::Result<()> {
         let now = now();
         let is_time = now.saturating_sub(self.looked) >= LOOK;
         let mut done = Ok(());
@@ -343,10 +349,10 @@ impl Scheduler for Affinity {
             self.looked = now;
             done = self.look();
         }
-        done = done.and(self.stays(told));
-        self.given(told);
+        done = done.and(self.stays(ended));
+        self.given(ended);
         done = done.and(self.carry_out());
-        self.say(done.err().map(|error| error.to_string()), is_time);
+        self.log_trouble(done.err().map(|error| error.to_string()), is_time);
         self.arm()
     }
 }
@@ -357,7 +363,7 @@ impl Drop for Affinity {
     }
 }
 
-/// Whether this user may schedule threads of others.
+/// Checks that this user may schedule other users' threads.
 fn check_rights() -> Result<(), OpenError> {
     let rights = capabilities(None);
     if rights.is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_NICE)) {
@@ -367,7 +373,7 @@ fn check_rights() -> Result<(), OpenError> {
     Err(OpenError::NotSupported(why.to_owned()))
 }
 
-/// A coarse clock of the kernel's goes on by one tick each time.
+/// The kernel's clock tick, in nanoseconds: the resolution of its coarse clock.
 fn tick() -> u64 {
     let tick = clock_getres(ClockId::MonotonicCoarse);
     u64::try_from(tick.tv_nsec).unwrap_or(0).max(LEAST)

@@ -1,4 +1,4 @@
-//! What threads were given, and who ran.
+//! Reporting the turns that threads had, and which threads ran.
 
 use std::io;
 
@@ -8,13 +8,14 @@ use super::super::thread::{self, Stat};
 use super::super::{Given, Told, Turn, Who};
 use super::Affinity;
 
-/// How often, in nanoseconds, it is looked at usual turns as well: as often as hosts look at any (machine/turns).
+/// How often usual turns are checked as well, in nanoseconds: as often as hosts check any
+/// (machine/turns).
 const EVERY: u64 = 10_000_000;
 
 impl Affinity {
-    /// Tells of turns in the policy's sense that are over. Those on which nothing hangs are looked at each 10 ms at most, so that a thread costs
-    /// one pread(2) in that time; the others whenever somebody asks.
-    pub(super) fn given(&mut self, told: &mut Told) {
+    /// Reports turns in the policy's sense that are over. Usual turns are checked every 10 ms at
+    /// most, so that a thread costs one pread(2) in that time; the others at every call.
+    pub(super) fn given(&mut self, ended: &mut Told) {
         let at = now();
         let proc = &self.settings.proc;
         let all = at.saturating_sub(self.listed) >= EVERY;
@@ -25,7 +26,7 @@ impl Affinity {
             if !all && managed.turns.urgent().is_none() {
                 continue;
             }
-            // One that has ended is let go when its program's threads are listed.
+            // A thread that has ended is released when its program's threads are listed.
             let Some(total) = thread::time(&managed.time) else { continue };
             let mut stat = None;
             let sleeps = || {
@@ -35,11 +36,11 @@ impl Affinity {
             let before = managed.turns.ordered();
             let Some((ordered, ran)) = managed.turns.look(total, at, sleeps) else { continue };
             if managed.turns.ordered() != before {
-                self.asked.insert(app);
+                self.pending.insert(app);
             }
             let Some(stat) = stat.or_else(|| Stat::read(proc, managed.thread)) else { continue };
             let nanos = std::time::Duration::from_nanos;
-            told.given.push(Given {
+            ended.given.push(Given {
                 app,
                 cpu: stat.cpu,
                 ordered: nanos(ordered),
@@ -49,14 +50,15 @@ impl Affinity {
         }
     }
 
-    /// Wakes whoever waits when the first turn may be over on which something hangs; no sooner than a thread's time on a CPU is told anew.
+    /// Sets the alarm to when the first unusual turn may be over, but no sooner than the kernel
+    /// updates a thread's time on a CPU.
     pub(super) fn arm(&self) -> io::Result<()> {
         let soonest = self.threads.values().filter_map(|managed| managed.turns.urgent()).min();
         self.alarm.set(soonest.map(|soonest| soonest.max(self.tick)))
     }
 
-    /// Tells of turns on CPUs, by perf.
-    pub(super) fn stays(&mut self, told: &mut Told) -> io::Result<()> {
+    /// Reports turns on CPUs, by perf.
+    pub(super) fn stays(&mut self, ended: &mut Told) -> io::Result<()> {
         let Some(switches) = &mut self.switches else { return Ok(()) };
         let done = switches.read(&mut self.stays);
         for Stay { cpu, thread, span, counters, goes_on } in self.stays.drain(..) {
@@ -65,14 +67,14 @@ impl Affinity {
                 None if thread == 0 => Who::Idle,
                 None => Who::Other,
             };
-            // What goes on may become long, and its end is told with it.
+            // A turn that goes on may become long; its end is reported, too.
             let is_end = self.going_on.remove(&cpu);
             let long = |shortest: u64| span.1 - span.0 >= shortest || goes_on || is_end;
             if matches!(who, Who::Thread(_)) || self.shortest.is_some_and(long) {
                 if goes_on {
                     self.going_on.insert(cpu);
                 }
-                told.turns.push(Turn { cpu, who, span, counters, goes_on });
+                ended.turns.push(Turn { cpu, who, span, counters, goes_on });
             }
         }
         done

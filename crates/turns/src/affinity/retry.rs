@@ -1,11 +1,12 @@
-//! When what the kernel refused is tried again.
+//! When a change that the kernel refused is tried again.
 
 use super::LOOK;
 
-/// The longest that is waited, in nanoseconds.
+/// The longest wait, in nanoseconds.
 const MOST: u64 = 64 * LOOK;
 
-/// Something that may be refused: it is tried again at the next look, and, as long as that is in vain, after twice as long each time.
+/// A change that may be refused: it is tried again at the next check, and after each further
+/// refusal the wait doubles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Retry {
     at: u64,
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_refused_again_and_again_is_tried_ever_more_seldom() {
+    fn after_each_refusal_the_wait_is_longer() {
         let mut retry = Retry::default();
         assert!(retry.is_time(0) && !retry.is_waiting());
         let (mut now, mut tried) = (0, 0);
@@ -49,7 +50,7 @@ mod tests {
                 assert!(retry.is_waiting() && !retry.is_time(now));
             }
         }
-        // After 1, 2, 4, .. 64 looks, and then after 64 each.
+        // After 1, 2, 4, … 64 checks, and then after 64 each.
         assert_eq!(tried, 1 + 6 + (600 - 64) / 64);
         retry.done();
         assert!(retry.is_time(0) && !retry.is_waiting());

@@ -1,4 +1,4 @@
-//! Carrying out what was asked.
+//! Carrying out requests.
 
 use std::io;
 
@@ -8,9 +8,8 @@ use fairways_resctrl::language::CpuSet;
 
 use super::super::ledger::Change;
 use super::Affinity;
-use super::managed::Managed;
 
-/// What is due of a thread, where it has something else.
+/// What is to be changed in a thread.
 struct Due {
     app: AppId,
     cpus: Option<CpuSet>,
@@ -18,13 +17,13 @@ struct Due {
 }
 
 impl Affinity {
-    /// Lets those go that have left, and carries out what is due of the others.
+    /// Releases the threads that have left, and changes the others as far as that is due.
     pub(super) fn carry_out(&mut self) -> io::Result<()> {
         let left = self.let_go();
         left.and(self.do_what_is_due())
     }
 
-    /// Puts those back that have left. What of that fails is in the log.
+    /// Puts back the threads that have left. Failures are logged.
     pub(super) fn let_go(&mut self) -> io::Result<()> {
         let leaving = std::mem::take(&mut self.leaving);
         if leaving.is_empty() {
@@ -33,9 +32,10 @@ impl Affinity {
         self.ledger.end_those(&leaving).map(drop).map_err(io::Error::other)
     }
 
-    /// Writes down all that is due, and does it.
+    /// Records all changes that are due, and makes them.
     fn do_what_is_due(&mut self) -> io::Result<()> {
-        let new: Vec<AppId> = self.asked.iter().copied().filter(|app| self.is_new(*app)).collect();
+        let new: Vec<AppId> =
+            self.pending.iter().copied().filter(|app| self.is_new(*app)).collect();
         let due = self.due();
         if due.is_empty() && new.is_empty() {
             return Ok(());
@@ -45,7 +45,7 @@ impl Affinity {
         for Due { app, cpus, nice } in &due {
             let Some(managed) = self.threads.get(app) else { continue };
             let (owners, thread) = (&managed.owners, managed.thread);
-            // What it has already is to be put back as well, where it inherited it.
+            // What it inherited is to be put back as well.
             let has = Some(&managed.cpus).filter(|has| managed.is_ours && **has != owners.cpus);
             for cpus in cpus.iter().flat_map(|due| has.into_iter().chain([due])) {
                 let change = Change::Affinity(owners.cpus.clone(), owners.all, cpus.clone());
@@ -72,25 +72,24 @@ impl Affinity {
         self.threads.get(&app).is_some_and(|managed| !managed.known)
     }
 
-    /// What is due of those of whom anything was asked, as things are now: what an owner has changed since it was last looked at counts
-    /// already.
+    /// The changes that are due for threads with requests, by their state now: what an owner has
+    /// changed since the last check counts already.
     fn due(&mut self) -> Vec<Due> {
         let (quantum, now) = (self.quantum_nanos(), now());
-        let of = |managed: &Managed, online: &CpuSet| managed.due(online, quantum, now);
-        let mut asked = self.asked.iter().filter_map(|app| self.threads.get(app));
-        if asked.all(|managed| of(managed, &self.online) == (None, None)) {
-            self.asked.clear();
+        let mut pending = self.pending.iter().filter_map(|app| self.threads.get(app));
+        if pending.all(|managed| managed.due(&self.online, quantum, now) == (None, None)) {
+            self.pending.clear();
             return Vec::new();
         }
-        // What the kernel does as CPUs go is not the owner's doing.
+        // The kernel moves threads when CPUs go off line; the owner has not done that.
         self.find_cpus();
         let (proc, sysfs, online) = (&self.settings.proc, &self.settings.sysfs, &self.online);
         let mut due = Vec::new();
-        for app in std::mem::take(&mut self.asked) {
+        for app in std::mem::take(&mut self.pending) {
             let Some(managed) = self.threads.get_mut(&app) else { continue };
-            let differs = of(managed, online) != (None, None);
+            let differs = managed.due(online, quantum, now) != (None, None);
             if differs && self.enforcement.look(managed, proc, sysfs, online) {
-                let (cpus, nice) = of(managed, online);
+                let (cpus, nice) = managed.due(online, quantum, now);
                 due.push(Due { app, cpus, nice });
             }
         }
@@ -114,8 +113,9 @@ impl Affinity {
             Ok(false) => Ok(()),
             Err(error) => {
                 managed.cpus_retry.refused(now());
-                managed.frame_anew(&self.settings.proc, &self.settings.sysfs);
-                let why = format!("thread {thread} was not given CPUs {}: {error}", cpus.to_list());
+                managed.read_cpuset_again(&self.settings.proc, &self.settings.sysfs);
+                let why =
+                    format!("can't set CPUs of thread {thread} to {}: {error}", cpus.to_list());
                 Err(io::Error::new(error.kind(), why))
             }
         }
@@ -134,7 +134,7 @@ impl Affinity {
             Err(error) => {
                 managed.nice_retry.refused(now());
                 managed.turns.as_usual();
-                let why = format!("thread {thread} was not given nice value {nice}: {error}");
+                let why = format!("can't set nice value of thread {thread} to {nice}: {error}");
                 Err(io::Error::new(error.kind(), why))
             }
         }

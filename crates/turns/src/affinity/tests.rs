@@ -6,17 +6,17 @@ use rustix::thread::gettid;
 
 use super::*;
 
-/// Settings with a state directory of their own, and these CPUs on line as a sysfs of their own says.
+/// Settings with a state directory and a sysfs of their own, in which these CPUs are on line.
 fn settings(online: &str) -> (tempfile::TempDir, Settings) {
     let folder = tempfile::tempdir().unwrap();
     let (state, sysfs) = (folder.path().join("state"), folder.path().join("sys"));
     std::fs::create_dir_all(sysfs.join("devices/system/cpu")).unwrap();
     let settings = Settings { state, sysfs, ..Settings::default() };
-    say(&settings, online);
+    write_online(&settings, online);
     (folder, settings)
 }
 
-fn say(settings: &Settings, online: &str) {
+fn write_online(settings: &Settings, online: &str) {
     std::fs::write(settings.sysfs.join("devices/system/cpu/online"), online).unwrap();
 }
 
@@ -44,7 +44,7 @@ fn a_cpu_that_was_off_line_between_two_looks_is_watched_again() {
     }
     let watched = |affinity: &Affinity| affinity.switches.as_ref().unwrap().descriptors().len();
     assert_eq!(watched(&affinity), own().len());
-    // As if it had gone, and been back before anybody looked.
+    // As if it had gone, and come back before the next check.
     let first = own().iter().take(1).collect();
     affinity.switches.as_mut().unwrap().set_cpus(&first).unwrap();
     assert_eq!(watched(&affinity), 1);
@@ -54,8 +54,8 @@ fn a_cpu_that_was_off_line_between_two_looks_is_watched_again() {
 }
 
 #[test]
-fn a_cpu_that_went_since_the_last_look_is_not_asked_for() {
-    let test = "a_cpu_that_went_since_the_last_look_is_not_asked_for";
+fn a_cpu_that_went_since_the_last_look_is_not_requested() {
+    let test = "a_cpu_that_went_since_the_last_look_is_not_requested";
     if !has(test, &[Need::Root]) {
         return;
     }
@@ -72,10 +72,10 @@ fn a_cpu_that_went_since_the_last_look_is_not_asked_for() {
         let last: CpuSet = all.iter().last().into_iter().collect();
         affinity.allow(AppId(1), &last).unwrap();
         let rest: CpuSet = all.iter().filter(|&cpu| !last.contains(cpu)).collect();
-        say(&settings, &rest.to_list());
+        write_online(&settings, &rest.to_list());
         affinity.settle().unwrap();
         assert_eq!(cpus(), all, "none that is wanted is on line");
-        say(&settings, &all.to_list());
+        write_online(&settings, &all.to_list());
         affinity.allow(AppId(1), &last).unwrap();
         std::thread::sleep(Duration::from_nanos(LOOK));
         affinity.turns(&mut Told::default()).unwrap();
@@ -95,7 +95,7 @@ fn a_thread_that_cant_be_read_has_not_ended() {
     affinity.settings.proc = PathBuf::from("/nowhere");
     let why = affinity.begin(AppId(2), thread).unwrap_err().to_string();
     assert!(why.starts_with(&format!("/nowhere/{thread}/schedstat: No such file")), "{why}");
-    // One that has ended is none, and no error.
+    // A thread that has ended is not taken in, and that is no error.
     let ended = std::thread::spawn(|| gettid().as_raw_nonzero().get()).join().unwrap();
     affinity.settings.proc = settings.proc;
     while std::path::Path::new(&format!("/proc/{ended}")).exists() {
@@ -106,7 +106,7 @@ fn a_thread_that_cant_be_read_has_not_ended() {
 }
 
 #[test]
-fn a_number_that_is_another_ones_by_now_stays_that_ones() {
+fn a_reused_thread_number_stays_with_the_later_thread() {
     let (_folder, mut settings) = settings(&own().to_list());
     settings.dry_run = true;
     let (mut affinity, _) = Affinity::open(settings).unwrap();

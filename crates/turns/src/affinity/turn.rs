@@ -1,4 +1,4 @@
-//! A thread's turns in the policy's sense: so much time on CPUs, whenever that is.
+//! A thread's turns in the policy's sense: an amount of time on CPUs, whenever it runs.
 
 /// The turn that a thread has, in nanoseconds.
 #[derive(Debug)]
@@ -6,15 +6,15 @@ pub(super) struct Turns {
     quantum: u64,
     /// How long this turn is to be.
     ordered: u64,
-    /// How long the next one is to be, if anybody ordered it.
+    /// How long the next one is to be, if that was ordered.
     next: Option<u64>,
-    /// What it had of this one.
+    /// How much of this turn it has had.
     had: u64,
-    /// All time on CPUs when it was last looked at.
+    /// All its time on CPUs, at the last check.
     total: u64,
-    /// When it was last seen to have run.
+    /// When a check last found that it had run.
     ran_at: u64,
-    /// Whether it ran when it was last looked at, or was ordered something since.
+    /// Whether it had run at the last check, or its turn was ordered since.
     stirs: bool,
 }
 
@@ -23,7 +23,8 @@ impl Turns {
         Self { quantum, ordered: quantum, next: None, had: 0, total, ran_at: now, stirs: false }
     }
 
-    /// Orders the next turn: this one, if it has not begun. A later order replaces one that was not yet given.
+    /// Orders the next turn: this one, if it has not begun. A later order replaces one that is
+    /// still pending.
     pub(super) const fn order(&mut self, time: u64) {
         if self.had == 0 {
             self.ordered = time;
@@ -43,14 +44,16 @@ impl Turns {
         self.ordered
     }
 
-    /// How soon this turn may be over, if anything hangs on it: it is, or the next one is, another than usual, and the thread runs.
+    /// How soon this turn may be over, if that matters: if this turn or the next one is unusual,
+    /// and the thread runs.
     pub(super) const fn urgent(&self) -> Option<u64> {
         let unusual = self.ordered != self.quantum || self.next.is_some();
         if self.stirs && unusual { Some(self.ordered.saturating_sub(self.had)) } else { None }
     }
 
-    /// Takes what time the thread has had in all, and tells of the turn that is over with it: how long it was to be, and was. One that has begun
-    /// is over, too, when the thread `sleeps` and has not run for a quantum: it gave the rest up.
+    /// Takes the thread's time on CPUs until now, and returns the turn that ends with it, if any:
+    /// its ordered length, and its real one. A turn that has begun is over, too, when the thread
+    /// `sleeps` and has not run for a quantum: it gave the rest up.
     pub(super) fn look(
         &mut self,
         total: u64,
@@ -69,9 +72,9 @@ impl Turns {
         if self.had < self.ordered && !given_up() {
             return None;
         }
-        let given = (self.ordered, std::mem::take(&mut self.had));
+        let turn = (self.ordered, std::mem::take(&mut self.had));
         self.ordered = self.next.take().unwrap_or(self.quantum);
-        Some(given)
+        Some(turn)
     }
 }
 
@@ -80,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_is_so_much_time_and_orders_are_of_the_next() {
+    fn a_turn_is_an_amount_of_time_and_orders_are_for_the_next() {
         let mut turns = Turns::new(10, 100, 0);
         assert_eq!(turns.urgent(), None);
         turns.order(40);
@@ -100,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sleeps_for_a_quantum_gives_its_turn_up() {
+    fn a_thread_that_sleeps_for_a_quantum_gives_its_turn_up() {
         let mut turns = Turns::new(10, 0, 0);
         assert_eq!(turns.look(0, 50, || true), None, "it has not begun");
         assert_eq!(turns.look(4, 60, || true), None);

@@ -1,6 +1,7 @@
 //! Shares of time as nice values.
 
-/// The weight of each nice value from -20 to 19 (`sched_prio_to_weight` of the kernel's kernel/sched/core.c): a step is 1.25 times, near enough.
+/// The weight of each nice value from -20 to 19 (`sched_prio_to_weight` of the kernel's
+/// kernel/sched/core.c): a step is about 1.25 times.
 const WEIGHTS: [u32; 40] = [
     88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
     3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
@@ -15,8 +16,9 @@ fn weight(nice: i32) -> u32 {
     WEIGHTS[index.min(WEIGHTS.len() - 1)]
 }
 
-/// The nice value whose weight is nearest to `numerator / denominator` times that of `nice`, by the quotient of the two; the smaller weight
-/// of two that are as near. Neither part is 0.
+/// The nice value whose weight is nearest to `numerator / denominator` times that of `nice`, by the
+/// quotient of the two. Of two that are equally near, the one with the smaller weight. Neither part
+/// is 0.
 pub(super) fn times(nice: i32, numerator: u64, denominator: u64) -> i32 {
     let (wanted, unit) =
         (u128::from(weight(nice)) * u128::from(numerator), u128::from(denominator));
@@ -41,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_multiple_is_the_nearest_weight_there_is() {
+    fn a_multiple_is_the_nearest_weight() {
         let ratio = |nice, numerator, denominator| {
             f64::from(weight(times(nice, numerator, denominator))) / f64::from(weight(nice))
         };

@@ -1,4 +1,4 @@
-//! What is written down of threads.
+//! What the ledger records about threads.
 
 use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client::store::Book;
@@ -8,13 +8,13 @@ use super::Key;
 
 pub(super) const VERSION: u32 = 2;
 
-/// No kernel knows more CPUs.
+/// No kernel supports more CPUs.
 const CPUS: u32 = 8192;
 
-/// Threads of a process that are remembered after they were put back, or have ended.
+/// How many threads of a process are remembered after they were put back, or have ended.
 pub(super) const ENDED: usize = 16;
 
-/// Former masks that are remembered of a thread, for those that it made meanwhile.
+/// How many former masks of a thread are remembered, for threads that it made meanwhile.
 const PAST: usize = 16;
 
 /// Every thread that was changed, or was about to be.
@@ -22,7 +22,7 @@ const PAST: usize = 16;
 #[serde(deny_unknown_fields)]
 pub(super) struct Changes {
     pub(super) version: u32,
-    /// `/proc/sys/kernel/random/boot_id`: another boot knows nothing of this.
+    /// `/proc/sys/kernel/random/boot_id`: after another boot, none of this is left.
     pub(super) boot: String,
     pub(super) threads: Vec<Entry>,
 }
@@ -39,7 +39,7 @@ impl Book for Changes {
         self.threads.is_empty()
     }
 
-    /// It names threads, by numbers.
+    /// Checks the lists of CPUs; the rest are numbers.
     fn check(&self) -> Result<(), String> {
         let lists = self.threads.iter().filter_map(|entry| entry.affinity.as_ref());
         let mut lists = lists.flat_map(|mask| [&mask.before].into_iter().chain(&mask.ours));
@@ -57,14 +57,17 @@ pub(super) struct Entry {
     pub(super) thread: i32,
     /// Its process.
     pub(super) process: i32,
-    /// When it started, by which another thread of that id is told (proc_pid_stat(5), field 22; clock ticks since boot).
+    /// When it started (proc_pid_stat(5), field 22; clock ticks since boot): a later thread with
+    /// the same id has another time.
     pub(super) started: u64,
-    /// When it was written down, likewise: what started before has nothing of it that was ours.
+    /// When it was recorded, likewise: a thread that started earlier inherited nothing of ours from
+    /// it.
     pub(super) since: u64,
     pub(super) affinity: Option<Affinity>,
     pub(super) nice: Option<Value>,
     pub(super) policy: Option<Value>,
-    /// Whether it was put back, or has ended; what it made meanwhile may have inherited of it.
+    /// Whether it was put back, or has ended. Threads that it made meanwhile may have inherited
+    /// from it.
     #[serde(default)]
     pub(super) ended: bool,
 }
@@ -74,32 +77,32 @@ pub(super) struct Entry {
 #[serde(deny_unknown_fields)]
 pub(super) struct Affinity {
     pub(super) before: String,
-    /// Whether these were all that its cpuset has, or all CPUs where it has none.
+    /// Whether these were all CPUs of its cpuset, or all CPUs without a cpuset.
     pub(super) all: bool,
-    /// What was set, or may have been, the last one last.
+    /// The masks that were set, or may have been, the latest last.
     pub(super) ours: Vec<String>,
-    /// What was set earlier, which threads that it made meanwhile may have inherited.
+    /// What was set earlier; threads that it made meanwhile may have inherited it.
     pub(super) past: Vec<String>,
 }
 
-/// A nice value, or what sched_getscheduler(2) tells.
+/// A nice value, or a scheduling policy as sched_getscheduler(2) returns it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Value {
     pub(super) before: i32,
-    /// What was set, or may have been.
+    /// The values that were set, or may have been.
     pub(super) ours: Vec<i32>,
-    /// What was set earlier, which threads that it made meanwhile may have inherited.
+    /// What was set earlier; threads that it made meanwhile may have inherited it.
     #[serde(default)]
     pub(super) past: Vec<i32>,
 }
 
-/// What is about to be changed of a thread.
+/// What is about to be changed in a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) enum Change {
-    /// Nothing yet; but it was taken in, and what it has is not inherited of another one.
+    /// Nothing yet; but it was taken in, and inherited nothing from another managed thread.
     Nothing,
-    /// The CPUs that it may run on: before, whether those were all that it could, and ours.
+    /// The CPUs that it may run on: before, whether those were all that it could use, and ours.
     Affinity(CpuSet, bool, CpuSet),
     /// Its nice value, before and ours.
     Nice(i32, i32),
@@ -125,7 +128,8 @@ impl Entry {
         (self.thread, self.started)
     }
 
-    /// Takes down what is about to be changed; what its owner has set since counts as what was before.
+    /// Records what is about to be changed. What its owner has set since counts as the state
+    /// before.
     pub(super) fn take(&mut self, change: &Change) {
         self.ended = false;
         match change {
@@ -140,7 +144,7 @@ impl Entry {
                 });
                 (mask.before, mask.all) = (before, *all);
                 mask.ours.retain(|mask| *mask != ours);
-                // What its owner lets it have is not ours, whatever that may be later.
+                // The owner's own mask does not count as ours, even if the owner changes it later.
                 if ours != mask.before {
                     mask.ours.push(ours);
                 }
@@ -150,7 +154,7 @@ impl Entry {
         }
     }
 
-    /// The last change of its CPUs is done: it has these, and no former ones.
+    /// Notes that the last change of its CPUs is done: it has these, and none of the former ones.
     pub(super) fn has(&mut self, cpus: &CpuSet) {
         let Some(mask) = &mut self.affinity else { return };
         let cpus = cpus.to_list();
@@ -161,7 +165,7 @@ impl Entry {
         mask.past.drain(..excess);
     }
 
-    /// It has this nice value, and would have the other one of its owner; no former one.
+    /// Notes that it has this nice value now, no former one, and that its owner's is `before`.
     pub(super) fn has_nice(&mut self, before: i32, nice: i32) {
         let Some(value) = &mut self.nice else { return };
         value.before = before;
@@ -174,7 +178,7 @@ impl Entry {
         }
     }
 
-    /// What a thread had before that has these CPUs from this one.
+    /// The CPUs that a thread would have, if it has `cpus` from this thread.
     pub(super) fn affinity_before(&self, cpus: &CpuSet) -> Option<(CpuSet, bool)> {
         let mask = self.affinity.as_ref()?;
         let cpus = cpus.to_list();
@@ -182,21 +186,21 @@ impl Entry {
         (is_ours && mask.before != cpus).then(|| (set(&mask.before), mask.all))
     }
 
-    /// What a thread had before that has this nice value from this one.
+    /// The nice value that a thread would have, if it has `nice` from this thread.
     pub(super) fn nice_before(&self, nice: i32) -> Option<i32> {
         let value = self.nice.as_ref()?;
         let is_ours = value.ours.contains(&nice) || value.past.contains(&nice);
         (is_ours && value.before != nice).then_some(value.before)
     }
 
-    /// What a thread had before that has this policy from this one.
+    /// The policy that a thread would have, if it has `policy` from this thread.
     pub(super) fn policy_before(&self, policy: i32) -> Option<i32> {
         let value = self.policy.as_ref()?;
         (value.ours.contains(&policy) && value.before != policy).then_some(value.before)
     }
 }
 
-/// A list of CPUs as it was written; empty if somebody else wrote it.
+/// Parses a list of CPUs that the ledger wrote; empty if the list is another program's.
 pub(super) fn set(list: &str) -> CpuSet {
     CpuSet::parse_list(list, CPUS).unwrap_or_default()
 }
@@ -204,7 +208,7 @@ pub(super) fn set(list: &str) -> CpuSet {
 fn value(into: &mut Option<Value>, before: i32, ours: i32) {
     let value = into.get_or_insert_with(|| Value { before, ours: Vec::new(), past: Vec::new() });
     value.before = before;
-    // As above.
+    // As for CPUs: the owner's own value does not count as ours.
     if ours != before && !value.ours.contains(&ours) {
         value.ours.push(ours);
     }

@@ -1,8 +1,9 @@
-//! What is changed of threads, written down before it is, and put back.
+//! Changes to threads: recorded before they are made, and undone at the end.
 //!
-//! A thread is put back as far as it is still as it was made: what its owner set meanwhile stays. Of nice values every one that was set is
-//! remembered, so that weights that come and go are not written down each time; an owner who chose one of those, in a process that was
-//! killed, gets the one before.
+//! A thread is put back as far as it is still as Fairways left it: what its owner set meanwhile
+//! stays. Every nice value that was set is remembered, so that weights that come and go are not
+//! recorded each time. The price: if Fairways is killed and an owner had chosen one of these
+//! values, the thread gets the value before.
 
 mod entry;
 pub(super) mod policy;
@@ -24,7 +25,8 @@ pub(super) use entry::Change;
 use entry::{Changes, ENDED, Entry, VERSION};
 use restorer::Restorer;
 
-/// What is to be put back of threads: `schedule.json` of the state directory, which one process has at a time.
+/// The ledger of threads to put back: `schedule.json` in the state directory, which one process
+/// uses at a time.
 #[derive(Debug)]
 pub struct Ledger {
     state: State<Changes>,
@@ -32,11 +34,12 @@ pub struct Ledger {
     sysfs: PathBuf,
 }
 
-/// A thread's number, and when it started, by which another one of that number is told from it.
+/// A thread's number, and when it started: a later thread with the same number has another time.
 pub(super) type Key = (i32, u64);
 
 impl Ledger {
-    /// Takes the state directory, and puts back what a fairways that was killed has left. A ledger that can't be read is among what failed.
+    /// Claims the state directory, and puts back what a killed fairways has left. A ledger that
+    /// can't be read counts as a failure.
     ///
     /// # Errors
     /// If the directory can't be used, or another fairways uses it.
@@ -61,13 +64,13 @@ impl Ledger {
         Ok((opened, restored))
     }
 
-    /// For a dry run, which writes nothing.
+    /// A ledger for a dry run, which writes nothing.
     pub(super) fn dry() -> Self {
         Self { state: State::dry(), proc: "/proc".into(), sysfs: "/sys".into() }
     }
 
-    /// Writes down that threads' scheduling policies are about to be changed: the thread, and what sched_getscheduler(2) tells of it
-    /// before and after.
+    /// Records that threads' scheduling policies are about to be changed: each thread, and its
+    /// policy before and after, as sched_getscheduler(2) returns it.
     ///
     /// # Errors
     /// If it can't be written; nothing may be changed then.
@@ -77,7 +80,7 @@ impl Ledger {
         self.record(&threads.iter().map(change).collect::<Vec<_>>())
     }
 
-    /// Writes down what is about to be changed, all at once; threads that have ended are passed over.
+    /// Records what is about to be changed, all at once; threads that have ended are skipped.
     pub(super) fn record(&mut self, changes: &[(i32, Change)]) -> Result<(), Error> {
         let (proc, since) = (&self.proc, ticks());
         self.state.record(|ledger| {
@@ -96,12 +99,12 @@ impl Ledger {
         })
     }
 
-    /// Takes note that a thread has these CPUs now; written with what comes next.
+    /// Notes that a thread has these CPUs now; written with the next record.
     pub(super) fn has(&mut self, thread: Key, cpus: &CpuSet) {
         self.note(thread, |entry| entry.has(cpus));
     }
 
-    /// Takes note that of the nice values that a thread was given, it has `nice` now, and that its owner's is `before`.
+    /// Notes that a thread has the nice value `nice` now, and that its owner's is `before`.
     pub(super) fn has_nice(&mut self, thread: Key, before: i32, nice: i32) {
         self.note(thread, |entry| entry.has_nice(before, nice));
     }
@@ -114,8 +117,8 @@ impl Ledger {
         });
     }
 
-    /// What a thread that started then, of this process or of one that `parent` started, had before, if it has CPUs that we gave to the
-    /// one that made it.
+    /// The CPUs that a new thread would have, if it inherited `cpus` from a managed thread of its
+    /// process or of its process's parent.
     pub(super) fn affinity_before(
         &self,
         (process, parent): (i32, i32),
@@ -126,7 +129,7 @@ impl Ledger {
         older.find_map(|entry| entry.affinity_before(cpus))
     }
 
-    /// Likewise of its nice value.
+    /// The same for its nice value.
     pub(super) fn nice_before(
         &self,
         (process, parent): (i32, i32),
@@ -137,8 +140,8 @@ impl Ledger {
         older.find_map(|entry| entry.nice_before(nice))
     }
 
-    /// What sched_getscheduler(2) told, before, of the threads of this process or its parent that have this policy from us; for
-    /// a thread that one of them made meanwhile.
+    /// The policy before, as sched_getscheduler(2) returned it, of threads of this process or its
+    /// parent to which we gave `policy`; for a thread that one of them made meanwhile.
     #[must_use]
     pub fn policy_before(&self, process: i32, parent: i32, policy: i32) -> Option<i32> {
         self.relatives(process, parent).find_map(|entry| entry.policy_before(policy))
@@ -146,21 +149,23 @@ impl Ledger {
 
     fn relatives(&self, process: i32, parent: i32) -> impl Iterator<Item = &Entry> {
         let threads = &self.state.ledger.threads;
-        let of = move |id: i32| threads.iter().filter(move |entry| entry.process == id);
-        of(process).chain(of(parent))
+        [process, parent]
+            .into_iter()
+            .flat_map(move |id| threads.iter().filter(move |entry| entry.process == id))
     }
 
-    /// Puts threads of these numbers back as they were, as far as they are still as they were made; and with the last one of a process that
-    /// goes on, what its threads have made meanwhile. What could not be put back stays written down; and, while its process lives, what is
-    /// needed to put back in the end whatever was made since.
+    /// Puts the threads with these numbers back, as far as they are still as Fairways left them.
+    /// With the last thread of a process that goes on, the threads and processes that it made
+    /// meanwhile are put back, too. What could not be put back stays recorded. While the process
+    /// lives, so does what is needed to put back later whatever its threads made since.
     ///
     /// # Errors
-    /// If the ledger can't be written; they are put back all the same.
+    /// If the ledger can't be written; the threads are put back nevertheless.
     pub fn end(&mut self, threads: &[i32]) -> Result<Restored, Error> {
         self.end_where(|entry| threads.contains(&entry.thread))
     }
 
-    /// As [`end`](Self::end), of exactly these threads.
+    /// As [`end`](Self::end), for exactly these threads.
     pub(super) fn end_those(&mut self, threads: &HashSet<Key>) -> Result<Restored, Error> {
         self.end_where(|entry| threads.contains(&entry.key()))
     }
@@ -179,13 +184,13 @@ impl Ledger {
         if !left.is_empty() {
             self.restorer().kin(&entries, |process| left.contains(&process), &mut restored);
         }
-        // The last of each process that is there.
+        // The last entries of each process that lives.
         let mut remembered: BTreeMap<i32, usize> = BTreeMap::new();
         let mut kept: Vec<Entry> = Vec::new();
         for entry in entries.iter().rev() {
-            let of = remembered.entry(entry.process).or_default();
-            if !entry.ended || *of < ENDED && self.restorer().is_same(entry) {
-                *of += usize::from(entry.ended);
+            let count = remembered.entry(entry.process).or_default();
+            if !entry.ended || *count < ENDED && self.restorer().is_same(entry) {
+                *count += usize::from(entry.ended);
                 kept.push(entry.clone());
             }
         }
@@ -198,7 +203,7 @@ impl Ledger {
         Restorer { proc: &self.proc, sysfs: &self.sysfs }
     }
 
-    /// Forgets threads that somebody else has put back.
+    /// Forgets threads that have been put back by another way.
     ///
     /// # Errors
     /// If the ledger can't be written.
@@ -206,10 +211,10 @@ impl Ledger {
         self.state.record(|ledger| ledger.threads.retain(|entry| !threads.contains(&entry.thread)))
     }
 
-    /// Puts everything back, and what those threads made meanwhile.
+    /// Puts back all threads, and those that they made meanwhile.
     ///
     /// # Errors
-    /// If the ledger can't be written; all is put back all the same.
+    /// If the ledger can't be written; all are put back nevertheless.
     pub fn end_all(&mut self) -> Result<Restored, Error> {
         let mut restored = Restored::default();
         let entries = &self.state.ledger.threads;
@@ -229,7 +234,7 @@ impl Ledger {
     }
 }
 
-/// The time as proc_pid_stat(5) tells when threads started: in clock ticks since boot.
+/// The time in clock ticks since boot, as proc_pid_stat(5) gives a thread's start.
 fn ticks() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     let hertz = clock_ticks_per_second();
@@ -238,8 +243,8 @@ fn ticks() -> u64 {
     seconds.unwrap_or(0).saturating_mul(hertz).saturating_add(rest)
 }
 
-/// Puts right what a fairways that was killed has left (`fairways restore`). What is of another boot is not there any more; its
-/// ledger is put aside.
+/// Puts back what a killed fairways has left (`fairways restore`). The threads of another boot no
+/// longer exist; its ledger is put aside.
 ///
 /// # Errors
 /// If the state directory can't be used, or another fairways uses it.
@@ -247,7 +252,7 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     Ledger::open(settings).map(|(_, restored)| restored)
 }
 
-/// Any bytes as the ledger of threads (fuzz/README.md).
+/// Reads any bytes as the ledger of threads (fuzz/README.md).
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn fuzz(bytes: &[u8]) {
     fairways_resctrl_client::store::fuzz::any::<Changes>(bytes);

@@ -1,9 +1,9 @@
-//! Threads' scheduling policies, which no safe crate sets.
+//! Threads' scheduling policies, for which no crate has a safe function.
 #![allow(unsafe_code)]
 
 use std::io;
 
-/// What sched_getscheduler(2) tells: `SCHED_*`, and `SCHED_RESET_ON_FORK`.
+/// A thread's policy by sched_getscheduler(2): `SCHED_*`, and `SCHED_RESET_ON_FORK`.
 ///
 /// # Errors
 /// The kernel's.
@@ -13,7 +13,7 @@ pub(in super::super) fn get(thread: i32) -> io::Result<i32> {
     if policy < 0 { Err(io::Error::last_os_error()) } else { Ok(policy) }
 }
 
-/// Sets it, for policies without a static priority; the nice value stays.
+/// Sets a thread's policy, for policies without a static priority; the nice value stays.
 ///
 /// # Errors
 /// The kernel's.

@@ -1,4 +1,4 @@
-//! Putting threads back, as far as they are still as they were made.
+//! Putting threads back, as far as they are still as Fairways left them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,7 +14,7 @@ use super::super::thread::{self, Stat};
 use super::entry::{Entry, set};
 use super::policy;
 
-/// Where threads are read.
+/// Puts threads back; these are the file systems from which it reads them.
 #[derive(Clone, Copy)]
 pub(super) struct Restorer<'a> {
     pub(super) proc: &'a Path,
@@ -22,7 +22,7 @@ pub(super) struct Restorer<'a> {
 }
 
 impl Restorer<'_> {
-    /// Puts a thread back; whether nothing is left to do about it.
+    /// Puts a thread back; returns whether nothing is left to do for it.
     pub(super) fn thread(self, entry: &Entry, restored: &mut Restored) -> bool {
         if started(self.proc, entry.thread) != Some(entry.started) {
             return true;
@@ -32,19 +32,20 @@ impl Restorer<'_> {
         restored.failed.len() == before
     }
 
-    /// Puts threads back that those of `entries` have made meanwhile, with what they had, as far as that can be told: they are of
-    /// processes that are `meant`, or of processes that those started, and are exactly as we made those.
+    /// Puts back threads that inherited their state from those of `entries`, as far as this is
+    /// known: they belong to processes that are `meant`, or to processes that those started, and
+    /// are exactly as Fairways left the threads of `entries`.
     pub(super) fn kin(
         self,
         entries: &[Entry],
         meant: impl Fn(i32) -> bool,
         restored: &mut Restored,
     ) {
-        let mut of: BTreeMap<i32, Vec<&Entry>> = BTreeMap::new();
+        let mut by_process: BTreeMap<i32, Vec<&Entry>> = BTreeMap::new();
         for entry in entries.iter().filter(|entry| self.is_same(entry)) {
-            of.entry(entry.process).or_default().push(entry);
+            by_process.entry(entry.process).or_default().push(entry);
         }
-        if !of.keys().any(|&process| meant(process)) {
+        if !by_process.keys().any(|&process| meant(process)) {
             return;
         }
         let lives = |entry: &&Entry| started(self.proc, entry.thread) == Some(entry.started);
@@ -56,10 +57,9 @@ impl Restorer<'_> {
             .collect();
         for process in processes {
             let mut lineage = std::iter::successors(Some(process), |at| parents.get(at).copied());
-            let nearest = lineage.by_ref().take(GENERATIONS).find(|at| of.contains_key(at));
-            let Some(entries) = nearest.filter(|at| meant(*at)).and_then(|at| of.get(&at)) else {
-                continue;
-            };
+            let nearest = lineage.by_ref().take(GENERATIONS).find(|at| by_process.contains_key(at));
+            let nearest = nearest.filter(|at| meant(*at));
+            let Some(entries) = nearest.and_then(|at| by_process.get(&at)) else { continue };
             for thread in numbers(&self.proc.join(format!("{process}/task"))).unwrap_or_default() {
                 let Some(at) = started(self.proc, thread).filter(|_| !known.contains(&thread))
                 else {
@@ -72,15 +72,17 @@ impl Restorer<'_> {
         }
     }
 
-    /// Whether the process of a thread is there: one of that number that began later is another one.
+    /// Whether the process of a thread still lives: a process with its number that began later is
+    /// another one.
     pub(super) fn is_same(self, entry: &Entry) -> bool {
         started(self.proc, entry.process).is_some_and(|at| at <= entry.started)
     }
 
-    /// Puts back what is as `entry` says that it was made, of its own thread, or of one that inherited it.
+    /// Puts back what is still as `entry` says that Fairways left it, in its own thread, or in one
+    /// that inherited it.
     fn values(self, thread: i32, entry: &Entry, inherited: bool, restored: &mut Restored) {
         let proc = self.proc;
-        let mut tell = |thing, done: io::Result<bool>| match done {
+        let mut report = |thing, done: io::Result<bool>| match done {
             Ok(true) => restored.done.push(thing),
             Ok(false) => {}
             Err(error) => restored.failed.push((thing, error.to_string())),
@@ -92,11 +94,11 @@ impl Restorer<'_> {
             if mask.ours.contains(&list) || inherited && mask.past.contains(&list) {
                 if list != mask.before {
                     let cpus = (!mask.all).then_some(&before);
-                    tell(thing, thread::set_affinity(thread, cpus));
+                    report(thing, thread::set_affinity(thread, cpus));
                 }
             } else if mask.all && !inherited && Some(&now) == self.unrestricted(thread).as_ref() {
-                // Its cpuset has put its own CPUs in the place of ours, which the kernel still remembers.
-                tell(thing, thread::set_affinity(thread, None));
+                // Its cpuset has replaced our CPUs with its own; the kernel still remembers ours.
+                report(thing, thread::set_affinity(thread, None));
             } else if list != mask.before {
                 left.push((thing, format!("it is {list}, which others set")));
             }
@@ -107,7 +109,7 @@ impl Restorer<'_> {
                 let done = policy::set(thread, value.before);
                 let gone =
                     |error: &io::Error| error.raw_os_error() == Some(Errno::SRCH.raw_os_error());
-                tell(
+                report(
                     thing,
                     done.map(|()| true)
                         .or_else(|error| if gone(&error) { Ok(false) } else { Err(error) }),
@@ -121,12 +123,12 @@ impl Restorer<'_> {
             let thing = Thing::Nice(thread);
             let is_ours = value.ours.contains(&now) || inherited && value.past.contains(&now);
             if now != value.before && is_ours {
-                tell(thing, thread::set_nice(thread, value.before));
+                report(thing, thread::set_nice(thread, value.before));
             } else if now != value.before {
                 left.push((thing, format!("it is {now}, which others set")));
             }
         }
-        // Of a thread that is not written down nobody promised anything.
+        // A thread without an entry was never promised anything.
         if !inherited {
             restored.left.extend(left);
         }
@@ -137,5 +139,5 @@ impl Restorer<'_> {
     }
 }
 
-/// The longest line of parents that is followed.
+/// How many parents of a process are followed at most.
 const GENERATIONS: usize = 64;

@@ -1,8 +1,10 @@
-//! Who ran together: from turns on CPUs to the times in which the same threads ran.
+//! Which threads ran together: from turns on CPUs to the stretches in which the same threads ran.
 //!
-//! CASC §4.1 and cache-fair §3.2 read the counters of all CPUs at both ends of such a time. A CPU's counters can't be read from afar when
-//! another one's occupant changes; so what a thread did in a part of its turn is taken to be in proportion to that part: exact where
-//! the turn is the time, an interpolation elsewhere. It is rounded so that the parts of a turn add up to the whole.
+//! CASC §4.1 and cache-fair §3.2 read the counters of all CPUs at both ends of such a stretch. A
+//! CPU's counters can't be read from afar when another CPU's occupant changes. So the counts of a
+//! part of a turn are taken to be in proportion to its length: exact where the stretch is the whole
+//! turn, an interpolation elsewhere. They are rounded so that the parts of a turn add up to the
+//! whole.
 
 mod row;
 
@@ -14,7 +16,7 @@ use fairways_resctrl::language::CpuSet;
 use super::{Turn, Who};
 use row::Row;
 
-/// A time that goes on for longer, in nanoseconds, is told in pieces of this length.
+/// A stretch that goes on for longer, in nanoseconds, is reported in pieces of this length.
 pub const LONGEST: u64 = 100_000_000;
 
 /// A time in which the same threads ran.
@@ -22,26 +24,29 @@ pub const LONGEST: u64 = 100_000_000;
 pub struct Stretch {
     /// When it began and ended, in nanoseconds of `CLOCK_MONOTONIC`.
     pub span: (u64, u64),
-    /// Who ran, and what was counted.
+    /// Which threads ran, and what was counted.
     pub together: CoRun,
 }
 
-/// Gathers the turns of the CPUs that share a cache into times in which all of their occupants stayed the same.
+/// Gathers the turns of the CPUs that share a cache into stretches in which all of their occupants
+/// stayed the same.
 ///
-/// An idle CPU and a thread that was not taken in are occupants as well. A time ends with a turn on any of the CPUs; a turn that
-/// [goes on](Turn::goes_on) and what continues it are one. While it is not known who runs on a CPU, nothing is told; nor where nobody ran
-/// that was taken in. Of a CPU, turns are told in the order of time; those of different CPUs in any order.
+/// An idle CPU and a thread that was not taken in are occupants as well. A stretch ends with a turn
+/// on any of the CPUs; a turn that [goes on](Turn::goes_on) and its continuation are one. Nothing
+/// is reported while the occupant of a CPU is not known, nor when no thread that was taken in ran.
+/// The turns of one CPU must come in the order of time; those of different CPUs may come in any
+/// order.
 #[derive(Clone, Debug)]
 pub struct Gathering {
     shortest: u64,
     longest: u64,
-    /// From when on nothing was told yet.
+    /// Nothing after this time was reported yet.
     from: u64,
     rows: BTreeMap<u32, Row>,
 }
 
 impl Gathering {
-    /// Gathers what happens on `cpus`; times below `shortest` nanoseconds are not told.
+    /// Gathers the turns on `cpus`; stretches below `shortest` nanoseconds are not reported.
     #[must_use]
     pub fn new(cpus: &CpuSet, shortest: u64) -> Self {
         let shortest = shortest.max(1);
@@ -49,20 +54,22 @@ impl Gathering {
         Self { shortest, longest: shortest.max(LONGEST), from: 0, rows }
     }
 
-    /// What was before that time, in nanoseconds of `CLOCK_MONOTONIC`, is not told; what goes on then counts from there on.
+    /// Reports nothing from before this time, in nanoseconds of `CLOCK_MONOTONIC`. A turn that goes
+    /// on at this time counts from there on.
     #[must_use]
     pub const fn since(mut self, from: u64) -> Self {
         self.from = from;
         self
     }
 
-    /// Takes turns, of which those on other CPUs are passed over, and appends every time that is known now, in order.
-    pub fn tell(&mut self, turns: &[Turn], told: &mut Vec<Stretch>) {
+    /// Takes in turns, skipping those on other CPUs, and appends every stretch that is known now,
+    /// in order.
+    pub fn tell(&mut self, turns: &[Turn], stretches: &mut Vec<Stretch>) {
         for turn in turns {
             let Some(row) = self.rows.get_mut(&turn.cpu) else { continue };
             if row.is_full() {
-                // Another CPU is silent. What is oldest is given up, and nothing is told of that time.
-                self.advance(told);
+                // Another CPU is silent. The oldest turn is given up; that time is not reported.
+                self.advance(stretches);
                 if let Some(row) = self.rows.get_mut(&turn.cpu).filter(|row| row.is_full()) {
                     row.forget_oldest();
                 }
@@ -72,11 +79,11 @@ impl Gathering {
                 row.forget_until(self.from);
             }
         }
-        self.advance(told);
+        self.advance(stretches);
     }
 
-    fn advance(&mut self, told: &mut Vec<Stretch>) {
-        while let Some(end) = self.next(told) {
+    fn advance(&mut self, stretches: &mut Vec<Stretch>) {
+        while let Some(end) = self.next(stretches) {
             self.from = end;
             for row in self.rows.values_mut() {
                 row.forget_until(end);
@@ -84,8 +91,8 @@ impl Gathering {
         }
     }
 
-    /// Tells of the time that begins at `from`, if its end is known, and when the next one begins.
-    fn next(&self, told: &mut Vec<Stretch>) -> Option<u64> {
+    /// Appends the stretch that begins at `from`, if its end is known; when the next one begins.
+    fn next(&self, stretches: &mut Vec<Stretch>) -> Option<u64> {
         if self.rows.is_empty() {
             return None;
         }
@@ -96,7 +103,7 @@ impl Gathering {
         if begin > self.from {
             return Some(begin);
         }
-        // The end of the first occupant that is known to be over, and how far is known of those that are not.
+        // The earliest end of a stay that is over, and until when all the other stays are known.
         let (mut over, mut known) = (u64::MAX, u64::MAX);
         for row in self.rows.values() {
             let (end, is_over) = row.stay();
@@ -109,12 +116,13 @@ impl Gathering {
             return None;
         }
         if end - self.from >= self.shortest {
-            told.extend(self.stretch((self.from, end)));
+            stretches.extend(self.stretch((self.from, end)));
         }
         Some(end)
     }
 
-    /// What was done in it; `None` where nobody ran that was taken in, or one on two CPUs at once, which can't be.
+    /// The stretch with this span. `None` if no thread that was taken in ran, or if one seems to
+    /// have run on two CPUs at once, which can't be.
     fn stretch(&self, span: (u64, u64)) -> Option<Stretch> {
         let mut group: Option<Counters> = None;
         let mut threads = BTreeMap::new();

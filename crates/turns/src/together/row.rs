@@ -1,4 +1,4 @@
-//! What is known of one CPU.
+//! What is known about one CPU.
 
 use std::collections::VecDeque;
 
@@ -9,16 +9,17 @@ use super::super::{Turn, Who};
 /// Turns that are kept of a CPU while another is silent.
 const MOST: usize = 4096;
 
-/// A CPU's turns of which nothing was told yet, in the order of time; each of some length.
+/// A CPU's turns that were not reported yet, in the order of time; none is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     turns: VecDeque<Turn>,
-    /// How far it is known.
+    /// Until when the CPU's turns are known.
     known: u64,
 }
 
 impl Row {
-    /// Appends a turn. What contradicts the ones before is not known; one of no length only ends what it follows.
+    /// Appends a turn. One that contradicts those before is dropped; one of no length only ends the
+    /// turn before it.
     pub(super) fn push(&mut self, turn: &Turn) {
         let (begin, end) = turn.span;
         if begin < self.known || end < begin {
@@ -33,7 +34,7 @@ impl Row {
         }
     }
 
-    /// Whatever went on goes on no longer.
+    /// Marks that the last turn no longer goes on.
     fn end(&mut self) {
         if let Some(last) = self.turns.back_mut() {
             last.goes_on = false;
@@ -54,7 +55,7 @@ impl Row {
         }
     }
 
-    /// When the first turn began; `None` where there is none.
+    /// When the first turn began; `None` without turns.
     pub(super) fn begin(&self) -> Option<u64> {
         self.turns.front().map(|turn| turn.span.0)
     }
@@ -76,12 +77,12 @@ impl Row {
             (count, last) = (count + 1, Some(turn));
         }
         last.map_or((0, false), |last| {
-            // What continues it is not there, though something later is.
+            // Its continuation is missing, though a later turn is known.
             (last.span.1, !last.goes_on || count < self.turns.len())
         })
     }
 
-    /// Who is the first occupant, and what the CPU counted in a part of its stay.
+    /// The first occupant, and what the CPU counted in a part of its stay.
     pub(super) fn did(&self, span: (u64, u64)) -> (Who, Counters) {
         let who = self.turns.front().map_or(Who::Idle, |turn| turn.who);
         let mut all: Option<Counters> = None;
@@ -96,12 +97,12 @@ impl Row {
     }
 }
 
-/// Whether the same goes on.
+/// Whether `next` is the same occupant's stay, without a gap.
 fn is_continued(turn: &Turn, next: &Turn) -> bool {
     turn.goes_on && turn.who == next.who && turn.span.1 == next.span.0
 }
 
-/// Each of `a`'s numbers with that of `b`; missing where either is.
+/// Combines each of `a`'s numbers with the same one of `b`; missing where either is.
 fn with(a: &Counters, b: &Counters, both: impl Fn(u64, u64) -> u64) -> Counters {
     a.zip_with(b, |a, b| a.zip(b).map(|(a, b)| both(a, b)))
 }
@@ -113,7 +114,7 @@ pub(super) fn sum(a: &Counters, b: &Counters) -> Counters {
 /// What was counted in a part of a whole.
 fn share(counters: &Counters, whole: (u64, u64), part: (u64, u64)) -> Counters {
     let length = u128::from(whole.1 - whole.0);
-    // Of what was counted until then, so that the parts add up.
+    // The difference of two counts from the beginning, so that the parts add up.
     let until = |count: u64, time: u64| {
         let counted = u128::from(count) * u128::from(time - whole.0) / length;
         u64::try_from(counted).unwrap_or(u64::MAX)

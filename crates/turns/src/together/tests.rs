@@ -1,4 +1,4 @@
-//! Against the times told nanosecond by nanosecond.
+//! Against the stretches found nanosecond by nanosecond.
 
 use std::collections::BTreeMap;
 
@@ -43,15 +43,15 @@ fn rose(count: u64, (begin, end): (u64, u64), time: u64) -> u64 {
     until(time + 1) - until(time)
 }
 
-/// By the definition, of what was told until now.
+/// The stretches by the definition, from the turns until now.
 fn naive(turns: &[Turn], shortest: u64, longest: u64) -> Vec<Stretch> {
-    let of = |cpu| turns.iter().filter(|turn| turn.cpu == cpu).collect::<Vec<_>>();
-    let rows: Vec<Vec<&Turn>> = (0..CPUS).map(of).collect();
+    let rows: Vec<Vec<&Turn>> =
+        (0..CPUS).map(|cpu| turns.iter().filter(|turn| turn.cpu == cpu).collect()).collect();
     let at: Vec<_> = rows.iter().map(|row| stays(row)).collect();
     let known = rows.iter().map(|row| row.last().map_or(0, |last| last.span.1)).min().unwrap();
     let tuple =
         |time: u64| at.iter().map(|at| at.get(&time).map(|at| at.0)).collect::<Option<Vec<_>>>();
-    let mut told = Vec::new();
+    let mut stretches = Vec::new();
     let mut begin = 0;
     while begin < known {
         let who = tuple(begin);
@@ -96,16 +96,16 @@ fn naive(turns: &[Turn], shortest: u64, longest: u64) -> Vec<Stretch> {
                     Counters { llc_misses: misses, cycles: Some(cycles), ..Counters::default() };
                 let window = std::time::Duration::from_nanos(end - begin);
                 let together = CoRun { threads: threads.collect(), group, window };
-                told.push(Stretch { span: (begin, end), together });
+                stretches.push(Stretch { span: (begin, end), together });
             }
         }
         begin = end;
     }
-    told
+    stretches
 }
 
 prop_compose! {
-    /// A CPU's turns; each has threads of its own, since one can't be in two places.
+    /// A CPU's turns; each CPU has a thread of its own, since one can't be in two places.
     fn row(cpu: u32)(
         pieces in prop::collection::vec((0..3_u32, 1..40_u64, prop::option::weighted(0.9, 0..500_u64), any::<bool>(), prop::bool::weighted(0.1)), 0..12),
     ) -> Vec<Turn> {
@@ -136,14 +136,14 @@ proptest! {
         let rows = [rows.0, rows.1, rows.2];
         let mut next = [0; 3];
         let mut gathering = gathering(CPUS, shortest, longest);
-        let (mut given, mut told) = (Vec::new(), Vec::new());
-        // In some order, and what is left at last.
+        let (mut given, mut stretches) = (Vec::new(), Vec::new());
+        // In some order, then all that are left.
         for cpu in order.into_iter().chain((0..3).flat_map(|cpu| [cpu; 12])) {
             if let Some(turn) = rows[cpu].get(next[cpu]) {
                 next[cpu] += 1;
                 given.push(turn.clone());
-                gathering.tell(std::slice::from_ref(turn), &mut told);
-                prop_assert_eq!(&told, &naive(&given, shortest, longest));
+                gathering.tell(std::slice::from_ref(turn), &mut stretches);
+                prop_assert_eq!(&stretches, &naive(&given, shortest, longest));
             }
         }
     }
@@ -152,13 +152,13 @@ proptest! {
 #[test]
 fn parts_of_a_turn_add_up_to_the_whole() {
     let mut gathering = gathering(2, 1, 1_000_000);
-    let mut told = Vec::new();
+    let mut stretches = Vec::new();
     let other: Vec<Turn> =
         (0..10).map(|at| turn(1, Who::Idle, (at * 10, at * 10 + 10), Some(0), false)).collect();
-    gathering.tell(&[turn(0, app(1), (0, 100), Some(1003), false)], &mut told);
-    assert_eq!(told, []);
-    gathering.tell(&other, &mut told);
-    let misses: Vec<u64> = told
+    gathering.tell(&[turn(0, app(1), (0, 100), Some(1003), false)], &mut stretches);
+    assert_eq!(stretches, []);
+    gathering.tell(&other, &mut stretches);
+    let misses: Vec<u64> = stretches
         .iter()
         .map(|stretch| stretch.together.threads[0].counters.llc_misses.unwrap())
         .collect();
@@ -168,80 +168,84 @@ fn parts_of_a_turn_add_up_to_the_whole() {
 }
 
 #[test]
-fn a_silent_cpu_costs_no_more_than_so_much_memory_and_only_its_time() {
+fn a_silent_cpu_costs_limited_memory_and_only_its_time() {
     let mut gathering = gathering(2, 1, LONGEST);
-    let mut told = Vec::new();
+    let mut stretches = Vec::new();
     for at in 0..100_000 {
-        gathering.tell(&[turn(0, app(1), (at * 10, at * 10 + 10), Some(1), false)], &mut told);
+        gathering.tell(&[turn(0, app(1), (at * 10, at * 10 + 10), Some(1), false)], &mut stretches);
     }
-    assert_eq!(told, []);
-    gathering.tell(&[turn(1, app(2), (0, 1_000_000), Some(1_000_000), false)], &mut told);
-    assert_eq!(told.len(), 4096);
-    assert_eq!(told[0].span, (1_000_000 - 40_960, 1_000_000 - 40_950));
-    assert_eq!(told[0].together.group.llc_misses, Some(11));
+    assert_eq!(stretches, []);
+    gathering.tell(&[turn(1, app(2), (0, 1_000_000), Some(1_000_000), false)], &mut stretches);
+    assert_eq!(stretches.len(), 4096);
+    assert_eq!(stretches[0].span, (1_000_000 - 40_960, 1_000_000 - 40_950));
+    assert_eq!(stretches[0].together.group.llc_misses, Some(11));
 }
 
 #[test]
 fn a_turn_of_no_length_ends_what_it_follows_and_one_that_contradicts_is_not_believed() {
     let mut gathering = gathering(1, 1, LONGEST);
-    let mut told = Vec::new();
-    let spans =
-        |told: &mut Vec<Stretch>| told.drain(..).map(|stretch| stretch.span).collect::<Vec<_>>();
+    let mut stretches = Vec::new();
+    let spans = |stretches: &mut Vec<Stretch>| {
+        stretches.drain(..).map(|stretch| stretch.span).collect::<Vec<_>>()
+    };
     gathering.tell(
         &[turn(0, app(1), (0, 10), None, true), turn(0, app(1), (10, 10), None, false)],
-        &mut told,
+        &mut stretches,
     );
     gathering.tell(
         &[turn(0, app(1), (10, 20), None, true), turn(0, app(1), (20, 30), None, false)],
-        &mut told,
+        &mut stretches,
     );
-    assert_eq!(spans(&mut told), [(0, 10), (10, 30)]);
+    assert_eq!(spans(&mut stretches), [(0, 10), (10, 30)]);
     gathering.tell(
         &[turn(0, app(1), (25, 40), None, false), turn(0, app(1), (40, 50), None, false)],
-        &mut told,
+        &mut stretches,
     );
-    assert_eq!(spans(&mut told), [(40, 50)]);
+    assert_eq!(spans(&mut stretches), [(40, 50)]);
 }
 
 #[test]
-fn nobody_is_in_two_places() {
+fn no_thread_is_in_two_places() {
     let mut gathering = gathering(2, 1, LONGEST);
-    let mut told = Vec::new();
+    let mut stretches = Vec::new();
     let both = [0, 1].map(|cpu| turn(cpu, app(1), (0, 10), Some(1), false));
-    gathering.tell(&both, &mut told);
+    gathering.tell(&both, &mut stretches);
     gathering.tell(
         &[turn(0, app(1), (10, 20), Some(1), false), turn(1, Who::Other, (10, 20), None, false)],
-        &mut told,
+        &mut stretches,
     );
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].together.group.llc_misses, None);
-    assert_eq!(told[0].together.threads[0].counters.llc_misses, Some(1));
+    assert_eq!(stretches.len(), 1);
+    assert_eq!(stretches[0].together.group.llc_misses, None);
+    assert_eq!(stretches[0].together.threads[0].counters.llc_misses, Some(1));
 }
 
 #[test]
-fn what_lasts_is_told_every_tenth_of_a_second() {
+fn a_long_stay_is_reported_every_tenth_of_a_second() {
     let cpus: CpuSet = (0..1).collect();
     let mut gathering = Gathering::new(&cpus, 200_000);
-    let mut told = Vec::new();
+    let mut stretches = Vec::new();
     for at in 0..100 {
         gathering.tell(
             &[turn(0, app(1), (at * 10_000_000, (at + 1) * 10_000_000), Some(5), true)],
-            &mut told,
+            &mut stretches,
         );
     }
-    assert_eq!(told.len(), 10);
-    assert!(told.iter().all(|stretch| stretch.together.threads[0].counters.llc_misses == Some(50)));
+    assert_eq!(stretches.len(), 10);
+    assert!(
+        stretches.iter().all(|stretch| stretch.together.threads[0].counters.llc_misses == Some(50))
+    );
 }
 
 #[test]
-fn what_was_before_the_first_is_not_told_and_what_goes_on_counts_from_there() {
+fn a_turn_before_the_beginning_is_not_reported_and_one_that_goes_on_counts_from_there() {
     let cpus: CpuSet = (0..2).collect();
     let mut gathering = Gathering::new(&cpus, 10).since(50);
-    let mut told = Vec::new();
+    let mut stretches = Vec::new();
     let spans = [(0, 20), (20, 40), (40, 80), (80, 100)];
     let turns = |cpu, who| spans.map(|span| turn(cpu, who, span, Some(span.1 - span.0), false));
-    gathering.tell(&turns(0, app(1)), &mut told);
-    gathering.tell(&turns(1, app(2)), &mut told);
-    let told = told.iter().map(|of| (of.span, of.together.group.llc_misses)).collect::<Vec<_>>();
-    assert_eq!(told, [((50, 80), Some(60)), ((80, 100), Some(40))]);
+    gathering.tell(&turns(0, app(1)), &mut stretches);
+    gathering.tell(&turns(1, app(2)), &mut stretches);
+    let stretches =
+        stretches.iter().map(|one| (one.span, one.together.group.llc_misses)).collect::<Vec<_>>();
+    assert_eq!(stretches, [((50, 80), Some(60)), ((80, 100), Some(40))]);
 }

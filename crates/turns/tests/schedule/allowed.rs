@@ -18,14 +18,15 @@ fn now() -> u64 {
     u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap()
 }
 
-/// Masks of a thread, and when each was set: the change began, and was done.
+/// Masks of a thread, each with when its change began, and when it was done.
 type Masks = Vec<(CpuSet, u64, u64)>;
 
-/// What the fast clock of perf's records may be off from the clock that is asked, in nanoseconds: the kernel corrects it a tick at a time.
+/// How far the fast clock of perf's records may be off from the clock that is read here, in
+/// nanoseconds: the kernel corrects it at each tick.
 const SLACK: u64 = 20_000;
 
-/// The masks in force while a stay lasted. While a mask is being changed, none is: the system call returns when the thread is off the CPUs that
-/// it may no longer use.
+/// The masks in force while a stay lasted. While a mask is being changed, none is in force: the
+/// system call returns when the thread is off the CPUs that it may no longer use.
 fn in_force<'a>(stay: &'a Stay, masks: &'a Masks) -> impl Iterator<Item = &'a CpuSet> {
     let ends = masks.iter().skip(1).map(|&(_, began, _)| began).chain([u64::MAX]);
     masks.iter().zip(ends).filter_map(|((mask, _, done), until)| {
@@ -39,7 +40,7 @@ fn violates(stay: &Stay, masks: &Masks) -> bool {
     in_force(stay, masks).any(|mask| !mask.contains(stay.cpu))
 }
 
-/// Whether it could have been: at some moment of it, not all CPUs were allowed.
+/// Whether a stay could have violated a mask: at some moment of it, not all CPUs were allowed.
 fn is_judged(stay: &Stay, masks: &Masks, all: &CpuSet) -> bool {
     in_force(stay, masks).any(|mask| mask != all)
 }
@@ -84,7 +85,7 @@ fn no_thread_is_on_a_cpu_that_it_may_not_use() {
     }
     // So that masks change as often as they can.
     rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20).unwrap();
-    let (mut told, mut stays, mut random) = (Told::default(), Vec::new(), 1_u64);
+    let (mut ended, mut stays, mut random) = (Told::default(), Vec::new(), 1_u64);
     let began = Instant::now();
     let mut changes = 0;
     let (mut seen, mut judged) = (0, 0);
@@ -94,7 +95,7 @@ fn no_thread_is_on_a_cpu_that_it_may_not_use() {
             "{judged} of {} switches only",
             stays.len()
         );
-        // Some threads at once, onto some CPUs; sometimes onto none of theirs, which is all of them.
+        // Moves some threads together to some CPUs; sometimes to no CPU, which means all of them.
         let mut moved = Vec::new();
         for (app, id) in crew.apps() {
             random = random
@@ -113,13 +114,13 @@ fn no_thread_is_on_a_cpu_that_it_may_not_use() {
         affinity.settle().unwrap();
         let done = now();
         for (id, mask) in moved {
-            let of = masks.get_mut(&id).unwrap();
-            if of.last().unwrap().0 != mask {
-                of.push((mask, start, done));
+            let masks = masks.get_mut(&id).unwrap();
+            if masks.last().unwrap().0 != mask {
+                masks.push((mask, start, done));
                 changes += 1;
             }
         }
-        turn(&mut affinity, &mut told);
+        turn(&mut affinity, &mut ended);
         switches.read(&mut stays).unwrap();
         let new = stays.iter().skip(seen);
         judged += new
@@ -145,8 +146,8 @@ fn no_thread_is_on_a_cpu_that_it_may_not_use() {
 }
 
 #[test]
-fn turns_tell_who_ran_beside_whom() {
-    let test = "turns_tell_who_ran_beside_whom";
+fn turns_show_which_threads_ran_together() {
+    let test = "turns_show_which_threads_ran_together";
     if watch(test).is_none() {
         return;
     }
@@ -157,18 +158,19 @@ fn turns_tell_who_ran_beside_whom() {
     affinity.watch(Some(Duration::from_micros(200))).unwrap();
     let cpus: CpuSet = own().into_iter().collect();
     let mut gathering = fairways_turns::together::Gathering::new(&cpus, 200_000);
-    let (mut told, mut stretches) = (Told::default(), Vec::new());
+    let (mut ended, mut stretches) = (Told::default(), Vec::new());
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(3) {
-        turn(&mut affinity, &mut told);
-        gathering.tell(&told.turns, &mut stretches);
-        told = Told::default();
+        turn(&mut affinity, &mut ended);
+        gathering.tell(&ended.turns, &mut stretches);
+        ended = Told::default();
     }
     let ran = |app| {
-        let of = stretches
+        stretches
             .iter()
-            .filter(|stretch| stretch.together.threads.iter().any(|ran| ran.thread.app == app));
-        of.map(|stretch| stretch.span.1 - stretch.span.0).sum::<u64>()
+            .filter(|stretch| stretch.together.threads.iter().any(|ran| ran.thread.app == app))
+            .map(|stretch| stretch.span.1 - stretch.span.0)
+            .sum::<u64>()
     };
     let times = [ran(AppId(1)), ran(AppId(2))];
     eprintln!("{} times together, of {times:?} ns", stretches.len());

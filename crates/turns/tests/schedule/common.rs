@@ -1,4 +1,4 @@
-//! Threads to schedule, and what /proc says of them.
+//! Threads to schedule, and their state by /proc.
 
 use std::fs;
 use std::path::Path;
@@ -13,10 +13,11 @@ use fairways_resctrl::language::CpuSet;
 use fairways_turns::{Affinity, Scheduler as _, Settings, Told};
 use tempfile::TempDir;
 
-/// Taken by one test at a time: there is one fairways on a host, and it puts back what threads of a process have from it.
+/// Locked by one test at a time: a host has one fairways, which puts back all threads of a process
+/// that it changed.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A state directory, for a test that is alone as long as it has this.
+/// A state directory. A test that has it is the only one that runs.
 pub(crate) struct Folder {
     folder: TempDir,
     _alone: MutexGuard<'static, ()>,
@@ -42,8 +43,9 @@ pub(crate) fn open(settings: &Settings) -> Affinity {
     affinity
 }
 
-/// What a daemon's loop does: it waits on what calls for attention, or for 10 ms, and takes what there is.
-pub(crate) fn turn(affinity: &mut Affinity, told: &mut Told) {
+/// Does one round of a daemon's loop: waits up to 10 ms for descriptors that call for attention,
+/// and reads the turns that ended.
+pub(crate) fn turn(affinity: &mut Affinity, ended: &mut Told) {
     let descriptors = affinity.attention();
     let mut waited: Vec<_> = descriptors
         .iter()
@@ -52,27 +54,27 @@ pub(crate) fn turn(affinity: &mut Affinity, told: &mut Told) {
     let most = rustix::event::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
     rustix::event::poll(&mut waited, Some(&most)).unwrap();
     drop(waited);
-    affinity.turns(told).unwrap();
+    affinity.turns(ended).unwrap();
 }
 
 pub(crate) fn set(list: &str) -> CpuSet {
     CpuSet::parse_list(list, 8192).unwrap()
 }
 
-/// What a thread has of what is changed.
+/// The values of a thread that are changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Has {
     pub(crate) cpus: String,
     pub(crate) nice: i32,
 }
 
-/// As /proc says, read another way than by what is tested.
+/// Reads a thread's values from /proc, in another way than the code under test does.
 pub(crate) fn has(thread: i32) -> Has {
-    let of = format!("/proc/{thread}");
-    let status = fs::read_to_string(format!("{of}/status")).unwrap();
+    let folder = format!("/proc/{thread}");
+    let status = fs::read_to_string(format!("{folder}/status")).unwrap();
     let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:\t")).unwrap();
-    let stat = fs::read_to_string(format!("{of}/stat")).unwrap();
-    // proc_pid_stat(5), field 19; the name has a bracket at its end, and here no other.
+    let stat = fs::read_to_string(format!("{folder}/stat")).unwrap();
+    // proc_pid_stat(5), field 19; here, the name has no bracket but the one at its end.
     let nice = stat.split(") ").nth(1).unwrap().split(' ').nth(16).unwrap();
     Has { cpus: cpus.to_owned(), nice: nice.parse().unwrap() }
 }
@@ -82,7 +84,7 @@ pub(crate) fn own() -> Vec<u32> {
     set(&has(rustix::thread::gettid().as_raw_nonzero().get()).cpus).iter().collect()
 }
 
-/// Threads that do the same until this is dropped.
+/// Threads that repeat their work until this is dropped.
 pub(crate) struct Crew {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -90,7 +92,7 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// So many threads, each of which does `what`, which is told its number, again and again.
+    /// Starts `count` threads, each of which calls `what` with its number again and again.
     pub(crate) fn start(count: usize, what: impl Fn(usize) + Send + Clone + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, receiver) = channel();
@@ -126,7 +128,7 @@ impl Drop for Crew {
     }
 }
 
-/// Keeps a CPU busy for about so long, if it has one.
+/// Keeps a CPU busy for about this long, once it has one.
 pub(crate) fn spin(time: Duration) {
     let began = std::time::Instant::now();
     while began.elapsed() < time {

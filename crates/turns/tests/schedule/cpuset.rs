@@ -19,10 +19,10 @@ struct Cpuset {
 }
 
 impl Cpuset {
-    /// With these CPUs; `None` where there are no cpusets, or none can be made.
+    /// Makes one with these CPUs; `None` where cpusets do not exist, or none can be made.
     fn new(cpus: &str) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        let of = |line: &str| {
+        let hierarchy = |line: &str| {
             let fields: Vec<&str> = line.split(' ').collect();
             let root = PathBuf::from(fields[1]);
             let controllers = root.join("cgroup.subtree_control");
@@ -34,7 +34,7 @@ impl Cpuset {
             };
             is.then_some(root)
         };
-        let root = mounts.lines().find_map(of)?;
+        let root = mounts.lines().find_map(hierarchy)?;
         let folder = root.join(format!("fairways-test-{}", std::process::id()));
         fs::create_dir(&folder).ok()?;
         let child = Command::new("sleep").arg("1000").spawn().unwrap();
@@ -107,7 +107,7 @@ fn what_the_kernel_remembers_of_ours_goes_when_a_cpuset_changes() {
         affinity.allow(AppId(1), &crate::common::set(&second)).unwrap();
         affinity.settle().unwrap();
         assert!(cpuset.has(&second));
-        // None of what is wanted is among what it has now.
+        // The cpuset has none of the wanted CPUs now.
         cpuset.set(&first).unwrap();
         assert!(cpuset.has(&first));
         let began = Instant::now();

@@ -1,4 +1,4 @@
-//! Killed at any system call, it leaves what the next start puts right.
+//! Killed at any system call, it leaves what the next start can put back.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,8 +17,8 @@ use crate::sealed::sealed;
 const FOLDER: &str = "FAIRWAYS_CRASH_FOLDER";
 const THREADS: &str = "FAIRWAYS_CRASH_THREADS";
 
-/// System calls that change anything, and how many of each are tried; between two of them, all is as after the first. Not every
-/// architecture has all.
+/// System calls that change anything, and how many of each are tried. Between two of them, the
+/// state is that after the first. Not every architecture has all of them.
 const CHANGES: [(&str, usize); 5] = [
     ("sched_setaffinity", 40),
     ("setpriority", 40),
@@ -50,7 +50,8 @@ fn everything(settings: Settings, threads: &[i32]) {
     assert_eq!(affinity.close().failed, []);
 }
 
-/// What is killed: this test, in a process of its own, which is told where. It tests nothing by itself.
+/// This test is killed, in a process of its own; the environment says where it works. It tests
+/// nothing by itself.
 #[test]
 #[ignore = "the test that kills it runs it"]
 fn scenario() {
@@ -59,7 +60,8 @@ fn scenario() {
     everything(Settings { state: folder.into(), ..Settings::default() }, &threads);
 }
 
-/// Runs it until a signal at the so manieth of these system calls; whether it came to its end.
+/// Runs it and kills it at the call with number `at` of these system calls; returns whether it came
+/// to its end.
 fn killed(folder: &Path, threads: &[i32], call: &str, at: usize) -> bool {
     let ids: Vec<String> = threads.iter().map(ToString::to_string).collect();
     let done = Command::new("strace")

@@ -63,10 +63,10 @@ fn what_was_inherited_is_not_the_owners() {
         return;
     }
     let (folder, settings) = settings();
-    // It waits until it is told, and has a child then that is made as it is itself.
-    let told = tempfile::tempdir().unwrap();
+    // Each shell waits for a file, and then starts a child, which inherits the shell's state.
+    let signals = tempfile::tempdir().unwrap();
     let script = |at: &str| {
-        let file = told.path().join(at);
+        let file = signals.path().join(at);
         format!(
             "until [ -e {} ]; do sleep 0.02; done; sleep 1000 & exec sleep 1000",
             file.display()
@@ -83,13 +83,13 @@ fn what_was_inherited_is_not_the_owners() {
     affinity.settle().unwrap();
     let ours = Has { cpus: cpus[0].to_string(), nice: -20 };
     assert!(shells.iter().all(|shell| has(shell.id()) == ours));
-    fs::write(told.path().join("taken"), "").unwrap();
-    fs::write(told.path().join("not"), "").unwrap();
+    fs::write(signals.path().join("taken"), "").unwrap();
+    fs::write(signals.path().join("not"), "").unwrap();
     let sleeps = |id: i32| {
         fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name == "sleep\n")
     };
     let began = Instant::now();
-    // The shells have become what they were to be, and have the child that stays.
+    // Waits until both shells have become sleep, and have their child.
     while !shells.iter().all(|shell| sleeps(shell.id()) && sleeps(shell.child())) {
         assert!(began.elapsed() < Duration::from_secs(20));
         std::thread::sleep(Duration::from_millis(5));
@@ -116,7 +116,7 @@ fn what_was_inherited_is_not_the_owners() {
     assert!(is_clean(folder.path()));
 }
 
-/// A shell that starts two processes when a file is there, and waits; and that file.
+/// A shell that starts two processes when a file appears, and waits; and that file.
 fn maker() -> (Shell, tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("go");

@@ -1,4 +1,4 @@
-//! CPUs that go off line, in a machine that may be had whole: this program boots a kernel, with itself in it.
+//! CPUs that go off line, in a virtual machine: this program boots a kernel, with itself in it.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use rustix::process::Pid;
 
 use crate::common::{Crew, has, is_clean, open, own, settings, spin, turn};
 
-/// What runs in the guest, where there are four CPUs, and cpusets of cgroup v2.
+/// The tests that run in the guest, which has four CPUs, and cpusets of cgroup v2.
 const CHECKS: [&str; 3] = [
     "lab::cpus_that_go_and_come_back",
     "cpuset::what_the_kernel_remembers_of_ours_goes_when_a_cpuset_changes",
@@ -38,11 +38,11 @@ fn cpus_go_and_come_back_in_a_real_kernel() {
     let outcome = guest.run(&lab).unwrap();
     let _ = writeln!(std::io::stderr(), "{test}: the guest took {} s", outcome.duration.as_secs());
     assert_eq!(outcome.code, 0, "{}", outcome.console.join("\n"));
-    let said = |what: &str| outcome.console.iter().any(|line| line.contains(what));
-    assert!(said(&format!("{} passed", CHECKS.len())) && !said("SKIPPED"));
+    let shows = |what: &str| outcome.console.iter().any(|line| line.contains(what));
+    assert!(shows(&format!("{} passed", CHECKS.len())) && !shows("SKIPPED"));
 }
 
-/// This program without what debuggers read: the guest unpacks it into memory.
+/// This program without debug information: the guest unpacks it into memory.
 fn stripped(folder: &Path) -> PathBuf {
     let whole = std::env::current_exe().unwrap();
     let stripped = folder.join("schedule");
@@ -58,17 +58,23 @@ fn go(cpu: u32, online: bool) {
     fs::write(file, if online { "1" } else { "0" }).unwrap();
 }
 
-/// Takes turns until something holds, for a while at most; the CPUs of which it was told meanwhile.
-fn until(affinity: &mut Affinity, mut holds: impl FnMut(&Told) -> bool) -> bool {
+/// Runs the daemon's loop until the ended turns meet a condition; `false` if they do not within 20
+/// s.
+fn until(affinity: &mut Affinity, mut is_met: impl FnMut(&Told) -> bool) -> bool {
     let began = Instant::now();
-    let mut told = Told::default();
-    while !holds(&told) {
+    let mut ended = Told::default();
+    while !is_met(&ended) {
         if began.elapsed() > Duration::from_secs(20) {
             return false;
         }
-        turn(affinity, &mut told);
+        turn(affinity, &mut ended);
     }
     true
+}
+
+/// Runs the daemon's loop until a turn on this CPU is reported; `false` if none is within 20 s.
+fn until_reported(affinity: &mut Affinity, cpu: u32) -> bool {
+    until(affinity, |ended| ended.turns.iter().any(|turn| turn.cpu == cpu))
 }
 
 #[test]
@@ -92,33 +98,33 @@ fn cpus_that_go_and_come_back() {
     affinity.allow(AppId(2), &[*last].into_iter().collect()).unwrap();
     affinity.settle().unwrap();
     assert_eq!(has(moved).cpus, last.to_string());
-    let is_told = |cpu: u32| move |told: &Told| told.turns.iter().any(|turn| turn.cpu == cpu);
-    assert!(until(&mut affinity, is_told(*last)));
+    assert!(until_reported(&mut affinity, *last));
 
     go(*last, false);
-    // Who was pinned by its owner is where the kernel put it, and stays; the other has what its owner lets it have.
+    // The thread that its owner pinned stays where the kernel put it; the other has all that its
+    // owner lets it use.
     let fallback = has(pinned);
     assert!(until(&mut affinity, |_| has(moved) == before[0]), "{:?}", has(moved));
-    let told_of = |affinity: &mut Affinity, cpu| until(affinity, is_told(cpu));
-    assert!(told_of(&mut affinity, *other), "the others are told of");
+    assert!(until_reported(&mut affinity, *other), "the others are reported");
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(1) {
         turn(&mut affinity, &mut Told::default());
         assert_eq!(has(pinned), fallback);
     }
-    // Where the kernel put it is where it may be from now on, as it is without us: something is asked of it within that.
+    // From now on it may run where the kernel put it, as it would without us; a request within that
+    // is carried out.
     affinity.allow(AppId(1), &[*other].into_iter().collect()).unwrap();
     affinity.settle().unwrap();
     assert_eq!(has(pinned).cpus, other.to_string());
 
     go(*last, true);
     assert!(until(&mut affinity, |_| has(moved).cpus == last.to_string()), "wanted still");
-    assert!(told_of(&mut affinity, *last), "and told of again");
+    assert!(until_reported(&mut affinity, *last), "and reported again");
 
-    // It goes, and is back before anybody looks.
+    // It goes, and is back before the next check.
     go(*last, false);
     go(*last, true);
-    assert!(told_of(&mut affinity, *last), "and told of again, though as many are on line");
+    assert!(until_reported(&mut affinity, *last), "and reported again, though as many are on line");
     assert!(until(&mut affinity, |_| has(moved).cpus == last.to_string()), "{:?}", has(moved));
     let restored = affinity.close();
     assert_eq!(restored.failed, []);

@@ -1,4 +1,4 @@
-//! What is written down, and when.
+//! What is recorded, and when.
 
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
@@ -14,8 +14,8 @@ use rustix::fs::inotify;
 use crate::common::{Crew, has, is_clean, open, own, settings, turn};
 
 #[test]
-fn so_many_threads_that_are_moved_at_once_are_written_down_once() {
-    if !meets("so_many_threads_that_are_moved_at_once_are_written_down_once", &[Need::Root]) {
+fn threads_that_are_moved_together_are_recorded_once() {
+    if !meets("threads_that_are_moved_together_are_recorded_once", &[Need::Root]) {
         return;
     }
     let (folder, settings) = settings();
@@ -45,7 +45,7 @@ fn so_many_threads_that_are_moved_at_once_are_written_down_once() {
     let settled = began.elapsed();
     assert!(crew.ids.iter().all(|&id| has(id).cpus == own()[0].to_string()));
     assert_eq!(writes(), 1);
-    // Weights that were written down come and go without.
+    // Weights that were recorded come and go without another write.
     affinity.settle().unwrap();
     let mut timed = |after: u64, times: u32| {
         let mut took = Duration::ZERO;
@@ -61,7 +61,7 @@ fn so_many_threads_that_are_moved_at_once_are_written_down_once() {
     eprintln!(
         "64 threads moved in {settled:?}; a call takes {calls:?}, each 10 ms {turns:?}, each 200 ms {looks:?}"
     );
-    // And they leave together.
+    // The threads leave together.
     let _ = writes();
     (1..=60).for_each(|app| affinity.end(AppId(app)));
     assert_eq!(writes(), 0);
@@ -74,28 +74,28 @@ fn so_many_threads_that_are_moved_at_once_are_written_down_once() {
 }
 
 #[test]
-fn one_who_was_made_by_a_thread_that_has_ended_is_put_back_too() {
-    let test = "one_who_was_made_by_a_thread_that_has_ended_is_put_back_too";
+fn a_thread_made_by_one_that_has_ended_is_put_back_too() {
+    let test = "a_thread_made_by_one_that_has_ended_is_put_back_too";
     if !meets(test, &[Need::Root]) || own().len() < 2 {
         return;
     }
     let (folder, settings) = settings();
     let (go, gone) = channel::<()>();
-    let (told, tell) = channel();
-    // A thread that makes another, which it is told to, and ends when it is told again.
+    let (ids, made_ids) = channel();
+    // A thread that makes another at the first signal, and ends at the second.
     let (end, ended) = channel::<()>();
     let first = std::thread::spawn(move || {
         let id = || rustix::thread::gettid().as_raw_nonzero().get();
-        told.send(id()).unwrap();
+        ids.send(id()).unwrap();
         gone.recv().unwrap();
         let second = std::thread::spawn(move || {
-            told.send(id()).unwrap();
+            ids.send(id()).unwrap();
             let _ = ended.recv();
         });
         gone.recv().unwrap();
         second
     });
-    let maker = tell.recv().unwrap();
+    let maker = made_ids.recv().unwrap();
     let before = has(maker);
     let mut affinity = open(&settings);
     affinity.begin(AppId(1), maker).unwrap();
@@ -103,7 +103,7 @@ fn one_who_was_made_by_a_thread_that_has_ended_is_put_back_too() {
     affinity.raise(AppId(1), true).unwrap();
     affinity.settle().unwrap();
     go.send(()).unwrap();
-    let made = tell.recv().unwrap();
+    let made = made_ids.recv().unwrap();
     let ours = has(made);
     assert_eq!((ours.cpus.as_str(), ours.nice), (own()[1].to_string().as_str(), -20));
     // The maker has another nice value when it ends.
@@ -162,7 +162,7 @@ fn a_policy_is_put_back_and_what_children_have_of_it() {
     let (mut ledger, _) = Ledger::open(&settings).unwrap();
     ledger.policy(&ids.map(|id| (id, OTHER, BATCH))).unwrap();
     ids[..2].iter().for_each(|&id| chrt("-b", id));
-    // The third is another's before it was changed.
+    // Another program changes the third before we do.
     chrt("-i", ids[2]);
     let mut children = Vec::new();
     for shell in &mut shells {

@@ -1,4 +1,4 @@
-//! What owners change meanwhile is theirs.
+//! Changes that owners make meanwhile stay.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ fn sleeping() -> Crew {
     })
 }
 
-/// As its owner does it, with taskset(1) and renice(1).
+/// Changes a thread as its owner would, with taskset(1) or renice(1).
 fn owner(program: &str, arguments: &[&str]) {
     let done = Command::new(program).args(arguments).stdout(Stdio::null()).status().unwrap();
     assert!(done.success(), "{program} {arguments:?}");
@@ -54,10 +54,10 @@ fn what_an_owner_sets_meanwhile_counts_and_stays() {
     while looked.elapsed() < Duration::from_secs(1) {
         turn(&mut affinity, &mut Told::default());
     }
-    // None of what is wanted is among what its owner lets it use now: so that counts.
+    // Its owner allows none of the wanted CPUs now, so the owner's choice counts.
     let theirs = Has { cpus: last.to_string(), nice: 7 };
     assert_eq!(has(crew.ids[0]), theirs);
-    // A weight is from the owner's own on; and what is wanted within the owner's.
+    // A weight is relative to the owner's own; wanted CPUs are limited to the owner's.
     affinity.order(AppId(1), affinity.quantum() * 2).unwrap();
     affinity.allow(AppId(1), &all).unwrap();
     let began = Instant::now();
@@ -67,11 +67,11 @@ fn what_an_owner_sets_meanwhile_counts_and_stays() {
         turn(&mut affinity, &mut Told::default());
     }
     assert_eq!(has(crew.ids[0]), Has { cpus: last.to_string(), nice: 4 });
-    // The other is changed at the last moment, so that nobody has looked.
+    // The other is changed at the last moment, after the last check.
     owner("taskset", &["-pc", &last.to_string(), &crew.ids[1].to_string()]);
     let restored = affinity.close();
     assert_eq!(restored.failed, []);
-    // Both are told of, and neither is as it was made.
+    // Both are reported, since neither is as Fairways left it.
     let left: Vec<Thing> = restored.left.into_iter().map(|(thing, _)| thing).collect();
     assert_eq!(left, [crew.ids[0], crew.ids[1]].map(Thing::Affinity));
     assert_eq!(has(crew.ids[0]), theirs);
@@ -99,7 +99,7 @@ fn a_nice_value_that_an_owner_sets_after_a_turn_stays() {
         assert!(began.elapsed() < Duration::from_secs(20));
         turn(&mut affinity, &mut Told::default());
     }
-    // One that has what its owner let it have until now, and was made meanwhile.
+    // A thread that was made meanwhile, and has the nice value from before the owner's change.
     let other = Crew::start(1, |_| std::thread::sleep(Duration::from_millis(5)));
     owner("renice", &["-n", "10", "-p", &thread.to_string()]);
     let looked = Instant::now();
@@ -177,14 +177,15 @@ fn a_thread_that_chose_what_others_were_given_keeps_it() {
     }
     let (folder, settings) = settings();
     let crew = sleeping();
-    // Its own choice of two of them, one of which is taken in and never changed, as nobody asks for anything else.
+    // Two of them chose this CPU themselves. One of these is taken in and never changed, since
+    // nothing else is requested.
     let mut only = rustix::thread::CpuSet::new();
     only.set(cpus[1] as usize);
     for &id in &crew.ids[1..] {
         rustix::thread::sched_setaffinity(Pid::from_raw(id), &only).unwrap();
     }
     let before: Vec<Has> = crew.ids.iter().map(|&id| has(id)).collect();
-    // So that they started before, by the clock that tells of it.
+    // So that they started earlier by the kernel's clock of starts, too.
     std::thread::sleep(Duration::from_millis(50));
     let mut affinity = open(&settings);
     for (app, id) in crew.apps().take(2) {

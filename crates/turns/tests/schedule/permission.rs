@@ -1,4 +1,4 @@
-//! Who may not.
+//! Without the right to schedule.
 
 use fairways_core::AppId;
 use fairways_turns::{Affinity, Scheduler as _, Told};

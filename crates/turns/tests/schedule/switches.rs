@@ -1,4 +1,4 @@
-//! Who runs on which CPU, as the kernel tells.
+//! Which thread runs on which CPU, as the kernel reports it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ pub(crate) fn events() -> ProcessorEvents {
     for_cpu(&Cpu::read("/proc/cpuinfo".as_ref(), devices).unwrap_or_else(unknown))
 }
 
-/// The switches of this process's CPUs, or why the test is skipped.
+/// The switches of this process's CPUs; `None` if the test is skipped.
 pub(crate) fn watch(test: &str) -> Option<Switches> {
     if !has(test, &[Need::Root]) {
         return None;
@@ -34,8 +34,8 @@ pub(crate) fn watch(test: &str) -> Option<Switches> {
 }
 
 #[test]
-fn the_time_that_threads_had_is_told_to_the_switch() {
-    let test = "the_time_that_threads_had_is_told_to_the_switch";
+fn the_time_that_threads_had_is_reported_to_the_switch() {
+    let test = "the_time_that_threads_had_is_reported_to_the_switch";
     let _alone = settings();
     let Some(mut switches) = watch(test) else { return };
     let crew = Crew::start(6, |number| match number % 3 {
@@ -47,7 +47,7 @@ fn the_time_that_threads_had_is_told_to_the_switch() {
         }
     });
     let mut stays = Vec::new();
-    // What was before the first switch of each CPU is not known.
+    // Nothing before the first switch of each CPU is known.
     std::thread::sleep(Duration::from_millis(300));
     switches.read(&mut stays).unwrap();
     stays.clear();
@@ -62,7 +62,8 @@ fn the_time_that_threads_had_is_told_to_the_switch() {
     let took = u64::try_from(began.elapsed().as_nanos()).unwrap();
     let lost = u64::try_from(stolen_since(lost).as_nanos()).unwrap();
 
-    // Each CPU's stays follow one another, and fill the time; but for some of threads that have ended, and what the kernel does not tell.
+    // Each CPU's stays follow one another and fill the time, except for some stays of threads that
+    // have ended, and what the kernel does not report.
     let mut by_cpu: BTreeMap<u32, Vec<&Stay>> = BTreeMap::new();
     stays.iter().for_each(|stay| by_cpu.entry(stay.cpu).or_default().push(stay));
     assert_eq!(by_cpu.keys().copied().collect::<Vec<_>>(), own());
@@ -87,14 +88,15 @@ fn the_time_that_threads_had_is_told_to_the_switch() {
             "counted where there is a PMU, and else missing"
         );
     }
-    // And who ran is who had the time, by the scheduler's own account: up to a tick and a look, since neither is read at one instant, what is missing, and what a
-    // host took.
+    // Each thread's stays add up to its time by the scheduler's own account. Allowed are a tick and
+    // a look, since the two are not read at one instant, the missing time, and what a host took.
     for (index, &id) in crew.ids.iter().enumerate() {
-        let told: u64 = stays.iter().filter(|s| s.thread == id).map(|s| s.span.1 - s.span.0).sum();
+        let reported: u64 =
+            stays.iter().filter(|s| s.thread == id).map(|s| s.span.1 - s.span.0).sum();
         let had = after[index] - before[index];
         let slack = 60_000_000 + had / 20 + missing;
-        let holds = told < had + slack + lost && had < told + slack;
-        assert!(holds, "thread {index}: told {told}, had {had} ns, {lost} ns taken");
+        let holds = reported < had + slack + lost && had < reported + slack;
+        assert!(holds, "thread {index}: reported {reported}, had {had} ns, {lost} ns taken");
     }
     let long = stays.iter().filter(|stay| stay.goes_on).count();
     let count = stays.len();

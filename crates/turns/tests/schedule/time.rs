@@ -1,4 +1,4 @@
-//! The time that threads get against what was ordered.
+//! The time that threads get, compared with the orders.
 
 use std::time::{Duration, Instant};
 
@@ -8,11 +8,11 @@ use fairways_turns::{Scheduler as _, Told};
 
 use crate::common::{Crew, has, open, own, ran, settings, spin, turn};
 
-/// Four threads on one CPU, one of which is ordered so many quanta with each turn.
+/// Four threads on one CPU, one of which gets the same order for each turn.
 struct Shares {
-    /// Of each window of a second: what the one had, over the mean of the others.
+    /// For each window of a second: that thread's time, over the mean of the others.
     windows: Vec<f64>,
-    /// What each of its turns had, over what was ordered.
+    /// For each of its turns: its real length, over the ordered one.
     turns: Vec<f64>,
 }
 
@@ -29,14 +29,14 @@ fn measure(numerator: u32, denominator: u32, seconds: u32) -> Shares {
     let ordered = affinity.quantum() * numerator / denominator;
     affinity.order(AppId(1), ordered).unwrap();
     let mut shares = Shares { windows: Vec::new(), turns: Vec::new() };
-    // The first second is not counted: threads come from other CPUs.
+    // The first second does not count: threads come from other CPUs.
     for second in 0..=seconds {
         let times = |crew: &Crew| crew.ids.iter().map(|&id| ran(id)).collect::<Vec<u64>>();
         let (first, began) = (times(&crew), Instant::now());
         while began.elapsed() < Duration::from_secs(1) {
-            let mut told = Told::default();
-            turn(&mut affinity, &mut told);
-            for given in told.given.iter().filter(|given| given.app == AppId(1)) {
+            let mut ended = Told::default();
+            turn(&mut affinity, &mut ended);
+            for given in ended.given.iter().filter(|given| given.app == AppId(1)) {
                 affinity.order(AppId(1), ordered).unwrap();
                 if second > 0 && given.ordered == ordered {
                     shares.turns.push(given.ran.as_secs_f64() / ordered.as_secs_f64());
@@ -58,9 +58,10 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-/// Weights are within 12 % of what is asked; a turn's end is seen up to a look late, and a neighbour that takes the CPU meanwhile
-/// makes that longer: so the median is held to a third, and single windows to nothing.
-fn holds(numerator: u32, denominator: u32) {
+/// Checks that the one thread gets its share. Weights are within 12 % of the request; a turn's end
+/// is seen up to a look late, and a neighbour that takes the CPU meanwhile makes that longer. So
+/// the median may be off by a third, and single windows by any amount.
+fn check_share(numerator: u32, denominator: u32) {
     if !meets("threads get what was ordered", &[Need::Root]) {
         return;
     }
@@ -87,22 +88,22 @@ fn holds(numerator: u32, denominator: u32) {
 
 #[test]
 fn half_a_quantum_is_half_the_time() {
-    holds(1, 2);
+    check_share(1, 2);
 }
 
 #[test]
 fn two_quanta_are_twice_the_time() {
-    holds(2, 1);
+    check_share(2, 1);
 }
 
 #[test]
 fn four_quanta_are_four_times_the_time() {
-    holds(4, 1);
+    check_share(4, 1);
 }
 
 #[test]
-fn a_weight_is_held_until_the_time_was_given_and_no_longer() {
-    if !meets("a_weight_is_held_until_the_time_was_given_and_no_longer", &[Need::Root]) {
+fn a_weight_stays_until_the_time_has_run_and_no_longer() {
+    if !meets("a_weight_stays_until_the_time_has_run_and_no_longer", &[Need::Root]) {
         return;
     }
     let (_folder, settings) = settings();
@@ -123,10 +124,10 @@ fn a_weight_is_held_until_the_time_was_given_and_no_longer() {
     let began = Instant::now();
     while given.is_none() {
         assert!(began.elapsed() < Duration::from_secs(30));
-        let mut told = Told::default();
+        let mut ended = Told::default();
         let nice = has(crew.ids[0]).nice;
-        turn(&mut affinity, &mut told);
-        given = told.given.iter().find(|given| given.app == AppId(1)).copied();
+        turn(&mut affinity, &mut ended);
+        given = ended.given.iter().find(|given| given.app == AppId(1)).copied();
         assert_eq!(nice, usual - 6);
     }
     let given = given.unwrap();

@@ -30,7 +30,7 @@ fn table_1_marks_six_ways_as_preferred() {
     assert_eq!(phase.preferred(3, FIVE), Some(6));
     // Of more than 5 %, the last step is too little.
     assert_eq!(phase.preferred(3, Q32::from_int(6)), Some(5));
-    // Without entries above the baseline, that; without a baseline, there is no telling.
+    // Without entries above the baseline, the baseline; without a baseline, nothing.
     assert_eq!(table(2500, &TABLE_1[..2]).preferred(3, FIVE), Some(3));
     assert_eq!(table(2500, &TABLE_1[2..]).preferred(3, FIVE), None);
 }

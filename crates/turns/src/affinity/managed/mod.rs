@@ -11,11 +11,11 @@ use super::retry::Retry;
 use super::turn::Turns;
 use super::weight;
 
-/// What its owner lets a thread have.
+/// What a thread's owner lets it have.
 #[derive(Debug)]
 pub(super) struct Owners {
     pub(super) cpus: CpuSet,
-    /// Whether those are all that its cpuset has.
+    /// Whether those are all CPUs of its cpuset.
     pub(super) all: bool,
     pub(super) nice: i32,
 }
@@ -24,28 +24,29 @@ pub(super) struct Owners {
 #[derive(Debug)]
 pub(super) struct Managed {
     pub(super) thread: i32,
-    /// When it started, by which a later thread of that number is told from it.
+    /// When it started: a later thread with the same number has another time.
     pub(super) started: u64,
-    /// Whether it is written down.
+    /// Whether the ledger has it.
     pub(super) known: bool,
     /// Its `schedstat`.
     pub(super) time: File,
     pub(super) owners: Owners,
     /// What it has, as far as is known.
     pub(super) cpus: CpuSet,
-    /// Whether it has them from us, or from one of ours that made it; and not from its owner, or from the kernel, which lets one whose CPUs are
-    /// all off line run on others.
+    /// Whether it has them from us, or from a managed thread that made it; not from its owner, nor
+    /// from the kernel, which moves a thread to other CPUs when all of its own are off line.
     pub(super) is_ours: bool,
-    /// Whether its cpuset has put its own CPUs in the place of ours, which the kernel still remembers.
+    /// Whether its cpuset has replaced our CPUs with its own, while the kernel still remembers
+    /// ours.
     pub(super) is_remembered: bool,
     pub(super) nice: i32,
-    /// Whether its weight says how much time it gets: not where it is of a real-time policy.
+    /// Whether its weight decides how much time it gets: not under a real-time policy.
     pub(super) weighs: bool,
     /// The CPUs that it is to run on; `None`: all that its owner lets it run on.
     pub(super) wanted: Option<CpuSet>,
     pub(super) raised: bool,
     pub(super) turns: Turns,
-    /// When CPUs, or a nice value, that the kernel refused are tried again.
+    /// When CPUs that the kernel refused are tried again; likewise a nice value.
     pub(super) cpus_retry: Retry,
     pub(super) nice_retry: Retry,
 }
@@ -55,7 +56,7 @@ impl Managed {
         (self.thread, self.started)
     }
 
-    /// What is due of it, where it has something else: its CPUs, and its nice value.
+    /// The CPUs and the nice value that it should have, each where it has another.
     pub(super) fn due(
         &self,
         online: &CpuSet,
@@ -72,8 +73,8 @@ impl Managed {
         )
     }
 
-    /// The CPUs that it is to have: wanted ones within its owner's, where any of those is on line. Where none of its owner's is, those that the
-    /// kernel lets it run on.
+    /// The CPUs that it should have: the wanted ones among its owner's, if any of those is on line;
+    /// otherwise its owner's. If none of its owner's is on line, those that the kernel lets it use.
     fn cpus_due(&self, online: &CpuSet) -> CpuSet {
         if self.owners.cpus.intersection(online).is_empty() {
             return self.cpus.clone();
@@ -83,7 +84,7 @@ impl Managed {
         usable.unwrap_or_else(|| self.owners.cpus.clone())
     }
 
-    /// The nice value that it is to have.
+    /// The nice value that it should have.
     fn nice_due(&self, quantum: u64) -> i32 {
         match self.turns.ordered() {
             _ if !self.weighs => self.nice,
@@ -93,15 +94,20 @@ impl Managed {
         }
     }
 
-    /// Orders its next turn. One whose weight can't be set has turns as usual.
+    /// Orders its next turn. A thread whose weight can't be set has turns as usual.
     pub(super) const fn order(&mut self, time: u64) {
         if self.weighs && !self.nice_retry.is_waiting() {
             self.turns.order(time);
         }
     }
 
-    /// Whether it may have something else than is known, by what takes three system calls and reads no file. That it has ended is
-    /// nothing else.
+    /// Whether the kernel refused something the last time, which is tried again.
+    pub(super) const fn is_waiting(&self) -> bool {
+        self.cpus_retry.is_waiting() || self.nice_retry.is_waiting()
+    }
+
+    /// Whether its state may differ from the known one. This takes three system calls and reads no
+    /// file. A thread that has ended does not differ.
     pub(super) fn may_differ(&self, online: &CpuSet) -> bool {
         match thread::Brief::of(self.thread) {
             Ok(brief) => {
@@ -113,7 +119,8 @@ impl Managed {
         }
     }
 
-    /// Finds out what it has; what its owner changed since is the owner's from now on. Whether it lives.
+    /// Reads its state; what its owner changed since is the owner's from now on. Returns whether it
+    /// lives.
     pub(super) fn look(&mut self, proc: &Path, sysfs: &Path, online: &CpuSet) -> bool {
         let stat = Stat::read(proc, self.thread).filter(|stat| stat.started == self.started);
         let Some((cpus, stat)) = thread::affinity(proc, self.thread).zip(stat) else {
@@ -121,8 +128,8 @@ impl Managed {
         };
         let known = self.cpus.intersection(online);
         if cpus.intersection(online) != known {
-            // Where none of its CPUs is on line any more, the kernel lets it run on others (`select_fallback_rq`). If those were ours, its
-            // owner's are as before.
+            // If none of its CPUs is on line any more, the kernel lets it run on others
+            // (`select_fallback_rq`). If its CPUs were ours, its owner's are as before.
             if !known.is_empty() || self.cpus == self.owners.cpus {
                 let all = Some(&cpus) == thread::unrestricted(proc, sysfs, self.thread).as_ref();
                 self.is_remembered = all && self.is_ours;
@@ -142,8 +149,9 @@ impl Managed {
         true
     }
 
-    /// After the kernel refused CPUs: those that its cpuset has may be others now, without any trace where all that it has are among both.
-    pub(super) fn frame_anew(&mut self, proc: &Path, sysfs: &Path) {
+    /// Reads its cpuset's CPUs again, after the kernel refused some: the cpuset may have changed.
+    /// The thread's own CPUs do not show that if all of them are in the old and in the new set.
+    pub(super) fn read_cpuset_again(&mut self, proc: &Path, sysfs: &Path) {
         if self.owners.all
             && let Some(cpus) = thread::unrestricted(proc, sysfs, self.thread)
         {
@@ -152,7 +160,8 @@ impl Managed {
     }
 }
 
-/// `SCHED_OTHER` and `SCHED_BATCH` of the kernel's include/uapi/linux/sched.h: the only policies that weigh as the nice value says.
+/// `SCHED_OTHER` and `SCHED_BATCH` of the kernel's include/uapi/linux/sched.h: the only policies in
+/// which the nice value is a weight.
 pub(super) const fn weighs(stat: &Stat) -> bool {
     is_weighed(stat.policy)
 }

@@ -27,14 +27,14 @@ fn managed(cpus: &str, nice: i32) -> Managed {
     }
 }
 
-/// What /proc says of thread 7, and sysfs of its cpuset.
-struct Says(tempfile::TempDir);
+/// What /proc shows of thread 7, and sysfs of its cpuset.
+struct FakeHost(tempfile::TempDir);
 
-impl Says {
+impl FakeHost {
     fn new() -> Self {
-        let says = Self(tempfile::tempdir().unwrap());
-        says.write("proc/7/cgroup", "3:cpuset:/job\n");
-        says
+        let host = Self(tempfile::tempdir().unwrap());
+        host.write("proc/7/cgroup", "3:cpuset:/job\n");
+        host
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -94,33 +94,33 @@ fn the_owners_cpus_are_the_frame() {
 
 #[test]
 fn one_whose_cpus_are_all_off_line_is_left_where_the_kernel_put_it() {
-    let says = Says::new();
-    says.cpuset("0-3");
+    let host = FakeHost::new();
+    host.cpuset("0-3");
     // Pinned by its owner, and never touched.
     let mut pinned = managed("1", 0);
-    says.thread("0,2-3", 0, 100, 0);
-    assert!(says.look(&mut pinned, "0,2-3"));
+    host.thread("0,2-3", 0, 100, 0);
+    assert!(host.look(&mut pinned, "0,2-3"));
     assert_eq!(due(&pinned, "0,2-3"), None);
     pinned.wanted = Some(set("1"));
     assert_eq!(due(&pinned, "0,2-3"), None);
-    // One that may use two, and was let use one: its owner's are as before.
+    // One that may use two, and was limited to one: its owner's are as before.
     let mut moved = managed("0-1", 0);
     (moved.cpus, moved.is_ours, moved.wanted) = (set("1"), true, Some(set("1")));
-    assert!(says.look(&mut moved, "0,2-3"));
+    assert!(host.look(&mut moved, "0,2-3"));
     assert_eq!((moved.owners.cpus.to_list(), moved.is_ours), ("0-1".to_owned(), false));
     assert_eq!(due(&moved, "0,2-3").as_deref(), Some("0-1"));
-    // Neither of the owner's is on line: the kernel chose, and its choice is no owner's.
+    // Neither of the owner's is on line: the kernel chose, and its choice is not the owner's.
     let mut lost = managed("0-1", 0);
     (lost.cpus, lost.is_ours, lost.wanted) = (set("1"), true, Some(set("1")));
-    says.thread("2-3", 0, 100, 0);
-    assert!(says.look(&mut lost, "2-3"));
+    host.thread("2-3", 0, 100, 0);
+    assert!(host.look(&mut lost, "2-3"));
     assert_eq!((lost.owners.cpus.to_list(), due(&lost, "2-3")), ("0-1".to_owned(), None));
     assert_eq!(due(&lost, "1-3").as_deref(), Some("1"), "as soon as it is back");
 }
 
 #[test]
 fn what_the_kernel_remembers_of_ours_is_taken_from_it() {
-    let says = Says::new();
+    let host = FakeHost::new();
     let ours = || {
         let mut managed = managed("0-3", 0);
         (managed.owners.all, managed.cpus, managed.is_ours) = (true, set("1"), true);
@@ -128,43 +128,43 @@ fn what_the_kernel_remembers_of_ours_is_taken_from_it() {
         managed
     };
     // Its cpuset has other CPUs now, none of which is ours.
-    says.cpuset("2-3");
-    says.thread("2-3", 0, 100, 0);
+    host.cpuset("2-3");
+    host.thread("2-3", 0, 100, 0);
     let mut moved = ours();
-    assert!(says.look(&mut moved, "0-3"));
+    assert!(host.look(&mut moved, "0-3"));
     assert_eq!((moved.owners.cpus.to_list(), moved.owners.all), ("2-3".to_owned(), true));
     assert_eq!(due(&moved, "0-3").as_deref(), Some("2-3"), "all of it, by which ours is forgotten");
     moved.is_remembered = false;
     assert_eq!(due(&moved, "0-3"), None);
     // Its owner has chosen some of it.
-    says.thread("3", 0, 100, 0);
+    host.thread("3", 0, 100, 0);
     let mut chosen = ours();
-    assert!(says.look(&mut chosen, "0-3"));
+    assert!(host.look(&mut chosen, "0-3"));
     assert_eq!((chosen.owners.all, due(&chosen, "0-3")), (false, None));
 }
 
 #[test]
 fn another_thread_of_its_number_is_not_taken_for_it() {
-    let says = Says::new();
-    says.thread("2", 5, 101, 0);
+    let host = FakeHost::new();
+    host.thread("2", 5, 101, 0);
     let mut managed = managed("0-3", 0);
-    assert!(!says.look(&mut managed, "0-3"));
+    assert!(!host.look(&mut managed, "0-3"));
     assert_eq!((managed.cpus.to_list(), managed.nice), ("0-3".to_owned(), 0));
 }
 
 #[test]
 fn one_without_weight_has_turns_as_usual() {
-    let says = Says::new();
+    let host = FakeHost::new();
     let mut managed = managed("0-3", 0);
     managed.order(40);
     assert_eq!(managed.turns.ordered(), 40);
     // `SCHED_FIFO`, meanwhile.
-    says.thread("0-3", 0, 100, 1);
-    assert!(says.look(&mut managed, "0-3"));
+    host.thread("0-3", 0, 100, 1);
+    assert!(host.look(&mut managed, "0-3"));
     assert_eq!(managed.turns.ordered(), 10);
     managed.order(40);
     assert_eq!((managed.turns.ordered(), managed.nice_due(10)), (10, 0));
-    // And one to which the kernel has refused a nice value.
+    // And a thread to which the kernel has refused a nice value.
     (managed.weighs, managed.raised) = (true, true);
     managed.nice_retry.refused(0);
     managed.order(40);
