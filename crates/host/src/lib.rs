@@ -1,4 +1,5 @@
-//! The real Linux machine: programs of a host, whose shares of its last-level caches are set through resctrl.
+//! The real Linux machine: a host's programs, whose shares of its last-level caches are set through
+//! resctrl.
 //!
 //! - [`fairways_resctrl_client`]: the client of resctrl. What exists already is planned around,
 //!   what is changed is written down first and put back afterwards.

@@ -27,8 +27,8 @@ use super::tree::Tree;
 
 /// A client of one mounted resctrl, which it alone manages as Fairways.
 ///
-/// [`close`](Self::close) puts everything back. Where it is dropped without, all stays as it is until the next
-/// [`open`](Self::open), or [`restore`](super::restore()).
+/// [`close`](Self::close) puts everything back. If it is dropped without that, all stays as it is
+/// until the next [`open`](Self::open), or [`restore`](super::restore()).
 #[derive(Debug)]
 pub struct Actuator {
     /// Files, and the ledger.
@@ -39,17 +39,17 @@ pub struct Actuator {
     pub(super) root: Root,
     pub(super) programs: Programs,
     pub(super) plans: Plans,
-    /// What was not told yet by [`look`](Self::look).
+    /// Changes that [`look`](Self::look) has not reported yet.
     pub(super) pending: Changes,
 }
 
 impl Actuator {
-    /// Takes the state directory, restores what a fairways that was killed has left, and finds out what there is. Nothing else is
-    /// changed.
+    /// Claims the state directory, restores what a killed fairways has left, and surveys this host.
+    /// Nothing else is changed.
     ///
     /// # Errors
-    /// If this host has no resctrl with an L3 to share out; if another fairways, or other managers, have it; if this
-    /// user may not.
+    /// If this host has no resctrl with an L3 to share out; if another fairways, or other managers,
+    /// have it; if this user may not.
     pub fn open(mut settings: Settings) -> Result<Self, OpenError> {
         let tree = Tree::open(&settings.root).map_err(|error| not_mounted(&settings, error))?;
         // Where nothing is mounted, sysfs has an empty directory.
@@ -95,15 +95,17 @@ impl Actuator {
         self.found.survey.monitoring.as_ref()
     }
 
-    /// The bytes of lines that a program holds in a domain (`llc_occupancy`). `Unassigned`: it is not monitored, or this host counts no
-    /// such thing; `Unavailable`: not now; `Error`: it can't be read.
+    /// The bytes of a domain's lines that a program occupies (`llc_occupancy`). `Unassigned`: it is
+    /// not monitored, or this host does not count them; `Unavailable`: not now; `Error`: they can't
+    /// be read.
     pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, "llc_occupancy", |program, tree| program.occupancy(tree, domain))
     }
 
-    /// The bytes that a program has moved from and to memory through a domain since it was first monitored
-    /// (`mbm_total_bytes`). They never get fewer, though some may be missing where a group had to be made anew. What
-    /// is missing is told as by [`occupancy`](Self::occupancy).
+    /// The bytes that a program has moved from and to memory through a domain since it was first
+    /// monitored (`mbm_total_bytes`). They never get fewer, though some may be missing where a
+    /// group had to be made again. Missing counts are reported as by
+    /// [`occupancy`](Self::occupancy).
     pub fn memory_bytes(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, "mbm_total_bytes", |program, tree| program.memory(tree, domain))
     }
@@ -169,7 +171,7 @@ impl Actuator {
         if self.found.cap.is_some() {
             let (offered, counted) = (self.found.offers.classes, self.found.offers.counted);
             lines.push(format!(
-                "only {offered} of {counted} classes of service can be had: the kernel keeps the rest, and mkdir answers ENOSPC"
+                "only {offered} of {counted} classes of service are available: the kernel keeps the rest, and mkdir answers ENOSPC"
             ));
         }
         if self.plans.applied.merged > 0 {
@@ -199,8 +201,8 @@ impl Actuator {
         Ids::new(all, self.classes.list.len() as u64, u64::saturating_sub(all, offered))
     }
 
-    /// Monitoring ids; `None` where this host has none. Those that the kernel keeps back until
-    /// their lines are gone are nobody's: it does not tell them apart.
+    /// Monitoring ids; `None` where this host has none. The kernel does not show which ids it keeps
+    /// back until their lines are gone: those are counted as free.
     #[must_use]
     pub fn rmids(&self) -> Option<Ids> {
         let survey = &self.found.survey;

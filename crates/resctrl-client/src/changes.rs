@@ -1,4 +1,4 @@
-//! What others have changed meanwhile, until it is told.
+//! What others have changed since the last report.
 
 use fairways_core::AppId;
 
@@ -25,9 +25,9 @@ pub struct Changes {
     pub unmonitored: Vec<AppId>,
 }
 
-/// Each is told once.
-pub(super) fn note<T: PartialEq>(told: &mut Vec<T>, what: T) {
-    if !told.contains(&what) {
-        told.push(what);
+/// Adds a change, unless it is noted already.
+pub(super) fn note<T: PartialEq>(list: &mut Vec<T>, what: T) {
+    if !list.contains(&what) {
+        list.push(what);
     }
 }

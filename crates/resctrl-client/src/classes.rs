@@ -27,7 +27,7 @@ impl Classes {
         self.list.iter_mut().find(|class| class.name == name)
     }
 
-    /// Reads the masks of our classes anew. Those that are gone are forgotten, and so is where
+    /// Reads the masks of our classes again. Those that are gone are forgotten, and so is where
     /// their tasks were: the kernel has moved them to the root (`rdtgroup_rmdir_ctrl`).
     pub(super) fn see(
         &mut self,
@@ -73,16 +73,17 @@ impl Classes {
         programs: &mut Programs,
         changes: &mut Changes,
     ) -> Result<(), Error> {
-        let told = "somebody removed the group and made another of its name, which is left alone";
+        let warning =
+            "somebody removed the group and made another of its name, which is left alone";
         let names: Vec<String> = self.list.iter().map(|class| class.name.clone()).collect();
         for name in names {
             if mount.tree.is_replaced(&name)? {
                 self.lose(mount, programs, &name);
-                tracing::warn!(target: "fairways::actuate", group = name, "{told}");
+                tracing::warn!(target: "fairways::actuate", group = name, "{warning}");
                 note(&mut changes.lost, name);
             }
         }
-        programs.see_replaced(mount, changes, told)
+        programs.see_replaced(mount, changes, warning)
     }
 
     /// Makes a class, and returns its name. What masks it has is the kernel's choice.

@@ -18,15 +18,17 @@ use super::tree::{Tree, of};
 pub struct Domain {
     /// Resctrl's id of it; ids may skip numbers.
     pub id: u32,
-    /// What is offered: ways that nobody else holds, and classes of service that nobody else has, less the root's.
+    /// What is offered: the ways and the classes of service that no other manager has, less the
+    /// root's class.
     pub llc: Llc,
     /// All ways of the cache, given out or not (`cbm_mask`).
     pub cache: WayMask,
     /// Bytes of one way; 0 where resctrl is not asked.
     pub way_bytes: u64,
-    /// Which of the cache's ways each offered way is: offered way `i` is bit `ways[i]` of resctrl's mask.
+    /// The bit of each offered way in resctrl's masks: offered way `i` is bit `ways[i]`.
     pub ways: Vec<u32>,
-    /// The CPUs on line that share the cache; empty if sysfs does not tell and there are several domains.
+    /// The CPUs on line that share the cache; empty if sysfs does not show them and there are
+    /// several domains.
     pub cpus: CpuSet,
 }
 

@@ -144,7 +144,8 @@ impl Actuator {
         };
         self.classes.tidy(&mut self.mount, &self.programs);
         self.classes.say_tightened(&self.found, &self.programs, carried);
-        // By what was made another group in its place is told, whenever this process ends.
+        // The ledger must be able to identify groups that replaced ours, whenever this process
+        // ends.
         if let Err(error) = self.mount.state.settle() {
             tracing::error!(target: "fairways::actuate", %error, "ledger not written");
             self.mount.errors.came(&error);

@@ -32,7 +32,7 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// The groups that there are, but for our classes.
+/// The groups that exist, except our classes.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     /// Other managers'.
@@ -80,8 +80,8 @@ pub(super) fn groups(
     Ok(groups)
 }
 
-/// The threads in groups that are not `ours`, each with the group's path; a MON group is named where it is in one. Groups are listed
-/// anew: one that came since the last look counts.
+/// The threads in groups that are not `ours`, each with the group's path: the MON group's, where it
+/// is in one. Groups are listed again: one that came since the last look counts.
 pub(super) fn residents(
     tree: &Tree,
     ours: &dyn Fn(&str) -> bool,
@@ -93,9 +93,10 @@ pub(super) fn residents(
     Ok(threads)
 }
 
-/// Those of these threads that are `ours` in no way and may run only on CPUs that others have given to groups which are not, each with
-/// the path of one of them: a thread of the root's group has the class, and the monitoring id, of the CPU that it runs on
-/// (resctrl.rst, "Resource allocation rules").
+/// Of these threads, those that are not `ours` and may run only on CPUs that others have given to
+/// groups which are not ours either, each with the path of one of those groups: a thread of the
+/// root's group has the class, and the monitoring id, of the CPU that it runs on (resctrl.rst,
+/// "Resource allocation rules").
 pub(super) fn residents_by_cpu(
     tree: &Tree,
     proc: &Path,

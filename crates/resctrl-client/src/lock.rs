@@ -1,6 +1,7 @@
 //! The lock between managers of one resctrl.
 //!
-//! Source: resctrl.rst, "Locking between applications": flock(2) on the mount's root, around every operation of several files.
+//! Source: resctrl.rst, "Locking between applications": flock(2) on the mount's root, around every
+//! operation of several files.
 
 use std::fmt;
 use std::fs;
@@ -22,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// What is done where somebody keeps the lock for longer than one waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// It is an error, unless nobody who holds it is root: any user may lock a directory that can be read.
+    /// It is an error, unless no holder is root: any user may lock a directory that can be read.
     Refuse,
     /// What is to be done is done without it: to put back what was changed can't wait for ever.
     GoOn,
@@ -35,7 +36,8 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or gives up after `patience`, which goes by attempts: who was stopped meanwhile has not waited.
+    /// Takes the lock, or gives up after `patience`, which counts attempts: a process that was
+    /// stopped meanwhile has not waited.
     pub(super) fn take(
         tree: &Tree,
         proc: &Path,
@@ -63,13 +65,13 @@ impl Lock {
                 }
             }
             let is_over = waited >= patience;
-            // Whoever is not waited for any more is not waited for again.
+            // A holder that is not waited for any more is not waited for again.
             if is_over || !tree.ignored.borrow().is_empty() {
                 let holders = holders(&root, proc);
                 if let Some(lock) = Self::without(root.try_clone(), tree, &holders, kept, is_over) {
                     return Ok(lock);
                 }
-                // Nobody is named: it was let go just now, or they can't be told.
+                // No holder is named: the lock was let go just now, or its holders are unknown.
                 let again = holders.is_empty() && !std::mem::replace(&mut is_unknown, true);
                 if is_over && !again {
                     return Err(locked(tree, &holders, patience));
@@ -80,7 +82,8 @@ impl Lock {
         }
     }
 
-    /// Goes on without the lock where its holders are not to be waited for, which is said once of each.
+    /// Goes on without the lock where its holders are not to be waited for, and logs that once of
+    /// each.
     fn without(
         root: std::io::Result<OwnedFd>,
         tree: &Tree,
@@ -129,7 +132,7 @@ fn locked(tree: &Tree, holders: &[Holder], patience: Duration) -> Error {
     error
 }
 
-/// A process that holds the lock, as far as that can be told.
+/// A process that holds the lock, as far as is known.
 #[derive(Debug)]
 struct Holder {
     pid: String,
@@ -154,7 +157,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Who holds it, as /proc/locks tells (proc_locks(5)).
+/// The processes that hold it, as /proc/locks shows them (proc_locks(5)).
 fn holders(root: &impl AsFd, proc: &Path) -> Vec<Holder> {
     let Ok(about) = fstat(root) else { return Vec::new() };
     let (major, minor) = (major(about.st_dev), minor(about.st_dev));

@@ -121,7 +121,7 @@ impl Classes {
                     class.saw(now, &after);
                 }
                 Ok(None) => {}
-                // The next plan tries again, and tells if it can't.
+                // The next plan tries again, and reports a failure.
                 Err(error) => {
                     tracing::warn!(target: "fairways::actuate", group = class.name, %error, "masks not written again");
                     mount.errors.came(&error);

@@ -88,7 +88,7 @@ impl Programs {
         &mut self,
         mount: &mut Mount,
         changes: &mut Changes,
-        told: &str,
+        warning: &str,
     ) -> Result<(), Error> {
         for (&app, program) in self.by_id.iter_mut().filter(|(_, program)| program.monitored) {
             let group = program.group();
@@ -97,7 +97,7 @@ impl Programs {
                 mount.strike_group(&program.name);
                 mount.tree.forget(&group);
                 program.take_another_name();
-                tracing::warn!(target: "fairways::actuate", group, "{told}");
+                tracing::warn!(target: "fairways::actuate", group, "{warning}");
                 note(&mut changes.unmonitored, app);
             }
         }
@@ -117,7 +117,7 @@ pub(super) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result
         ledger.groups.push(made.clone());
     })?;
     let (now, error) = match tree.mkdir(&path) {
-        // If that can't be told, its name says enough.
+        // Where the inode is unknown, the name is enough.
         Ok(()) => {
             let inode = tree.inode(&path).ok().flatten();
             if let Some(inode) = inode {

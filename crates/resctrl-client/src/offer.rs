@@ -22,8 +22,8 @@ pub(super) struct Rules {
 pub(super) struct Offer {
     /// The ways that policies may give out.
     pub(super) ways: WayMask,
-    /// The ways of everybody who is in the root's group, if they are confined: the lowest of the free ones, so that the others stay
-    /// one run.
+    /// The ways of all programs in the root's group, if they are confined: the lowest of the free
+    /// ones, so that the others stay one run.
     pub(super) others: Option<WayMask>,
 }
 
@@ -38,10 +38,10 @@ pub(super) struct Room {
     pub(super) min_bits: u32,
 }
 
-/// The free ways but those that others have `reserved`; where masks may have no gaps, the longest run of them, the lowest of
-/// several. `None` if fewer are left than a mask needs.
+/// The free ways except those that others have `reserved`; where masks may have no gaps, the
+/// longest run of them, the lowest of several. `None` if fewer are left than a mask needs.
 ///
-/// Where all ways are shareable (Arm MPAM), none is avoided: that tells nothing.
+/// Where all ways are shareable (Arm MPAM), none is avoided: it makes no difference then.
 pub(super) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
     let full = rules.full.bits();
     let avoided = if rules.avoided == rules.full { 0 } else { rules.avoided.bits() };

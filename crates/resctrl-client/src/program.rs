@@ -73,7 +73,7 @@ impl Program {
     /// Its MON group is gone.
     pub(super) fn unmonitored(&mut self) {
         self.monitored = false;
-        self.events.begin_anew();
+        self.events.restart();
     }
 
     /// Closes the files of its groups, which go.
@@ -112,7 +112,7 @@ impl Program {
     }
 }
 
-/// One that is missing leaves nothing to be told.
+/// The sum of the readings and `first`. A missing reading leaves no sum.
 fn sum(first: u64, readings: impl Iterator<Item = Reading>) -> Reading {
     let mut all = first;
     for reading in readings {

@@ -18,7 +18,7 @@ pub enum Thing {
     Nice(i32),
     /// A thread's scheduling policy.
     Policy(i32),
-    /// What a ledger told that can't be read; where it is kept.
+    /// The records of a ledger that can't be read; the path at which it is kept.
     Ledger(PathBuf),
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Thing {
             Self::Affinity(thread) => write!(f, "affinity of thread {thread}"),
             Self::Nice(thread) => write!(f, "nice value of thread {thread}"),
             Self::Policy(thread) => write!(f, "scheduling policy of thread {thread}"),
-            Self::Ledger(path) => write!(f, "what {} tells", path.display()),
+            Self::Ledger(path) => write!(f, "what {} records", path.display()),
         }
     }
 }

@@ -121,7 +121,8 @@ fn whereabouts(tree: &Tree, task: &TakenThread, ours: &HashSet<i32>) -> Result<W
         return Ok(Whereabouts::Ours);
     }
     let is_in = |group: &str| Ok(members(tree, group)?.contains(&task.thread));
-    // In the class of that group, it was half put back. A program that can't be monitored and has no place is in the root's group.
+    // In the class of that group, it was half put back. A program that can't be monitored and has
+    // no place is in the root's group.
     let (class, _) = apart(&task.group);
     if is_in(&task.group)? {
         Ok(Whereabouts::There)

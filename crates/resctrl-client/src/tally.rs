@@ -24,7 +24,7 @@ impl Ids {
     }
 }
 
-/// What was to be done and could not be: how often, by the name of its error number, or by a word where it has none.
+/// What failed: how often, by the name of its error number, or by a word where it has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors(BTreeMap<String, u64>);
 
@@ -80,8 +80,8 @@ mod tests {
         errors.came_from_system(&Errno::SRCH.into());
         errors.came_from_system(&std::io::Error::other("no number"));
         errors.came(&Error::Busy(String::new()));
-        let told: Vec<_> = errors.iter().collect();
-        assert_eq!(told, [("ESRCH", 2), ("busy", 1), ("unknown", 1)]);
+        let counts: Vec<_> = errors.iter().collect();
+        assert_eq!(counts, [("ESRCH", 2), ("busy", 1), ("unknown", 1)]);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::error::Error;
 use super::foreign::{members, residents, residents_by_cpu};
 use super::program::Program;
 
-/// How often a program that forks all the time is gone through at once; what it forks then inherits its group, and the next
-/// call sees to the rest.
+/// How often a program that forks all the time is gone through at once. What it forks then inherits
+/// its group, and the next call handles the rest.
 const PASSES: usize = 8;
 
 /// What became of a program.
@@ -80,8 +80,8 @@ impl Actuator {
         released
     }
 
-    /// Lists a program's threads by `list`, and puts those into its group that came, until none came. Threads that are not listed any
-    /// longer but run on are put back to where they were.
+    /// Lists a program's threads by `list`, and puts new ones into its group, until none came.
+    /// Threads that are not listed any longer but run on are put back to where they were.
     ///
     /// # Errors
     /// If it is not managed, or a thread can't be moved that runs.
@@ -119,7 +119,8 @@ impl Actuator {
         Ok(all)
     }
 
-    /// How many of a program's threads were left in each group of others when they were last listed.
+    /// How many of a program's threads were left in each group of others when they were last
+    /// listed.
     #[must_use]
     pub fn left(&self, app: AppId) -> BTreeMap<String, usize> {
         let mut left = BTreeMap::new();
@@ -165,7 +166,8 @@ impl Actuator {
         Ok(Moved { moved, others: left })
     }
 
-    /// The threads in others' groups; and, where they are left there, those of `tasks` that are by their CPUs.
+    /// The threads in others' groups; and, where they are left there, those of `tasks` that are in
+    /// them by their CPUs.
     fn others_threads(&self, group: &str, tasks: &[i32]) -> Result<HashMap<i32, String>, Error> {
         let is_ours = |name: &str| self.is_ours(name);
         let mut theirs = residents(&self.mount.tree, &is_ours)?;

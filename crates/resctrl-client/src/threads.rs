@@ -22,8 +22,8 @@ pub(super) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> 
     Ok(true)
 }
 
-/// Puts threads into a group, by way of its class if it is a MON group: into one, threads of another class can't be moved
-/// (`__rdtgroup_move_task`).
+/// Puts threads into a group. Those for a MON group go by way of its class: threads of another
+/// class can't be moved into it (`__rdtgroup_move_task`).
 pub(super) fn enter(
     tree: &Tree,
     group: &str,
@@ -53,8 +53,9 @@ pub(super) fn is_still(proc: &Path, task: &TakenThread) -> bool {
     started(proc, task.thread) == Some(task.started)
 }
 
-/// Where a thread that was born `inside` our groups would be if its parents had not been taken: what they left, its thread group's
-/// first, since a new thread or process is in the group of the one that made it (resctrl.rst, "Resource alloc and monitor groups").
+/// Where a thread that was born `inside` our groups would be if its parents had not been taken: in
+/// the group that they left, its thread group's first, since a new thread or process is in the
+/// group of the one that made it (resctrl.rst, "Resource alloc and monitor groups").
 pub(super) fn inherited(
     proc: &Path,
     thread: i32,

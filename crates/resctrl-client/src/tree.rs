@@ -18,7 +18,7 @@ use super::error::Error;
 pub(super) struct Tree {
     root: PathBuf,
     dir: OwnedFd,
-    /// `st_dev` and `st_ino` of the root, by which another mount at the same place is told.
+    /// `st_dev` and `st_ino` of the root, by which another mount at the same place is recognized.
     identity: (u64, u64),
     /// Our groups' `st_ino`, by path. Nothing is written below these paths while another group is
     /// there: somebody removed ours and made one of the same name.
@@ -73,8 +73,8 @@ impl Tree {
         Ok(self.inode(path)?.is_some_and(|now| now != made))
     }
 
-    /// The innermost group of ours that a path is below, opened if it is still the one that we made,
-    /// and the rest of the path from there.
+    /// The innermost group of ours that a path is below, opened if it is still the one that we
+    /// made, and the rest of the path from there.
     fn below<'a>(&self, doing: &str, path: &'a str) -> Result<(Start<'_>, &'a str), Error> {
         let found = path.match_indices('/').rev().find_map(|(at, _)| {
             let inode = self.ours.borrow().get(&path[..at]).copied();
@@ -149,8 +149,8 @@ impl Tree {
         written.map(drop).map_err(|errno| self.refused(&doing(), path, errno))
     }
 
-    /// Writes ids of threads, each as one write(2). Those that have ended are passed over; the others, which were moved, are told
-    /// even if a later one could not be.
+    /// Writes ids of threads, each as one write(2). Those that have ended are passed over; the
+    /// others are added to `moved`, even if a later one could not be moved.
     pub(super) fn write_threads(
         &self,
         path: &str,
@@ -246,7 +246,8 @@ impl Tree {
         Error::Io { doing: doing.to_owned(), path, errno, status: Vec::new() }
     }
 
-    /// With what the kernel says of the last command: who asks holds the lock, so that nobody else's command came between.
+    /// Adds what the kernel reports of the last command: the caller has the lock, so no other
+    /// command came between.
     fn refused(&self, doing: &str, path: &str, errno: Errno) -> Error {
         let mut error = self.failed(doing, path, errno);
         if let Error::Io { status, .. } = &mut error {

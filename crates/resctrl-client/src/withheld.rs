@@ -1,4 +1,5 @@
-//! Classes of service that are counted and not to be had: the kernel keeps one for itself (`io_alloc`), say.
+//! Classes of service that are counted but not available: for example, the kernel keeps one for
+//! itself (`io_alloc`).
 
 use std::time::Instant;
 
@@ -10,7 +11,8 @@ use super::mount::Mount;
 use super::step::Step;
 
 impl Findings {
-    /// A plan's class could not be made while `held` of ours were there: plans are for so many from now on.
+    /// A plan's class could not be made while `held` of ours existed: from now on, plans are for
+    /// that many.
     pub(super) fn set_cap(&mut self, held: usize) {
         let classes = u32::try_from(held).unwrap_or(u32::MAX).max(1);
         tracing::warn!(

@@ -11,9 +11,9 @@ use super::{Clock, Wait};
 use crate::emulated::counters::threshold;
 use crate::emulated::{ClockState, Connection, Status};
 
-/// The clock of an emulator's machine, which goes on only while it is waited on: this connection holds it, unless it is in lockstep.
-/// It stops between the machine's steps to see whether somebody calls for attention, so that nothing but
-/// [`Wait::until`] changes what the machine does.
+/// The clock of an emulator's machine. Unless the emulator is in lockstep, this connection holds
+/// the clock, so that it advances only during a wait. It stops between the machine's steps to see
+/// whether somebody calls for attention: only [`Wait::until`] changes what the machine does.
 #[derive(Debug)]
 pub struct EmulatorClock {
     connection: Connection,
@@ -70,7 +70,8 @@ impl EmulatorClock {
         Ok(())
     }
 
-    /// What the emulator is to wait for of programs' instructions; those that it does not know are passed over.
+    /// The instruction counts of programs that the emulator is to wait for. Programs that it does
+    /// not know are skipped.
     fn targets(&self, instructions: &[(AppId, u64)]) -> Value {
         let socket = self.connection.socket();
         let targets = instructions.iter().filter_map(|&(app, count)| {

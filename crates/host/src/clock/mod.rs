@@ -18,12 +18,13 @@ pub struct Wait<'a> {
     pub until: Time,
     /// About this time: a simulated machine is not held up in the midst of a step for it.
     pub about: Time,
-    /// A program has retired so many instructions since its counters were begun, where the clock [can
-    /// tell](Clock::tells_instructions).
+    /// A program has retired so many instructions since its counters began, where the clock
+    /// [notices that](Clock::tells_instructions).
     pub instructions: &'a [(AppId, u64)],
     /// One of these descriptors is readable, or hung up.
     pub attention: &'a [BorrowedFd<'a>],
-    /// One of these is: there is something to fetch, and nobody calls. A simulated machine's clock passes them over.
+    /// One of these descriptors is readable: there is something to fetch, and nobody calls. A
+    /// simulated machine's clock ignores them.
     pub fetch: &'a [BorrowedFd<'a>],
 }
 
@@ -38,8 +39,8 @@ pub trait Clock {
     /// Whether the machine was suspended since this was last asked, or the clock was made.
     fn was_suspended(&mut self) -> bool;
 
-    /// Waits, and says whether somebody called for attention; or a program is over, where the clock can tell. It may come back
-    /// earlier.
+    /// Waits. Returns whether somebody called for attention, or a program has ended, where the
+    /// clock notices that. It may return earlier.
     ///
     /// # Errors
     /// If the clock has stopped for good.

@@ -9,14 +9,17 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::{Clock, Wait};
 
-/// The clocks differ by more than this only where the machine was suspended in between: they are not read at once.
+/// The clocks are not read at the same instant. A difference above this means that the machine was
+/// suspended in between.
 const APART: Duration = Duration::from_millis(100);
 
-/// `CLOCK_MONOTONIC`, which stands still while the machine is suspended, as its programs do (clock_gettime(2)).
+/// `CLOCK_MONOTONIC`, which stands still while the machine is suspended, as its programs do
+/// (clock_gettime(2)).
 #[derive(Debug)]
 pub struct RealClock {
     began: Duration,
-    /// For how long the machine was suspended since it was booted, when last asked: what `CLOCK_BOOTTIME` is ahead.
+    /// How long the machine had been suspended since it was booted, when last read: the lead of
+    /// `CLOCK_BOOTTIME`.
     suspended: Duration,
 }
 
@@ -66,7 +69,7 @@ impl Clock for RealClock {
 
     fn wait(&mut self, wait: &Wait<'_>) -> io::Result<bool> {
         let span = wait.until.min(wait.about).since(self.now());
-        // No kernel waits for longer than it has seconds; whoever waits is back sooner then.
+        // A kernel's longest wait is limited. A longer one simply returns early.
         let timeout = Timespec::try_from(span.min(Duration::from_secs(3600)));
         let timeout = timeout.map_err(io::Error::other)?;
         let mut asked: Vec<PollFd<'_>> = wait
@@ -80,7 +83,7 @@ impl Clock for RealClock {
                 let calls = asked.iter().take(wait.attention.len());
                 Ok(calls.map(PollFd::revents).any(|events| !events.is_empty()))
             }
-            // A signal came, which somebody else has heeded.
+            // A signal came, and its handler has responded.
             Err(rustix::io::Errno::INTR) => Ok(false),
             Err(why) => Err(why.into()),
         }
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suspension_is_told_once() {
+    fn a_suspension_is_reported_once() {
         let mut clock = RealClock::new();
         assert!(!clock.was_suspended());
         let later = clock.suspended + Duration::from_secs(1);

@@ -1,5 +1,6 @@
-//! A connection to an emulator's control socket (docs/emulator.md), for its [clock](crate::clock::EmulatorClock), its
-//! [counters](counters::Emulated), and its [services](service::Service).
+//! A connection to an emulator's control socket (docs/emulator.md), for its
+//! [clock](crate::clock::EmulatorClock), its [counters](counters::Emulated), and its
+//! [services](service::Service).
 
 pub mod counters;
 pub mod service;
@@ -25,7 +26,7 @@ pub struct Connection(Arc<Mutex<Socket>>);
 pub(crate) struct Socket {
     path: PathBuf,
     stream: BufReader<UnixStream>,
-    /// What every program's counters show, by process; none: time has passed since they were last read.
+    /// Every program's counters, by process; `None`: time has passed since they were last read.
     pub(crate) seen: Option<BTreeMap<i32, Counters>>,
     /// What is counted of each program.
     pub(crate) counted: BTreeMap<AppId, Vec<Joined>>,

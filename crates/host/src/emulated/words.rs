@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_answer_is_told_in_a_line() {
+    fn what_is_no_answer_is_reported_in_a_line() {
         for (line, said) in [
             ("", "expected JSON"),
             ("{}", "expected status, found \"{}\""),

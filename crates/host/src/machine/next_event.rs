@@ -161,7 +161,7 @@ impl Host {
         }
         let now = agenda.now();
         if agenda.was_suspended() {
-            tracing::info!(target: "fairways::machine", "resumed: windows begin anew");
+            tracing::info!(target: "fairways::machine", "resumed: windows begin again");
             agenda.look_at_others_soon();
             counting.restart(None, now, mechanism);
         }

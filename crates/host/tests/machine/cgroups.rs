@@ -79,7 +79,7 @@ fn a_program_is_counted_by_the_cgroup_that_it_is_now() {
     let expected = [(AppId(0), Some(a.clone())), (AppId(1), Some(b)), (AppId(0), None)];
     assert_eq!(*begun.0.borrow(), expected, "a part of it is another's now");
 
-    // Made anew as a whole within a look.
+    // The whole of it is made again within a look.
     fs::rename(&a, bench.at("gone")).unwrap();
     fill(&a, &outer);
     let mut gone = [(); 4].map(|()| await_one(&mut host, exited));

@@ -16,7 +16,7 @@ use fairways_host::machine::{Host, Settings as Managing};
 
 use crate::common::{Bench, can_mount};
 
-/// Programs of an emulator, of which those that start late idle until then, and are asked for only then.
+/// Programs of an emulator. Those that start late idle until then, and are requested only then.
 struct Emulating(Settings);
 
 impl Subject for Emulating {

@@ -1,4 +1,5 @@
-//! The state directory: nobody else can have put anything into it, and nothing in it leads elsewhere.
+//! The state directory: no other user can have put anything into it, and nothing in it leads
+//! elsewhere.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -32,7 +33,8 @@ pub(super) enum Refused {
 }
 
 impl Dir {
-    /// Opens it, name by name, without following links; what is not there is made, for its owner alone.
+    /// Opens it, name by name, without following links. Missing directories are made, for their
+    /// owner alone.
     pub(super) fn open(path: &Path) -> Result<Self, Refused> {
         let failed = |why: io::Error| Refused::Io(path.to_owned(), why);
         let whole = std::path::absolute(path).map_err(failed)?;
@@ -45,7 +47,8 @@ impl Dir {
             place.push(name);
             at = enter(&at, name.as_os_str().as_ref(), &place)?;
             let about = owned(&fstat(&at).map_err(|why| Refused::Io(place.clone(), why.into()))?);
-            // In a sticky folder nobody puts anything in the place of what is ours, as the next name is or is refused.
+            // In a sticky folder no other user can replace what is ours, as the next name is or is
+            // refused.
             let is_sticky = left > 0 && about.mode & STICKY != 0;
             let may_be = about.is_trusted() && (is_sticky || is_shut);
             about.check().or_else(|why| if may_be { Ok(()) } else { Err(why) }).map_err(|why| {
@@ -78,7 +81,8 @@ impl Dir {
         }
     }
 
-    /// Writes a file that is not there; one of that name is removed first, and where it leads nothing is written.
+    /// Writes a new file. An old one of that name is removed first; nothing is written where it
+    /// leads.
     pub(super) fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let mut file = match self.file(name, flags) {

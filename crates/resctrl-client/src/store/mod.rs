@@ -40,7 +40,7 @@ pub trait Book: Clone + Default + PartialEq + Serialize + DeserializeOwned {
 pub struct Found<B> {
     /// The ledger, or where that can't be read, the one before it; `None` where there is none.
     pub ledger: Option<B>,
-    /// Where one that can't be read is kept, and why: what it tells could not be restored.
+    /// Where an unreadable ledger is kept, and the reason: what it records could not be restored.
     pub damaged: Option<(Thing, String)>,
 }
 
@@ -77,7 +77,7 @@ impl<B: Book> State<B> {
         self.folder.as_ref().map(Folder::ledger).unwrap_or_default()
     }
 
-    /// Keeps a ledger that is of no use beside, for whoever wants to look.
+    /// Keeps a ledger that is of no use beside, so that it can be looked at.
     ///
     /// # Errors
     /// If it can't be renamed.

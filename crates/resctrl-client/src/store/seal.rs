@@ -1,4 +1,4 @@
-//! A ledger's text: what it says, with a checksum, so that one that was damaged is not taken at its word.
+//! A ledger's text with a checksum, so that a damaged one is not believed.
 
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,8 @@ use super::Book;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sealed<B> {
-    /// CRC-32 (ISO-HDLC) of the ledger as it is written here: JSON, indented by two spaces from the margin.
+    /// CRC-32 (ISO-HDLC) of the ledger as it is written here: JSON, indented by two spaces from the
+    /// margin.
     crc32: u32,
     ledger: B,
 }

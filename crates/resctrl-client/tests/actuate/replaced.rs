@@ -24,7 +24,8 @@ fn below(snapshot: &BTreeMap<String, String>, group: &str) -> BTreeMap<String, S
     below
 }
 
-/// Whoever comes first, a look, a plan, threads, the end or `restore`: the other's class stays as it is.
+/// Whichever comes first, a look, a plan, threads, the end or `restore`: the other's class stays as
+/// it is.
 #[test]
 fn a_class_that_replaced_ours_is_never_written() {
     if !can_mount() {
@@ -57,7 +58,7 @@ fn a_class_that_replaced_ours_is_never_written() {
         }
         assert_eq!(below(&host.snapshot(), "fairways.0"), foreign, "{first}");
         if !["remove", "close", "restore"].contains(&first) {
-            // Its ways are its own, and ours is made anew by another name.
+            // Its ways are its own, and ours is made again by another name.
             client.look().unwrap();
             assert_eq!(client.domains()[0].llc.ways.get(), 18, "{first}");
             client.apply(&[(0, &plan(&[(0x3, &[1])]))], "a test").unwrap();

@@ -3,7 +3,7 @@
 //! - **Every thread of a managed program is a program** to the policies, and is reported by its
 //!   [`Started`](fairways_core::Event::Started) and [`Exited`](fairways_core::Event::Exited). The
 //!   first is called as the program is, others `NAME/TID`, and each has its program's wishes. A
-//!   number that the kernel gives to another thread is told apart by when that thread started,
+//!   number that the kernel gives to another thread is recognized by when that thread started,
 //!   which is read where threads came or went, and every five seconds.
 //! - **Domains** are the L3 caches in sysfs with their CPUs that are on line, which policies number
 //!   in order from 0; all CPUs, where sysfs has no caches. What one domain's policy allows a thread
