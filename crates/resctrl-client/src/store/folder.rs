@@ -83,9 +83,7 @@ impl Folder {
             }
         }
         if let (Some(_), Some((_, why))) = (&found.ledger, &mut found.damaged) {
-            why.push_str(
-                "; what the one before it records was restored, but not the last changes",
-            );
+            why.push_str("; what the one before it records was restored, but not the last changes");
         }
         Ok(found)
     }
