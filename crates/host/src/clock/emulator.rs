@@ -20,7 +20,7 @@ pub struct EmulatorClock {
     began: u64,
     now: u64,
     running: usize,
-    /// How much time to let pass before attention is looked after.
+    /// How much time to let pass before checking for attention.
     portion: Duration,
 }
 
@@ -103,7 +103,7 @@ impl Clock for EmulatorClock {
             let running = self.running;
             self.advance(wait.until, about, &targets)?;
             let is_over = self.running < running;
-            // What comes earlier than that is a program's doing.
+            // An earlier return is a program's doing.
             let is_early = self.now() < about.min(wait.until);
             if is_over || is_early || self.now() >= wait.until.min(wait.about) {
                 return Ok(is_over);

@@ -1,4 +1,4 @@
-//! Whose time it is: the host's, or an emulator's.
+//! The time of a host: its own, or an emulator's.
 
 mod emulator;
 mod real;
@@ -11,7 +11,7 @@ use fairways_core::{AppId, Time};
 pub use emulator::EmulatorClock;
 pub use real::RealClock;
 
-/// What is waited for: the first of these.
+/// What ends a wait: the first of these.
 #[derive(Debug)]
 pub struct Wait<'a> {
     /// This very time.
@@ -30,7 +30,7 @@ pub struct Wait<'a> {
 
 /// A clock that can be waited on.
 pub trait Clock {
-    /// The time since the clock was made, without what the machine was suspended for.
+    /// The time since the clock was made, without the time for which the machine was suspended.
     fn now(&self) -> Time;
 
     /// Whether it comes back by itself as soon as a program has retired instructions.

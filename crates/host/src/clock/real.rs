@@ -24,13 +24,14 @@ pub struct RealClock {
 }
 
 impl RealClock {
-    /// It is zero now.
+    /// A clock that is zero now.
     #[must_use]
     pub fn new() -> Self {
         Self { began: read(ClockId::Monotonic), suspended: suspended() }
     }
 
-    /// Whether the machine was suspended meanwhile, which by now was so for so long in all.
+    /// Whether the machine was suspended since the last call; `now` is the total time of
+    /// suspensions since boot.
     fn notes_suspension(&mut self, now: Duration) -> bool {
         let was = now > self.suspended + APART;
         self.suspended = now;
@@ -120,13 +121,13 @@ mod tests {
         ours.write_all(b"x").unwrap();
         let (called, waited) = wait_for(&mut clock, LONG, &theirs);
         assert!(called && waited < LONG / 2, "{waited:?}");
-        // What is to be fetched ends a wait, and is no call.
+        // Something to fetch ends a wait, and is no call for attention.
         let until = clock.now().after(LONG);
         let fetch = [theirs.as_fd()];
         let wait = Wait { until, about: until, instructions: &[], attention: &[], fetch: &fetch };
         assert!(!clock.wait(&wait).unwrap());
         assert!(clock.now() < until);
-        // What is past is not waited for.
+        // A time in the past is not waited for.
         let past = Time::ZERO;
         let wait = Wait { until: past, about: past, instructions: &[], attention: &[], fetch: &[] };
         assert!(!clock.wait(&wait).unwrap());

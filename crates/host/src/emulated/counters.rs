@@ -20,7 +20,7 @@ impl Emulated {
         Self { connection: connection.clone(), is_silent: false }
     }
 
-    /// Does something by the connection, and says once that it does not answer.
+    /// Does something by the connection, and logs once that it does not answer.
     fn ask<T>(&mut self, ask: impl FnOnce(&mut Socket) -> std::io::Result<T>) -> Option<T> {
         match ask(&mut self.connection.socket()) {
             Ok(answer) => {
@@ -38,7 +38,7 @@ impl Emulated {
     }
 }
 
-/// Each counter of two readings; missing, where it is in one of them.
+/// Each counter of two readings; missing where one reading lacks it.
 fn each(one: &Counters, other: &Counters, of: fn(u64, u64) -> Option<u64>) -> Counters {
     one.zip_with(other, |one, other| one.zip(other).and_then(|(one, other)| of(one, other)))
 }
@@ -49,12 +49,12 @@ pub(crate) fn between(from: &Counters, to: &Counters) -> Counters {
     each(to, from, u64::checked_sub)
 }
 
-/// Two counts in sum; missing, where one is.
+/// The sums of two counts; missing where one is.
 fn sum(one: &Counters, other: &Counters) -> Counters {
     each(one, other, u64::checked_add)
 }
 
-/// Nothing was counted, of all that the emulator counts.
+/// Zero for every counter that the emulator has.
 const NOTHING: Counters = Counters { cpu_nanos: None, ..Counters::ZERO };
 
 /// A program's processes, and how many instructions they are to have retired in sum when the

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Connection, ProgramLatencies};
 
-/// How soon a service of an emulator answers: one program, or several in sum.
+/// How soon an emulator's service answers: one program, or the sum of several.
 #[derive(Debug)]
 pub struct Service {
     connection: Connection,
@@ -19,10 +19,10 @@ pub struct Service {
 }
 
 impl Service {
-    /// The service that these processes are; from now on.
+    /// The service that these processes are, counted from now on.
     ///
     /// # Errors
-    /// If the emulator does not answer, or they are no service of its.
+    /// If the emulator does not answer, or the processes are none of its services.
     pub fn new(connection: &Connection, pids: &[i32]) -> std::io::Result<Self> {
         let programs = pids.iter().map(i32::to_string).collect();
         let mut service =

@@ -12,13 +12,13 @@ pub(super) struct Latency {
 }
 
 impl Latency {
-    /// Those of a service that is in these domains, from now on.
+    /// The latencies of a service in these domains, from now on.
     pub(super) fn new(source: Box<dyn fairways_latency::Source>, domains: &[u32]) -> Self {
         let pending = domains.iter().map(|&domain| (domain, Some(Vec::new()))).collect();
         Self { source, pending }
     }
 
-    /// Where they come from.
+    /// The source of the latencies.
     pub(super) fn into_source(self) -> Box<dyn fairways_latency::Source> {
         self.source
     }

@@ -16,13 +16,13 @@ pub(super) struct Window {
     /// anything else wakes the machine, and when to be woken for it.
     pub(super) poll_at: Time,
     pub(super) poll_by: Time,
-    /// When that was last looked at, and how many it had retired then.
+    /// When the instructions were last looked at, and how many were retired then.
     seen: (Time, Option<u64>),
-    /// How fast it was until then.
+    /// How fast the program was until then.
     pub(super) rate: Rate,
 }
 
-/// So many instructions in so long; none, where nothing is known.
+/// A number of instructions, and the time that they took; zeros if unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rate {
     instructions: u64,
@@ -38,7 +38,7 @@ impl Rate {
     }
 }
 
-/// No program is looked at more often.
+/// No program is looked at more often than this.
 const SOONEST: Duration = Duration::from_millis(1);
 
 /// How late a window's end may be found.
@@ -48,20 +48,20 @@ const LATE: Duration = Duration::from_millis(10);
 /// are looked at together.
 const LONGER: u32 = 32;
 
-/// How long to rely on a rate: who has just begun to run again was slow until now.
+/// How long to rely on a rate: a program that has just begun to run again was slow until now.
 const RELIED_ON: Duration = Duration::from_secs(1);
 
-/// How long to wait for instructions that can't be read, or are none.
+/// How long to wait for instructions that can't be read or do not increase.
 const IDLE: Duration = Duration::from_millis(100);
 
 impl Window {
-    /// One that begins now, of a program that was last so fast.
+    /// A window that begins now, of a program that last ran at this rate.
     pub(super) fn new(every: WindowLength, since: Time, from: Counters, rate: Rate) -> Self {
         let length = match every {
             WindowLength::Instructions(count) => rate.time_of(count.max(1)),
             WindowLength::Time(_) => None,
         };
-        // What can't be read is tried soon.
+        // Unreadable counters are tried again soon.
         let length = length.filter(|_| from.instructions.is_some());
         let soonest = since.after(SOONEST);
         let (poll_at, poll_by) =
@@ -100,7 +100,7 @@ impl Window {
             if begins {
                 *self = Self::new(self.common.length, now, *counters, Rate::default());
             } else {
-                // What was counted before is no beginning any longer: something after it was not.
+                // The old start is of no use any longer: some counts after it are missing.
                 self.common.start_counts = Counters::default();
                 (self.poll_at, self.poll_by) = (now.after(IDLE - LATE), now.after(IDLE));
             }
@@ -182,13 +182,13 @@ mod tests {
         // A second of a steady program.
         let (late, looks) = follow(1_000_000_000, |_| 1000);
         assert!(late <= LATE && looks < 20, "{late:?} {looks}");
-        // One that goes twice as fast from any moment on.
+        // A program that gets twice as fast at any moment.
         for turns in [0, 100_000, 400_000, 490_000, 499_000] {
             let (late, looks) =
                 follow(1_000_000_000, |micro| if micro < turns { 1000 } else { 2000 });
             assert!(late <= LATE && looks < 20, "{late:?} {looks}");
         }
-        // One that sleeps for a second first.
+        // A program that sleeps for a second first.
         let (late, _) = follow(50_000_000, |micro| if micro < 1_000_000 { 0 } else { 1000 });
         assert!(late <= IDLE, "{late:?}");
     }

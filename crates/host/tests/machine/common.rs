@@ -72,7 +72,7 @@ impl Bench {
         Connection::connect(self.emulator.socket()).unwrap()
     }
 
-    /// A program, as somebody asks for it.
+    /// A program, as it is requested.
     pub(crate) fn managed(&self, job: usize) -> Managed {
         let selector = Selector::Pid(self.pids[job]);
         let wanted = Wanted { name: format!("app{job}"), selector, each: false };

@@ -148,7 +148,7 @@ impl Cpus {
         }
     }
 
-    /// Every CPU takes the first who may run there.
+    /// Every CPU takes the first thread that may run there.
     fn fill(&mut self) {
         for cpu in self.cpus.keys().copied().collect::<Vec<_>>() {
             if self.cpus[&cpu].running.is_some() {

@@ -13,7 +13,7 @@ use fairways_resctrl_client::Domain;
 /// The ways of a cache if sysfs does not show their number: as many as most caches have.
 const USUAL: u32 = 16;
 
-/// The L3 caches of a host, as they are to policies that schedule.
+/// A host's L3 caches, as policies that schedule see them.
 pub(super) struct Caches {
     sysfs: PathBuf,
     topology: Topology,
@@ -40,7 +40,7 @@ impl Caches {
         self.sysfs.join("devices/system/cpu")
     }
 
-    /// Reads which there are; whether they are others than before. What can't be read is as it was.
+    /// Reads the caches. Returns whether they have changed. What can't be read stays as it was.
     pub(super) fn refresh(&mut self) -> bool {
         self.topology.refresh(&self.sysfs);
         let mut found: Vec<Domain> = self
@@ -63,7 +63,7 @@ impl Caches {
     }
 }
 
-/// A domain of these CPUs. One class of service is what there is without resctrl: everybody's.
+/// A domain of these CPUs. Without resctrl there is one class of service, for all programs.
 fn domain(id: u32, cpus: CpuSet, sysfs: &Path) -> Option<Domain> {
     let first = cpus.iter().next().map(|cpu| sysfs.join(format!("cpu{cpu}")));
     let shown = first.and_then(|cpu| number(&l3_folder(&cpu)?.join("ways_of_associativity")));

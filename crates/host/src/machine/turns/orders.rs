@@ -1,4 +1,4 @@
-//! What domains' policies ordered of a thread's turns.
+//! The orders of domains' policies for a thread's turns.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ impl Orders {
         self.0.push((domain, time));
     }
 
-    /// What the scheduler goes by.
+    /// The order that the scheduler follows.
     pub(super) fn last(&self) -> Option<Duration> {
         self.0.last().map(|(_, time)| *time)
     }
 
-    /// Who gave it.
+    /// The domain that gave it.
     pub(super) fn whose(&self) -> Option<u32> {
         self.0.last().map(|(domain, _)| *domain)
     }
