@@ -33,7 +33,7 @@ use super::tree::Tree;
 pub struct Actuator {
     /// Files, and the ledger.
     pub(super) mount: Mount,
-    /// What others have, and what they leave to offer.
+    /// What others have, and what they leave available.
     pub(super) found: Findings,
     pub(super) classes: Classes,
     pub(super) root: Root,
@@ -55,7 +55,7 @@ impl Actuator {
         // Where nothing is mounted, sysfs has an empty directory.
         tree.file("info").map_err(|error| not_mounted(&settings, error))?;
         let enforcement: &'static dyn Enforcement = if settings.dry_run {
-            // To adopt a group is to rename it.
+            // Adopting a group means renaming it.
             settings.adopt_monitors = false;
             &DryRun
         } else {
@@ -124,14 +124,14 @@ impl Actuator {
         }
     }
 
-    /// Puts everything back, and says what could not be.
+    /// Puts everything back, and returns what could not be.
     #[must_use]
     pub fn close(self) -> Restored {
         self.mount.enforcement.close(self)
     }
 
     pub(super) fn restore(mut self) -> Restored {
-        // Files of groups that go are of no use.
+        // The files of groups that go are of no use any longer.
         self.programs.by_id.values_mut().for_each(Program::close);
         let Mount { settings, tree, state, .. } = &mut self.mount;
         if !tree.is_mounted() {
@@ -163,8 +163,7 @@ impl Actuator {
         restored
     }
 
-    /// What is not as it should be, though programs are managed; a line each. Nothing for the most
-    /// part.
+    /// What is not as it should be, though programs are managed; a line each. Usually nothing.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.mount.tree.locked.borrow().iter().cloned().collect();
@@ -212,14 +211,14 @@ impl Actuator {
         Some(Ids::new(all.into(), used as u64, others as u64))
     }
 
-    /// What could not be done: plans, masks, monitoring groups, removals. What was tried again
-    /// counts again.
+    /// How often plans, masks, monitoring groups and removals failed. Each further attempt that
+    /// fails counts again.
     #[must_use]
     pub const fn errors(&self) -> &Errors {
         &self.mount.errors
     }
 
-    /// Counts what could not be done.
+    /// Counts a failure.
     pub fn erred(&mut self, error: &Error) {
         self.mount.errors.came(error);
     }
@@ -230,7 +229,7 @@ impl Actuator {
     }
 }
 
-/// Nothing is there, or nothing of resctrl's.
+/// Nothing exists there, or nothing of resctrl's.
 fn not_mounted(settings: &Settings, error: Error) -> OpenError {
     match error.errno() {
         Some(Errno::NOENT | Errno::NOTDIR | Errno::NODEV) => OpenError::NotSupported(format!(

@@ -55,7 +55,7 @@ impl Programs {
         Ok(came)
     }
 
-    /// Renames a group into a program's class; whether that can be done.
+    /// Renames a group into a program's class. Returns whether that was possible.
     fn bring(&mut self, mount: &mut Mount, app: AppId, theirs: &str) -> Result<bool, Error> {
         let path = format!("mon_groups/{theirs}");
         let inode = mount.tree.inode(&path)?.filter(|inode| !self.unmovable.contains(inode));
@@ -94,7 +94,8 @@ impl Programs {
         Ok(true)
     }
 
-    /// It is not tried again, which is said of the first: it is so of all, or nearly.
+    /// The group is not tried again. That is logged for the first only: nearly always it applies to
+    /// all.
     fn is_unmovable(&mut self, group: &str, inode: u64) {
         self.unmovable.insert(inode);
         if self.unmovable.len() == 1 {
@@ -234,7 +235,7 @@ impl Programs {
     }
 }
 
-/// Whether the kernel does not rename so.
+/// Whether the error means that the kernel does not rename groups like this.
 fn cant_be(error: &Error) -> bool {
     error.errno() == Some(Errno::PERM)
 }

@@ -51,7 +51,7 @@ impl Classes {
         Ok(())
     }
 
-    /// Forgets a class that is gone, or another's.
+    /// Forgets a class that is gone, or that belongs to another manager now.
     fn lose(&mut self, mount: &mut Mount, programs: &mut Programs, name: &str) {
         self.list.retain(|class| class.name != name);
         for app in programs.in_class(name) {
@@ -65,8 +65,8 @@ impl Classes {
         mount.tree.forget(name);
     }
 
-    /// Forgets groups of ours whose place another group of that name has taken: that one is
-    /// somebody else's from now on, and ours gets another name when it is made again.
+    /// Forgets groups of ours that another group of the same name has replaced: that one belongs to
+    /// another manager, and ours gets another name when it is made again.
     pub(super) fn see_replaced(
         &mut self,
         mount: &mut Mount,
@@ -86,7 +86,7 @@ impl Classes {
         programs.see_replaced(mount, changes, warning)
     }
 
-    /// Makes a class, and returns its name. What masks it has is the kernel's choice.
+    /// Makes a class, and returns its name. The kernel chooses its masks.
     pub(super) fn make(
         &mut self,
         mount: &mut Mount,

@@ -1,4 +1,4 @@
-//! What goes wrong, each in a line.
+//! Errors, each in a line.
 
 use std::path::PathBuf;
 
@@ -14,21 +14,21 @@ pub enum Error {
     /// The kernel refused.
     #[error("{doing} {}: {}{}", path.display(), name(*errno), said(status))]
     Io {
-        /// Which operation, with what is written if it is short.
+        /// The operation, with what is written if it is short.
         doing: String,
-        /// On which file or directory.
+        /// The file or directory.
         path: PathBuf,
         /// The error.
         errno: Errno,
-        /// What `info/last_cmd_status` said of it; often nothing.
+        /// The lines of `info/last_cmd_status` about it; often none.
         status: Vec<String>,
     },
     /// A file's text can't be understood.
     #[error("{}: {why}", path.display())]
     Text {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What, and what was expected.
+        /// What is wrong, and what was expected.
         why: LanguageError,
     },
     /// Resctrl is not mounted there any longer, or another mount is.
@@ -64,15 +64,15 @@ pub enum Error {
         /// The process that may hold it, as `, by pqos (123)`; empty if unknown.
         holder: String,
     },
-    /// Other managers hold so much that nothing is left.
+    /// Other managers occupy so much that nothing is left.
     #[error("{0}")]
     Busy(String),
     /// The ledger can't be read or written.
     #[error("{}: {why}", path.display())]
     State {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// No such program was added.
@@ -103,7 +103,7 @@ impl Error {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// This host can't; with the remedy, if there is one.
+    /// This host is not able to; with the remedy, if there is one.
     #[error("{0}")]
     NotSupported(String),
     /// Another manager is in the way.
@@ -135,19 +135,19 @@ impl From<Error> for OpenError {
     }
 }
 
-/// Why a plan was not carried out. The arrangement before it is in force, unless it says otherwise.
+/// Why a plan was not carried out. The arrangement before it is in force, unless stated otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
     /// The domain can't carry it out.
     #[error("domain {domain}: {why}")]
     Partition {
-        /// Of which domain.
+        /// The domain.
         domain: u32,
         /// The rule that it breaks.
         why: PartitionError,
     },
-    /// There is no such domain, or nothing of it is offered.
+    /// The domain does not exist, or offers nothing.
     #[error("domain {0} has no ways to offer")]
     NoDomain(u32),
     /// Others have changed what they occupy since the last look: look again, and make a new plan.

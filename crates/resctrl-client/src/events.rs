@@ -1,4 +1,4 @@
-//! What the hardware counts of one program.
+//! The hardware's counts of one program.
 
 use std::os::fd::OwnedFd;
 
@@ -13,15 +13,15 @@ pub(super) struct Events {
     of: Vec<DomainEvents>,
 }
 
-/// Of one domain.
+/// The files of one domain.
 #[derive(Debug)]
 struct DomainEvents {
     domain: u32,
     occupancy: Option<OwnedFd>,
     memory: Option<OwnedFd>,
-    /// Bytes moved that the counter showed last.
+    /// The bytes moved, as the counter showed last.
     last: u64,
-    /// Bytes moved that counters showed before this one.
+    /// The bytes moved, as counters before this one showed.
     before: u64,
 }
 
@@ -77,7 +77,7 @@ impl Events {
         self.close();
     }
 
-    /// Closes the files, which hold the mount.
+    /// Closes the files, which keep the mount busy.
     pub(super) fn close(&mut self) {
         for of in &mut self.of {
             of.occupancy = None;

@@ -1,4 +1,4 @@
-//! What other managers have made, which stays as it is.
+//! Groups of other managers, which stay as they are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -19,9 +19,9 @@ pub(super) struct Foreign {
     pub(super) name: String,
     /// The ways that it may fill, by domain; with CDP, those of code and data.
     pub(super) masks: BTreeMap<u32, WayMask>,
-    /// Whether nobody else may fill them: its mode is not `shareable`.
+    /// Whether no other group may fill them: its mode is not `shareable`.
     pub(super) exclusive: bool,
-    /// All that it has.
+    /// All of its `schemata`.
     pub(super) schemata: Schemata,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Groups {
     pub(super) ours: BTreeSet<String>,
 }
 
-/// Finds groups, and whether they are `ours`. One that goes meanwhile is not there.
+/// Finds groups, and whether they are `ours`. A group that goes meanwhile is left out.
 pub(super) fn groups(
     tree: &Tree,
     sides: &[&'static str],
@@ -132,7 +132,7 @@ pub(super) fn residents_by_cpu(
     Ok(residents)
 }
 
-/// The paths of the groups that are not `ours`: CTRL_MON groups but the root, then MON groups.
+/// The paths of the groups that are not `ours`: CTRL_MON groups except the root, then MON groups.
 fn paths(tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Error> {
     let (mut groups, mut monitors) = (Vec::new(), Vec::new());
     for name in std::iter::once(String::new()).chain(classes(tree)?) {

@@ -1,4 +1,4 @@
-//! What is changed, written down before it is.
+//! Changes, written down before they are made.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,7 @@ pub(super) struct ChangedMask {
     pub(super) domain: u32,
     /// The mask's bits before.
     pub(super) before: u32,
-    /// What was written, or may have been, the last one last.
+    /// The masks that were written, or may have been, the last one last.
     pub(super) ours: Vec<u32>,
 }
 
@@ -104,7 +104,7 @@ impl Book for Ledger {
     }
 }
 
-/// The state directory, with what is to be restored of resctrl.
+/// The state directory, with the changes of resctrl that are to be restored.
 pub(super) type State = store::State<Ledger>;
 
 impl State {
@@ -115,13 +115,13 @@ impl State {
     }
 }
 
-/// That a name is one that is given to our groups: it is a name and no path.
+/// Checks that a name is one of our groups' names: a name and no path.
 fn ours(name: &str) -> Result<(), String> {
     let is_name = name.starts_with("fairways.") && is_plain(name);
     is_name.then_some(()).ok_or_else(|| format!("expected a group `fairways.*`, found {name:?}"))
 }
 
-/// That a path is a group's: the root's, a class, or a monitoring group in one of these.
+/// Checks that a path is a group's: the root's, a class, or a monitoring group in one of these.
 fn group(path: &str) -> Result<(), String> {
     let names: Vec<&str> = path.split('/').collect();
     let is_group = match names[..] {

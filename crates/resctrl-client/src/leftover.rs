@@ -1,4 +1,4 @@
-//! A class of ours that can't be removed, and confines nobody any longer.
+//! A class of ours that can't be removed, and no longer confines any program.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::foreign::members;
 use super::threads::enter;
 use super::tree::{Tree, of};
 
-/// How often threads that are forked meanwhile are looked for.
+/// How many times to look for threads that are forked meanwhile.
 const PASSES: usize = 8;
 
 /// Moves a class's threads to the root's group, except those in MON groups of others (not `ours`):

@@ -17,19 +17,19 @@ use rustix::io::Errno;
 use super::error::Error;
 use super::tree::Tree;
 
-/// How often it is tried again.
+/// How long to wait between attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What is done where somebody keeps the lock for longer than one waits.
+/// What to do if another process keeps the lock for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     /// It is an error, unless no holder is root: any user may lock a directory that can be read.
     Refuse,
-    /// What is to be done is done without it: to put back what was changed can't wait for ever.
+    /// Go on without it: putting back what was changed can't wait for ever.
     GoOn,
 }
 
-/// The lock, until it is dropped; or that nobody is waited for any more.
+/// The lock, until it is dropped; or the permission to go on without it.
 #[derive(Debug)]
 pub(super) struct Lock {
     _root: OwnedFd,
@@ -91,7 +91,7 @@ impl Lock {
         kept: Kept,
         is_over: bool,
     ) -> Option<Self> {
-        // Who is not named may be root.
+        // A holder that is not named may be root.
         let may_wait = holders.is_empty() || holders.iter().any(Holder::is_root);
         let may = kept == Kept::GoOn && is_over || !may_wait;
         let ignored = &mut *tree.ignored.borrow_mut();
@@ -120,10 +120,10 @@ impl Lock {
     }
 }
 
-/// Who holds a lock that /proc/locks names nobody for: a process of another PID namespace, for one.
-const UNKNOWN: &str = " by somebody whom /proc/locks does not name";
+/// A holder that /proc/locks does not name: for example, a process of another PID namespace.
+const UNKNOWN: &str = " by a process that /proc/locks does not name";
 
-/// The error, which is shown until the lock is to be had.
+/// The error, which is shown until the lock is available.
 fn locked(tree: &Tree, holders: &[Holder], patience: Duration) -> Error {
     let first = holders.iter().find(|of| of.is_root()).or(holders.first());
     let holder = first.map_or_else(|| format!(",{UNKNOWN}"), |of| format!(", by {of}"));

@@ -53,9 +53,9 @@ impl Actuator {
         self.mount.enforcement.keep_up(self)
     }
 
-    /// Looks at our own groups, and writes what is not as it is to be.
+    /// Looks at our own groups, and writes again what has changed.
     pub(super) fn keep_up(&mut self) -> Result<(), Error> {
-        // They may be anybody's now.
+        // They may belong to another manager now.
         self.programs.by_id.values_mut().for_each(|program| program.others.clear());
         self.see_moved()?;
         let Self { mount, found, classes, programs, pending, .. } = self;

@@ -39,12 +39,12 @@ impl Programs {
         self.by_id.values().filter(|program| program.monitored).count()
     }
 
-    /// Whether a thread was put into any one's group.
+    /// Whether a thread was put into the group of any program.
     pub(super) fn have_placed(&self, thread: i32) -> bool {
         self.by_id.values().any(|program| program.placed.contains(&thread))
     }
 
-    /// Whether a MON group of this name is one's, or came along with one.
+    /// Whether a MON group of this name is a program's, or came along with one.
     pub(super) fn have_group(&self, name: &str) -> bool {
         let is_it = |program: &Program| program.monitored && program.name == name;
         self.have_adopted(name)

@@ -35,7 +35,7 @@ pub(super) fn put_back(
             tree.keep(path, inode);
         }
     }
-    // Another's group of that name is as any other, and its threads were moved by others.
+    // A foreign group of that name is treated as any other, and its threads were moved by others.
     let (replaced, known): (Vec<_>, Vec<_>) = groups
         .iter()
         .cloned()
@@ -124,7 +124,7 @@ pub(super) fn unknown(tree: &Tree, restored: &mut Restored) {
     }
 }
 
-/// What became of a group.
+/// The outcome for a group.
 enum Removed {
     Gone,
     /// It is not the one that was made.

@@ -1,4 +1,4 @@
-//! What became of what was made or changed.
+//! The outcome for everything that was made or changed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -36,15 +36,15 @@ impl fmt::Display for Thing {
     }
 }
 
-/// What became of it in the end.
+/// The final outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// What is as it was before: groups are gone, masks and tasks put back.
     pub done: Vec<Thing>,
-    /// What was left as it is, since others have changed it, and how.
+    /// What was left as it is because others have changed it, with the change.
     pub left: Vec<(Thing, String)>,
-    /// What could not be put back, and why. It stays written down, and is tried again the next
-    /// time.
+    /// What could not be put back, with the reason. It stays written down, and is tried again the
+    /// next time.
     pub failed: Vec<(Thing, String)>,
 }
 

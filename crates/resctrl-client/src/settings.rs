@@ -35,11 +35,11 @@ pub struct Settings {
     pub dry_run: bool,
     /// How long another manager's lock is waited for.
     pub patience: Duration,
-    /// How long after a class of service could not be had it is tried again.
+    /// How long to wait before trying again for a class of service that was not available.
     pub try_again: Duration,
 }
 
-/// The usual places; nothing is taken over, and nobody confined.
+/// The usual places; nothing is taken over, and no program is confined.
 impl Default for Settings {
     fn default() -> Self {
         Self {

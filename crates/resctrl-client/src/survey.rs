@@ -1,4 +1,4 @@
-//! What there is: the cache, its domains, and what others hold.
+//! What exists: the cache, its domains, and what others occupy.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use super::tree::Tree;
 /// The names of the L3's lines in `schemata`: one, or two where code and data are apart (CDP).
 const SIDES: [&[&str]; 2] = [&["L3"], &["L3CODE", "L3DATA"]];
 
-/// All that was found.
+/// All findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Survey {
     shape: Shape,
@@ -34,7 +34,7 @@ pub(super) struct Survey {
     pub(super) foreign: Vec<Foreign>,
     /// MON groups that Fairways did not make, wherever they are.
     pub(super) monitors: Vec<String>,
-    /// The paths of those that it made.
+    /// The paths of the MON groups that it made.
     pub(super) ours: BTreeSet<String>,
 }
 
@@ -119,7 +119,7 @@ fn fixed(tree: &Tree) -> Result<Option<Fixed>, Error> {
 /// What shows that `info` is to be read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// `st_ino` of `info`, which is another after a mount, or may be.
+    /// `st_ino` of `info`, which may be another after a mount.
     info: Option<u64>,
     /// The lines of the root's `schemata`, each with its domains: with CDP there are others.
     lines: Vec<(String, Vec<u32>)>,

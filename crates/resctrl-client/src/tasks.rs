@@ -13,7 +13,7 @@ use super::program::Program;
 /// its group, and the next call handles the rest.
 const PASSES: usize = 8;
 
-/// What became of a program.
+/// The outcome for a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Added {
     /// Whether it is monitored: has a MON group of its own.
@@ -22,7 +22,7 @@ pub struct Added {
     pub tasks: Moved,
 }
 
-/// What became of tasks.
+/// The outcome for tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Threads that were put into the program's group.
@@ -45,18 +45,18 @@ impl Actuator {
         Ok(Added { monitored, tasks: self.admit(app, tasks)? })
     }
 
-    /// Lets a program go: its threads that run are put back to where they were, and its groups
-    /// removed if nobody else is in them.
+    /// Lets a program go: its running threads are put back to where they were, and its groups
+    /// removed if no other threads are in them.
     ///
     /// # Errors
     /// If it is not managed, or something can't be put back; it is not managed any longer then, and
-    /// what is left is restored in the end.
+    /// what is left is restored on exit.
     pub fn remove(&mut self, app: AppId) -> Result<(), Error> {
         let program = self.programs.get(app)?;
         if !program.adopted.is_empty()
             && let Err(error) = self.programs.give_back_with(&mut self.mount, app, None)
         {
-            // It is tried again in the end.
+            // It is tried again on exit.
             tracing::error!(target: "fairways::actuate", app = app.0, %error, "monitoring groups not given back");
             self.mount.errors.came(&error);
         }
@@ -130,7 +130,7 @@ impl Actuator {
         left
     }
 
-    /// Puts new threads into a program's group, but those that are others'.
+    /// Puts new threads into a program's group, except those that belong to others.
     fn admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
         let mut group = self.programs.get(app)?.group();
         let theirs = self.others_threads(&group, tasks)?;
@@ -140,7 +140,7 @@ impl Actuator {
         let Self { mount, programs, .. } = self;
         let mut along = programs.adopt(mount, app, &theirs, tasks)?;
         others.retain(|thread| !along.contains(thread));
-        // What threads of an adopted group make meanwhile is born in it.
+        // Children of an adopted group's threads are born in it.
         let adopted = programs.adopted_threads(&mount.tree, app)?;
         along.extend(adopted.intersection(&ours.iter().copied().collect()));
         ours.retain(|thread| !along.contains(thread));

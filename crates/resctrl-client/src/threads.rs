@@ -1,4 +1,4 @@
-//! Threads: which there are, whose they are, and how they come into a group.
+//! Threads: which exist, whose they are, and how they come into a group.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::tree::{Tree, of};
 /// The longest line of parents that is followed.
 const GENERATIONS: usize = 64;
 
-/// Puts a thread back into the group that it was taken from; whether that is still there.
+/// Puts a thread back into the group that it was taken from. Returns whether that still exists.
 pub(super) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> {
     if tree.inode(&task.group)? != Some(task.inode) {
         return Ok(false);

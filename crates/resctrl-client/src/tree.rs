@@ -25,7 +25,7 @@ pub(super) struct Tree {
     ours: RefCell<BTreeMap<String, u64>>,
     /// The holders of the lock that are not waited for any more.
     pub(super) ignored: RefCell<BTreeSet<String>>,
-    /// Why the lock could not be had when it was last tried.
+    /// Why the lock was not available at the last attempt.
     pub(super) locked: RefCell<Option<String>>,
 }
 
@@ -60,7 +60,7 @@ impl Tree {
         self.ours.borrow_mut().insert(path.to_owned(), inode);
     }
 
-    /// Forgets a group that is gone, or another's, with those in it.
+    /// Forgets a group, with those in it, that is gone or belongs to another manager.
     pub(super) fn forget(&self, path: &str) {
         let below = format!("{path}/");
         self.ours.borrow_mut().retain(|of, _| of != path && !of.starts_with(&below));
@@ -89,7 +89,7 @@ impl Tree {
         Ok((Start::Group(group), &path[at + 1..]))
     }
 
-    /// Refuses a path that is a group of ours where another has taken its place.
+    /// Refuses a path that is a group of ours which another has replaced.
     fn still_ours(&self, path: &str) -> Result<(), Error> {
         if self.is_replaced(path)? { Err(self.replaced(path)) } else { Ok(()) }
     }
@@ -107,7 +107,7 @@ impl Tree {
         self.identity.0
     }
 
-    /// Whether what is mounted at the root's path is still this.
+    /// Whether this is still what is mounted at the root's path.
     pub(super) fn is_mounted(&self) -> bool {
         statat(CWD, &self.root, AtFlags::empty())
             .is_ok_and(|about| (about.st_dev, about.st_ino) == self.identity)
@@ -178,7 +178,7 @@ impl Tree {
             .map_err(|errno| self.refused("mkdir", path, errno))
     }
 
-    /// Removes a group; whether it was there.
+    /// Removes a group. Returns whether it was there.
     pub(super) fn rmdir(&self, path: &str) -> Result<bool, Error> {
         self.still_ours(path)?;
         let removed = match unlinkat(&self.dir, path, AtFlags::REMOVEDIR) {
@@ -232,7 +232,7 @@ impl Tree {
         Ok(names)
     }
 
-    /// A text that can't be understood.
+    /// The error for a text that can't be understood.
     pub(super) fn misread(
         &self,
         path: &str,

@@ -17,16 +17,16 @@ impl Findings {
         let classes = u32::try_from(held).unwrap_or(u32::MAX).max(1);
         tracing::warn!(
             target: "fairways::actuate", classes, counted = self.offers.counted,
-            "the kernel gives fewer classes of service than it counts: plans are for so many"
+            "the kernel gives fewer classes of service than it counts: plans are for that many"
         );
         self.cap = Some(Cap { classes, found: Instant::now() });
     }
 }
 
 impl Classes {
-    /// Whether the classes have come back is tried by making one more than were to be had, and
-    /// removing them again: from time to time, and `now` if another manager's group went. Returns
-    /// the cap from then on; `None` if they have.
+    /// From time to time, and `now` if another manager's group went, tries whether the classes have
+    /// come back by making one more than were available, and removing them again. Returns the cap
+    /// from then on; `None` if they have.
     pub(super) fn try_for_more(
         &mut self,
         mount: &mut Mount,

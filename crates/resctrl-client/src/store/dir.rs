@@ -19,14 +19,14 @@ const LARGEST: u64 = 256 << 20;
 const FOLDER: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A directory that only root and the user who runs can write.
+/// A directory that only root and the user of this process can write.
 #[derive(Debug)]
 pub(super) struct Dir(OwnedFd);
 
 /// Why a directory or a file in it is not used.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// Somebody else could have written it.
+    /// Another user could have written it.
     Unsafe(PathBuf, String),
     /// The kernel's error.
     Io(PathBuf, io::Error),
@@ -95,17 +95,17 @@ impl Dir {
         file.write_all(bytes)
     }
 
-    /// Renames a file; whether it was there.
+    /// Renames a file. Returns whether it was there.
     pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<bool> {
         is_there(renameat(&self.0, from, &self.0, to))
     }
 
-    /// Removes a file; whether it was there.
+    /// Removes a file. Returns whether it was there.
     pub(super) fn remove(&self, name: &str) -> io::Result<bool> {
         is_there(unlinkat(&self.0, name, AtFlags::empty()))
     }
 
-    /// A file in it that is nothing but a file, and that nobody else can have written.
+    /// A regular file in it that no other user can have written.
     fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file =
@@ -131,7 +131,7 @@ fn enter(at: &OwnedFd, name: &Path, place: &Path) -> Result<OwnedFd, Refused> {
     let open = || openat(at, name, FOLDER, Mode::empty());
     let found = match open() {
         Err(Errno::NOENT) => match mkdirat(at, name, Mode::RWXU) {
-            // Another one made it meanwhile.
+            // Another process made it meanwhile.
             Ok(()) | Err(Errno::EXIST) => open(),
             Err(why) => Err(why),
         },

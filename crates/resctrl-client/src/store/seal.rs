@@ -19,9 +19,9 @@ pub(super) fn write<B: Book>(ledger: &B) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec_pretty(&Sealed { crc32: sum(ledger)?, ledger: ledger.clone() })
 }
 
-/// What it says, or why it is not to be believed.
+/// The ledger, or the reason not to believe it.
 pub(super) fn read<B: Book>(text: &[u8]) -> Result<B, String> {
-    // What stands there is not repeated: it may be anything.
+    // The text is not repeated: it may be anything.
     let Sealed { crc32, ledger } = serde_json::from_slice::<Sealed<B>>(text).map_err(|why| {
         format!("not a ledger, from line {}, column {} on", why.line(), why.column())
     })?;

@@ -1,4 +1,4 @@
-//! Ledgers that were damaged, or that somebody else wrote.
+//! Ledgers that were damaged, or that another user wrote.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -68,7 +68,7 @@ fn groups_that_come_and_go_change_what_is_offered() {
     client.add(AppId(1), "a", &[]).unwrap();
     client.apply(&[(0, &plan(&[(0x0ff, &[1])]))], "a test").unwrap();
     host.group("COS1", "L3:0=f\n");
-    // Seen before anything is written, even if nobody looked.
+    // It is seen before anything is written, even without a look.
     let refused = client.apply(&[(0, &plan(&[(0x00f, &[1])]))], "a test").unwrap_err();
     assert!(matches!(refused, Refused::Changed), "{refused}");
     let changes = client.look().unwrap();
@@ -277,7 +277,7 @@ fn a_lock_that_nobody_is_named_for_is_not_ignored() {
         let mut client = Actuator::open(settings).unwrap();
         assert_eq!(host.snapshot(), before, "put back without it");
         let error = client.add(AppId(1), "a", &[]).unwrap_err().to_string();
-        assert!(error.contains("by somebody whom /proc/locks does not name"), "{error}");
+        assert!(error.contains("by a process that /proc/locks does not name"), "{error}");
         assert_eq!(client.degraded().len(), 1);
         drop(held);
         client.add(AppId(1), "a", &[]).unwrap();

@@ -1,4 +1,5 @@
-//! Groups of our names that are not ours: somebody removed ours and made others in their place.
+//! Groups of our names that are not ours: ours were removed from outside and others made in their
+//! place.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -116,7 +117,7 @@ fn a_monitoring_group_that_replaced_ours_is_never_written() {
         } else {
             client.close()
         };
-        // Others monitor in the class: it stays, and confines nobody.
+        // Others monitor in the class: it stays, and confines no program.
         assert_eq!(host.threads(group), [theirs.id()], "{first}: {restored}");
         assert!(host.threads("").contains(&ours.id()), "{first}: {restored}");
         assert!(!host.has("fairways.0/mon_groups/fairways.1-a~2"), "{first}");
