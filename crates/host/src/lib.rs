@@ -1,14 +1,15 @@
-//! The real Linux machine: programs of a host, whose shares of its last-level caches are set through resctrl.
+//! The real Linux machine: a host's programs, whose shares of its last-level caches are set through
+//! resctrl.
 //!
 //! - [`fairways_resctrl_client`]: the client of resctrl. What exists already is planned around,
 //!   what is changed is written down first and put back afterwards.
-//! - [`fairways_programs`]: whom to manage, and their arrivals, threads and exits.
-//! - [`fairways_perf`]: what they do, by perf counters or another source.
+//! - [`fairways_programs`]: which programs to manage, and their arrivals, threads and exits.
+//! - [`fairways_perf`]: what programs do, by perf counters or another source.
 //! - [`fairways_latency`]: how soon services answer.
 //! - [`clock`]: the host's time, or an emulator's.
 //! - [`emulated`]: an emulator's counters and services, and the connection to it.
 //! - [`fairways_turns`]: where threads run, and for how long.
-//! - [`machine`]: all of it as what policies know, a domain at a time.
+//! - [`machine`]: all of it as policies see it, a domain at a time.
 
 pub mod clock;
 pub mod emulated;

@@ -27,35 +27,35 @@ use super::tree::Tree;
 
 /// A client of one mounted resctrl, which it alone manages as Fairways.
 ///
-/// [`close`](Self::close) puts everything back. Where it is dropped without, all stays as it is until the next
-/// [`open`](Self::open), or [`restore`](super::restore()).
+/// [`close`](Self::close) puts everything back. If it is dropped without that, all stays as it is
+/// until the next [`open`](Self::open), or [`restore`](super::restore()).
 #[derive(Debug)]
 pub struct Actuator {
     /// Files, and the ledger.
     pub(super) mount: Mount,
-    /// What others have, and what they leave to offer.
+    /// What others have, and what they leave available.
     pub(super) found: Findings,
     pub(super) classes: Classes,
     pub(super) root: Root,
     pub(super) programs: Programs,
     pub(super) plans: Plans,
-    /// What was not told yet by [`look`](Self::look).
+    /// Changes that [`look`](Self::look) has not reported yet.
     pub(super) pending: Changes,
 }
 
 impl Actuator {
-    /// Takes the state directory, restores what a fairways that was killed has left, and finds out what there is. Nothing else is
-    /// changed.
+    /// Claims the state directory, restores what a killed fairways has left, and surveys this host.
+    /// Nothing else is changed.
     ///
     /// # Errors
-    /// If this host has no resctrl with an L3 to share out; if another fairways, or other managers, have it; if this
-    /// user may not.
+    /// If this host has no resctrl with an L3 to share out; if another fairways, or other managers,
+    /// have it; if this user may not.
     pub fn open(mut settings: Settings) -> Result<Self, OpenError> {
         let tree = Tree::open(&settings.root).map_err(|error| not_mounted(&settings, error))?;
         // Where nothing is mounted, sysfs has an empty directory.
         tree.file("info").map_err(|error| not_mounted(&settings, error))?;
         let enforcement: &'static dyn Enforcement = if settings.dry_run {
-            // To adopt a group is to rename it.
+            // Adopting a group means renaming it.
             settings.adopt_monitors = false;
             &DryRun
         } else {
@@ -95,15 +95,17 @@ impl Actuator {
         self.found.survey.monitoring.as_ref()
     }
 
-    /// The bytes of lines that a program holds in a domain (`llc_occupancy`). `Unassigned`: it is not monitored, or this host counts no
-    /// such thing; `Unavailable`: not now; `Error`: it can't be read.
+    /// The bytes of a domain's lines that a program occupies (`llc_occupancy`). `Unassigned`: it is
+    /// not monitored, or this host does not count them; `Unavailable`: not now; `Error`: they can't
+    /// be read.
     pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, "llc_occupancy", |program, tree| program.occupancy(tree, domain))
     }
 
-    /// The bytes that a program has moved from and to memory through a domain since it was first monitored
-    /// (`mbm_total_bytes`). They never get fewer, though some may be missing where a group had to be made anew. What
-    /// is missing is told as by [`occupancy`](Self::occupancy).
+    /// The bytes that a program has moved from and to memory through a domain since it was first
+    /// monitored (`mbm_total_bytes`). They never get fewer, though some may be missing where a
+    /// group had to be made again. Missing counts are reported as by
+    /// [`occupancy`](Self::occupancy).
     pub fn memory_bytes(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, "mbm_total_bytes", |program, tree| program.memory(tree, domain))
     }
@@ -122,14 +124,14 @@ impl Actuator {
         }
     }
 
-    /// Puts everything back, and says what could not be.
+    /// Puts everything back, and returns what could not be.
     #[must_use]
     pub fn close(self) -> Restored {
         self.mount.enforcement.close(self)
     }
 
     pub(super) fn restore(mut self) -> Restored {
-        // Files of groups that go are of no use.
+        // The files of groups that go are of no use any longer.
         self.programs.by_id.values_mut().for_each(Program::close);
         let Mount { settings, tree, state, .. } = &mut self.mount;
         if !tree.is_mounted() {
@@ -161,15 +163,14 @@ impl Actuator {
         restored
     }
 
-    /// What is not as it should be, though programs are managed; a line each. Nothing for the most
-    /// part.
+    /// What is not as it should be, though programs are managed; a line each. Usually nothing.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.mount.tree.locked.borrow().iter().cloned().collect();
         if self.found.cap.is_some() {
             let (offered, counted) = (self.found.offers.classes, self.found.offers.counted);
             lines.push(format!(
-                "only {offered} of {counted} classes of service can be had: the kernel keeps the rest, and mkdir answers ENOSPC"
+                "only {offered} of {counted} classes of service are available: the kernel keeps the rest, and mkdir answers ENOSPC"
             ));
         }
         if self.plans.applied.merged > 0 {
@@ -199,8 +200,8 @@ impl Actuator {
         Ids::new(all, self.classes.list.len() as u64, u64::saturating_sub(all, offered))
     }
 
-    /// Monitoring ids; `None` where this host has none. Those that the kernel keeps back until
-    /// their lines are gone are nobody's: it does not tell them apart.
+    /// Monitoring ids; `None` where this host has none. The kernel does not show which ids it keeps
+    /// back until their lines are gone: those are counted as free.
     #[must_use]
     pub fn rmids(&self) -> Option<Ids> {
         let survey = &self.found.survey;
@@ -210,14 +211,14 @@ impl Actuator {
         Some(Ids::new(all.into(), used as u64, others as u64))
     }
 
-    /// What could not be done: plans, masks, monitoring groups, removals. What was tried again
-    /// counts again.
+    /// How often plans, masks, monitoring groups and removals failed. Each further attempt that
+    /// fails counts again.
     #[must_use]
     pub const fn errors(&self) -> &Errors {
         &self.mount.errors
     }
 
-    /// Counts what could not be done.
+    /// Counts a failure.
     pub fn erred(&mut self, error: &Error) {
         self.mount.errors.came(error);
     }
@@ -228,7 +229,7 @@ impl Actuator {
     }
 }
 
-/// Nothing is there, or nothing of resctrl's.
+/// Nothing exists there, or nothing of resctrl's.
 fn not_mounted(settings: &Settings, error: Error) -> OpenError {
     match error.errno() {
         Some(Errno::NOENT | Errno::NOTDIR | Errno::NODEV) => OpenError::NotSupported(format!(

@@ -1,5 +1,6 @@
-//! Monitoring groups that others made in the root's group, with nobody in them but a program of ours. They come along into its class by
-//! rename(2), with their monitoring id and what it counted, and are given back in the end, to where they were.
+//! Monitoring groups that others made in the root's group, and that hold threads of one program of
+//! ours only. They come along into its class by rename(2), with their monitoring id and its counts,
+//! and are finally given back to where they were.
 //!
 //! While we have one, it has a name of ours: its maker may make another of its own meanwhile.
 
@@ -22,8 +23,9 @@ use super::tree::monitor_in;
 const LONGEST: usize = 255;
 
 impl Programs {
-    /// Adopts the groups that threads of a program are in, if nobody else is in them and the kernel lets groups be moved; the threads that
-    /// came along. `theirs` tells where threads are that are in groups of others. Who calls it has the lock.
+    /// Adopts the groups that a program's threads are in, if no other threads are in them and the
+    /// kernel lets groups be moved. Returns the threads that came along. `theirs` has the group of
+    /// each thread in groups of others. The caller has the lock.
     pub(super) fn adopt(
         &mut self,
         mount: &mut Mount,
@@ -53,7 +55,7 @@ impl Programs {
         Ok(came)
     }
 
-    /// Renames a group into a program's class; whether that can be done.
+    /// Renames a group into a program's class. Returns whether that was possible.
     fn bring(&mut self, mount: &mut Mount, app: AppId, theirs: &str) -> Result<bool, Error> {
         let path = format!("mon_groups/{theirs}");
         let inode = mount.tree.inode(&path)?.filter(|inode| !self.unmovable.contains(inode));
@@ -92,7 +94,8 @@ impl Programs {
         Ok(true)
     }
 
-    /// It is not tried again, which is said of the first: it is so of all, or nearly.
+    /// The group is not tried again. That is logged for the first only: nearly always it applies to
+    /// all.
     fn is_unmovable(&mut self, group: &str, inode: u64) {
         self.unmovable.insert(inode);
         if self.unmovable.len() == 1 {
@@ -104,8 +107,8 @@ impl Programs {
         }
     }
 
-    /// Takes adopted groups along into another class; those that the kernel does not let go along are given back. Where one fails, the
-    /// others go back.
+    /// Takes adopted groups along into another class; those that the kernel does not let go along
+    /// are given back. Where one fails, the others go back.
     pub(super) fn move_adopted(
         &mut self,
         mount: &mut Mount,
@@ -149,7 +152,8 @@ impl Programs {
         Ok(())
     }
 
-    /// Forgets an adopted group that somebody removed; where its threads are now is found out anew.
+    /// Forgets an adopted group that somebody removed; where its threads are now is looked up
+    /// again.
     fn lose_adopted(&mut self, mount: &mut Mount, app: AppId, name: &str) {
         let Some(program) = self.by_id.get_mut(&app) else { return };
         program.let_go(&mount.tree, name);
@@ -165,7 +169,8 @@ impl Programs {
         names.iter().for_each(|name| self.lose_adopted(mount, app, name));
     }
 
-    /// Gives a group back to where it was, whose threads are not the program's any longer. Who calls it has the lock.
+    /// Gives a group back to where it was; its threads are not the program's any longer. The caller
+    /// has the lock.
     fn give_back(&mut self, mount: &mut Mount, app: AppId, name: &str) -> Result<(), Error> {
         let Some(program) = self.by_id.get_mut(&app) else { return Ok(()) };
         let Some(adopted) = program.adopted.iter().find(|of| of.name == name) else {
@@ -181,7 +186,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Gives the groups back that any of these threads are in, or, where the whole program goes, all.
+    /// Gives back the groups that any of these threads are in; all, if the whole program goes.
     pub(super) fn give_back_with(
         &mut self,
         mount: &mut Mount,
@@ -203,7 +208,8 @@ impl Programs {
         names.iter().try_for_each(|name| self.give_back(mount, app, name))
     }
 
-    /// Which adopted groups are gone, and which others have come into, for longer than from one look to the next: those are given back.
+    /// Finds the adopted groups that are gone, and those that others' threads have been in for
+    /// longer than from one look to the next: those are given back.
     pub(super) fn see_adopted(&mut self, mount: &mut Mount) -> Result<(), Error> {
         for app in self.ids() {
             let (mut gone, mut shared) = (Vec::new(), Vec::new());
@@ -229,7 +235,7 @@ impl Programs {
     }
 }
 
-/// Whether the kernel does not rename so.
+/// Whether the error means that the kernel does not rename groups like this.
 fn cant_be(error: &Error) -> bool {
     error.errno() == Some(Errno::PERM)
 }

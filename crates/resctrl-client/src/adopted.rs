@@ -1,4 +1,4 @@
-//! A monitoring group of another that came along, and what it counts.
+//! A monitoring group of another manager that came along, and its counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ impl Adopted {
         Self { name, theirs, ..Self::default() }
     }
 
-    /// The bytes that it holds in a domain, where it is in this class.
+    /// The bytes that it occupies in a domain, where it is in this class.
     pub(super) fn occupancy(&mut self, tree: &Tree, class: &str, domain: u32) -> Reading {
         let Self { name, events, .. } = self;
         events.occupancy(tree, || monitor_in(class, name), domain)

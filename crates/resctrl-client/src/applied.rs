@@ -1,4 +1,4 @@
-//! What became of plans.
+//! The outcome of plans.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use fairways_core::{AppId, Partition, WayMask};
 
 use super::refine::Plan;
 
-/// What became of a plan.
+/// The outcome of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// The classes now, ascending by group.
     pub placed: Vec<Placed>,
-    /// How many times two classes were made one, for there are too few; their programs may fill
+    /// How many times two classes were joined because there are too few; their programs may fill
     /// more ways than planned.
     pub merged: usize,
 }
@@ -45,12 +45,12 @@ impl Applied {
 #[derive(Debug, Default)]
 pub(super) struct Plans {
     pub(super) by_domain: BTreeMap<u32, Plan>,
-    /// What became of the last ones.
+    /// The outcome of the last ones.
     pub(super) applied: Applied,
 }
 
 impl Plans {
-    /// Takes a program out of all plans, for it goes.
+    /// Removes a program, which goes, from all plans.
     pub(super) fn forget(&mut self, app: AppId) {
         self.by_domain.values_mut().for_each(|plan| plan.retain(|of, _| *of != app));
     }

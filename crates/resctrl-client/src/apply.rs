@@ -17,7 +17,7 @@ impl Actuator {
     /// anywhere go to the root's group. No plan at all puts the plans in force into effect again.
     ///
     /// # Errors
-    /// If a plan can't be: [`Refused`]. The arrangement before is in force then.
+    /// If a plan can't be carried out: [`Refused`]. The arrangement before is in force then.
     pub fn apply(&mut self, plans: &[(u32, &Partition)], reason: &str) -> Result<Applied, Refused> {
         let done = self.try_to_apply(plans, reason);
         if let Err(why) = &done {
@@ -58,16 +58,16 @@ impl Actuator {
         Ok(applied)
     }
 
-    /// The partition in force in a domain, in offered ways, by the schemata that were read last. In
-    /// a dry run, which makes no classes: the one that would be. A program without a place is in
-    /// the root's group. `None` if there is no such domain.
+    /// The partition in force in a domain, in offered ways, by the schemata that were read last. A
+    /// dry run makes no classes: this is the partition that would be in force. A program without a
+    /// place is in the root's group. `None` if the domain does not exist.
     #[must_use]
     pub fn in_force(&self, domain: u32) -> Option<Partition> {
         let domain = self.found.domain(domain)?;
         Some(self.mount.enforcement.in_force(self, domain))
     }
 
-    /// What is in force, by what the files say.
+    /// What is in force, according to the files.
     fn placed(&self, targets: &[Target], names: Vec<String>) -> Vec<Placed> {
         let mut placed: Vec<Placed> = names
             .into_iter()

@@ -7,10 +7,11 @@ use super::ledger::BorrowedGroup;
 use super::restored::{Restored, Thing};
 use super::tree::{Tree, of};
 
-/// So many names are tried for one that is to go back where another has its name.
+/// How many names are tried for a group that is to go back where another has its name.
 pub(super) const NAMES: u32 = 100;
 
-/// Renames a group to its name in the root's, or, where another has that, to one like it; the path.
+/// Renames a group to its name in the root's group, or to a similar one where another has that.
+/// Returns the path.
 pub(super) fn to_root(tree: &Tree, place: &str, theirs: &str) -> Result<String, Error> {
     let mut path = format!("mon_groups/{theirs}");
     for number in 2.. {
@@ -28,8 +29,8 @@ pub(super) fn to_root(tree: &Tree, place: &str, theirs: &str) -> Result<String, 
     Ok(path)
 }
 
-/// Where a group is that came along, of these classes and the root; `None` if it is in none of
-/// them, or as its maker has it.
+/// Where a group that came along is, among these classes and the root's group; `None` if it is in
+/// none of them, or where its maker had it.
 pub(super) fn place<'a>(
     tree: &Tree,
     borrowed: &BorrowedGroup,
@@ -44,7 +45,7 @@ pub(super) fn place<'a>(
     Ok(None)
 }
 
-/// Gives groups back; those that could not be.
+/// Gives groups back. Returns those that could not be.
 pub(super) fn put_back<'a>(
     tree: &Tree,
     borrowed: &[BorrowedGroup],

@@ -10,25 +10,25 @@ use super::masks::Masks;
 /// A class of service of ours.
 #[derive(Debug, Default)]
 pub(super) struct Class {
-    /// Its group's.
+    /// The name of its group.
     pub(super) name: String,
-    /// What its `schemata` said last.
+    /// Its masks, as its `schemata` showed last.
     pub(super) now: Masks,
-    /// What it is to be, in the domains that were planned.
+    /// The masks that it is to have, in the domains that were planned.
     pub(super) wanted: BTreeMap<u32, WayMask>,
-    /// What others decide on, as its `schemata` said last.
+    /// The values that others decide on, as its `schemata` showed last.
     pub(super) limits: Limits,
-    /// Limits that were asked for last, and what was read then.
+    /// The limits that were requested last, and what was read then.
     pub(super) limits_taken: Option<(Limits, Limits)>,
-    /// Programs that it was said of that these are stricter than where they came from.
+    /// Programs for which it was logged that these limits are stricter than where they came from.
     pub(super) tightened: Vec<AppId>,
-    /// Where hardware took other bits than it was asked for: what was asked, and what it took.
+    /// Where hardware took other bits than requested: the request, and what it took.
     pub(super) rounded: BTreeMap<(&'static str, u32), (WayMask, WayMask)>,
 }
 
 impl Class {
-    /// Its masks, where hardware took others for these those that were asked for: they are in force
-    /// as far as can be.
+    /// Its masks. Where hardware took another mask than this request, it is the requested one,
+    /// which is in force as far as possible.
     pub(super) fn known(&self, asked: &Masks) -> Masks {
         let mut known = self.now.clone();
         for (key, mask) in &mut known {
@@ -42,7 +42,7 @@ impl Class {
         known
     }
 
-    /// What was read after these were written.
+    /// Records what was read after a request was written.
     pub(super) fn saw(&mut self, now: Masks, asked: &Masks) {
         for (key, &mask) in asked {
             match now.get(key) {
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(class.known(&masks(0x1)), masks(0x1), "as far as can be");
         assert_eq!(class.known(&masks(0x3)), masks(0x3));
         assert_eq!(class.known(&masks(0x4)), masks(0x3));
-        // Somebody changes it.
+        // It is changed from outside.
         class.now = masks(0xf);
         assert_eq!(class.known(&masks(0x1)), masks(0xf));
         class.saw(masks(0x4), &masks(0x4));

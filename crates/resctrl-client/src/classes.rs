@@ -27,7 +27,7 @@ impl Classes {
         self.list.iter_mut().find(|class| class.name == name)
     }
 
-    /// Reads the masks of our classes anew. Those that are gone are forgotten, and so is where
+    /// Reads the masks of our classes again. Those that are gone are forgotten, and so is where
     /// their tasks were: the kernel has moved them to the root (`rdtgroup_rmdir_ctrl`).
     pub(super) fn see(
         &mut self,
@@ -51,7 +51,7 @@ impl Classes {
         Ok(())
     }
 
-    /// Forgets a class that is gone, or another's.
+    /// Forgets a class that is gone, or that belongs to another manager now.
     fn lose(&mut self, mount: &mut Mount, programs: &mut Programs, name: &str) {
         self.list.retain(|class| class.name != name);
         for app in programs.in_class(name) {
@@ -65,27 +65,28 @@ impl Classes {
         mount.tree.forget(name);
     }
 
-    /// Forgets groups of ours whose place another group of that name has taken: that one is
-    /// somebody else's from now on, and ours gets another name when it is made again.
+    /// Forgets groups of ours that another group of the same name has replaced: that one belongs to
+    /// another manager, and ours gets another name when it is made again.
     pub(super) fn see_replaced(
         &mut self,
         mount: &mut Mount,
         programs: &mut Programs,
         changes: &mut Changes,
     ) -> Result<(), Error> {
-        let told = "somebody removed the group and made another of its name, which is left alone";
+        let warning =
+            "somebody removed the group and made another of its name, which is left alone";
         let names: Vec<String> = self.list.iter().map(|class| class.name.clone()).collect();
         for name in names {
             if mount.tree.is_replaced(&name)? {
                 self.lose(mount, programs, &name);
-                tracing::warn!(target: "fairways::actuate", group = name, "{told}");
+                tracing::warn!(target: "fairways::actuate", group = name, "{warning}");
                 note(&mut changes.lost, name);
             }
         }
-        programs.see_replaced(mount, changes, told)
+        programs.see_replaced(mount, changes, warning)
     }
 
-    /// Makes a class, and returns its name. What masks it has is the kernel's choice.
+    /// Makes a class, and returns its name. The kernel chooses its masks.
     pub(super) fn make(
         &mut self,
         mount: &mut Mount,

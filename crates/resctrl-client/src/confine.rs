@@ -1,4 +1,4 @@
-//! The root's masks, where everybody who is in its group is confined.
+//! The masks of the root's group, where all programs in it are confined.
 
 use super::class::Class;
 use super::error::Error;
@@ -14,7 +14,7 @@ use super::tree::Tree;
 pub(super) struct Root(Class);
 
 impl Root {
-    /// Gives the root's group the ways that others are confined to, where they are.
+    /// Gives the root's group the ways that others are confined to, if they are confined.
     pub(super) fn confine(
         &mut self,
         mount: &mut Mount,
@@ -39,7 +39,7 @@ impl Root {
                     Some(of) if of.ours.contains(&was) || of.before == was => {
                         of.ours.push(mask.bits())
                     }
-                    // Others have written it since; that is what it is to be again.
+                    // Others have written it since: that is what is to be restored.
                     Some(of) => (of.before, of.ours) = (was, vec![mask.bits()]),
                     None if was == mask.bits() => {}
                     None => ledger.values.push(ChangedMask {
@@ -54,7 +54,7 @@ impl Root {
         done.push(Step::Masks(String::new(), before));
         let sides = found.survey.sides;
         if let Some(now) = write_masks(&mount.tree, sides, "", &known, &after, reason)? {
-            // What hardware took is ours as well, and put back in the end.
+            // What hardware took is ours as well, and is put back on exit.
             mount.state.record(|ledger| {
                 for of in &mut ledger.values {
                     let key = now.iter().find(|(key, _)| key.0 == of.line && key.1 == of.domain);
@@ -68,7 +68,7 @@ impl Root {
     }
 }
 
-/// The root's masks, and what they are to be.
+/// The masks of the root's group, and what they are to be.
 pub(super) fn confinement(tree: &Tree, found: &Findings) -> Result<(Masks, Masks), Error> {
     let before = masks(tree, "", found.survey.sides)?.unwrap_or_default();
     let mut after = before.clone();

@@ -13,20 +13,22 @@ use super::settings::Settings;
 use super::survey::Survey;
 use super::tree::{Tree, of};
 
-/// An L3 cache, and what of it policies may give out.
+/// An L3 cache, and the part of it that policies may give out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
     /// Resctrl's id of it; ids may skip numbers.
     pub id: u32,
-    /// What is offered: ways that nobody else holds, and classes of service that nobody else has, less the root's.
+    /// What is offered: the ways and the classes of service that no other manager has, less the
+    /// root's class.
     pub llc: Llc,
     /// All ways of the cache, given out or not (`cbm_mask`).
     pub cache: WayMask,
     /// Bytes of one way; 0 where resctrl is not asked.
     pub way_bytes: u64,
-    /// Which of the cache's ways each offered way is: offered way `i` is bit `ways[i]` of resctrl's mask.
+    /// The bit of each offered way in resctrl's masks: offered way `i` is bit `ways[i]`.
     pub ways: Vec<u32>,
-    /// The CPUs on line that share the cache; empty if sysfs does not tell and there are several domains.
+    /// The CPUs on line that share the cache; empty if sysfs does not show them and there are
+    /// several domains.
     pub cpus: CpuSet,
 }
 
@@ -37,17 +39,17 @@ impl Domain {
         physical(mask, &self.ways)
     }
 
-    /// Resctrl's mask as one of offered ways; what is not offered is left out.
+    /// Resctrl's mask as a mask of offered ways, without what is not offered.
     #[must_use]
     pub fn offered(&self, mask: WayMask) -> WayMask {
         offered(mask, &self.ways)
     }
 }
 
-/// No more classes than these are to be had.
+/// No more classes than these are available.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cap {
-    /// Besides the root's and others'.
+    /// Their number, besides the root's and others'.
     pub(super) classes: u32,
     /// When that was last found.
     pub(super) found: Instant,
@@ -67,8 +69,8 @@ pub(super) struct Offers {
 }
 
 impl Offers {
-    /// What the survey leaves; an error if that is nothing, which names who holds it.
-    /// No more classes are offered than `most`.
+    /// What the survey leaves; an error that names the other managers if that is nothing. At most
+    /// `most` classes are offered.
     pub(super) fn find(
         survey: &Survey,
         settings: &Settings,
@@ -114,14 +116,14 @@ impl Offers {
         Ok(Self { of, classes, counted, contiguous: rules.contiguous, min_bits: rules.min_bits })
     }
 
-    /// As classes need to know them.
+    /// The domains as classes need to know them.
     pub(super) fn rooms(&self) -> BTreeMap<u32, Room> {
         let Self { contiguous, min_bits, .. } = *self;
         let room = |offer: &Offer| Room { ways: offer.ways, contiguous, min_bits };
         self.of.iter().map(|(&id, offer)| (id, room(offer))).collect()
     }
 
-    /// As policies see them.
+    /// The domains as policies see them.
     pub(super) fn domains(&self, survey: &Survey, tree: &Tree, topology: &Topology) -> Vec<Domain> {
         let found = survey.domains.iter().filter_map(|found| {
             let offer = self.of.get(&found.id)?;

@@ -1,4 +1,4 @@
-//! What is decided is logged, and nothing is written.
+//! Decisions are logged, and nothing is written.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ use super::tree::Tree;
 pub(super) struct DryRun;
 
 impl Enforcement for DryRun {
-    /// What another run left is as any other manager's.
+    /// Groups that another run left are treated as any other manager's.
     fn open(&self, _: &Tree, _: &Settings) -> Result<State, OpenError> {
         Ok(State::dry())
     }
@@ -57,7 +57,7 @@ impl Enforcement for DryRun {
         Ok(Vec::new())
     }
 
-    /// As no groups are made, they are named by number.
+    /// No groups are made, so they are named by number.
     fn carry_out(
         &self,
         actuator: &mut Actuator,
@@ -88,7 +88,7 @@ impl Enforcement for DryRun {
         Ok((0..targets.len()).map(|number| number.to_string()).collect())
     }
 
-    /// The partition that the last plans would come to.
+    /// The partition that the last plans would lead to.
     fn in_force(&self, actuator: &Actuator, domain: &Domain) -> Partition {
         actuator.plans.applied.partition(domain.id)
     }

@@ -1,4 +1,4 @@
-//! What is decided is carried out.
+//! Decisions are carried out.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -58,7 +58,7 @@ impl Enforcement for Enforced {
             return Ok(false);
         }
         let groups = threads.iter().filter_map(|thread| from.get(thread));
-        // Where no class is free that could limit them as those do, they stay.
+        // Where no class is free that could limit the threads as their own groups do, they stay.
         if !threads.is_empty() && !classes.make_ready(mount, found, programs, app, groups)? {
             return Ok(false);
         }
@@ -106,7 +106,7 @@ impl Enforcement for Enforced {
 }
 
 impl Actuator {
-    /// Brings the groups about, and names them by target; or leaves everything as it was.
+    /// Makes and sets the groups, and names them by target; or leaves everything as it was.
     fn carry_out(
         &mut self,
         targets: &[Target],
@@ -131,7 +131,7 @@ impl Actuator {
         let names = match self.steps(targets, carried, reason, &mut done) {
             Ok(names) => names,
             Err(why) => {
-                // Only what makes classes has none to give.
+                // Only a step that makes a class fails like this.
                 let is_exhausted = why.errno() == Some(Errno::NOSPC);
                 let held = self.classes.list.len();
                 let refused = self.undo(done, why);
@@ -144,7 +144,8 @@ impl Actuator {
         };
         self.classes.tidy(&mut self.mount, &self.programs);
         self.classes.say_tightened(&self.found, &self.programs, carried);
-        // By what was made another group in its place is told, whenever this process ends.
+        // The ledger must be able to identify groups that replaced ours, whenever this process
+        // ends.
         if let Err(error) = self.mount.state.settle() {
             tracing::error!(target: "fairways::actuate", %error, "ledger not written");
             self.mount.errors.came(&error);
@@ -170,8 +171,8 @@ impl Actuator {
             };
             names.push(name);
         }
-        // No thread is ever limited less: a class has the strictest of what it had and what it is
-        // to have until those that are in it are those that are to be.
+        // No thread is ever limited less: until a class holds just the threads that it is to hold,
+        // it has the stricter of its old and its new limits.
         for (target, name) in targets.iter().zip(&names) {
             let limits = found.limits_for(&target.members, carried);
             classes.limit(&mount.tree, found, name, &limits, true, done)?;

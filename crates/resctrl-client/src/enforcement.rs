@@ -1,4 +1,4 @@
-//! What becomes of decisions: they are carried out, or, in a dry run, logged.
+//! What is done about decisions: they are carried out, or, in a dry run, logged.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -19,13 +19,13 @@ use super::tree::Tree;
 
 /// What an [`Actuator`] does differently in a dry run: everything that writes.
 pub(super) trait Enforcement: Debug + Sync {
-    /// The ledger, after everything was restored that it knew of.
+    /// The ledger, after everything was restored that it recorded.
     fn open(&self, tree: &Tree, settings: &Settings) -> Result<State, OpenError>;
 
     /// Takes the lock between managers, until it is dropped.
     fn lock(&self, mount: &Mount) -> Result<Option<Lock>, Error>;
 
-    /// Makes a program's MON group, if an id is available; whether the program has one.
+    /// Makes a program's MON group, if an id is available. Returns whether the program has one.
     fn monitor(&self, actuator: &mut Actuator, app: AppId) -> Result<bool, Error>;
 
     /// Makes ready to move a program's threads out of groups of other managers, if the settings say
@@ -38,10 +38,10 @@ pub(super) trait Enforcement: Debug + Sync {
         from: &HashMap<i32, String>,
     ) -> Result<bool, Error>;
 
-    /// Puts threads into a group; those that were moved.
+    /// Puts threads into a group. Returns those that were moved.
     fn enter(&self, tree: &Tree, group: &str, threads: &[i32]) -> Result<Vec<i32>, Error>;
 
-    /// Brings the classes of a plan about, and names their groups by target; or leaves everything
+    /// Makes and sets the classes of a plan, and names their groups by target; or leaves everything
     /// as it was.
     fn carry_out(
         &self,
@@ -57,6 +57,6 @@ pub(super) trait Enforcement: Debug + Sync {
     /// Brings our groups up to date after a look at what others changed.
     fn keep_up(&self, actuator: &mut Actuator) -> Result<(), Error>;
 
-    /// Puts everything back, and says what could not be.
+    /// Puts everything back, and returns what could not be.
     fn close(&self, actuator: Actuator) -> Restored;
 }

@@ -1,4 +1,4 @@
-//! What goes wrong, each in a line.
+//! Errors, each in a line.
 
 use std::path::PathBuf;
 
@@ -14,21 +14,21 @@ pub enum Error {
     /// The kernel refused.
     #[error("{doing} {}: {}{}", path.display(), name(*errno), said(status))]
     Io {
-        /// Which operation, with what is written if it is short.
+        /// The operation, with what is written if it is short.
         doing: String,
-        /// On which file or directory.
+        /// The file or directory.
         path: PathBuf,
         /// The error.
         errno: Errno,
-        /// What `info/last_cmd_status` said of it; often nothing.
+        /// The lines of `info/last_cmd_status` about it; often none.
         status: Vec<String>,
     },
     /// A file's text can't be understood.
     #[error("{}: {why}", path.display())]
     Text {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What, and what was expected.
+        /// What is wrong, and what was expected.
         why: LanguageError,
     },
     /// Resctrl is not mounted there any longer, or another mount is.
@@ -37,12 +37,12 @@ pub enum Error {
         /// Where it was.
         root: PathBuf,
     },
-    /// The ledger tells of another mount, which is there.
-    #[error("{}: it tells of the resctrl at {there}: expected that, found {}", path.display(), root.display())]
+    /// The ledger is for another mount, which exists.
+    #[error("{}: it is for the resctrl at {there}: expected that, found {}", path.display(), root.display())]
     Elsewhere {
         /// The ledger.
         path: PathBuf,
-        /// Where the mount was that it tells of.
+        /// Where the ledger's mount was.
         there: String,
         /// Where resctrl was opened now.
         root: PathBuf,
@@ -53,25 +53,26 @@ pub enum Error {
         /// The group.
         path: PathBuf,
     },
-    /// Another process keeps the lock on the mount's root (resctrl.rst, "Locking between applications").
+    /// Another process keeps the lock on the mount's root (resctrl.rst, "Locking between
+    /// applications").
     #[error("{}: locked for {seconds} s{holder}: expected other managers to hold the lock briefly", root.display())]
     Locked {
         /// The mount.
         root: PathBuf,
         /// How long it was waited for.
         seconds: u64,
-        /// Who may hold it, as `, by pqos (123)`; empty if that can't be told.
+        /// The process that may hold it, as `, by pqos (123)`; empty if unknown.
         holder: String,
     },
-    /// Other managers hold so much that nothing is left.
+    /// Other managers occupy so much that nothing is left.
     #[error("{0}")]
     Busy(String),
     /// The ledger can't be read or written.
     #[error("{}: {why}", path.display())]
     State {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// No such program was added.
@@ -91,7 +92,8 @@ impl Error {
         matches!(self.errno(), Some(Errno::NOENT | Errno::NODEV))
     }
 
-    /// Whether the class of service or the monitoring id that it takes is not to be had now (`closid_alloc`, `alloc_rmid`).
+    /// Whether the class of service or the monitoring id that it needs is not available now
+    /// (`closid_alloc`, `alloc_rmid`).
     pub(super) fn is_exhausted(&self) -> bool {
         matches!(self.errno(), Some(Errno::NOSPC | Errno::BUSY))
     }
@@ -101,13 +103,14 @@ impl Error {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// This host can't; with the remedy, if there is one.
+    /// This host is not able to; with the remedy, if there is one.
     #[error("{0}")]
     NotSupported(String),
     /// Another manager is in the way.
     #[error("{0}")]
     Busy(String),
-    /// What was given can't be used: a state directory that others can write, or one that tells of another mount.
+    /// What was given can't be used: a state directory that others can write, or one that is for
+    /// another mount.
     #[error("{0}")]
     Input(String),
     /// This user may not.
@@ -132,27 +135,27 @@ impl From<Error> for OpenError {
     }
 }
 
-/// Why a plan was not carried out. The arrangement before it is in force, unless it says otherwise.
+/// Why a plan was not carried out. The arrangement before it is in force, unless stated otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
     /// The domain can't carry it out.
     #[error("domain {domain}: {why}")]
     Partition {
-        /// Of which domain.
+        /// The domain.
         domain: u32,
         /// The rule that it breaks.
         why: PartitionError,
     },
-    /// There is no such domain, or nothing of it is offered.
+    /// The domain does not exist, or offers nothing.
     #[error("domain {0} has no ways to offer")]
     NoDomain(u32),
-    /// Others have changed what they hold since the last look: look again, and plan anew.
+    /// Others have changed what they occupy since the last look: look again, and make a new plan.
     #[error("other managers have changed what they hold")]
     Changed,
-    /// The kernel has no more than so many classes of service, whatever it counts: look again, and plan
-    /// anew for so many.
-    #[error("no more than {0} classes of service can be had")]
+    /// The kernel has at most this many classes of service, whatever it counts: look again, and
+    /// plan for that many.
+    #[error("no more than {0} classes of service are available")]
     Exhausted(usize),
     /// A step failed, and those before it were undone.
     #[error("{0}")]

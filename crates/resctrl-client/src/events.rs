@@ -1,4 +1,4 @@
-//! What the hardware counts of one program.
+//! The hardware's counts of one program.
 
 use std::os::fd::OwnedFd;
 
@@ -13,15 +13,15 @@ pub(super) struct Events {
     of: Vec<DomainEvents>,
 }
 
-/// Of one domain.
+/// The files of one domain.
 #[derive(Debug)]
 struct DomainEvents {
     domain: u32,
     occupancy: Option<OwnedFd>,
     memory: Option<OwnedFd>,
-    /// Bytes moved that the counter showed last.
+    /// The bytes moved, as the counter showed last.
     last: u64,
-    /// Bytes moved that counters showed before this one.
+    /// The bytes moved, as counters before this one showed.
     before: u64,
 }
 
@@ -35,8 +35,8 @@ impl Events {
         &mut self.of[at]
     }
 
-    /// Bytes of a domain's cache that the program holds. `group` is its MON group's path, asked for only if the file must be
-    /// opened.
+    /// Bytes of a domain's cache that the program occupies. `group` returns its MON group's path,
+    /// and is called only if the file must be opened.
     pub(super) fn occupancy(
         &mut self,
         tree: &Tree,
@@ -58,7 +58,7 @@ impl Events {
         match read(tree, &mut of.memory, || event(&group(), domain, "mbm_total_bytes")) {
             Reading::Value(bytes) => {
                 if bytes < of.last {
-                    // The domain went and returned, say, and its counters began anew.
+                    // The domain went and returned, for example, and its counters began again.
                     of.before = of.before.saturating_add(of.last);
                 }
                 of.last = bytes;
@@ -69,7 +69,7 @@ impl Events {
     }
 
     /// The MON group is another from now on, whose counters begin at 0.
-    pub(super) fn begin_anew(&mut self) {
+    pub(super) fn restart(&mut self) {
         for of in &mut self.of {
             of.before = of.before.saturating_add(of.last);
             of.last = 0;
@@ -77,7 +77,7 @@ impl Events {
         self.close();
     }
 
-    /// Closes the files, which hold the mount.
+    /// Closes the files, which keep the mount busy.
     pub(super) fn close(&mut self) {
         for of in &mut self.of {
             of.occupancy = None;
@@ -90,7 +90,8 @@ fn event(group: &str, domain: u32, name: &str) -> String {
     format!("{group}/mon_data/mon_L3_{domain:02}/{name}")
 }
 
-/// One pread(2) of a file that is open. It is opened once more if it is gone: its domain may have gone and returned.
+/// One pread(2) of an open file. If the file is gone, it is opened once more: its domain may have
+/// gone and returned.
 fn read(tree: &Tree, file: &mut Option<OwnedFd>, path: impl Fn() -> String) -> Reading {
     for _ in 0..2 {
         let open = match file {

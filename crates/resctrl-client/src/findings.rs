@@ -1,4 +1,4 @@
-//! What was found at the last look, and what of it policies are offered.
+//! The findings of the last look, and what they leave to offer to policies.
 
 use fairways_linux::topology::Topology;
 
@@ -14,13 +14,13 @@ pub(super) struct Findings {
     pub(super) survey: Survey,
     topology: Topology,
     pub(super) offers: Offers,
-    /// Where fewer classes are to be had than are counted.
+    /// The cap, where fewer classes are available than counted.
     pub(super) cap: Option<Cap>,
     pub(super) domains: Vec<Domain>,
 }
 
 impl Findings {
-    /// What follows from the first survey.
+    /// The findings of the first survey.
     ///
     /// # Errors
     /// [`Error::Busy`] if it leaves nothing to offer.
@@ -32,7 +32,7 @@ impl Findings {
         Ok(Self { survey, topology, offers, cap: None, domains })
     }
 
-    /// Puts a newer survey in place; whether the domains have changed.
+    /// Replaces the survey by a newer one. Returns whether the domains have changed.
     pub(super) fn renew(
         &mut self,
         survey: Survey,

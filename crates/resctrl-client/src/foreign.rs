@@ -1,4 +1,4 @@
-//! What other managers have made, which stays as it is.
+//! Groups of other managers, which stay as they are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -19,9 +19,9 @@ pub(super) struct Foreign {
     pub(super) name: String,
     /// The ways that it may fill, by domain; with CDP, those of code and data.
     pub(super) masks: BTreeMap<u32, WayMask>,
-    /// Whether nobody else may fill them: its mode is not `shareable`.
+    /// Whether no other group may fill them: its mode is not `shareable`.
     pub(super) exclusive: bool,
-    /// All that it has.
+    /// All of its `schemata`.
     pub(super) schemata: Schemata,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// The groups that there are, but for our classes.
+/// The groups that exist, except our classes.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     /// Other managers'.
@@ -43,7 +43,7 @@ pub(super) struct Groups {
     pub(super) ours: BTreeSet<String>,
 }
 
-/// Finds groups, and whether they are `ours`. One that goes meanwhile is not there.
+/// Finds groups, and whether they are `ours`. A group that goes meanwhile is left out.
 pub(super) fn groups(
     tree: &Tree,
     sides: &[&'static str],
@@ -80,8 +80,8 @@ pub(super) fn groups(
     Ok(groups)
 }
 
-/// The threads in groups that are not `ours`, each with the group's path; a MON group is named where it is in one. Groups are listed
-/// anew: one that came since the last look counts.
+/// The threads in groups that are not `ours`, each with the group's path: the MON group's, where it
+/// is in one. Groups are listed again: one that came since the last look counts.
 pub(super) fn residents(
     tree: &Tree,
     ours: &dyn Fn(&str) -> bool,
@@ -93,9 +93,10 @@ pub(super) fn residents(
     Ok(threads)
 }
 
-/// Those of these threads that are `ours` in no way and may run only on CPUs that others have given to groups which are not, each with
-/// the path of one of them: a thread of the root's group has the class, and the monitoring id, of the CPU that it runs on
-/// (resctrl.rst, "Resource allocation rules").
+/// Of these threads, those that are not `ours` and may run only on CPUs that others have given to
+/// groups which are not ours either, each with the path of one of those groups: a thread of the
+/// root's group has the class, and the monitoring id, of the CPU that it runs on (resctrl.rst,
+/// "Resource allocation rules").
 pub(super) fn residents_by_cpu(
     tree: &Tree,
     proc: &Path,
@@ -131,7 +132,7 @@ pub(super) fn residents_by_cpu(
     Ok(residents)
 }
 
-/// The paths of the groups that are not `ours`: CTRL_MON groups but the root, then MON groups.
+/// The paths of the groups that are not `ours`: CTRL_MON groups except the root, then MON groups.
 fn paths(tree: &Tree, ours: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Error> {
     let (mut groups, mut monitors) = (Vec::new(), Vec::new());
     for name in std::iter::once(String::new()).chain(classes(tree)?) {

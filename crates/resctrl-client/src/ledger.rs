@@ -1,4 +1,4 @@
-//! What is changed, written down before it is.
+//! Changes, written down before they are made.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,12 +14,13 @@ pub(super) struct Ledger {
     version: u32,
     /// `/proc/sys/kernel/random/boot_id`: another boot knows nothing of this.
     pub(super) boot: String,
-    /// Where the mount was, to be told.
+    /// Where the mount was, for messages.
     pub(super) root: String,
     /// `st_dev` of the mount, which another one may have after it.
     pub(super) device: u64,
-    /// `st_ino` of its `info`, which another mount may have, too, where kernfs numbers from the mount on. (The times of kernfs are those at
-    /// which a file was looked up, as far as is known, and tell nothing.)
+    /// `st_ino` of its `info`. Another mount may have the same, where kernfs numbers from the mount
+    /// on. (The times of kernfs are those at which a file was looked up, as far as is known, and
+    /// show nothing.)
     pub(super) info: Option<u64>,
     pub(super) groups: Vec<MadeGroup>,
     pub(super) values: Vec<ChangedMask>,
@@ -35,7 +36,7 @@ pub(super) struct MadeGroup {
     pub(super) name: String,
     /// Whether it is a MON group.
     pub(super) monitors: bool,
-    /// `st_ino`, by which another group of that name is told; `null` until it was made.
+    /// `st_ino`, by which another group of that name is recognized; `null` until it was made.
     pub(super) inode: Option<u64>,
 }
 
@@ -48,7 +49,7 @@ pub(super) struct ChangedMask {
     pub(super) domain: u32,
     /// The mask's bits before.
     pub(super) before: u32,
-    /// What was written, or may have been, the last one last.
+    /// The masks that were written, or may have been, the last one last.
     pub(super) ours: Vec<u32>,
 }
 
@@ -57,7 +58,8 @@ pub(super) struct ChangedMask {
 #[serde(deny_unknown_fields)]
 pub(super) struct TakenThread {
     pub(super) thread: i32,
-    /// When it started, by which another thread of that id is told (proc_pid_stat(5), field 22; clock ticks since boot).
+    /// When it started, by which another thread of that id is recognized (proc_pid_stat(5), field
+    /// 22; clock ticks since boot).
     pub(super) started: u64,
     /// The path of the group that it was in.
     pub(super) group: String,
@@ -65,7 +67,8 @@ pub(super) struct TakenThread {
     pub(super) inode: u64,
 }
 
-/// A MON group that another manager made in the root's group, and that is in a class of ours, or in the root's.
+/// A MON group that another manager made in the root's group, and that is in a class of ours, or in
+/// the root's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BorrowedGroup {
@@ -101,7 +104,7 @@ impl Book for Ledger {
     }
 }
 
-/// The state directory, with what is to be restored of resctrl.
+/// The state directory, with the changes of resctrl that are to be restored.
 pub(super) type State = store::State<Ledger>;
 
 impl State {
@@ -112,13 +115,13 @@ impl State {
     }
 }
 
-/// That a name is one that is given to our groups: it is a name and no path.
+/// Checks that a name is one of our groups' names: a name and no path.
 fn ours(name: &str) -> Result<(), String> {
     let is_name = name.starts_with("fairways.") && is_plain(name);
     is_name.then_some(()).ok_or_else(|| format!("expected a group `fairways.*`, found {name:?}"))
 }
 
-/// That a path is a group's: the root's, a class, or a monitoring group in one of these.
+/// Checks that a path is a group's: the root's, a class, or a monitoring group in one of these.
 fn group(path: &str) -> Result<(), String> {
     let names: Vec<&str> = path.split('/').collect();
     let is_group = match names[..] {

@@ -1,4 +1,4 @@
-//! A class of ours that can't be removed, and confines nobody any longer.
+//! A class of ours that can't be removed, and no longer confines any program.
 
 use std::collections::HashSet;
 
@@ -9,10 +9,11 @@ use super::foreign::members;
 use super::threads::enter;
 use super::tree::{Tree, of};
 
-/// How often threads that are forked meanwhile are looked for.
+/// How many times to look for threads that are forked meanwhile.
 const PASSES: usize = 8;
 
-/// Moves a class's threads to the root's group, but those that are in MON groups of others (not `ours`), which stay where they put them.
+/// Moves a class's threads to the root's group, except those in MON groups of others (not `ours`):
+/// these stay where the others put them.
 pub(super) fn vacate(tree: &Tree, class: &str, ours: &dyn Fn(&str) -> bool) -> Result<(), Error> {
     let below = of(class, "mon_groups");
     for _ in 0..PASSES {

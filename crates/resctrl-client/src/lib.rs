@@ -11,7 +11,7 @@
 //! - A MON group `fairways.APP-NAME` in it is one program's, so that what it holds and moves is
 //!   counted for itself. A program that gets other ways is taken along by rename(2), which keeps
 //!   its monitoring id and what was counted.
-//! - Programs that no plan knows yet are in the root's group, with everybody else.
+//! - Programs that no plan knows yet are in the root's group, with all other programs.
 //!
 //! Sources: Documentation/filesystems/resctrl.rst; fs/resctrl of the kernel.
 

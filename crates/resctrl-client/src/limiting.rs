@@ -1,4 +1,4 @@
-//! Classes are limited as the groups are that their programs came from.
+//! Classes get the limits of the groups that their programs came from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,8 @@ use super::threads::apart;
 use super::tree::{Tree, of};
 
 impl Classes {
-    /// Limits a class to these; only `tighter` where it may hold threads that are limited
-    /// otherwise.
+    /// Limits a class to these values. With `tighter`, values only become stricter: it may hold
+    /// threads with other limits.
     pub(super) fn limit(
         &mut self,
         tree: &Tree,
@@ -49,8 +49,8 @@ impl Classes {
         Ok(true)
     }
 
-    /// Says, once for each change, whose limits are stricter than the groups' that its threads came
-    /// from.
+    /// Logs, once for each change, the programs with stricter limits than the groups that their
+    /// threads came from.
     pub(super) fn say_tightened(
         &mut self,
         found: &Findings,
@@ -76,7 +76,7 @@ impl Classes {
     }
 
     /// Gives our classes the limits of the groups that their programs came from, where these have
-    /// changed; whether any had.
+    /// changed. Returns whether any had.
     pub(super) fn follow_limits(
         &mut self,
         mount: &mut Mount,
@@ -101,9 +101,9 @@ impl Classes {
         Ok(changed)
     }
 
-    /// Sees to it that threads which come from these groups are limited as there from the moment on
-    /// at which they enter a program's group: its class is limited before, and made if it is still
-    /// the root's. Whether that could be.
+    /// Prepares a program's class for threads from these groups, so that they keep their limits
+    /// from the moment at which they enter it. The class is limited first, and made if the program
+    /// is still in the root's group. Returns whether that was possible.
     pub(super) fn make_ready<'a>(
         &mut self,
         mount: &mut Mount,
@@ -122,7 +122,7 @@ impl Classes {
         };
         let mut wanted = before.clone();
         for group in groups {
-            // Read now: somebody may just have written it.
+            // It is read now: it may just have been written.
             let read = found.read_limits(&mount.tree, group)?;
             wanted = found.stricter(&wanted, read.as_ref().unwrap_or(&root));
         }

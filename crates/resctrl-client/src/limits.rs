@@ -1,4 +1,4 @@
-//! Limits that are not ours to decide: bandwidth, L2, and the L3 of domains that are not managed.
+//! Limits that others decide on: bandwidth, L2, and the L3 of domains that are not managed.
 //!
 //! A class of ours has those of the groups that its programs' threads came from, from before the
 //! first thread enters. Where these differ, the strictest holds.
@@ -21,8 +21,8 @@ use super::tree::Tree;
 pub(super) struct Limits(BTreeMap<(String, u32), Value>);
 
 impl Limits {
-    /// The stricter of two values, each: of numbers the smaller; of masks what they have in common
-    /// where that is a mask of at least `least` bits, else the one of fewer bits.
+    /// The stricter of each two values. Of numbers, that is the smaller. Of masks, it is what they
+    /// have in common if that has at least `least` bits, otherwise the one of fewer bits.
     pub(super) fn strictest(&self, other: &Self, least: u32) -> Self {
         let mut strictest = self.clone();
         for (key, &two) in &other.0 {
@@ -40,7 +40,7 @@ impl Limits {
         strictest
     }
 
-    /// The lines that make these of those `now`; empty where they are.
+    /// The lines that make the values `now` into these; empty if they are equal.
     pub(super) fn lines(&self, now: &Self) -> String {
         let mut lines: Vec<Line> = Vec::new();
         for (key @ (resource, domain), value) in &self.0 {
@@ -98,7 +98,7 @@ impl Carried {
 }
 
 impl Findings {
-    /// What of these lines others decide on.
+    /// The values of these lines that others decide on.
     pub(super) fn limits_in(&self, schemata: &Schemata) -> Limits {
         let mut limits = Limits::default();
         for line in &schemata.lines {
@@ -112,7 +112,7 @@ impl Findings {
         limits
     }
 
-    /// What a group has now; `None` if it is gone.
+    /// A group's values now; `None` if it is gone.
     pub(super) fn read_limits(&self, tree: &Tree, group: &str) -> Result<Option<Limits>, Error> {
         Ok(schemata(tree, group)?.map(|now| self.limits_in(&now)))
     }
@@ -125,8 +125,7 @@ impl Findings {
         one.strictest(other, self.survey.least_bits)
     }
 
-    /// What a group gives those in it, as it was last looked at; one that is gone, what the root's
-    /// does.
+    /// The limits of a group as it was last looked at; the root's if it is gone.
     fn origin_limits(&self, tree: &Tree, group: &str) -> Result<Limits, Error> {
         let (class, _) = apart(group);
         if class.is_empty() {
@@ -138,7 +137,7 @@ impl Findings {
         Ok(self.read_limits(tree, class)?.unwrap_or_else(|| self.root_limits()))
     }
 
-    /// The strictest of these programs' limits; the root's for none.
+    /// The strictest of these programs' limits; the root's if there are no programs.
     pub(super) fn limits_for(&self, members: &[AppId], carried: &Carried) -> Limits {
         let root = self.root_limits();
         let of = |app: &AppId| carried.0.get(app).unwrap_or(&root).clone();

@@ -1,6 +1,7 @@
 //! The lock between managers of one resctrl.
 //!
-//! Source: resctrl.rst, "Locking between applications": flock(2) on the mount's root, around every operation of several files.
+//! Source: resctrl.rst, "Locking between applications": flock(2) on the mount's root, around every
+//! operation of several files.
 
 use std::fmt;
 use std::fs;
@@ -16,26 +17,27 @@ use rustix::io::Errno;
 use super::error::Error;
 use super::tree::Tree;
 
-/// How often it is tried again.
+/// How long to wait between attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What is done where somebody keeps the lock for longer than one waits.
+/// What to do if another process keeps the lock for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// It is an error, unless nobody who holds it is root: any user may lock a directory that can be read.
+    /// It is an error, unless no holder is root: any user may lock a directory that can be read.
     Refuse,
-    /// What is to be done is done without it: to put back what was changed can't wait for ever.
+    /// Go on without it: putting back what was changed can't wait for ever.
     GoOn,
 }
 
-/// The lock, until it is dropped; or that nobody is waited for any more.
+/// The lock, until it is dropped; or the permission to go on without it.
 #[derive(Debug)]
 pub(super) struct Lock {
     _root: OwnedFd,
 }
 
 impl Lock {
-    /// Takes the lock, or gives up after `patience`, which goes by attempts: who was stopped meanwhile has not waited.
+    /// Takes the lock, or gives up after `patience`, which counts attempts: a process that was
+    /// stopped meanwhile has not waited.
     pub(super) fn take(
         tree: &Tree,
         proc: &Path,
@@ -63,13 +65,13 @@ impl Lock {
                 }
             }
             let is_over = waited >= patience;
-            // Whoever is not waited for any more is not waited for again.
+            // A holder that is not waited for any more is not waited for again.
             if is_over || !tree.ignored.borrow().is_empty() {
                 let holders = holders(&root, proc);
                 if let Some(lock) = Self::without(root.try_clone(), tree, &holders, kept, is_over) {
                     return Ok(lock);
                 }
-                // Nobody is named: it was let go just now, or they can't be told.
+                // No holder is named: the lock was let go just now, or its holders are unknown.
                 let again = holders.is_empty() && !std::mem::replace(&mut is_unknown, true);
                 if is_over && !again {
                     return Err(locked(tree, &holders, patience));
@@ -80,7 +82,8 @@ impl Lock {
         }
     }
 
-    /// Goes on without the lock where its holders are not to be waited for, which is said once of each.
+    /// Goes on without the lock where its holders are not to be waited for, and logs that once of
+    /// each.
     fn without(
         root: std::io::Result<OwnedFd>,
         tree: &Tree,
@@ -88,7 +91,7 @@ impl Lock {
         kept: Kept,
         is_over: bool,
     ) -> Option<Self> {
-        // Who is not named may be root.
+        // A holder that is not named may be root.
         let may_wait = holders.is_empty() || holders.iter().any(Holder::is_root);
         let may = kept == Kept::GoOn && is_over || !may_wait;
         let ignored = &mut *tree.ignored.borrow_mut();
@@ -117,10 +120,10 @@ impl Lock {
     }
 }
 
-/// Who holds a lock that /proc/locks names nobody for: a process of another PID namespace, for one.
-const UNKNOWN: &str = " by somebody whom /proc/locks does not name";
+/// A holder that /proc/locks does not name: for example, a process of another PID namespace.
+const UNKNOWN: &str = " by a process that /proc/locks does not name";
 
-/// The error, which is shown until the lock is to be had.
+/// The error, which is shown until the lock is available.
 fn locked(tree: &Tree, holders: &[Holder], patience: Duration) -> Error {
     let first = holders.iter().find(|of| of.is_root()).or(holders.first());
     let holder = first.map_or_else(|| format!(",{UNKNOWN}"), |of| format!(", by {of}"));
@@ -129,7 +132,7 @@ fn locked(tree: &Tree, holders: &[Holder], patience: Duration) -> Error {
     error
 }
 
-/// A process that holds the lock, as far as that can be told.
+/// A process that holds the lock, as far as is known.
 #[derive(Debug)]
 struct Holder {
     pid: String,
@@ -154,7 +157,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Who holds it, as /proc/locks tells (proc_locks(5)).
+/// The processes that hold it, as /proc/locks shows them (proc_locks(5)).
 fn holders(root: &impl AsFd, proc: &Path) -> Vec<Holder> {
     let Ok(about) = fstat(root) else { return Vec::new() };
     let (major, minor) = (major(about.st_dev), minor(about.st_dev));

@@ -10,19 +10,21 @@ use super::foreign::{Foreign, residents};
 use super::survey::Survey;
 
 impl Actuator {
-    /// Finds out what others have changed: domains that went off line or returned, groups that came, went or changed, groups of ours that
-    /// were removed. Masks of ours that were changed are written again; programs that are not monitored are, if ids
-    /// have become free.
+    /// Finds out what others have changed: domains that went off line or returned, groups that
+    /// came, went or changed, groups of ours that were removed. Changed masks of ours are written
+    /// again; programs that are not monitored are monitored if ids have become free.
     ///
     /// # Errors
-    /// [`Error::Unmounted`], after which this actuator is of no use: drop it, so that resctrl can be mounted again.
-    /// [`Error::Busy`] if others have left nothing to offer; what was offered before stays in [`domains`](Self::domains) then.
+    /// [`Error::Unmounted`], after which this actuator is of no use: drop it, so that resctrl can
+    /// be mounted again. [`Error::Busy`] if others have left nothing to offer:
+    /// [`domains`](Self::domains) keeps what was offered before.
     pub fn look(&mut self) -> Result<Changes, Error> {
         self.see()?;
         Ok(std::mem::take(&mut self.pending))
     }
 
-    /// Notes each change in [`Self::pending`] as soon as it is known, so that what fails later loses none.
+    /// Notes each change in [`Self::pending`] as soon as it is known, so that a later failure loses
+    /// none.
     fn see(&mut self) -> Result<(), Error> {
         let root = self.mount.settings.root.clone();
         let unmounted = || Error::Unmounted { root: root.clone() };
@@ -51,9 +53,9 @@ impl Actuator {
         self.mount.enforcement.keep_up(self)
     }
 
-    /// Looks at our own groups, and writes what is not as it is to be.
+    /// Looks at our own groups, and writes again what has changed.
     pub(super) fn keep_up(&mut self) -> Result<(), Error> {
-        // They may be anybody's now.
+        // They may belong to another manager now.
         self.programs.by_id.values_mut().for_each(|program| program.others.clear());
         self.see_moved()?;
         let Self { mount, found, classes, programs, pending, .. } = self;
@@ -71,7 +73,8 @@ impl Actuator {
         mount.state.settle()
     }
 
-    /// Which threads others have put into groups of theirs since they were placed: they are theirs, as those that were there before.
+    /// Finds the threads that others have put into groups of theirs since they were placed: these
+    /// threads are theirs, as those that were there before.
     fn see_moved(&mut self) -> Result<(), Error> {
         let others =
             !self.found.survey.foreign.is_empty() || !self.found.survey.monitors.is_empty();

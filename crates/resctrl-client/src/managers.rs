@@ -1,8 +1,8 @@
-//! Whose a group is, by its name.
+//! A group's manager, by the group's name.
 
-/// Who names groups so: pqos (`COS1`), libvirt's virresctrl (`qemu-1-vm-vcpus_0-3`), koordlet's and
-/// rubik's classes, and container runtimes, which name them after pods or containers (runc: the
-/// container's id).
+/// Managers with such names of groups: pqos (`COS1`), libvirt's virresctrl (`qemu-1-vm-vcpus_0-3`),
+/// koordlet and rubik with their classes, and container runtimes, which name groups after pods or
+/// containers (runc: the container's id).
 #[must_use]
 pub fn manager(name: &str) -> &'static str {
     let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -26,8 +26,8 @@ pub fn manager(name: &str) -> &'static str {
     }
 }
 
-/// Whose groups are named so: cAdvisor's (`cadvisor-ID`, its resctrl/utils.go), those of goresctrl
-/// with its usual prefix, pqos's, and those of agents that call them after pods (NRI plugins) or
+/// Managers with such names of monitoring groups: cAdvisor (`cadvisor-ID`, its resctrl/utils.go),
+/// goresctrl with its usual prefix, pqos, and agents that name them after pods (NRI plugins) or
 /// containers.
 #[must_use]
 pub fn agent(name: &str) -> &'static str {
@@ -45,7 +45,7 @@ pub fn agent(name: &str) -> &'static str {
     }
 }
 
-/// Whose a group is by its name, that of a class or of a monitoring group.
+/// A group's manager by its name, that of a class or of a monitoring group.
 #[must_use]
 pub fn manager_of(name: &str) -> &'static str {
     match agent(name) {

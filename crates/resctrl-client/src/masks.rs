@@ -1,4 +1,4 @@
-//! Masks: what `schemata` of a group says, and what is written there.
+//! Masks: what a group's `schemata` shows, and what is written there.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ impl Classes {
         let mask = |key: &(&'static str, u32)| Some((*key, *wanted.get(&key.1)?));
         let after: Masks = before.keys().filter_map(mask).collect();
         let known = class.known(&after);
-        // Before, since what fails may have been done.
+        // It is noted first, since a step that fails may have been done.
         done.push(Step::Masks(name.to_owned(), before));
         if let Some(now) = write_masks(tree, found.survey.sides, name, &known, &after, reason)? {
             class.saw(now, &after);
@@ -95,7 +95,7 @@ impl Classes {
         Ok(())
     }
 
-    /// Gives our classes the masks that they are to have, where they are possible still.
+    /// Gives our classes the masks that they are to have, if these are still possible.
     pub(super) fn write_again(
         &mut self,
         mount: &mut Mount,
@@ -121,7 +121,7 @@ impl Classes {
                     class.saw(now, &after);
                 }
                 Ok(None) => {}
-                // The next plan tries again, and tells if it can't.
+                // The next plan tries again, and reports a failure.
                 Err(error) => {
                     tracing::warn!(target: "fairways::actuate", group = class.name, %error, "masks not written again");
                     mount.errors.came(&error);
@@ -131,8 +131,8 @@ impl Classes {
     }
 }
 
-/// Writes the masks that differ, and reads what came of it: hardware may give more bits than were
-/// asked for. `None` if none differs.
+/// Writes the masks that differ, and reads the result: hardware may give more bits than requested.
+/// `None` if none differs.
 pub(super) fn write_masks(
     tree: &Tree,
     sides: &[&'static str],

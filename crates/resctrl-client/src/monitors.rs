@@ -14,8 +14,8 @@ use super::threads::enter;
 use super::tree::monitor_in;
 
 impl Programs {
-    /// How many more programs can be monitored: the ids that nobody uses, less one for each class
-    /// that there can be, which takes one as well (`mkdir_rdt_prepare_rmid_alloc`).
+    /// How many more programs can be monitored: the ids that are free, less one for each class that
+    /// may still be made, which needs one as well (`mkdir_rdt_prepare_rmid_alloc`).
     pub(super) fn free_monitors(&self, found: &Findings, settings: &Settings) -> usize {
         let survey = &found.survey;
         let Some(monitoring) = &survey.monitoring else { return 0 };
@@ -27,7 +27,7 @@ impl Programs {
         most.saturating_sub(self.monitored())
     }
 
-    /// Makes a program's MON group, if an id is to be had; whether it has one.
+    /// Makes a program's MON group, if an id is available. Returns whether it has one.
     pub(super) fn monitor(
         &mut self,
         mount: &mut Mount,
@@ -42,7 +42,7 @@ impl Programs {
         Ok(program.monitored)
     }
 
-    /// Monitors programs that are not yet, as far as ids go.
+    /// Monitors programs that are not monitored yet, as far as ids suffice.
     pub(super) fn monitor_more(
         &mut self,
         mount: &mut Mount,
@@ -65,7 +65,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Which MON groups of ours are gone.
+    /// Finds which MON groups of ours are gone.
     pub(super) fn see_monitors(
         &mut self,
         mount: &mut Mount,
@@ -83,12 +83,12 @@ impl Programs {
         }
     }
 
-    /// Forgets MON groups of ours whose place another group of that name has taken.
+    /// Forgets MON groups of ours that another group of the same name has replaced.
     pub(super) fn see_replaced(
         &mut self,
         mount: &mut Mount,
         changes: &mut Changes,
-        told: &str,
+        warning: &str,
     ) -> Result<(), Error> {
         for (&app, program) in self.by_id.iter_mut().filter(|(_, program)| program.monitored) {
             let group = program.group();
@@ -97,7 +97,7 @@ impl Programs {
                 mount.strike_group(&program.name);
                 mount.tree.forget(&group);
                 program.take_another_name();
-                tracing::warn!(target: "fairways::actuate", group, "{told}");
+                tracing::warn!(target: "fairways::actuate", group, "{warning}");
                 note(&mut changes.unmonitored, app);
             }
         }
@@ -105,8 +105,8 @@ impl Programs {
     }
 }
 
-/// Makes a MON group in a class; whether that could be. One of that name in another class stays in
-/// the ledger until it is known that this one takes its place.
+/// Makes a MON group in a class. Returns whether that was possible. One of that name in another
+/// class stays in the ledger until it is known that this one replaces it.
 pub(super) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result<bool, Error> {
     let path = monitor_in(class, name);
     let made = MadeGroup { name: name.to_owned(), monitors: true, inode: None };
@@ -117,7 +117,7 @@ pub(super) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result
         ledger.groups.push(made.clone());
     })?;
     let (now, error) = match tree.mkdir(&path) {
-        // If that can't be told, its name says enough.
+        // Where the inode is unknown, the name is enough.
         Ok(()) => {
             let inode = tree.inode(&path).ok().flatten();
             if let Some(inode) = inode {

@@ -15,7 +15,7 @@ pub(super) struct Mount {
     pub(super) enforcement: &'static dyn Enforcement,
     pub(super) tree: Tree,
     pub(super) state: State,
-    /// What could not be done.
+    /// The failures.
     pub(super) errors: Errors,
 }
 
@@ -25,7 +25,7 @@ impl Mount {
         self.enforcement.lock(self)
     }
 
-    /// Removes a group of ours from the ledger: it is gone, or another has taken its place.
+    /// Removes a group of ours from the ledger: it is gone, or another has replaced it.
     pub(super) fn strike_group(&mut self, name: &str) {
         self.state.note(|ledger| ledger.groups.retain(|made| made.name != name));
     }

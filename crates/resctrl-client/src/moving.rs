@@ -55,7 +55,7 @@ impl Programs {
             }
         }
         if !renamed {
-            self.move_anew(mount, app, to)?;
+            self.move_by_threads(mount, app, to)?;
         }
         if let Some(program) = self.by_id.get_mut(&app) {
             to.clone_into(&mut program.class);
@@ -67,9 +67,9 @@ impl Programs {
         Ok(())
     }
 
-    /// Moves a program's threads one by one, to a MON group that is made anew if it has one. Where
-    /// that fails, they go back.
-    fn move_anew(&mut self, mount: &mut Mount, app: AppId, to: &str) -> Result<(), Error> {
+    /// Moves a program's threads one by one, to a new MON group if it has one. Where that fails,
+    /// they go back.
+    fn move_by_threads(&mut self, mount: &mut Mount, app: AppId, to: &str) -> Result<(), Error> {
         let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
         let (monitored, name, from) = (program.monitored, &program.name, program.group());
         let made = mount.state.ledger.groups.iter().find(|made| made.name == *name).cloned();
@@ -77,15 +77,15 @@ impl Programs {
         if !monitored {
             threads.retain(|thread| program.placed.contains(thread));
         }
-        let anew = monitored && make_monitor(mount, to, name)?;
-        let into = if anew { monitor_in(to, name) } else { to.to_owned() };
+        let is_made = monitored && make_monitor(mount, to, name)?;
+        let into = if is_made { monitor_in(to, name) } else { to.to_owned() };
         if let Err(error) = enter(&mount.tree, &into, threads.iter().copied(), &mut Vec::new()) {
             let back = enter(&mount.tree, &from, threads, &mut Vec::new());
             if let Err(error) = back {
                 tracing::error!(target: "fairways::actuate", group = from, %error, "threads not moved back");
                 mount.errors.came(&error);
             }
-            if anew {
+            if is_made {
                 mount.tree.rmdir(&into)?;
                 mount.state.note(|ledger| {
                     ledger.groups.retain(|made| made.name != *name);
@@ -97,9 +97,9 @@ impl Programs {
         if monitored {
             mount.tree.rmdir(&from)?;
             program.unmonitored();
-            program.monitored = anew;
-            if !self.told_of_loss {
-                self.told_of_loss = true;
+            program.monitored = is_made;
+            if !self.is_loss_logged {
+                self.is_loss_logged = true;
                 tracing::warn!(
                     target: "fairways::actuate", group = from,
                     "MON groups can't be moved between classes here: what moves between two readings is not counted"

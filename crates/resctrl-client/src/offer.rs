@@ -1,8 +1,8 @@
-//! Which ways policies are offered.
+//! The ways that policies are offered.
 
 use fairways_core::WayMask;
 
-/// What a cache accepts, and what is not to be filled.
+/// What a cache accepts, and which ways are to be left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rules {
     /// Every way (`cbm_mask`).
@@ -11,19 +11,19 @@ pub(super) struct Rules {
     pub(super) min_bits: u32,
     /// Whether a mask must be one run.
     pub(super) contiguous: bool,
-    /// Ways that hardware other than CPUs fills too, if they are left to it.
+    /// Ways that hardware other than CPUs fills too, if these are left to it.
     pub(super) avoided: WayMask,
-    /// Ways that the root's programs are confined to, if they are.
+    /// Ways that the root's programs are confined to, if they are confined.
     pub(super) confined: Option<u32>,
 }
 
-/// What a domain has to offer.
+/// What a domain offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
     /// The ways that policies may give out.
     pub(super) ways: WayMask,
-    /// The ways of everybody who is in the root's group, if they are confined: the lowest of the free ones, so that the others stay
-    /// one run.
+    /// The ways of all programs in the root's group, if they are confined: the lowest of the free
+    /// ones, so that the others stay one run.
     pub(super) others: Option<WayMask>,
 }
 
@@ -38,10 +38,10 @@ pub(super) struct Room {
     pub(super) min_bits: u32,
 }
 
-/// The free ways but those that others have `reserved`; where masks may have no gaps, the longest run of them, the lowest of
-/// several. `None` if fewer are left than a mask needs.
+/// The free ways except those that others have `reserved`; where masks may have no gaps, the
+/// longest run of them, the lowest of several. `None` if fewer are left than a mask needs.
 ///
-/// Where all ways are shareable (Arm MPAM), none is avoided: that tells nothing.
+/// Where all ways are shareable (Arm MPAM), none is avoided: it makes no difference then.
 pub(super) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
     let full = rules.full.bits();
     let avoided = if rules.avoided == rules.full { 0 } else { rules.avoided.bits() };
@@ -88,7 +88,7 @@ pub(super) fn physical(mask: WayMask, ways: &[u32]) -> WayMask {
     WayMask::from_bits(bits.fold(0, |bits, (_, &way)| bits | 1 << way))
 }
 
-/// The cache's bits as those of offered ways; what is not offered is left out.
+/// The cache's bits as bits of offered ways, without what is not offered.
 pub(super) fn offered(mask: WayMask, ways: &[u32]) -> WayMask {
     let bits = (0_u32..).zip(ways).filter(|&(_, &way)| mask.contains(way));
     WayMask::from_bits(bits.fold(0, |bits, (way, _)| bits | 1 << way))

@@ -25,7 +25,7 @@ pub(super) struct Program {
     events: Events,
     /// Monitoring groups of others that came along.
     pub(super) adopted: Vec<Adopted>,
-    /// Bytes that those counted which went again, by domain.
+    /// The bytes that adopted groups counted which are gone, by domain.
     counted: BTreeMap<u32, u64>,
     /// Threads that were put into its group, as long as they are the program's.
     pub(super) placed: BTreeSet<i32>,
@@ -40,7 +40,7 @@ impl Program {
         Self { name: name.replace(|letter| !plain(letter), "_"), ..Self::default() }
     }
 
-    /// Whose MON group would be called so.
+    /// The program whose MON group would have this name.
     pub(super) fn owner(name: &str) -> Option<AppId> {
         let (app, _) = name.strip_prefix("fairways.")?.split_once('-')?;
         app.parse().ok().map(AppId)
@@ -51,7 +51,7 @@ impl Program {
         if self.monitored { monitor_in(&self.class, &self.name) } else { self.class.clone() }
     }
 
-    /// Whether a thread was placed in its group, or left in another's.
+    /// Whether a thread was placed in its group, or left in another manager's.
     pub(super) fn knows(&self, thread: i32) -> bool {
         self.placed.contains(&thread) || self.others.contains_key(&thread)
     }
@@ -63,7 +63,7 @@ impl Program {
         self.placed.clear();
     }
 
-    /// Another's MON group has its name now.
+    /// Another manager's MON group has its name now.
     pub(super) fn take_another_name(&mut self) {
         self.replaced += 1;
         let (first, _) = self.name.split_once('~').unwrap_or((&self.name, ""));
@@ -73,16 +73,16 @@ impl Program {
     /// Its MON group is gone.
     pub(super) fn unmonitored(&mut self) {
         self.monitored = false;
-        self.events.begin_anew();
+        self.events.restart();
     }
 
-    /// Closes the files of its groups, which go.
+    /// Closes the files of its groups, which are about to go.
     pub(super) fn close(&mut self) {
         self.events.close();
         self.adopted.clear();
     }
 
-    /// The bytes that it holds in a domain, with those of adopted groups.
+    /// The bytes that it occupies in a domain, with those of adopted groups.
     pub(super) fn occupancy(&mut self, tree: &Tree, domain: u32) -> Reading {
         let Self { name, class, events, adopted, .. } = self;
         let own = events.occupancy(tree, || monitor_in(class, name), domain);
@@ -100,7 +100,7 @@ impl Program {
         sum(0, [own, along].into_iter())
     }
 
-    /// What an adopted group counted is kept when it goes.
+    /// Keeps an adopted group's count when the group goes.
     pub(super) fn let_go(&mut self, tree: &Tree, name: &str) {
         let Some(at) = self.adopted.iter().position(|of| of.name == name) else { return };
         let mut gone = self.adopted.remove(at);
@@ -112,7 +112,7 @@ impl Program {
     }
 }
 
-/// One that is missing leaves nothing to be told.
+/// The sum of the readings and `first`. A missing reading leaves no sum.
 fn sum(first: u64, readings: impl Iterator<Item = Reading>) -> Reading {
     let mut all = first;
     for reading in readings {

@@ -13,8 +13,8 @@ use super::tree::{Tree, monitor_in};
 #[derive(Debug, Default)]
 pub(super) struct Programs {
     pub(super) by_id: BTreeMap<AppId, Program>,
-    /// Whether it was said that counts are lost where groups can't be renamed.
-    pub(super) told_of_loss: bool,
+    /// Whether it was logged that counts are lost where groups can't be renamed.
+    pub(super) is_loss_logged: bool,
     /// `st_ino` of monitoring groups of others that the kernel did not let be adopted.
     pub(super) unmovable: BTreeSet<u64>,
 }
@@ -39,12 +39,12 @@ impl Programs {
         self.by_id.values().filter(|program| program.monitored).count()
     }
 
-    /// Whether a thread was put into any one's group.
+    /// Whether a thread was put into the group of any program.
     pub(super) fn have_placed(&self, thread: i32) -> bool {
         self.by_id.values().any(|program| program.placed.contains(&thread))
     }
 
-    /// Whether a MON group of this name is one's, or came along with one.
+    /// Whether a MON group of this name is a program's, or came along with one.
     pub(super) fn have_group(&self, name: &str) -> bool {
         let is_it = |program: &Program| program.monitored && program.name == name;
         self.have_adopted(name)

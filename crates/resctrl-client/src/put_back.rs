@@ -14,8 +14,9 @@ use super::settings::Settings;
 use super::taken_threads;
 use super::tree::{Tree, of};
 
-/// Restores what the ledger tells; what could not be stays in it, and is tried again the next time. It can be broken off anywhere
-/// and done again: what is restored already is not ours any more.
+/// Restores what the ledger records. What could not be restored stays in it, and is tried again the
+/// next time. It can be broken off anywhere and done again: what is restored already is not ours
+/// any more.
 pub(super) fn put_back(
     tree: &Tree,
     state: &mut State,
@@ -34,7 +35,7 @@ pub(super) fn put_back(
             tree.keep(path, inode);
         }
     }
-    // Another's group of that name is as any other, and its threads were moved by others.
+    // A foreign group of that name is treated as any other, and its threads were moved by others.
     let (replaced, known): (Vec<_>, Vec<_>) = groups
         .iter()
         .cloned()
@@ -111,19 +112,19 @@ pub(super) fn put_back(
     Ok(restored)
 }
 
-/// Tells of groups of such names that no ledger knows.
+/// Reports groups with names like ours that no ledger knows.
 pub(super) fn unknown(tree: &Tree, restored: &mut Restored) {
-    // Where that can't be told, what was to be restored is told all the same.
+    // If the classes can't be listed, what was to be restored is reported all the same.
     for name in foreign::classes(tree).unwrap_or_default() {
         let thing = Thing::Group(name.clone());
-        let mut told = restored.left.iter().chain(&restored.failed).map(|(thing, _)| thing);
-        if name.starts_with("fairways.") && !told.any(|told| *told == thing) {
+        let mut listed = restored.left.iter().chain(&restored.failed).map(|(thing, _)| thing);
+        if name.starts_with("fairways.") && !listed.any(|listed| *listed == thing) {
             restored.left.push((thing, "it is not in the ledger".to_owned()));
         }
     }
 }
 
-/// What became of a group.
+/// The outcome for a group.
 enum Removed {
     Gone,
     /// It is not the one that was made.
@@ -150,7 +151,8 @@ fn remove(tree: &Tree, made: &MadeGroup, path: &str) -> Result<Removed, Error> {
     tree.rmdir(path).map(|_| Removed::Gone)
 }
 
-/// Where the groups are, classes first; those that are gone are left out. What can't be found out has failed.
+/// Where the groups are, classes first; those that are gone are left out. What can't be found out
+/// has failed.
 pub(super) fn places(
     tree: &Tree,
     made: &[MadeGroup],
@@ -202,7 +204,8 @@ pub(super) fn read_mask(tree: &Tree, value: &ChangedMask) -> Result<Option<WayMa
     }
 }
 
-/// Writes one of the root's masks back, if it is still one of ours; or why not, which is nothing where it is as it was.
+/// Writes one of the root's masks back, if it is still one of ours. Returns why it was not written,
+/// if so; that is empty where the mask is as it was.
 fn mask(tree: &Tree, value: &ChangedMask) -> Result<Option<String>, Error> {
     let ChangedMask { line, domain, before, ours } = value;
     let Some(now) = read_mask(tree, value)? else {

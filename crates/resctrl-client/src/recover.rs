@@ -1,4 +1,4 @@
-//! Which ledger tells of this mount.
+//! Which ledger is for this mount.
 
 use std::fs;
 use std::path::Path;
@@ -14,13 +14,13 @@ use super::restored::Restored;
 use super::settings::Settings;
 use super::tree::Tree;
 
-/// Puts right what a fairways that was killed has left (`fairways restore`). What is of another
-/// boot or another mount is not there any more; its ledger is put aside. One that can't be read is
-/// kept, and among what failed.
+/// Restores what a killed fairways has left (`fairways restore`). What belongs to another boot or
+/// another mount is not there any more; its ledger is put aside. One that can't be read is kept,
+/// and listed among what failed.
 ///
 /// # Errors
-/// If resctrl or the state directory can't be used, or another fairways uses it, or the ledger
-/// tells of another mount.
+/// If resctrl or the state directory can't be used, or another fairways uses it, or the ledger is
+/// for another mount.
 pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     let (mut state, found) = State::open(&settings.state)?;
     let mut restored = match (Tree::open(&settings.root), found.ledger) {
@@ -32,7 +32,7 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     Ok(restored)
 }
 
-/// Restores what a ledger tells, and begins a new one.
+/// Restores what a ledger records, and begins a new one.
 pub(super) fn recover(
     tree: &Tree,
     state: &mut State,
@@ -51,9 +51,9 @@ pub(super) fn recover(
             let (path, root) = (state.path(), settings.root.clone());
             return Err(Error::Elsewhere { path, there: ledger.root, root });
         } else if is_another {
-            Some("resctrl was mounted anew since")
+            Some("resctrl was mounted again since")
         } else if !is_here(tree, &ledger) {
-            Some("nothing that it tells of is there: it is of another mount, or others removed it")
+            Some("nothing that it records is there: it is of another mount, or others removed it")
         } else {
             None
         };
@@ -70,20 +70,22 @@ pub(super) fn recover(
     Ok(restored)
 }
 
-/// Whether the mount that a ledger tells of is there, but is not the one that was opened.
+/// Whether a ledger's mount exists, but is not the one that was opened.
 fn is_mounted_elsewhere(tree: &Tree, ledger: &Ledger, settings: &Settings) -> bool {
     ledger.device != tree.device() && is_mounted_anywhere(&settings.proc, ledger.device)
 }
 
-/// Whether a file system with this `st_dev` is mounted (proc_pid_mountinfo(5), field 3). Where that can't be told, it may be.
+/// Whether a file system with this `st_dev` is mounted (proc_pid_mountinfo(5), field 3). Where the
+/// mounts can't be listed, it may be.
 pub(super) fn is_mounted_anywhere(proc: &Path, device: u64) -> bool {
     let Ok(mounts) = mounts::all(proc) else { return true };
     let number = format!("{}:{}", major(device), minor(device));
     mounts.iter().any(|mount| mount.device == number)
 }
 
-/// Whether anything that a ledger tells of is there: another mount may have the numbers of the one before, but not its groups, nor the
-/// root's masks. What can't be read is taken to be there; and where no group was made yet, or all were removed, nothing is known.
+/// Whether anything that a ledger records is there: another mount may have the numbers of the one
+/// before, but not its groups, nor the root's masks. What can't be read is taken to be there; and
+/// where no group was made yet, or all were removed, nothing is known.
 fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
     if ledger.groups.iter().all(|made| made.inode.is_none()) {
         return true;

@@ -13,9 +13,9 @@ use super::programs::Programs;
 use super::threads::{enter, give_back, is_still};
 
 impl Programs {
-    /// Puts threads back that the program gives up, if they are still in its group: into the group
-    /// that they were taken from, or the root's. Where they were taken from stays written down for
-    /// those that are in another program's.
+    /// Puts back threads that the program gives up, if they are still in its group: into the group
+    /// that they were taken from, or the root's. The ledger keeps where threads came from that are
+    /// in another program's group.
     pub(super) fn release(
         &mut self,
         mount: &mut Mount,
@@ -30,7 +30,7 @@ impl Programs {
         let Some(program) = self.by_id.get(&app) else { return Ok(()) };
         let (group, monitored) = (program.group(), program.monitored);
         let proc = &mount.settings.proc;
-        // Of those that have ended, which nearly all have, another thread may have the id.
+        // Nearly all have ended, and another thread may have the id.
         let ended = |task: &TakenThread| threads.contains(&task.thread) && !is_still(proc, task);
         if mount.state.ledger.tasks.iter().any(ended) {
             mount.state.note(|ledger| ledger.tasks.retain(|task| !ended(task)));
@@ -64,7 +64,7 @@ impl Programs {
         if !group.is_empty() {
             enter(&mount.tree, "", free, &mut Vec::new())?;
         }
-        // Another program that had it too may fetch it.
+        // Another program that had the thread too may fetch it.
         for program in self.by_id.values_mut() {
             program.placed.retain(|thread| !known.contains(thread));
         }

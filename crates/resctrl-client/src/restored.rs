@@ -1,4 +1,4 @@
-//! What became of what was made or changed.
+//! The outcome for everything that was made or changed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub enum Thing {
     Nice(i32),
     /// A thread's scheduling policy.
     Policy(i32),
-    /// What a ledger told that can't be read; where it is kept.
+    /// The records of a ledger that can't be read; the path at which it is kept.
     Ledger(PathBuf),
 }
 
@@ -31,20 +31,20 @@ impl fmt::Display for Thing {
             Self::Affinity(thread) => write!(f, "affinity of thread {thread}"),
             Self::Nice(thread) => write!(f, "nice value of thread {thread}"),
             Self::Policy(thread) => write!(f, "scheduling policy of thread {thread}"),
-            Self::Ledger(path) => write!(f, "what {} tells", path.display()),
+            Self::Ledger(path) => write!(f, "what {} records", path.display()),
         }
     }
 }
 
-/// What became of it in the end.
+/// The final outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// What is as it was before: groups are gone, masks and tasks put back.
     pub done: Vec<Thing>,
-    /// What was left as it is, since others have changed it, and how.
+    /// What was left as it is because others have changed it, with the change.
     pub left: Vec<(Thing, String)>,
-    /// What could not be put back, and why. It stays written down, and is tried again the next
-    /// time.
+    /// What could not be put back, with the reason. It stays written down, and is tried again the
+    /// next time.
     pub failed: Vec<(Thing, String)>,
 }
 

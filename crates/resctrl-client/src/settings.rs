@@ -8,35 +8,38 @@ use std::time::Duration;
 pub struct Settings {
     /// Where resctrl is mounted.
     pub root: PathBuf,
-    /// The directory for what is to be restored; made if it is not there. It must outlive the process, and need not outlive
-    /// the boot.
+    /// The directory for what is to be restored; made if it is missing. It must outlive the
+    /// process, and need not outlive the boot.
     pub state: PathBuf,
-    /// What tells one boot from another.
+    /// The file that distinguishes one boot from another.
     pub boot_id: PathBuf,
-    /// Where sysfs is mounted, which tells the CPUs of a cache.
+    /// Where sysfs is mounted, which shows the CPUs of a cache.
     pub sysfs: PathBuf,
-    /// Where procfs is mounted, which tells when threads started, and who holds a lock.
+    /// Where procfs is mounted, which shows when threads started, and which processes hold a lock.
     pub proc: PathBuf,
-    /// Whether tasks are taken out of other managers' groups. They are put back in the end.
+    /// Whether tasks are taken out of other managers' groups. They are put back on exit.
     pub take_over: bool,
-    /// Whether monitoring groups that others made in the root's group come along with a program that has them for itself, by rename(2)
-    /// (Linux 6.5 and later). They are given back in the end.
+    /// Whether monitoring groups that others made in the root's group come along with the program
+    /// whose threads alone are in them, by rename(2) (Linux 6.5 and later). They are given back on
+    /// exit.
     pub adopt_monitors: bool,
-    /// So many ways for everybody in the root's group, which nobody else fills then; `None`: the root's masks stay as they are.
+    /// The ways for all programs in the root's group, which no others fill then; `None`: the root's
+    /// masks stay as they are.
     pub confine_others: Option<u32>,
     /// Whether ways are given out that hardware other than CPUs fills too (`shareable_bits`).
     pub use_shareable: bool,
-    /// How many programs get a monitoring group at most; classes' own are not counted. `None`: as many as there are free ids for.
+    /// How many programs get a monitoring group at most; the classes' own are not counted. `None`:
+    /// as many as ids are free.
     pub rmids: Option<u32>,
     /// Whether nothing is written, and what would be is logged.
     pub dry_run: bool,
     /// How long another manager's lock is waited for.
     pub patience: Duration,
-    /// How long after a class of service could not be had it is tried again.
+    /// How long to wait before trying again for a class of service that was not available.
     pub try_again: Duration,
 }
 
-/// The usual places; nothing is taken over, and nobody confined.
+/// The usual places; nothing is taken over, and no program is confined.
 impl Default for Settings {
     fn default() -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What there is: the cache, its domains, and what others hold.
+//! What exists: the cache, its domains, and what others occupy.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use super::tree::Tree;
 /// The names of the L3's lines in `schemata`: one, or two where code and data are apart (CDP).
 const SIDES: [&[&str]; 2] = [&["L3"], &["L3CODE", "L3DATA"]];
 
-/// All that was found.
+/// All findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Survey {
     shape: Shape,
@@ -34,7 +34,7 @@ pub(super) struct Survey {
     pub(super) foreign: Vec<Foreign>,
     /// MON groups that Fairways did not make, wherever they are.
     pub(super) monitors: Vec<String>,
-    /// The paths of those that it made.
+    /// The paths of the MON groups that it made.
     pub(super) ours: BTreeSet<String>,
 }
 
@@ -47,8 +47,8 @@ pub(super) struct Found {
 }
 
 impl Survey {
-    /// Reads everything anew, but `info` only if the mount or the domains are not those of the survey `before`; `None` where no L3 can
-    /// be shared out. `ours` are names of groups.
+    /// Reads everything again, but `info` only if the mount or the domains are not those of the
+    /// survey `before`; `None` where no L3 can be shared out. `ours` are names of groups.
     pub(super) fn read(
         tree: &Tree,
         before: Option<&Self>,
@@ -82,7 +82,8 @@ impl Survey {
         }))
     }
 
-    /// Ways that others hold in a domain: of groups that do not have the whole cache, or have it for themselves.
+    /// Ways that others occupy in a domain: those of groups that do not have the whole cache, or
+    /// have it exclusively.
     pub(super) fn reserved(&self, domain: u32) -> WayMask {
         let full = self.cache.mask.bits();
         let held = self.foreign.iter().filter_map(|group| {
@@ -92,14 +93,14 @@ impl Survey {
         WayMask::from_bits(held.fold(0, |all, mask| all | mask))
     }
 
-    /// Whether a mask must be one run. Before Linux 6.7 the kernel does not say; only AMD, whose masks may be empty as well, lets
-    /// them have gaps then.
+    /// Whether a mask must be one run. Before Linux 6.7 the kernel does not show that; only AMD,
+    /// whose masks may be empty as well, lets them have gaps then.
     pub(super) fn contiguous(&self) -> bool {
         !self.cache.sparse.unwrap_or(self.cache.min_bits == 0)
     }
 }
 
-/// What `info` tells, which does not change while the shape is the same.
+/// What `info` shows, which does not change while the shape is the same.
 type Fixed = (Cache, &'static [&'static str], u32, Option<Monitoring>, u32);
 
 fn fixed(tree: &Tree) -> Result<Option<Fixed>, Error> {
@@ -115,10 +116,10 @@ fn fixed(tree: &Tree) -> Result<Option<Fixed>, Error> {
     Ok(cache.map(|cache| (cache, sides, closids, info.monitoring, least)))
 }
 
-/// What tells that `info` is to be read again.
+/// What shows that `info` is to be read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// `st_ino` of `info`, which is another after a mount, or may be.
+    /// `st_ino` of `info`, which may be another after a mount.
     info: Option<u64>,
     /// The lines of the root's `schemata`, each with its domains: with CDP there are others.
     lines: Vec<(String, Vec<u32>)>,
@@ -161,7 +162,7 @@ fn domains(tree: &Tree, schemata: &Schemata, line: &str) -> Result<Vec<Found>, E
         let (Value::Mask(mask), Value::Number(bytes)) = (value, sizes.value(id)?) else {
             return None;
         };
-        // Of an empty mask, which AMD allows, nothing can be told; the domain is passed over.
+        // An empty mask, which AMD allows, shows nothing: the domain is passed over.
         let way_bytes = u64::from(bytes).checked_div(u64::from(mask.count()))?;
         Some(Found { id, way_bytes })
     });

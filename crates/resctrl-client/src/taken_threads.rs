@@ -1,4 +1,4 @@
-//! Threads that were taken from others, and go back.
+//! Threads that were taken from others, and are put back.
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,8 +31,8 @@ impl Mount {
         self.write_down(taken)
     }
 
-    /// Writes down where threads would be that were born in a program's group, to parents that were
-    /// taken.
+    /// Writes down where threads would be that were born in a program's group, as children of taken
+    /// ones.
     pub(super) fn inherit(&mut self, group: &str, threads: &[i32]) -> Result<(), Error> {
         let taken = &self.state.ledger.tasks;
         if taken.is_empty() || group.is_empty() {
@@ -61,7 +61,7 @@ impl Mount {
     }
 }
 
-/// Puts threads back that are still in groups of ours; those that could not be.
+/// Puts threads back that are still in groups of ours. Returns those that could not be.
 pub(super) fn put_back(
     tree: &Tree,
     taken: &[TakenThread],
@@ -115,13 +115,14 @@ enum Whereabouts {
     Elsewhere,
 }
 
-/// Where a thread is, if some of ours are in these groups.
+/// Where a taken thread is now, if `ours` are the threads in our groups.
 fn whereabouts(tree: &Tree, task: &TakenThread, ours: &HashSet<i32>) -> Result<Whereabouts, Error> {
     if ours.contains(&task.thread) {
         return Ok(Whereabouts::Ours);
     }
     let is_in = |group: &str| Ok(members(tree, group)?.contains(&task.thread));
-    // In the class of that group, it was half put back. A program that can't be monitored and has no place is in the root's group.
+    // In the class of that group, it was half put back. A program that can't be monitored and has
+    // no place is in the root's group.
     let (class, _) = apart(&task.group);
     if is_in(&task.group)? {
         Ok(Whereabouts::There)

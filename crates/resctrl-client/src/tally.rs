@@ -1,4 +1,4 @@
-//! What is counted of the client itself, for metrics.
+//! Counts of the client itself, for metrics.
 
 use std::collections::BTreeMap;
 
@@ -6,35 +6,35 @@ use rustix::io::Errno;
 
 use super::error::{Error, Refused, name};
 
-/// Whose the ids of a kind are.
+/// How the ids of a kind are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ids {
     /// This client's.
     pub used: u64,
     /// The root's, and other managers'.
     pub others: u64,
-    /// Nobody's.
+    /// Not in use.
     pub free: u64,
 }
 
 impl Ids {
-    /// Of so many, what is left.
+    /// The counts, of `all` ids.
     pub(super) fn new(all: u64, used: u64, others: u64) -> Self {
         Self { used, others, free: all.saturating_sub(used + others) }
     }
 }
 
-/// What was to be done and could not be: how often, by the name of its error number, or by a word where it has none.
+/// What failed: how often, by the name of its error number, or by a word where it has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors(BTreeMap<String, u64>);
 
 impl Errors {
-    /// How often each came, by name.
+    /// How often each error came, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// One of resctrl's came.
+    /// Counts an error of resctrl's.
     pub(super) fn came(&mut self, error: &Error) {
         let word = match error {
             Error::Io { errno, .. } => return self.one(name(*errno)),
@@ -49,7 +49,7 @@ impl Errors {
         self.one(word.to_owned());
     }
 
-    /// A plan could not be carried out: counts why, if that was an error.
+    /// Counts why a plan could not be carried out, if that was an error.
     pub(super) fn refused(&mut self, why: &Refused) {
         match why {
             Refused::Failed(error) | Refused::Halfway { why: error, .. } => self.came(error),
@@ -58,7 +58,7 @@ impl Errors {
         }
     }
 
-    /// One of the system's came; of one without an error number, it is counted as `unknown`.
+    /// Counts an error of the system's; one without an error number is counted as `unknown`.
     pub fn came_from_system(&mut self, error: &std::io::Error) {
         let errno = error.raw_os_error().map(Errno::from_raw_os_error);
         self.one(errno.map_or_else(|| "unknown".to_owned(), name));
@@ -80,8 +80,8 @@ mod tests {
         errors.came_from_system(&Errno::SRCH.into());
         errors.came_from_system(&std::io::Error::other("no number"));
         errors.came(&Error::Busy(String::new()));
-        let told: Vec<_> = errors.iter().collect();
-        assert_eq!(told, [("ESRCH", 2), ("busy", 1), ("unknown", 1)]);
+        let counts: Vec<_> = errors.iter().collect();
+        assert_eq!(counts, [("ESRCH", 2), ("busy", 1), ("unknown", 1)]);
     }
 
     #[test]

@@ -9,11 +9,11 @@ use super::error::Error;
 use super::foreign::{members, residents, residents_by_cpu};
 use super::program::Program;
 
-/// How often a program that forks all the time is gone through at once; what it forks then inherits its group, and the next
-/// call sees to the rest.
+/// How often a program that forks all the time is gone through at once. What it forks then inherits
+/// its group, and the next call handles the rest.
 const PASSES: usize = 8;
 
-/// What became of a program.
+/// The outcome for a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Added {
     /// Whether it is monitored: has a MON group of its own.
@@ -22,7 +22,7 @@ pub struct Added {
     pub tasks: Moved,
 }
 
-/// What became of tasks.
+/// The outcome for tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Threads that were put into the program's group.
@@ -45,18 +45,18 @@ impl Actuator {
         Ok(Added { monitored, tasks: self.admit(app, tasks)? })
     }
 
-    /// Lets a program go: its threads that run are put back to where they were, and its groups
-    /// removed if nobody else is in them.
+    /// Lets a program go: its running threads are put back to where they were, and its groups
+    /// removed if no other threads are in them.
     ///
     /// # Errors
     /// If it is not managed, or something can't be put back; it is not managed any longer then, and
-    /// what is left is restored in the end.
+    /// what is left is restored on exit.
     pub fn remove(&mut self, app: AppId) -> Result<(), Error> {
         let program = self.programs.get(app)?;
         if !program.adopted.is_empty()
             && let Err(error) = self.programs.give_back_with(&mut self.mount, app, None)
         {
-            // It is tried again in the end.
+            // It is tried again on exit.
             tracing::error!(target: "fairways::actuate", app = app.0, %error, "monitoring groups not given back");
             self.mount.errors.came(&error);
         }
@@ -80,8 +80,8 @@ impl Actuator {
         released
     }
 
-    /// Lists a program's threads by `list`, and puts those into its group that came, until none came. Threads that are not listed any
-    /// longer but run on are put back to where they were.
+    /// Lists a program's threads by `list`, and puts new ones into its group, until none came.
+    /// Threads that are not listed any longer but run on are put back to where they were.
     ///
     /// # Errors
     /// If it is not managed, or a thread can't be moved that runs.
@@ -119,7 +119,8 @@ impl Actuator {
         Ok(all)
     }
 
-    /// How many of a program's threads were left in each group of others when they were last listed.
+    /// How many of a program's threads were left in each group of others when they were last
+    /// listed.
     #[must_use]
     pub fn left(&self, app: AppId) -> BTreeMap<String, usize> {
         let mut left = BTreeMap::new();
@@ -129,7 +130,7 @@ impl Actuator {
         left
     }
 
-    /// Puts new threads into a program's group, but those that are others'.
+    /// Puts new threads into a program's group, except those that belong to others.
     fn admit(&mut self, app: AppId, tasks: &[i32]) -> Result<Moved, Error> {
         let mut group = self.programs.get(app)?.group();
         let theirs = self.others_threads(&group, tasks)?;
@@ -139,7 +140,7 @@ impl Actuator {
         let Self { mount, programs, .. } = self;
         let mut along = programs.adopt(mount, app, &theirs, tasks)?;
         others.retain(|thread| !along.contains(thread));
-        // What threads of an adopted group make meanwhile is born in it.
+        // Children of an adopted group's threads are born in it.
         let adopted = programs.adopted_threads(&mount.tree, app)?;
         along.extend(adopted.intersection(&ours.iter().copied().collect()));
         ours.retain(|thread| !along.contains(thread));
@@ -165,7 +166,8 @@ impl Actuator {
         Ok(Moved { moved, others: left })
     }
 
-    /// The threads in others' groups; and, where they are left there, those of `tasks` that are by their CPUs.
+    /// The threads in others' groups; and, where they are left there, those of `tasks` that are in
+    /// them by their CPUs.
     fn others_threads(&self, group: &str, tasks: &[i32]) -> Result<HashMap<i32, String>, Error> {
         let is_ours = |name: &str| self.is_ours(name);
         let mut theirs = residents(&self.mount.tree, &is_ours)?;

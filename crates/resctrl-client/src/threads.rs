@@ -1,4 +1,4 @@
-//! Threads: which there are, whose they are, and how they come into a group.
+//! Threads: which exist, whose they are, and how they come into a group.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::tree::{Tree, of};
 /// The longest line of parents that is followed.
 const GENERATIONS: usize = 64;
 
-/// Puts a thread back into the group that it was taken from; whether that is still there.
+/// Puts a thread back into the group that it was taken from. Returns whether that still exists.
 pub(super) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> {
     if tree.inode(&task.group)? != Some(task.inode) {
         return Ok(false);
@@ -22,8 +22,8 @@ pub(super) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> 
     Ok(true)
 }
 
-/// Puts threads into a group, by way of its class if it is a MON group: into one, threads of another class can't be moved
-/// (`__rdtgroup_move_task`).
+/// Puts threads into a group. Those for a MON group go by way of its class: threads of another
+/// class can't be moved into it (`__rdtgroup_move_task`).
 pub(super) fn enter(
     tree: &Tree,
     group: &str,
@@ -53,8 +53,9 @@ pub(super) fn is_still(proc: &Path, task: &TakenThread) -> bool {
     started(proc, task.thread) == Some(task.started)
 }
 
-/// Where a thread that was born `inside` our groups would be if its parents had not been taken: what they left, its thread group's
-/// first, since a new thread or process is in the group of the one that made it (resctrl.rst, "Resource alloc and monitor groups").
+/// Where a thread that was born `inside` our groups would be if its parents had not been taken: in
+/// the group that they left, its thread group's first, since a new thread or process is in the
+/// group of the one that made it (resctrl.rst, "Resource alloc and monitor groups").
 pub(super) fn inherited(
     proc: &Path,
     thread: i32,

@@ -18,14 +18,14 @@ use super::error::Error;
 pub(super) struct Tree {
     root: PathBuf,
     dir: OwnedFd,
-    /// `st_dev` and `st_ino` of the root, by which another mount at the same place is told.
+    /// `st_dev` and `st_ino` of the root, by which another mount at the same place is recognized.
     identity: (u64, u64),
     /// Our groups' `st_ino`, by path. Nothing is written below these paths while another group is
     /// there: somebody removed ours and made one of the same name.
     ours: RefCell<BTreeMap<String, u64>>,
     /// The holders of the lock that are not waited for any more.
     pub(super) ignored: RefCell<BTreeSet<String>>,
-    /// Why the lock could not be had when it was last tried.
+    /// Why the lock was not available at the last attempt.
     pub(super) locked: RefCell<Option<String>>,
 }
 
@@ -60,7 +60,7 @@ impl Tree {
         self.ours.borrow_mut().insert(path.to_owned(), inode);
     }
 
-    /// Forgets a group that is gone, or another's, with those in it.
+    /// Forgets a group, with those in it, that is gone or belongs to another manager.
     pub(super) fn forget(&self, path: &str) {
         let below = format!("{path}/");
         self.ours.borrow_mut().retain(|of, _| of != path && !of.starts_with(&below));
@@ -73,8 +73,8 @@ impl Tree {
         Ok(self.inode(path)?.is_some_and(|now| now != made))
     }
 
-    /// The innermost group of ours that a path is below, opened if it is still the one that we made,
-    /// and the rest of the path from there.
+    /// The innermost group of ours that a path is below, opened if it is still the one that we
+    /// made, and the rest of the path from there.
     fn below<'a>(&self, doing: &str, path: &'a str) -> Result<(Start<'_>, &'a str), Error> {
         let found = path.match_indices('/').rev().find_map(|(at, _)| {
             let inode = self.ours.borrow().get(&path[..at]).copied();
@@ -89,7 +89,7 @@ impl Tree {
         Ok((Start::Group(group), &path[at + 1..]))
     }
 
-    /// Refuses a path that is a group of ours where another has taken its place.
+    /// Refuses a path that is a group of ours which another has replaced.
     fn still_ours(&self, path: &str) -> Result<(), Error> {
         if self.is_replaced(path)? { Err(self.replaced(path)) } else { Ok(()) }
     }
@@ -107,7 +107,7 @@ impl Tree {
         self.identity.0
     }
 
-    /// Whether what is mounted at the root's path is still this.
+    /// Whether this is still what is mounted at the root's path.
     pub(super) fn is_mounted(&self) -> bool {
         statat(CWD, &self.root, AtFlags::empty())
             .is_ok_and(|about| (about.st_dev, about.st_ino) == self.identity)
@@ -149,8 +149,8 @@ impl Tree {
         written.map(drop).map_err(|errno| self.refused(&doing(), path, errno))
     }
 
-    /// Writes ids of threads, each as one write(2). Those that have ended are passed over; the others, which were moved, are told
-    /// even if a later one could not be.
+    /// Writes ids of threads, each as one write(2). Those that have ended are passed over; the
+    /// others are added to `moved`, even if a later one could not be moved.
     pub(super) fn write_threads(
         &self,
         path: &str,
@@ -178,7 +178,7 @@ impl Tree {
             .map_err(|errno| self.refused("mkdir", path, errno))
     }
 
-    /// Removes a group; whether it was there.
+    /// Removes a group. Returns whether it was there.
     pub(super) fn rmdir(&self, path: &str) -> Result<bool, Error> {
         self.still_ours(path)?;
         let removed = match unlinkat(&self.dir, path, AtFlags::REMOVEDIR) {
@@ -232,7 +232,7 @@ impl Tree {
         Ok(names)
     }
 
-    /// A text that can't be understood.
+    /// The error for a text that can't be understood.
     pub(super) fn misread(
         &self,
         path: &str,
@@ -246,7 +246,8 @@ impl Tree {
         Error::Io { doing: doing.to_owned(), path, errno, status: Vec::new() }
     }
 
-    /// With what the kernel says of the last command: who asks holds the lock, so that nobody else's command came between.
+    /// Adds what the kernel reports of the last command: the caller has the lock, so no other
+    /// command came between.
     fn refused(&self, doing: &str, path: &str, errno: Errno) -> Error {
         let mut error = self.failed(doing, path, errno);
         if let Error::Io { status, .. } = &mut error {

@@ -1,4 +1,5 @@
-//! Classes of service that are counted and not to be had: the kernel keeps one for itself (`io_alloc`), say.
+//! Classes of service that are counted but not available: for example, the kernel keeps one for
+//! itself (`io_alloc`).
 
 use std::time::Instant;
 
@@ -10,21 +11,22 @@ use super::mount::Mount;
 use super::step::Step;
 
 impl Findings {
-    /// A plan's class could not be made while `held` of ours were there: plans are for so many from now on.
+    /// A plan's class could not be made while `held` of ours existed: from now on, plans are for
+    /// that many.
     pub(super) fn set_cap(&mut self, held: usize) {
         let classes = u32::try_from(held).unwrap_or(u32::MAX).max(1);
         tracing::warn!(
             target: "fairways::actuate", classes, counted = self.offers.counted,
-            "the kernel gives fewer classes of service than it counts: plans are for so many"
+            "the kernel gives fewer classes of service than it counts: plans are for that many"
         );
         self.cap = Some(Cap { classes, found: Instant::now() });
     }
 }
 
 impl Classes {
-    /// Whether the classes have come back is tried by making one more than were to be had, and
-    /// removing them again: from time to time, and `now` if another manager's group went. Returns
-    /// the cap from then on; `None` if they have.
+    /// From time to time, and `now` if another manager's group went, tries whether the classes have
+    /// come back by making one more than were available, and removing them again. Returns the cap
+    /// from then on; `None` if they have.
     pub(super) fn try_for_more(
         &mut self,
         mount: &mut Mount,

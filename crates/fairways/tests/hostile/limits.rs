@@ -51,7 +51,7 @@ fn fewer_classes_than_the_kernel_counts_are_planned_for() {
     });
     eventually("it says so", || {
         let degraded = daemon.status()["degraded"].clone();
-        degraded[0].as_str().is_some_and(|line| line.contains("classes of service can be had"))
+        degraded[0].as_str().is_some_and(|line| line.contains("classes of service are available"))
     });
     let text = printed(&mut daemon.ask(&[]));
     assert!(text.contains("\ndegraded: only 2 of "), "{text}");

@@ -11,16 +11,16 @@ use super::{Clock, Wait};
 use crate::emulated::counters::threshold;
 use crate::emulated::{ClockState, Connection, Status};
 
-/// The clock of an emulator's machine, which goes on only while it is waited on: this connection holds it, unless it is in lockstep.
-/// It stops between the machine's steps to see whether somebody calls for attention, so that nothing but
-/// [`Wait::until`] changes what the machine does.
+/// The clock of an emulator's machine. Unless the emulator is in lockstep, this connection holds
+/// the clock, so that it advances only during a wait. It stops between the machine's steps to see
+/// whether somebody calls for attention: only [`Wait::until`] changes what the machine does.
 #[derive(Debug)]
 pub struct EmulatorClock {
     connection: Connection,
     began: u64,
     now: u64,
     running: usize,
-    /// How much time to let pass before attention is looked after.
+    /// How much time to let pass before checking for attention.
     portion: Duration,
 }
 
@@ -70,7 +70,8 @@ impl EmulatorClock {
         Ok(())
     }
 
-    /// What the emulator is to wait for of programs' instructions; those that it does not know are passed over.
+    /// The instruction counts of programs that the emulator is to wait for. Programs that it does
+    /// not know are skipped.
     fn targets(&self, instructions: &[(AppId, u64)]) -> Value {
         let socket = self.connection.socket();
         let targets = instructions.iter().filter_map(|&(app, count)| {
@@ -102,7 +103,7 @@ impl Clock for EmulatorClock {
             let running = self.running;
             self.advance(wait.until, about, &targets)?;
             let is_over = self.running < running;
-            // What comes earlier than that is a program's doing.
+            // An earlier return is a program's doing.
             let is_early = self.now() < about.min(wait.until);
             if is_over || is_early || self.now() >= wait.until.min(wait.about) {
                 return Ok(is_over);

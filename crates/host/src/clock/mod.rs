@@ -1,4 +1,4 @@
-//! Whose time it is: the host's, or an emulator's.
+//! The time of a host: its own, or an emulator's.
 
 mod emulator;
 mod real;
@@ -11,25 +11,26 @@ use fairways_core::{AppId, Time};
 pub use emulator::EmulatorClock;
 pub use real::RealClock;
 
-/// What is waited for: the first of these.
+/// What ends a wait: the first of these.
 #[derive(Debug)]
 pub struct Wait<'a> {
     /// This very time.
     pub until: Time,
     /// About this time: a simulated machine is not held up in the midst of a step for it.
     pub about: Time,
-    /// A program has retired so many instructions since its counters were begun, where the clock [can
-    /// tell](Clock::tells_instructions).
+    /// A program has retired so many instructions since its counters began, where the clock
+    /// [notices that](Clock::tells_instructions).
     pub instructions: &'a [(AppId, u64)],
     /// One of these descriptors is readable, or hung up.
     pub attention: &'a [BorrowedFd<'a>],
-    /// One of these is: there is something to fetch, and nobody calls. A simulated machine's clock passes them over.
+    /// One of these descriptors is readable: there is something to fetch, and nobody calls. A
+    /// simulated machine's clock ignores them.
     pub fetch: &'a [BorrowedFd<'a>],
 }
 
 /// A clock that can be waited on.
 pub trait Clock {
-    /// The time since the clock was made, without what the machine was suspended for.
+    /// The time since the clock was made, without the time for which the machine was suspended.
     fn now(&self) -> Time;
 
     /// Whether it comes back by itself as soon as a program has retired instructions.
@@ -38,8 +39,8 @@ pub trait Clock {
     /// Whether the machine was suspended since this was last asked, or the clock was made.
     fn was_suspended(&mut self) -> bool;
 
-    /// Waits, and says whether somebody called for attention; or a program is over, where the clock can tell. It may come back
-    /// earlier.
+    /// Waits. Returns whether somebody called for attention, or a program has ended, where the
+    /// clock notices that. It may return earlier.
     ///
     /// # Errors
     /// If the clock has stopped for good.

@@ -9,25 +9,29 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::{Clock, Wait};
 
-/// The clocks differ by more than this only where the machine was suspended in between: they are not read at once.
+/// The clocks are not read at the same instant. A difference above this means that the machine was
+/// suspended in between.
 const APART: Duration = Duration::from_millis(100);
 
-/// `CLOCK_MONOTONIC`, which stands still while the machine is suspended, as its programs do (clock_gettime(2)).
+/// `CLOCK_MONOTONIC`, which stands still while the machine is suspended, as its programs do
+/// (clock_gettime(2)).
 #[derive(Debug)]
 pub struct RealClock {
     began: Duration,
-    /// For how long the machine was suspended since it was booted, when last asked: what `CLOCK_BOOTTIME` is ahead.
+    /// How long the machine had been suspended since it was booted, when last read: the lead of
+    /// `CLOCK_BOOTTIME`.
     suspended: Duration,
 }
 
 impl RealClock {
-    /// It is zero now.
+    /// A clock that is zero now.
     #[must_use]
     pub fn new() -> Self {
         Self { began: read(ClockId::Monotonic), suspended: suspended() }
     }
 
-    /// Whether the machine was suspended meanwhile, which by now was so for so long in all.
+    /// Whether the machine was suspended since the last call; `now` is the total time of
+    /// suspensions since boot.
     fn notes_suspension(&mut self, now: Duration) -> bool {
         let was = now > self.suspended + APART;
         self.suspended = now;
@@ -66,7 +70,7 @@ impl Clock for RealClock {
 
     fn wait(&mut self, wait: &Wait<'_>) -> io::Result<bool> {
         let span = wait.until.min(wait.about).since(self.now());
-        // No kernel waits for longer than it has seconds; whoever waits is back sooner then.
+        // A kernel's longest wait is limited. A longer one simply returns early.
         let timeout = Timespec::try_from(span.min(Duration::from_secs(3600)));
         let timeout = timeout.map_err(io::Error::other)?;
         let mut asked: Vec<PollFd<'_>> = wait
@@ -80,7 +84,7 @@ impl Clock for RealClock {
                 let calls = asked.iter().take(wait.attention.len());
                 Ok(calls.map(PollFd::revents).any(|events| !events.is_empty()))
             }
-            // A signal came, which somebody else has heeded.
+            // A signal came, and its handler has responded.
             Err(rustix::io::Errno::INTR) => Ok(false),
             Err(why) => Err(why.into()),
         }
@@ -117,20 +121,20 @@ mod tests {
         ours.write_all(b"x").unwrap();
         let (called, waited) = wait_for(&mut clock, LONG, &theirs);
         assert!(called && waited < LONG / 2, "{waited:?}");
-        // What is to be fetched ends a wait, and is no call.
+        // Something to fetch ends a wait, and is no call for attention.
         let until = clock.now().after(LONG);
         let fetch = [theirs.as_fd()];
         let wait = Wait { until, about: until, instructions: &[], attention: &[], fetch: &fetch };
         assert!(!clock.wait(&wait).unwrap());
         assert!(clock.now() < until);
-        // What is past is not waited for.
+        // A time in the past is not waited for.
         let past = Time::ZERO;
         let wait = Wait { until: past, about: past, instructions: &[], attention: &[], fetch: &[] };
         assert!(!clock.wait(&wait).unwrap());
     }
 
     #[test]
-    fn a_suspension_is_told_once() {
+    fn a_suspension_is_reported_once() {
         let mut clock = RealClock::new();
         assert!(!clock.was_suspended());
         let later = clock.suspended + Duration::from_secs(1);

@@ -5,8 +5,8 @@ use fairways_perf::{Source, Target};
 
 use super::{Connection, Joined, Socket};
 
-/// What the programs of an emulator have counted, which are known by their placeholders' processes. Of a program of which no thread
-/// is one of those, everything is missing.
+/// The counters of an emulator's programs, which are identified by their placeholders' processes.
+/// If no thread of a program is a placeholder, all of its counters are missing.
 #[derive(Debug)]
 pub struct Emulated {
     connection: Connection,
@@ -20,7 +20,7 @@ impl Emulated {
         Self { connection: connection.clone(), is_silent: false }
     }
 
-    /// Does something by the connection, and says once that it does not answer.
+    /// Does something by the connection, and logs once that it does not answer.
     fn ask<T>(&mut self, ask: impl FnOnce(&mut Socket) -> std::io::Result<T>) -> Option<T> {
         match ask(&mut self.connection.socket()) {
             Ok(answer) => {
@@ -38,26 +38,28 @@ impl Emulated {
     }
 }
 
-/// Each counter of two readings; missing, where it is in one of them.
+/// Each counter of two readings; missing where one reading lacks it.
 fn each(one: &Counters, other: &Counters, of: fn(u64, u64) -> Option<u64>) -> Counters {
     one.zip_with(other, |one, other| one.zip(other).and_then(|(one, other)| of(one, other)))
 }
 
-/// What was counted from one reading to the next; missing, where it is in one of them or goes backwards.
+/// What was counted between two readings. A counter is missing if a reading lacks it or if it
+/// decreases.
 pub(crate) fn between(from: &Counters, to: &Counters) -> Counters {
     each(to, from, u64::checked_sub)
 }
 
-/// Two counts in sum; missing, where one is.
+/// The sums of two counts; missing where one is.
 fn sum(one: &Counters, other: &Counters) -> Counters {
     each(one, other, u64::checked_add)
 }
 
-/// Nothing was counted, of all that the emulator counts.
+/// Zero for every counter that the emulator has.
 const NOTHING: Counters = Counters { cpu_nanos: None, ..Counters::ZERO };
 
-/// What a program's processes are to have retired in sum when it has retired so many instructions since it was begun; `None`: it has
-/// no process that the emulator knows, or that is not counted.
+/// A program's processes, and how many instructions they are to have retired in sum when the
+/// program has retired `count` since its counters began; `None` if the emulator knows none of its
+/// processes, or does not count one of them.
 pub(crate) fn threshold(socket: &Socket, app: AppId, count: u64) -> Option<(Vec<i32>, u64)> {
     let joined = socket.counted.get(&app).filter(|joined| !joined.is_empty())?;
     let kept = socket.kept.get(&app).unwrap_or(&NOTHING).instructions?;
@@ -83,7 +85,7 @@ impl Source for Emulated {
             joined.retain(|of| {
                 let is_there = threads.contains(&of.pid);
                 if !is_there {
-                    // Of one that the emulator knows no longer, nobody knows what it counted in the end.
+                    // The emulator has forgotten this process: its last counts are unknown.
                     let to = seen.get(&of.pid).copied().unwrap_or_default();
                     kept = sum(&kept, &between(&of.from, &to));
                 }
@@ -146,11 +148,11 @@ mod tests {
         let path = folder.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
         let mut source = Emulated::new(&Connection::connect(&path).unwrap());
-        let seen = |source: &Emulated, told: &[(i32, u64)]| {
+        let seen = |source: &Emulated, counts: &[(i32, u64)]| {
             let of = |&(pid, count): &(i32, u64)| {
                 (pid, Counters { instructions: Some(count), ..Counters::default() })
             };
-            source.connection.socket().seen = Some(told.iter().map(of).collect());
+            source.connection.socket().seen = Some(counts.iter().map(of).collect());
         };
         let app = AppId(1);
         seen(&source, &[(7, 100), (8, 10)]);

@@ -1,5 +1,6 @@
-//! A connection to an emulator's control socket (docs/emulator.md), for its [clock](crate::clock::EmulatorClock), its
-//! [counters](counters::Emulated), and its [services](service::Service).
+//! A connection to an emulator's control socket (docs/emulator.md), for its
+//! [clock](crate::clock::EmulatorClock), its [counters](counters::Emulated), and its
+//! [services](service::Service).
 
 pub mod counters;
 pub mod service;
@@ -25,15 +26,15 @@ pub struct Connection(Arc<Mutex<Socket>>);
 pub(crate) struct Socket {
     path: PathBuf,
     stream: BufReader<UnixStream>,
-    /// What every program's counters show, by process; none: time has passed since they were last read.
+    /// Every program's counters, by process; `None`: time has passed since they were last read.
     pub(crate) seen: Option<BTreeMap<i32, Counters>>,
     /// What is counted of each program.
     pub(crate) counted: BTreeMap<AppId, Vec<Joined>>,
-    /// What the threads have counted that each program has no longer.
+    /// The counts of the threads that each program no longer has.
     pub(crate) kept: BTreeMap<AppId, Counters>,
 }
 
-/// A thread that is a program's, and what it had counted before.
+/// A program's thread, and its counts before it was the program's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Joined {
     pub(crate) pid: i32,
@@ -57,13 +58,13 @@ impl Connection {
     }
 
     pub(crate) fn socket(&self) -> MutexGuard<'_, Socket> {
-        // A line is asked and answered whole, or the connection is broken.
+        // A request and its answer are one whole line each, or the connection is broken.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Socket {
-    /// Asks for something, and waits for that field of the answer.
+    /// Sends a request, and waits for this field of the answer.
     pub(crate) fn ask<T: serde::de::DeserializeOwned>(
         &mut self,
         request: &Value,
@@ -93,7 +94,7 @@ impl Socket {
         Ok(self.seen.insert(seen))
     }
 
-    /// Lets time pass, up to a moment that what is asked for says.
+    /// Lets time pass, up to a moment that the request states.
     pub(crate) fn advance(&mut self, request: &Value) -> io::Result<Status> {
         self.seen = None;
         self.ask(request, "status")

@@ -9,40 +9,41 @@ use serde_json::json;
 
 use super::{Connection, ProgramLatencies};
 
-/// How soon a service of an emulator answers: one program, or several in sum.
+/// How soon an emulator's service answers: one program, or the sum of several.
 #[derive(Debug)]
 pub struct Service {
     connection: Connection,
     programs: Vec<String>,
-    /// Requests by latency since the service started, when last asked.
-    told: BTreeMap<Duration, u64>,
+    /// Requests by latency since the service started, as last read.
+    last_read: BTreeMap<Duration, u64>,
 }
 
 impl Service {
-    /// The service that these processes are; from now on.
+    /// The service that these processes are, counted from now on.
     ///
     /// # Errors
-    /// If the emulator does not answer, or they are no service of its.
+    /// If the emulator does not answer, or the processes are none of its services.
     pub fn new(connection: &Connection, pids: &[i32]) -> std::io::Result<Self> {
         let programs = pids.iter().map(i32::to_string).collect();
-        let mut service = Self { connection: connection.clone(), programs, told: BTreeMap::new() };
-        service.told = service.read()?;
+        let mut service =
+            Self { connection: connection.clone(), programs, last_read: BTreeMap::new() };
+        service.last_read = service.read()?;
         Ok(service)
     }
 
     fn read(&self) -> std::io::Result<BTreeMap<Duration, u64>> {
         let request = json!({"do": "latencies", "programs": self.programs});
         let all: Vec<ProgramLatencies> = self.connection.socket().ask(&request, "latencies")?;
-        let mut told = BTreeMap::new();
+        let mut requests_by_latency = BTreeMap::new();
         for of in all {
             let answered = of.answered.ok_or_else(|| {
                 std::io::Error::other(format!("{}: no service", self.programs.join(", ")))
             })?;
             for LatencyBin { latency, requests } in answered {
-                *told.entry(latency).or_default() += requests;
+                *requests_by_latency.entry(latency).or_default() += requests;
             }
         }
-        Ok(told)
+        Ok(requests_by_latency)
     }
 }
 
@@ -50,12 +51,12 @@ impl Source for Service {
     fn answered(&mut self) -> Option<Vec<LatencyBin>> {
         let now = self.read().ok()?;
         let new = now.iter().filter_map(|(latency, count)| {
-            let before = self.told.get(latency).copied().unwrap_or(0);
+            let before = self.last_read.get(latency).copied().unwrap_or(0);
             let requests = count.checked_sub(before).filter(|&new| new > 0)?;
             Some(LatencyBin { latency: *latency, requests })
         });
         let new = new.collect();
-        self.told = now;
+        self.last_read = now;
         Some(new)
     }
 }

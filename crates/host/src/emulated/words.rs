@@ -1,4 +1,4 @@
-//! What an emulator answers; fields that are nothing to a host are passed over.
+//! What an emulator answers. Fields that a host does not need are passed over.
 
 use fairways_core::{Counters, LatencyBin};
 use serde::Deserialize;
@@ -33,7 +33,7 @@ pub(crate) struct ProgramLatencies {
     pub(crate) answered: Option<Vec<LatencyBin>>,
 }
 
-/// The field of an answer that is asked for.
+/// The requested field of an answer.
 pub(crate) fn field<T: DeserializeOwned>(line: &str, name: &str) -> Result<T, String> {
     let found = || line.trim_end().chars().take(200).collect::<String>();
     let mut answer: Value =
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_answer_is_told_in_a_line() {
+    fn what_is_no_answer_is_reported_in_a_line() {
         for (line, said) in [
             ("", "expected JSON"),
             ("{}", "expected status, found \"{}\""),

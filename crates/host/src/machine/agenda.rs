@@ -10,24 +10,24 @@ use crate::clock::{Clock, Wait};
 /// Calls for attention are handled no more often: every fork on the host may be such a call.
 const CALLS: Duration = Duration::from_millis(50);
 
-/// What others did, of which no call comes and for which nothing waits, is looked at no more often.
+/// What others did is looked at no more often: no call reports it, and nothing waits for it.
 pub(super) const SELDOM: Duration = Duration::from_secs(1);
 
 /// Threads are listed no more often where nothing reports new ones.
 pub(super) const RARELY: Duration = Duration::from_secs(5);
 
-/// No wait is longer, though nothing is to be looked at for an hour.
+/// No wait is longer, even if nothing is to be looked at for an hour.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// What time it is, and when to look at what.
+/// The time, and when to look at what.
 pub(super) struct Agenda {
     clock: Box<dyn Clock>,
-    /// What is reported happens now.
+    /// The time of the events that are reported now.
     now: Time,
     /// How often to look, at the latest.
     interval: Duration,
-    /// When to look again at which programs are there; at what others did; and at threads, if
-    /// nothing reports them.
+    /// When to look again for programs, at what others did, and for threads if nothing reports
+    /// them.
     look_at: Time,
     others_at: Time,
     threads_at: Time,
@@ -38,7 +38,7 @@ pub(super) struct Agenda {
     rang_at: Option<Time>,
 }
 
-/// What is waited for, but for descriptors: see [`Wait`].
+/// What ends a wait, except descriptors: see [`Wait`].
 pub(super) struct Deadlines {
     pub(super) until: Time,
     pub(super) about: Time,
@@ -46,7 +46,7 @@ pub(super) struct Deadlines {
 }
 
 impl Agenda {
-    /// Everything is looked at at once, and then this often.
+    /// An agenda by which everything is looked at now, and then this often.
     pub(super) fn new(clock: Box<dyn Clock>, interval: Duration) -> Self {
         let now = clock.now();
         Self {
@@ -62,7 +62,7 @@ impl Agenda {
         }
     }
 
-    /// The time of what is reported.
+    /// The time of the events that are reported.
     pub(super) const fn now(&self) -> Time {
         self.now
     }
@@ -102,7 +102,7 @@ impl Agenda {
         self.threads_at = self.now;
     }
 
-    /// Threads were listed: again after so long, but not in every look.
+    /// Threads were listed: they are listed again after this time, but not in every look.
     pub(super) fn list_threads_after(&mut self, span: Duration) {
         self.threads_at = self.now.after(self.interval.max(span));
     }
@@ -146,7 +146,7 @@ impl Agenda {
         Some(self.calls_at).filter(|at| self.now < *at)
     }
 
-    /// Until when to wait as far as looks go, and for no longer than until `end`.
+    /// Until when to wait as far as looks go, at most until `end`.
     pub(super) fn deadlines(&self, end: Option<Time>) -> Deadlines {
         let mut until = end.unwrap_or(Time::from_nanos(u64::MAX));
         // Where the host is shown at every turn, its end is taken for a failure if no turn comes.
@@ -167,7 +167,7 @@ impl Agenda {
         Ok(())
     }
 
-    /// Whether the machine was suspended since this was last asked.
+    /// Whether the machine was suspended since the last call.
     pub(super) fn was_suspended(&mut self) -> bool {
         self.clock.was_suspended()
     }

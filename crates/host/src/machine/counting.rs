@@ -37,7 +37,7 @@ impl Counting {
         self.source.set_domains(&cpus);
     }
 
-    /// Reports from now on how soon a program answers that is in these domains.
+    /// From now on, reports how soon a program in these domains answers.
     pub(super) fn listen(
         &mut self,
         app: AppId,
@@ -47,12 +47,12 @@ impl Counting {
         self.latencies.insert(app, Latency::new(source, domains));
     }
 
-    /// Reports no longer how soon a program answers. The answer is where its latencies come from.
+    /// No longer reports how soon a program answers. Returns the source of its latencies.
     pub(super) fn unlisten(&mut self, app: AppId) -> Option<Box<dyn fairways_latency::Source>> {
         self.latencies.remove(&app).map(Latency::into_source)
     }
 
-    /// Ends the window of a program that its domain's policy knows no longer.
+    /// Ends the window of a program that its domain's policy no longer knows.
     pub(super) fn stop(&mut self, domain: u32, app: AppId) {
         self.windows.remove(&(domain, app));
     }
@@ -185,8 +185,8 @@ impl Counting {
         }
     }
 
-    /// Takes in which windows have ended as the source reports it. Windows that it reports no
-    /// longer begin again.
+    /// Handles the windows that have ended according to the source. Windows that it no longer
+    /// reports begin again.
     pub(super) fn fetch(
         &mut self,
         now: Time,
@@ -212,8 +212,8 @@ impl Counting {
         }
     }
 
-    /// Takes in that a window has ended, the only one of its program that the source reports now or
-    /// one of several.
+    /// Handles the end of a window: the only one of its program that the source reports now, or one
+    /// of several.
     ///
     /// Bytes and occupancy are read now, a little after its end; which bytes are whose of several
     /// windows is not known. A plan that came into force after its end is taken to straddle it, as

@@ -31,7 +31,7 @@ pub(super) struct Domain {
     pub(super) ways: Vec<u32>,
     /// The CPUs as its policy numbers them, where CPUs are reported to it.
     pub(super) cpus: Vec<u32>,
-    /// How long turns are, likewise.
+    /// The length of turns, where CPUs are reported.
     quantum: Option<Duration>,
     pub(super) due: EventQueue<Pending>,
     /// The programs that the policy knows, in the order in which they started.
@@ -60,10 +60,10 @@ impl Domain {
         }
     }
 
-    /// Takes in what of the cache is offered now, and reports it if that has changed.
+    /// Updates what the cache offers, and reports it if it has changed.
     pub(super) fn offer(&mut self, found: &client::Domain) {
         if (self.llc, &self.ways) != (found.llc, &found.ways) {
-            // Its masks mean other ways now, even where there are as many as before.
+            // Masks now mean other ways, even if as many are offered as before.
             self.plan.clear();
             self.llc = found.llc;
             self.ways.clone_from(&found.ways);
@@ -71,12 +71,13 @@ impl Domain {
         }
     }
 
-    /// Takes in the CPUs and the length of turns, and reports them if they have changed.
+    /// Updates the CPUs and the length of turns, and reports them if they have changed.
     pub(super) fn schedule(&mut self, cpus: &CpuSet, quantum: Duration) {
         let cpus: Vec<u32> = cpus.iter().collect();
         let count = u32::try_from(cpus.len()).unwrap_or(u32::MAX);
         let is_known = self.cpus.len() == cpus.len() && self.quantum == Some(quantum);
-        // Where as many are there as before, its numbers mean others now, and it need not know.
+        // If as many are there as before, only the meaning of their numbers changes, and the policy
+        // need not know.
         self.cpus = cpus;
         self.quantum = Some(quantum);
         if !is_known {
@@ -113,7 +114,7 @@ impl Domain {
     }
 }
 
-/// The domains that these CPUs touch; all, where there are none.
+/// The domains that these CPUs touch; all domains if there are no CPUs.
 pub(super) fn touched(domains: &[client::Domain], cpus: &CpuSet) -> Vec<u32> {
     let mut touched: Vec<u32> = cpus
         .iter()

@@ -1,4 +1,4 @@
-//! How soon a service answers, as each of its domains is told.
+//! How soon a service answers, as reported to each of its domains.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use fairways_core::LatencyBin;
 /// How soon a service answers.
 pub(super) struct Latency {
     source: Box<dyn fairways_latency::Source>,
-    /// What each domain's policy is still to be told, by latency; `None`: unknown.
+    /// What is still to be reported to each domain's policy, by latency; `None`: unknown.
     pending: BTreeMap<u32, Option<Vec<LatencyBin>>>,
 }
 
 impl Latency {
-    /// Those of a service that is in these domains, from now on.
+    /// The latencies of a service in these domains, from now on.
     pub(super) fn new(source: Box<dyn fairways_latency::Source>, domains: &[u32]) -> Self {
         let pending = domains.iter().map(|&domain| (domain, Some(Vec::new()))).collect();
         Self { source, pending }
     }
 
-    /// Where they come from.
+    /// The source of the latencies.
     pub(super) fn into_source(self) -> Box<dyn fairways_latency::Source> {
         self.source
     }
 
-    /// What was answered since this domain's policy was last told.
+    /// What was answered since the last report to this domain's policy.
     pub(super) fn take(&mut self, domain: u32) -> Option<Vec<LatencyBin>> {
         let new = self.source.answered();
         for pending in self.pending.values_mut() {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn every_domain_is_told_of_every_request_once() {
+    fn every_request_is_reported_to_every_domain_once() {
         let story = vec![
             Some(answered(&[(1, 5), (3, 1)])),
             Some(answered(&[(1, 2), (2, 4)])),
@@ -84,7 +84,7 @@ mod tests {
         let mut latency = Latency { source: Box::new(Scripted(story)), pending };
         assert_eq!(latency.take(0), Some(answered(&[(1, 5), (3, 1)])));
         assert_eq!(latency.take(7), Some(answered(&[(1, 7), (2, 4), (3, 1)])));
-        // What was silent is unknown to both, until each has been told so.
+        // The silent window is unknown to both, until that was reported to each.
         assert_eq!(latency.take(0), None);
         assert_eq!(latency.take(7), None);
         assert_eq!(latency.take(0), Some(answered(&[(9, 9)])));

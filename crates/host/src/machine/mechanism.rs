@@ -21,47 +21,48 @@ pub(super) struct FoundProgram {
     pub(super) name: String,
 }
 
-/// Sets a lever as policies decide, and knows what is peculiar to that lever: [`CacheWays`] sets
+/// Sets a lever as policies decide, and knows what is special about that lever: [`CacheWays`] sets
 /// ways, [`Turns`](super::Turns) sets turns.
 pub(super) trait Mechanism {
-    /// Takes in which domains exist.
+    /// Updates the domains.
     fn survey(&mut self, state: &mut HostState);
 
-    /// Looks what others did to what it sets or goes by: this takes longer than a look at programs.
+    /// Looks at what others did to the lever: this takes longer than a look at programs.
     fn look(&mut self, state: &mut HostState);
 
-    /// Takes a program in.
+    /// Adds a program.
     fn begin(&mut self, found: FoundProgram, state: &mut HostState);
 
-    /// A program is there no longer, or not wanted.
+    /// Removes a program that has ended, or is not wanted any longer.
     fn end(&mut self, program: ProgramKey, state: &mut HostState);
 
     /// Finds which threads came or went, and where they may run now.
     fn list_threads(&mut self, state: &mut HostState);
 
-    /// Lets a program go that is over for every domain.
+    /// Forgets a program that is over for every domain.
     fn release(&mut self, _: AppId, _: &mut Trouble) {}
 
-    /// The list of programs is another: which entry each of the old list's is now, if any.
+    /// The list of programs has changed: for each entry of the old list, its entry in the new one,
+    /// if any.
     fn reconfigure(&mut self, _moved: &[Option<usize>]) {}
 
-    /// Carries out an action of a domain's policy, but for windows and alarms. One for which it is
-    /// not made does nothing.
+    /// Carries out an action of a domain's policy, except windows and alarms. An action of another
+    /// lever does nothing.
     fn carry_out(&mut self, domain: u32, action: Action<'_>, state: &mut HostState);
 
-    /// Reports what is in force where that has changed by itself.
+    /// Reports the partition in force where it has changed by itself.
     fn report_in_force(&mut self, _: &mut HostState) {}
 
-    /// Takes in what else has happened, before windows end.
+    /// Fetches what else has happened, before windows end.
     fn fetch(&mut self, _: &mut HostState) {}
 
     /// Reports what was [fetched](Self::fetch), after windows have ended.
     fn report(&mut self, _: &mut HostState) {}
 
-    /// Carries out what was only noted until now: time is about to pass.
+    /// Carries out what was only noted until now, before time passes.
     fn settle(&mut self, _: &mut Trouble) {}
 
-    /// Within which time to [fetch](Self::fetch), if programs are managed.
+    /// How often to [fetch](Self::fetch) at least, if programs are managed.
     fn fetch_within(&self) -> Option<Duration> {
         None
     }
@@ -79,30 +80,30 @@ pub(super) trait Mechanism {
     /// Sets the bytes that a program has moved, where it counts them rather than the source.
     fn count_bytes(&mut self, _: AppId, _domain: u32, _: &mut Counters) {}
 
-    /// Puts everything back, and says what was and what was not.
+    /// Puts everything back, and returns what was put back and what was not.
     fn close(self: Box<Self>) -> Restored;
 
-    /// What was requested and could not be done.
+    /// The requests that failed.
     fn errors(&self) -> &Errors;
 
-    /// Resctrl's client, where that is what it acts by.
+    /// Resctrl's client, if the mechanism uses it.
     fn actuator(&self) -> Option<&Actuator> {
         None
     }
 
-    /// The scheduler's name, where that is what it acts by.
+    /// The scheduler's name, if the mechanism uses one.
     fn scheduler(&self) -> Option<&'static str> {
         None
     }
 
-    /// How many threads of a program stay in which groups of others, where they do.
+    /// How many threads of a program stay in which groups of others.
     fn left(&self, _: AppId) -> Option<&BTreeMap<String, usize>> {
         None
     }
 }
 
 impl Lever {
-    /// What sets it; nothing is set if programs are only watched.
+    /// The mechanism for a lever; it sets nothing if programs are only watched.
     pub(super) fn mechanism(self, observe: bool) -> Box<dyn Mechanism> {
         match self {
             Self::Ways(actuator) => Box::new(CacheWays::new(actuator, observe)),

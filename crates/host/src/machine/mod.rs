@@ -83,7 +83,7 @@ impl Host {
     /// A host of these parts, which manages these programs.
     ///
     /// # Errors
-    /// If programs can't be looked for: of [`Programs::new`](fairways_programs::Programs::new).
+    /// If programs can't be looked for: see [`Programs::new`](fairways_programs::Programs::new).
     pub fn new(parts: Parts, managed: Vec<Managed>, settings: Settings) -> io::Result<Self> {
         let mut state = HostState {
             agenda: Agenda::new(parts.clock, settings.look),
@@ -97,12 +97,11 @@ impl Host {
         Ok(Self { mechanism, state, stop: None, stop_at: None, on_turn: None })
     }
 
-    /// Asks for other programs, or for something else of the same: those that are found by the same
-    /// name and [selector](fairways_programs::Selector) as before, and likewise each or together,
-    /// go on.
+    /// Replaces the list of programs. Those that are found by the same name and
+    /// [selector](fairways_programs::Selector) as before, and likewise each or together, go on.
     ///
     /// # Errors
-    /// If those can't be looked for; nothing has changed then.
+    /// If the new programs can't be looked for; nothing has changed then.
     pub fn reconfigure(&mut self, managed: Vec<Managed>) -> io::Result<()> {
         let moved = self.state.roster.reconfigure(managed)?;
         self.mechanism.reconfigure(&moved);
@@ -120,8 +119,8 @@ impl Host {
         self.stop_at = Some(time);
     }
 
-    /// Shows the host before each look at what happened, whether or not anything did; looks are
-    /// little more than a minute apart.
+    /// Shows the host before each look at what happened, whether or not anything did: at least
+    /// about once a minute.
     pub fn on_turn(&mut self, turn: impl FnMut(&Self) + 'static) {
         self.on_turn = Some(Box::new(turn));
     }

@@ -1,4 +1,4 @@
-//! What happens on a host, and what is done about it.
+//! What happens on a host, and how it responds.
 
 use fairways_core::{Action, Event, Time};
 use fairways_programs::Change;
@@ -56,7 +56,7 @@ impl Host {
         }
     }
 
-    /// The next of what happens now.
+    /// The next of the events that happen now.
     fn next_due(&mut self) -> Option<(u32, Event)> {
         let (id, pending) = self.state.domains.next()?;
         let event = match pending {
@@ -161,7 +161,7 @@ impl Host {
         }
         let now = agenda.now();
         if agenda.was_suspended() {
-            tracing::info!(target: "fairways::machine", "resumed: windows begin anew");
+            tracing::info!(target: "fairways::machine", "resumed: windows begin again");
             agenda.look_at_others_soon();
             counting.restart(None, now, mechanism);
         }

@@ -1,10 +1,10 @@
-//! A domain's plan, and what has come of it.
+//! A domain's plan, and its outcome.
 
 use std::time::Duration;
 
 use fairways_core::{Partition, PlanId, Time};
 
-/// A plan that could not be carried out is requested again no later.
+/// After a plan that could not be carried out, another is requested no later than this.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// The plan in force in a domain.
@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 pub(super) struct PlanInForce {
     /// Its number; `None` before the first.
     pub(super) id: Option<PlanId>,
-    /// Since when it is in force, which is a little after the event on which it was made.
+    /// Since when it is in force: a little after the event on which it was made.
     pub(super) since: Time,
     /// The partition that was planned; without a cluster before the first plan, and after the cache
     /// has changed.
@@ -32,8 +32,8 @@ impl PlanInForce {
         (self.failures, self.retry_at) = (0, None);
     }
 
-    /// A plan could not be carried out, whatever it says. Another is requested in a second, and
-    /// later each time: policies know nothing of what fails, and would make none.
+    /// A plan could not be carried out, whatever the reason. Another is requested in a second, and
+    /// later after each further failure: policies know nothing of failures, and would make none.
     pub(super) fn fail(&mut self, now: Time) {
         let wait = Duration::from_secs(1 << self.failures.min(6));
         (self.failures, self.retry_at) = (self.failures + 1, Some(now.after(wait.min(LONGEST))));
@@ -44,13 +44,13 @@ impl PlanInForce {
         self.retry_at.take_if(|at| *at <= now).is_some()
     }
 
-    /// Its masks mean other ways now, or none.
+    /// Its masks now mean other ways, or none.
     pub(super) fn clear(&mut self) {
         self.planned.clear();
         self.actual.clear();
     }
 
-    /// No plan is requested again.
+    /// No plan is to be requested again.
     pub(super) fn cancel_retry(&mut self) {
         self.retry_at = None;
     }

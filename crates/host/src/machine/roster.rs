@@ -10,10 +10,10 @@ use fairways_programs::{ProgramKey, Programs, Roots};
 use super::domains::Domains;
 use super::settings::{Managed, ManagedEntry, OpenLatency};
 
-/// What is a program to policies: a program, or a thread of one.
+/// What policies see as a program: a program, or a thread of one.
 pub(super) struct Member {
     pub(super) program: ProgramKey,
-    /// Which entry of the list it is; `None`: of an earlier list's.
+    /// Its entry of the list; `None`: it is from an earlier list.
     pub(super) entry: Option<usize>,
     pub(super) name: String,
     /// The domains whose policies know it, or are about to, and do not know of its end yet.
@@ -28,12 +28,12 @@ pub(super) struct Roster {
     entries: Vec<ManagedEntry>,
     pub(super) members: BTreeMap<AppId, Member>,
     next_id: u32,
-    /// Programs whose owners ask for something else than before.
+    /// Programs whose owners' requests have changed.
     requested: Vec<AppId>,
 }
 
 impl Roster {
-    /// Looks for programs there.
+    /// A roster that looks for programs there.
     pub(super) fn new(proc_and_cgroup: Roots, managed: Vec<Managed>) -> io::Result<Self> {
         let (wanted, entries) = managed.into_iter().map(Managed::part).unzip();
         Ok(Self {
@@ -45,8 +45,8 @@ impl Roster {
         })
     }
 
-    /// Looks for other programs, or for the same with something else requested. The answer is which
-    /// entry of the new list each of the old one is, if any.
+    /// Looks for other programs, or for the same with other requests. Returns the entry of the new
+    /// list for each entry of the old one, if any.
     pub(super) fn reconfigure(&mut self, managed: Vec<Managed>) -> io::Result<Vec<Option<usize>>> {
         let (wanted, entries): (Vec<_>, Vec<_>) = managed.into_iter().map(Managed::part).unzip();
         self.programs.set_wanted(wanted)?;
@@ -69,7 +69,7 @@ impl Roster {
         Ok(moved)
     }
 
-    /// Reports what owners ask for now, to the policies that know their programs.
+    /// Reports the owners' new requests to the policies that know their programs.
     pub(super) fn report_requests(&mut self, domains: &mut Domains) {
         for app in std::mem::take(&mut self.requested) {
             let member = self.members.get(&app).filter(|member| !member.is_gone);
@@ -96,12 +96,12 @@ impl Roster {
         self.next_id += 1;
     }
 
-    /// What a program is called that was found and is not over.
+    /// The name of a program that was found and is not over.
     pub(super) fn name(&self, app: AppId) -> Option<&str> {
         self.members.get(&app).map(|member| member.name.as_str())
     }
 
-    /// What policies know as programs of one that was found, without those that are gone.
+    /// What policies see of a program that was found, without what is gone.
     pub(super) fn members_of(&self, program: ProgramKey) -> Vec<AppId> {
         let members = self.members.iter();
         members
@@ -110,19 +110,19 @@ impl Roster {
             .collect()
     }
 
-    /// What a program's owner asks for, and what was measured of it before.
+    /// The request of a program's owner, and what was measured of the program before.
     pub(super) fn wish_and_profile(&self, app: AppId) -> (Wish, Option<Arc<Profile>>) {
         let member = self.members.get(&app);
         let entry = member.and_then(|member| self.entries.get(member.entry?));
         entry.map(|entry| (entry.wish, entry.profile.clone())).unwrap_or_default()
     }
 
-    /// How the latencies of an entry's programs are opened, if they have any.
+    /// How to open the latencies of an entry's programs, if they have any.
     pub(super) fn open_latency(&self, entry: Option<usize>) -> Option<&OpenLatency> {
         self.entries.get(entry?)?.latency.as_ref()
     }
 
-    /// A domain leaves all programs.
+    /// Removes a domain from all programs.
     pub(super) fn leave(&mut self, domain: u32) {
         for member in self.members.values_mut() {
             member.domains.retain(|&other| other != domain);
@@ -135,7 +135,7 @@ impl Roster {
     }
 }
 
-/// Which entry of the new list one of the old list is.
+/// The entry of the new list for an entry of the old one.
 pub(super) fn moved_to(moved: &[Option<usize>], entry: Option<usize>) -> Option<usize> {
     moved.get(entry?).copied().flatten()
 }

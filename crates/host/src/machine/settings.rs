@@ -1,4 +1,4 @@
-//! What a host is made of, and whom it manages.
+//! What a host is made of, and which programs it manages.
 
 use std::io;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct Parts {
     pub clock: Box<dyn Clock>,
 }
 
-/// How a host is managed.
+/// How to manage a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Whether programs are only watched: plans are logged and not carried out, and the policy goes
@@ -68,7 +68,7 @@ pub struct Managed {
 }
 
 impl Managed {
-    /// Programs of which nothing is known or asked for.
+    /// Programs without requests, of which nothing is known.
     #[must_use]
     pub fn new(wanted: Wanted) -> Self {
         Self { wanted, wish: Wish::default(), profile: None, latency: None }

@@ -51,13 +51,13 @@ impl Host {
         Shown { app, name, tasks, masks: masks.collect() }
     }
 
-    /// The programs that were asked for and that nothing was found of.
+    /// The programs that were requested but not found.
     #[must_use]
     pub fn unmatched(&self) -> Vec<&Wanted> {
         self.state.roster.programs.unmatched().collect()
     }
 
-    /// What a program is called that was found and is not over.
+    /// The name of a program that was found and is not over.
     #[must_use]
     pub fn name(&self, app: AppId) -> Option<&str> {
         self.state.roster.name(app)
@@ -103,7 +103,7 @@ impl Host {
         there.map(|(&id, domain)| ShownDomain { id, llc: domain.llc }).collect()
     }
 
-    /// Resctrl's client, where policies act by it.
+    /// Resctrl's client, if policies act by it.
     #[must_use]
     pub fn actuator(&self) -> Option<&fairways_resctrl_client::Actuator> {
         self.mechanism.actuator()
@@ -115,13 +115,13 @@ impl Host {
         self.actuator().map(fairways_resctrl_client::Actuator::degraded).unwrap_or_default()
     }
 
-    /// What policies asked for and could not be done, or what keeps it up.
+    /// How often something failed that policies requested, or that their requests depend on.
     #[must_use]
     pub fn errors(&self) -> &Errors {
         self.mechanism.errors()
     }
 
-    /// What the scheduler is called by which policies act now, where they act by one.
+    /// The name of the scheduler by which policies act now, if they act by one.
     #[must_use]
     pub fn scheduler(&self) -> Option<&'static str> {
         self.mechanism.scheduler()

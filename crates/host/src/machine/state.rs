@@ -1,4 +1,4 @@
-//! A host but for its mechanism.
+//! A host without its mechanism.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::trouble::Trouble;
 /// What every host has, whatever its policies set: the programs, the domains, what is counted, the
 /// time, and what goes wrong.
 ///
-/// Each part does its own work. Here is what takes several of them.
+/// Each part does its own work. This type does what takes several of them.
 pub(super) struct HostState {
     pub(super) agenda: Agenda,
     pub(super) roster: Roster,
@@ -25,8 +25,8 @@ pub(super) struct HostState {
 }
 
 impl HostState {
-    /// Takes in which domains exist, with the length of turns where there are any, and reports what
-    /// has changed. The answer is the programs that are over by that.
+    /// Updates the domains, with the length of turns if there is one, and reports what has changed.
+    /// Returns the programs that are over for that reason.
     pub(super) fn survey(
         &mut self,
         found: &[client::Domain],
@@ -55,8 +55,8 @@ impl HostState {
         self.roster.add(member);
     }
 
-    /// A program is there no longer: its domains' policies are notified in turn. The answer is
-    /// whether it is over, as no domain has it.
+    /// A program has ended: its domains' policies are notified in turn. Returns whether it is over,
+    /// as no domain has it.
     pub(super) fn end(&mut self, app: AppId) -> bool {
         let Some(member) = self.roster.members.get_mut(&app) else { return false };
         member.is_gone = true;
@@ -70,7 +70,7 @@ impl HostState {
         self.remove_if_over(app)
     }
 
-    /// A program starts in a domain, as is reported now.
+    /// Reports that a program starts in a domain now.
     pub(super) fn started(&mut self, id: u32, app: AppId) -> Event {
         let (wish, profile) = self.roster.wish_and_profile(app);
         if let Some(domain) = self.domains.get_mut(id) {
@@ -79,7 +79,7 @@ impl HostState {
         Event::Started { app, wish, profile }
     }
 
-    /// A program has ended in a domain, as is reported now. The answer is whether it is over.
+    /// Reports that a program has ended in a domain. Returns whether it is over.
     pub(super) fn exited(&mut self, id: u32, app: AppId) -> bool {
         if let Some(domain) = self.domains.get_mut(id) {
             domain.running.retain(|&other| other != app);
@@ -91,8 +91,7 @@ impl HostState {
         self.remove_if_over(app)
     }
 
-    /// Forgets a program that is gone, if no domain has it any longer. The answer is whether it was
-    /// so.
+    /// Forgets a program that has ended, if no domain has it any longer. Returns whether it did.
     fn remove_if_over(&mut self, app: AppId) -> bool {
         let member = self.roster.members.get(&app);
         let is_over = member.is_some_and(|member| member.is_gone && member.domains.is_empty());

@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! Failures of a host.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub enum Failure {
     Scheduler(io::Error),
 }
 
-/// What goes wrong on a host: logged once, however often it happens in a row.
+/// Failures of a host: each is logged once, however often it happens in a row.
 #[derive(Default)]
 pub(super) struct Trouble {
     last: Option<String>,
@@ -24,7 +24,7 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    /// Logs what goes wrong, until something else does.
+    /// Logs a failure, unless it is the last one again.
     pub(super) fn log(&mut self, why: &str) {
         if self.last.as_deref() != Some(why) {
             tracing::warn!(target: "fairways::machine", "{why}");
@@ -32,7 +32,7 @@ impl Trouble {
         self.last = Some(why.to_owned());
     }
 
-    /// Nothing goes wrong now: if the same does later, it is logged again.
+    /// Nothing fails now: the same failure is logged again later.
     pub(super) fn clear(&mut self) {
         self.last = None;
     }

@@ -12,17 +12,17 @@ pub(super) struct Window {
     pub(super) common: machine_kit::OpenWindow<Counters>,
     /// Whether the counters' source reports its end.
     pub(super) is_reported: bool,
-    /// From when on to look whether its instructions have been retired, where the clock can't tell, if anything else wakes the machine,
-    /// and when to be woken for it.
+    /// Where the clock does not notice retired instructions: from when on to look at them if
+    /// anything else wakes the machine, and when to be woken for it.
     pub(super) poll_at: Time,
     pub(super) poll_by: Time,
-    /// When that was last looked at, and how many it had retired then.
+    /// When the instructions were last looked at, and how many were retired then.
     seen: (Time, Option<u64>),
-    /// How fast it was until then.
+    /// How fast the program was until then.
     pub(super) rate: Rate,
 }
 
-/// So many instructions in so long; none, where nothing is known.
+/// A number of instructions, and the time that they took; zeros if unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rate {
     instructions: u64,
@@ -30,7 +30,7 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// How long so many take; `None` if that can't be told.
+    /// How long this many instructions take; `None` if unknown.
     fn time_of(self, instructions: u64) -> Option<Duration> {
         let nanos = self.time.as_nanos().saturating_mul(instructions.into());
         let nanos = nanos.checked_div(self.instructions.into())?;
@@ -38,29 +38,30 @@ impl Rate {
     }
 }
 
-/// No program is looked at more often.
+/// No program is looked at more often than this.
 const SOONEST: Duration = Duration::from_millis(1);
 
 /// How late a window's end may be found.
 const LATE: Duration = Duration::from_millis(10);
 
-/// By how much of its length a window may be longer than it was to be, so that several are looked at at once: one in so many.
+/// A window may be longer than planned by one part in this many of its length, so that several
+/// are looked at together.
 const LONGER: u32 = 32;
 
-/// How long to rely on a rate: who has just begun to run again was slow until now.
+/// How long to rely on a rate: a program that has just begun to run again was slow until now.
 const RELIED_ON: Duration = Duration::from_secs(1);
 
-/// How long to wait for instructions that can't be read, or are none.
+/// How long to wait for instructions that can't be read or do not increase.
 const IDLE: Duration = Duration::from_millis(100);
 
 impl Window {
-    /// One that begins now, of a program that was last so fast.
+    /// A window that begins now, of a program that last ran at this rate.
     pub(super) fn new(every: WindowLength, since: Time, from: Counters, rate: Rate) -> Self {
         let length = match every {
             WindowLength::Instructions(count) => rate.time_of(count.max(1)),
             WindowLength::Time(_) => None,
         };
-        // What can't be read is tried soon.
+        // Unreadable counters are tried again soon.
         let length = length.filter(|_| from.instructions.is_some());
         let soonest = since.after(SOONEST);
         let (poll_at, poll_by) =
@@ -78,7 +79,8 @@ impl Window {
         Self { is_reported: self.is_reported, ..Self::new(self.common.length, now, from, rate) }
     }
 
-    /// How many instructions the program has retired in all when it ends, if it is a matter of those and they can be told.
+    /// How many instructions the program has retired in total when the window ends, if its length
+    /// is in instructions and they are counted.
     pub(super) fn ends_at(&self) -> Option<u64> {
         match self.common.length {
             WindowLength::Time(_) => None,
@@ -88,8 +90,8 @@ impl Window {
         }
     }
 
-    /// It has not ended by its instructions: when to look again. The answer is whether it begins now, as its instructions can be read
-    /// again.
+    /// The window has not ended by its instructions: sets when to look again. Returns whether it
+    /// begins now, because its instructions can be read again.
     pub(super) fn go_on(&mut self, now: Time, counters: &Counters) -> bool {
         let WindowLength::Instructions(count) = self.common.length else { return false };
         let (Some(from), Some(to)) = (self.common.start_counts.instructions, counters.instructions)
@@ -98,7 +100,7 @@ impl Window {
             if begins {
                 *self = Self::new(self.common.length, now, *counters, Rate::default());
             } else {
-                // What was counted before is no beginning any longer: something after it was not.
+                // The old start is of no use any longer: some counts after it are missing.
                 self.common.start_counts = Counters::default();
                 (self.poll_at, self.poll_by) = (now.after(IDLE - LATE), now.after(IDLE));
             }
@@ -121,8 +123,9 @@ impl Window {
     }
 }
 
-/// The first and the last time to look at what is expected to end after so long, of a window that will then have been so long: at its
-/// end, and half-way first, or after a second, if that is so far that one which goes twice as fast from now on would be found too late.
+/// The first and the last time to look at a window that is expected to end after `left` and to be
+/// `length` long by then. That is its end; but half-way first, or after a second, if the end is so
+/// far off that a program which runs twice as fast from now on would be noticed too late.
 fn looks(now: Time, left: Duration, length: Duration) -> (Time, Time) {
     let first = (left / 2).min(RELIED_ON);
     let latest = first + LATE;
@@ -147,7 +150,8 @@ mod tests {
         Time::ZERO.after(Duration::from_millis(millis))
     }
 
-    /// What a program does whose rate changes: how late its windows' ends are found, and how often it is looked at.
+    /// Follows a program whose rate changes. Returns how late its windows' ends are found, and how
+    /// often it is looked at.
     fn follow(instructions: u64, rate: impl Fn(u64) -> u64) -> (Duration, u32) {
         let mut window = Window::new(
             WindowLength::Instructions(instructions),
@@ -178,19 +182,20 @@ mod tests {
         // A second of a steady program.
         let (late, looks) = follow(1_000_000_000, |_| 1000);
         assert!(late <= LATE && looks < 20, "{late:?} {looks}");
-        // One that goes twice as fast from any moment on.
+        // A program that gets twice as fast at any moment.
         for turns in [0, 100_000, 400_000, 490_000, 499_000] {
             let (late, looks) =
                 follow(1_000_000_000, |micro| if micro < turns { 1000 } else { 2000 });
             assert!(late <= LATE && looks < 20, "{late:?} {looks}");
         }
-        // One that sleeps for a second first.
+        // A program that sleeps for a second first.
         let (late, _) = follow(50_000_000, |micro| if micro < 1_000_000 { 0 } else { 1000 });
         assert!(late <= IDLE, "{late:?}");
     }
 
-    /// A second of 64 programs, whose windows are to be 100 to 163 times as long as this: how many ended, how often one was looked at,
-    /// and how often the machine was woken for that.
+    /// Follows 64 programs for a second, whose windows are to be 100 to 163 times as long as
+    /// `times`. Returns how many ended, how often one was looked at, and how often the machine was
+    /// woken for that.
     fn follow_all(times: Duration) -> [usize; 3] {
         let every = WindowLength::Instructions(100_000_000);
         let lengths: Vec<Duration> = (100..164).map(|length| length * times).collect();
@@ -224,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_to_be_looked_at_at_about_the_same_time_is_so_at_once() {
+    fn looks_that_are_due_at_about_the_same_time_are_taken_at_once() {
         let [ends, looks, wakes] = follow_all(Duration::from_millis(1));
         assert!(ends > 450 && looks < 5 * ends && wakes < 200, "{ends} {looks} {wakes}");
         // Short windows do not become longer from one to the next.
@@ -270,7 +275,7 @@ mod tests {
         window.go_on(at(102), &counted(None));
         assert_eq!((window.ends_at(), window.poll_by), (None, at(202)));
         assert_eq!(window.common.ends_at(), None);
-        // It begins anew with what is counted then: of what was not, nobody knows how much it was.
+        // It begins again with the counts of this moment: what was not counted is unknown.
         assert!(window.go_on(at(202), &counted(Some(9))));
         assert_eq!((window.ends_at(), window.common.start), (Some(14), at(202)));
         assert!(!window.common.straddled && !window.go_on(at(203), &counted(Some(10))));

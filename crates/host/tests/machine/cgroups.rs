@@ -68,7 +68,7 @@ fn a_program_is_counted_by_the_cgroup_that_it_is_now() {
     let begun = Begun::default();
     let parts = bench.parts(Box::new(begun.clone()), roots);
     let mut host = bench.host_of(parts, vec![of("a", "/a")], LOOK);
-    // Of a thread that its files don't know, nobody knows where it may run.
+    // Where a thread may run is unknown if its files don't show it.
     assert_eq!(all_started(&mut host, 2), [(0, AppId(0)), (1, AppId(0))]);
     let every = WindowLength::Time(Duration::from_millis(20));
     host.carry_out(0, Action::Watch { app: AppId(0), every });
@@ -79,7 +79,7 @@ fn a_program_is_counted_by_the_cgroup_that_it_is_now() {
     let expected = [(AppId(0), Some(a.clone())), (AppId(1), Some(b)), (AppId(0), None)];
     assert_eq!(*begun.0.borrow(), expected, "a part of it is another's now");
 
-    // Made anew as a whole within a look.
+    // The whole of it is made again within a look.
     fs::rename(&a, bench.at("gone")).unwrap();
     fill(&a, &outer);
     let mut gone = [(); 4].map(|()| await_one(&mut host, exited));

@@ -35,8 +35,8 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// A chip on which these jobs run, with so many classes of service for policies as it says; each
-    /// program is monitored by itself.
+    /// A chip on which these jobs run, with as many classes of service for policies as it says.
+    /// Each program is monitored by itself.
     pub(crate) fn new(settings: Simulated, jobs: &[Job]) -> Self {
         // In memory where it can be: the ledger is on disk before each plan, which takes its time.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
@@ -49,7 +49,7 @@ impl Bench {
                 .with_closids(chip.llc.clos + 1)
                 .with_rmids(128);
         if let Some(monitoring) = &mut platform.monitoring {
-            // So that what is read is what a chip by itself tells.
+            // Readings are then the same as on a chip by itself.
             monitoring.scale_bytes = 1;
         }
         let named = (0..).map(|number| format!("app{number}")).zip(jobs.iter().cloned());
@@ -72,7 +72,7 @@ impl Bench {
         Connection::connect(self.emulator.socket()).unwrap()
     }
 
-    /// A program, as somebody asks for it.
+    /// A program, as it is requested.
     pub(crate) fn managed(&self, job: usize) -> Managed {
         let selector = Selector::Pid(self.pids[job]);
         let wanted = Wanted { name: format!("app{job}"), selector, each: false };

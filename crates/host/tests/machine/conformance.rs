@@ -16,7 +16,7 @@ use fairways_host::machine::{Host, Settings as Managing};
 
 use crate::common::{Bench, can_mount};
 
-/// Programs of an emulator, of which those that start late idle until then, and are asked for only then.
+/// Programs of an emulator. Those that start late idle until then, and are requested only then.
 struct Emulating(Settings);
 
 impl Subject for Emulating {
@@ -78,7 +78,7 @@ fn job(asked: &Asked, scale: Scale) -> Job {
     Job { phases: vec![Phase { program: None, length }, forever], ..job }
 }
 
-/// Interrupts the host when somebody is to be asked for.
+/// Interrupts the host when a program is to be requested.
 pub(crate) struct Stopping {
     pub(crate) inner: EmulatorClock,
     pub(crate) stops: VecDeque<Time>,
@@ -121,7 +121,7 @@ struct Late {
 }
 
 impl Late {
-    /// Whom somebody asks for by then.
+    /// The programs that are requested by then.
     fn wanted(&self, now: Time) -> Vec<fairways_host::machine::Managed> {
         let jobs = (0..self.at.len()).filter(|&job| self.at[job] <= now);
         jobs.map(|job| self.bench.managed(job)).collect()

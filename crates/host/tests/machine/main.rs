@@ -7,4 +7,4 @@ mod common;
 mod conformance;
 mod parity;
 mod real;
-mod told;
+mod reported;

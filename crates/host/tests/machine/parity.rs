@@ -1,5 +1,5 @@
-//! Every cache policy decides behind the files as it does on a chip by itself: the same events, to the last digit, and the same
-//! plans at the same times.
+//! Every cache policy decides behind the files as it does on a chip by itself: the same events, to
+//! the last digit, and the same plans at the same times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,8 @@ use fairways_policy::by_name;
 
 use crate::common::{Bench, can_mount};
 
-/// A Xeon E5-2630 of which everything is so many times smaller and faster, so that a second is as long for it as for a large one.
+/// Everything in this Xeon E5-2630 is this many times smaller and faster, so that a second is as
+/// long for it as for a large one.
 const SMALLER: u32 = 320;
 
 fn settings() -> Settings {
@@ -30,7 +31,8 @@ fn job(text: &str) -> Job {
     Job { phases, then: AfterRun::Exit, ..Job::default() }
 }
 
-/// A service, and programs that are sensitive, stream, and hardly use the cache; one of them ends on the way.
+/// A service, and programs that are sensitive, stream, and hardly use the cache; one of them ends
+/// on the way.
 fn jobs(policy: &str) -> Vec<Job> {
     let silo = "regions:13.7:40%13K:35%75K:25%300K:request=415k:cv=0.56:cpi=0.7:overlap=2";
     let objective = Objective { slo: Duration::from_millis(2), percentile: Q32::from_int(99) };
@@ -53,7 +55,7 @@ fn jobs(policy: &str) -> Vec<Job> {
     jobs
 }
 
-/// What a machine told and a policy asked for until then, a line each.
+/// What the machine reported and the policy requested until then, a line each.
 fn story(machine: &mut dyn Machine, policy: &mut dyn Policy, until: Time) -> Vec<String> {
     let mut story = Vec::new();
     while let Some((at, event)) = machine.next_event() {

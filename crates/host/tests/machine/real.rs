@@ -1,4 +1,5 @@
-//! The host on real processes and by the real clock, over an emulator whose hardware is idle: several domains, and what goes wrong.
+//! The host on real processes and by the real clock, over an emulator whose hardware is idle:
+//! several domains, and failures.
 
 use std::cell::RefCell;
 use std::fs;
@@ -176,7 +177,7 @@ pub(crate) fn applied(domain: u32, event: &Event) -> Option<(u32, PlanId, Partit
     }
 }
 
-/// Goes on until this is so, with nothing to tell.
+/// Goes on until this is so, without any event.
 pub(crate) fn until(host: &mut Host, mut is_so: impl FnMut(&Host) -> bool) {
     let steps = (1..=120).map(|step| Time::ZERO.after(step * Duration::from_millis(500)));
     for at in steps {
@@ -247,9 +248,10 @@ fn each_domain_has_a_policy_of_its_own_and_programs_move_between_them() {
 }
 
 /// A task has one class in all domains. Where classes are too few, programs get more ways than
-/// planned, and the policy of each domain is told so, also when another domain's plan is the cause.
+/// planned. That is reported to the policy of each domain, also when another domain's plan is the
+/// cause.
 #[test]
-fn what_too_few_classes_make_of_plans_is_told() {
+fn what_too_few_classes_make_of_plans_is_reported() {
     // The root's is one of three.
     let platform = Platform::broadwell().with_domains(2, 1).with_closids(3);
     let Some(bench) = Bench::of(platform) else { return };
@@ -264,12 +266,12 @@ fn what_too_few_classes_make_of_plans_is_told() {
     let planned = partition(&[(0x3, &[a, b]), (0x4, &[c])]);
     plan(&mut host, 0, 1, &planned);
     assert_eq!(await_one(&mut host, applied), (0, PlanId(1), planned.clone()));
-    // With this plan three classes are needed. Merging a and c costs least: both get 0x7 in domain 0.
+    // This plan needs three classes. Merging a and c costs least: both get 0x7 in domain 0.
     let other = partition(&[(0x30, &[a, c]), (0xc0, &[b])]);
     plan(&mut host, 1, 1, &other);
-    let mut told = [(); 2].map(|()| await_one(&mut host, applied));
-    told.sort_by_key(|(domain, ..)| *domain);
-    let [(0, PlanId(1), here), (1, PlanId(1), there)] = told else { panic!("{told:?}") };
+    let mut reports = [(); 2].map(|()| await_one(&mut host, applied));
+    reports.sort_by_key(|(domain, ..)| *domain);
+    let [(0, PlanId(1), here), (1, PlanId(1), there)] = reports else { panic!("{reports:?}") };
     let ways = |of: &Partition| [a, b, c].map(|app| of.mask_of(app).unwrap().bits());
     assert_eq!((ways(&here), ways(&there)), ([0x7, 0x3, 0x7], [0x30, 0xc0, 0x30]));
     assert!(there.agrees_with(&other) && !here.agrees_with(&planned));
@@ -325,7 +327,7 @@ fn what_is_observed_is_not_carried_out() {
         _ => None,
     };
     assert_eq!(await_one(&mut host, refused), PlanId(2));
-    // A window tells of the plan as if it were in force, and is as long as it was asked to be.
+    // A window shows the plan as if it were in force, and is as long as requested.
     let every = Duration::from_millis(50);
     host.carry_out(1, Action::Watch { app, every: WindowLength::Time(every) });
     let sample = await_one(&mut host, |domain, event| match event {
@@ -339,7 +341,7 @@ fn what_is_observed_is_not_carried_out() {
 }
 
 #[test]
-fn a_plan_that_the_kernel_refuses_is_told_as_failed_and_the_one_before_stays() {
+fn a_plan_that_the_kernel_refuses_is_reported_as_failed_and_the_one_before_stays() {
     let Some(bench) = Bench::new() else { return };
     let sleeper = Sleeper::start(0);
     let mut host = bench.host(vec![managed("a", Selector::Pid(sleeper.id()))], LOOK);
@@ -368,13 +370,13 @@ fn a_look_that_fails_is_counted_as_often() {
     bench.emulator.arm("read:schemata=EIO".parse().unwrap());
     let began = Instant::now();
     until(&mut host, |host| host.errors().iter().any(|(_, times)| times >= 2));
-    let told: Vec<_> = host.errors().iter().collect();
-    let [("EIO", times)] = told[..] else { panic!("{told:?}") };
-    assert!(times <= began.elapsed().as_secs() + 1, "{told:?}");
+    let errors: Vec<_> = host.errors().iter().collect();
+    let [("EIO", times)] = errors[..] else { panic!("{errors:?}") };
+    assert!(times <= began.elapsed().as_secs() + 1, "{errors:?}");
 }
 
 #[test]
-fn a_host_whose_resctrl_is_unmounted_has_no_more_to_tell() {
+fn a_host_whose_resctrl_is_unmounted_has_no_more_to_report() {
     let Some(bench) = Bench::new() else { return };
     let sleeper = Sleeper::start(0);
     let mut host = bench.host(vec![managed("a", Selector::Pid(sleeper.id()))], LOOK);
@@ -387,7 +389,7 @@ fn a_host_whose_resctrl_is_unmounted_has_no_more_to_tell() {
 }
 
 #[test]
-fn another_wish_is_told_and_another_name_is_another_program() {
+fn another_wish_is_reported_and_another_name_is_another_program() {
     let Some(bench) = Bench::new() else { return };
     let sleeper = Sleeper::start(1);
     let socket = bench.at("latencies");
@@ -410,8 +412,8 @@ fn another_wish_is_told_and_another_name_is_another_program() {
         await_one(host, |of, event| {
             sender.send_to(b"3ms", &socket).unwrap();
             match event {
-                Event::Latency(told) if of == domain && told.app == app => {
-                    told.answered.first().map(|answered| answered.requests > 0)
+                Event::Latency(report) if of == domain && report.app == app => {
+                    report.answered.first().map(|answered| answered.requests > 0)
                 }
                 _ => None,
             }

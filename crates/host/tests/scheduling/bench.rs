@@ -73,7 +73,7 @@ impl Bench {
         fs::create_dir_all(self.path().join(format!("proc/{pid}/task/{thread}"))).unwrap();
     }
 
-    /// As the kernel would tell it.
+    /// As the kernel would show it.
     pub(crate) fn affinity(&self, thread: i32) -> String {
         let text = fs::read_to_string(self.path().join(format!("proc/{thread}/status"))).unwrap();
         text.strip_prefix("Cpus_allowed_list:\t").unwrap().trim().to_owned()
@@ -118,7 +118,7 @@ impl Bench {
     }
 }
 
-/// What a thread misses of a hundred references, whoever it runs beside: `frugal-3` three.
+/// What a thread misses of a hundred references, whatever it runs beside: `frugal-3` three.
 #[derive(Default)]
 struct Missing(BTreeMap<AppId, u64>);
 
@@ -140,7 +140,7 @@ impl Source for Missing {
     }
 
     fn beside(&mut self, app: AppId, _: u32, _: &[AppId], time: Duration) -> Counters {
-        // Of one that has ended there may be a turn to tell still.
+        // A turn of a thread that has ended may still have to be reported.
         let Some(rate) = self.0.get(&app) else { return Counters::default() };
         let hundreds = u64::try_from(time.as_micros()).unwrap();
         Counters {

@@ -20,21 +20,21 @@ pub(crate) type Shared = Rc<RefCell<Cpus>>;
 /// How long a turn is.
 pub(crate) const QUANTUM: Duration = Duration::from_millis(10);
 
-/// Round robin on some CPUs: who is raised goes first, and whoever may not stay leaves at once.
+/// Round robin on some CPUs: a raised thread goes first, and one that may not stay leaves at once.
 #[derive(Default)]
 pub(crate) struct Cpus {
     pub(crate) now: u64,
     cpus: BTreeMap<u32, Cpu>,
     pub(crate) threads: BTreeMap<AppId, Thread>,
     waiting: VecDeque<AppId>,
-    told: Told,
+    ended: Told,
     /// Threads that can't be taken in, by number, and how often that was asked.
     pub(crate) refused: BTreeMap<i32, u32>,
     /// The kernel ends the scheduler.
     pub(crate) ends: bool,
-    /// The shortest time of others and of idleness that is to be told.
+    /// The shortest time of others and of idleness that is to be reported.
     pub(crate) watched: Option<Duration>,
-    /// Where the kernel would tell of threads' affinity.
+    /// Where the kernel would show threads' affinity.
     proc: PathBuf,
 }
 
@@ -77,7 +77,8 @@ impl Cpus {
         CpuSet::parse_list(text.strip_prefix("Cpus_allowed_list:\t")?.trim(), 64).ok()
     }
 
-    /// Whatever somebody else has set is the owner's from now on; then the thread's affinity is what is due of it.
+    /// An affinity that was set from outside is the owner's from now on. Then the thread gets what
+    /// the policy allows of it.
     fn set_affinity(&mut self, app: AppId) {
         let number = self.threads[&app].number;
         let Some(found) = self.affinity(number) else { return };
@@ -119,7 +120,7 @@ impl Cpus {
         self.now = self.now.max(to);
     }
 
-    /// Whoever runs there waits again.
+    /// The thread that runs there waits again.
     fn leave(&mut self, cpu: u32) {
         let of = self.cpus.get_mut(&cpu).unwrap();
         let (span, running) = ((of.since, self.now), of.running.take());
@@ -135,19 +136,19 @@ impl Cpus {
         }
         let who = running.map_or(Who::Idle, |(app, _)| Who::Thread(app));
         let counters = Counters::default();
-        self.told.turns.push(Turn { cpu, who, span, counters, goes_on: false });
+        self.ended.turns.push(Turn { cpu, who, span, counters, goes_on: false });
         let Some((app, _)) = running else { return };
         let ran = span.1 - span.0;
         if let Some(thread) = self.threads.get_mut(&app) {
             thread.ran += ran;
             let ordered = thread.turn;
             let ran = Duration::from_nanos(ran);
-            self.told.given.push(Given { app, cpu, ordered, ran, at: self.now });
+            self.ended.given.push(Given { app, cpu, ordered, ran, at: self.now });
             self.waiting.push_back(app);
         }
     }
 
-    /// Every CPU takes the first who may run there.
+    /// Every CPU takes the first thread that may run there.
     fn fill(&mut self) {
         for cpu in self.cpus.keys().copied().collect::<Vec<_>>() {
             if self.cpus[&cpu].running.is_some() {
@@ -259,13 +260,13 @@ impl Scheduler for Turning {
         Vec::new()
     }
 
-    fn turns(&mut self, told: &mut Told) -> io::Result<()> {
+    fn turns(&mut self, ended: &mut Told) -> io::Result<()> {
         let mut cpus = self.0.borrow_mut();
         if std::mem::take(&mut cpus.ends) {
             return Err(io::Error::other("a test ends it"));
         }
-        told.turns.append(&mut cpus.told.turns);
-        told.given.append(&mut cpus.told.given);
+        ended.turns.append(&mut cpus.ended.turns);
+        ended.given.append(&mut cpus.ended.given);
         Ok(())
     }
 }

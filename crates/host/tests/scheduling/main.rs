@@ -1,4 +1,5 @@
-//! Hosts whose policies schedule threads, on CPUs that are made up: who runs there when follows from what is asked, to the nanosecond.
+//! Hosts whose policies schedule threads, on CPUs that are made up: which thread runs where, and
+//! when, follows from the requests, to the nanosecond.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
-//! Threads come and go, live in several domains, and CPUs change; and what a policy asks becomes of it.
+//! Threads come and go, live in several domains, and CPUs change; and what becomes of a policy's
+//! requests.
 
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ fn until(host: &mut Host, millis: u64) -> Vec<(u32, Event)> {
     std::iter::from_fn(|| host.next_event()).map(|(_, domain, event)| (domain, event)).collect()
 }
 
-/// Of these events, who started and ended where, and other CPUs.
-fn told(events: &[(u32, Event)]) -> Vec<String> {
+/// What these events report: which programs started and ended in which domain, and other CPUs.
+fn reported(events: &[(u32, Event)]) -> Vec<String> {
     let line = |(domain, event): &(u32, Event)| match event {
         Event::Started { app, .. } => Some(format!("{domain}: starts {}", app.0)),
         Event::Exited { app } => Some(format!("{domain}: ends {}", app.0)),
@@ -46,7 +47,7 @@ fn every_thread_is_a_program_while_it_is_there() {
     bench.start(100, 101, 6, "0-1");
     let mut host = bench.host(&[("web-1", 100)], None, false);
     let events = until(&mut host, 1000);
-    assert_eq!(told(&events), ["0: 12 ways", "0: 2 CPUs", "0: starts 0", "0: starts 1"]);
+    assert_eq!(reported(&events), ["0: 12 ways", "0: 2 CPUs", "0: starts 0", "0: starts 1"]);
     assert_eq!((host.name(AppId(0)), host.name(AppId(1))), (Some("web-1"), Some("web-1/101")));
     assert_eq!((host.tasks(AppId(1)), host.scheduler()), (&[101][..], Some("first")));
     // One more, and one ends; its number is another's at once.
@@ -54,7 +55,7 @@ fn every_thread_is_a_program_while_it_is_there() {
     bench.end(100, 101);
     bench.start(100, 101, 9, "0-1");
     let events = until(&mut host, 8000);
-    assert_eq!(told(&events), ["0: ends 1", "0: starts 2", "0: starts 3"]);
+    assert_eq!(reported(&events), ["0: ends 1", "0: starts 2", "0: starts 3"]);
     let name = |app| host.name(AppId(app)).map(str::to_owned);
     assert_eq!(name(1), None);
     let mut names = [name(2), name(3)].map(Option::unwrap);
@@ -64,7 +65,7 @@ fn every_thread_is_a_program_while_it_is_there() {
         bench.end(100, thread);
     }
     let events = until(&mut host, 16_000);
-    assert_eq!(told(&events).len(), 3, "{events:?}");
+    assert_eq!(reported(&events).len(), 3, "{events:?}");
     assert!(bench.cpus.borrow().threads.is_empty() && host.programs().is_empty());
 }
 
@@ -74,11 +75,11 @@ fn who_was_refused_is_asked_for_again() {
     bench.start(100, 100, 5, "0-1");
     bench.cpus.borrow_mut().refused.insert(100, 0);
     let mut host = bench.host(&[("web-1", 100)], None, false);
-    assert_eq!(told(&until(&mut host, 20_000)).len(), 2);
+    assert_eq!(reported(&until(&mut host, 20_000)).len(), 2);
     let asked = bench.cpus.borrow_mut().refused.remove(&100).unwrap();
     assert_eq!(host.errors().iter().collect::<Vec<_>>(), [("unknown", 1)], "as it is logged");
     assert!((2..=21).contains(&asked), "{asked} times in 20 s");
-    assert_eq!(told(&until(&mut host, 30_000)), ["0: starts 0"]);
+    assert_eq!(reported(&until(&mut host, 30_000)), ["0: starts 0"]);
     assert_eq!(host.name(AppId(0)), Some("web-1"));
 }
 
@@ -90,7 +91,7 @@ fn what_each_domain_allows_holds_for_its_cpus() {
     let mut host = bench.host(&[("both-1", 100), ("one-1", 200)], None, false);
     let events = until(&mut host, 500);
     let starts = ["0: starts 0", "1: starts 0", "1: starts 1"];
-    let lines = told(&events);
+    let lines = reported(&events);
     assert!(starts.iter().all(|line| lines.contains(&(*line).to_owned())), "{lines:?}");
     assert_eq!(lines.len(), 7, "{lines:?}");
     let allowed = |thread| bench.cpus.borrow().thread(thread).allowed.to_list();
@@ -100,7 +101,7 @@ fn what_each_domain_allows_holds_for_its_cpus() {
     assert_eq!(allowed(100), "0-1,3");
     allow(&mut host, 0, 0, &[0]);
     assert_eq!(allowed(100), "0,3");
-    // CPUs that there are not are passed over, and without any left it is as before.
+    // CPUs that do not exist are passed over, and without any left it is as before.
     allow(&mut host, 0, 0, &[1, 7]);
     assert_eq!(allowed(100), "1,3");
     allow(&mut host, 0, 0, &[7]);
@@ -111,10 +112,11 @@ fn what_each_domain_allows_holds_for_its_cpus() {
     allow(&mut host, 0, 1, &[0]);
     allow(&mut host, 0, 9, &[0]);
     assert_eq!(allowed(200), "");
-    // Its owner lets it use CPUs of the other cache only: it ends in one, and starts in the other under another id.
+    // Its owner lets it use CPUs of the other cache only: it ends in one, and starts in the other
+    // under another id.
     bench.start(200, 200, 5, "0");
     let events = until(&mut host, 8000);
-    assert_eq!(told(&events), ["0: starts 2", "1: ends 1"]);
+    assert_eq!(reported(&events), ["0: starts 2", "1: ends 1"]);
     allow(&mut host, 0, 2, &[1]);
     assert_eq!(allowed(200), "1");
 }
@@ -125,22 +127,22 @@ fn who_is_confined_lives_where_its_owner_lets_it() {
     let bench = Bench::new(&[&[0, 1], &[2, 3]]);
     bench.start(100, 100, 5, "0,2");
     let mut host = bench.host(&[("both-1", 100)], None, false);
-    assert_eq!(told(&until(&mut host, 500)).len(), 6);
+    assert_eq!(reported(&until(&mut host, 500)).len(), 6);
     // Of the first domain's CPUs its owner keeps it from this one.
     allow(&mut host, 0, 0, &[1]);
     assert_eq!(bench.affinity(100), "2");
-    assert_eq!(told(&until(&mut host, 20_000)), Vec::<String>::new());
+    assert_eq!(reported(&until(&mut host, 20_000)), Vec::<String>::new());
     allow(&mut host, 0, 0, &[]);
     assert_eq!(bench.affinity(100), "0,2");
     // Its owner takes the second domain away.
     bench.start(100, 100, 5, "0-1");
-    assert_eq!(told(&until(&mut host, 40_000)), ["0: ends 0", "0: starts 1", "1: ends 0"]);
+    assert_eq!(reported(&until(&mut host, 40_000)), ["0: ends 0", "0: starts 1", "1: ends 0"]);
     allow(&mut host, 0, 1, &[1]);
     assert_eq!(bench.affinity(100), "1");
 }
 
 #[test]
-fn a_turn_is_told_to_whoever_ordered_it() {
+fn a_turn_is_reported_to_the_domain_that_ordered_it() {
     let bench = Bench::new(&[&[0, 1], &[2, 3]]);
     bench.start(100, 100, 5, "0-3");
     let mut host = bench.host(&[("both-1", 100)], None, false);
@@ -160,17 +162,18 @@ fn a_turn_is_told_to_whoever_ordered_it() {
         slices.retain(|slice| slice.2 != 10);
         slices
     };
-    // It runs on the first CPU of the first domain, and the second one's order is told to that.
+    // It runs on the first CPU of the first domain, and the turn is reported to the second, which
+    // ordered it.
     order(&mut host, 1, 20);
     assert_eq!(slices(&mut host, 600), [(1, 0, 20, 20)]);
-    // Its order is replaced before it is given: both are told of the turn.
+    // Its order is replaced before its turn: that turn is reported to both.
     order(&mut host, 1, 20);
     order(&mut host, 0, 5);
     assert_eq!(slices(&mut host, 700), [(0, 0, 5, 5), (1, 0, 20, 5)]);
 }
 
 #[test]
-fn other_cpus_are_told_and_numbered_anew() {
+fn other_cpus_are_reported_and_numbered_again() {
     let bench = Bench::new(&[&[0, 1, 2]]);
     bench.start(100, 100, 5, "0-3");
     let mut host = bench.host(&[("web-1", 100)], None, false);
@@ -178,12 +181,12 @@ fn other_cpus_are_told_and_numbered_anew() {
     allow(&mut host, 0, 0, &[2]);
     let allowed = || bench.cpus.borrow().thread(100).allowed.to_list();
     assert_eq!((allowed().as_str(), host.cpus(0)), ("2", &[0, 1, 2][..]));
-    // As many as before: nothing to tell, but the policy's CPU 2 is another now.
+    // As many as before: nothing to report, but the policy's CPU 2 is another now.
     bench.caches(&[&[0, 2, 3]]);
-    assert_eq!(told(&until(&mut host, 3000)), Vec::<String>::new());
+    assert_eq!(reported(&until(&mut host, 3000)), Vec::<String>::new());
     assert_eq!(allowed(), "3");
     bench.caches(&[&[0, 2]]);
-    assert_eq!(told(&until(&mut host, 6000)), ["0: 2 CPUs"]);
+    assert_eq!(reported(&until(&mut host, 6000)), ["0: 2 CPUs"]);
     // Where the policy's CPU is not there any longer, the thread is not kept from any.
     assert_eq!(allowed(), "");
 }
@@ -211,7 +214,7 @@ fn a_plan_is_refused_and_nothing_observed_is_carried_out() {
         Action::Priority { threads: (&[thread][..]).into(), raised: true, reason: REASON.into() },
     );
     host.carry_out(0, Action::Quantum { thread, time, reason: REASON.into() });
-    assert_eq!(told(&until(&mut host, 900)), ["0: refused"]);
+    assert_eq!(reported(&until(&mut host, 900)), ["0: refused"]);
     let cpus = bench.cpus.borrow();
     let of = cpus.thread(100);
     assert!(of.allowed.is_empty() && !of.raised && of.ordered.is_none(), "{of:?}");
@@ -240,10 +243,10 @@ fn another_scheduler_does_what_the_one_before_was_asked_for() {
     );
     host.carry_out(0, Action::WatchTogether { shortest: Duration::from_millis(3) });
     bench.cpus.borrow_mut().ends = true;
-    // It refuses one of the threads, which is told to have ended.
+    // It refuses one of the threads, which is reported to have ended.
     bench.cpus.borrow_mut().refused.insert(200, 0);
     let events = until(&mut host, 1000);
-    assert!(host.failure().is_none() && told(&events) == ["0: ends 1"], "{events:?}");
+    assert!(host.failure().is_none() && reported(&events) == ["0: ends 1"], "{events:?}");
     assert_eq!(host.scheduler(), Some("second"));
     let cpus = bench.cpus.borrow();
     assert_eq!(cpus.watched, Some(Duration::from_millis(3)));
@@ -251,7 +254,7 @@ fn another_scheduler_does_what_the_one_before_was_asked_for() {
     assert_eq!((of.allowed.to_list().as_str(), of.raised), ("1", true));
     drop(cpus);
     bench.cpus.borrow_mut().refused.clear();
-    assert_eq!(told(&until(&mut host, 4000)), ["0: starts 2"]);
+    assert_eq!(reported(&until(&mut host, 4000)), ["0: starts 2"]);
     // There is none in the place of the second.
     bench.cpus.borrow_mut().ends = true;
     until(&mut host, 5000);

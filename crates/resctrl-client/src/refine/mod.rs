@@ -1,9 +1,10 @@
 //! From a plan for each domain to classes of service, of which a task has one on all domains.
 //!
-//! The classes are the common refinement of the domains' clusters: programs that are in one cluster in each domain are of one class. What a
-//! program may fill of a domain in which it has no place does not matter while it has one in another. So where the refinement takes more
-//! classes than there are, those that differ in no domain that matters to both become one first, which changes nobody's ways; then the
-//! two whose union changes the masks of fewest programs, and again.
+//! The classes are the common refinement of the domains' clusters: programs that are in one cluster
+//! in each domain are of one class. While a program has a place in one domain, it does not matter
+//! what it may fill of a domain in which it has none. So where the refinement takes more classes
+//! than exist, those that differ in no domain that matters to both are joined first, which changes
+//! nobody's ways; then the two whose union changes the masks of fewest programs, and again.
 
 use std::collections::BTreeMap;
 
@@ -36,10 +37,12 @@ struct Draft {
     members: Vec<AppId>,
 }
 
-/// The classes for the programs that have a place somewhere, at most `most` (at least 1), and how many pairs were made one that differ.
+/// The classes for the programs that have a place somewhere, at most `most` (at least 1), and how
+/// many pairs were joined that differ.
 ///
-/// Clusters of one mask are one class: nothing tells them apart. A program all of whose places are in domains that are not there may
-/// fill everything on offer. So may a class in a domain in which none of its programs has a place.
+/// Clusters with one mask are one class: nothing distinguishes them. A program whose places are all
+/// in missing domains may fill everything on offer. So may a class in a domain in which none of its
+/// programs has a place.
 pub(super) fn refine(
     rooms: &BTreeMap<u32, Room>,
     plans: &BTreeMap<u32, Plan>,
@@ -100,8 +103,8 @@ fn drafts(
     classes.into_iter().map(draft).collect()
 }
 
-/// Makes one of those that differ nowhere that matters, until no more than `most` are left: those with places in most domains first, each
-/// with the first that it fits.
+/// Joins drafts that differ nowhere that matters, until no more than `most` are left: those with
+/// places in most domains first, each with the first that it fits.
 fn pair(mut drafts: Vec<Draft>, most: usize) -> Vec<Draft> {
     let mut left = drafts.len();
     drafts.sort_by_key(|draft| draft.masks.iter().filter(|mask| mask.is_none()).count());
@@ -135,7 +138,8 @@ impl Draft {
         self.members.extend(other.members);
     }
 
-    /// By how much the union differs from what the programs of the two have, in ways times programs over all domains.
+    /// By how much the union differs from what the programs of the two have, in ways times programs
+    /// over all domains.
     fn cost(&self, other: &Self, rooms: &[Room]) -> u64 {
         let mut cost = 0;
         for (at, room) in rooms.iter().enumerate() {
@@ -148,7 +152,8 @@ impl Draft {
     }
 }
 
-/// Makes one of the two that cost least, the first of several, until no more than `most` are left; how often that changed masks.
+/// Joins the two that cost least, the first of several, until no more than `most` are left. Returns
+/// how often that changed masks.
 fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
     if drafts.len() <= most {
         return 0;
@@ -192,7 +197,8 @@ fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
     merged
 }
 
-/// A mask of a plan that was made for what was on offer then: what is left of it, or everything if that is no mask.
+/// What is left of a mask whose plan was made for an earlier offer, or everything if that is no
+/// mask.
 fn fit(room: &Room, mask: WayMask) -> WayMask {
     let left = WayMask::from_bits(mask.bits() & room.ways.bits());
     let ok = left.count() >= room.min_bits.max(1) && (!room.contiguous || left.is_contiguous());
@@ -209,9 +215,9 @@ fn join(room: &Room, one: WayMask, other: WayMask) -> WayMask {
     WayMask::span(lowest, 32 - union.leading_zeros() - lowest)
 }
 
-/// Which group becomes which class, so that many programs stay: of all pairs, the one with most programs in common is taken first, and of
-/// several the first. Groups that have nothing in common with any class are used as well before others are made; `None` is one
-/// to be made.
+/// Which group becomes which class, so that many programs stay: of all pairs, the one with most
+/// programs in common is chosen first, and of several the first. Groups that have nothing in common
+/// with any class are used, too, before others are made; `None` is one to be made.
 pub(super) fn assign(groups: &[Vec<AppId>], targets: &[Target]) -> Vec<Option<usize>> {
     let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
     for (group, members) in groups.iter().enumerate() {

@@ -50,7 +50,7 @@ fn the_two_that_differ_least_become_one() {
     assert_eq!(merged, 1);
 }
 
-/// Programs in different domains share a class, as nothing tells them apart where they are not.
+/// Programs in different domains share a class, as nothing distinguishes them where they are not.
 #[test]
 fn programs_of_different_domains_keep_their_masks_in_few_classes() {
     for (domains, clusters) in [(2_u32, 8_u32), (8, 4), (24, 8)] {

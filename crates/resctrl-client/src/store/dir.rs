@@ -1,4 +1,5 @@
-//! The state directory: nobody else can have put anything into it, and nothing in it leads elsewhere.
+//! The state directory: no other user can have put anything into it, and nothing in it leads
+//! elsewhere.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -18,21 +19,22 @@ const LARGEST: u64 = 256 << 20;
 const FOLDER: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A directory that only root and the user who runs can write.
+/// A directory that only root and the user of this process can write.
 #[derive(Debug)]
 pub(super) struct Dir(OwnedFd);
 
 /// Why a directory or a file in it is not used.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// Somebody else could have written it.
+    /// Another user could have written it.
     Unsafe(PathBuf, String),
     /// The kernel's error.
     Io(PathBuf, io::Error),
 }
 
 impl Dir {
-    /// Opens it, name by name, without following links; what is not there is made, for its owner alone.
+    /// Opens it, name by name, without following links. Missing directories are made, for their
+    /// owner alone.
     pub(super) fn open(path: &Path) -> Result<Self, Refused> {
         let failed = |why: io::Error| Refused::Io(path.to_owned(), why);
         let whole = std::path::absolute(path).map_err(failed)?;
@@ -45,7 +47,8 @@ impl Dir {
             place.push(name);
             at = enter(&at, name.as_os_str().as_ref(), &place)?;
             let about = owned(&fstat(&at).map_err(|why| Refused::Io(place.clone(), why.into()))?);
-            // In a sticky folder nobody puts anything in the place of what is ours, as the next name is or is refused.
+            // In a sticky folder no other user can replace what is ours, as the next name is or is
+            // refused.
             let is_sticky = left > 0 && about.mode & STICKY != 0;
             let may_be = about.is_trusted() && (is_sticky || is_shut);
             about.check().or_else(|why| if may_be { Ok(()) } else { Err(why) }).map_err(|why| {
@@ -78,7 +81,8 @@ impl Dir {
         }
     }
 
-    /// Writes a file that is not there; one of that name is removed first, and where it leads nothing is written.
+    /// Writes a new file. An old one of that name is removed first; nothing is written where it
+    /// leads.
     pub(super) fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let mut file = match self.file(name, flags) {
@@ -91,17 +95,17 @@ impl Dir {
         file.write_all(bytes)
     }
 
-    /// Renames a file; whether it was there.
+    /// Renames a file. Returns whether it was there.
     pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<bool> {
         is_there(renameat(&self.0, from, &self.0, to))
     }
 
-    /// Removes a file; whether it was there.
+    /// Removes a file. Returns whether it was there.
     pub(super) fn remove(&self, name: &str) -> io::Result<bool> {
         is_there(unlinkat(&self.0, name, AtFlags::empty()))
     }
 
-    /// A file in it that is nothing but a file, and that nobody else can have written.
+    /// A regular file in it that no other user can have written.
     fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file =
@@ -127,7 +131,7 @@ fn enter(at: &OwnedFd, name: &Path, place: &Path) -> Result<OwnedFd, Refused> {
     let open = || openat(at, name, FOLDER, Mode::empty());
     let found = match open() {
         Err(Errno::NOENT) => match mkdirat(at, name, Mode::RWXU) {
-            // Another one made it meanwhile.
+            // Another process made it meanwhile.
             Ok(()) | Err(Errno::EXIST) => open(),
             Err(why) => Err(why),
         },

@@ -15,10 +15,10 @@ use crate::{Error, OpenError, Thing};
 /// How long another process may still have the state directory.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What the name of the ledger before the last one ends in.
+/// The ending of the name of the ledger before the last one.
 const BEFORE: &str = ".before";
 
-/// Ledgers that can't be read are kept, so many of them.
+/// How many ledgers that can't be read are kept.
 const KEPT: u32 = 100;
 
 /// The state directory, which one process has at a time.
@@ -28,7 +28,7 @@ pub(super) struct Folder {
     /// The name of the ledger, without an ending.
     name: &'static str,
     dir: Dir,
-    /// Held while this lives.
+    /// The lock, which is kept as long as this exists.
     _lock: OwnedFd,
 }
 
@@ -83,9 +83,7 @@ impl Folder {
             }
         }
         if let (Some(_), Some((_, why))) = (&found.ledger, &mut found.damaged) {
-            why.push_str(
-                "; what the one before it tells was seen to, and not what was changed last",
-            );
+            why.push_str("; what the one before it records was restored, but not the last changes");
         }
         Ok(found)
     }
@@ -106,8 +104,7 @@ impl Folder {
         let aside = self.file(".stale");
         let path = self.path.join(&aside).display().to_string();
         tracing::warn!(target: "fairways::actuate", path, why, "ledger put aside");
-        // The one before it is of no use either; but it is the ledger where that was not renamed
-        // yet.
+        // The one before it is of no use either; but it is the ledger if that was not renamed yet.
         let done = self.dir.rename(&self.file(""), &aside).and_then(|was_there| {
             let before = self.file(BEFORE);
             if was_there { self.dir.remove(&before) } else { self.dir.rename(&before, &aside) }
@@ -115,14 +112,14 @@ impl Folder {
         done.map(drop).map_err(|why| failed(self.ledger(), why))
     }
 
-    /// Writes the ledger, so that the file is the former one or this at any time; or removes it
-    /// where nothing is in it.
+    /// Writes the ledger, so that the file is the old one or the new one at any time. An empty
+    /// ledger is removed.
     pub(super) fn write(&self, ledger: &impl Book) -> Result<(), Error> {
         self.try_to_write(ledger).map_err(|why| failed(self.ledger(), why))
     }
 
-    /// Nothing is synced to the disk: what is lost with the whole system is of a boot that is over,
-    /// and of no use.
+    /// Nothing is synced to the disk: a ledger that is lost with the whole system is for a boot
+    /// that is over, and of no use.
     fn try_to_write(&self, ledger: &impl Book) -> io::Result<()> {
         let (name, before) = (self.file(""), self.file(BEFORE));
         if ledger.is_empty() {
@@ -132,7 +129,7 @@ impl Folder {
         }
         let new = self.file(".new");
         self.dir.create(&new, &seal::write(ledger)?)?;
-        // Between the two the one before it counts, as of nothing new anything was done yet.
+        // Between the two renames the one before counts, which is right: nothing new was done yet.
         self.dir.rename(&name, &before)?;
         self.dir.rename(&new, &name).map(drop)
     }
@@ -142,8 +139,8 @@ fn failed(path: PathBuf, why: impl ToString) -> Error {
     Error::State { path, why: why.to_string() }
 }
 
-/// Locks a file for this process. One that ends just now, or has only just forked, is waited for a
-/// little.
+/// Locks a file for this process. Waits a little for a process that is just ending, or has only
+/// just forked.
 fn is_locked(file: &OwnedFd) -> bool {
     let until = Instant::now() + PATIENCE;
     while flock(file, FlockOperation::NonBlockingLockExclusive).is_err() {

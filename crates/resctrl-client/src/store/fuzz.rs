@@ -2,7 +2,8 @@
 
 use super::{Book, seal};
 
-/// What is believed can be written and read again; of what is not, a line says why, and repeats nothing that could move a terminal.
+/// A ledger that is believed can be written and read again. For any other, a line gives the reason,
+/// and repeats nothing that could move a terminal.
 pub fn any<B: Book>(bytes: &[u8]) {
     let one = |text: &[u8]| match seal::read::<B>(text) {
         Ok(ledger) => {

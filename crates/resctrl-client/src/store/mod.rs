@@ -15,23 +15,23 @@ use serde::de::DeserializeOwned;
 use self::folder::Folder;
 use crate::{Error, OpenError, Thing};
 
-/// What is written down.
+/// The contents of a ledger.
 pub trait Book: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     /// The file is `NAME.json`, the one before it `NAME.json.before`, its lock `NAME.lock`.
     const NAME: &'static str;
-    /// Which version is understood.
+    /// The version that is understood.
     const VERSION: u32;
 
-    /// Which version this is.
+    /// The version of this ledger.
     fn version(&self) -> u32;
 
     /// Whether there is nothing to restore.
     fn is_empty(&self) -> bool;
 
-    /// Checks what it names, none of which may lead elsewhere.
+    /// Checks the names in it, none of which may lead elsewhere.
     ///
     /// # Errors
-    /// What is wrong, in a line.
+    /// The reason, in a line.
     fn check(&self) -> Result<(), String>;
 }
 
@@ -40,7 +40,7 @@ pub trait Book: Clone + Default + PartialEq + Serialize + DeserializeOwned {
 pub struct Found<B> {
     /// The ledger, or where that can't be read, the one before it; `None` where there is none.
     pub ledger: Option<B>,
-    /// Where one that can't be read is kept, and why: what it tells could not be restored.
+    /// Where an unreadable ledger is kept, and the reason: what it records could not be restored.
     pub damaged: Option<(Thing, String)>,
 }
 
@@ -49,7 +49,7 @@ pub struct Found<B> {
 pub struct State<B> {
     /// `None` in a dry run, which has nothing to write down.
     folder: Option<Folder>,
-    /// What is written down, or will be with what comes next.
+    /// What is written down, or will be with the next change.
     pub ledger: B,
     /// Whether the ledger differs from the file.
     dirty: bool,
@@ -72,12 +72,12 @@ impl<B: Book> State<B> {
         Self { folder: None, ledger: B::default(), dirty: false }
     }
 
-    /// Where it stands.
+    /// Where the ledger is.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.as_ref().map(Folder::ledger).unwrap_or_default()
     }
 
-    /// Keeps a ledger that is of no use beside, for whoever wants to look.
+    /// Keeps a ledger that is of no use beside, so that it can be looked at.
     ///
     /// # Errors
     /// If it can't be renamed.
@@ -101,8 +101,8 @@ impl<B: Book> State<B> {
         Ok(())
     }
 
-    /// Takes note of what was done; written with what comes next, since without it less is known,
-    /// but nothing wrong.
+    /// Notes what was done. It is written with the next change: without it less is known, but
+    /// nothing wrong.
     pub fn note(&mut self, change: impl FnOnce(&mut B)) {
         if self.folder.is_some() {
             change(&mut self.ledger);
@@ -110,7 +110,7 @@ impl<B: Book> State<B> {
         }
     }
 
-    /// Writes what was only taken note of.
+    /// Writes what was only noted.
     pub(crate) fn settle(&mut self) -> Result<(), Error> {
         if self.dirty { self.record(|_| {}) } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! A ledger's text: what it says, with a checksum, so that one that was damaged is not taken at its word.
+//! A ledger's text with a checksum, so that a damaged one is not believed.
 
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,8 @@ use super::Book;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sealed<B> {
-    /// CRC-32 (ISO-HDLC) of the ledger as it is written here: JSON, indented by two spaces from the margin.
+    /// CRC-32 (ISO-HDLC) of the ledger as it is written here: JSON, indented by two spaces from the
+    /// margin.
     crc32: u32,
     ledger: B,
 }
@@ -18,9 +19,9 @@ pub(super) fn write<B: Book>(ledger: &B) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec_pretty(&Sealed { crc32: sum(ledger)?, ledger: ledger.clone() })
 }
 
-/// What it says, or why it is not to be believed.
+/// The ledger, or the reason not to believe it.
 pub(super) fn read<B: Book>(text: &[u8]) -> Result<B, String> {
-    // What stands there is not repeated: it may be anything.
+    // The text is not repeated: it may be anything.
     let Sealed { crc32, ledger } = serde_json::from_slice::<Sealed<B>>(text).map_err(|why| {
         format!("not a ledger, from line {}, column {} on", why.line(), why.column())
     })?;

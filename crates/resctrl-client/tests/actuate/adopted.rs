@@ -124,7 +124,8 @@ fn what_is_let_go_goes_back() {
     assert_eq!(pods.host.snapshot(), pods.before);
 }
 
-/// Others who come into a group that came along would have its class: it goes back, and so do the program's own threads in it.
+/// Threads of others that come into an adopted group would get its class: it goes back, and so do
+/// the program's own threads in it.
 #[test]
 fn a_group_that_others_come_into_goes_back() {
     if !can_mount() {
@@ -155,7 +156,8 @@ fn a_group_that_others_come_into_goes_back() {
     assert_eq!(pods.host.snapshot(), pods.before);
 }
 
-/// A group with others in it, one in another manager's class, and any at all on a kernel that moves none: they stay.
+/// A group with others in it, one in another manager's class, and any at all on a kernel that moves
+/// none: they stay.
 #[test]
 fn what_cant_come_along_stays() {
     if !can_mount() {
@@ -184,7 +186,8 @@ fn what_cant_come_along_stays() {
     }
 }
 
-/// Its maker has made another of that name meanwhile: it keeps its own, and the other one's is like it.
+/// Its maker has made another of that name meanwhile: that one keeps the name, and the adopted one
+/// gets one like it.
 #[test]
 fn a_group_whose_name_is_taken_gets_one_like_it() {
     if !can_mount() {
@@ -196,14 +199,16 @@ fn a_group_whose_name_is_taken_gets_one_like_it() {
     pods.host.advance(Duration::from_secs(2));
     fs::create_dir(pods.host.path("mon_groups/pod-a")).unwrap();
     let restored = client.close();
-    let told = "left group mon_groups/pod-a: another has its name now: it is mon_groups/pod-a~2\n";
-    assert!(restored.to_string().contains(told), "{restored}");
+    let expected =
+        "left group mon_groups/pod-a: another has its name now: it is mon_groups/pod-a~2\n";
+    assert!(restored.to_string().contains(expected), "{restored}");
     assert_eq!(restored.failed, []);
     assert_eq!(pods.threads("mon_groups/pod-a~2"), [a]);
     assert!(pods.threads("mon_groups/pod-a").is_empty());
 }
 
-/// A thread that its agent moves into a group after it was placed is the agent's from the next look on.
+/// A thread that its agent moves into a group after it was placed is the agent's from the next look
+/// on.
 #[test]
 fn threads_that_are_put_into_a_group_later_are_noticed() {
     if !can_mount() {

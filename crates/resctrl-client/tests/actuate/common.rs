@@ -114,7 +114,8 @@ impl Host {
         self.arm(text.parse().unwrap());
     }
 
-    /// Every group with what is set in it, but for tasks of the root: whatever runs beside this test.
+    /// Every group with what is set in it, except tasks of the root: other processes run beside
+    /// this test.
     pub(crate) fn snapshot(&self) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         gather(&self.settings.root, "", &mut found);

@@ -12,7 +12,8 @@ const FOLDER: &str = "FAIRWAYS_COST_FOLDER";
 const TICKS: &str = "FAIRWAYS_COST_TICKS";
 const PROGRAMS: u32 = 4;
 
-/// What is counted: ticks of four programs, in a process of its own, which is told where. It tests nothing by itself.
+/// What is counted: ticks of four programs, in a process of its own, which gets the folder in its
+/// environment. It tests nothing by itself.
 #[test]
 #[ignore = "the test that counts its system calls runs it"]
 fn ticks() {

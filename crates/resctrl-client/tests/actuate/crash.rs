@@ -19,7 +19,8 @@ use crate::sealed::{opened, sealed};
 const FOLDER: &str = "FAIRWAYS_CRASH_FOLDER";
 const PROCESSES: &str = "FAIRWAYS_CRASH_PROCESSES";
 
-/// System calls that change anything; between two of them, all is as after the first. Not every architecture has all.
+/// System calls that change anything; between two of them, all is as after the first. Not every
+/// architecture has all.
 const CHANGES: [&str; 7] =
     ["write", "mkdirat", "unlinkat", "?unlink", "?rename", "?renameat", "renameat2"];
 
@@ -40,7 +41,8 @@ fn everything(settings: Settings, processes: &[i32]) {
     assert_eq!(client.close().left, []);
 }
 
-/// What is killed: this test, in a process of its own, which is told where. It tests nothing by itself.
+/// What is killed: this test, in a process of its own, which gets the folder in its environment. It
+/// tests nothing by itself.
 #[test]
 #[ignore = "the tests that kill it run it"]
 fn scenario() {
@@ -89,7 +91,8 @@ fn theirs(snapshot: &BTreeMap<String, String>) -> Vec<(&String, &String)> {
 
 fn killed_everywhere(kernel: Kernel) {
     let (Platform { mb, l2, .. }, smba) = (Platform::ice_lake(), Platform::zen().smba);
-    // Slow memory's bandwidth is limited from Linux 6.3 on; with it there are ten classes, each with other lines.
+    // Slow memory's bandwidth is limited from Linux 6.3 on; with it there are ten classes, each
+    // with other lines.
     let is_slow_limited = kernel.slow_memory_bandwidth;
     let slow = |value: u32| {
         if is_slow_limited { format!("SMBA:0={value};1={}\n", value / 2) } else { String::new() }
@@ -180,8 +183,8 @@ fn a_ledger_of_another_boot_or_mount_is_put_aside() {
     let left = host.snapshot();
     let boot = fs::read_to_string(&host.settings.boot_id).unwrap();
     fs::write(&host.settings.boot_id, "another boot\n").unwrap();
-    let told = "left group fairways.0: it is not in the ledger\n";
-    assert_eq!(restore(&host.settings).unwrap().to_string(), told);
+    let expected = "left group fairways.0: it is not in the ledger\n";
+    assert_eq!(restore(&host.settings).unwrap().to_string(), expected);
     assert_eq!(host.snapshot(), left, "nothing is touched");
     let aside = host.at("state/resctrl.json.stale");
     assert!(fs::read_to_string(&aside).unwrap().contains("fairways.0"));
@@ -196,7 +199,7 @@ fn a_ledger_of_another_boot_or_mount_is_put_aside() {
     let device = ledger.lines().find(|line| line.contains("device")).unwrap();
     let of_another = sealed(&ledger.replace(device, "  \"device\": 1,"));
     fs::write(host.at("state/resctrl.json"), of_another).unwrap();
-    assert_eq!(restore(&host.settings).unwrap().to_string(), told);
+    assert_eq!(restore(&host.settings).unwrap().to_string(), expected);
     assert_eq!(host.snapshot(), left);
     // It is the right one.
     fs::write(host.at("state/resctrl.json"), &text).unwrap();
@@ -207,7 +210,7 @@ fn a_ledger_of_another_boot_or_mount_is_put_aside() {
 }
 
 #[test]
-fn a_group_that_is_not_in_the_ledger_is_left_and_told() {
+fn a_group_that_is_not_in_the_ledger_is_left_and_reported() {
     if !can_mount() {
         return;
     }
@@ -235,7 +238,8 @@ fn a_group_that_is_not_in_the_ledger_is_left_and_told() {
     assert!(host.has("fairways.0") && host.has("fairways.7"));
 }
 
-/// Another mount may have the numbers of the one before: then nothing of what the ledger tells is there.
+/// Another mount may have the numbers of the one before: then nothing that the ledger records is
+/// there.
 #[test]
 fn a_ledger_of_which_nothing_is_there_is_put_aside() {
     if !can_mount() {
@@ -261,13 +265,14 @@ fn a_ledger_of_which_nothing_is_there_is_put_aside() {
     client.remove(AppId(1)).unwrap();
     drop(client);
     assert!(host.has("mon_groups/fairways.2-y"));
-    let told = "restored group mon_groups/fairways.2-y\n";
-    assert_eq!(restore(&host.settings).unwrap().to_string(), told);
+    let expected = "restored group mon_groups/fairways.2-y\n";
+    assert_eq!(restore(&host.settings).unwrap().to_string(), expected);
 }
 
-/// What somebody has put into a class of ours does not go with it; nobody is confined by it any longer.
+/// What others have put into a class of ours does not go with it; no thread is confined by it any
+/// longer.
 #[test]
-fn a_class_in_which_others_monitor_is_left_and_told() {
+fn a_class_in_which_others_monitor_is_left_and_reported() {
     if !can_mount() {
         return;
     }
@@ -299,7 +304,7 @@ fn a_class_in_which_others_monitor_is_left_and_told() {
 
 /// What can't be read or put back keeps nothing else from being.
 #[test]
-fn each_thing_that_fails_is_told_and_the_rest_is_restored() {
+fn each_thing_that_fails_is_reported_and_the_rest_is_restored() {
     if !can_mount() {
         return;
     }

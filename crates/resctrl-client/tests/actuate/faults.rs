@@ -27,7 +27,8 @@ fn arranged(host: &Host, processes: &[Sleeper]) -> Actuator {
     client
 }
 
-/// Whichever operation of a plan fails, the arrangement before it is in force, and all is restored in the end.
+/// Whichever operation of a plan fails, the arrangement before it is in force, and all is restored
+/// on exit.
 #[test]
 fn a_plan_of_which_a_step_fails_leaves_the_one_before_in_force() {
     if !can_mount() {
@@ -70,7 +71,7 @@ fn a_plan_of_which_a_step_fails_leaves_the_one_before_in_force() {
 }
 
 #[test]
-fn what_can_not_be_undone_is_told() {
+fn what_can_not_be_undone_is_reported() {
     if !can_mount() {
         return;
     }

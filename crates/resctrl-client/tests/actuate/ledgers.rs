@@ -1,4 +1,4 @@
-//! Ledgers that were damaged, or that somebody else wrote.
+//! Ledgers that were damaged, or that another user wrote.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,7 +61,7 @@ impl Left {
         restore(&self.host.settings).unwrap()
     }
 
-    /// That a ledger was kept as it is, and told as what could not be restored.
+    /// Checks that a ledger was kept as it is, and reported as what could not be restored.
     fn was_kept(&self, restored: &Restored, ledger: &[u8]) {
         let [(Thing::Ledger(kept), _)] = &restored.failed[..] else {
             panic!("{restored}");
@@ -104,8 +104,8 @@ fn damaged(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     (0..).map(move |seed| damage(text, seed)).filter(move |text| says(text) != said)
 }
 
-/// What is not the ledger that was written is not believed: it is kept, it is told that something could not be restored, and nothing is
-/// touched. The right one restores all of it then.
+/// A ledger that differs from what was written is not believed: it is kept, it is reported that
+/// something could not be restored, and nothing is touched. The right one restores all of it then.
 #[test]
 fn damaged_ledgers_are_kept_and_nothing_is_touched() {
     if !can_mount() {
@@ -127,7 +127,7 @@ fn damaged_ledgers_are_kept_and_nothing_is_touched() {
     assert_eq!(left.host.snapshot(), left.before);
 }
 
-/// The next start restores what the ledger before the damaged one tells, and goes on.
+/// The next start restores what the ledger before the damaged one records, and goes on.
 #[test]
 fn where_a_ledger_is_damaged_the_one_before_it_counts() {
     if !can_mount() {
@@ -157,7 +157,7 @@ fn where_a_ledger_is_damaged_the_one_before_it_counts() {
     }
 }
 
-/// Another mount than the one that it tells of leaves it where it is, and is left as it is.
+/// A mount that the ledger is not for leaves the ledger where it is, and is left as it is.
 #[test]
 fn a_ledger_is_not_put_aside_by_another_mount() {
     if !can_mount() {
@@ -172,7 +172,7 @@ fn a_ledger_is_not_put_aside_by_another_mount() {
     {
         let (path, root, found) = (left.path(""), &left.host.settings.root, &other.settings.root);
         let said = format!(
-            "{}: it tells of the resctrl at {}: expected that, found {}",
+            "{}: it is for the resctrl at {}: expected that, found {}",
             path.display(),
             root.display(),
             found.display()

@@ -86,7 +86,7 @@ fn code_and_data_get_the_same_ways() {
 
 /// Where rename(2) is refused, programs are moved by their threads, and counts never go back.
 #[test]
-fn groups_that_cannot_be_renamed_are_made_anew() {
+fn groups_that_cannot_be_renamed_are_made_again() {
     if !can_mount() {
         return;
     }

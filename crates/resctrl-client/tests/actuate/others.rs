@@ -68,7 +68,7 @@ fn groups_that_come_and_go_change_what_is_offered() {
     client.add(AppId(1), "a", &[]).unwrap();
     client.apply(&[(0, &plan(&[(0x0ff, &[1])]))], "a test").unwrap();
     host.group("COS1", "L3:0=f\n");
-    // Seen before anything is written, even if nobody looked.
+    // It is seen before anything is written, even without a look.
     let refused = client.apply(&[(0, &plan(&[(0x00f, &[1])]))], "a test").unwrap_err();
     assert!(matches!(refused, Refused::Changed), "{refused}");
     let changes = client.look().unwrap();
@@ -233,7 +233,7 @@ fn groups_of_ours_that_somebody_removes_are_made_again() {
 }
 
 #[test]
-fn a_lock_that_is_kept_is_told_with_its_holder() {
+fn a_lock_that_is_kept_is_reported_with_its_holder() {
     if !can_mount() {
         return;
     }
@@ -251,7 +251,7 @@ fn a_lock_that_is_kept_is_told_with_its_holder() {
     assert_eq!(client.degraded(), [""; 0]);
 }
 
-/// Who holds it may be root, where that can't be told; but what was changed is put back.
+/// The holder may be root, where it is unknown; but what was changed is put back.
 #[test]
 fn a_lock_that_nobody_is_named_for_is_not_ignored() {
     if !can_mount() {
@@ -277,7 +277,7 @@ fn a_lock_that_nobody_is_named_for_is_not_ignored() {
         let mut client = Actuator::open(settings).unwrap();
         assert_eq!(host.snapshot(), before, "put back without it");
         let error = client.add(AppId(1), "a", &[]).unwrap_err().to_string();
-        assert!(error.contains("by somebody whom /proc/locks does not name"), "{error}");
+        assert!(error.contains("by a process that /proc/locks does not name"), "{error}");
         assert_eq!(client.degraded().len(), 1);
         drop(held);
         client.add(AppId(1), "a", &[]).unwrap();
@@ -286,7 +286,7 @@ fn a_lock_that_nobody_is_named_for_is_not_ignored() {
 }
 
 #[test]
-fn an_unmounted_resctrl_is_told() {
+fn an_unmounted_resctrl_is_reported() {
     if !can_mount() {
         return;
     }
@@ -294,7 +294,7 @@ fn an_unmounted_resctrl_is_told() {
     let mut client = host.open();
     client.add(AppId(1), "a", &[]).unwrap();
     client.apply(&[(0, &plan(&[(0x3, &[1])]))], "a test").unwrap();
-    // Mounted anew, with other options: everything of ours is gone.
+    // Mounted again, with other options: everything of ours is gone.
     host.remount("cdp").unwrap();
     let changes = client.look().unwrap();
     assert_eq!(changes.lost, ["fairways.0"]);
@@ -305,9 +305,9 @@ fn an_unmounted_resctrl_is_told() {
     assert!(matches!(client.look(), Err(Error::Unmounted { .. })));
 }
 
-/// What a look has seen before it failed, the next one tells.
+/// What a look has seen before it failed, the next one reports.
 #[test]
-fn changes_are_told_even_if_a_look_fails_halfway() {
+fn changes_are_reported_even_if_a_look_fails_halfway() {
     if !can_mount() {
         return;
     }

@@ -109,7 +109,7 @@ fn a_dry_run_writes_nothing() {
 
 /// A dry run says what is most invasive, each thing once.
 #[test]
-fn a_dry_run_tells_whose_tasks_and_masks_would_change() {
+fn a_dry_run_shows_whose_tasks_and_masks_would_change() {
     if !can_mount() {
         return;
     }
@@ -222,7 +222,7 @@ fn one_fairways_has_a_state_directory() {
 }
 
 #[test]
-fn what_is_no_resctrl_is_told_with_the_remedy() {
+fn what_is_no_resctrl_is_reported_with_the_remedy() {
     if !can_mount() {
         return;
     }

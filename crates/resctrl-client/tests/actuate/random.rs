@@ -25,7 +25,8 @@ enum Step {
     Move(usize, u32),
     /// It removes one of our classes.
     Vanish(u32),
-    /// It monitors in the root's group, in a group of its own or in one of our classes; or no longer.
+    /// It monitors in the root's group, in a group of its own or in one of our classes; or no
+    /// longer.
     Monitor(u32),
     Unmonitor(u32),
     Look,
@@ -51,7 +52,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// All that is not ours, but for tasks of the root; and but for what these settings allow to change.
+/// All that is not ours, except tasks of the root, and what these settings allow to change.
 fn theirs(host: &Host) -> BTreeMap<String, String> {
     let mut snapshot = host.snapshot();
     snapshot.retain(|path, _| !path.contains("fairways."));
@@ -192,7 +193,8 @@ fn other(host: &Host, processes: &[Sleeper], step: &Step) {
     }
 }
 
-/// Where the other manager last put each process, if it is known: one whose group went is in the root's group by nobody's choice.
+/// Where the other manager last put each process, if it is known: one whose group went is in the
+/// root's group by nobody's choice.
 fn follow(at: &mut [Option<String>], host: &Host, step: &Step) {
     match step {
         Step::Move(process, of) if host.has(&format!("COS{of}")) => {
@@ -255,7 +257,7 @@ fn what_is_taken_over_goes_back() {
 }
 
 #[test]
-fn whoever_is_confined_is_set_free() {
+fn confined_programs_are_set_free() {
     if can_mount() {
         let confine = |settings: &mut Settings| {
             (settings.confine_others, settings.take_over) = (Some(2), true);

@@ -1,4 +1,5 @@
-//! Groups of our names that are not ours: somebody removed ours and made others in their place.
+//! Groups of our names that are not ours: ours were removed from outside and others made in their
+//! place.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +25,8 @@ fn below(snapshot: &BTreeMap<String, String>, group: &str) -> BTreeMap<String, S
     below
 }
 
-/// Whoever comes first, a look, a plan, threads, the end or `restore`: the other's class stays as it is.
+/// Whichever comes first, a look, a plan, threads, the end or `restore`: the other's class stays as
+/// it is.
 #[test]
 fn a_class_that_replaced_ours_is_never_written() {
     if !can_mount() {
@@ -57,7 +59,7 @@ fn a_class_that_replaced_ours_is_never_written() {
         }
         assert_eq!(below(&host.snapshot(), "fairways.0"), foreign, "{first}");
         if !["remove", "close", "restore"].contains(&first) {
-            // Its ways are its own, and ours is made anew by another name.
+            // Its ways are its own, and ours is made again by another name.
             client.look().unwrap();
             assert_eq!(client.domains()[0].llc.ways.get(), 18, "{first}");
             client.apply(&[(0, &plan(&[(0x3, &[1])]))], "a test").unwrap();
@@ -115,7 +117,7 @@ fn a_monitoring_group_that_replaced_ours_is_never_written() {
         } else {
             client.close()
         };
-        // Others monitor in the class: it stays, and confines nobody.
+        // Others monitor in the class: it stays, and confines no program.
         assert_eq!(host.threads(group), [theirs.id()], "{first}: {restored}");
         assert!(host.threads("").contains(&ours.id()), "{first}: {restored}");
         assert!(!host.has("fairways.0/mon_groups/fairways.1-a~2"), "{first}");

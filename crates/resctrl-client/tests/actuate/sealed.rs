@@ -1,6 +1,6 @@
 //! Ledgers as an attacker would write them, with the right checksum.
 
-/// A ledger's text, changed, with its checksum made anew: CRC-32 of the ledger from the margin.
+/// A ledger's text, changed, with a new checksum: CRC-32 of the ledger from the margin.
 pub(crate) fn sealed(ledger: &str) -> String {
     let mut crc = flate2::Crc::new();
     crc.update(ledger.as_bytes());

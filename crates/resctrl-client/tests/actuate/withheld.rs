@@ -33,9 +33,9 @@ fn plans_are_for_as_many_classes_as_can_be_had() {
     assert_eq!(client.degraded().len(), 1, "{:?}", client.degraded());
     let two = plan(&[(0x1, &[0]), (0x6, &[1, 2])]);
     assert_eq!(client.apply(&[(0, &two)], "a test").unwrap().placed.len(), 2);
-    // Nothing has changed for those who look.
+    // Nothing has changed for a look.
     assert!(!client.look().unwrap().domains);
-    // It is tried again when another manager's group goes, and what could not be had still can't be.
+    // It is tried again when another manager's group goes, and what was not available still is not.
     fs::remove_dir(host.path("COS1")).unwrap();
     assert!(!client.look().unwrap().domains);
     assert_eq!((client.domains()[0].llc.clos, host.has("fairways.2")), (2, false));

@@ -1,4 +1,4 @@
-//! What policies that schedule ask for.
+//! The requests of policies that schedule.
 
 use std::time::Duration;
 
@@ -123,7 +123,7 @@ impl Turns {
         }
     }
 
-    /// What becomes of an action, in the log.
+    /// The outcome of an action, for the log.
     const fn how(&self) -> &'static str {
         if self.observe { "observed, not carried out" } else { "scheduled" }
     }

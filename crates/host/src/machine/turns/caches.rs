@@ -1,4 +1,4 @@
-//! The L3 caches and their CPUs, as sysfs tells.
+//! The L3 caches and their CPUs, as sysfs shows them.
 
 use std::fs;
 use std::io;
@@ -10,10 +10,10 @@ use fairways_resctrl::language::CpuSet;
 
 use fairways_resctrl_client::Domain;
 
-/// What a cache is taken to have of which sysfs does not tell: as many ways as most have.
+/// The ways of a cache if sysfs does not show their number: as many as most caches have.
 const USUAL: u32 = 16;
 
-/// The L3 caches of a host, as they are to policies that schedule.
+/// A host's L3 caches, as policies that schedule see them.
 pub(super) struct Caches {
     sysfs: PathBuf,
     topology: Topology,
@@ -40,7 +40,7 @@ impl Caches {
         self.sysfs.join("devices/system/cpu")
     }
 
-    /// Reads which there are; whether they are others than before. What can't be read is as it was.
+    /// Reads the caches. Returns whether they have changed. What can't be read stays as it was.
     pub(super) fn refresh(&mut self) -> bool {
         self.topology.refresh(&self.sysfs);
         let mut found: Vec<Domain> = self
@@ -63,13 +63,13 @@ impl Caches {
     }
 }
 
-/// A domain of these CPUs. One class of service is what there is without resctrl: everybody's.
+/// A domain of these CPUs. Without resctrl there is one class of service, for all programs.
 fn domain(id: u32, cpus: CpuSet, sysfs: &Path) -> Option<Domain> {
     let first = cpus.iter().next().map(|cpu| sysfs.join(format!("cpu{cpu}")));
-    let told = first.and_then(|cpu| number(&l3_folder(&cpu)?.join("ways_of_associativity")));
+    let shown = first.and_then(|cpu| number(&l3_folder(&cpu)?.join("ways_of_associativity")));
     let most = u32::try_from(MAX_WAYS).unwrap_or(u32::MAX);
     // A fully associative cache has none.
-    let count = told.filter(|&ways| ways > 0).unwrap_or(USUAL).min(most);
+    let count = shown.filter(|&ways| ways > 0).unwrap_or(USUAL).min(most);
     let ways = Ways::new(count)?;
     let llc = Llc { clos: 1, ..Llc::with_ways(ways) };
     let (cache, way_bytes) = (WayMask::full(ways), 0);
@@ -94,29 +94,29 @@ mod tests {
     }
 
     #[test]
-    fn each_l3_is_a_domain_and_what_is_not_told_is_usual() {
+    fn each_l3_is_a_domain_and_what_is_not_shown_is_usual() {
         let folder = tempfile::tempdir().unwrap();
         let sysfs = folder.path();
         let online = sysfs.join("devices/system/cpu/online");
         assert!(Caches::new(sysfs.to_owned()).is_err());
         write(&online, "0-3\n");
-        // No caches are told of: one of all.
+        // Sysfs shows no caches: one domain of all CPUs.
         let mut caches = Caches::new(sysfs.to_owned()).unwrap();
-        let told = |caches: &Caches| {
+        let summary = |caches: &Caches| {
             let of = |of: &Domain| (of.id, of.cpus.to_list(), of.llc.ways.get(), of.llc.clos);
             caches.domains().iter().map(of).collect::<Vec<_>>()
         };
-        assert_eq!(told(&caches), [(0, "0-3".to_owned(), 16, 1)]);
+        assert_eq!(summary(&caches), [(0, "0-3".to_owned(), 16, 1)]);
         for (number, id, ways) in [(0, 1, "20\n"), (1, 1, "20\n"), (2, 7, "0\n"), (3, 7, "0\n")] {
             cpu(sysfs, number, id, ways);
         }
         assert!(caches.refresh());
-        assert_eq!(told(&caches), [(1, "0-1".to_owned(), 20, 1), (7, "2-3".to_owned(), 16, 1)]);
+        assert_eq!(summary(&caches), [(1, "0-1".to_owned(), 20, 1), (7, "2-3".to_owned(), 16, 1)]);
         assert!(!caches.refresh());
-        // A CPU goes, which sysfs tells by what it lists and by its caches.
+        // A CPU goes: sysfs lists neither it nor its caches any longer.
         fs::remove_dir_all(sysfs.join("devices/system/cpu/cpu1")).unwrap();
         write(&online, "0,2-3\n");
         assert!(caches.refresh());
-        assert_eq!(told(&caches)[0].1, "0");
+        assert_eq!(summary(&caches)[0].1, "0");
     }
 }

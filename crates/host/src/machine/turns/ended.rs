@@ -15,8 +15,8 @@ use super::super::trouble::Failure;
 use super::Turns;
 
 impl Turns {
-    /// Takes in which turns have ended, once an instant; after an alarm nothing else happens at its
-    /// instant.
+    /// Fetches the turns that have ended, once an instant. After an alarm nothing but alarms
+    /// happens at its instant.
     pub(super) fn fetch_turns(&mut self, state: &mut HostState) {
         let now = state.agenda.now();
         if self.fetched_at == Some(now) || state.agenda.has_rung() {
@@ -53,11 +53,11 @@ impl Turns {
         }
     }
 
-    /// Reports what was taken in, of threads that policies know.
+    /// Reports the turns that were fetched, of threads that policies know.
     pub(super) fn report_turns(&mut self, state: &mut HostState) {
         for (id, Stretch { together, .. }) in std::mem::take(&mut self.stretches) {
             let Some(domain) = state.domains.offered(id) else { continue };
-            // What threads did beside one that has left since is of no use to the policy.
+            // The policy has no use for a thread's counts beside another that has left since.
             if together.threads.iter().all(|ran| domain.running.contains(&ran.thread.app)) {
                 domain.report(Event::RanTogether(together));
             }
@@ -94,9 +94,9 @@ impl Turns {
         }
     }
 
-    /// The kernel has ended the scheduler: another one does what this one was asked for.
+    /// The kernel has ended the scheduler: another one takes over its requests.
     fn take_its_place(&mut self, why: &io::Error, state: &mut HostState) {
-        // It may hold what the next one needs.
+        // The old scheduler may keep what the next one needs.
         let name = self.scheduler.take().map_or("", |ended| ended.name());
         let new = match self.instead.take() {
             Some(make) => make().map_err(|second| {
@@ -118,7 +118,7 @@ impl Turns {
         if let Err(why) = done {
             state.trouble.log(&why.to_string());
         }
-        // A thread that is not taken in is not managed, and is asked for again.
+        // A thread that is not taken in is not managed. It is tried again later.
         for app in refused {
             self.leave(app, state);
         }
@@ -126,8 +126,8 @@ impl Turns {
         self.survey(state);
     }
 
-    /// Asks a new scheduler for all that is in force, unless threads are only observed. The answer
-    /// is which threads it does not take in, and the first error of all.
+    /// Repeats all requests in force to a new scheduler, unless threads are only observed. Returns
+    /// the threads that it does not take in, and the first error.
     fn ask_again(&self, new: &mut dyn Scheduler) -> (Vec<AppId>, io::Result<()>) {
         let (mut refused, mut done) = (Vec::new(), Vec::new());
         for (&app, thread) in &self.threads {
@@ -155,7 +155,7 @@ impl Turns {
     }
 }
 
-/// Asks the source for what CPUs did not count.
+/// Asks the source for counters that CPUs did not count.
 fn fill(domain: u32, stretch: &mut Stretch, counting: &mut Counting) {
     let together = &mut stretch.together;
     let apps: Vec<AppId> = together.threads.iter().map(|ran| ran.thread.app).collect();

@@ -15,7 +15,7 @@ use super::super::state::HostState;
 use super::super::trouble::Trouble;
 use super::{ThreadedProgram, Turns};
 
-/// Turns are looked at as often, whether or not something calls.
+/// Turns are fetched this often, even if nothing calls.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl Mechanism for Turns {

@@ -3,7 +3,7 @@
 //! - **Every thread of a managed program is a program** to the policies, and is reported by its
 //!   [`Started`](fairways_core::Event::Started) and [`Exited`](fairways_core::Event::Exited). The
 //!   first is called as the program is, others `NAME/TID`, and each has its program's wishes. A
-//!   number that the kernel gives to another thread is told apart by when that thread started,
+//!   number that the kernel gives to another thread is recognized by when that thread started,
 //!   which is read where threads came or went, and every five seconds.
 //! - **Domains** are the L3 caches in sysfs with their CPUs that are on line, which policies number
 //!   in order from 0; all CPUs, where sysfs has no caches. What one domain's policy allows a thread
@@ -44,25 +44,24 @@ use orders::Orders;
 /// Makes the scheduler that takes the place of one that the kernel has ended.
 pub type Instead = Box<dyn FnOnce() -> io::Result<Box<dyn Scheduler>>>;
 
-/// A scheduler, and what it is asked for.
+/// A scheduler, and the requests made of it.
 pub struct Turns {
     /// `None` once the kernel has ended it and there is none in its place.
     scheduler: Option<Box<dyn Scheduler>>,
     instead: Option<Instead>,
     caches: Caches,
-    /// Whether what is requested is logged and not carried out.
+    /// Whether requests are logged and not carried out.
     pub(super) observe: bool,
     programs: BTreeMap<ProgramKey, ThreadedProgram>,
     threads: BTreeMap<AppId, Thread>,
-    /// Threads of programs that could not be taken in, by number and start, and when that is to be
-    /// tried again.
+    /// Threads of programs that could not be taken in, by number and start, and when to try again.
     refused: BTreeMap<(ProgramKey, i32, u64), Time>,
     watches: BTreeMap<u32, Watch>,
     /// When turns were last fetched, which have ended, and which times together are to be reported.
     fetched_at: Option<Time>,
     ended: Told,
     stretches: Vec<(u32, Stretch)>,
-    /// What could not be asked of the scheduler.
+    /// The requests that the scheduler refused.
     errors: Errors,
 }
 
@@ -71,7 +70,7 @@ pub struct Turns {
 struct ThreadedProgram {
     entry: Option<usize>,
     name: String,
-    /// Whether a thread was called as it is.
+    /// Whether one of its threads has the program's own name.
     is_named: bool,
     /// Its threads that were taken in, by number.
     threads: BTreeMap<i32, AppId>,
@@ -82,9 +81,10 @@ struct Thread {
     program: ProgramKey,
     number: i32,
     started: u64,
-    /// Where each domain's policy lets it run, by the policy's numbers; of the others, everywhere.
+    /// Where each domain's policy lets it run, by the policy's numbers; everywhere in the other
+    /// domains.
     allowed: BTreeMap<u32, Vec<u32>>,
-    /// What was asked of the scheduler: nothing for everywhere.
+    /// The CPUs that were requested of the scheduler: empty for everywhere.
     cpus: CpuSet,
     /// The domains whose policies have raised it.
     raised: BTreeSet<u32>,
@@ -125,7 +125,7 @@ impl Turns {
         })
     }
 
-    /// Whether other CPUs or caches are there than before.
+    /// Whether CPUs or caches have changed.
     fn refresh(&mut self) -> bool {
         let has_changed = self.caches.refresh();
         if has_changed {
@@ -145,7 +145,7 @@ impl Turns {
         self.watches.values().map(|watch| watch.shortest).min()
     }
 
-    /// Asks something of the scheduler, and logs why it can't be.
+    /// Makes a request of the scheduler, and logs a failure.
     fn ask(
         &mut self,
         trouble: &mut Trouble,
@@ -159,7 +159,7 @@ impl Turns {
     }
 }
 
-/// Of times from `now` on.
+/// Watches times from `now` on.
 fn gathering(cpus: &CpuSet, shortest: Duration, now: u64) -> Gathering {
     Gathering::new(cpus, u64::try_from(shortest.as_nanos()).unwrap_or(u64::MAX)).since(now)
 }

@@ -1,15 +1,16 @@
-//! What domains' policies ordered of a thread's turns.
+//! The orders of domains' policies for a thread's turns.
 
 use std::time::Duration;
 
-/// Orders of which it is not known yet what became of them, in the order in which they were given. A scheduler goes by the last one: whichever
-/// domain gave it, it replaces those that have not come to their turn.
+/// Orders whose outcome is not known yet, in the order in which they were given. A scheduler
+/// follows the last one: whichever domain gave it, it replaces those that have not come to their
+/// turn.
 #[derive(Debug, Default)]
 pub(super) struct Orders(Vec<(u32, Duration)>);
 
 impl Orders {
-    /// A domain orders the next turn. Of its own orders before, the first may be under way; any other is replaced by this one, and nobody need be
-    /// told.
+    /// A domain orders the next turn. The first of its own earlier orders may be under way. This
+    /// order replaces any other of them, which needs no report.
     pub(super) fn push(&mut self, domain: u32, time: Duration) {
         let mut own = 0;
         self.0.retain(|(of, _)| {
@@ -19,29 +20,30 @@ impl Orders {
         self.0.push((domain, time));
     }
 
-    /// What the scheduler goes by.
+    /// The order that the scheduler follows.
     pub(super) fn last(&self) -> Option<Duration> {
         self.0.last().map(|(_, time)| *time)
     }
 
-    /// Who gave it.
+    /// The domain that gave it.
     pub(super) fn whose(&self) -> Option<u32> {
         self.0.last().map(|(domain, _)| *domain)
     }
 
-    /// A turn is over that was to be so long. The answer is to which domains that is to be told, and how long each had ordered it to be: to the
-    /// one whose order it was, and to those whose orders were replaced by it, for they wait for such a turn, too. None, where nobody ordered
-    /// it so.
+    /// A turn is over whose ordered length was `ordered`. Returns the domains to which it is to be
+    /// reported, each with the length that it had ordered: the domain whose order it was, and those
+    /// whose orders it replaced, since they wait for such a turn, too. Empty if no domain ordered
+    /// it.
     pub(super) fn given(&mut self, ordered: Duration) -> Vec<(u32, Duration)> {
         let Some(place) = self.0.iter().position(|(_, time)| *time == ordered) else {
             return Vec::new();
         };
-        let mut told: Vec<(u32, Duration)> = Vec::new();
+        let mut reports: Vec<(u32, Duration)> = Vec::new();
         for (domain, time) in self.0.drain(..=place) {
-            told.retain(|(other, _)| *other != domain);
-            told.push((domain, time));
+            reports.retain(|(other, _)| *other != domain);
+            reports.push((domain, time));
         }
-        told
+        reports
     }
 }
 
@@ -54,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_of_whoever_ordered_it() {
+    fn a_turn_belongs_to_the_domain_that_ordered_it() {
         let mut orders = Orders::default();
         assert_eq!((orders.given(ms(10)), orders.last()), (vec![], None));
         orders.push(0, ms(12));

@@ -14,8 +14,8 @@ use super::super::state::HostState;
 use super::orders::Orders;
 use super::{Thread, Turns};
 
-/// A thread that was refused is asked for again after this long, with the next look at its
-/// program's threads.
+/// When to try again to take in a thread that was refused, with the next look at its program's
+/// threads.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Turns {

@@ -69,7 +69,8 @@ impl Mechanism for CacheWays {
     }
 
     fn list_threads(&mut self, state: &mut HostState) {
-        // A program that is let run elsewhere may live in another domain then, which nothing reports.
+        // A program that is allowed to run elsewhere may then live in another domain, which nothing
+        // reports.
         let often = if state.domains.by_id.len() > 1 { SELDOM } else { RARELY };
         state.agenda.list_threads_after(often);
         for app in state.roster.members.keys().copied().collect::<Vec<_>>() {

@@ -1,4 +1,4 @@
-//! How the plans of all domains are carried out, and what comes of them.
+//! How the plans of all domains are carried out, and their outcome.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::CacheWays;
 type NewPlan<'a> = (u32, &'a Partition);
 
 impl CacheWays {
-    /// Carries a domain's plan out, and reports to all policies what has come of it.
+    /// Carries out a domain's plan, and reports the outcome to all policies.
     pub(super) fn partition(
         &mut self,
         id: u32,
@@ -45,7 +45,7 @@ impl CacheWays {
         self.report_changed(answered, state);
     }
 
-    /// Carries a plan out, or logs it where that is all that is to be done.
+    /// Carries out a plan, or only logs it while observing.
     fn enforce(
         &mut self,
         id: u32,
@@ -72,7 +72,7 @@ impl CacheWays {
     fn in_force(&self, id: u32, planned: &Partition, state: &HostState) -> Partition {
         let Some(domain) = state.domains.get(id) else { return Partition::default() };
         let planned = planned.without_bandwidth();
-        // While observing nothing is written, and the policy decides as if it were.
+        // While observing, nothing is written, and the policy decides as if it were.
         let Some(found) = self.actuator.in_force(id).filter(|_| !self.observe) else {
             return planned;
         };
@@ -123,7 +123,7 @@ impl CacheWays {
         if matches!(done, Err(Refused::Changed | Refused::Exhausted(_))) {
             let before = new.and_then(|(id, _)| state.domains.offer(id));
             self.look(state);
-            // A policy whose ways are others now is notified, and plans again.
+            // A policy whose ways have changed is notified, and plans again.
             if new.and_then(|(id, _)| state.domains.offer(id)) == before {
                 done = self.attempt(new, reason, state);
             }
@@ -135,7 +135,7 @@ impl CacheWays {
             }
             Err(why) => {
                 tracing::error!(target: "fairways::machine", "the plan before stays: {why}");
-                // What others did is to be seen before the next plan.
+                // What others did must be seen before the next plan.
                 state.agenda.look_at_others_soon();
                 Err(PartitionError::Failed)
             }

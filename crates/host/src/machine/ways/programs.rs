@@ -18,19 +18,19 @@ use super::CacheWays;
 /// The latencies of a service.
 type LatencySource = Box<dyn fairways_latency::Source>;
 
-/// What is known of a program besides what is in the roster.
+/// What is known of a program besides the roster.
 #[derive(Default)]
 pub(super) struct ManagedProgram {
     /// The cgroup by which it is counted.
     cgroup: Option<PathBuf>,
-    /// How many of its tasks are in which groups of others, as they were last listed.
+    /// How many of its tasks are in which groups of others, as last listed.
     pub(super) left: BTreeMap<String, usize>,
     /// The groups of others that were logged.
     logged: BTreeSet<String>,
 }
 
 impl ManagedProgram {
-    /// Takes in how many of its tasks stay in which groups of others, and logs each group once.
+    /// Updates how many of its tasks stay in which groups of others, and logs each group once.
     fn leave_to_others(&mut self, name: &str, left: BTreeMap<String, usize>) {
         for (group, threads) in &left {
             if self.logged.insert(group.clone()) {
@@ -45,7 +45,7 @@ impl ManagedProgram {
 }
 
 impl CacheWays {
-    /// Takes a program in, whose latencies are known by that source, or by one that is opened now.
+    /// Adds a program, with this source of its latencies or with one that is opened now.
     pub(super) fn take_in(
         &mut self,
         found: FoundProgram,
@@ -83,7 +83,7 @@ impl CacheWays {
         state.start(Member { program, entry, name, domains, tasks, is_gone: false });
     }
 
-    /// A program is there no longer. The answer is where its latencies come from.
+    /// Removes a program that has ended. Returns the source of its latencies.
     pub(super) fn leave(&mut self, app: AppId, state: &mut HostState) -> Option<LatencySource> {
         let latencies = state.counting.unlisten(app);
         if state.end(app) {
@@ -102,7 +102,7 @@ impl CacheWays {
         let touched = match self.touched(program, &mut state.roster.programs) {
             Ok(touched) => touched,
             Err(why) => {
-                // The same words as of its threads, which are logged once.
+                // The words are the same as for its threads, which are logged once.
                 return state.trouble.log(&format!("{}: {why}", member.name));
             }
         };
@@ -150,7 +150,7 @@ impl CacheWays {
         }
     }
 
-    /// Counts a program by the cgroup that it is now, or is no longer, and begins its windows
+    /// Counts a program by the cgroup that it now is, or no longer by one, and begins its windows
     /// again.
     fn count_again(&mut self, app: AppId, state: &mut HostState) {
         let member = state.roster.members.get(&app);
@@ -162,7 +162,7 @@ impl CacheWays {
         state.counting.restart(Some(app), state.agenda.now(), self);
     }
 
-    /// The domains that a program's CPUs touch; all, where none are known.
+    /// The domains that a program's CPUs touch; all if none are known.
     fn touched(&self, program: ProgramKey, programs: &mut Programs) -> io::Result<Vec<u32>> {
         match self.actuator.domains() {
             [only] => Ok(vec![only.id]),

@@ -1,4 +1,4 @@
-//! Windows of which the counters' source tells.
+//! Windows that the counters' source reports.
 
 use std::cell::RefCell;
 use std::io::{Read as _, Write as _};
@@ -14,51 +14,51 @@ use fairways_programs::{Roots, Selector};
 
 use crate::real::{Bench, LOOK, Sleeper, all_started, await_one, managed, partition, plan};
 
-/// What a source was asked, and is to tell.
+/// What a source was asked, and what it is to report.
 #[derive(Default)]
-struct Said {
+struct Script {
     asked: Vec<(AppId, u32, Option<u64>)>,
     reads: u64,
     ended: Vec<EndedWindow>,
     is_silent: bool,
 }
 
-/// A source that tells what it is told to; whoever looks finds a million instructions more.
-struct Teller {
-    said: Rc<RefCell<Said>>,
+/// A source that reports what its script holds. Each read finds a million instructions more.
+struct ScriptedSource {
+    script: Rc<RefCell<Script>>,
     ear: UnixStream,
 }
 
-impl Source for Teller {
+impl Source for ScriptedSource {
     fn begin(&mut self, _: &Target) {}
 
     fn threads(&mut self, _: AppId, _: &[i32]) {}
 
     fn read(&mut self, _: AppId, _: u32) -> Counters {
-        let mut said = self.said.borrow_mut();
-        said.reads += 1;
-        Counters { instructions: Some(said.reads * 1_000_000), ..Counters::default() }
+        let mut script = self.script.borrow_mut();
+        script.reads += 1;
+        Counters { instructions: Some(script.reads * 1_000_000), ..Counters::default() }
     }
 
     fn end(&mut self, _: AppId) {}
 
     fn report_windows(&mut self, app: AppId, domain: u32, instructions: Option<u64>) -> bool {
-        let mut said = self.said.borrow_mut();
-        said.asked.push((app, domain, instructions));
-        !said.is_silent
+        let mut script = self.script.borrow_mut();
+        script.asked.push((app, domain, instructions));
+        !script.is_silent
     }
 
     fn reports_windows(&self, _: AppId, _: u32) -> bool {
-        !self.said.borrow().is_silent
+        !self.script.borrow().is_silent
     }
 
     fn attention(&self) -> Option<BorrowedFd<'_>> {
         Some(self.ear.as_fd())
     }
 
-    fn take_ended(&mut self, told: &mut Vec<EndedWindow>) {
+    fn take_ended(&mut self, reported: &mut Vec<EndedWindow>) {
         let _ = self.ear.read(&mut [0; 16]);
-        told.append(&mut self.said.borrow_mut().ended);
+        reported.append(&mut self.script.borrow_mut().ended);
     }
 }
 
@@ -81,20 +81,20 @@ fn sampled(host: &mut Host) -> Sample {
 fn a_window_ends_as_the_source_says_and_nobody_polls() {
     let Some(bench) = Bench::new() else { return };
     let sleeper = Sleeper::start(0);
-    let said = Rc::new(RefCell::new(Said::default()));
+    let script = Rc::new(RefCell::new(Script::default()));
     let (ear, mut mouth) = UnixStream::pair().unwrap();
     ear.set_nonblocking(true).unwrap();
-    let teller = Box::new(Teller { said: Rc::clone(&said), ear });
+    let source = Box::new(ScriptedSource { script: Rc::clone(&script), ear });
     let list = vec![managed("a", Selector::Pid(sleeper.id()))];
-    let mut host = bench.host_of(bench.parts(teller, Roots::default()), list, LOOK);
+    let mut host = bench.host_of(bench.parts(source, Roots::default()), list, LOOK);
     assert_eq!(all_started(&mut host, 1), [(0, APP)]);
-    let mut tell = |of: &[EndedWindow]| {
-        said.borrow_mut().ended.extend_from_slice(of);
+    let mut report = |of: &[EndedWindow]| {
+        script.borrow_mut().ended.extend_from_slice(of);
         mouth.write_all(b"x").unwrap();
     };
     host.carry_out(0, Action::Watch { app: APP, every: WindowLength::Instructions(1000) });
-    assert_eq!(said.borrow().asked, [(APP, 0, Some(1000))]);
-    let reads = said.borrow().reads;
+    assert_eq!(script.borrow().asked, [(APP, 0, Some(1000))]);
+    let reads = script.borrow().reads;
 
     // For many looks nothing ends, and nobody reads.
     let soon = |host: &mut Host| {
@@ -103,7 +103,7 @@ fn a_window_ends_as_the_source_says_and_nobody_polls() {
     };
     host.carry_out(0, Action::Wake { at: fairways_core::Time::ZERO.after(400 * MILLI) });
     assert!(soon(&mut host) >= fairways_core::Time::ZERO.after(400 * MILLI));
-    tell(&[ended(1001, 7 * MILLI, MILLI)]);
+    report(&[ended(1001, 7 * MILLI, MILLI)]);
     let sample = sampled(&mut host);
     assert_eq!((sample.window, sample.counters.instructions), (7 * MILLI, Some(1001)));
     assert_eq!((sample.plan, sample.straddled), (None, false));
@@ -113,30 +113,30 @@ fn a_window_ends_as_the_source_says_and_nobody_polls() {
     plan(&mut host, 0, 1, &partition(&[(0x3, &[APP])]));
     std::thread::sleep(20 * MILLI);
     let earlier = Duration::from_secs(60);
-    tell(&[ended(1002, 5 * MILLI, earlier)]);
+    report(&[ended(1002, 5 * MILLI, earlier)]);
     assert!(sampled(&mut host).straddled);
-    tell(&[ended(1003, before_plan.elapsed() + earlier, MILLI)]);
+    report(&[ended(1003, before_plan.elapsed() + earlier, MILLI)]);
     let sample = sampled(&mut host);
     assert!(sample.straddled && sample.plan.is_some(), "{sample:?}");
-    // Two at once: each is told, and nobody knows whose the bytes are.
-    tell(&[ended(1004, MILLI, MILLI), ended(1005, MILLI, Duration::ZERO)]);
+    // Two at once: each is reported, without bytes, as nobody knows whose they are.
+    report(&[ended(1004, MILLI, MILLI), ended(1005, MILLI, Duration::ZERO)]);
     for instructions in [1004, 1005] {
         let sample = sampled(&mut host);
         assert!(!sample.straddled, "{sample:?}");
         assert_eq!(sample.counters.instructions, Some(instructions));
         assert_eq!(sample.counters.memory_bytes, None);
     }
-    assert_eq!(said.borrow().reads, reads);
+    assert_eq!(script.borrow().reads, reads);
 
-    // It tells no longer: the window begins anew, and is polled for.
-    said.borrow_mut().is_silent = true;
-    tell(&[]);
+    // The source no longer reports: the window begins again, and is polled.
+    script.borrow_mut().is_silent = true;
+    report(&[]);
     let sample = sampled(&mut host);
     assert!(sample.counters.instructions >= Some(1_000_000), "{sample:?}");
-    assert_eq!(said.borrow().asked.len(), 2);
-    assert!(said.borrow().reads > reads + 1);
+    assert_eq!(script.borrow().asked.len(), 2);
+    assert!(script.borrow().reads > reads + 1);
     // And by time it is not asked to.
     host.carry_out(0, Action::Watch { app: APP, every: WindowLength::Time(MILLI) });
-    assert_eq!(said.borrow().asked.last(), Some(&(APP, 0, None)));
+    assert_eq!(script.borrow().asked.last(), Some(&(APP, 0, None)));
     assert!(sampled(&mut host).window >= MILLI);
 }
