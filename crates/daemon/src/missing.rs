@@ -1,4 +1,4 @@
-//! Programs that the configuration names and that are not there.
+//! Programs that the configuration names and that are not running.
 
 use std::time::{Duration, Instant};
 
@@ -9,23 +9,24 @@ use tracing::warn;
 
 use crate::unmatched::why;
 
-/// Who is not there for so long is warned of, once.
+/// A program that is missing for this long is logged, once.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What runs is not looked through more often: whoever comes and goes could have it looked through all the time.
+/// The running processes are searched no more often than this. Otherwise a program that comes and
+/// goes would have them searched all the time.
 const SELDOM: Duration = Duration::from_secs(10);
 
-/// Who is not there now.
+/// The programs that are missing now.
 #[derive(Default)]
 pub(super) struct Missing {
     shown: Vec<Unmatched>,
-    /// Since when each of them is not, and whether it was warned of.
+    /// Since when each of them is missing, and whether that was logged.
     since: Vec<(Instant, bool)>,
     running: Option<(Instant, Running)>,
 }
 
 impl Missing {
-    /// What is shown, if it is something else than before.
+    /// The missing programs to show, if they have changed.
     pub(super) fn look(&mut self, host: &Host) -> Option<&[Unmatched]> {
         let wanted = host.unmatched();
         let is = |shown: &Unmatched, of: &Wanted| {

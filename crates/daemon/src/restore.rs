@@ -1,4 +1,4 @@
-//! `fairways restore`: putting back what a daemon that was killed has left.
+//! `fairways restore`: restores what a killed daemon has left behind.
 
 use std::io::Write;
 
@@ -10,13 +10,13 @@ use serde_json::json;
 use super::Restore;
 use crate::config;
 
-/// Runs the command. What is left as it is, because others have changed it since, is no failure, and told; what could not be put back
-/// is one, and is tried again by the next.
+/// Runs the command. It reports what it leaves alone because others have changed it since; that is
+/// no failure. What could not be restored is one, and the next run tries it again.
 ///
 /// # Errors
-/// If something could not be put back, or resctrl can't be used.
+/// If something could not be restored, or resctrl can't be used.
 pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
-    // Whatever has become of the configuration since, what was left is to be put back.
+    // A configuration that is wrong by now must not prevent the restoration.
     let (config, _) = config::load(args.config.as_deref()).unwrap_or_else(|errors| {
         fairways_command_kit::warn(&format!("the usual places hold: {}", errors.join("; ")));
         Default::default()
@@ -30,7 +30,7 @@ pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
         state: settings.state.clone(),
         ..fairways_turns::Settings::default()
     };
-    // What can't be done of one is no reason not to do the other.
+    // One ledger that can't be used must not keep the other from being restored.
     let all =
         [fairways_turns::ledger::restore(&threads), fairways_resctrl_client::restore(&settings)];
     let (mut restored, mut failed) = (Restored::default(), None);
@@ -73,7 +73,7 @@ pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
     if restored.failed.is_empty() { Ok(()) } else { Err(ExitCode(1).into()) }
 }
 
-/// Each kind of refusal has its exit code.
+/// The error for a refusal to open. Each kind has its exit code.
 pub(super) fn refused(why: OpenError) -> anyhow::Error {
     let code = match why {
         OpenError::NotSupported(_) => exit::NOT_SUPPORTED,

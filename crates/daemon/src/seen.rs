@@ -1,10 +1,10 @@
-//! What of this host is not told by events and actions.
+//! What `status` shows of this host beside events and actions.
 
 use fairways_core::{AppId, WayMask};
 use fairways_host::machine::Host;
 use fairways_record::status::{CacheWays, MachineView};
 
-/// This host, as it is.
+/// This host, read when a status is made.
 pub(super) struct OfHost<'a>(pub(super) &'a Host);
 
 impl MachineView for OfHost<'_> {

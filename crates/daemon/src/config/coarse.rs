@@ -8,10 +8,11 @@ use humantime::format_duration;
 
 use super::{Config, ProgramConfig};
 
-/// A bucket that is wider than this share of the objective is worth a word.
+/// A bucket wider than this share of the objective is worth a warning.
 const COARSE: u32 = 4;
 
-/// A line for each objective that lies well within a bucket, with the bucket's bounds. Pages over HTTP are asked for them.
+/// A line for each objective that lies well within a bucket, with the bucket's bounds. Fetches the
+/// pages of latency sources over HTTP to find the buckets.
 pub(super) fn too_coarse(config: &Config) -> Vec<String> {
     config.program.iter().filter_map(of_program).collect()
 }

@@ -131,7 +131,7 @@ fn parameters_are_the_policys() {
 }
 
 #[test]
-fn every_mistake_is_told_with_its_file_line_and_key() {
+fn every_mistake_is_reported_with_its_file_line_and_key() {
     for (text, said) in [
         ("polcy = \"lfoc\"", "fairways.toml:1: polcy: unknown field `polcy`, expected one of"),
         ("\npolicy = \"best\"", "fairways.toml:2: policy: expected one of stock, equal"),
@@ -186,7 +186,7 @@ fn every_mistake_is_told_with_its_file_line_and_key() {
 }
 
 #[test]
-fn each_file_has_its_mistake_told() {
+fn each_files_mistake_is_reported() {
     let errors = loaded("policy = 1", &[("a.toml", "observe = 1"), ("b.toml", "[log]\nx = 1")]);
     let errors = errors.unwrap_err();
     for (error, file) in

@@ -1,6 +1,7 @@
-//! Every metric: what it is called, what it means, and where it is found. docs/metrics.md lists them; a test compares.
+//! Every metric: its name, its meaning, and where its value comes from. docs/metrics.md lists them;
+//! a test compares.
 //!
-//! Names are node_exporter's and cAdvisor's direction: base units, `_total` on counters, `_info` on facts.
+//! Names follow node_exporter and cAdvisor: base units, `_total` on counters, `_info` on facts.
 
 use fairways_core::Counter;
 use fairways_policy::words;
@@ -10,7 +11,8 @@ use prometheus_client::metrics::MetricType;
 
 use super::estimate::exported;
 
-/// A metric. Its name is followed by its unit, and in samples by `_total` of counters and `_info` of infos.
+/// A metric. Its unit follows its name; in samples, `_total` follows for counters and `_info` for
+/// infos.
 pub(super) struct Family {
     pub(super) name: &'static str,
     pub(super) unit: Option<&'static str>,
@@ -28,7 +30,7 @@ impl Family {
     }
 }
 
-/// A sample's.
+/// A sample's value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value {
     Whole(u64),
@@ -101,7 +103,7 @@ pub(super) const OPEN: Family = gauge("process_open_fds", "The daemon's file des
 pub(super) const MOST: Family =
     gauge("process_max_fds", "How many file descriptors the daemon may have.");
 
-/// The counters that are exported, by the kernel's words.
+/// The exported counters, by the kernel's names.
 pub(super) const EVENTS: [(&str, Counter); 5] = [
     ("instructions", Counter::Instructions),
     ("cycles", Counter::Cycles),
@@ -110,10 +112,10 @@ pub(super) const EVENTS: [(&str, Counter); 5] = [
     ("mbm_total_bytes", Counter::MemoryBytes),
 ];
 
-/// What a window's occupancy is called, likewise.
+/// The kernel's name for a window's occupancy.
 pub(super) const OCCUPANCY: &str = "llc_occupancy";
 
-/// What is told of every domain.
+/// The metrics of each domain.
 pub(super) const OF_DOMAINS: [(Family, OfDomain); 6] = [
     (gauge("fairways_domain_ways", "Ways that the policy may give out."), |of| {
         // A policy that schedules gives out turns instead.
@@ -159,10 +161,10 @@ pub(super) struct Row<'a> {
 /// Takes a sample, with the labels that it has besides its program's.
 pub(super) type Put<'a> = dyn FnMut(&[(&str, &str)], Value) + 'a;
 
-/// Tells a program's samples; none where they are missing.
+/// Puts a program's samples on the page; none where they are missing.
 pub(super) type OfProgram = fn(&Row<'_>, &mut Put<'_>);
 
-/// What is told of every program, in every domain that it lives in.
+/// The metrics of each program, in each domain in which it runs.
 pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
     (gauge("fairways_program_ways", "Ways that it may fill."), |row, put| {
         one(put, row.of.ways.map(|ways| Value::Whole(ways.into())));
@@ -317,7 +319,7 @@ impl Row<'_> {
         one(put, self.counted.counters.get(counter).map(Value::Whole));
     }
 
-    /// What it holds, back from ways to bytes: they were divided to within 2^-32 of a way.
+    /// Its occupancy, converted from ways to bytes. The ways are exact to 2^-32 of a way.
     fn occupancy_bytes(&self) -> Option<u64> {
         let bytes = self.of.occupancy_ways? * self.way_bytes? as f64;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A cache's size.
@@ -331,13 +333,13 @@ impl Row<'_> {
     ) {
         let Some(of) = &self.of.objective else { return };
         let Some(nanos) = nanos(of) else { return };
-        // As it was asked for: 99.9 is no binary fraction.
+        // Rounded to the percentile as it was written: 99.9 is no binary fraction.
         let percentile = (of.percentile * 1e6).round() / 1e6;
         put(&[("percentile", &percentile.to_string())], seconds(nanos));
     }
 }
 
-/// How many CPUs are in a list.
+/// The number of CPUs in a list.
 fn cpus(list: Option<&str>) -> Option<Value> {
     let set = CpuSet::parse_list(list?, u32::MAX).ok()?;
     Some(Value::Whole(set.len() as u64))
@@ -355,7 +357,7 @@ fn fact(put: &mut Put<'_>, label: &str, text: Option<&str>) {
     }
 }
 
-/// Of nanoseconds.
+/// Converts nanoseconds to seconds.
 pub(super) fn seconds(nanos: u64) -> Value {
     Value::Real(nanos as f64 / 1e9)
 }

@@ -1,4 +1,4 @@
-//! A connection, of either kind of socket.
+//! Connections over either kind of socket.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-/// Where connections come in; asking it never waits.
+/// A listening socket that never blocks.
 pub(super) enum Listener {
     Tcp(TcpListener),
     Unix(UnixListener),
@@ -23,7 +23,7 @@ impl Listener {
         Ok(Self::Unix(listener))
     }
 
-    /// The next connection; an error that is `WouldBlock` where there is none.
+    /// The next connection; the error `WouldBlock` if there is none.
     pub(super) fn accept(&self) -> io::Result<Stream> {
         match self {
             Self::Tcp(of) => of.accept().map(|(stream, _)| Stream::Tcp(stream)),
@@ -48,7 +48,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Whether reading and writing wait.
+    /// Sets whether reading and writing block.
     pub(super) fn set_waits(&self, waits: bool) -> io::Result<()> {
         match self {
             Self::Tcp(of) => of.set_nonblocking(!waits),
@@ -56,7 +56,7 @@ impl Stream {
         }
     }
 
-    /// Nothing takes longer from now on than until then.
+    /// Makes reading and writing fail after `until`.
     pub(super) fn wait_until(&self, until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -78,7 +78,7 @@ impl Stream {
         }
     }
 
-    /// Nothing more is sent.
+    /// Ends sending.
     pub(super) fn finish(&self) -> io::Result<()> {
         match self {
             Self::Tcp(of) => of.shutdown(Shutdown::Write),

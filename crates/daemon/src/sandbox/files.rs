@@ -11,9 +11,11 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::config::{Config, CounterSource, Listen};
 
-/// Lets files be written, made and removed only below resctrl and the daemon's own folders. Reading is not limited.
+/// Lets files be written, made and removed only below resctrl and the daemon's own folders. Reading
+/// is not limited.
 pub(super) fn limit(config: &Config) -> Result<String, String> {
-    // Landlock forbids to look into processes as ptrace(2) would, which counting takes without CAP_PERFMON.
+    // Without CAP_PERFMON, counting needs the access to processes that ptrace(2) needs, and
+    // Landlock forbids it.
     let counts = matches!(config.counters.source, CounterSource::Perf);
     let may = capabilities(None).is_ok_and(|now| now.effective.contains(CapabilitySet::PERFMON));
     if counts && !may {
@@ -39,7 +41,8 @@ pub(super) fn limit(config: &Config) -> Result<String, String> {
     }
 }
 
-/// The folders in which the daemon writes; of one that is not there yet, the nearest that is.
+/// The folders in which the daemon writes. For one that does not exist yet, its nearest parent that
+/// does.
 fn written(config: &Config) -> Vec<PathBuf> {
     let beside = |path: &Path| path.parent().map(Path::to_owned);
     let mut folders = vec![config.resctrl.root.clone(), config.resctrl.state.clone()];
@@ -48,8 +51,8 @@ fn written(config: &Config) -> Vec<PathBuf> {
         folders.extend(beside(path));
     }
     folders.extend(config.journal.file.as_deref().and_then(beside));
-    let asked = config.program.iter().filter_map(|program| program.latency.as_ref());
-    let sockets = asked.filter_map(|asked| match &asked.value {
+    let sources = config.program.iter().filter_map(|program| program.latency.as_ref());
+    let sockets = sources.filter_map(|source| match &source.value {
         Some(Spec::Socket(path)) => Some(path.as_path()),
         _ => None,
     });
