@@ -79,7 +79,7 @@ fn welcome(stream: UnixStream, clients: &Clients, watched: &Arc<Mutex<MachineRec
     // Without a thread it is turned away.
     let _ = std::thread::Builder::new().name("client".to_owned()).spawn(move || {
         let _place = place;
-        // A client that breaks off has asked enough.
+        // A client may break off at any time.
         let _ = attend(&stream, &watched);
     });
 }

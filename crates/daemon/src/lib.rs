@@ -217,7 +217,7 @@ impl Daemon {
         let has_time_of_day = config.clock.source == ClockSource::Real;
         let began = has_time_of_day.then(Moment::now);
         let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
-        let ids = host.domains().into_iter().map(|of| of.id);
+        let ids = host.domains().into_iter().map(|domain| domain.id);
         let journals = Journals::new(&config, &rules, host.scheduler(), began, ids);
         let unmeasured = Unmeasured::new(&config);
         let scheduler = host.scheduler();
@@ -311,7 +311,7 @@ impl Daemon {
             self.hear(domain, at, &event);
             self.decide(domain, at, &event);
             self.journals.settle(at);
-            if self.rules.trial.as_ref().is_some_and(|of| of.is_over()) {
+            if self.rules.trial.as_ref().is_some_and(|trial| trial.is_over()) {
                 break;
             }
             if let Some(see) = &after_each {
@@ -385,7 +385,7 @@ impl Daemon {
     fn decide(&mut self, domain: u32, at: Time, event: &Event) {
         let Self { host, rules, watched, journals, unmeasured, notify, .. } = self;
         let in_host = Cell::new(false);
-        let asked = rules.handle(domain, at, event, &mut |action| {
+        let handled = rules.handle(domain, at, event, &mut |action| {
             journals.action(domain, at, &action);
             if let Some(shown) = unmeasured.shown(domain, &action) {
                 if let Action::Classified { app, class, reason } = &*shown {
@@ -400,18 +400,18 @@ impl Daemon {
             in_host.set(false);
             notify.in_policy();
         });
-        let there = host.domains();
-        if there.len() != watched.lock().status.domains.len() {
-            watched.lock().status.keep_domains(|id| there.iter().any(|of| of.id == id));
+        let domains = host.domains();
+        if domains.len() != watched.lock().status.domains.len() {
+            watched.lock().status.keep_domains(|id| domains.iter().any(|domain| domain.id == id));
         }
-        let Err(why) = asked else { return };
+        let Err(why) = handled else { return };
         if in_host.get() {
             // The host failed, not the policy, and the state of resctrl is unknown: the next start
             // restores it.
             resume_unwind(why);
         }
         let why = text_of(&*why);
-        error!(domain, "the policy has failed, and what it decided last holds: {why}");
+        error!(domain, "the policy has failed, and its last decision stays in force: {why}");
         let watched = &mut *watched.lock();
         watched.status.failed = Some(why);
         watched.totals.failed += 1;
@@ -457,8 +457,8 @@ impl Daemon {
             error!("not restored: {thing}: {why}");
         }
         let ended = match (restored.failed.is_empty(), is_written) {
-            (false, _) => Err("not everything could be put back: fairways restore tries again"),
-            (true, false) => Err("the journal is not whole, for it could not be written"),
+            (false, _) => Err("not everything could be restored: fairways restore tries again"),
+            (true, false) => Err("the journal is not whole, because it could not be written"),
             (true, true) => Ok(()),
         };
         (status, ended.map_err(anyhow::Error::msg))

@@ -66,9 +66,9 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
         _ => match profiles {
             Some(programs) if schedules => Box::new(ByTurns::new(programs)),
             Some(programs) => {
-                let of = Profiled::new(programs);
-                profiled = Some(of.clone());
-                Box::new(of)
+                let counters = Profiled::new(programs);
+                profiled = Some(counters.clone());
+                Box::new(counters)
             }
             None => Box::new(NoCounters),
         },
@@ -113,8 +113,7 @@ fn socket(config: &Config) -> Option<PathBuf> {
         (ClockSource::Emulator(named), _) | (_, CounterSource::Emulator(named)) => named,
         _ => return None,
     };
-    let beside = || fairways_emulator::beside(&config.resctrl.root);
-    Some(named.clone().unwrap_or_else(beside))
+    Some(named.clone().unwrap_or_else(|| fairways_emulator::beside(&config.resctrl.root)))
 }
 
 /// The kernel's counters, as this processor has them.
@@ -159,10 +158,10 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
     let wish = Wish {
         baseline_ways: program.baseline_ways,
         best_effort: program.best_effort,
-        objective: program.objective.as_ref().map(|asked| asked.value),
+        objective: program.objective.as_ref().map(|objective| objective.value),
     };
-    let asked = program.latency.as_ref().map(|asked| &asked.value);
-    let latency: Option<OpenLatency> = match (asked, emulator) {
+    let source = program.latency.as_ref().map(|latency| &latency.value);
+    let latency: Option<OpenLatency> = match (source, emulator) {
         (None, _) => None,
         (Some(Some(spec)), _) => {
             let spec = spec.clone();

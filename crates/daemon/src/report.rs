@@ -42,7 +42,7 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     write!(out, "{policy}{did} after {}", Time::from_nanos(*now_ns))?;
     writeln!(out, "{}", now.map_or(String::new(), |now| format!(", at {now}")))?;
     if let Some(why) = &status.failed {
-        writeln!(out, "it has failed, and what it decided last holds: {why}")?;
+        writeln!(out, "the policy has failed, and its last decision stays in force: {why}")?;
     }
     for line in &status.degraded {
         writeln!(out, "degraded: {line}")?;
@@ -230,8 +230,8 @@ mod tests {
         );
         let row = text.lines().find(|line| line.contains("web/77")).unwrap();
         let row = row.split_whitespace().collect::<Vec<_>>();
-        let said =
+        let expected =
             ["web/77", "0", "1,3", "(before", "others)", "12ms", "500us", "-", "-", "-", "-"];
-        assert_eq!(row, said);
+        assert_eq!(row, expected);
     }
 }

@@ -18,7 +18,7 @@ use crate::config;
 pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
     // A configuration that is wrong by now must not prevent the restoration.
     let (config, _) = config::load(args.config.as_deref()).unwrap_or_else(|errors| {
-        fairways_command_kit::warn(&format!("the usual places hold: {}", errors.join("; ")));
+        fairways_command_kit::warn(&format!("using the default places: {}", errors.join("; ")));
         Default::default()
     });
     let settings = Settings {

@@ -33,7 +33,7 @@ impl Unmeasured {
     /// The warning about everything that is shown.
     pub(super) fn warning(&self, policy: &str) -> Option<String> {
         self.is_so.then(|| {
-            format!("{policy} finds out about programs by giving them other ways: what it decides without is no forecast (fairways trial tries it)")
+            format!("{policy} learns about programs by giving them other ways: without that, its decisions are no forecast (fairways trial tries it)")
         })
     }
 

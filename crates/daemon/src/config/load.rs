@@ -115,11 +115,10 @@ fn line(text: &str, at: usize) -> usize {
 
 /// The key that is, or whose value is, at a place of the text: `resctrl.root`.
 fn key_at(table: &DeTable<'_>, at: usize) -> Option<String> {
-    let holds = |span: std::ops::Range<usize>| span.contains(&at);
     table.iter().find_map(|(key, value)| {
         let name = key.get_ref().to_string();
         let below = below(value, at).map(|below| format!("{name}{below}"));
-        let own = holds(key.span()) || holds(value.span());
+        let own = key.span().contains(&at) || value.span().contains(&at);
         below.or_else(|| own.then_some(name))
     })
 }
@@ -153,13 +152,12 @@ fn lay_over(table: &mut Table, over: Table) {
 fn together(config: &Config, read: &[(PathBuf, String)]) -> Vec<String> {
     let mut errors = Vec::new();
     if let Err(error) = config.make_policy() {
-        let key = |name: &str| format!("parameters.{name}");
         let named = config.parameters.keys().find(|name| {
             let text = error.to_string();
             text.contains(&format!("{name:?}")) || text.contains(&format!("parameter {name} "))
         });
         let at = named.and_then(|name| place(read, &["parameters", name]));
-        let key = named.map_or("parameters".to_owned(), |name| key(name));
+        let key = named.map_or("parameters".to_owned(), |name| format!("parameters.{name}"));
         let at = at.or_else(|| place(read, &["policy"])).unwrap_or_default();
         errors.push(format!("{at}{key}: {error}"));
     }

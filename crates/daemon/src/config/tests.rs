@@ -132,7 +132,7 @@ fn parameters_are_the_policys() {
 
 #[test]
 fn every_mistake_is_reported_with_its_file_line_and_key() {
-    for (text, said) in [
+    for (text, expected) in [
         ("polcy = \"lfoc\"", "fairways.toml:1: polcy: unknown field `polcy`, expected one of"),
         ("\npolicy = \"best\"", "fairways.toml:2: policy: expected one of stock, equal"),
         ("policy = 3", "fairways.toml:1: policy: invalid type: integer `3`, expected a string"),
@@ -181,7 +181,7 @@ fn every_mistake_is_reported_with_its_file_line_and_key() {
     ] {
         let errors = loaded(text, &[]).unwrap_err();
         let [error] = errors.as_slice() else { panic!("{text}: {errors:?}") };
-        assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");
+        assert!(error.contains(expected) && error.lines().count() == 1, "{text}: {error}");
     }
 }
 

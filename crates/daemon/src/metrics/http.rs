@@ -185,11 +185,11 @@ mod tests {
         let whole = |text: &str| request(text.as_bytes());
         assert_eq!(whole("GET /metrics HTTP/1.1\r\nHost: x\r\n"), None);
         let read = |text: &str| whole(text).unwrap().unwrap();
-        let asked = read("GET /metrics?x=1 HTTP/1.1\r\nAuthorization:  bearer a b\r\n\r\n");
-        assert_eq!((&asked.path[..], asked.token.as_deref()), ("/metrics", Some("a b")));
-        let asked =
+        let request = read("GET /metrics?x=1 HTTP/1.1\r\nAuthorization:  bearer a b\r\n\r\n");
+        assert_eq!((&request.path[..], request.token.as_deref()), ("/metrics", Some("a b")));
+        let request =
             read("GET /metrics HTTP/1.0\nAuthorization: Basic YTpi\nAccept: a\nAccept: b\n\n");
-        assert_eq!((&asked.accept[..], asked.token), ("a,b", None));
+        assert_eq!((&request.accept[..], request.token), ("a,b", None));
         let code = |text: &str| whole(text).unwrap().unwrap_err().code;
         for (text, wanted) in [
             ("POST /metrics HTTP/1.1\r\n\r\n", 405),

@@ -211,8 +211,8 @@ impl Door {
         // Without a thread it is turned away.
         let _ = std::thread::Builder::new().name("scrape".to_owned()).spawn(move || {
             let _place = place;
-            let answer = request.map(|asked| asked.answer(pages.page(&asked)));
-            // A client that breaks off has seen enough.
+            let answer = request.map(|request| request.answer(pages.page(&request)));
+            // A client may break off at any time.
             let _ = send(&stream, &answer.unwrap_or_else(|wrong| wrong));
         });
     }
@@ -234,9 +234,9 @@ fn heard(of: &mut Waiting, pages: &dyn Pages) -> Heard {
         match request(&of.came) {
             None => {}
             Some(Err(wrong)) => return Heard::Request(Err(wrong)),
-            Some(Ok(asked)) => match pages.at_once(&asked) {
-                Some(answer) => return Heard::AtOnce(asked.answer(answer)),
-                None => return Heard::Request(Ok(asked)),
+            Some(Ok(request)) => match pages.at_once(&request) {
+                Some(answer) => return Heard::AtOnce(request.answer(answer)),
+                None => return Heard::Request(Ok(request)),
             },
         }
     }

@@ -26,8 +26,8 @@ impl Listener {
     /// The next connection; the error `WouldBlock` if there is none.
     pub(super) fn accept(&self) -> io::Result<Stream> {
         match self {
-            Self::Tcp(of) => of.accept().map(|(stream, _)| Stream::Tcp(stream)),
-            Self::Unix(of) => of.accept().map(|(stream, _)| Stream::Unix(stream)),
+            Self::Tcp(socket) => socket.accept().map(|(stream, _)| Stream::Tcp(stream)),
+            Self::Unix(socket) => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
         }
     }
 }
@@ -35,8 +35,8 @@ impl Listener {
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Tcp(of) => of.as_fd(),
-            Self::Unix(of) => of.as_fd(),
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Unix(socket) => socket.as_fd(),
         }
     }
 }
@@ -51,8 +51,8 @@ impl Stream {
     /// Sets whether reading and writing block.
     pub(super) fn set_waits(&self, waits: bool) -> io::Result<()> {
         match self {
-            Self::Tcp(of) => of.set_nonblocking(!waits),
-            Self::Unix(of) => of.set_nonblocking(!waits),
+            Self::Tcp(socket) => socket.set_nonblocking(!waits),
+            Self::Unix(socket) => socket.set_nonblocking(!waits),
         }
     }
 
@@ -67,13 +67,13 @@ impl Stream {
 
     fn set_timeout(&self, time: Duration) -> io::Result<()> {
         match self {
-            Self::Tcp(of) => {
-                of.set_read_timeout(Some(time))?;
-                of.set_write_timeout(Some(time))
+            Self::Tcp(socket) => {
+                socket.set_read_timeout(Some(time))?;
+                socket.set_write_timeout(Some(time))
             }
-            Self::Unix(of) => {
-                of.set_read_timeout(Some(time))?;
-                of.set_write_timeout(Some(time))
+            Self::Unix(socket) => {
+                socket.set_read_timeout(Some(time))?;
+                socket.set_write_timeout(Some(time))
             }
         }
     }
@@ -81,8 +81,8 @@ impl Stream {
     /// Ends sending.
     pub(super) fn finish(&self) -> io::Result<()> {
         match self {
-            Self::Tcp(of) => of.shutdown(Shutdown::Write),
-            Self::Unix(of) => of.shutdown(Shutdown::Write),
+            Self::Tcp(socket) => socket.shutdown(Shutdown::Write),
+            Self::Unix(socket) => socket.shutdown(Shutdown::Write),
         }
     }
 }
@@ -90,8 +90,8 @@ impl Stream {
 impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Tcp(of) => of.as_fd(),
-            Self::Unix(of) => of.as_fd(),
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Unix(socket) => socket.as_fd(),
         }
     }
 }
@@ -99,13 +99,13 @@ impl AsFd for Stream {
 impl Read for &Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(of) => {
-                let mut of = of;
-                of.read(buffer)
+            Stream::Tcp(socket) => {
+                let mut socket = socket;
+                socket.read(buffer)
             }
-            Stream::Unix(of) => {
-                let mut of = of;
-                of.read(buffer)
+            Stream::Unix(socket) => {
+                let mut socket = socket;
+                socket.read(buffer)
             }
         }
     }
@@ -114,13 +114,13 @@ impl Read for &Stream {
 impl Write for &Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(of) => {
-                let mut of = of;
-                of.write(bytes)
+            Stream::Tcp(socket) => {
+                let mut socket = socket;
+                socket.write(bytes)
             }
-            Stream::Unix(of) => {
-                let mut of = of;
-                of.write(bytes)
+            Stream::Unix(socket) => {
+                let mut socket = socket;
+                socket.write(bytes)
             }
         }
     }

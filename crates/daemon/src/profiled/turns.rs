@@ -62,8 +62,8 @@ fn together(programs: &ProgramCatalog, group: &[usize]) -> Vec<PerSecond> {
     let group: Vec<ProfiledProgram> =
         group.iter().map(|&index| ProfiledProgram::new(table, index, ways)).collect();
     let parts = divide(group.iter().map(|program| (program, WayMask::full(ways))), ways);
-    let held = parts.chunks(ways.get() as usize).map(|parts| parts.iter().sum());
-    group.iter().zip(held).map(|(program, ways)| PerSecond::of(program, ways)).collect()
+    let occupancies = parts.chunks(ways.get() as usize).map(|parts| parts.iter().sum());
+    group.iter().zip(occupancies).map(|(program, ways)| PerSecond::of(program, ways)).collect()
 }
 
 impl Source for ByTurns {

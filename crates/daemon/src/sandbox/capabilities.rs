@@ -23,11 +23,11 @@ pub(super) fn keep(needed: CapabilitySet) -> Vec<String> {
             tracing::debug!("capabilities are kept: capset: {why}");
         }
     }
-    held()
+    effective()
 }
 
 /// The names of the capabilities that the process has, such as `CAP_PERFMON`.
-pub(super) fn held() -> Vec<String> {
+pub(super) fn effective() -> Vec<String> {
     let now = capabilities(None).map_or(CapabilitySet::empty(), |now| now.effective);
     now.iter_names().map(|(name, _)| format!("CAP_{name}")).collect()
 }

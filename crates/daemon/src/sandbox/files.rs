@@ -21,7 +21,6 @@ pub(super) fn limit(config: &Config) -> Result<String, String> {
     if counts && !may {
         return Err("counters of perf without CAP_PERFMON need what Landlock forbids".to_owned());
     }
-    let said = |why: &dyn std::fmt::Display| why.to_string();
     // Without this right groups could not be renamed.
     let rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -29,12 +28,12 @@ pub(super) fn limit(config: &Config) -> Result<String, String> {
         .map_err(|_| "this kernel has no Landlock of Linux 5.19 or later".to_owned())?;
     let rights = AccessFs::from_write(ABI::V3);
     let rules = rules.set_compatibility(CompatLevel::BestEffort).handle_access(rights);
-    let mut rules = rules.and_then(Ruleset::create).map_err(|why| said(&why))?;
+    let mut rules = rules.and_then(Ruleset::create).map_err(|why| why.to_string())?;
     for folder in written(config) {
-        let opened = PathFd::new(&folder).map_err(|why| said(&why))?;
-        rules = rules.add_rule(PathBeneath::new(opened, rights)).map_err(|why| said(&why))?;
+        let opened = PathFd::new(&folder).map_err(|why| why.to_string())?;
+        rules = rules.add_rule(PathBeneath::new(opened, rights)).map_err(|why| why.to_string())?;
     }
-    let status = rules.restrict_self().map_err(|why| said(&why))?;
+    let status = rules.restrict_self().map_err(|why| why.to_string())?;
     match status.ruleset {
         RulesetStatus::NotEnforced => Err("this kernel has no Landlock".to_owned()),
         _ => Ok("limited by Landlock".to_owned()),

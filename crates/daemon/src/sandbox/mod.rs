@@ -19,7 +19,11 @@ use crate::config::{Config, CounterSource, SchedulerKind, Windows};
 pub(super) fn enter(config: &Config) -> Sandbox {
     if !config.sandbox {
         let off = || "off: sandbox = false".to_owned();
-        return Sandbox { capabilities: capabilities::held(), system_calls: off(), files: off() };
+        return Sandbox {
+            capabilities: capabilities::effective(),
+            system_calls: off(),
+            files: off(),
+        };
     }
     // The kernel requires it of an unprivileged process that limits itself. It costs nothing, since
     // the daemon never starts a setuid program.

@@ -69,7 +69,7 @@ fn programs_are_not_started_and_capabilities_are_gone() {
     assert_eq!(sandbox.system_calls, "limited by seccomp");
     let kept: &[&str] =
         if super::capabilities::processes_are_reported_to_all() { &[] } else { &["CAP_NET_ADMIN"] };
-    assert!(sandbox.capabilities.iter().all(|held| kept.contains(&held.as_str())), "{sandbox:?}");
+    assert!(sandbox.capabilities.iter().all(|name| kept.contains(&name.as_str())), "{sandbox:?}");
     assert!(Command::new("true").status().unwrap().success(), "others are not limited");
 }
 

@@ -97,8 +97,8 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
 fn objectives_bear_the_percentile_that_was_asked_for() {
     let mut watched = watched(&["web"]);
     let percentile = Q32::ratio(999, 10);
-    let asked = fairways_core::Objective { percentile, slo: Duration::from_millis(2) };
-    let wish = Wish { objective: Some(asked), ..Wish::default() };
+    let objective = fairways_core::Objective { percentile, slo: Duration::from_millis(2) };
+    let wish = Wish { objective: Some(objective), ..Wish::default() };
     let event = Event::Wished { app: AppId(0), wish };
     watched.record_event(3, Time::ZERO, &event, &WholeMachine, |_| String::new());
     let shown = page(&watched, Means::default());
