@@ -29,11 +29,8 @@ impl Missing {
     /// The missing programs to show, if they have changed.
     pub(super) fn look(&mut self, host: &Host) -> Option<&[Unmatched]> {
         let wanted = host.unmatched();
-        let is = |shown: &Unmatched, of: &Wanted| {
-            shown.name == of.name && shown.select == of.selector.to_string()
-        };
         let is_new = self.shown.len() != wanted.len()
-            || self.shown.iter().zip(&wanted).any(|(shown, of)| !is(shown, of));
+            || self.shown.iter().zip(&wanted).any(|(shown, program)| !is_same(shown, program));
         if is_new {
             let now = Instant::now();
             if self.running.as_ref().is_none_or(|(at, _)| now.duration_since(*at) >= SELDOM) {
@@ -42,26 +39,30 @@ impl Missing {
             let empty = Running::default();
             let running = self.running.as_ref().map_or(&empty, |(_, running)| running);
             let (mut shown, mut since) = (Vec::new(), Vec::new());
-            for of in wanted {
-                let before = self.shown.iter().position(|shown| is(shown, of));
+            for program in wanted {
+                let before = self.shown.iter().position(|shown| is_same(shown, program));
                 since.push(before.map_or((now, false), |before| self.since[before]));
                 shown.push(before.map_or_else(
                     || Unmatched {
-                        name: of.name.clone(),
-                        select: of.selector.to_string(),
-                        why: why(&of.selector, running),
+                        name: program.name.clone(),
+                        select: program.selector.to_string(),
+                        why: why(&program.selector, running),
                     },
                     |before| self.shown[before].clone(),
                 ));
             }
             (self.shown, self.since) = (shown, since);
         }
-        for (of, (since, is_warned)) in self.shown.iter().zip(&mut self.since) {
+        for (program, (since, is_warned)) in self.shown.iter().zip(&mut self.since) {
             if !*is_warned && since.elapsed() >= PATIENCE {
-                warn!(program = of.name, "not there: {}", of.why);
+                warn!(program = program.name, "not there: {}", program.why);
                 *is_warned = true;
             }
         }
         is_new.then_some(&self.shown)
     }
+}
+
+fn is_same(shown: &Unmatched, program: &Wanted) -> bool {
+    shown.name == program.name && shown.select == program.selector.to_string()
 }

@@ -62,11 +62,11 @@ impl Pulse {
         if since < self.patience(place) {
             return Ok(());
         }
-        let who = match place {
+        let silent = match place {
             At::System => "the kernel",
             At::Policy => "the policy",
         };
-        Err(format!("{who} has not answered for {} s", since.as_secs()))
+        Err(format!("{silent} has not answered for {} s", since.as_secs()))
     }
 
     /// How long the loop may be there: a policy answers at once, the kernel when it can.

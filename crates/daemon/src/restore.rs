@@ -5,7 +5,7 @@ use std::io::Write;
 use fairways_command_kit::{ExitCode, exit};
 use fairways_record::status::SCHEMA;
 use fairways_resctrl_client::{OpenError, Restored, Settings, Thing};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Restore;
 use crate::config;
@@ -49,13 +49,7 @@ pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     if args.json {
         let done: Vec<String> = restored.done.iter().map(ToString::to_string).collect();
-        let of = |things: &[(Thing, String)]| -> Vec<_> {
-            things
-                .iter()
-                .map(|(thing, why)| json!({"what": thing.to_string(), "why": why}))
-                .collect()
-        };
-        let (left, failed) = (of(&restored.left), of(&restored.failed));
+        let (left, failed) = (with_reasons(&restored.left), with_reasons(&restored.failed));
         let report = json!({"schema": SCHEMA, "restored": done, "left": left, "failed": failed});
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
@@ -71,6 +65,10 @@ pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
         return Err(refused(why));
     }
     if restored.failed.is_empty() { Ok(()) } else { Err(ExitCode(1).into()) }
+}
+
+fn with_reasons(things: &[(Thing, String)]) -> Vec<Value> {
+    things.iter().map(|(thing, why)| json!({"what": thing.to_string(), "why": why})).collect()
 }
 
 /// The error for a refusal to open. Each kind has its exit code.

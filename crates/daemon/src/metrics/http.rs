@@ -135,7 +135,7 @@ pub(super) fn request(came: &[u8]) -> Option<Result<Request, Answer>> {
 /// Whether a client that accepts these media types prefers the older text format (RFC 9110
 /// §12.5.1). A client that states none gets OpenMetrics.
 pub(super) fn wants_plain(accept: &str) -> bool {
-    let of = |kind: &str| {
+    let preference = |kind: &str| {
         let group = kind.split_once('/').map_or("", |(group, _)| group);
         let best = accept.split(',').filter_map(|range| {
             let mut parts = range.split(';').map(str::trim);
@@ -153,7 +153,7 @@ pub(super) fn wants_plain(accept: &str) -> bool {
             if next.0 > best.0 || next.0 == best.0 && next.1 > best.1 { next } else { best }
         })
     };
-    of("text/plain").1 > of("application/openmetrics-text").1
+    preference("text/plain").1 > preference("application/openmetrics-text").1
 }
 
 #[cfg(test)]

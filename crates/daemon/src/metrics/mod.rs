@@ -97,8 +97,8 @@ impl Shared {
     fn see(&self, host: &Host) {
         let actuator = host.actuator();
         let means = &mut *self.means.lock();
-        means.closids = actuator.map(|of| of.closids());
-        means.rmids = actuator.and_then(|of| of.rmids());
+        means.closids = actuator.map(|actuator| actuator.closids());
+        means.rmids = actuator.and_then(|actuator| actuator.rmids());
         if means.errors != *host.errors() {
             means.errors.clone_from(host.errors());
         }
@@ -209,7 +209,7 @@ mod tests {
             let asked = format!("GET {path} HTTP/1.1\r\n\r\n");
             shared.at_once(&http::request(asked.as_bytes()).unwrap().unwrap())
         };
-        let code = |path: &str| answer(path).map(|of| of.code);
+        let code = |path: &str| answer(path).map(|answer| answer.code);
         assert_eq!((code("/healthz"), code("/readyz")), (Some(200), Some(503)));
         assert_eq!((code("/x"), code("/metrics")), (None, None));
         shared.begun.store(true, Ordering::Relaxed);

@@ -58,8 +58,9 @@ impl Snapshot {
         })?;
         single(to, &families::FAILED, Some(Value::Whole(status.failed.is_some().into())))?;
         family(to, &families::UNMATCHED, |put| {
-            status.unmatched.iter().try_for_each(|of| {
-                put.sample(&[("program", &of.name), ("reason", &of.why)], Value::Whole(1))
+            status.unmatched.iter().try_for_each(|program| {
+                let labels = [("program", &*program.name), ("reason", &*program.why)];
+                put.sample(&labels, Value::Whole(1))
             })
         })?;
         single(to, &families::CLOCK, Some(seconds(status.now_ns)))?;
@@ -83,7 +84,7 @@ impl Snapshot {
         for (family, ids) in [(&families::CLOSIDS, means.closids), (&families::RMIDS, means.rmids)]
         {
             let states =
-                ids.map(|of| [("used", of.used), ("others", of.others), ("free", of.free)]);
+                ids.map(|ids| [("used", ids.used), ("others", ids.others), ("free", ids.free)]);
             labelled(to, family, &[], "state", states.into_iter().flatten())?;
         }
         Ok(())
@@ -91,10 +92,10 @@ impl Snapshot {
 
     fn domains(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let domains: Vec<_> =
-            self.status.domains.iter().map(|of| (of.id.to_string(), of)).collect();
+            self.status.domains.iter().map(|domain| (domain.id.to_string(), domain)).collect();
         for (of_family, value) in &OF_DOMAINS {
             family(to, of_family, |put| {
-                domains.iter().try_for_each(|(id, of)| match value(of) {
+                domains.iter().try_for_each(|(id, domain)| match value(domain) {
                     Some(value) => put.sample(&[("domain", id)], value),
                     None => Ok(()),
                 })
@@ -132,12 +133,12 @@ impl Snapshot {
     }
 
     fn process(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let of = &self.process;
-        single(to, &families::STARTED, of.start_seconds.map(Value::Real))?;
-        single(to, &families::CPU, of.cpu_seconds.map(Value::Real))?;
-        single(to, &families::RESIDENT, of.resident_bytes.map(Value::Whole))?;
-        single(to, &families::OPEN, of.open_fds.map(Value::Whole))?;
-        single(to, &families::MOST, of.max_fds.map(Value::Whole))
+        let process = &self.process;
+        single(to, &families::STARTED, process.start_seconds.map(Value::Real))?;
+        single(to, &families::CPU, process.cpu_seconds.map(Value::Real))?;
+        single(to, &families::RESIDENT, process.resident_bytes.map(Value::Whole))?;
+        single(to, &families::OPEN, process.open_fds.map(Value::Whole))?;
+        single(to, &families::MOST, process.max_fds.map(Value::Whole))
     }
 }
 
@@ -152,7 +153,7 @@ impl Collector for Snapshot {
 
 /// Programs by name and domain. No two programs of a domain have the same name.
 fn named(programs: &[ProgramStatus]) -> BTreeMap<(String, u32), &ProgramStatus> {
-    programs.iter().map(|of| ((of.name.clone(), of.domain), of)).collect()
+    programs.iter().map(|program| ((program.name.clone(), program.domain), program)).collect()
 }
 
 /// Where the samples of a metric go.

@@ -86,12 +86,12 @@ impl Profiled {
     /// Records that a program runs in a domain.
     pub(super) fn started(&self, domain: u32, app: AppId) {
         let shared = &mut *self.0.lock();
-        if let Some(of) = shared.domains.get_mut(&domain) {
+        if let Some(Domain { ways, places }) = shared.domains.get_mut(&domain) {
             let table = shared.programs.table();
-            let index = shared.apps.get(&app).and_then(|of| of.index);
-            let index = index.filter(|_| of.ways <= table.ways());
-            let program = index.map(|index| Box::new(ProfiledProgram::new(table, index, of.ways)));
-            of.places.insert(app, Place { mask: WayMask::full(of.ways), program });
+            let index = shared.apps.get(&app).and_then(|app| app.index);
+            let index = index.filter(|_| *ways <= table.ways());
+            let program = index.map(|index| Box::new(ProfiledProgram::new(table, index, *ways)));
+            places.insert(app, Place { mask: WayMask::full(*ways), program });
             shared.share(domain, Instant::now());
         }
     }
@@ -99,8 +99,8 @@ impl Profiled {
     /// Records that a program runs in a domain no longer.
     pub(super) fn exited(&self, domain: u32, app: AppId) {
         let shared = &mut *self.0.lock();
-        if let Some(of) = shared.domains.get_mut(&domain) {
-            of.places.remove(&app);
+        if let Some(Domain { places, .. }) = shared.domains.get_mut(&domain) {
+            places.remove(&app);
             shared.share(domain, Instant::now());
         }
     }
@@ -108,9 +108,9 @@ impl Profiled {
     /// Records the plan in force.
     pub(super) fn plan(&self, domain: u32, partition: &Partition) {
         let shared = &mut *self.0.lock();
-        if let Some(of) = shared.domains.get_mut(&domain) {
-            for (app, place) in &mut of.places {
-                place.mask = partition.mask_of(*app).unwrap_or(WayMask::full(of.ways));
+        if let Some(Domain { ways, places }) = shared.domains.get_mut(&domain) {
+            for (app, place) in places {
+                place.mask = partition.mask_of(*app).unwrap_or(WayMask::full(*ways));
             }
             shared.share(domain, Instant::now());
         }
@@ -121,16 +121,17 @@ impl Shared {
     /// Computes the rates of each program of a domain from now on.
     fn share(&mut self, domain: u32, now: Instant) {
         let Self { apps, domains, .. } = self;
-        let Some(of) = domains.get(&domain) else { return };
-        let known =
-            of.places.iter().filter_map(|(app, of)| Some((app, of.program.as_deref()?, of.mask)));
+        let Some(Domain { ways, places }) = domains.get(&domain) else { return };
+        let known = places
+            .iter()
+            .filter_map(|(app, place)| Some((app, place.program.as_deref()?, place.mask)));
         let running: Vec<(&AppId, &ProfiledProgram, WayMask)> = known.collect();
-        let parts = divide(running.iter().map(|(_, program, mask)| (*program, *mask)), of.ways);
-        let stride = of.ways.get() as usize;
+        let parts = divide(running.iter().map(|(_, program, mask)| (*program, *mask)), *ways);
+        let stride = ways.get() as usize;
         for ((app, program, _), parts) in running.iter().zip(parts.chunks(stride)) {
             let per_second = PerSecond::of(program, parts.iter().sum());
-            let Some(of) = apps.get_mut(app) else { continue };
-            let rates = of.rates.entry(domain).or_insert(Rates {
+            let Some(app) = apps.get_mut(app) else { continue };
+            let rates = app.rates.entry(domain).or_insert(Rates {
                 since: now,
                 per_second,
                 counted: PerSecond::default(),
@@ -214,7 +215,7 @@ impl Source for Profiled {
 
     fn read(&mut self, app: AppId, domain: u32) -> Counters {
         let shared = self.0.lock();
-        let rates = shared.apps.get(&app).and_then(|of| of.rates.get(&domain));
+        let rates = shared.apps.get(&app).and_then(|app| app.rates.get(&domain));
         let Some(rates) = rates else { return Counters::default() };
         rates.total(Instant::now()).counters()
     }

@@ -77,28 +77,31 @@ fn programs_are_not_started_and_capabilities_are_gone() {
 #[test]
 fn a_configuration_asks_for_what_its_features_need() {
     use rustix::thread::CapabilitySet as Set;
-    let of = |change: &dyn Fn(&mut Config)| {
+    let needed = |change: &dyn Fn(&mut Config)| {
         let (mut config, _folder) = below_one();
         change(&mut config);
         // Whether these two are needed depends on the kernel and the distribution.
         super::needed(&config) - Set::NET_ADMIN - Set::SYS_ADMIN
     };
     // Here the owner may write to the folder that stands in for resctrl's root.
-    assert_eq!(of(&|_| ()), Set::empty());
-    assert_eq!(of(&|config| config.resctrl.root = "/proc/self/fdinfo".into()), Set::DAC_OVERRIDE);
+    assert_eq!(needed(&|_| ()), Set::empty());
     assert_eq!(
-        of(&|config| config.counters.source = "perf".parse().unwrap()) - Set::BPF,
+        needed(&|config| config.resctrl.root = "/proc/self/fdinfo".into()),
+        Set::DAC_OVERRIDE
+    );
+    assert_eq!(
+        needed(&|config| config.counters.source = "perf".parse().unwrap()) - Set::BPF,
         Set::PERFMON
     );
-    let schedules = of(&|config| config.policy = "casc".to_owned());
+    let schedules = needed(&|config| config.policy = "casc".to_owned());
     assert_eq!(schedules - Set::BPF, Set::PERFMON | Set::SYS_NICE);
     assert_eq!(schedules.contains(Set::BPF), cfg!(feature = "sched-ext"));
-    let left = of(&|config| {
+    let left = needed(&|config| {
         fs::write(config.resctrl.state.join("schedule.json"), "{}").unwrap();
     });
     assert_eq!(left, Set::SYS_NICE);
     assert_eq!(
-        of(&|config| {
+        needed(&|config| {
             config.resctrl.root = "/proc/self/fdinfo".into();
             config.dry_run = true;
         }),
