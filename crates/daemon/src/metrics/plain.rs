@@ -1,5 +1,5 @@
-//! The text format that came before OpenMetrics, for clients that know no other, such as `promtool
-//! check metrics`.
+//! The text format that came before OpenMetrics, for clients that know no other, such as
+//! `promtool check metrics`.
 
 /// The format's media type.
 pub(super) const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

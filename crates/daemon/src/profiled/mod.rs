@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_is_given_fewer_ways_runs_slower() {
+    fn a_program_with_fewer_ways_runs_slower() {
         let mut profiled = Profiled::new(embedded_programs().clone());
         let names = embedded_programs().table().names();
         let app = AppId(0);

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_did_in_one_domain_says_nothing_of_another() {
+    fn counts_of_one_domain_do_not_affect_another() {
         let mut source = source(&["hash-join", "triad"]);
         let [join, triad] = [0, 1].map(AppId);
         let alone = source.beside(join, 0, &[], SECOND);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_kind_it_is_said_once_that_it_has_no_profile() {
+    fn a_kind_without_a_profile_is_logged_once() {
         let source = source(&["nobody", "nobody/7", "nobody.2/9", "else", "triad.3"]);
         assert_eq!(source.missing.into_iter().collect::<Vec<_>>(), ["else", "nobody"]);
     }

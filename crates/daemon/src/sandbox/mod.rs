@@ -61,7 +61,7 @@ fn needed(config: &Config) -> rustix::thread::CapabilitySet {
             needed |= Set::SYS_ADMIN;
         }
     }
-    // A daemon that was killed may have left threads whose affinity is to be put back.
+    // A killed daemon may have left threads whose affinity must be restored.
     let left = ["schedule.json", "schedule.json.before"];
     let left = left.iter().any(|name| config.resctrl.state.join(name).exists());
     if config.schedules() || left {

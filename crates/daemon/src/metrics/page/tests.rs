@@ -94,7 +94,7 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
 }
 
 #[test]
-fn objectives_bear_the_percentile_that_was_asked_for() {
+fn objectives_have_the_configured_percentile() {
     let mut watched = watched(&["web"]);
     let percentile = Q32::ratio(999, 10);
     let objective = fairways_core::Objective { percentile, slo: Duration::from_millis(2) };
@@ -140,7 +140,7 @@ fn estimates_bear_their_units() {
 
 /// A program "web.1" beside the first of each of "web", say.
 #[test]
-fn of_two_of_a_name_the_later_is_numbered() {
+fn the_later_of_two_programs_with_one_name_is_numbered() {
     let mut watched = watched(&["web.1", "batch", "web.1", "web.1#2", "web.1"]);
     for (app, windows) in [(0, 1), (2, 2), (3, 3), (4, 4)] {
         for _ in 0..windows {
