@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Those that are served now.
+/// The clients that are served now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clients(Arc<AtomicUsize>);
 
@@ -12,7 +12,7 @@ pub(super) struct Clients(Arc<AtomicUsize>);
 pub(super) struct Place(Arc<AtomicUsize>);
 
 impl Clients {
-    /// Lets one in; `None` if there are so many already.
+    /// Lets a client in; `None` if `most` clients are served already.
     pub(super) fn enter(&self, most: usize) -> Option<Place> {
         let place = Place(Arc::clone(&self.0));
         (self.0.fetch_add(1, Ordering::Relaxed) < most).then_some(place)
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_breaks_off_leaves_its_place_to_others() {
+    fn a_client_that_breaks_off_frees_its_place() {
         let clients = Clients::default();
         let first = clients.enter(2).unwrap();
         let second = clients.enter(2).unwrap();

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::clients::Clients;
 use super::socket;
 
-/// No request is longer, no more clients are served at a time, and none is waited for longer.
+/// The longest request, the most clients at a time, and the longest wait for a client.
 const LONGEST: u64 = 1 << 12;
 const MOST: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -32,10 +32,11 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Listens on a socket that the daemon's user alone may use. One that a daemon left behind is replaced.
+    /// Listens on a socket that only the daemon's user may use. Replaces one that an earlier daemon
+    /// left behind.
     ///
     /// # Errors
-    /// If a daemon listens there, or the socket can't be made.
+    /// If another daemon listens there, or the socket can't be made.
     pub(super) fn start(path: &Path, watched: Arc<Mutex<MachineRecord>>) -> io::Result<Self> {
         let listener = socket::bind(path, 0o600)?;
         let accepting = listener.try_clone()?;
@@ -67,18 +68,18 @@ impl Drop for Control {
     }
 }
 
-/// Attends to a client on a thread of its own, or turns it away.
+/// Serves a client on a thread of its own, or turns it away.
 fn welcome(stream: UnixStream, clients: &Clients, watched: &Arc<Mutex<MachineRecord>>) {
     let Some(place) = clients.enter(MOST) else {
         let why = format!("expected at most {MOST} clients at a time");
-        let _ = say(&stream, &Response::Error(why));
+        let _ = send(&stream, &Response::Error(why));
         return;
     };
     let watched = Arc::clone(watched);
     // Without a thread it is turned away.
     let _ = std::thread::Builder::new().name("client".to_owned()).spawn(move || {
         let _place = place;
-        // A client that breaks off has asked enough.
+        // A client may break off at any time.
         let _ = attend(&stream, &watched);
     });
 }
@@ -95,7 +96,7 @@ pub(super) fn attend(stream: &UnixStream, watched: &Mutex<MachineRecord>) -> io:
         }
         if line.last() != Some(&b'\n') {
             let why = format!("expected a line of less than {LONGEST} bytes");
-            return say(stream, &Response::Error(why));
+            return send(stream, &Response::Error(why));
         }
         let response = match serde_json::from_slice(&line) {
             Ok(Request::Status {}) => Response::Status(Box::new(watched.lock().status.clone())),
@@ -103,15 +104,15 @@ pub(super) fn attend(stream: &UnixStream, watched: &Mutex<MachineRecord>) -> io:
                 Response::Decisions(watched.lock().decisions.kept().cloned().collect())
             }
             Err(_) => {
-                let said = "expected {\"do\":\"status\"} or {\"do\":\"explain\"}";
-                Response::Error(said.to_owned())
+                let wrong = "expected {\"do\":\"status\"} or {\"do\":\"explain\"}";
+                Response::Error(wrong.to_owned())
             }
         };
-        say(stream, &response)?;
+        send(stream, &response)?;
     }
 }
 
-fn say(mut stream: &UnixStream, response: &Response) -> io::Result<()> {
+fn send(mut stream: &UnixStream, response: &Response) -> io::Result<()> {
     let mut line = serde_json::to_vec(response)?;
     line.push(b'\n');
     stream.write_all(&line)
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_is_answered_and_what_is_no_request_is_told() {
+    fn a_request_is_answered_and_anything_else_gets_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("below/control");
         let control = Control::start(&path, status()).unwrap();
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_socket_stays_and_one_that_was_left_behind_does_not() {
+    fn a_file_that_is_no_socket_stays_and_a_socket_left_behind_does_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "somebody's").unwrap();

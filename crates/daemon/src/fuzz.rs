@@ -1,4 +1,5 @@
-//! What fuzz targets call, and the tests that run their corpora again (fuzz/README.md). Each panics where a promise is broken.
+//! The functions that fuzz targets call, and tests that run the corpora again (fuzz/README.md).
+//! Each function panics where a promise is broken.
 
 use std::io::Write as _;
 
@@ -25,8 +26,8 @@ mod sockets {
     }
 }
 
-/// Any bytes as the daemon's configuration: what is accepted is written and read again the same, and what is not is told in a line
-/// for each mistake.
+/// Reads any bytes as the daemon's configuration. An accepted configuration reads the same after it
+/// is written again; a rejected one has a line for each mistake.
 pub fn configuration(bytes: &[u8]) {
     let file = file_of(bytes);
     match config::load(Some(file.path())) {
@@ -43,20 +44,20 @@ pub fn configuration(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as a journal: it is followed to its end, or to a mistake that is told in a line.
+/// Follows any bytes as a journal, to its end or to a mistake that is reported in one line.
 pub fn journal(bytes: &[u8]) {
     let file = file_of(bytes);
-    let told = Follower::open(file.path()).and_then(|mut journal| {
+    let followed = Follower::open(file.path()).and_then(|mut journal| {
         while journal.step()?.is_some() {}
         Ok(())
     });
-    if let Err(why) = told {
+    if let Err(why) = followed {
         is_a_line(&why.to_string());
     }
 }
 
 fn is_a_line(text: &str) {
-    // What is not plain in it is replaced where it is shown.
+    // Characters that are not plain are replaced where the text is shown.
     assert!(!text.is_empty() && !text.contains('\n'), "{text:?}");
 }
 

@@ -13,16 +13,17 @@ use parking_lot::Mutex;
 use super::control::attend;
 use super::report;
 
-/// What a client sends to the control socket: each answer is a line of JSON, and says an error where nothing else was asked for.
+/// Sends any bytes to the control socket as a client. Each answer is a line of JSON, and an error
+/// if the line was no request.
 pub(crate) fn request(bytes: &[u8]) {
-    // As many as the socket takes before anybody reads.
+    // No more than the socket's buffer takes before anything is read.
     let bytes = &bytes[..bytes.len().min(1 << 14)];
     let (mut client, server) = UnixStream::pair().expect("two sockets");
     client.write_all(bytes).expect("room for it");
     client.shutdown(Shutdown::Write).expect("it is open");
     let answers = std::thread::spawn(move || {
         let mut text = String::new();
-        // It may break off before all was read.
+        // The server may close the connection before it has read everything.
         let _ = client.read_to_string(&mut text);
         text
     });
@@ -38,16 +39,16 @@ pub(crate) fn request(bytes: &[u8]) {
     }
 }
 
-/// What a client sends to the metrics' port.
+/// Sends any bytes to the metrics' port as a client.
 pub(crate) fn scrape(bytes: &[u8]) {
     super::metrics::fuzzed(bytes);
 }
 
-/// What somebody who poses as the daemon answers: what is shown of it does nothing to a terminal.
+/// Shows any bytes as the answer of a false daemon. What is shown does nothing to a terminal.
 pub(crate) fn answer(bytes: &[u8]) {
     let Ok(Response::Status(status)) = serde_json::from_slice(bytes) else { return };
     let mut shown = Vec::new();
-    // As standard output is written.
+    // Standard output is written through the same filter.
     let mut out = Plain::new(&mut shown);
     report::print(&status, false, &mut out).expect("a vector takes everything");
     let shown = String::from_utf8(shown).expect("text");

@@ -17,11 +17,13 @@ use tracing::error;
 use super::rules::Rules;
 use crate::config::Config;
 
-/// Events are written out no later than this after they came, by the time that the policy is told; what is decided of ways, at once.
+/// Events are written to the file no later than this after they happened, by the machine's clock.
+/// Decisions about ways are written at once.
 const LATEST: Duration = Duration::from_millis(500);
 
-/// What happens in each domain, written down for `fairways replay`: FILE for the first, FILE.domain-N for others. One that can't be
-/// written is given up, which is said at once, shown, and told in the end: programs are looked after all the same.
+/// Records what happens in each domain for `fairways replay`: in FILE for the first domain, in
+/// FILE.domain-N for the others. A journal that can't be written is given up: this is logged at
+/// once, shown by `status`, and reported on exit. The daemon goes on managing programs.
 pub(super) struct Journals {
     file: Option<PathBuf>,
     limits: (u64, Option<u32>),
@@ -29,14 +31,15 @@ pub(super) struct Journals {
     parameters: Value,
     machine: Value,
     domains: BTreeMap<u32, Option<Writer>>,
-    /// When they were written out, and whether something was decided since.
+    /// When the journals were last written to their files, and whether a plan was decided since.
     written: Time,
     is_decided: bool,
     trouble: Arc<Mutex<Vec<String>>>,
 }
 
 impl Journals {
-    /// Begins those of these domains, behind the parts of daemons before. The clock was 0 when it `began`, if there is a time of day.
+    /// Begins the journals of these domains, after the parts that earlier daemons wrote. `began` is
+    /// the time of day at which the clock was 0, if the clock has a time of day.
     pub(super) fn new(
         config: &Config,
         rules: &Rules,
@@ -70,7 +73,7 @@ impl Journals {
         journals
     }
 
-    /// What became of those that could not be written, a line each, from now on.
+    /// A line for each journal that could not be written; lines are added while the daemon runs.
     pub(super) fn trouble(&self) -> Arc<Mutex<Vec<String>>> {
         Arc::clone(&self.trouble)
     }
@@ -111,7 +114,8 @@ impl Journals {
         self.write(domain, |writer| writer.write_action(at, action));
     }
 
-    /// Writes out what has happened, if something was decided or it is time: whoever kills this process finds it there.
+    /// Writes the journals to their files if a plan was decided or it is time, so that nothing is
+    /// lost if this process is killed.
     pub(super) fn settle(&mut self, at: Time) {
         if self.file.is_none() || !self.is_decided && at.since(self.written) < LATEST {
             return;
@@ -137,7 +141,7 @@ impl Journals {
         }
     }
 
-    /// Writes out what is still held back; whether all is written.
+    /// Writes what is still buffered. True if every journal is whole.
     pub(super) fn finish(mut self) -> bool {
         let domains: Vec<u32> = self.domains.keys().copied().collect();
         domains.into_iter().for_each(|domain| self.write(domain, Writer::flush));

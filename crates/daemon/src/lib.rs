@@ -1,6 +1,6 @@
-//! `fairways run` on this host, the daemon: it looks after programs under a policy until it is told
-//! to stop, shows how they are (`fairways status`, metrics), and puts everything back, what one
-//! that was killed has left too (`fairways restore`). Its configuration is in [`config`].
+//! `fairways run` on this host, the daemon. It manages programs under a policy until it is stopped,
+//! shows how they are (`fairways status`, metrics), and finally restores everything.
+//! `fairways restore` restores what a killed daemon left behind. The configuration is in [`config`].
 
 mod clients;
 pub mod config;
@@ -69,11 +69,11 @@ pub use restore::restore;
 pub use sampling::can as windows_in_kernel;
 pub use scheduler::in_kernel;
 
-/// Looks after this host until it is told to stop. Everything is checked before anything is changed.
+/// Manages this host until a signal stops it. Everything is checked before anything is changed.
 ///
 /// # Errors
-/// If what is asked for can't be done here, not everything could be put back, or the journal could
-/// not be written; [`Interrupted`] if it was told to stop before its time.
+/// If this host can't do what is configured, not everything could be restored, or the journal could
+/// not be written; [`Interrupted`] if SIGINT stopped it.
 pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     let shows = |config: &Config| args.json || config.dry_run;
     let Ended { status, signals, shows, ended } = look_after(args, None, shows)?;
@@ -85,11 +85,11 @@ pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     if signals.interrupted() { Err(Interrupted.into()) } else { Ok(()) }
 }
 
-/// Looks after this host until the trial of the policy is over, or it is told to stop.
+/// Manages this host until the trial of the policy is over, or a signal stops it.
 ///
 /// # Errors
-/// As of [`run`], but that it is no error to be told to stop; and if the policy gives out no ways,
-/// or is to give out none.
+/// Those of [`run`] except [`Interrupted`]; and if the policy gives out no ways, or the
+/// configuration forbids it to.
 pub fn tried(args: &Options, on: Box<dyn Trial>) -> anyhow::Result<Tried> {
     let Ended { status, signals, ended, .. } = look_after(args, Some(on), |_| false)?;
     ended?;
@@ -102,21 +102,22 @@ pub fn tried(args: &Options, on: Box<dyn Trial>) -> anyhow::Result<Tried> {
     Ok(Tried { policy: status.policy, names: Box::new(name), interrupted: signals.interrupted() })
 }
 
-/// What was seen of programs that were watched.
+/// What [`watch`] has seen of programs.
 #[derive(Debug)]
 pub struct Seen {
-    /// How they were in the end.
+    /// How they were at the end.
     pub status: Status,
     /// What was counted of them.
     pub totals: Totals,
-    /// Whether it was told to stop before its time.
+    /// Whether SIGINT stopped it early.
     pub interrupted: bool,
 }
 
-/// Watches the programs of a configuration for so long. Nobody can ask meanwhile: another daemon may be told to listen there.
+/// Watches the programs of a configuration for `duration`. It opens no control socket, since
+/// another daemon may listen there.
 ///
 /// # Errors
-/// As of [`run`], but that it is no error to be told to stop.
+/// Those of [`run`] except [`Interrupted`].
 pub fn watch(config: Config, duration: Duration) -> anyhow::Result<Seen> {
     let rules = Rules::new(&config.policy, serde_json::Map::new())?;
     let (is_asked, commit) = (false, "");
@@ -125,10 +126,10 @@ pub fn watch(config: Config, duration: Duration) -> anyhow::Result<Seen> {
     let signals = Signals::take()?;
     let sandbox = sandbox::enter(&checked.config);
     let mut daemon = Daemon::start(checked, sandbox, &signals)?;
-    let told = daemon.follow(None, &signals);
+    let followed = daemon.follow(None, &signals);
     let totals = daemon.watched.lock().totals.clone();
     let (status, ended) = daemon.end();
-    told?;
+    followed?;
     ended?;
     Ok(Seen { status, totals, interrupted: signals.interrupted() })
 }
@@ -138,7 +139,7 @@ struct Ended {
     status: Status,
     signals: Signals,
     shows: bool,
-    /// Whether all was put back.
+    /// An error if not everything was restored.
     ended: anyhow::Result<()>,
 }
 
@@ -150,13 +151,13 @@ fn look_after(
     let mut checked = Checked::new(args)?;
     if let Some(on) = on {
         if checked.config.dry_run || checked.config.observe {
-            let said = "a trial gives out ways: expected neither --dry-run nor --observe";
-            return Err(BadInput(said.to_owned()).into());
+            let wrong = "a trial gives out ways: expected neither --dry-run nor --observe";
+            return Err(BadInput(wrong.to_owned()).into());
         }
         if checked.config.schedules() {
-            let said =
+            let wrong =
                 format!("policy {}: expected one that gives out ways", checked.config.policy);
-            return Err(BadInput(said).into());
+            return Err(BadInput(wrong).into());
         }
         checked.duration = None;
         // What a trial does is not what the policy decides.
@@ -164,21 +165,21 @@ fn look_after(
         checked.rules.trial = Some(on);
     }
     logging::start(checked.config.log)?;
-    // From here on a signal waits until all is put back.
+    // From here on a signal ends the daemon only after everything is restored.
     let signals = Signals::take()?;
     let shows = shows(&checked.config);
-    // Before anything is read that others can write, and before there are other threads.
+    // Before anything is read that others can write, and before other threads exist.
     let sandbox = sandbox::enter(&checked.config);
     let mut daemon = Daemon::start(checked, sandbox, &signals)?;
-    let told = daemon.follow(Some(args), &signals);
+    let followed = daemon.follow(Some(args), &signals);
     let (status, ended) = daemon.end();
-    told?;
+    followed?;
     Ok(Ended { status, signals, shows, ended })
 }
 
-/// A host that is looked after.
+/// A host and all that manages it.
 struct Daemon {
-    /// At the start.
+    /// As it was at the start.
     config: Config,
     host: Host,
     rules: Rules,
@@ -187,7 +188,7 @@ struct Daemon {
     journals: Journals,
     unmeasured: Unmeasured,
     notify: Notify,
-    /// Serves clients as long as it is there.
+    /// Serves clients until it is dropped.
     control: Option<Control>,
     metrics: Option<Metrics>,
     emulator: Option<Connection>,
@@ -196,7 +197,7 @@ struct Daemon {
 }
 
 impl Daemon {
-    /// Opens all that it takes; the last is resctrl, which nothing was changed of if it fails.
+    /// Opens all parts, resctrl last: if another part fails, resctrl is unchanged.
     fn start(checked: Checked, sandbox: Sandbox, signals: &Signals) -> anyhow::Result<Self> {
         let mode = checked.mode();
         let Checked { config, rules, duration, is_asked, commit } = checked;
@@ -216,7 +217,7 @@ impl Daemon {
         let has_time_of_day = config.clock.source == ClockSource::Real;
         let began = has_time_of_day.then(Moment::now);
         let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
-        let ids = host.domains().into_iter().map(|of| of.id);
+        let ids = host.domains().into_iter().map(|domain| domain.id);
         let journals = Journals::new(&config, &rules, host.scheduler(), began, ids);
         let unmeasured = Unmeasured::new(&config);
         let scheduler = host.scheduler();
@@ -259,7 +260,7 @@ impl Daemon {
         })
     }
 
-    /// Tells the policies what happens, and does what they ask, until it is time to stop.
+    /// Reports events to the policies and carries out their actions until it is time to stop.
     fn follow(&mut self, args: Option<&Options>, signals: &Signals) -> anyhow::Result<()> {
         self.notify.ready(&format!("{} looks after this host", self.rules.name()));
         if let Some(metrics) = &self.metrics {
@@ -310,7 +311,7 @@ impl Daemon {
             self.hear(domain, at, &event);
             self.decide(domain, at, &event);
             self.journals.settle(at);
-            if self.rules.trial.as_ref().is_some_and(|of| of.is_over()) {
+            if self.rules.trial.as_ref().is_some_and(|trial| trial.is_over()) {
                 break;
             }
             if let Some(see) = &after_each {
@@ -323,7 +324,7 @@ impl Daemon {
         }
     }
 
-    /// Takes in what happened, apart from the policy.
+    /// Records and logs an event; the policy gets it in [`decide`](Self::decide).
     fn hear(&mut self, domain: u32, at: Time, event: &Event) {
         let name = |app: AppId| self.host.name(app).unwrap_or_default().to_owned();
         let started = match event {
@@ -332,7 +333,7 @@ impl Daemon {
         };
         self.journals.event(domain, at, event, started);
         self.unmeasured.hear(domain, event);
-        // Whether another one has taken its place is told by no event.
+        // No event reports that another scheduler has replaced it.
         self.watched.lock().status.set_scheduler(self.host.scheduler());
         self.watched.lock().status.now = self.has_time_of_day.then(Moment::now);
         self.watched.lock().record_event(domain, at, event, &OfHost(&self.host), name);
@@ -349,9 +350,10 @@ impl Daemon {
                     clos = llc.clos,
                     "ways and classes to give out"
                 );
-                let told = self.profiled.as_ref().is_none_or(|of| of.domain(domain, llc.ways));
-                if !told {
-                    warn!(domain, "no profile says what programs do with so many ways");
+                let is_profiled =
+                    self.profiled.as_ref().is_none_or(|profiled| profiled.domain(domain, llc.ways));
+                if !is_profiled {
+                    warn!(domain, ways = llc.ways.get(), "no profile covers this number of ways");
                 }
             }
             Event::Started { app, .. } => {
@@ -379,11 +381,11 @@ impl Daemon {
         }
     }
 
-    /// Asks the policy, and does what it says.
+    /// Gives the event to the policy, and carries out its actions.
     fn decide(&mut self, domain: u32, at: Time, event: &Event) {
         let Self { host, rules, watched, journals, unmeasured, notify, .. } = self;
         let in_host = Cell::new(false);
-        let asked = rules.handle(domain, at, event, &mut |action| {
+        let handled = rules.handle(domain, at, event, &mut |action| {
             journals.action(domain, at, &action);
             if let Some(shown) = unmeasured.shown(domain, &action) {
                 if let Action::Classified { app, class, reason } = &*shown {
@@ -398,45 +400,47 @@ impl Daemon {
             in_host.set(false);
             notify.in_policy();
         });
-        let there = host.domains();
-        if there.len() != watched.lock().status.domains.len() {
-            watched.lock().status.keep_domains(|id| there.iter().any(|of| of.id == id));
+        let domains = host.domains();
+        if domains.len() != watched.lock().status.domains.len() {
+            watched.lock().status.keep_domains(|id| domains.iter().any(|domain| domain.id == id));
         }
-        let Err(why) = asked else { return };
+        let Err(why) = handled else { return };
         if in_host.get() {
-            // Not the policy's failure, and nobody knows what was done: the next start puts it right.
+            // The host failed, not the policy, and the state of resctrl is unknown: the next start
+            // restores it.
             resume_unwind(why);
         }
         let why = text_of(&*why);
-        error!(domain, "the policy has failed, and what it decided last holds: {why}");
+        error!(domain, "the policy has failed, and its last decision stays in force: {why}");
         let watched = &mut *watched.lock();
         watched.status.failed = Some(why);
         watched.totals.failed += 1;
     }
 
-    /// Reads the configuration anew. If it is wrong, the one before holds.
+    /// Reads the configuration again. If it is wrong, the previous one stays in force.
     fn reload(&mut self, args: &Options) {
         self.notify.reloading();
-        match self.heed(args) {
-            Ok(()) => info!("the configuration was read anew"),
-            Err(why) => error!("the configuration before holds: {why}"),
+        match self.try_reload(args) {
+            Ok(()) => info!("configuration reloaded"),
+            Err(why) => error!("the previous configuration stays in force: {why}"),
         }
         self.notify.ready(&format!("{} looks after this host", self.rules.name()));
     }
 
-    fn heed(&mut self, args: &Options) -> anyhow::Result<()> {
+    fn try_reload(&mut self, args: &Options) -> anyhow::Result<()> {
         let checked = Checked::new(args)?;
-        // Programs are all that can change while others go on.
+        // Only programs can change while the daemon runs.
         let (now, before) = (&checked.config, &self.config);
         let same = Config { program: before.program.clone(), ..now.clone() } == *before;
         if !same {
-            warn!("what is not of programs holds from the next start on");
+            warn!("restart required: only `program` can be reloaded");
         }
         self.host.reconfigure(open::managed(&checked.config, self.emulator.as_ref())?)?;
         Ok(())
     }
 
-    /// Puts everything back, and says what could not be. An error if that failed of something, or a journal could not be written.
+    /// Restores everything, and logs what could not be restored. That is an error, and so is a
+    /// journal that could not be written.
     fn end(self) -> (Status, anyhow::Result<()>) {
         self.notify.stopping();
         drop((self.control, self.metrics));
@@ -453,15 +457,15 @@ impl Daemon {
             error!("not restored: {thing}: {why}");
         }
         let ended = match (restored.failed.is_empty(), is_written) {
-            (false, _) => Err("not everything could be put back: fairways restore tries again"),
-            (true, false) => Err("the journal is not whole, for it could not be written"),
+            (false, _) => Err("not everything could be restored: fairways restore tries again"),
+            (true, false) => Err("the journal is not whole, because it could not be written"),
             (true, true) => Ok(()),
         };
         (status, ended.map_err(anyhow::Error::msg))
     }
 }
 
-/// What a panic said, in a line.
+/// The message of a panic, in one line.
 fn text_of(why: &(dyn Any + Send)) -> String {
     let text = why.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| why.downcast_ref::<&str>().copied());

@@ -1,4 +1,4 @@
-//! Where the daemon's lines go: the journal, with their fields, or standard error.
+//! Where the daemon's log lines go: to journald, with their fields, or to standard error.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use tracing_subscriber::{Layer, Registry, fmt};
 
 use crate::config::{Log, LogFormat, LogLevel, LogTarget};
 
-/// Sends all that is told from now on there. The journal keeps what changed as fields: `journalctl FAIRWAYS_GROUP=...`.
+/// Starts the log. journald keeps the values in a line as fields: `journalctl FAIRWAYS_GROUP=...`.
 ///
 /// # Errors
-/// If the journal is asked for and does not answer.
+/// If the configuration asks for journald and it does not answer.
 pub(super) fn start(log: Log) -> io::Result<()> {
     let journal = match log.target {
         LogTarget::Stderr => None,
@@ -51,7 +51,7 @@ pub(super) fn start(log: Log) -> io::Result<()> {
             }
         }
     };
-    // Only a second start can fail, and the first one holds.
+    // Only a second start can fail; the first one stays in force.
     let _ = done;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Programs that the configuration names and that are not there.
+//! Programs that the configuration names and that are not running.
 
 use std::time::{Duration, Instant};
 
@@ -9,30 +9,28 @@ use tracing::warn;
 
 use crate::unmatched::why;
 
-/// Who is not there for so long is warned of, once.
+/// A program that is missing for this long is logged, once.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What runs is not looked through more often: whoever comes and goes could have it looked through all the time.
+/// The running processes are searched no more often than this. Otherwise a program that comes and
+/// goes would have them searched all the time.
 const SELDOM: Duration = Duration::from_secs(10);
 
-/// Who is not there now.
+/// The programs that are missing now.
 #[derive(Default)]
 pub(super) struct Missing {
     shown: Vec<Unmatched>,
-    /// Since when each of them is not, and whether it was warned of.
+    /// Since when each of them is missing, and whether that was logged.
     since: Vec<(Instant, bool)>,
     running: Option<(Instant, Running)>,
 }
 
 impl Missing {
-    /// What is shown, if it is something else than before.
+    /// The missing programs to show, if they have changed.
     pub(super) fn look(&mut self, host: &Host) -> Option<&[Unmatched]> {
         let wanted = host.unmatched();
-        let is = |shown: &Unmatched, of: &Wanted| {
-            shown.name == of.name && shown.select == of.selector.to_string()
-        };
         let is_new = self.shown.len() != wanted.len()
-            || self.shown.iter().zip(&wanted).any(|(shown, of)| !is(shown, of));
+            || self.shown.iter().zip(&wanted).any(|(shown, program)| !is_same(shown, program));
         if is_new {
             let now = Instant::now();
             if self.running.as_ref().is_none_or(|(at, _)| now.duration_since(*at) >= SELDOM) {
@@ -41,26 +39,30 @@ impl Missing {
             let empty = Running::default();
             let running = self.running.as_ref().map_or(&empty, |(_, running)| running);
             let (mut shown, mut since) = (Vec::new(), Vec::new());
-            for of in wanted {
-                let before = self.shown.iter().position(|shown| is(shown, of));
+            for program in wanted {
+                let before = self.shown.iter().position(|shown| is_same(shown, program));
                 since.push(before.map_or((now, false), |before| self.since[before]));
                 shown.push(before.map_or_else(
                     || Unmatched {
-                        name: of.name.clone(),
-                        select: of.selector.to_string(),
-                        why: why(&of.selector, running),
+                        name: program.name.clone(),
+                        select: program.selector.to_string(),
+                        why: why(&program.selector, running),
                     },
                     |before| self.shown[before].clone(),
                 ));
             }
             (self.shown, self.since) = (shown, since);
         }
-        for (of, (since, is_warned)) in self.shown.iter().zip(&mut self.since) {
+        for (program, (since, is_warned)) in self.shown.iter().zip(&mut self.since) {
             if !*is_warned && since.elapsed() >= PATIENCE {
-                warn!(program = of.name, "not there: {}", of.why);
+                warn!(program = program.name, "not there: {}", program.why);
                 *is_warned = true;
             }
         }
         is_new.then_some(&self.shown)
     }
+}
+
+fn is_same(shown: &Unmatched, program: &Wanted) -> bool {
+    shown.name == program.name && shown.select == program.selector.to_string()
 }

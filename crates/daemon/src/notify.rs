@@ -1,4 +1,4 @@
-//! What systemd is told: sd_notify(3), and its watchdog.
+//! Notifies systemd of the daemon's state, and answers its watchdog (sd_notify(3)).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,30 +7,32 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use sd_notify::NotifyState;
 
-/// A read of the kernel's that takes longer than this will not come back.
+/// A kernel operation that takes longer than this will never finish.
 const LOST: Duration = Duration::from_secs(600);
 
 /// Where the loop is, and since when.
 #[derive(Clone, Copy, Debug)]
 enum At {
-    /// In the kernel's hands: it waits, or reads and writes resctrl's files, which may be slow.
+    /// In the kernel: it waits, or reads and writes resctrl's files, which may be slow.
     System,
-    /// In ours.
+    /// In the policy.
     Policy,
 }
 
-/// An end that takes longer than this asks systemd for more time, as often, and for so much each time: less than
-/// the unit's `TimeoutStopSec`, and longer than an operation of the kernel's takes.
+/// A shutdown that takes longer than this asks systemd for more time, and again each time that this
+/// has passed.
 const LONG_END: Duration = Duration::from_secs(5);
+/// The time to ask for: less than the unit's `TimeoutStopSec`, and longer than an operation of the
+/// kernel takes.
 const MORE: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether the end was asked for.
+/// How often to check whether the daemon is to stop.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long a policy may take where no watchdog says so.
+/// How long a policy may take where systemd sets no watchdog.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Tells systemd, where it listens, that the daemon is alive; only as long as it is.
+/// Notifies systemd, where it listens, that the daemon is alive, as long as the loop goes on.
 pub(super) struct Notify {
     pulse: Pulse,
     over: Arc<AtomicBool>,
@@ -40,30 +42,31 @@ pub(super) struct Notify {
 #[derive(Clone)]
 pub(super) struct Pulse {
     at: Arc<Mutex<(At, Instant)>>,
-    /// How long the kernel and a policy are waited for: the second as systemd's watchdog would.
+    /// The longest wait for the kernel, and for a policy. The second is the interval of systemd's
+    /// watchdog.
     lost: Duration,
     interval: Duration,
 }
 
 impl Pulse {
-    /// Of a loop of which nothing is longer in a policy's hands.
+    /// The pulse of a loop in which a policy takes no longer than `interval`.
     pub(super) fn new(interval: Duration) -> Self {
         let at = Arc::new(Mutex::new((At::System, Instant::now())));
         Self { at, lost: LOST, interval }
     }
 
-    /// Whether it does; why not, if not.
+    /// Ok while the loop goes on; otherwise what it waits for.
     pub(super) fn beats(&self) -> Result<(), String> {
         let (place, since) = *self.at.lock();
         let since = since.elapsed();
         if since < self.patience(place) {
             return Ok(());
         }
-        let who = match place {
+        let silent = match place {
             At::System => "the kernel",
             At::Policy => "the policy",
         };
-        Err(format!("{who} has not answered for {} s", since.as_secs()))
+        Err(format!("{silent} has not answered for {} s", since.as_secs()))
     }
 
     /// How long the loop may be there: a policy answers at once, the kernel when it can.
@@ -74,7 +77,7 @@ impl Pulse {
         }
     }
 
-    /// The loop turns, and waits for the kernel.
+    /// Records that the loop turns, and then waits for the kernel.
     pub(super) fn turns(&self) {
         self.is_at(At::System);
     }
@@ -85,7 +88,8 @@ impl Pulse {
 }
 
 impl Notify {
-    /// Begins to answer systemd's watchdog, if there is one, and to ask it for more time after `ends` is set.
+    /// Begins to answer systemd's watchdog, if one is set, and to ask for more time once `ends` is
+    /// set.
     pub(super) fn start(ends: Arc<AtomicBool>) -> std::io::Result<Self> {
         let watchdog = sd_notify::watchdog_enabled();
         let pulse = Pulse::new(watchdog.unwrap_or(PATIENCE));
@@ -95,7 +99,7 @@ impl Notify {
             let alive = move || {
                 while !over.load(Ordering::Relaxed) {
                     if pulse.beats().is_ok() {
-                        tell(&[NotifyState::Watchdog]);
+                        send(&[NotifyState::Watchdog]);
                     }
                     std::thread::sleep(interval / 3);
                 }
@@ -110,35 +114,35 @@ impl Notify {
         Ok(Self { pulse, over })
     }
 
-    /// Tells whether the loop goes on.
+    /// The loop's pulse, which reports whether it goes on.
     pub(super) fn pulse(&self) -> Pulse {
         self.pulse.clone()
     }
 
-    /// The machine is looked after from now on.
+    /// Notifies systemd that the daemon manages the machine from now on.
     pub(super) fn ready(&self, status: &str) {
-        tell(&[NotifyState::Ready, NotifyState::Status(status)]);
+        send(&[NotifyState::Ready, NotifyState::Status(status)]);
     }
 
-    /// The configuration is read anew; [`ready`](Self::ready) follows.
+    /// Notifies systemd that the configuration is read again; [`ready`](Self::ready) follows.
     pub(super) fn reloading(&self) {
         let mut states = vec![NotifyState::Reloading];
-        // Type=notify-reload wants to know when.
+        // Type=notify-reload needs the time.
         states.extend(NotifyState::monotonic_usec_now().ok());
-        tell(&states);
+        send(&states);
     }
 
-    /// All is put back from now on.
+    /// Notifies systemd that the daemon stops, and restores everything from now on.
     pub(super) fn stopping(&self) {
-        tell(&[NotifyState::Stopping]);
+        send(&[NotifyState::Stopping]);
     }
 
-    /// The loop waits for the kernel.
+    /// Records that the loop waits for the kernel.
     pub(super) fn in_system(&self) {
         self.pulse.is_at(At::System);
     }
 
-    /// The loop asks the policy.
+    /// Records that the loop waits for the policy.
     pub(super) fn in_policy(&self) {
         self.pulse.is_at(At::Policy);
     }
@@ -150,8 +154,8 @@ impl Drop for Notify {
     }
 }
 
-/// Asks for more time while the end takes long: what was changed is put back, however slow the kernel is. A kernel
-/// that is lost is not waited for.
+/// Asks systemd for more time while a shutdown takes long, so that everything is restored however
+/// slow the kernel is. It stops asking after [`LOST`].
 fn extend(ends: &AtomicBool, over: &AtomicBool) {
     let mut began = None;
     let mut due = LONG_END;
@@ -165,15 +169,15 @@ fn extend(ends: &AtomicBool, over: &AtomicBool) {
         }
         if since >= due {
             let more = u32::try_from(MORE.as_micros()).unwrap_or(u32::MAX);
-            tell(&[NotifyState::ExtendTimeoutUsec(more)]);
+            send(&[NotifyState::ExtendTimeoutUsec(more)]);
             due = since + LONG_END;
         }
         std::thread::sleep(LOOK);
     }
 }
 
-fn tell(states: &[NotifyState<'_>]) {
-    // Who does not listen misses nothing.
+fn send(states: &[NotifyState<'_>]) {
+    // Without systemd there is no need to notify it.
     let _ = sd_notify::notify(states);
 }
 

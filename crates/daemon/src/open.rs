@@ -1,4 +1,4 @@
-//! What the daemon is made of, opened.
+//! Opens the parts of the daemon: the host, its counters and clock, and its sockets.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,12 +30,12 @@ use super::sampling;
 use super::scheduler;
 use crate::config::{ClockSource, Config, CounterSource, ProgramConfig};
 
-/// What was opened.
+/// The host, and what the daemon needs beside it.
 pub(super) struct Opened {
     pub(super) host: Host,
     pub(super) profiled: Option<Profiled>,
     pub(super) emulator: Option<Connection>,
-    /// Why the scheduler is the one that it is, where there is one.
+    /// Why this scheduler was chosen; `None` under a policy that gives out ways.
     pub(super) why: Option<String>,
 }
 
@@ -66,9 +66,9 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
         _ => match profiles {
             Some(programs) if schedules => Box::new(ByTurns::new(programs)),
             Some(programs) => {
-                let of = Profiled::new(programs);
-                profiled = Some(of.clone());
-                Box::new(of)
+                let counters = Profiled::new(programs);
+                profiled = Some(counters.clone());
+                Box::new(counters)
             }
             None => Box::new(NoCounters),
         },
@@ -79,7 +79,8 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     Ok(Opened { host, profiled, emulator, why })
 }
 
-/// Puts back what a fairways left that was killed and had another lever than this one, which sees to its own.
+/// Restores what a killed daemon with the other lever (ways or turns) left behind. The lever that
+/// is in use restores its own leftovers.
 fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
     if config.dry_run {
         return Ok(());
@@ -95,7 +96,7 @@ fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The section `[resctrl]`, and what the whole of the configuration means for it.
+/// The section `[resctrl]`, adjusted by the rest of the configuration.
 fn settings(config: &Config) -> client::Settings {
     client::Settings {
         // A daemon that only watches changes no other manager's group.
@@ -105,20 +106,20 @@ fn settings(config: &Config) -> client::Settings {
     }
 }
 
-/// Where the emulator listens whose clock or counters are asked for: beside its root, if it was not named.
+/// The socket of the emulator whose clock or counters are configured: beside its root, unless the
+/// configuration names another one.
 fn socket(config: &Config) -> Option<PathBuf> {
     let named = match (&config.clock.source, &config.counters.source) {
         (ClockSource::Emulator(named), _) | (_, CounterSource::Emulator(named)) => named,
         _ => return None,
     };
-    let beside = || fairways_emulator::beside(&config.resctrl.root);
-    Some(named.clone().unwrap_or_else(beside))
+    Some(named.clone().unwrap_or_else(|| fairways_emulator::beside(&config.resctrl.root)))
 }
 
 /// The kernel's counters, as this processor has them.
 ///
 /// # Errors
-/// If the processor can't be told, or the kernel is to say when windows are over and can't.
+/// If the processor can't be identified, or the kernel is to end windows and can't.
 pub fn perf(config: &Config) -> anyhow::Result<Perf> {
     let (cpuinfo, devices) = ("/proc/cpuinfo", "/sys/bus/event_source/devices");
     let cpu = events::Cpu::read(cpuinfo.as_ref(), devices.as_ref());
@@ -140,7 +141,7 @@ fn programs(file: Option<&Path>) -> Result<ProgramCatalog, BadInput> {
     Ok(ProgramCatalog::new(table, Vec::new()))
 }
 
-/// Whom to manage, in the order of the configuration.
+/// The programs to manage, in the order of the configuration.
 pub(super) fn managed(
     config: &Config,
     emulator: Option<&Connection>,
@@ -157,10 +158,10 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
     let wish = Wish {
         baseline_ways: program.baseline_ways,
         best_effort: program.best_effort,
-        objective: program.objective.as_ref().map(|asked| asked.value),
+        objective: program.objective.as_ref().map(|objective| objective.value),
     };
-    let asked = program.latency.as_ref().map(|asked| &asked.value);
-    let latency: Option<OpenLatency> = match (asked, emulator) {
+    let source = program.latency.as_ref().map(|latency| &latency.value);
+    let latency: Option<OpenLatency> = match (source, emulator) {
         (None, _) => None,
         (Some(Some(spec)), _) => {
             let spec = spec.clone();
@@ -181,7 +182,7 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
     Ok(Managed { wish, latency, ..Managed::new(wanted) })
 }
 
-/// The control socket; another daemon that has it is the reason not to start.
+/// Starts the control socket. The daemon does not start if another daemon listens there.
 pub(super) fn control(
     config: &Config,
     watched: &Arc<Mutex<MachineRecord>>,
@@ -190,7 +191,8 @@ pub(super) fn control(
     Control::start(path, Arc::clone(watched)).map_err(|why| taken(&shown(path), &why))
 }
 
-/// Where Prometheus is answered, if it is asked for; a dry run, which may go on beside a daemon, answers nobody.
+/// Starts the metrics endpoint, if one is configured. A dry run has none, since it may run beside a
+/// daemon.
 pub(super) fn metrics(
     config: &Config,
     commit: &'static str,
@@ -206,14 +208,15 @@ pub(super) fn metrics(
     metrics.map(Some).map_err(|why| taken(&format!("metrics: {listen}"), &why))
 }
 
-/// Why nobody can be answered there, with an exit code of its own where others have it, or this user may not.
+/// The error where the daemon can't listen. It has an exit code of its own if the address is in use
+/// or this user may not listen there.
 fn taken(place: &str, why: &io::Error) -> anyhow::Error {
-    let said = format!("{place}: {why}");
+    let message = format!("{place}: {why}");
     let code = match why.kind() {
         io::ErrorKind::AddrInUse => exit::BUSY,
         io::ErrorKind::PermissionDenied => exit::PERMISSION,
-        _ => return anyhow::anyhow!(said),
+        _ => return anyhow::anyhow!(message),
     };
-    fairways_command_kit::fail(&said, code);
+    fairways_command_kit::fail(&message, code);
     ExitCode(code).into()
 }

@@ -1,4 +1,4 @@
-//! What the command line asks of the daemon.
+//! The daemon's part of the command line.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use fairways_command_kit::policies::Setting;
 
 use crate::config::Config;
 
-/// What the command line asks of a daemon.
+/// What the command line sets for a daemon.
 pub struct Options {
     /// The configuration, instead of the host's.
     pub file: Option<PathBuf>,
@@ -18,9 +18,9 @@ pub struct Options {
     pub parameters: Vec<Setting>,
     /// How long to run; `None`: until it is stopped.
     pub duration: Option<Duration>,
-    /// Whether to print one JSON object in the end.
+    /// Whether to print one JSON object on exit.
     pub json: bool,
-    /// The commit that the program was built of, for metrics; empty where that is not known.
+    /// The commit that the program was built from, for metrics; empty if it is not known.
     pub commit: &'static str,
 }
 
@@ -33,17 +33,17 @@ impl fmt::Debug for Options {
     }
 }
 
-/// What is asked of `fairways restore`.
+/// The options of `fairways restore`.
 #[derive(Clone, Debug, Default)]
 pub struct Restore {
     /// The configuration, instead of the host's.
     pub config: Option<PathBuf>,
     /// Where resctrl is mounted.
     pub resctrl_root: Option<PathBuf>,
-    /// Where the daemon kept what is to be put back.
+    /// The folder where the daemon kept the state needed for `restore`.
     pub state: Option<PathBuf>,
-    /// One JSON object instead of lines.
+    /// Whether to print one JSON object instead of lines.
     pub json: bool,
-    /// Nothing is said where there is nothing to restore.
+    /// Whether to print nothing if there is nothing to restore.
     pub quiet: bool,
 }

@@ -1,4 +1,4 @@
-//! `fairways status`, and what is shown of a daemon that has ended.
+//! `fairways status`, and the report of a daemon that has ended.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,8 +10,8 @@ use fairways_core::Time;
 use fairways_record::client;
 use fairways_record::status::{ProgramStatus, Status};
 
-/// Runs `fairways status`: of the daemon that listens there, or where daemons listen unless told
-/// otherwise; as a table, or as one JSON object.
+/// Runs `fairways status`: prints the status of the daemon that listens at `control`, or at the
+/// default socket, as a table or as one JSON object.
 ///
 /// # Errors
 /// If no daemon answers, or its policy has failed.
@@ -19,11 +19,11 @@ pub fn status(control: Option<&Path>, json: bool, out: &mut dyn Write) -> anyhow
     let status = client::status(control)?;
     print(&status, json, out)?;
     out.flush()?;
-    // Who asks in a script should know.
+    // Scripts go by the exit code.
     if status.failed.is_some() { Err(ExitCode(1).into()) } else { Ok(()) }
 }
 
-/// Which columns are given up where the terminal is too narrow, the first of them first.
+/// The columns that are left out where the terminal is too narrow, in this order.
 const GIVEN_UP: [&str; 9] =
     ["mask", "LLCMPKC", "GB/s", "occupancy", "MPKI", "domain", "SLO", "slowdown", "class"];
 
@@ -42,7 +42,7 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     write!(out, "{policy}{did} after {}", Time::from_nanos(*now_ns))?;
     writeln!(out, "{}", now.map_or(String::new(), |now| format!(", at {now}")))?;
     if let Some(why) = &status.failed {
-        writeln!(out, "it has failed, and what it decided last holds: {why}")?;
+        writeln!(out, "the policy has failed, and its last decision stays in force: {why}")?;
     }
     for line in &status.degraded {
         writeln!(out, "degraded: {line}")?;
@@ -103,13 +103,13 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-/// Who is not there, and why.
+/// Prints the missing programs, and why each is missing.
 fn unmatched(status: &Status, out: &mut dyn Write) -> io::Result<()> {
     let mut all = status.unmatched.iter();
     all.try_for_each(|of| writeln!(out, "{} is not there: {}", of.name, of.why))
 }
 
-/// Where threads run, and for how long.
+/// Prints where threads run, and for how long.
 fn threads(status: &Status, out: &mut dyn Write) -> io::Result<()> {
     for domain in &status.domains {
         let cpus = domain.cpus.as_deref().unwrap_or("none");
@@ -230,8 +230,8 @@ mod tests {
         );
         let row = text.lines().find(|line| line.contains("web/77")).unwrap();
         let row = row.split_whitespace().collect::<Vec<_>>();
-        let said =
+        let expected =
             ["web/77", "0", "1,3", "(before", "others)", "12ms", "500us", "-", "-", "-", "-"];
-        assert_eq!(row, said);
+        assert_eq!(row, expected);
     }
 }

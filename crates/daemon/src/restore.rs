@@ -1,24 +1,24 @@
-//! `fairways restore`: putting back what a daemon that was killed has left.
+//! `fairways restore`: restores what a killed daemon has left behind.
 
 use std::io::Write;
 
 use fairways_command_kit::{ExitCode, exit};
 use fairways_record::status::SCHEMA;
 use fairways_resctrl_client::{OpenError, Restored, Settings, Thing};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Restore;
 use crate::config;
 
-/// Runs the command. What is left as it is, because others have changed it since, is no failure, and told; what could not be put back
-/// is one, and is tried again by the next.
+/// Runs the command. It reports what it leaves alone because others have changed it since; that is
+/// no failure. What could not be restored is one, and the next run tries it again.
 ///
 /// # Errors
-/// If something could not be put back, or resctrl can't be used.
+/// If something could not be restored, or resctrl can't be used.
 pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
-    // Whatever has become of the configuration since, what was left is to be put back.
+    // A configuration that is wrong by now must not prevent the restoration.
     let (config, _) = config::load(args.config.as_deref()).unwrap_or_else(|errors| {
-        fairways_command_kit::warn(&format!("the usual places hold: {}", errors.join("; ")));
+        fairways_command_kit::warn(&format!("using the default places: {}", errors.join("; ")));
         Default::default()
     });
     let settings = Settings {
@@ -30,7 +30,7 @@ pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
         state: settings.state.clone(),
         ..fairways_turns::Settings::default()
     };
-    // What can't be done of one is no reason not to do the other.
+    // One ledger that can't be used must not keep the other from being restored.
     let all =
         [fairways_turns::ledger::restore(&threads), fairways_resctrl_client::restore(&settings)];
     let (mut restored, mut failed) = (Restored::default(), None);
@@ -49,13 +49,7 @@ pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     if args.json {
         let done: Vec<String> = restored.done.iter().map(ToString::to_string).collect();
-        let of = |things: &[(Thing, String)]| -> Vec<_> {
-            things
-                .iter()
-                .map(|(thing, why)| json!({"what": thing.to_string(), "why": why}))
-                .collect()
-        };
-        let (left, failed) = (of(&restored.left), of(&restored.failed));
+        let (left, failed) = (with_reasons(&restored.left), with_reasons(&restored.failed));
         let report = json!({"schema": SCHEMA, "restored": done, "left": left, "failed": failed});
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
@@ -73,7 +67,11 @@ pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
     if restored.failed.is_empty() { Ok(()) } else { Err(ExitCode(1).into()) }
 }
 
-/// Each kind of refusal has its exit code.
+fn with_reasons(things: &[(Thing, String)]) -> Vec<Value> {
+    things.iter().map(|(thing, why)| json!({"what": thing.to_string(), "why": why})).collect()
+}
+
+/// The error for a refusal to open. Each kind has its exit code.
 pub(super) fn refused(why: OpenError) -> anyhow::Error {
     let code = match why {
         OpenError::NotSupported(_) => exit::NOT_SUPPORTED,

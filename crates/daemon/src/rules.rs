@@ -35,10 +35,11 @@ impl Rules {
         self.name
     }
 
-    /// Tells a domain's policy what happened. One that fails is asked no more: what it decided last holds.
+    /// Reports an event to a domain's policy. A policy that fails is not called again: its last
+    /// decision stays in force.
     ///
     /// # Errors
-    /// What the panic was with which it failed, the first time.
+    /// The panic with which the policy failed, the first time.
     pub(super) fn handle(
         &mut self,
         domain: u32,
@@ -47,7 +48,7 @@ impl Rules {
         act: &mut dyn FnMut(Action<'_>),
     ) -> std::thread::Result<()> {
         let policy = self.domains.entry(domain).or_insert_with(|| {
-            // It was made before with the same parameters.
+            // `new` has made one with the same parameters.
             let made = policies::make(self.name, self.parameters.clone()).ok();
             made.map(|(policy, _)| match &self.trial {
                 Some(on) => on.of(domain, policy),
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_that_fails_is_asked_no_more_and_others_are() {
+    fn a_policy_that_fails_is_not_called_again_and_others_are() {
         let mut rules = Rules::new("stock", Map::new()).unwrap();
         let event = Event::Started { app: AppId(0), wish: Wish::default(), profile: None };
         let machine = Event::Machine(

@@ -1,11 +1,11 @@
-//! Who says when a window by instructions is over, where perf counts.
+//! What ends windows that are measured in instructions, where perf counts.
 
 use fairways_command_kit::{ExitCode, exit};
 use fairways_perf::Perf;
 
 use crate::config::Windows;
 
-/// Lets the kernel say so, if that is asked for and can be; which it is goes into the log.
+/// Has the kernel end such windows, if it is configured and possible. The log says which it is.
 pub(super) fn choose(windows: Windows, perf: &mut Perf) -> anyhow::Result<()> {
     if windows == Windows::Polled {
         tracing::info!(target: "fairways::counters", "windows by instructions are polled for");
@@ -54,7 +54,7 @@ fn attach(perf: &mut Perf) -> Result<(), String> {
 
 #[cfg(feature = "sched-ext")]
 mod in_kernel {
-    //! The program that the kernel runs, as the counters know it.
+    //! The BPF program that ends windows, as a `Sampler` of the counters.
 
     use std::io;
     use std::os::fd::BorrowedFd;
@@ -63,7 +63,7 @@ mod in_kernel {
     use fairways_perf::sampling::{Sampler, Span, Window};
     use fairways_sched_ext::sampling as kernel;
 
-    /// Threads, or cgroups on a CPU, for which there is room: some 5 MB of the kernel's memory.
+    /// Room for this many threads, or cgroups on a CPU: some 5 MB of the kernel's memory.
     const PARTS: u32 = 4096;
 
     /// Whether windows by instructions can end in the kernel, by this program on this host.
@@ -104,14 +104,14 @@ mod in_kernel {
             self.0.attention()
         }
 
-        fn take_ended(&mut self, told: &mut Vec<Window>) {
+        fn take_ended(&mut self, ended: &mut Vec<Window>) {
             let mut windows = Vec::new();
             self.0.take_ended(&mut windows);
-            told.extend(windows.into_iter().map(|of| Window {
-                series: of.series,
-                at: of.at,
-                counted: of.counted.into_iter().map(|span| span.map(here)).collect(),
-                late: of.late,
+            ended.extend(windows.into_iter().map(|window| Window {
+                series: window.series,
+                at: window.at,
+                counted: window.counted.into_iter().map(|span| span.map(here)).collect(),
+                late: window.late,
             }));
         }
     }

@@ -1,24 +1,24 @@
-//! What of this host is not told by events and actions.
+//! What `status` shows of this host beside events and actions.
 
 use fairways_core::{AppId, WayMask};
 use fairways_host::machine::Host;
 use fairways_record::status::{CacheWays, MachineView};
 
-/// This host, as it is.
+/// This host, read when a status is made.
 pub(super) struct OfHost<'a>(pub(super) &'a Host);
 
 impl MachineView for OfHost<'_> {
     fn cache(&self, domain: u32) -> Option<CacheWays> {
-        let of = self.0.actuator()?.domains().iter().find(|of| of.id == domain)?;
-        let bits = of.ways.iter().fold(0, |bits, way| bits | 1 << way);
-        let way_bytes = Some(of.way_bytes).filter(|&bytes| bytes > 0);
-        Some(CacheWays { all: of.cache, offered: WayMask::from_bits(bits), way_bytes })
+        let domain = self.0.actuator()?.domains().iter().find(|other| other.id == domain)?;
+        let bits = domain.ways.iter().fold(0, |bits, way| bits | 1 << way);
+        let way_bytes = Some(domain.way_bytes).filter(|&bytes| bytes > 0);
+        Some(CacheWays { all: domain.cache, offered: WayMask::from_bits(bits), way_bytes })
     }
 
     fn physical(&self, domain: u32, mask: WayMask) -> WayMask {
-        let domains = self.0.actuator().map_or(&[][..], |of| of.domains());
-        let domain = domains.iter().find(|of| of.id == domain);
-        domain.map_or(mask, |of| of.physical(mask))
+        let domains = self.0.actuator().map_or(&[][..], |actuator| actuator.domains());
+        let domain = domains.iter().find(|other| other.id == domain);
+        domain.map_or(mask, |domain| domain.physical(mask))
     }
 
     fn tasks(&self, app: AppId, to: &mut Vec<i32>) {

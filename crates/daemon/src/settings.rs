@@ -13,11 +13,11 @@ use crate::config::{self, ClockSource, Config, CounterSource};
 pub(super) struct Checked {
     pub(super) config: Config,
     pub(super) rules: Rules,
-    /// How long to run; `None`: until told to stop.
+    /// How long to run; `None`: until a signal stops it.
     pub(super) duration: Option<Duration>,
     /// Whether it listens at the control socket.
     pub(super) is_asked: bool,
-    /// The commit that it was built of, for metrics.
+    /// The commit that it was built from, for metrics.
     pub(super) commit: &'static str,
 }
 
@@ -34,7 +34,7 @@ impl Checked {
         Ok(Self { config, rules, duration, is_asked: true, commit })
     }
 
-    /// What `manage`, `observe` and `dry-run` say of it.
+    /// The mode that `status` shows: `manage`, `observe` or `dry-run`.
     pub(super) fn mode(&self) -> &'static str {
         match (self.config.dry_run, self.config.observe) {
             (true, _) => "dry-run",
@@ -44,7 +44,7 @@ impl Checked {
     }
 }
 
-/// What flags can contradict.
+/// Checks what flags may contradict in a configuration that is correct without them.
 fn check(config: &Config) -> Result<(), BadInput> {
     if let Some(why) = config.log.contradiction() {
         return Err(BadInput(why.to_owned()));
@@ -68,7 +68,7 @@ fn check(config: &Config) -> Result<(), BadInput> {
     config.missing_need().map_or(Ok(()), |why| Err(BadInput(why)))
 }
 
-/// Whether an emulator's clock or counters are asked for.
+/// Whether the configuration uses an emulator's clock or counters.
 fn needs_emulator(config: &Config) -> bool {
     matches!(config.clock.source, ClockSource::Emulator(_))
         || matches!(config.counters.source, CounterSource::Emulator(_))

@@ -1,4 +1,4 @@
-//! What the daemon is told by signals.
+//! The signals that the daemon handles.
 
 use std::io;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use signal_hook::flag;
 
 /// Signals that have come. Each of them ends the host's wait.
 pub(super) struct Signals {
-    /// Whether one came that is not heeded yet.
+    /// Whether a signal came that is not handled yet.
     pub(super) came: Arc<AtomicBool>,
     ends: Arc<AtomicBool>,
     interrupted: Arc<AtomicBool>,
@@ -19,15 +19,15 @@ pub(super) struct Signals {
 /// What to do about the signals that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// SIGINT or SIGTERM: to stop, and put all back.
+    /// SIGINT or SIGTERM: to stop, and restore everything.
     End,
-    /// SIGHUP: to read the configuration anew.
+    /// SIGHUP: to read the configuration again.
     Reload,
 }
 
 impl Signals {
-    /// Takes them from here on: none ends the process before all is put back, not even a second one; SIGKILL does, and
-    /// `fairways restore` puts back what it left.
+    /// Handles signals from here on. No signal ends the process before everything is restored, not
+    /// even a second one; SIGKILL does, and `fairways restore` restores what it left.
     pub(super) fn take() -> io::Result<Self> {
         let flag = Arc::<AtomicBool>::default;
         let signals = Self { came: flag(), ends: flag(), interrupted: flag(), reload: flag() };
@@ -36,19 +36,19 @@ impl Signals {
         flag::register(SIGINT, Arc::clone(interrupted))?;
         flag::register(SIGINT, Arc::clone(ends))?;
         flag::register(SIGHUP, Arc::clone(reload))?;
-        // After what they ask, so that whoever sees that one came sees what.
+        // Set last, so that a thread that sees that a signal came also sees which one.
         for signal in [SIGTERM, SIGINT, SIGHUP] {
             flag::register(signal, Arc::clone(came))?;
         }
         Ok(signals)
     }
 
-    /// Set when one came that asks to stop.
+    /// A flag that is set once a signal asks the daemon to stop.
     pub(super) fn ends(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.ends)
     }
 
-    /// What is asked, each time once; to stop comes first.
+    /// The next request that is not handled yet. A request to stop comes first.
     pub(super) fn asked(&self) -> Option<Asked> {
         self.came.store(false, Ordering::SeqCst);
         if self.ends.load(Ordering::SeqCst) {
@@ -57,7 +57,7 @@ impl Signals {
         self.reload.swap(false, Ordering::SeqCst).then_some(Asked::Reload)
     }
 
-    /// Whether one came that is not heeded yet.
+    /// Whether a signal came that is not handled yet.
     pub(super) fn came(&self) -> bool {
         self.came.load(Ordering::SeqCst)
     }

@@ -13,13 +13,14 @@ use rustix::net::{
     socket_with,
 };
 
-/// So many clients wait to be let in; the system's own limit is beside it.
+/// At most this many clients wait to be let in; the system may limit them further.
 const BACKLOG: i32 = 128;
 
-/// Listens on a socket with this mode, in a folder that is made if it is not there. One that a daemon left behind is replaced.
+/// Listens on a socket with this mode, and makes its folder if it does not exist. Replaces a socket
+/// that an earlier daemon left behind.
 ///
 /// # Errors
-/// If somebody has it, or the socket can't be made.
+/// If another program uses it, or the socket can't be made.
 pub(super) fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
     let address = SocketAddrUnix::new(path)?;
     if is_left(path, &address)? {
@@ -30,7 +31,7 @@ pub(super) fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
     }
     let socket = stream(SocketFlags::CLOEXEC)?;
     bind_to(&socket, &address)?;
-    // Nobody is let in before it has its mode.
+    // No client is let in before the socket has its mode.
     set_mode(path, mode)?;
     listen(&socket, BACKLOG)?;
     Ok(UnixListener::from(socket))
@@ -40,10 +41,11 @@ fn stream(flags: SocketFlags) -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
 }
 
-/// Whether a socket is there that nobody has any longer: connections to it are refused, and to nothing else that is a socket.
+/// Whether a socket exists that no program uses any longer. Connections to such a socket are
+/// refused, and to no other.
 ///
 /// # Errors
-/// If somebody has it, or may; if something else is there.
+/// If another program uses it, or may; if the path is no socket.
 fn is_left(path: &Path, address: &SocketAddrUnix) -> io::Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(file) if file.file_type().is_socket() => {}
@@ -52,7 +54,7 @@ fn is_left(path: &Path, address: &SocketAddrUnix) -> io::Result<bool> {
         Err(why) => return Err(why),
     }
     let taken = |who| Err(io::Error::new(io::ErrorKind::AddrInUse, who));
-    // Who listens and lets nobody in is not waited for.
+    // Non-blocking, so as not to wait for a program that listens and lets no client in.
     match connect(stream(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?, address) {
         Err(Errno::CONNREFUSED) => Ok(true),
         Err(Errno::NOENT) => Ok(false),
@@ -63,17 +65,18 @@ fn is_left(path: &Path, address: &SocketAddrUnix) -> io::Result<bool> {
 }
 
 fn something_else() -> io::Error {
-    let said = "expected a socket, or nothing, and found something else";
-    io::Error::new(io::ErrorKind::InvalidInput, said)
+    let message = "expected a socket, or nothing, and found something else";
+    io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
-/// Sets the mode of the socket at a path, and of nothing that was put in its place or that it was made to lead to.
+/// Sets the mode of the socket at a path. Fails if the path has become a link or another kind of
+/// file.
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     let file = open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::Socket {
         return Err(something_else());
     }
-    // fchmod(2) takes no such descriptor, and chmod(2) takes its name.
+    // fchmod(2) does not take an O_PATH descriptor; chmod(2) takes its name in /proc.
     let here = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
     std::fs::set_permissions(here, std::fs::Permissions::from_mode(mode))
 }
@@ -90,10 +93,10 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_has_stays_and_what_nobody_has_is_replaced() {
+    fn a_socket_in_use_stays_and_one_left_behind_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        // One of another kind, and one who lets nobody in.
+        // A socket of another kind, and one that lets no client in.
         let theirs = UnixDatagram::bind(at("log")).unwrap();
         let full = UnixListener::bind(at("full")).unwrap();
         listen(&full, 0).unwrap();

@@ -1,4 +1,4 @@
-//! What a daemon, or another machine, is told of a trial of its policy.
+//! How a daemon, or another machine, runs a trial of its policy.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ pub trait Trial {
     /// A domain's policy, on trial.
     fn of(&self, domain: u32, policy: Box<dyn Policy>) -> Box<dyn Policy>;
 
-    /// Whether all is found out.
+    /// Whether the trial has found out everything.
     fn is_over(&self) -> bool;
 }
 
-/// How a machine calls what ran on it under a policy that was tried, once that is over.
+/// The names of the programs that a trial ran with, once it is over.
 pub struct Tried {
     /// The policy's name.
     pub policy: String,
     /// What a program was called, by domain and number.
     pub names: Box<dyn Fn(u32, AppId) -> String>,
-    /// Whether the user had seen enough before.
+    /// Whether the user ended it early (SIGINT).
     pub interrupted: bool,
 }
 

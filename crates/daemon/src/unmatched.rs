@@ -1,10 +1,10 @@
-//! Programs that were asked for and that nothing is: what to say of them.
+//! Explains why a configured program matches no process.
 
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::similar::nearest;
 use fairways_programs::{Running, Selector};
 
-/// Why nothing is selected, and what runs that may have been meant.
+/// Why no process matches, and a running program that may have been meant.
 pub(crate) fn why(selector: &Selector, running: &Running) -> String {
     let candidates = match selector {
         Selector::Unit(_) => &running.units,

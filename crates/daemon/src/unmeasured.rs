@@ -1,4 +1,5 @@
-//! What is shown where a policy finds out about programs by giving them other ways, and no ways are given.
+//! What is shown where a policy must measure programs with other numbers of ways, and gives out
+//! none (`observe`, `dry_run`).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -8,16 +9,16 @@ use fairways_policy::table::KnowledgeSource;
 
 use crate::config::Config;
 
-/// Instead of a class, and why.
+/// Shown instead of a class and its reason.
 const CLASS: &str = "not measurable";
 const REASON: &str = "not measurable without partitioning: every number of ways looks the same; fairways trial tries it";
 
-/// Whether what a policy makes of programs is shown.
+/// Decides whether the policy's findings about a program are shown.
 #[derive(Debug, Default)]
 pub(super) struct Unmeasured {
-    /// Whether nothing is partitioned that the policy would have to see.
+    /// Whether the policy needs other numbers of ways, and gives out none.
     is_so: bool,
-    /// The programs of which something was measured before.
+    /// The programs that were measured before.
     known: BTreeSet<(u32, AppId)>,
 }
 
@@ -29,10 +30,10 @@ impl Unmeasured {
         Self { is_so, known: BTreeSet::new() }
     }
 
-    /// What is said of all that is shown.
+    /// The warning about everything that is shown.
     pub(super) fn warning(&self, policy: &str) -> Option<String> {
         self.is_so.then(|| {
-            format!("{policy} finds out about programs by giving them other ways: what it decides without is no forecast (fairways trial tries it)")
+            format!("{policy} learns about programs by giving them other ways: without that, its decisions are no forecast (fairways trial tries it)")
         })
     }
 
@@ -48,7 +49,7 @@ impl Unmeasured {
         }
     }
 
-    /// What is shown of an action; `None` where it says what was not measured.
+    /// The action to show; `None` if it states something that was not measured.
     pub(super) fn shown<'a>(
         &self,
         domain: u32,

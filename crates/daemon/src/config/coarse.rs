@@ -8,10 +8,11 @@ use humantime::format_duration;
 
 use super::{Config, ProgramConfig};
 
-/// A bucket that is wider than this share of the objective is worth a word.
+/// A bucket wider than this share of the objective is worth a warning.
 const COARSE: u32 = 4;
 
-/// A line for each objective that lies well within a bucket, with the bucket's bounds. Pages over HTTP are asked for them.
+/// A line for each objective that lies well within a bucket, with the bucket's bounds. Fetches the
+/// pages of latency sources over HTTP to find the buckets.
 pub(super) fn too_coarse(config: &Config) -> Vec<String> {
     config.program.iter().filter_map(of_program).collect()
 }
@@ -61,15 +62,16 @@ mod tests {
 
     #[test]
     fn an_objective_is_coarse_well_within_a_bucket() {
-        let said = |slo: u32, above: u32, bound: u32| of_bounds(MS * slo, (MS * above, MS * bound));
-        assert_eq!(said(25, 10, 25), None, "on a bound");
-        assert_eq!(said(100, 90, 110), None, "fine enough");
+        let warning =
+            |slo: u32, above: u32, bound: u32| of_bounds(MS * slo, (MS * above, MS * bound));
+        assert_eq!(warning(25, 10, 25), None, "on a bound");
+        assert_eq!(warning(100, 90, 110), None, "fine enough");
         assert_eq!(
-            said(20, 10, 25).unwrap(),
+            warning(20, 10, 25).unwrap(),
             "its objective of 20ms lies between two bounds of its histogram, 10ms and 25ms: where requests lie in between is estimated; \
              an objective of 10ms or 25ms is judged exactly"
         );
-        assert!(said(3, 0, 5).unwrap().ends_with("an objective of 5ms is judged exactly"));
+        assert!(warning(3, 0, 5).unwrap().ends_with("an objective of 5ms is judged exactly"));
         let beyond = of_bounds(MS * 20, (MS * 10, UNBOUNDED)).unwrap();
         assert!(beyond.contains("beyond the last bound of its histogram, 10ms"), "{beyond}");
     }

@@ -1,4 +1,4 @@
-//! Reading a file of the configuration: one that only root, or the user who runs, can have written.
+//! Reads a file of the configuration, which only root or the user of the daemon can have written.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
@@ -9,14 +9,14 @@ use fairways_command_kit::input::shown;
 use fairways_linux::owners::{Ownership, STICKY};
 use rustix::fs::OFlags;
 
-/// No configuration is larger.
+/// The most bytes of a configuration.
 const LARGEST: u64 = 1 << 20;
 
-/// Its text.
+/// The text of a file.
 pub(super) fn read(path: &Path) -> Result<String, String> {
     let wrong = |why: &dyn std::fmt::Display| format!("{}: {why}", shown(path));
     let failed = |why: std::io::Error| wrong(&format!("can't read it: {why}"));
-    // A pipe that nobody writes to is not waited for.
+    // Non-blocking, so as not to wait for a writer of a pipe.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
     let file = file.map_err(failed)?;
@@ -32,7 +32,7 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     text(&file).map_err(failed)
 }
 
-/// No more than was checked: it may grow meanwhile.
+/// Reads no more than was checked: the file may grow meanwhile.
 fn text(file: &File) -> std::io::Result<String> {
     let mut text = String::new();
     file.take(LARGEST).read_to_string(&mut text)?;
@@ -50,7 +50,7 @@ fn kind(of: &Metadata) -> &'static str {
     }
 }
 
-/// That nobody but root and the user who runs can write a file, or put another one in its place.
+/// Checks that only root and the daemon's user can write a file, or put another one in its place.
 fn alone(path: &Path, known: &Metadata) -> Result<(), String> {
     kept(path, known)?;
     let Ok(place) = path.canonicalize() else { return Ok(()) };
@@ -60,7 +60,7 @@ fn alone(path: &Path, known: &Metadata) -> Result<(), String> {
     }
 }
 
-/// That nobody but root and the user who runs can put a file into a folder.
+/// Checks that only root and the daemon's user can put a file into a folder.
 pub(super) fn folder_alone(folder: &Path) -> Result<(), String> {
     let known = std::fs::metadata(folder)
         .map_err(|why| format!("{}: can't read it: {why}", shown(folder)))?;
@@ -69,7 +69,7 @@ pub(super) fn folder_alone(folder: &Path) -> Result<(), String> {
 
 fn kept(path: &Path, known: &Metadata) -> Result<(), String> {
     let about = owned(known);
-    // In a sticky folder nobody puts anything in another's place.
+    // In a sticky folder no user can replace another user's file.
     match about.check() {
         Err(_) if known.is_dir() && about.mode & STICKY != 0 && about.is_trusted() => Ok(()),
         Err(_) if about.is_trusted() && is_shut(path) => Ok(()),
@@ -78,7 +78,7 @@ fn kept(path: &Path, known: &Metadata) -> Result<(), String> {
     }
 }
 
-/// Whether a folder above lets nobody else in.
+/// Whether a folder above lets in no other user.
 fn is_shut(path: &Path) -> bool {
     let Ok(place) = path.canonicalize() else { return false };
     let mut above = place.ancestors().skip(1);

@@ -1,9 +1,9 @@
-//! Which keys there are.
+//! The list of all keys.
 
 use super::Config;
 
-/// Every key that a file may have (`resctrl.root`, `program.name`), as the reader itself lists them
-/// for one that it does not know: for who documents them.
+/// Every key that a file may have (`resctrl.root`, `program.name`), for documentation. They are the
+/// keys that the reader itself lists when it finds an unknown one.
 pub fn keys() -> Vec<String> {
     let mut keys = Vec::new();
     for key in listed("nonesuch = 1").unwrap_or_default() {
@@ -21,7 +21,7 @@ pub fn keys() -> Vec<String> {
     keys
 }
 
-/// The fields that are known where one is not; `None` if that is not what is wrong.
+/// The known fields that an error about an unknown one lists; `None` for another error.
 fn listed(text: &str) -> Option<Vec<String>> {
     let why = toml::from_str::<Config>(text).err()?;
     let (unknown, expected) = why.message().split_once("expected ")?;

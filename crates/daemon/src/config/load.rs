@@ -1,6 +1,7 @@
-//! From files to what holds.
+//! Loads the configuration in force from its files.
 //!
-//! Each file is checked by itself, so that an error tells the file and the line, and then all are laid over each other.
+//! Each file is checked by itself, so that an error states the file and the line. Then the files
+//! are laid over each other.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use super::{Config, file};
 const ADMIN: &str = "/etc/fairways/fairways.toml";
 const VENDOR: &str = "/usr/share/fairways/fairways.toml";
 
-/// The configuration of a file, or that of the host, with the first of its mistakes if it has any.
+/// The configuration of a file, or of the host without one. The error is the first mistake.
 ///
 /// # Errors
 /// If anything is wrong with it.
@@ -32,8 +33,8 @@ pub fn read(file: Option<&Path>) -> Result<Config, BadInput> {
     Ok(config)
 }
 
-/// The configuration that files say, and which they were; or what is wrong, a line each. Without `file` those of the host are read,
-/// and it is no error if there is none.
+/// The configuration, and the files that it was read from; or its mistakes, a line each. Without
+/// `file`, reads the host's files; it is no error if none exists.
 pub(crate) fn load(file: Option<&Path>) -> Result<(Config, Vec<PathBuf>), Vec<String>> {
     let (main, beside) = match file {
         Some(file) => (Some(file), file),
@@ -112,13 +113,12 @@ fn line(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count()
 }
 
-/// The key at a place of the text, or whose value is there: `resctrl.root`.
+/// The key that is, or whose value is, at a place of the text: `resctrl.root`.
 fn key_at(table: &DeTable<'_>, at: usize) -> Option<String> {
-    let holds = |span: std::ops::Range<usize>| span.contains(&at);
     table.iter().find_map(|(key, value)| {
         let name = key.get_ref().to_string();
         let below = below(value, at).map(|below| format!("{name}{below}"));
-        let own = holds(key.span()) || holds(value.span());
+        let own = key.span().contains(&at) || value.span().contains(&at);
         below.or_else(|| own.then_some(name))
     })
 }
@@ -135,7 +135,7 @@ fn below(value: &Spanned<DeValue<'_>>, at: usize) -> Option<String> {
     }
 }
 
-/// Tables are merged and `program` grows; else the later one holds.
+/// Lays one file over another: tables are merged, `program` grows, and any other value is replaced.
 fn lay_over(table: &mut Table, over: Table) {
     for (key, value) in over {
         match (table.get_mut(&key), value) {
@@ -148,17 +148,16 @@ fn lay_over(table: &mut Table, over: Table) {
     }
 }
 
-/// What is wrong with all of it together.
+/// The mistakes that only show once the files are merged.
 fn together(config: &Config, read: &[(PathBuf, String)]) -> Vec<String> {
     let mut errors = Vec::new();
     if let Err(error) = config.make_policy() {
-        let key = |name: &str| format!("parameters.{name}");
         let named = config.parameters.keys().find(|name| {
-            let said = error.to_string();
-            said.contains(&format!("{name:?}")) || said.contains(&format!("parameter {name} "))
+            let text = error.to_string();
+            text.contains(&format!("{name:?}")) || text.contains(&format!("parameter {name} "))
         });
         let at = named.and_then(|name| place(read, &["parameters", name]));
-        let key = named.map_or("parameters".to_owned(), |name| key(name));
+        let key = named.map_or("parameters".to_owned(), |name| format!("parameters.{name}"));
         let at = at.or_else(|| place(read, &["policy"])).unwrap_or_default();
         errors.push(format!("{at}{key}: {error}"));
     }
@@ -179,7 +178,7 @@ fn together(config: &Config, read: &[(PathBuf, String)]) -> Vec<String> {
     errors
 }
 
-/// `FILE:LINE: ` of where a key was set last.
+/// `FILE:LINE: ` of the place where a key was set last.
 fn place(read: &[(PathBuf, String)], keys: &[&str]) -> Option<String> {
     read.iter().rev().find_map(|(path, text)| {
         let root = DeTable::parse(text).ok()?;
@@ -199,7 +198,7 @@ impl Config {
         policies::make(&self.policy, self.given()).map(|(policy, _)| policy)
     }
 
-    /// What there is to know of the policy.
+    /// The policy's description.
     pub(crate) fn descriptor(&self) -> Option<&'static Descriptor> {
         descriptor(&self.policy)
     }

@@ -30,8 +30,8 @@ pub use schema::{
 };
 pub use values::{ClockSource, CounterSource};
 
-/// Runs `fairways config check`: prints ok, or what is wrong with a file, or with those of the
-/// host, a line each.
+/// Runs `fairways config check`: prints ok, or the mistakes in a file, or in the host's files, a
+/// line each.
 ///
 /// # Errors
 /// If anything is wrong with it.
@@ -48,8 +48,8 @@ pub fn check(file: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs `fairways config show`: prints what holds, defaults included, as TOML or as one JSON
-/// object.
+/// Runs `fairways config show`: prints the effective configuration, defaults included, as TOML or
+/// as one JSON object.
 ///
 /// # Errors
 /// If anything is wrong with it.
@@ -64,7 +64,7 @@ pub fn show(file: Option<&Path>, json: bool, out: &mut dyn Write) -> anyhow::Res
     Ok(())
 }
 
-/// The configuration; what is wrong with it is told, a line each.
+/// The configuration. Its mistakes are printed, a line each.
 fn loaded(file: Option<&Path>) -> anyhow::Result<Config> {
     match load(file) {
         Ok((config, _)) => Ok(config),
@@ -78,7 +78,7 @@ fn loaded(file: Option<&Path>) -> anyhow::Result<Config> {
     }
 }
 
-/// The programs that nothing on this host is now; none where that can't be told.
+/// A line for each program that matches no process now; none where that can't be found out.
 fn not_there(config: &Config) -> Vec<String> {
     let wanted = config.program.iter().map(|of| Wanted {
         name: of.name.clone(),

@@ -1,4 +1,4 @@
-//! What policies need that a host may not have.
+//! Checks that a host has what its policy needs.
 
 use fairways_command_kit::policies;
 use fairways_policy::Descriptor;
@@ -7,7 +7,7 @@ use fairways_policy::table::KnowledgeSource;
 use super::Config;
 
 impl Config {
-    /// What the policy needs and does not have here, so that it would decide nothing.
+    /// What the policy lacks on this host; without it, it would decide nothing.
     pub(crate) fn missing_need(&self) -> Option<String> {
         let policy = self.policy.as_str();
         let described = self.descriptor();
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_without_what_it_needs_is_named_with_what_that_is() {
+    fn a_policy_is_named_with_what_it_lacks() {
         let config = |text: &str| toml::from_str::<Config>(text).unwrap();
         let program = "[[program]]\nname = \"a\"\nselect = \"pid:1\"\n";
         for policy in ["ucp", "ucp-slowdown", "yu-petrov"] {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Listen;
 use super::values::{self, ClockSource, CounterSource};
 
-/// All that can be set. What a file does not set is as it is by default.
+/// The whole configuration. A key that no file sets has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -23,10 +23,10 @@ pub struct Config {
     pub observe: bool,
     /// Whether to decide only, and change nothing.
     pub dry_run: bool,
-    /// How often programs are looked for where the kernel does not tell.
+    /// How often to look for programs where the kernel does not report them.
     #[serde(with = "values::span")]
     pub(crate) interval: Duration,
-    /// Whether the daemon gives up, at its start, what this configuration does not need.
+    /// Whether the daemon gives up, at its start, privileges that this configuration does not need.
     pub(crate) sandbox: bool,
     /// Parameters of the policy, by the paper's names.
     pub(crate) parameters: toml::Table,
@@ -37,9 +37,9 @@ pub struct Config {
     pub scheduler: Scheduler,
     /// What is counted, and how.
     pub counters: Counters,
-    /// Whose time it is.
+    /// The clock.
     pub clock: Clock,
-    /// What is told, and where.
+    /// What is logged, and where.
     pub log: Log,
     /// Where the daemon answers `fairways status`.
     pub control: Control,
@@ -47,7 +47,7 @@ pub struct Config {
     pub metrics: Metrics,
     /// The journal of events and actions.
     pub journal: Journal,
-    /// Whom to manage.
+    /// The programs to manage.
     pub program: Vec<ProgramConfig>,
 }
 
@@ -102,11 +102,11 @@ struct Resctrl {
     try_again: Duration,
 }
 
-/// How threads take turns under a policy that says so.
+/// How threads take turns under a policy that schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scheduler {
-    /// By what.
+    /// The kind of scheduler.
     pub kind: SchedulerKind,
     /// How long a turn is.
     #[serde(with = "values::turn")]
@@ -120,11 +120,11 @@ impl Default for Scheduler {
     }
 }
 
-/// By what threads take turns.
+/// The kind of scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SchedulerKind {
-    /// A scheduler in the kernel where that can be, and threads' own affinity and weight else.
+    /// A scheduler in the kernel where it can run, otherwise threads' own affinity and weight.
     #[default]
     Auto,
     /// A scheduler in the kernel.
@@ -143,46 +143,46 @@ pub struct Counters {
     /// The most file descriptors for counters.
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
     pub(crate) descriptors: Option<u32>,
-    /// Who says when a window by instructions is over.
+    /// What ends windows that are measured in instructions.
     pub(crate) windows: Windows,
 }
 
-/// Who says when a window by instructions is over, where perf counts.
+/// What ends windows that are measured in instructions, where perf counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Windows {
-    /// The kernel where it can, and the daemon else.
+    /// The kernel where it can, otherwise the daemon.
     #[default]
     Auto,
     /// The kernel, by its counters' overflows.
     Kernel,
-    /// The daemon, which reads the counters now and then.
+    /// The daemon, which polls the counters.
     Polled,
 }
 
-/// Whose time it is.
+/// The clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Clock {
-    /// Where it comes from.
+    /// Where the time comes from.
     #[serde(with = "values::text")]
     pub source: ClockSource,
 }
 
-/// What is told, and where.
+/// What is logged, and where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Log {
     /// Where it goes.
     pub target: LogTarget,
-    /// How much is told.
+    /// How much is logged.
     pub level: LogLevel,
     /// How a line looks.
     pub format: LogFormat,
 }
 
 impl Log {
-    /// Why both can't hold together.
+    /// Why the target and the format exclude each other, if they do.
     pub(crate) fn contradiction(self) -> Option<&'static str> {
         let is_none_of_ours = self.target == LogTarget::Journald && self.format == LogFormat::Json;
         is_none_of_ours.then_some(
@@ -195,7 +195,7 @@ impl Log {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogTarget {
-    /// journald where standard error is connected to it, and standard error else.
+    /// journald where standard error is connected to it, otherwise standard error.
     #[default]
     Auto,
     /// journald.
@@ -215,25 +215,25 @@ pub enum LogFormat {
     Json,
 }
 
-/// How much is told.
+/// How much is logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
-    /// What failed.
+    /// Failures.
     Error,
-    /// And what is not as it should be.
+    /// Also what is not as it should be.
     Warn,
-    /// And what is done.
+    /// Also what is done.
     #[default]
     Info,
-    /// And what the policy says.
+    /// Also what the policy says.
     Debug,
-    /// And all else.
+    /// Also everything else.
     Trace,
 }
 
 impl ProgramConfig {
-    /// A program without wishes.
+    /// A program whose owner asks for nothing.
     pub const fn new(name: String, select: Selector) -> Self {
         Self {
             name,
@@ -247,7 +247,7 @@ impl ProgramConfig {
     }
 }
 
-/// Where the daemon is asked.
+/// Where the daemon answers `fairways status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Control {
@@ -262,14 +262,15 @@ impl Default for Control {
     }
 }
 
-/// Where Prometheus is answered.
+/// Where the daemon answers Prometheus.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Metrics {
-    /// The address, or the socket; without it nobody is.
+    /// The address, or the socket; without it there are no metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<Listen>,
-    /// A file with the token that a client must show to read `/metrics`; without it everybody may.
+    /// A file with the token that a client must show to read `/metrics`; without it, every client
+    /// may.
     #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
     pub(crate) token_file: Option<PathBuf>,
 }
@@ -278,10 +279,10 @@ pub struct Metrics {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Journal {
-    /// The file; without it none is written.
+    /// The file; without it, no journal is written.
     #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// Bytes after which a new part begins.
+    /// The size of a part in bytes, after which a new one begins.
     #[serde(with = "values::size")]
     pub size: u64,
     /// How many finished parts are kept.
@@ -295,30 +296,30 @@ impl Default for Journal {
     }
 }
 
-/// A program, or several, to be managed.
+/// A program to manage, or several that one selector matches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramConfig {
-    /// What it is called in plans and logs.
+    /// Its name in plans and logs.
     #[serde(deserialize_with = "values::name")]
     pub name: String,
-    /// Which processes it is.
+    /// Which processes belong to it.
     #[serde(with = "values::text")]
     pub(crate) select: Selector,
-    /// Whether everything that `select` finds is a program of its own.
+    /// Whether each match of `select` is a program of its own.
     #[serde(default)]
     pub(crate) each: bool,
-    /// Ways that it is promised (dCat's baseline).
+    /// The number of ways that it is guaranteed (dCat's baseline).
     #[serde(
         default,
         deserialize_with = "values::at_least_one",
         skip_serializing_if = "Option::is_none"
     )]
     pub(crate) baseline_ways: Option<u32>,
-    /// Whether others may be given its CPU time (cache-fair).
+    /// Whether its CPU time may be given to other programs (cache-fair).
     #[serde(default)]
     pub(crate) best_effort: bool,
-    /// How soon it is to answer, as it was written.
+    /// Its latency target, with the text as it was written.
     #[serde(
         default,
         deserialize_with = "values::objective",

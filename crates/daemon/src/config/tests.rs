@@ -131,8 +131,8 @@ fn parameters_are_the_policys() {
 }
 
 #[test]
-fn every_mistake_is_told_with_its_file_line_and_key() {
-    for (text, said) in [
+fn every_mistake_is_reported_with_its_file_line_and_key() {
+    for (text, expected) in [
         ("polcy = \"lfoc\"", "fairways.toml:1: polcy: unknown field `polcy`, expected one of"),
         ("\npolicy = \"best\"", "fairways.toml:2: policy: expected one of stock, equal"),
         ("policy = 3", "fairways.toml:1: policy: invalid type: integer `3`, expected a string"),
@@ -181,12 +181,12 @@ fn every_mistake_is_told_with_its_file_line_and_key() {
     ] {
         let errors = loaded(text, &[]).unwrap_err();
         let [error] = errors.as_slice() else { panic!("{text}: {errors:?}") };
-        assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");
+        assert!(error.contains(expected) && error.lines().count() == 1, "{text}: {error}");
     }
 }
 
 #[test]
-fn each_file_has_its_mistake_told() {
+fn each_files_mistake_is_reported() {
     let errors = loaded("policy = 1", &[("a.toml", "observe = 1"), ("b.toml", "[log]\nx = 1")]);
     let errors = errors.unwrap_err();
     for (error, file) in

@@ -1,4 +1,5 @@
-//! How single values are written, and what they mean. What is none of its kind is an error that says what was expected.
+//! How single values are written, and what they mean. The error for a wrong value says what was
+//! expected.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -95,7 +96,7 @@ impl fmt::Display for ClockSource {
     }
 }
 
-/// What a text asks for, and the text as it was written.
+/// A value, with the text as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asked<T> {
     pub(crate) text: String,
@@ -108,7 +109,7 @@ impl<T> Serialize for Asked<T> {
     }
 }
 
-/// Anything that is written as a text.
+/// Reads and writes any type that has a text form.
 pub(super) mod text {
     use super::*;
 
@@ -130,7 +131,7 @@ pub(super) mod text {
 pub(super) mod span {
     use super::*;
 
-    /// What is shorter keeps a CPU busy, what is longer is a mistake.
+    /// A shorter time keeps a CPU busy; a longer one is a mistake.
     const BOUNDS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(3600);
 
     pub(crate) fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
@@ -146,7 +147,8 @@ pub(super) mod span {
 pub(super) mod turn {
     use super::*;
 
-    /// The kernel's clock ticks up to a thousand times a second, and a turn of a second is none.
+    /// The kernel's clock ticks up to a thousand times a second; with turns of more than a second,
+    /// threads hardly take turns.
     const BOUNDS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(1);
 
     pub(crate) use super::span::serialize;
@@ -156,7 +158,7 @@ pub(super) mod turn {
     }
 }
 
-/// What a text says, by the same reader as a flag.
+/// Reads a text with the reader that flags use.
 fn read<'de, D: Deserializer<'de>, T, E: fmt::Display>(
     from: D,
     reader: impl Fn(&str) -> Result<T, E>,
@@ -181,12 +183,12 @@ pub(super) mod size {
     }
 }
 
-/// The name of a policy.
+/// Reads the name of a policy.
 pub(super) fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     Ok(read(from, policies::known)?.name.to_owned())
 }
 
-/// A number from 1 on.
+/// Reads a number from 1 on.
 pub(super) fn at_least_one<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
     let number = i64::deserialize(from)?;
     let fitting = u32::try_from(number).ok().filter(|number| *number > 0);
@@ -194,14 +196,14 @@ pub(super) fn at_least_one<'de, D: Deserializer<'de>>(from: D) -> Result<Option<
     fitting.map(Some).ok_or_else(error)
 }
 
-/// A path that does not depend on where the daemon was started.
+/// Reads an absolute path, which does not depend on where the daemon was started.
 pub(super) fn path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
     let path = PathBuf::deserialize(from)?;
     if path.is_absolute() {
         return Ok(path);
     }
-    let said = format!("expected an absolute path, found {:?}", path.display().to_string());
-    Err(D::Error::custom(said))
+    let wrong = format!("expected an absolute path, found {:?}", path.display().to_string());
+    Err(D::Error::custom(wrong))
 }
 
 pub(super) fn optional_path<'de, D: Deserializer<'de>>(
@@ -210,7 +212,7 @@ pub(super) fn optional_path<'de, D: Deserializer<'de>>(
     path(from).map(Some)
 }
 
-/// What stands in a line of a log.
+/// Reads a name, which must fit in a line of the log.
 pub(super) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let name = String::deserialize(from)?;
     if name.trim().is_empty() || name.contains(char::is_control) {
@@ -219,7 +221,7 @@ pub(super) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
     Ok(name)
 }
 
-/// As `--objectives` takes it, of one stage.
+/// Reads an objective of one stage, as `--objectives` takes it.
 pub(super) fn objective<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Asked<Objective>>, D::Error> {
@@ -228,7 +230,8 @@ pub(super) fn objective<'de, D: Deserializer<'de>>(
     Ok(Some(Asked { text, value }))
 }
 
-/// Where latencies are read: `redis:127.0.0.1:6379`; nothing for `emulator`, whose clock or counters are used.
+/// Reads a source of latencies: `redis:127.0.0.1:6379`. `emulator`, the one whose clock or counters
+/// are used, gives `None`.
 pub(super) fn latency<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Asked<Option<Spec>>>, D::Error> {

@@ -1,9 +1,10 @@
-//! What a policy found out of a program, as Prometheus has it: a word, and its unit beside it. Words as policies have them end in theirs
-//! ([`words`](fairways_policy::words)); here units are base units, and what is of something else is a ratio.
+//! A policy's estimates of a program, for Prometheus: a word, and its unit beside it. The words of
+//! policies ([`words`](fairways_policy::words)) end in their units. Here units are base units, and
+//! shares are ratios.
 
-/// The word, the unit where there is one, and the value in it.
-pub(super) fn exported(said: &str, value: f64) -> (&str, Option<&str>, f64) {
-    let (what, unit) = said.split_once(", ").unwrap_or((said, ""));
+/// The word, its unit if it has one, and the value in that unit.
+pub(super) fn exported(word: &str, value: f64) -> (&str, Option<&str>, f64) {
+    let (what, unit) = word.split_once(", ").unwrap_or((word, ""));
     match (what, unit) {
         (_, "ms") => (what, Some("seconds"), value / 1e3),
         (_, "MB/s") => (what, Some("bytes per second"), value * 1e6),
@@ -25,7 +26,7 @@ mod tests {
 
     const DOCS: &str = include_str!("../../../../docs/metrics.md");
 
-    /// What no `what` may end in: units as policies have them, and as they are told.
+    /// No word may end in one of these: the units of policies, and those of Prometheus.
     const UNITS: [&str; 10] = [
         "ms",
         "MB/s",
@@ -47,25 +48,26 @@ mod tests {
         assert_eq!(exported(words::SLACK.text(), -0.25), ("slack", Some("ratio"), -0.25));
         let pressure = exported(words::LLCMPKC.text(), 12.5);
         assert_eq!(pressure, ("LLCMPKC", Some("misses per 1000 cycles"), 12.5));
-        // Of a policy of somebody else's.
+        // A word of a policy from outside.
         assert_eq!(exported("distance", 3.0), ("distance", None, 3.0));
     }
 
     #[test]
     fn no_word_ends_in_a_unit_and_no_two_are_one_series() {
-        let mut told = BTreeSet::new();
-        for said in words::ALL {
-            let (what, unit, _) = exported(said, 1.0);
-            assert!(unit.is_some_and(|unit| !unit.contains(['/', ','])), "{said}: {unit:?}");
+        let mut series = BTreeSet::new();
+        for word in words::ALL {
+            let (what, unit, _) = exported(word, 1.0);
+            assert!(unit.is_some_and(|unit| !unit.contains(['/', ','])), "{word}: {unit:?}");
             assert!(!what.contains(','), "{what}");
             for unit in UNITS {
                 assert!(!what.ends_with(&format!(" {unit}")), "{what} ends in a unit");
             }
-            assert!(told.insert((what, unit)), "{what} in {unit:?} is told twice");
+            assert!(series.insert((what, unit)), "{what} in {unit:?} is exported twice");
         }
     }
 
-    /// Each word and unit has its row in docs/metrics.md, but for the slowdown, which is a metric of its own; and no other has.
+    /// docs/metrics.md has a row for each word and unit, and no others. The slowdown has none: it
+    /// is a metric of its own.
     #[test]
     fn words_and_units_are_documented() {
         let section = DOCS.split("\n### Estimates\n").nth(1).unwrap();
@@ -77,13 +79,13 @@ mod tests {
                 (cells[0].trim_matches('`'), cells[1].trim_matches('`'))
             })
             .collect();
-        let told = words::ALL.iter().filter(|said| **said != words::SLOWDOWN.text());
-        let told: BTreeSet<(&str, &str)> = told
-            .map(|said| {
-                let (what, unit, _) = exported(said, 1.0);
+        let words = words::ALL.iter().filter(|word| **word != words::SLOWDOWN.text());
+        let exported: BTreeSet<(&str, &str)> = words
+            .map(|word| {
+                let (what, unit, _) = exported(word, 1.0);
                 (what, unit.unwrap())
             })
             .collect();
-        assert_eq!(told, documented);
+        assert_eq!(exported, documented);
     }
 }

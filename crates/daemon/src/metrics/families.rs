@@ -1,6 +1,7 @@
-//! Every metric: what it is called, what it means, and where it is found. docs/metrics.md lists them; a test compares.
+//! Every metric: its name, its meaning, and where its value comes from. docs/metrics.md lists them;
+//! a test compares.
 //!
-//! Names are node_exporter's and cAdvisor's direction: base units, `_total` on counters, `_info` on facts.
+//! Names follow node_exporter and cAdvisor: base units, `_total` on counters, `_info` on facts.
 
 use fairways_core::Counter;
 use fairways_policy::words;
@@ -10,7 +11,8 @@ use prometheus_client::metrics::MetricType;
 
 use super::estimate::exported;
 
-/// A metric. Its name is followed by its unit, and in samples by `_total` of counters and `_info` of infos.
+/// A metric. Its unit follows its name; in samples, `_total` follows for counters and `_info` for
+/// infos.
 pub(super) struct Family {
     pub(super) name: &'static str,
     pub(super) unit: Option<&'static str>,
@@ -28,7 +30,7 @@ impl Family {
     }
 }
 
-/// A sample's.
+/// A sample's value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value {
     Whole(u64),
@@ -48,33 +50,33 @@ const fn info(name: &'static str, help: &'static str) -> Family {
 }
 
 pub(super) const BUILD: Family =
-    info("fairways_build", "The daemon's version, and the commit that it was built of.");
+    info("fairways_build", "The daemon's version, and the commit that it was built from.");
 pub(super) const POLICY: Family =
-    info("fairways_policy", "The policy, and what is done about its plans: manage or observe.");
+    info("fairways_policy", "The policy, and what happens to its plans: manage or observe.");
 pub(super) const SCHEDULER: Family =
-    info("fairways_scheduler", "By what threads take turns, under a policy that schedules.");
+    info("fairways_scheduler", "How threads take turns, under a policy that schedules.");
 pub(super) const FAILED: Family = gauge(
     "fairways_policy_failed",
-    "1 if the policy has failed in a domain, where it is asked no more; else 0.",
+    "1 if the policy has failed in a domain, where the daemon no longer asks it; otherwise 0.",
 );
 pub(super) const UNMATCHED: Family = gauge(
     "fairways_program_unmatched",
-    "1 for each program that the configuration names and that no process is now.",
+    "1 for each program that the configuration names and that has no process now.",
 );
 pub(super) const CLOCK: Family =
     gauge("fairways_clock", "The machine's clock at the last event, from the daemon's start on.")
         .in_unit("seconds");
 pub(super) const DECISIONS: Family = counter(
     "fairways_policy_decisions",
-    "Plans by what became of them: applied (observed where nothing is changed), refused by the machine; failed: none, for the policy did.",
+    "Plans by outcome: applied (observed where nothing is changed), refused by the machine; failed: the policy failed instead.",
 );
 pub(super) const THREADS: Family = counter(
     "fairways_thread_decisions",
-    "What a policy that schedules said of threads: allowed on CPUs, raised or no longer, ordered a turn's length.",
+    "What a policy that schedules decided for threads: allowed on CPUs, raised or no longer, ordered a turn's length.",
 );
 pub(super) const ERRORS: Family = counter(
     "fairways_actuation_errors",
-    "What resctrl or the scheduler did not take, by the name of the error number, or a word where there is none.",
+    "Operations that resctrl or the scheduler refused, by the name of the error number, or a word where it has none.",
 );
 pub(super) const UNAVAILABLE: Family = counter(
     "fairways_sample_unavailable",
@@ -82,7 +84,7 @@ pub(super) const UNAVAILABLE: Family = counter(
 );
 pub(super) const WINDOWS: Family = counter(
     "fairways_sample_windows",
-    "Windows of all programs that ended, of those that are over too.",
+    "Windows of all programs that ended, including programs that have exited.",
 );
 pub(super) const CLOSIDS: Family = gauge(
     "fairways_closids",
@@ -93,15 +95,15 @@ pub(super) const RMIDS: Family = gauge(
     "Monitoring ids: used by Fairways, others (the root's is one), and free, those in limbo included.",
 );
 pub(super) const STARTED: Family =
-    gauge("process_start_time", "When the daemon began, from 1970 on.").in_unit("seconds");
+    gauge("process_start_time", "When the daemon began, since 1970.").in_unit("seconds");
 pub(super) const CPU: Family = counter("process_cpu", "The daemon's CPU time.").in_unit("seconds");
 pub(super) const RESIDENT: Family =
-    gauge("process_resident_memory", "What of the daemon is in memory.").in_unit("bytes");
+    gauge("process_resident_memory", "How much of the daemon is in memory.").in_unit("bytes");
 pub(super) const OPEN: Family = gauge("process_open_fds", "The daemon's file descriptors.");
 pub(super) const MOST: Family =
     gauge("process_max_fds", "How many file descriptors the daemon may have.");
 
-/// The counters that are exported, by the kernel's words.
+/// The exported counters, by the kernel's names.
 pub(super) const EVENTS: [(&str, Counter); 5] = [
     ("instructions", Counter::Instructions),
     ("cycles", Counter::Cycles),
@@ -110,16 +112,16 @@ pub(super) const EVENTS: [(&str, Counter); 5] = [
     ("mbm_total_bytes", Counter::MemoryBytes),
 ];
 
-/// What a window's occupancy is called, likewise.
+/// The kernel's name for a window's occupancy.
 pub(super) const OCCUPANCY: &str = "llc_occupancy";
 
-/// What is told of every domain.
+/// The metrics of each domain.
 pub(super) const OF_DOMAINS: [(Family, OfDomain); 6] = [
     (gauge("fairways_domain_ways", "Ways that the policy may give out."), |of| {
         // A policy that schedules gives out turns instead.
         of.quantum_ns.is_none().then(|| Value::Whole(of.ways.into()))
     }),
-    (gauge("fairways_way", "What one way of the cache holds.").in_unit("bytes"), |of| {
+    (gauge("fairways_way", "The size of one way of the cache.").in_unit("bytes"), |of| {
         of.way_bytes.map(Value::Whole)
     }),
     (gauge("fairways_clusters", "Clusters of the plan in force."), |of| {
@@ -128,7 +130,7 @@ pub(super) const OF_DOMAINS: [(Family, OfDomain); 6] = [
     (
         gauge(
             "fairways_plan_refused",
-            "1 if the machine refused the last plan, and the one before holds; else 0.",
+            "1 if the machine refused the last plan, and the previous one stays in force; otherwise 0.",
         ),
         |of| Some(Value::Whole(of.refused.is_some().into())),
     ),
@@ -159,10 +161,10 @@ pub(super) struct Row<'a> {
 /// Takes a sample, with the labels that it has besides its program's.
 pub(super) type Put<'a> = dyn FnMut(&[(&str, &str)], Value) + 'a;
 
-/// Tells a program's samples; none where they are missing.
+/// Puts a program's samples on the page; none where they are missing.
 pub(super) type OfProgram = fn(&Row<'_>, &mut Put<'_>);
 
-/// What is told of every program, in every domain that it lives in.
+/// The metrics of each program, in each domain in which it runs.
 pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
     (gauge("fairways_program_ways", "Ways that it may fill."), |row, put| {
         one(put, row.of.ways.map(|ways| Value::Whole(ways.into())));
@@ -171,22 +173,22 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
         let planned = row.of.planned_ways.or(row.of.ways);
         one(put, planned.map(|ways| Value::Whole(ways.into())));
     }),
-    (info("fairways_program_mask", "Which ways those are, as schemata has them."), |row, put| {
+    (info("fairways_program_mask", "Its mask, as schemata has it."), |row, put| {
         fact(put, "mask", row.of.mask.as_deref());
     }),
-    (info("fairways_program_class", "What the policy holds it to be."), |row, put| {
+    (info("fairways_program_class", "Its class under the policy."), |row, put| {
         fact(put, "class", row.of.class.as_deref());
     }),
     (
         gauge(
             "fairways_llc_occupancy",
-            "Lines of the cache that it held at the end of its last window.",
+            "The cache that it occupied at the end of its last window.",
         )
         .in_unit("bytes"),
         |row, put| one(put, row.occupancy_bytes().map(Value::Whole)),
     ),
     (
-        counter("fairways_mbm_total", "What it moved from and to memory in its windows.")
+        counter("fairways_mbm_total", "Bytes that it moved from and to memory in its windows.")
             .in_unit("bytes"),
         |row, put| row.event(Counter::MemoryBytes, put),
     ),
@@ -194,7 +196,7 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
         put(&[], Value::Whole(row.counted.windows));
     }),
     (
-        counter("fairways_window", "How long its windows were together.").in_unit("seconds"),
+        counter("fairways_window", "The total length of its windows.").in_unit("seconds"),
         |row, put| {
             put(&[], seconds(row.counted.window_ns));
         },
@@ -226,7 +228,7 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
     (
         gauge(
             "fairways_program_slowdown",
-            "How many times longer the policy expects it to take than with the whole cache, or as much as it is fastest with.",
+            "How many times longer the policy expects it to take than with the whole cache, or with as much as it is fastest with.",
         )
         .in_unit("ratio"),
         |row, put| one(put, row.of.slowdown().map(Value::Real)),
@@ -234,7 +236,7 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
     (
         gauge(
             "fairways_estimate",
-            "What else the policy found out of it, by the paper's words, each in its unit.",
+            "Other numbers that the policy derived for it, by the paper's words, each in its unit.",
         ),
         |row, put| {
             for (what, value) in
@@ -247,18 +249,18 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
             }
         },
     ),
-    (gauge("fairways_program_baseline_ways", "Ways that it was promised."), |row, put| {
+    (gauge("fairways_program_baseline_ways", "Ways that it is guaranteed."), |row, put| {
         one(put, row.of.baseline_ways.map(|ways| Value::Whole(ways.into())));
     }),
     (
-        gauge("fairways_objective", "What the latency is to be at most, at this percentile.")
+        gauge("fairways_objective", "The limit of its latency, at this percentile.")
             .in_unit("seconds"),
         |row, put| row.objective(put, |of| Some(of.slo_ns)),
     ),
     (
         gauge(
             "fairways_latency",
-            "The latency in the last window, at this percentile; nothing if no request was answered.",
+            "Its latency in the last window, at this percentile; nothing if no request was answered.",
         )
         .in_unit("seconds"),
         |row, put| row.objective(put, |of| of.latency_ns),
@@ -288,14 +290,14 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
         one(put, row.counted.requests.map(Value::Whole));
     }),
     (
-        gauge("fairways_thread_ordered", "How long the thread's next turn was last ordered to be.")
+        gauge("fairways_thread_ordered", "The length last ordered for the thread's next turn.")
             .in_unit("seconds"),
         |row, put| one(put, row.of.ordered_ns.map(seconds)),
     ),
     (
         gauge(
             "fairways_thread_cpus",
-            "On how many CPUs the thread may run; nothing while it may on all.",
+            "How many CPUs the thread may run on; nothing while it may run on all.",
         ),
         |row, put| {
             one(put, cpus(row.of.cpus.as_deref()));
@@ -304,7 +306,7 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
     (
         gauge(
             "fairways_program_best_effort",
-            "1 if it is background work, whose CPU time others may be given; else 0.",
+            "1 if it is background work, whose CPU time may go to others; otherwise 0.",
         ),
         |row, put| {
             put(&[], Value::Whole(row.of.best_effort.into()));
@@ -317,7 +319,7 @@ impl Row<'_> {
         one(put, self.counted.counters.get(counter).map(Value::Whole));
     }
 
-    /// What it holds, back from ways to bytes: they were divided to within 2^-32 of a way.
+    /// Its occupancy, converted from ways to bytes. The ways are exact to 2^-32 of a way.
     fn occupancy_bytes(&self) -> Option<u64> {
         let bytes = self.of.occupancy_ways? * self.way_bytes? as f64;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A cache's size.
@@ -331,13 +333,13 @@ impl Row<'_> {
     ) {
         let Some(of) = &self.of.objective else { return };
         let Some(nanos) = nanos(of) else { return };
-        // As it was asked for: 99.9 is no binary fraction.
+        // Rounded to the percentile as it was written: 99.9 is no binary fraction.
         let percentile = (of.percentile * 1e6).round() / 1e6;
         put(&[("percentile", &percentile.to_string())], seconds(nanos));
     }
 }
 
-/// How many CPUs are in a list.
+/// The number of CPUs in a list.
 fn cpus(list: Option<&str>) -> Option<Value> {
     let set = CpuSet::parse_list(list?, u32::MAX).ok()?;
     Some(Value::Whole(set.len() as u64))
@@ -355,7 +357,7 @@ fn fact(put: &mut Put<'_>, label: &str, text: Option<&str>) {
     }
 }
 
-/// Of nanoseconds.
+/// Converts nanoseconds to seconds.
 pub(super) fn seconds(nanos: u64) -> Value {
     Value::Real(nanos as f64 / 1e9)
 }

@@ -1,8 +1,9 @@
-//! As much of HTTP/1.1 as it takes: a request's head, and one answer, after which the connection is closed (RFC 9112).
+//! The part of HTTP/1.1 that the metrics need: the head of a request, and one answer, after which
+//! the connection is closed (RFC 9112).
 
 use std::fmt::Write as _;
 
-/// No request's head is longer, and none has more fields.
+/// The most bytes of a request's head, and the most fields.
 pub(super) const LONGEST: usize = 1 << 13;
 const FIELDS: usize = 64;
 
@@ -29,9 +30,9 @@ impl Answer {
         Self::page(PLAIN_WORDS, lines.to_owned())
     }
 
-    /// Whether something is so: in a line, and why it is not.
-    pub(super) fn of(told: Result<String, String>) -> Self {
-        match told {
+    /// The answer to a probe: a line, or the reason why the daemon is not well.
+    pub(super) fn of(health: Result<String, String>) -> Self {
+        match health {
             Ok(line) => Self::ok(&format!("{line}\n")),
             Err(why) => Self::error(503, &why),
         }
@@ -42,7 +43,7 @@ impl Answer {
         Self { code, ..Self::ok(&format!("{why}\n")) }
     }
 
-    /// As it is sent.
+    /// The answer as it is sent.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let Self { code, kind, body, .. } = self;
         let mut text = format!(
@@ -57,7 +58,7 @@ impl Answer {
             text.push_str("Allow: GET, HEAD\r\n");
         }
         let body = if self.is_head { "" } else { body };
-        // To a string, that can't fail.
+        // Writing to a string can't fail.
         let _ = write!(text, "\r\n{body}");
         text.into_bytes()
     }
@@ -81,9 +82,9 @@ fn phrase(code: u16) -> &'static str {
 pub(super) struct Request {
     /// Without a query.
     pub(super) path: String,
-    /// The kinds that it takes.
+    /// The media types that the client takes.
     pub(super) accept: String,
-    /// The token by which it may (RFC 6750 §2.1).
+    /// The token that it shows (RFC 6750 §2.1).
     pub(super) token: Option<String>,
     is_head: bool,
 }
@@ -95,7 +96,7 @@ impl Request {
     }
 }
 
-/// The request that has come so far, or why it is none; `None`: there is more to come.
+/// The request in the bytes so far, or why they are none; `None`: more bytes are to come.
 pub(super) fn request(came: &[u8]) -> Option<Result<Request, Answer>> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut request = httparse::Request::new(&mut fields);
@@ -131,9 +132,10 @@ pub(super) fn request(came: &[u8]) -> Option<Result<Request, Answer>> {
     Some(Ok(Request { path, accept, token, is_head }))
 }
 
-/// Whether who takes these kinds would rather have the older text (RFC 9110 §12.5.1); who does not say takes OpenMetrics.
+/// Whether a client that accepts these media types prefers the older text format (RFC 9110
+/// §12.5.1). A client that states none gets OpenMetrics.
 pub(super) fn wants_plain(accept: &str) -> bool {
-    let of = |kind: &str| {
+    let preference = |kind: &str| {
         let group = kind.split_once('/').map_or("", |(group, _)| group);
         let best = accept.split(',').filter_map(|range| {
             let mut parts = range.split(';').map(str::trim);
@@ -151,7 +153,7 @@ pub(super) fn wants_plain(accept: &str) -> bool {
             if next.0 > best.0 || next.0 == best.0 && next.1 > best.1 { next } else { best }
         })
     };
-    of("text/plain").1 > of("application/openmetrics-text").1
+    preference("text/plain").1 > preference("application/openmetrics-text").1
 }
 
 #[cfg(test)]
@@ -159,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_gets_the_kind_that_he_would_rather_have() {
+    fn a_client_gets_the_format_that_it_prefers() {
         for (accept, plain) in [
             ("", false),
             ("*/*", false),
@@ -179,15 +181,15 @@ mod tests {
     }
 
     #[test]
-    fn a_head_is_answered_once_it_is_whole_and_what_is_none_is_told() {
+    fn a_whole_head_is_read_and_anything_else_gets_an_error() {
         let whole = |text: &str| request(text.as_bytes());
         assert_eq!(whole("GET /metrics HTTP/1.1\r\nHost: x\r\n"), None);
         let read = |text: &str| whole(text).unwrap().unwrap();
-        let asked = read("GET /metrics?x=1 HTTP/1.1\r\nAuthorization:  bearer a b\r\n\r\n");
-        assert_eq!((&asked.path[..], asked.token.as_deref()), ("/metrics", Some("a b")));
-        let asked =
+        let request = read("GET /metrics?x=1 HTTP/1.1\r\nAuthorization:  bearer a b\r\n\r\n");
+        assert_eq!((&request.path[..], request.token.as_deref()), ("/metrics", Some("a b")));
+        let request =
             read("GET /metrics HTTP/1.0\nAuthorization: Basic YTpi\nAccept: a\nAccept: b\n\n");
-        assert_eq!((&asked.accept[..], asked.token), ("a,b", None));
+        assert_eq!((&request.accept[..], request.token), ("a,b", None));
         let code = |text: &str| whole(text).unwrap().unwrap_err().code;
         for (text, wanted) in [
             ("POST /metrics HTTP/1.1\r\n\r\n", 405),

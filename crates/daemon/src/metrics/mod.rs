@@ -1,7 +1,8 @@
-//! What the daemon tells Prometheus, and whoever asks whether it is well: HTTP, read only.
+//! Answers Prometheus, and probes of the daemon's health: HTTP, read only.
 //!
-//! The page is made by prometheus-client, which writes OpenMetrics; [`plain`] makes it the older text for who asks for that. The server
-//! is of the standard library and httparse: tiny_http waits for a slow client without an end, and lets in as many as come.
+//! prometheus-client writes the page as OpenMetrics; [`plain`] converts it to the older text format
+//! for clients that prefer it. The server uses the standard library and httparse, because tiny_http
+//! waits for a slow client without limit, and lets in any number of clients.
 
 mod estimate;
 mod families;
@@ -30,26 +31,26 @@ use process::Process;
 use server::{Pages, Server};
 pub(super) use token::Token;
 
-/// The endpoint, as long as it is there.
+/// The endpoint, which answers until it is dropped.
 pub(super) struct Metrics {
     shared: Arc<Shared>,
     server: Server,
 }
 
-/// What answers are made of.
+/// The data that answers are made from.
 struct Shared {
     watched: Arc<Mutex<MachineRecord>>,
     pulse: Pulse,
-    /// Whether the machine is looked after.
+    /// Whether the daemon manages the machine by now.
     begun: AtomicBool,
     means: Mutex<Means>,
     /// What a client must show to read the metrics.
     token: Option<Token>,
-    /// The commit that the daemon was built of.
+    /// The commit that the daemon was built from.
     commit: &'static str,
 }
 
-/// What is known of the means by which policies act.
+/// The state of the means by which policies act.
 #[derive(Clone, Debug, Default)]
 struct Means {
     closids: Option<Ids>,
@@ -58,10 +59,10 @@ struct Means {
 }
 
 impl Metrics {
-    /// Answers there from now on; the metrics, if there is a token, to those only who show it.
+    /// Starts to answer there. If a token is set, only clients that show it get the metrics.
     ///
     /// # Errors
-    /// If the address is taken, or can't be used.
+    /// If the address is in use, or can't be used.
     pub(super) fn start(
         at: &Listen,
         token: Option<Token>,
@@ -75,17 +76,17 @@ impl Metrics {
         Ok(Self { shared, server })
     }
 
-    /// Where it listens: with the port that the system chose, if it was left to it.
+    /// Where it listens, with the port that the system chose if the configured one is 0.
     pub(super) fn at(&self) -> &Listen {
         self.server.at()
     }
 
-    /// The machine is looked after from now on.
+    /// Records that the daemon manages the machine from now on.
     pub(super) fn begun(&self) {
         self.shared.begun.store(true, Ordering::Relaxed);
     }
 
-    /// Takes in what is not told by events and actions, whenever it is shown the host.
+    /// A function that records what events and actions do not report; call it with the host.
     pub(super) fn see(&self) -> impl Fn(&Host) + 'static {
         let shared = Arc::clone(&self.shared);
         move |host| shared.see(host)
@@ -96,15 +97,15 @@ impl Shared {
     fn see(&self, host: &Host) {
         let actuator = host.actuator();
         let means = &mut *self.means.lock();
-        means.closids = actuator.map(|of| of.closids());
-        means.rmids = actuator.and_then(|of| of.rmids());
+        means.closids = actuator.map(|actuator| actuator.closids());
+        means.rmids = actuator.and_then(|actuator| actuator.rmids());
         if means.errors != *host.errors() {
             means.errors.clone_from(host.errors());
         }
     }
 
     fn metrics(&self, accept: &str) -> Answer {
-        // The loop waits for no page to be written: it is written of a copy.
+        // From a copy, so that the loop does not wait for a page to be written.
         let (status, totals) = {
             let watched = self.watched.lock();
             (watched.status.clone(), watched.totals.clone())
@@ -121,7 +122,7 @@ impl Shared {
         }
     }
 
-    /// Why the metrics are not for who asks so.
+    /// The answer to a client that may not read the metrics.
     fn refused(&self, request: &Request) -> Option<Answer> {
         let token = self.token.as_ref()?;
         let may = request.token.as_deref().is_some_and(|shown| token.is(shown));
@@ -129,7 +130,7 @@ impl Shared {
         (!may).then(|| Answer::error(401, why))
     }
 
-    /// Whether a policy is in force, and what is not as it should be all the same; why not, if not.
+    /// Ok if a policy is in force, with what is degraded all the same; otherwise the reason.
     fn is_ready(&self) -> Result<String, String> {
         if !self.begun.load(Ordering::Relaxed) {
             return Err("it has not begun yet, or has ended".to_owned());
@@ -171,7 +172,8 @@ impl Pages for Shared {
     }
 }
 
-/// Any bytes as what has come of a request: what is no request yet is waited for, and all else answered.
+/// Reads any bytes as the start of a request. An incomplete request is waited for; everything else
+/// is answered.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn fuzzed(bytes: &[u8]) {
     let bytes = &bytes[..bytes.len().min(http::LONGEST)];
@@ -207,7 +209,7 @@ mod tests {
             let asked = format!("GET {path} HTTP/1.1\r\n\r\n");
             shared.at_once(&http::request(asked.as_bytes()).unwrap().unwrap())
         };
-        let code = |path: &str| answer(path).map(|of| of.code);
+        let code = |path: &str| answer(path).map(|answer| answer.code);
         assert_eq!((code("/healthz"), code("/readyz")), (Some(200), Some(503)));
         assert_eq!((code("/x"), code("/metrics")), (None, None));
         shared.begun.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The page of metrics. What is missing has no sample.
+//! The page of metrics. A missing value has no sample.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,17 +17,18 @@ use super::families::{
 };
 use super::process::Process;
 
-/// Its media type.
+/// The page's media type.
 pub(super) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// All that a page is made of.
+/// The data that a page is made from.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) status: Status,
     pub(super) totals: Totals,
     pub(super) means: Means,
     pub(super) process: Process,
-    /// The commit that it was built of, as `--version` has it; nothing where no git told.
+    /// The commit that the daemon was built from, as `--version` shows it; empty if git did not
+    /// know.
     pub(super) commit: &'static str,
 }
 
@@ -35,7 +36,7 @@ impl Snapshot {
     /// The page, as OpenMetrics.
     ///
     /// # Errors
-    /// None that is known: a string takes all.
+    /// None that is known: writing to a string can't fail.
     pub(super) fn page(self) -> Result<String, fmt::Error> {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self));
@@ -48,8 +49,8 @@ impl Snapshot {
         let Self { status, totals, means, commit, .. } = self;
         let (policy, mode) = (status.policy.as_str(), status.mode.as_str());
         let build = [("version", status.version.as_str()), ("commit", *commit)];
-        let told = build.len() - usize::from(commit.is_empty());
-        family(to, &families::BUILD, |put| put.fact(&build[..told]))?;
+        let count = build.len() - usize::from(commit.is_empty());
+        family(to, &families::BUILD, |put| put.fact(&build[..count]))?;
         family(to, &families::POLICY, |put| put.fact(&[("policy", policy), ("mode", mode)]))?;
         family(to, &families::SCHEDULER, |put| match &status.scheduler {
             Some(scheduler) => put.fact(&[("scheduler", scheduler)]),
@@ -57,8 +58,9 @@ impl Snapshot {
         })?;
         single(to, &families::FAILED, Some(Value::Whole(status.failed.is_some().into())))?;
         family(to, &families::UNMATCHED, |put| {
-            status.unmatched.iter().try_for_each(|of| {
-                put.sample(&[("program", &of.name), ("reason", &of.why)], Value::Whole(1))
+            status.unmatched.iter().try_for_each(|program| {
+                let labels = [("program", &*program.name), ("reason", &*program.why)];
+                put.sample(&labels, Value::Whole(1))
             })
         })?;
         single(to, &families::CLOCK, Some(seconds(status.now_ns)))?;
@@ -82,7 +84,7 @@ impl Snapshot {
         for (family, ids) in [(&families::CLOSIDS, means.closids), (&families::RMIDS, means.rmids)]
         {
             let states =
-                ids.map(|of| [("used", of.used), ("others", of.others), ("free", of.free)]);
+                ids.map(|ids| [("used", ids.used), ("others", ids.others), ("free", ids.free)]);
             labelled(to, family, &[], "state", states.into_iter().flatten())?;
         }
         Ok(())
@@ -90,10 +92,10 @@ impl Snapshot {
 
     fn domains(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let domains: Vec<_> =
-            self.status.domains.iter().map(|of| (of.id.to_string(), of)).collect();
+            self.status.domains.iter().map(|domain| (domain.id.to_string(), domain)).collect();
         for (of_family, value) in &OF_DOMAINS {
             family(to, of_family, |put| {
-                domains.iter().try_for_each(|(id, of)| match value(of) {
+                domains.iter().try_for_each(|(id, domain)| match value(domain) {
                     Some(value) => put.sample(&[("domain", id)], value),
                     None => Ok(()),
                 })
@@ -114,12 +116,12 @@ impl Snapshot {
                 (name, id.to_string(), Row { of, counted, way_bytes })
             })
             .collect();
-        for (of_family, tell) in &OF_PROGRAMS {
+        for (of_family, put_samples) in &OF_PROGRAMS {
             family(to, of_family, |put| {
                 rows.iter().try_for_each(|(name, domain, row)| {
                     let mut done = Ok(());
                     let here = [("program", name.as_str()), ("domain", domain)];
-                    tell(row, &mut |more, value| {
+                    put_samples(row, &mut |more, value| {
                         let labels: Vec<(&str, &str)> = here.iter().chain(more).copied().collect();
                         done = done.and(put.sample(&labels, value));
                     });
@@ -131,12 +133,12 @@ impl Snapshot {
     }
 
     fn process(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let of = &self.process;
-        single(to, &families::STARTED, of.start_seconds.map(Value::Real))?;
-        single(to, &families::CPU, of.cpu_seconds.map(Value::Real))?;
-        single(to, &families::RESIDENT, of.resident_bytes.map(Value::Whole))?;
-        single(to, &families::OPEN, of.open_fds.map(Value::Whole))?;
-        single(to, &families::MOST, of.max_fds.map(Value::Whole))
+        let process = &self.process;
+        single(to, &families::STARTED, process.start_seconds.map(Value::Real))?;
+        single(to, &families::CPU, process.cpu_seconds.map(Value::Real))?;
+        single(to, &families::RESIDENT, process.resident_bytes.map(Value::Whole))?;
+        single(to, &families::OPEN, process.open_fds.map(Value::Whole))?;
+        single(to, &families::MOST, process.max_fds.map(Value::Whole))
     }
 }
 
@@ -149,9 +151,9 @@ impl Collector for Snapshot {
     }
 }
 
-/// Programs by name and domain; no two of a domain have the same.
+/// Programs by name and domain. No two programs of a domain have the same name.
 fn named(programs: &[ProgramStatus]) -> BTreeMap<(String, u32), &ProgramStatus> {
-    programs.iter().map(|of| ((of.name.clone(), of.domain), of)).collect()
+    programs.iter().map(|program| ((program.name.clone(), program.domain), program)).collect()
 }
 
 /// Where the samples of a metric go.
@@ -198,23 +200,24 @@ impl EncodeGaugeValue for Value {
     }
 }
 
-/// A metric and its samples. One without any is told all the same: it is known, and missing.
+/// Puts a metric and its samples on the page. A metric without samples is described all the same:
+/// it is known, and missing.
 fn family(
     to: &mut DescriptorEncoder<'_>,
     of: &Family,
-    tell: impl FnOnce(&mut Samples<'_>) -> fmt::Result,
+    put_samples: impl FnOnce(&mut Samples<'_>) -> fmt::Result,
 ) -> fmt::Result {
     let unit = of.unit.map(|unit| Unit::Other(unit.to_owned()));
     let to = to.encode_descriptor(of.name, of.help, unit.as_ref(), of.kind)?;
-    tell(&mut Samples { to, kind: of.kind })
+    put_samples(&mut Samples { to, kind: of.kind })
 }
 
-/// A metric of one sample.
+/// Puts a metric with at most one sample on the page.
 fn single(to: &mut DescriptorEncoder<'_>, of: &Family, value: Option<Value>) -> fmt::Result {
     family(to, of, |put| value.map_or(Ok(()), |value| put.sample(&[], value)))
 }
 
-/// A metric with a sample for each value of a label.
+/// Puts a metric with a sample for each value of a label on the page.
 fn labelled<'a>(
     to: &mut DescriptorEncoder<'_>,
     of: &Family,

@@ -1,10 +1,11 @@
-//! The text format that came before OpenMetrics, for clients that know no other, `promtool check metrics` among them.
+//! The text format that came before OpenMetrics, for clients that know no other, such as
+//! `promtool check metrics`.
 
-/// Its media type.
+/// The format's media type.
 pub(super) const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A page of OpenMetrics in it: counters and infos are called as their samples are, infos are gauges, and there are no units and no
-/// end.
+/// Converts a page of OpenMetrics: counters and infos get the names of their samples, infos become
+/// gauges, and units and the end mark are left out.
 pub(super) fn plain(page: &str) -> String {
     let mut plain = String::with_capacity(page.len());
     let mut lines = page.lines().peekable();

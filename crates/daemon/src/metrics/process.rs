@@ -1,16 +1,17 @@
-//! What the kernel tells of the daemon's own process: the metrics that every Prometheus client has, by their names.
+//! The daemon's own process, as the kernel reports it: the metrics that every Prometheus client
+//! exports, under their usual names.
 
 use std::fs;
 
 use rustix::param::{clock_ticks_per_second, page_size};
 
-/// What is known of it. What can't be read is missing.
+/// The daemon's process. A value that can't be read is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Process {
-    /// When it began, in seconds since 1970, and the CPU time that it has taken.
+    /// When it began, in seconds since 1970, and the CPU time that it has used.
     pub(super) start_seconds: Option<f64>,
     pub(super) cpu_seconds: Option<f64>,
-    /// What of it is in memory.
+    /// Its memory that is resident.
     pub(super) resident_bytes: Option<u64>,
     /// Its descriptors, and how many it may have.
     pub(super) open_fds: Option<u64>,
@@ -18,24 +19,24 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// As it is now.
+    /// The process as it is now.
     pub(super) fn now() -> Self {
         let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-        let of_system = fs::read_to_string("/proc/stat").unwrap_or_default();
-        let booted = of_system.lines().find_map(|line| line.strip_prefix("btime "));
+        let system_stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let booted = system_stat.lines().find_map(|line| line.strip_prefix("btime "));
         let open = fs::read_dir("/proc/self/fd").ok().map(|found| found.count() as u64);
         let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
         let booted = booted.and_then(|text| text.trim().parse().ok());
         Self {
-            // One of them is what it is counted by.
+            // One of them is the folder that lists them.
             open_fds: open.map(|count| count.saturating_sub(1)),
             max_fds: limits.current,
-            ..Self::of(&stat, booted).unwrap_or_default()
+            ..Self::read(&stat, booted).unwrap_or_default()
         }
     }
 
-    /// What `/proc/PID/stat` says (proc_pid_stat(5)), on a machine that booted then.
-    fn of(stat: &str, booted: Option<u64>) -> Option<Self> {
+    /// Reads `/proc/PID/stat` (proc_pid_stat(5)); `booted` is the machine's boot time.
+    fn read(stat: &str, booted: Option<u64>) -> Option<Self> {
         // The name, in parentheses, may hold anything; the state, field 3, is behind it.
         let (_, behind) = stat.rsplit_once(") ")?;
         let fields: Vec<&str> = behind.split(' ').collect();
@@ -59,15 +60,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_hold_anything_and_what_is_not_told_is_missing() {
+    fn a_name_may_hold_anything_and_an_absent_field_is_missing() {
         let stat = "7 (a) R 9) S 1 7 7 0 -1 4 5 0 0 0 150 50 0 0 20 0 3 0 200 4096 10 99\n";
-        let of = Process::of(stat, Some(1000)).unwrap();
+        let process = Process::read(stat, Some(1000)).unwrap();
         let tick = 1.0 / clock_ticks_per_second() as f64;
-        assert_eq!(of.cpu_seconds, Some(200.0 * tick));
-        assert_eq!(of.start_seconds, Some(1000.0 + 200.0 * tick));
-        assert_eq!(of.resident_bytes, Some(10 * page_size() as u64));
-        let of = Process::of("7 (a) S 1", None).unwrap();
-        assert_eq!((of.cpu_seconds, of.start_seconds, of.resident_bytes), (None, None, None));
+        assert_eq!(process.cpu_seconds, Some(200.0 * tick));
+        assert_eq!(process.start_seconds, Some(1000.0 + 200.0 * tick));
+        assert_eq!(process.resident_bytes, Some(10 * page_size() as u64));
+        let process = Process::read("7 (a) S 1", None).unwrap();
+        assert_eq!(
+            (process.cpu_seconds, process.start_seconds, process.resident_bytes),
+            (None, None, None)
+        );
         let now = Process::now();
         assert!(now.resident_bytes.unwrap() > 0 && now.open_fds.unwrap() > 0);
     }

@@ -1,8 +1,8 @@
-//! Clients are let in, heard and answered, and none is waited for long.
+//! Lets clients in, reads their requests and answers them, and waits for none of them for long.
 //!
-//! One thread lets everybody in and waits for all requests at once: a connection on which nothing comes costs a descriptor, and gives
-//! way to newer ones. It answers itself whether the daemon is well, so that nobody can keep that from a probe. Pages are made and sent
-//! by threads of their own.
+//! One thread lets all clients in and waits for all requests at once. A silent connection costs a
+//! descriptor, and gives way to newer ones. The same thread answers probes of the daemon's health,
+//! so that no other client can delay them. Pages are made and sent by threads of their own.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpListener;
@@ -21,25 +21,28 @@ use crate::clients::Clients;
 use crate::config::Listen;
 use crate::socket;
 
-/// No more pages are made and sent at a time: for a Prometheus or two, and whoever looks.
+/// At most this many pages are made and sent at a time: enough for a Prometheus or two and some
+/// people.
 const MOST: usize = 16;
 
-/// No more connections wait for their request to come: of more, the one that has waited longest is closed.
+/// At most this many connections wait for their requests: beyond that, the one that has waited
+/// longest is closed.
 const WAITING: usize = 128;
 
-/// A request's head has come in this time, and an answer is taken.
+/// The longest wait for a request's head, and for a client to read its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait where no client can be let in, and how often to look whether it is over.
+/// How long to wait where no client can be let in, and how often to check whether to stop.
 const RETRY: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_secs(1);
 
-/// So much that a client still sends is read, so that it sees why it was turned away.
+/// At most this many bytes that a client still sends are read, so that it sees why it was turned
+/// away.
 const REST: usize = 1 << 16;
 
-/// What there is to ask for.
+/// The answers to requests.
 pub(super) trait Pages: Send + Sync + 'static {
-    /// The answer to a probe, or why a client gets no page; `None`: it is a [page](Self::page).
+    /// The answer to a probe, or to a client that gets no page; `None`: send a [page](Self::page).
     fn at_once(&self, request: &Request) -> Option<Answer>;
 
     /// An answer that takes a while to make.
@@ -52,15 +55,16 @@ pub(super) struct Server {
     listener: Arc<Listener>,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-    /// A socket to be removed.
+    /// A socket to remove on drop.
     path: Option<PathBuf>,
 }
 
 impl Server {
-    /// Listens there. A socket that a daemon left behind is replaced; it is open to all, as a port is.
+    /// Listens there. A socket that an earlier daemon left behind is replaced; every user may
+    /// connect to it, as to a port.
     ///
     /// # Errors
-    /// If it is taken, or can't be used.
+    /// If the address is in use, or can't be used.
     pub(super) fn start(at: &Listen, pages: Arc<dyn Pages>) -> io::Result<Self> {
         let (listener, at, path) = match at {
             Listen::Tcp(address) => {
@@ -104,7 +108,7 @@ impl Drop for Server {
     }
 }
 
-/// A connection whose request has not come as a whole.
+/// A connection whose request is not complete yet.
 struct Waiting {
     stream: Stream,
     came: Vec<u8>,
@@ -113,17 +117,17 @@ struct Waiting {
 
 /// What becomes of a connection.
 enum Heard {
-    /// There is more to come.
+    /// More is to come.
     Nothing,
     /// The client broke off.
     Gone,
-    /// A request for a page, or the answer to what is no request.
+    /// A request for a page, or the answer to a wrong request.
     Request(Result<Request, Answer>),
     /// A probe, or a client that gets no page.
     AtOnce(Answer),
 }
 
-/// Where connections wait for their requests; the oldest comes first.
+/// The connections that wait for their requests, the oldest first.
 struct Door {
     pages: Arc<dyn Pages>,
     clients: Clients,
@@ -131,7 +135,7 @@ struct Door {
 }
 
 impl Door {
-    /// Waits until something comes, and sees to it.
+    /// Waits until something comes, and handles it.
     fn turn(&mut self, listener: &Listener) {
         let now = Instant::now();
         let first = self.waiting.first().map(|first| first.until.saturating_duration_since(now));
@@ -157,7 +161,7 @@ impl Door {
         }
     }
 
-    /// Lets everybody in who is there.
+    /// Lets in all clients that are waiting.
     fn let_in(&mut self, listener: &Listener) {
         for _ in 0..WAITING {
             match listener.accept() {
@@ -179,10 +183,10 @@ impl Door {
         }
     }
 
-    /// Reads what has come, and answers what was asked.
+    /// Reads what has come, and answers complete requests.
     fn hear(&mut self, came: &[bool]) {
         let ready = came.iter().enumerate().filter(|(_, came)| **came);
-        // From the last on, as those that are done with are taken out.
+        // From the last on, since finished connections are removed.
         for (index, _) in ready.rev() {
             let heard = heard(&mut self.waiting[index], &*self.pages);
             if matches!(heard, Heard::Nothing) {
@@ -207,14 +211,14 @@ impl Door {
         // Without a thread it is turned away.
         let _ = std::thread::Builder::new().name("scrape".to_owned()).spawn(move || {
             let _place = place;
-            let answer = request.map(|asked| asked.answer(pages.page(&asked)));
-            // A client that breaks off has seen enough.
+            let answer = request.map(|request| request.answer(pages.page(&request)));
+            // A client may break off at any time.
             let _ = send(&stream, &answer.unwrap_or_else(|wrong| wrong));
         });
     }
 }
 
-/// What has come on a connection, as far as it can be read now.
+/// Reads a connection as far as it can be read now.
 fn heard(of: &mut Waiting, pages: &dyn Pages) -> Heard {
     let mut part = [0; 2048];
     loop {
@@ -230,22 +234,22 @@ fn heard(of: &mut Waiting, pages: &dyn Pages) -> Heard {
         match request(&of.came) {
             None => {}
             Some(Err(wrong)) => return Heard::Request(Err(wrong)),
-            Some(Ok(asked)) => match pages.at_once(&asked) {
-                Some(answer) => return Heard::AtOnce(asked.answer(answer)),
-                None => return Heard::Request(Ok(asked)),
+            Some(Ok(request)) => match pages.at_once(&request) {
+                Some(answer) => return Heard::AtOnce(request.answer(answer)),
+                None => return Heard::Request(Ok(request)),
             },
         }
     }
 }
 
-/// Sends a short answer without waiting: there is room for so little, or the client is gone.
+/// Sends a short answer without waiting: the socket has room for it, or the client is gone.
 fn reply(stream: &Stream, answer: &Answer) {
     let mut stream = stream;
     let _ = stream.write(&answer.bytes());
     let _ = stream.finish();
 }
 
-/// Sends an answer to a client that takes it in time.
+/// Sends an answer, and gives up on a client that does not read it in time.
 fn send(stream: &Stream, answer: &Answer) -> io::Result<()> {
     stream.set_waits(true)?;
     let bytes = answer.bytes();
@@ -261,7 +265,7 @@ fn send(stream: &Stream, answer: &Answer) -> io::Result<()> {
     if answer.code == 200 {
         return Ok(());
     }
-    // What is not read when a socket is closed takes the answer along (RFC 9112 §9.6).
+    // Closing a socket with unread bytes would discard the answer (RFC 9112 §9.6).
     let mut part = [0; 4096];
     for _ in 0..REST / part.len() {
         stream.wait_until(until)?;

@@ -1,4 +1,4 @@
-//! A connection, of either kind of socket.
+//! Connections over either kind of socket.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-/// Where connections come in; asking it never waits.
+/// A listening socket that never blocks.
 pub(super) enum Listener {
     Tcp(TcpListener),
     Unix(UnixListener),
@@ -23,11 +23,11 @@ impl Listener {
         Ok(Self::Unix(listener))
     }
 
-    /// The next connection; an error that is `WouldBlock` where there is none.
+    /// The next connection; the error `WouldBlock` if there is none.
     pub(super) fn accept(&self) -> io::Result<Stream> {
         match self {
-            Self::Tcp(of) => of.accept().map(|(stream, _)| Stream::Tcp(stream)),
-            Self::Unix(of) => of.accept().map(|(stream, _)| Stream::Unix(stream)),
+            Self::Tcp(socket) => socket.accept().map(|(stream, _)| Stream::Tcp(stream)),
+            Self::Unix(socket) => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
         }
     }
 }
@@ -35,8 +35,8 @@ impl Listener {
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Tcp(of) => of.as_fd(),
-            Self::Unix(of) => of.as_fd(),
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Unix(socket) => socket.as_fd(),
         }
     }
 }
@@ -48,15 +48,15 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Whether reading and writing wait.
+    /// Sets whether reading and writing block.
     pub(super) fn set_waits(&self, waits: bool) -> io::Result<()> {
         match self {
-            Self::Tcp(of) => of.set_nonblocking(!waits),
-            Self::Unix(of) => of.set_nonblocking(!waits),
+            Self::Tcp(socket) => socket.set_nonblocking(!waits),
+            Self::Unix(socket) => socket.set_nonblocking(!waits),
         }
     }
 
-    /// Nothing takes longer from now on than until then.
+    /// Makes reading and writing fail after `until`.
     pub(super) fn wait_until(&self, until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -67,22 +67,22 @@ impl Stream {
 
     fn set_timeout(&self, time: Duration) -> io::Result<()> {
         match self {
-            Self::Tcp(of) => {
-                of.set_read_timeout(Some(time))?;
-                of.set_write_timeout(Some(time))
+            Self::Tcp(socket) => {
+                socket.set_read_timeout(Some(time))?;
+                socket.set_write_timeout(Some(time))
             }
-            Self::Unix(of) => {
-                of.set_read_timeout(Some(time))?;
-                of.set_write_timeout(Some(time))
+            Self::Unix(socket) => {
+                socket.set_read_timeout(Some(time))?;
+                socket.set_write_timeout(Some(time))
             }
         }
     }
 
-    /// Nothing more is sent.
+    /// Ends sending.
     pub(super) fn finish(&self) -> io::Result<()> {
         match self {
-            Self::Tcp(of) => of.shutdown(Shutdown::Write),
-            Self::Unix(of) => of.shutdown(Shutdown::Write),
+            Self::Tcp(socket) => socket.shutdown(Shutdown::Write),
+            Self::Unix(socket) => socket.shutdown(Shutdown::Write),
         }
     }
 }
@@ -90,8 +90,8 @@ impl Stream {
 impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Tcp(of) => of.as_fd(),
-            Self::Unix(of) => of.as_fd(),
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Unix(socket) => socket.as_fd(),
         }
     }
 }
@@ -99,13 +99,13 @@ impl AsFd for Stream {
 impl Read for &Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(of) => {
-                let mut of = of;
-                of.read(buffer)
+            Stream::Tcp(socket) => {
+                let mut socket = socket;
+                socket.read(buffer)
             }
-            Stream::Unix(of) => {
-                let mut of = of;
-                of.read(buffer)
+            Stream::Unix(socket) => {
+                let mut socket = socket;
+                socket.read(buffer)
             }
         }
     }
@@ -114,13 +114,13 @@ impl Read for &Stream {
 impl Write for &Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Stream::Tcp(of) => {
-                let mut of = of;
-                of.write(bytes)
+            Stream::Tcp(socket) => {
+                let mut socket = socket;
+                socket.write(bytes)
             }
-            Stream::Unix(of) => {
-                let mut of = of;
-                of.write(bytes)
+            Stream::Unix(socket) => {
+                let mut socket = socket;
+                socket.write(bytes)
             }
         }
     }

@@ -9,25 +9,25 @@ use std::path::Path;
 use fairways_command_kit::input::shown;
 use rustix::fs::OFlags;
 
-/// No token is longer: a request's head, which holds it, has 8192 bytes.
+/// The most bytes of a token: it must fit into a request's head, which has 8192.
 const LONGEST: u64 = 4096;
 
-/// The permissions that a token's file gives to nobody: to change it for its group, and any for others.
+/// The permissions that a token's file must not have: write for its group, and any for others.
 const FORBIDDEN: u32 = 0o027;
 
 /// A token, which is never printed.
 pub(crate) struct Token(String);
 
 impl Token {
-    /// Reads the file that holds it and nothing else, but for a newline.
+    /// Reads the file, which must contain only the token and an optional newline.
     ///
     /// # Errors
-    /// In a line: there is no such file, others may read it, or it holds no token.
+    /// In a line: the file can't be read, others may read it, or it contains no token.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let wrong =
             |why: &dyn std::fmt::Display| format!("metrics.token_file: {}: {why}", shown(path));
         let failed = |why: std::io::Error| wrong(&format!("can't read it: {why}"));
-        // A pipe that nobody writes to is not waited for.
+        // Non-blocking, so as not to wait for a writer of a pipe.
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
         let known = file.metadata().map_err(failed)?;
@@ -53,7 +53,7 @@ impl Token {
         Ok(Self(token.to_owned()))
     }
 
-    /// Whether this is the token, in a time that says nothing about how much of it is right.
+    /// Whether this is the token. The time it takes does not depend on how much of it is right.
     pub(super) fn is(&self, shown: &str) -> bool {
         let pairs = self.0.bytes().zip(shown.bytes());
         let differ = pairs.fold(0, |differ, (own, shown)| black_box(differ | (own ^ shown)));
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_read_of_a_file_that_others_cannot_read() {
+    fn a_token_is_read_from_a_file_that_others_cannot_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         let read = |text: &[u8], mode: u32| {

@@ -1,4 +1,5 @@
-//! Counters from profiles, for a host whose processor's can't be read: what programs of these names would count.
+//! Counters from profiles, for a host whose processor's counters can't be read: what the programs
+//! with these names would count.
 
 mod turns;
 
@@ -13,11 +14,12 @@ use parking_lot::Mutex;
 
 pub(super) use turns::ByTurns;
 
-/// Core cycles in a second of a program that runs.
+/// Core cycles per second of a running program.
 const HZ: f64 = 2e9;
 
-/// What is counted of programs by what their profiles say of the ways that they have: each is taken to run all the time, at 2 GHz,
-/// alone or beside others that its plan lets into its ways (the occupancy sweep of [`divide`]).
+/// The counters of programs, from their profiles and the ways that they have. Each is taken to run
+/// all the time, at 2 GHz, alone or beside the others that the plan lets into its ways (the
+/// occupancy sweep of [`divide`]).
 #[derive(Clone)]
 pub(super) struct Profiled(Arc<Mutex<Shared>>);
 
@@ -25,7 +27,7 @@ struct Shared {
     programs: ProgramCatalog,
     apps: BTreeMap<AppId, App>,
     domains: BTreeMap<u32, Domain>,
-    /// Kinds of programs of which it was said that there is no profile.
+    /// Kinds of programs that have no profile, which was logged.
     missing: BTreeSet<String>,
 }
 
@@ -36,7 +38,7 @@ struct Domain {
 
 struct Place {
     mask: WayMask,
-    /// `None`: no profile has its name, or says what it does with so many ways.
+    /// `None`: no profile has its name, or covers this number of ways.
     program: Option<Box<ProfiledProgram>>,
 }
 
@@ -46,18 +48,18 @@ struct App {
     rates: BTreeMap<u32, Rates>,
 }
 
-/// What it does in a domain, and what it did until then.
+/// A program's rates in a domain since the last change, and what it counted before.
 struct Rates {
     since: Instant,
     per_second: PerSecond,
     counted: PerSecond,
 }
 
-/// By [`Counter`]; `None`: it is not known.
+/// Values by [`Counter`]; `None`: not known.
 #[derive(Clone, Copy)]
 struct PerSecond([Option<f64>; Counter::ALL.len()]);
 
-/// Nothing of what every profile tells.
+/// Zero for the counters that every profile has.
 impl Default for PerSecond {
     fn default() -> Self {
         Self(Counter::ALL.map(|counter| (counter != Counter::L1References).then_some(0.0)))
@@ -74,41 +76,41 @@ impl Profiled {
         })))
     }
 
-    /// A domain's cache has so many ways; false if no profile says what programs do with so many.
+    /// Adds a domain whose cache has `ways` ways; false if no profile covers that number.
     pub(super) fn domain(&self, domain: u32, ways: Ways) -> bool {
         let shared = &mut *self.0.lock();
         shared.domains.insert(domain, Domain { ways, places: BTreeMap::new() });
         ways <= shared.programs.table().ways()
     }
 
-    /// A program runs in a domain.
+    /// Records that a program runs in a domain.
     pub(super) fn started(&self, domain: u32, app: AppId) {
         let shared = &mut *self.0.lock();
-        if let Some(of) = shared.domains.get_mut(&domain) {
+        if let Some(Domain { ways, places }) = shared.domains.get_mut(&domain) {
             let table = shared.programs.table();
-            let index = shared.apps.get(&app).and_then(|of| of.index);
-            let index = index.filter(|_| of.ways <= table.ways());
-            let program = index.map(|index| Box::new(ProfiledProgram::new(table, index, of.ways)));
-            of.places.insert(app, Place { mask: WayMask::full(of.ways), program });
+            let index = shared.apps.get(&app).and_then(|app| app.index);
+            let index = index.filter(|_| *ways <= table.ways());
+            let program = index.map(|index| Box::new(ProfiledProgram::new(table, index, *ways)));
+            places.insert(app, Place { mask: WayMask::full(*ways), program });
             shared.share(domain, Instant::now());
         }
     }
 
-    /// It does no more.
+    /// Records that a program runs in a domain no longer.
     pub(super) fn exited(&self, domain: u32, app: AppId) {
         let shared = &mut *self.0.lock();
-        if let Some(of) = shared.domains.get_mut(&domain) {
-            of.places.remove(&app);
+        if let Some(Domain { places, .. }) = shared.domains.get_mut(&domain) {
+            places.remove(&app);
             shared.share(domain, Instant::now());
         }
     }
 
-    /// A plan is in force.
+    /// Records the plan in force.
     pub(super) fn plan(&self, domain: u32, partition: &Partition) {
         let shared = &mut *self.0.lock();
-        if let Some(of) = shared.domains.get_mut(&domain) {
-            for (app, place) in &mut of.places {
-                place.mask = partition.mask_of(*app).unwrap_or(WayMask::full(of.ways));
+        if let Some(Domain { ways, places }) = shared.domains.get_mut(&domain) {
+            for (app, place) in places {
+                place.mask = partition.mask_of(*app).unwrap_or(WayMask::full(*ways));
             }
             shared.share(domain, Instant::now());
         }
@@ -116,19 +118,20 @@ impl Profiled {
 }
 
 impl Shared {
-    /// Finds what each program of a domain does from now on.
+    /// Computes the rates of each program of a domain from now on.
     fn share(&mut self, domain: u32, now: Instant) {
         let Self { apps, domains, .. } = self;
-        let Some(of) = domains.get(&domain) else { return };
-        let known =
-            of.places.iter().filter_map(|(app, of)| Some((app, of.program.as_deref()?, of.mask)));
+        let Some(Domain { ways, places }) = domains.get(&domain) else { return };
+        let known = places
+            .iter()
+            .filter_map(|(app, place)| Some((app, place.program.as_deref()?, place.mask)));
         let running: Vec<(&AppId, &ProfiledProgram, WayMask)> = known.collect();
-        let parts = divide(running.iter().map(|(_, program, mask)| (*program, *mask)), of.ways);
-        let stride = of.ways.get() as usize;
+        let parts = divide(running.iter().map(|(_, program, mask)| (*program, *mask)), *ways);
+        let stride = ways.get() as usize;
         for ((app, program, _), parts) in running.iter().zip(parts.chunks(stride)) {
             let per_second = PerSecond::of(program, parts.iter().sum());
-            let Some(of) = apps.get_mut(app) else { continue };
-            let rates = of.rates.entry(domain).or_insert(Rates {
+            let Some(app) = apps.get_mut(app) else { continue };
+            let rates = app.rates.entry(domain).or_insert(Rates {
                 since: now,
                 per_second,
                 counted: PerSecond::default(),
@@ -165,7 +168,7 @@ impl PerSecond {
         }))
     }
 
-    /// This, and what so many seconds at that rate add to it.
+    /// This, plus what `seconds` at that rate add to it.
     fn and(&self, rate: &Self, seconds: f64) -> Self {
         let sum = |counter: Counter| {
             let (so_far, rate) = (self.0[counter as usize], rate.0[counter as usize]);
@@ -179,8 +182,9 @@ impl PerSecond {
     }
 }
 
-/// Which profile a program of this name has. One of several of a kind is called so with a number: web.2; one of several threads with its own:
-/// web.2/1234. Where there is none, that is said once of a kind.
+/// The index of the profile for a program's name. One of several programs of a kind has a number in
+/// its name (web.2), and a thread has its own (web.2/1234). A kind without a profile is logged
+/// once.
 fn find(programs: &ProgramCatalog, name: &str, missing: &mut BTreeSet<String>) -> Option<usize> {
     let program = name.split_once('/').map_or(name, |(program, _)| program);
     let kind = program.rsplit_once('.').map_or(program, |(kind, _)| kind);
@@ -211,7 +215,7 @@ impl Source for Profiled {
 
     fn read(&mut self, app: AppId, domain: u32) -> Counters {
         let shared = self.0.lock();
-        let rates = shared.apps.get(&app).and_then(|of| of.rates.get(&domain));
+        let rates = shared.apps.get(&app).and_then(|app| app.rates.get(&domain));
         let Some(rates) = rates else { return Counters::default() };
         rates.total(Instant::now()).counters()
     }
@@ -230,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_is_given_fewer_ways_runs_slower() {
+    fn a_program_with_fewer_ways_runs_slower() {
         let mut profiled = Profiled::new(embedded_programs().clone());
         let names = embedded_programs().table().names();
         let app = AppId(0);

@@ -1,4 +1,5 @@
-//! Counters from profiles, for a host whose threads take turns: what those would count that run together at a time.
+//! Counters from profiles, for a host whose threads take turns: what the threads that run at the
+//! same time would count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,17 +10,19 @@ use fairways_profiles::{ProfiledProgram, ProgramCatalog, divide};
 
 use super::{PerSecond, find};
 
-/// What is counted of threads by what their programs' profiles say of the occupancy that each comes to hold of a cache that those share
-/// which run at the same time, each filling every way: the analytic model of exactly that group, remembered for when it runs again. The
-/// cache is the one of the profiles, whatever this host's is. Cycles are of 2 GHz, and pass while a thread has a CPU.
+/// The counters of threads, from the profiles of their programs. The threads that run at the same
+/// time share a cache in which each may fill every way; the analytic model of exactly that group
+/// gives each its occupancy, and is remembered for when the group runs again. The cache is that of
+/// the profiles, whatever cache this host has. Cycles are at 2 GHz, and pass while a thread has a
+/// CPU.
 ///
-/// A thread without a profile is missing, and takes no part of the cache from others.
+/// A thread without a profile has no counters, and takes no part of the cache from others.
 pub(crate) struct ByTurns {
     programs: ProgramCatalog,
     threads: BTreeMap<AppId, Thread>,
-    /// What programs do that run together, by their indexes in the table, ascending.
+    /// The rates of programs that run together, by their indexes in the table, ascending.
     groups: BTreeMap<Vec<usize>, Vec<PerSecond>>,
-    /// Kinds of programs of which it was said that there is no profile.
+    /// Kinds of programs that have no profile, which was logged.
     missing: BTreeSet<String>,
 }
 
@@ -28,9 +31,10 @@ struct Thread {
     index: Option<usize>,
     /// What it counted in each domain.
     counted: BTreeMap<u32, PerSecond>,
-    /// What it did in each domain where it was told beside whom it ran, and for how long, since its CPU time there was last told.
+    /// For each domain, since its CPU time there was last reported: what it counted while its
+    /// neighbours were known, and for how many seconds they were.
     lately: BTreeMap<u32, (PerSecond, f64)>,
-    /// What it does beside those that it was last told of.
+    /// Its rates beside the neighbours that were last reported.
     rate: Option<PerSecond>,
 }
 
@@ -40,7 +44,7 @@ impl ByTurns {
         Self { programs, threads, groups, missing }
     }
 
-    /// What a program does beside these others, which are in any order.
+    /// A program's rates beside these others, which are in any order.
     fn rate(&mut self, own: usize, others: impl Iterator<Item = usize>) -> Option<PerSecond> {
         let mut group: Vec<usize> = others.chain([own]).collect();
         group.sort_unstable();
@@ -51,15 +55,15 @@ impl ByTurns {
     }
 }
 
-/// What each of these programs does in a second while all of them fill every way.
+/// The rates of each of these programs while all of them may fill every way.
 fn together(programs: &ProgramCatalog, group: &[usize]) -> Vec<PerSecond> {
     let table = programs.table();
     let ways: Ways = table.ways();
     let group: Vec<ProfiledProgram> =
         group.iter().map(|&index| ProfiledProgram::new(table, index, ways)).collect();
     let parts = divide(group.iter().map(|program| (program, WayMask::full(ways))), ways);
-    let held = parts.chunks(ways.get() as usize).map(|parts| parts.iter().sum());
-    group.iter().zip(held).map(|(program, ways)| PerSecond::of(program, ways)).collect()
+    let occupancies = parts.chunks(ways.get() as usize).map(|parts| parts.iter().sum());
+    group.iter().zip(occupancies).map(|(program, ways)| PerSecond::of(program, ways)).collect()
 }
 
 impl Source for ByTurns {
@@ -103,7 +107,8 @@ impl Source for ByTurns {
         let Some(alone) = alone.and_then(|own| self.rate(own, std::iter::empty())) else { return };
         let Some(thread) = self.threads.get_mut(&app) else { return };
         let counted = thread.counted.entry(domain).or_default();
-        // All of that time is as the part of which it is known who ran beside it; without any, as it was the last time.
+        // The time with unknown neighbours counts like the time with known ones; if all are
+        // unknown, like the last time that they were known.
         let (did, known) = thread.lately.remove(&domain).unwrap_or_default();
         let seconds = time.as_secs_f64();
         *counted = if known > 0.0 {
@@ -132,17 +137,17 @@ mod tests {
     }
 
     #[test]
-    fn whoever_runs_beside_a_greedy_one_misses_more() {
+    fn a_program_beside_a_greedy_one_misses_more() {
         let mut source = source(&["hash-join", "triad.2/77", "nobody"]);
         let [join, triad, nobody] = [0, 1, 2].map(AppId);
         let alone = source.beside(join, 0, &[], SECOND);
         let beside = source.beside(join, 0, &[triad], SECOND);
         assert!(beside.llc_misses > alone.llc_misses, "{alone:?} {beside:?}");
         assert_eq!(beside.cycles, Some(2_000_000_000));
-        // Who has no profile is missing, and nobody's neighbour.
+        // A program without a profile has no counters, and counts as no neighbour.
         assert_eq!(source.beside(nobody, 0, &[join], SECOND), Counters::default());
         assert_eq!(source.beside(join, 0, &[nobody], SECOND), alone);
-        // The same group is the same, whoever asks.
+        // A group is the same for each of its members.
         assert_eq!(source.groups.len(), 2);
         source.beside(triad, 0, &[join], SECOND);
         assert_eq!(source.groups.len(), 2);
@@ -154,14 +159,14 @@ mod tests {
         let [join, triad, nobody] = [0, 1, 2].map(AppId);
         assert_eq!(source.read(join, 0).cycles, Some(0));
         assert_eq!(source.read(nobody, 0), Counters::default());
-        // Half of its time it is known who ran beside it, and the other half is taken to be like that.
+        // Its neighbours are known for half of its time, and the other half counts like that.
         let did = source.beside(join, 0, &[triad], SECOND);
         source.ran(join, 0, 2 * SECOND);
         let counted = source.read(join, 0);
         assert_eq!(counted.cycles, Some(4_000_000_000));
         let twice = did.llc_misses.unwrap() * 2;
         assert!(counted.llc_misses.unwrap().abs_diff(twice) < 3);
-        // Of a time of which nothing is known, it is as before.
+        // A time in which no neighbours are known counts like the time before.
         source.ran(join, 0, SECOND);
         let more = source.read(join, 0).llc_misses.unwrap() - counted.llc_misses.unwrap();
         assert!(more.abs_diff(did.llc_misses.unwrap()) < 3);
@@ -169,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_did_in_one_domain_says_nothing_of_another() {
+    fn counts_of_one_domain_do_not_affect_another() {
         let mut source = source(&["hash-join", "triad"]);
         let [join, triad] = [0, 1].map(AppId);
         let alone = source.beside(join, 0, &[], SECOND);
@@ -182,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_kind_it_is_said_once_that_it_has_no_profile() {
+    fn a_kind_without_a_profile_is_logged_once() {
         let source = source(&["nobody", "nobody/7", "nobody.2/9", "else", "triad.3"]);
         assert_eq!(source.missing.into_iter().collect::<Vec<_>>(), ["else", "nobody"]);
     }

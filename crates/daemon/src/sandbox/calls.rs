@@ -1,13 +1,14 @@
 //! Seccomp (seccomp(2)): system calls that the daemon never makes fail with EPERM.
 //!
-//! It names what is forbidden rather than what is allowed: which calls a libc makes differs from version to version, and the unit of
-//! packaging/systemd has a list of what is allowed besides.
+//! The list names forbidden calls rather than allowed ones, because which calls a libc makes
+//! differs from version to version. The unit of packaging/systemd also has a list of allowed calls.
 
 use std::collections::BTreeMap;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 
-/// What starts other programs, looks into processes, mounts, or changes the kernel, the clock, or who one is.
+/// Calls that start other programs, look into processes, mount, or change the kernel, the clock or
+/// the process's user.
 const FORBIDDEN: [libc::c_long; 58] = [
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -69,11 +70,13 @@ const FORBIDDEN: [libc::c_long; 58] = [
     libc::SYS_userfaultfd,
 ];
 
-/// The bit of a call of the x32 ABI, which is another way to the same calls (arch/x86/include/uapi/asm/unistd.h).
+/// The bit that marks a call of the x32 ABI, another way to make the same calls
+/// (arch/x86/include/uapi/asm/unistd.h).
 #[cfg(target_arch = "x86_64")]
 const X32: libc::c_long = 0x4000_0000;
 
-/// Forbids them to this thread and those that it starts; bpf(2), too, unless programs are to be loaded.
+/// Forbids these calls to this thread and those that it starts; bpf(2), too, unless BPF programs
+/// are to be loaded.
 pub(super) fn limit(loads_programs: bool) -> Result<String, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|why| why.to_string())?;
     let mut calls = FORBIDDEN.to_vec();

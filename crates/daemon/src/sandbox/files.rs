@@ -11,15 +11,16 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::config::{Config, CounterSource, Listen};
 
-/// Lets files be written, made and removed only below resctrl and the daemon's own folders. Reading is not limited.
+/// Lets files be written, made and removed only below resctrl and the daemon's own folders. Reading
+/// is not limited.
 pub(super) fn limit(config: &Config) -> Result<String, String> {
-    // Landlock forbids to look into processes as ptrace(2) would, which counting takes without CAP_PERFMON.
+    // Without CAP_PERFMON, counting needs the access to processes that ptrace(2) needs, and
+    // Landlock forbids it.
     let counts = matches!(config.counters.source, CounterSource::Perf);
     let may = capabilities(None).is_ok_and(|now| now.effective.contains(CapabilitySet::PERFMON));
     if counts && !may {
         return Err("counters of perf without CAP_PERFMON need what Landlock forbids".to_owned());
     }
-    let said = |why: &dyn std::fmt::Display| why.to_string();
     // Without this right groups could not be renamed.
     let rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -27,19 +28,20 @@ pub(super) fn limit(config: &Config) -> Result<String, String> {
         .map_err(|_| "this kernel has no Landlock of Linux 5.19 or later".to_owned())?;
     let rights = AccessFs::from_write(ABI::V3);
     let rules = rules.set_compatibility(CompatLevel::BestEffort).handle_access(rights);
-    let mut rules = rules.and_then(Ruleset::create).map_err(|why| said(&why))?;
+    let mut rules = rules.and_then(Ruleset::create).map_err(|why| why.to_string())?;
     for folder in written(config) {
-        let opened = PathFd::new(&folder).map_err(|why| said(&why))?;
-        rules = rules.add_rule(PathBeneath::new(opened, rights)).map_err(|why| said(&why))?;
+        let opened = PathFd::new(&folder).map_err(|why| why.to_string())?;
+        rules = rules.add_rule(PathBeneath::new(opened, rights)).map_err(|why| why.to_string())?;
     }
-    let status = rules.restrict_self().map_err(|why| said(&why))?;
+    let status = rules.restrict_self().map_err(|why| why.to_string())?;
     match status.ruleset {
         RulesetStatus::NotEnforced => Err("this kernel has no Landlock".to_owned()),
         _ => Ok("limited by Landlock".to_owned()),
     }
 }
 
-/// The folders in which the daemon writes; of one that is not there yet, the nearest that is.
+/// The folders in which the daemon writes. For one that does not exist yet, its nearest parent that
+/// does.
 fn written(config: &Config) -> Vec<PathBuf> {
     let beside = |path: &Path| path.parent().map(Path::to_owned);
     let mut folders = vec![config.resctrl.root.clone(), config.resctrl.state.clone()];
@@ -48,8 +50,8 @@ fn written(config: &Config) -> Vec<PathBuf> {
         folders.extend(beside(path));
     }
     folders.extend(config.journal.file.as_deref().and_then(beside));
-    let asked = config.program.iter().filter_map(|program| program.latency.as_ref());
-    let sockets = asked.filter_map(|asked| match &asked.value {
+    let sources = config.program.iter().filter_map(|program| program.latency.as_ref());
+    let sockets = sources.filter_map(|source| match &source.value {
         Some(Spec::Socket(path)) => Some(path.as_path()),
         _ => None,
     });

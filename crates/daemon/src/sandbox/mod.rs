@@ -1,8 +1,9 @@
-//! What the daemon gives up at its start: the capabilities, system calls and folders that its configuration does not need. A flaw
-//! in what reads the answers and files of tenants then reaches no further than resctrl and the daemon's own folders.
+//! The daemon gives up at its start the capabilities, system calls and folders that its
+//! configuration does not need. A flaw in the code that reads the answers and files of tenants then
+//! reaches no further than resctrl and the daemon's own folders.
 //!
-//! Each part is best effort: a kernel without it, or a service manager that forbids it because it has done the same, is named in
-//! the log and in `status`, and the daemon goes on.
+//! Each part is best effort. Where the kernel lacks it, or a service manager forbids it because it
+//! has done the same, the log and `status` say so, and the daemon goes on.
 
 mod calls;
 mod capabilities;
@@ -14,24 +15,31 @@ use fairways_record::status::Sandbox;
 
 use crate::config::{Config, CounterSource, SchedulerKind, Windows};
 
-/// Gives them up, for this thread and those that it starts. Others must not run yet.
+/// Gives them up, for this thread and those that it starts. No other threads may run yet.
 pub(super) fn enter(config: &Config) -> Sandbox {
     if !config.sandbox {
         let off = || "off: sandbox = false".to_owned();
-        return Sandbox { capabilities: capabilities::held(), system_calls: off(), files: off() };
+        return Sandbox {
+            capabilities: capabilities::effective(),
+            system_calls: off(),
+            files: off(),
+        };
     }
-    // The kernel wants it of whoever limits itself without being privileged, and no setuid program is ever started.
+    // The kernel requires it of an unprivileged process that limits itself. It costs nothing, since
+    // the daemon never starts a setuid program.
     let limited = rustix::thread::set_no_new_privs(true);
     let capabilities = capabilities::keep(needed(config));
-    let told =
-        |done: Result<String, String>| done.unwrap_or_else(|why| format!("not limited: {why}"));
-    let files = told(files::limit(config));
+    let files = describe(files::limit(config));
     // Last, since it forbids what the others need.
-    let system_calls = told(match limited {
+    let system_calls = describe(match limited {
         Ok(()) => calls::limit(loads_programs(config)),
         Err(why) => Err(format!("no_new_privs: {why}")),
     });
     Sandbox { capabilities, system_calls, files }
+}
+
+fn describe(limited: Result<String, String>) -> String {
+    limited.unwrap_or_else(|why| format!("not limited: {why}"))
 }
 
 /// The capabilities that a configuration needs (SECURITY.md has the table, and what was measured).
@@ -48,12 +56,12 @@ fn needed(config: &Config) -> rustix::thread::CapabilitySet {
     let counts = matches!(config.counters.source, CounterSource::Perf);
     if counts || config.schedules() {
         needed |= Set::PERFMON;
-        // Debian's and Ubuntu's kernels have levels beyond the kernel's own, at which counting takes more.
+        // Debian's and Ubuntu's kernels have further levels, at which counting needs more.
         if capabilities::perf_takes_more() {
             needed |= Set::SYS_ADMIN;
         }
     }
-    // A daemon that was killed may have left threads whose affinity is to be put back.
+    // A killed daemon may have left threads whose affinity must be restored.
     let left = ["schedule.json", "schedule.json.before"];
     let left = left.iter().any(|name| config.resctrl.state.join(name).exists());
     if config.schedules() || left {
@@ -62,7 +70,7 @@ fn needed(config: &Config) -> rustix::thread::CapabilitySet {
     if loads_programs(config) {
         needed |= Set::BPF | Set::PERFMON;
     }
-    if loads_programs(config) || !capabilities::processes_are_told_to_all() {
+    if loads_programs(config) || !capabilities::processes_are_reported_to_all() {
         needed |= Set::NET_ADMIN;
     }
     needed

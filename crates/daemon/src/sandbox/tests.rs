@@ -1,4 +1,5 @@
-//! What is given up binds the thread that gives it up, and those that it starts: each test has one of its own.
+//! A limit applies to the thread that sets it, and those that it starts: each test has a thread of
+//! its own.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -67,37 +68,40 @@ fn programs_are_not_started_and_capabilities_are_gone() {
     let sandbox = sandbox.join().unwrap();
     assert_eq!(sandbox.system_calls, "limited by seccomp");
     let kept: &[&str] =
-        if super::capabilities::processes_are_told_to_all() { &[] } else { &["CAP_NET_ADMIN"] };
-    assert!(sandbox.capabilities.iter().all(|held| kept.contains(&held.as_str())), "{sandbox:?}");
+        if super::capabilities::processes_are_reported_to_all() { &[] } else { &["CAP_NET_ADMIN"] };
+    assert!(sandbox.capabilities.iter().all(|name| kept.contains(&name.as_str())), "{sandbox:?}");
     assert!(Command::new("true").status().unwrap().success(), "others are not limited");
 }
 
-/// Each feature with the capabilities that it asks for (the table of SECURITY.md).
+/// Each feature asks for the capabilities in the table of SECURITY.md.
 #[test]
 fn a_configuration_asks_for_what_its_features_need() {
     use rustix::thread::CapabilitySet as Set;
-    let of = |change: &dyn Fn(&mut Config)| {
+    let needed = |change: &dyn Fn(&mut Config)| {
         let (mut config, _folder) = below_one();
         change(&mut config);
-        // What these two depend on is the kernel's and the distribution's.
+        // Whether these two are needed depends on the kernel and the distribution.
         super::needed(&config) - Set::NET_ADMIN - Set::SYS_ADMIN
     };
-    // Here the owner may write to the folder in the place of resctrl's root.
-    assert_eq!(of(&|_| ()), Set::empty());
-    assert_eq!(of(&|config| config.resctrl.root = "/proc/self/fdinfo".into()), Set::DAC_OVERRIDE);
+    // Here the owner may write to the folder that stands in for resctrl's root.
+    assert_eq!(needed(&|_| ()), Set::empty());
     assert_eq!(
-        of(&|config| config.counters.source = "perf".parse().unwrap()) - Set::BPF,
+        needed(&|config| config.resctrl.root = "/proc/self/fdinfo".into()),
+        Set::DAC_OVERRIDE
+    );
+    assert_eq!(
+        needed(&|config| config.counters.source = "perf".parse().unwrap()) - Set::BPF,
         Set::PERFMON
     );
-    let schedules = of(&|config| config.policy = "casc".to_owned());
+    let schedules = needed(&|config| config.policy = "casc".to_owned());
     assert_eq!(schedules - Set::BPF, Set::PERFMON | Set::SYS_NICE);
     assert_eq!(schedules.contains(Set::BPF), cfg!(feature = "sched-ext"));
-    let left = of(&|config| {
+    let left = needed(&|config| {
         fs::write(config.resctrl.state.join("schedule.json"), "{}").unwrap();
     });
     assert_eq!(left, Set::SYS_NICE);
     assert_eq!(
-        of(&|config| {
+        needed(&|config| {
             config.resctrl.root = "/proc/self/fdinfo".into();
             config.dry_run = true;
         }),

@@ -1,4 +1,4 @@
-//! By what threads take turns: which scheduler it is, and why.
+//! Chooses the scheduler by which threads take turns, and says why.
 
 #[cfg_attr(feature = "sched-ext", path = "sched_ext.rs")]
 #[cfg_attr(not(feature = "sched-ext"), path = "without.rs")]
@@ -16,15 +16,15 @@ use tracing::warn;
 use super::restore::refused;
 use crate::config::{Config, CounterSource, SchedulerKind};
 
-/// Opens the scheduler that a configuration asks for. The second is why it is this one.
+/// Opens the scheduler that a configuration asks for. The text says why it was chosen.
 pub(super) fn open(config: &Config) -> anyhow::Result<(Turns, String)> {
     let (scheduler, instead, why) = choose(config).map_err(refused)?;
     let turns = Turns::new(scheduler, instead, settings(config).sysfs);
-    Ok((turns.context("who runs when can't be told")?, why))
+    Ok((turns.context("the turns of threads can't be watched")?, why))
 }
 
-/// The shortest turn by affinity and weight: the host looks as often, and the kernel accounts time by its tick, 4 ms of it where
-/// that is 250 Hz.
+/// The shortest turn by affinity and weight: the host looks this often, and the kernel accounts for
+/// time by its tick, which is 4 ms at 250 Hz.
 const SHORTEST: Duration = Duration::from_millis(10);
 
 type Opened = (Box<dyn Scheduler>, Option<Instead>, String);
@@ -38,7 +38,7 @@ fn choose(config: &Config) -> Result<Opened, OpenError> {
         SchedulerKind::Affinity => chosen("as configured"),
         kind => match sched_ext::open(&settings(config)) {
             Ok(scheduler) => {
-                // The one in the kernel may end at any time, and has given up the state directory then.
+                // The kernel may end its scheduler at any time, which frees the state directory.
                 let config = config.clone();
                 let other = move || affinity(&config).map_err(std::io::Error::other);
                 Ok((scheduler, Some(Box::new(other)), "this kernel has sched_ext".to_owned()))
@@ -52,24 +52,25 @@ fn choose(config: &Config) -> Result<Opened, OpenError> {
 }
 
 fn affinity(config: &Config) -> Result<Box<dyn Scheduler>, OpenError> {
-    let asked = settings(config);
-    let quantum = asked.quantum.max(SHORTEST);
-    if quantum != asked.quantum {
-        warn!(asked = ?asked.quantum, ?quantum, "turns by affinity and weight are not told of more often");
+    let requested = settings(config);
+    let quantum = requested.quantum.max(SHORTEST);
+    if quantum != requested.quantum {
+        warn!(requested = ?requested.quantum, ?quantum, "turns by affinity and weight can't be shorter");
     }
-    let (affinity, restored) = Affinity::open(Settings { quantum, ..asked })?;
-    say(&restored);
+    let (affinity, restored) = Affinity::open(Settings { quantum, ..requested })?;
+    log_restored(&restored);
     Ok(Box::new(affinity))
 }
 
-/// What was found of a fairways that was killed, and put back.
-fn say(restored: &Restored) {
+/// Logs what was restored after a killed daemon.
+fn log_restored(restored: &Restored) {
     for line in restored.to_string().lines() {
         warn!("from before: {line}");
     }
 }
 
-/// How threads are scheduled. What CPUs count is of no use beside counters from elsewhere: two sources would be taken for one.
+/// The settings of schedulers. CPUs count nothing where counters come from elsewhere, since two
+/// sources would be mixed up.
 pub(super) fn settings(config: &Config) -> Settings {
     let counts = matches!(config.counters.source, CounterSource::Perf);
     Settings {

@@ -1,4 +1,4 @@
-//! A scheduler in the kernel, as a host knows schedulers.
+//! The scheduler in the kernel, as a `Scheduler` of the host.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -17,23 +17,25 @@ use fairways_turns::{Given, Scheduler, Settings, Told, Turn, Who};
 /// `SCHED_EXT` of sched(7).
 const SCHED_EXT: i32 = 7;
 
-/// How long to wait where the ledger can't be written: threads stay the kernel's meanwhile.
+/// How long to wait where the ledger can't be written. The kernel's own scheduler has the threads
+/// meanwhile.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// The scheduler in the kernel, and what is to be put back: the scheduling policies that threads had.
+/// The scheduler in the kernel, and the ledger of the scheduling policies that threads had before.
 struct SchedExt {
     inner: kernel::Scheduler,
     ledger: Ledger,
-    /// What each slot of a turn's counters is.
+    /// The counter in each slot of a turn's counters.
     fields: Vec<Counter>,
     threads: BTreeMap<AppId, i32>,
     by_thread: HashMap<i32, AppId>,
-    /// Those that are to be put under it.
+    /// Threads that are not under it yet.
     entering: Vec<i32>,
-    /// When that is to be tried again, where they could not be written down.
+    /// When to try again, if the ledger could not be written.
     again: Option<Instant>,
-    told: kernel::Records,
-    /// Records that had no room, as last told.
+    /// A buffer for new records.
+    records: kernel::Records,
+    /// How many records had no room, as last logged.
     lost: u64,
 }
 
@@ -41,10 +43,10 @@ struct SchedExt {
 pub(super) fn open(settings: &Settings) -> Result<Box<dyn Scheduler>, OpenError> {
     supported().map_err(OpenError::NotSupported)?;
     let (ledger, restored) = Ledger::open(settings)?;
-    super::say(&restored);
+    super::log_restored(&restored);
     let (counters, fields) = counters(settings);
-    let asked = kernel::Settings { quantum: settings.quantum, counters, ..Default::default() };
-    let inner = kernel::Scheduler::load(&asked);
+    let wanted = kernel::Settings { quantum: settings.quantum, counters, ..Default::default() };
+    let inner = kernel::Scheduler::load(&wanted);
     let inner = inner.map_err(|why| OpenError::NotSupported(why.to_string()))?;
     Ok(Box::new(SchedExt {
         inner,
@@ -54,17 +56,17 @@ pub(super) fn open(settings: &Settings) -> Result<Box<dyn Scheduler>, OpenError>
         by_thread: HashMap::new(),
         entering: Vec::new(),
         again: None,
-        told: kernel::Records::default(),
+        records: kernel::Records::default(),
         lost: 0,
     }))
 }
 
-/// Why it can't be loaded, as far as can be told without trying.
+/// Why it can't be loaded, as far as is known without trying.
 pub(super) fn supported() -> Result<(), String> {
     kernel::supported()
 }
 
-/// What CPUs count, and which of it is in which slot; nothing where there is no PMU.
+/// The counters of CPUs, and the field in each slot; nothing where there is no PMU.
 fn counters(settings: &Settings) -> (Vec<kernel::CpuCounter>, Vec<Counter>) {
     let chosen = settings.events.clone().or_else(|| {
         let devices = settings.sysfs.join("bus/event_source/devices");
@@ -85,7 +87,7 @@ fn counters(settings: &Settings) -> (Vec<kernel::CpuCounter>, Vec<Counter>) {
     (counters, fields)
 }
 
-/// As the system would say it, with the thread that it is of.
+/// The system's error, with the thread that it concerns.
 fn failed(why: kernel::Error) -> io::Error {
     match &why {
         kernel::Error::Thread { source, .. } => io::Error::new(source.kind(), why),
@@ -112,7 +114,8 @@ impl SchedExt {
         unless_gone(ask(&self.inner, thread))
     }
 
-    /// What a thread's policy was before it was ours: one that a managed thread has made has inherited ours.
+    /// A thread's policy before it was `SCHED_EXT`. A thread that a managed thread started has
+    /// inherited that policy.
     fn before(&self, thread: i32) -> Option<i32> {
         let now = kernel::FormerPolicy::read(thread).ok()?;
         if !now.is_ext() {
@@ -161,7 +164,7 @@ impl Scheduler for SchedExt {
     fn end(&mut self, app: AppId) {
         let Some(thread) = self.threads.remove(&app) else { return };
         if self.by_thread.get(&thread) != Some(&app) {
-            // It has ended, and its number is another's that was taken in since.
+            // It has ended, and a thread that was added since has its number.
             return;
         }
         self.by_thread.remove(&thread);
@@ -169,7 +172,7 @@ impl Scheduler for SchedExt {
         if let Err(why) = self.ledger.end(&[thread]) {
             tracing::error!("thread {thread}: {why}");
         }
-        // It may have ended, or its number may be another's, of which nothing is known.
+        // It may have ended, or an unknown thread may have its number.
         let _ = self.inner.remove(thread);
     }
 
@@ -191,7 +194,8 @@ impl Scheduler for SchedExt {
         self.with(app, |inner, thread| inner.order(thread, time))
     }
 
-    /// Threads are put under it together: that is one line of the ledger's, which is on disk before.
+    /// Puts all new threads under it at once: that is one line of the ledger, which is on disk
+    /// before.
     fn settle(&mut self) -> io::Result<()> {
         if self.again.is_some_and(|again| Instant::now() < again) {
             return Ok(());
@@ -230,14 +234,14 @@ impl Scheduler for SchedExt {
         vec![self.inner.fd()]
     }
 
-    fn turns(&mut self, told: &mut Told) -> io::Result<()> {
-        // A thread that can't be put under it, or not yet, does not end it for the others.
+    fn turns(&mut self, report: &mut Told) -> io::Result<()> {
+        // A thread that can't be put under it, or not yet, does not stop the others.
         if let Err(why) = self.settle() {
             tracing::warn!("not all threads are under it: {why}");
         }
-        let mut new = std::mem::take(&mut self.told);
+        let mut new = std::mem::take(&mut self.records);
         let done = self.inner.turns(&mut new).map_err(failed);
-        told.turns.extend(new.turns.drain(..).map(|turn| self.turn(&turn)));
+        report.turns.extend(new.turns.drain(..).map(|turn| self.turn(&turn)));
         let given = new.finished.drain(..).map(|given| Given {
             app: AppId(given.key),
             cpu: given.cpu,
@@ -245,17 +249,20 @@ impl Scheduler for SchedExt {
             ran: given.ran,
             at: given.at,
         });
-        told.given.extend(given);
+        report.given.extend(given);
         if new.lost > self.lost {
-            tracing::warn!(lost = new.lost - self.lost, "turns were not told: there was no room");
+            tracing::warn!(
+                lost = new.lost - self.lost,
+                "turns were lost: there was no room to record them"
+            );
             self.lost = new.lost;
         }
-        self.told = new;
+        self.records = new;
         done
     }
 }
 
-/// The kernel takes threads back by itself; their policies are put back here.
+/// The kernel takes threads back by itself; this restores their policies.
 impl Drop for SchedExt {
     fn drop(&mut self) {
         if let Err(why) = self.ledger.end_all() {

@@ -1,4 +1,4 @@
-//! In the place of a scheduler in the kernel, where this program was built without one.
+//! Stands in for the scheduler in the kernel where this program was built without it.
 
 use fairways_resctrl_client::OpenError;
 use fairways_turns::{Scheduler, Settings};

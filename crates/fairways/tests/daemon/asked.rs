@@ -52,7 +52,7 @@ fn programs_come_and_go_with_a_reload_and_a_wrong_one_changes_nothing() {
         group(machine.pids["lookbusy"]).iter().any(|path| path.starts_with("fairways."))
     });
 
-    // What is wrong is told, with its place, and the configuration before holds.
+    // A mistake is logged with its place, and the previous configuration stays in force.
     configure(&machine, "polcy = \"equal\"", &[("streams", &streams)]);
     daemon.signal(Signal::HUP);
     eventually("what is wrong is told", || {
@@ -62,16 +62,16 @@ fn programs_come_and_go_with_a_reload_and_a_wrong_one_changes_nothing() {
             line.contains("ERROR") && line.contains("fairways.toml:1") && line.contains("polcy")
         })
     });
-    assert!(daemon.said().contains("the configuration before holds"), "{}", daemon.said());
+    assert!(daemon.said().contains("the previous configuration stays in force"), "{}", daemon.said());
     assert_eq!(daemon.programs(), ["reads", "works"]);
 
-    // A policy is one from its start to its end; that it is, is told.
+    // A policy can't be replaced while the daemon runs, which is logged.
     configure(&machine, "policy = \"stock\"", &[("reads", &reads)]);
     daemon.signal(Signal::HUP);
     eventually("the program goes all the same", || daemon.programs() == ["reads"]);
     assert_eq!(daemon.status()["policy"], "equal");
-    let told = |line: &str| line.contains("WARN") && line.contains("from the next start on");
-    assert!(daemon.said().lines().any(told), "{}", daemon.said());
+    let warns = |line: &str| line.contains("WARN") && line.contains("restart required");
+    assert!(daemon.said().lines().any(warns), "{}", daemon.said());
 
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert_eq!(machine.snapshot(&tasks), before);

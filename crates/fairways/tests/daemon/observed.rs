@@ -35,7 +35,7 @@ fn what_was_not_measured_is_shown_as_that() {
         let programs = observed["programs"].as_array().unwrap();
         assert!(programs.iter().all(|of| of["estimates"].as_object().unwrap().is_empty()));
         let degraded = observed["degraded"].to_string();
-        assert!(degraded.contains("what it decides without is no forecast"), "{degraded}");
+        assert!(degraded.contains("its decisions are no forecast"), "{degraded}");
     }
     // Where ways are given out it is measured.
     let machine = Machine::start("mlr:500K,mload:60M,lookbusy");

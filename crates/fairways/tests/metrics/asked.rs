@@ -189,7 +189,7 @@ fn a_socket_answers_too_and_another_address_waits_for_a_new_start() {
 
     fs::write(machine.at("fairways.toml"), config).unwrap();
     daemon.signal(Signal::HUP);
-    eventually("it is told", || daemon.said().contains("holds from the next start on"));
+    eventually("it is logged", || daemon.said().contains("restart required"));
     assert_eq!(ask().unwrap().code, 200);
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert!(!path.exists());

@@ -1,4 +1,4 @@
-//! What stands on the page, and what does not.
+//! Which metrics are on the page, and which are missing.
 
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ fn samples<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn what_was_counted_is_told_and_what_is_missing_is_not() {
+fn counted_values_are_shown_and_missing_ones_are_not() {
     let mut watched = watched(&["a \"b\"\\\n", "c"]);
     watched.status.domains[0].way_bytes = Some(1 << 20);
     let counters = Counters {
@@ -69,7 +69,7 @@ fn what_was_counted_is_told_and_what_is_missing_is_not() {
     ] {
         assert_eq!(samples(&page, name)[0], format!("{of} {value}"), "{name}");
     }
-    // Of the other no window has ended.
+    // No window of the other program has ended.
     for (name, count) in [
         ("fairways_windows_total", 2),
         ("fairways_instructions_total", 1),
@@ -94,29 +94,29 @@ fn what_was_counted_is_told_and_what_is_missing_is_not() {
 }
 
 #[test]
-fn objectives_bear_the_percentile_that_was_asked_for() {
+fn objectives_have_the_configured_percentile() {
     let mut watched = watched(&["web"]);
     let percentile = Q32::ratio(999, 10);
-    let asked = fairways_core::Objective { percentile, slo: Duration::from_millis(2) };
-    let wish = Wish { objective: Some(asked), ..Wish::default() };
+    let objective = fairways_core::Objective { percentile, slo: Duration::from_millis(2) };
+    let wish = Wish { objective: Some(objective), ..Wish::default() };
     let event = Event::Wished { app: AppId(0), wish };
     watched.record_event(3, Time::ZERO, &event, &WholeMachine, |_| String::new());
-    let told = page(&watched, Means::default());
+    let shown = page(&watched, Means::default());
     let of = "{program=\"web\",domain=\"3\",percentile=\"99.9\"} 0.002";
-    assert_eq!(samples(&told, "fairways_objective_seconds"), [of]);
-    assert_eq!(samples(&told, "fairways_latency_seconds").len(), 0);
+    assert_eq!(samples(&shown, "fairways_objective_seconds"), [of]);
+    assert_eq!(samples(&shown, "fairways_latency_seconds").len(), 0);
     let objective = ObjectiveStatus {
         latency_ns: Some(2_500_000),
         met: Some(false),
         ..ObjectiveStatus::default()
     };
     watched.status.programs[0].objective = Some(objective);
-    let told = page(&watched, Means::default());
+    let shown = page(&watched, Means::default());
     assert_eq!(
-        samples(&told, "fairways_latency_seconds"),
+        samples(&shown, "fairways_latency_seconds"),
         ["{program=\"web\",domain=\"3\",percentile=\"0\"} 0.0025"]
     );
-    assert_eq!(samples(&told, "fairways_objective_met"), ["{program=\"web\",domain=\"3\"} 0"]);
+    assert_eq!(samples(&shown, "fairways_objective_met"), ["{program=\"web\",domain=\"3\"} 0"]);
 }
 
 /// As a policy's words have them, tails are in milliseconds.
@@ -128,40 +128,40 @@ fn estimates_bear_their_units() {
         of.insert(word.text().to_owned(), value);
     }
     of.insert("distance".to_owned(), 2.0);
-    let told = page(&watched, Means::default());
+    let shown = page(&watched, Means::default());
     let of = |more: &str| format!("{{program=\"web\",domain=\"3\",{more}");
     let expected = [
         of("what=\"distance\"} 2.0"),
         of("what=\"slack\",unit=\"ratio\"} -0.5"),
         of("what=\"tail\",unit=\"seconds\"} 0.003"),
     ];
-    assert_eq!(samples(&told, "fairways_estimate"), expected);
+    assert_eq!(samples(&shown, "fairways_estimate"), expected);
 }
 
 /// A program "web.1" beside the first of each of "web", say.
 #[test]
-fn of_two_of_a_name_the_later_is_numbered() {
+fn the_later_of_two_programs_with_one_name_is_numbered() {
     let mut watched = watched(&["web.1", "batch", "web.1", "web.1#2", "web.1"]);
     for (app, windows) in [(0, 1), (2, 2), (3, 3), (4, 4)] {
         for _ in 0..windows {
             sampled(&mut watched, app, Counters::default(), None);
         }
     }
-    let told = page(&watched, Means::default());
+    let shown = page(&watched, Means::default());
     let of = |name: &str, windows| format!("{{program=\"{name}\",domain=\"3\"}} {windows}");
     let all =
         [of("batch", 0), of("web.1", 1), of("web.1#2", 2), of("web.1#2#2", 3), of("web.1#3", 4)];
-    assert_eq!(samples(&told, "fairways_windows_total"), all);
-    assert_eq!(samples(&told, "fairways_sample_windows_total"), [" 10"]);
-    // A series is of one program: nobody takes another's name over while he lives.
+    assert_eq!(samples(&shown, "fairways_windows_total"), all);
+    assert_eq!(samples(&shown, "fairways_sample_windows_total"), [" 10"]);
+    // A series belongs to one program: none takes over the name of another that still runs.
     let exited = Event::Exited { app: AppId(0) };
     watched.record_event(3, Time::ZERO, &exited, &WholeMachine, |_| String::new());
-    let told = page(&watched, Means::default());
-    assert_eq!(samples(&told, "fairways_windows_total"), [&all[..1], &all[2..]].concat());
+    let shown = page(&watched, Means::default());
+    assert_eq!(samples(&shown, "fairways_windows_total"), [&all[..1], &all[2..]].concat());
 }
 
-/// Ways in force are told, and beside them those of the plan, which are others where the machine
-/// rounded.
+/// The page shows the ways in force, and beside them those of the plan, which differ where the
+/// machine rounded.
 #[test]
 fn ways_are_those_in_force_and_those_planned_stand_beside() {
     let mut watched = watched(&["web", "batch"]);
@@ -182,13 +182,13 @@ fn ways_are_those_in_force_and_those_planned_stand_beside() {
     );
     let applied = Event::Applied { plan, actual: of([0x3, 0x6]) };
     watched.record_event(3, Time::ZERO, &applied, &WholeMachine, |_| String::new());
-    let told = page(&watched, Means::default());
+    let shown = page(&watched, Means::default());
     let of = |name: &str, ways| format!("{{program=\"{name}\",domain=\"3\"}} {ways}");
-    assert_eq!(samples(&told, "fairways_program_ways"), [of("batch", 2), of("web", 2)]);
-    assert_eq!(samples(&told, "fairways_program_planned_ways"), [of("batch", 2), of("web", 1)]);
+    assert_eq!(samples(&shown, "fairways_program_ways"), [of("batch", 2), of("web", 2)]);
+    assert_eq!(samples(&shown, "fairways_program_planned_ways"), [of("batch", 2), of("web", 1)]);
 }
 
-/// Tells all that there is of each program, and of the means.
+/// Fills in everything that the page can show about each program, and about the means.
 fn fill(watched: &mut MachineRecord) {
     watched.status.scheduler = Some("affinity".to_owned());
     for (app, of) in (0..).zip(&mut watched.status.programs) {
@@ -255,11 +255,12 @@ fn a_page_of_256_programs_is_made_soon() {
         } else {
             ""
         };
-        // Nothing failed, everybody is there, and who gives out turns gives out no ways.
+        // Nothing failed, no program is missing, and a policy that gives out turns gives out no
+        // ways.
         let missing = ["actuation_errors", "domain_ways", "program_unmatched"];
         let is_missing = missing.contains(&name);
-        let told = samples(&page, &format!("fairways_{name}{end}"));
-        assert_eq!(told.is_empty(), is_missing, "{name}");
+        let shown = samples(&page, &format!("fairways_{name}{end}"));
+        assert_eq!(shown.is_empty(), is_missing, "{name}");
     }
     assert_eq!(samples(&page, "fairways_instructions_total").len(), 256);
     // It took 30 ms without optimisation; this is to see that it is no square of the number.
