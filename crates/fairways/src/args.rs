@@ -12,6 +12,8 @@ mod profile;
 mod report;
 mod run;
 mod scan;
+#[cfg(test)]
+mod tests;
 mod top;
 mod trial;
 

@@ -38,8 +38,9 @@ pub(crate) struct HostFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 
-    /// Source of counters: perf, emulator or emulator:SOCKET, profiles:FILE (the profiles of programs
-    /// with the same names; profiles alone takes the embedded ones), or none [default: perf]
+    /// Source of counters: perf, emulator or emulator:SOCKET, profiles:FILE (the profiles of
+    /// programs with the same names; profiles alone takes the embedded ones), or none [default:
+    /// perf]
     #[arg(long, value_name = "SOURCE")]
     pub(crate) counters: Option<CounterSource>,
 
@@ -58,8 +59,8 @@ pub(crate) struct HostFlags {
     #[arg(long)]
     pub(crate) take_over: bool,
 
-    /// Adopt other managers' monitoring groups in the root group that monitor one program only; they
-    /// are given back on exit (Linux 6.5 and later)
+    /// Adopt other managers' monitoring groups in the root group that monitor one program only;
+    /// they are given back on exit (Linux 6.5 and later)
     #[arg(long)]
     pub(crate) adopt_monitors: bool,
 
@@ -75,8 +76,8 @@ pub(crate) struct HostFlags {
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
 
-    /// Serve metrics for Prometheus at an address and port, such as 127.0.0.1:19750, or at unix:/PATH
-    /// (docs/metrics.md) [default: no metrics]
+    /// Serve metrics for Prometheus at an address and port, such as 127.0.0.1:19750, or at
+    /// unix:/PATH (docs/metrics.md) [default: no metrics]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<Listen>,
 
@@ -226,7 +227,7 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
-    /// Number of decisions to show; a daemon keeps the last 256
+    /// Number of decisions to show; the last 256 are available
     #[arg(
         long,
         short = 'n',
@@ -259,8 +260,8 @@ impl From<Explain> for explain::Options {
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Restore {
-    /// Configuration to read instead of /etc/fairways/fairways.toml and its drop-ins; only the values
-    /// of the next two flags are taken from it
+    /// Configuration to read instead of /etc/fairways/fairways.toml and its drop-ins; only the
+    /// values of the next two flags are taken from it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
