@@ -47,8 +47,8 @@ impl World {
         self.read.as_ref().unwrap_or_else(|| embedded_programs())
     }
 
-    /// Warns of what the user may not have meant: promises that do not fit, and profiles that do not tell
-    /// phases apart for a policy that asks.
+    /// Warns of likely mistakes: promises that do not fit, and profiles in which a policy that
+    /// needs to cannot distinguish phases.
     pub(crate) fn warn(&self, mixes: &[Mix], policies: &[&str]) {
         let wish = |index: &usize| self.wishes.get(*index).copied().unwrap_or_default();
         let most = |mix: &Mix| promised(mix.programs.iter().map(wish));
@@ -56,8 +56,8 @@ impl World {
         warn_of_promises(total, self.llc.ways);
         if policies.contains(&"dcat") && self.programs().table().l1rpki(0).is_none() {
             fairways_command_kit::warn(
-                "dcat: the profiles have no column l1rpki, so that it can't tell phases apart; \
-                 --set reclaim_on_ipc=true tells them by more",
+                "dcat: the profiles have no column l1rpki, so it cannot distinguish phases; \
+                 with --set reclaim_on_ipc=true it also uses IPC and misses",
             );
         }
     }

@@ -18,7 +18,7 @@ use crate::args::{self, ChipFlags, ChipPreset, How, Machine, Pages, Pairs, Simul
 use crate::suits;
 use crate::world::{profiles, promised, warn_of_promises};
 
-/// How texts of programs begin (docs/chip.md), for whoever misspells one.
+/// How texts of programs begin (docs/chip.md), to suggest one for a misspelt text.
 const KINDS: [&str; 10] =
     ["mlr", "mload", "chase", "blocked", "zipf", "regions", "trace", "live", "lookbusy", "idle"];
 
@@ -95,13 +95,13 @@ impl World {
         if let Some(objectives) = &flags.objectives {
             world_of.oblige(objectives)?;
         }
-        // Whether there can be such a chip with so many programs.
+        // Checks that the chip has room for all programs.
         let tried = Chip::new(settings, world_of.jobs.iter().cloned());
         tried.map_err(|why| BadInput(format!("--programs: {why}")))?;
         Ok(world_of)
     }
 
-    /// Tells what users should know of real programs that have run.
+    /// Prints remarks for the user about real programs that have run.
     pub(crate) fn remark(&self) {
         for remark in self.jobs.iter().flat_map(Job::live).flat_map(LiveProgram::remarks) {
             fairways_command_kit::warn(&remark.text);

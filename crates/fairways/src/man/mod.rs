@@ -41,8 +41,8 @@ pub(crate) struct Page {
     pub(crate) text: String,
 }
 
-/// Runs the command: writes all pages to `man1` and `man5` of a folder, where man(1) looks for them,
-/// or prints fairways(1).
+/// Runs the command: writes all pages to `man1` and `man5` of a folder, where man(1) looks for
+/// them, or prints fairways(1).
 pub(crate) fn run(dir: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
     let pages = pages()?;
     let Some(dir) = dir else {
@@ -82,7 +82,11 @@ pub(crate) fn pages() -> anyhow::Result<Vec<Page>> {
 }
 
 /// Adds a command's page, and those of its subcommands.
-fn add_pages(command: &clap::Command, above: Option<&str>, pages: &mut Vec<Page>) -> anyhow::Result<()> {
+fn add_pages(
+    command: &clap::Command,
+    above: Option<&str>,
+    pages: &mut Vec<Page>,
+) -> anyhow::Result<()> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let below = || command.get_subcommands().filter(|below| !below.is_hide_set());
     let man = Man::new(command.clone()).title(&name).date(DATE).source(source()).manual(MANUAL);

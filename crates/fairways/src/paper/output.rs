@@ -177,7 +177,7 @@ pub(super) fn summary(reports: &[Report], out: &mut dyn Write) -> anyhow::Result
     Ok(writeln!(out, "\n{table}")?)
 }
 
-/// The least and the greatest with one seed, and with how many of the seeds that is within the band.
+/// The range of the values of single seeds, and how many of these lie within the band.
 fn by_seed(row: &ClaimResult) -> String {
     let ends = row
         .by_seed
@@ -194,7 +194,7 @@ fn by_seed(row: &ClaimResult) -> String {
     }
 }
 
-/// Enough digits to tell it from its neighbours.
+/// A number with enough digits to differ from its neighbours.
 fn digits(number: f64) -> String {
     if number.fract() == 0.0 || number.abs() >= 100.0 {
         format!("{number:.0}")

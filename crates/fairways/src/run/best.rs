@@ -26,8 +26,8 @@ pub(super) struct Alone {
 }
 
 impl Best {
-    /// For a run that ended at `end`. On a chip every program is run by itself for it, until the user has
-    /// seen enough.
+    /// Makes it for a run that ended at `end`. On a chip, this runs every program by itself until
+    /// then, or until `stop` is true.
     pub(super) fn new(checked: &Checked, end: Time, stop: &AtomicBool) -> Self {
         match &checked.on {
             On::Model { .. } => Self::Known,

@@ -36,7 +36,7 @@ pub(super) struct Checked {
 pub(super) enum On {
     /// The analytic model, a mix of profiles.
     Model { world: Box<World>, mix: Mix, settings: Box<Settings> },
-    /// A chip; the jobs know what they are told.
+    /// A chip; its jobs have the profiles that the policy gets.
     Chip(Box<chip::World>),
 }
 
@@ -164,12 +164,12 @@ impl Checked {
         machine
     }
 
-    /// Lets programs run on without an end.
+    /// Lets programs run without an end.
     pub(super) fn endless(&mut self) {
         self.instructions = ENDLESS;
     }
 
-    /// Tells what users should know of real programs that have run.
+    /// Prints remarks for the user about real programs that have run.
     pub(super) fn remark(&self) {
         if let On::Chip(world) = &self.on {
             world.remark();
@@ -198,7 +198,7 @@ fn on_model(args: &RunFlags, policy: &str) -> Result<On, BadInput> {
     Ok(On::Model { world, mix, settings })
 }
 
-/// Where the policy is told profiles, they are measured first.
+/// Measures the profiles first, if the policy gets them.
 fn on_chip(
     args: &RunFlags,
     preset: &ChipPreset,

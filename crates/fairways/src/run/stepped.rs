@@ -50,7 +50,8 @@ fn whole(bytes: f64) -> u64 {
 }
 
 impl Stepped {
-    /// Reads the files and checks every flag; nothing has happened yet. It ends early once `stop` is true.
+    /// Reads the files and checks every flag, but runs nothing yet. The run ends early once `stop`
+    /// is true.
     ///
     /// # Errors
     /// If the flags do not make a run.

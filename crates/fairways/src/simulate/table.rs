@@ -120,13 +120,13 @@ fn table(header: &[&str], text: usize) -> Table {
     table
 }
 
-/// The same as text that fits the terminal: how fair each policy is stays last.
+/// The same as text that fits the terminal; the columns of fairness are dropped last.
 pub(crate) fn fit_metrics(table: Table) -> String {
     fit(table, &["sampling", "samplings", "plans", "ANTT", "STP", "clusters", "ways"])
 }
 
-/// Policies, one a row, against stock; `beside` names what stands beside the metrics, and how many of
-/// its columns hold numbers.
+/// Policies, one a row, against stock. `beside` names columns beside the metrics, and how many of
+/// them have numbers.
 pub(crate) fn metrics_table(
     rows: &[Row<'_>],
     stock: &FairnessMetrics,
