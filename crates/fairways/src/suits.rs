@@ -28,8 +28,8 @@ pub(crate) fn check(
                 "it is for profiles: expected other policies on a chip"
             }
             Some(policy) if is_model && policy.schedules() => {
-                "it decides which program runs where and when, and the model gives every program a core of \
-                 its own: expected --machine chip: and a preset with it"
+                "it decides which program runs where and when, and the model gives every program a \
+                 core of its own: expected --machine chip: and a preset with it"
             }
             Some(policy) if is_model && policy.honours(OwnerRequest::Objectives) => {
                 "it divides ways between services and batch programs, and on the model no \

@@ -35,7 +35,7 @@ impl World {
         Ok(())
     }
 
-    /// Warns of what the user may not have meant.
+    /// Warns of likely mistakes.
     pub(crate) fn warn(&self, policies: &[&str]) {
         if let Some(warning) = without_objectives(policies, &self.jobs) {
             fairways_command_kit::warn(&warning);

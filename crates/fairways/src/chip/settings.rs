@@ -1,4 +1,4 @@
-//! From flags to a chip and what runs on it, checked.
+//! A chip and its programs, from checked flags.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,7 +119,7 @@ impl World {
         Ok(())
     }
 
-    /// The jobs of a name, of which there is at least one.
+    /// The jobs with this name, at least one.
     pub(super) fn named(
         &mut self,
         flag: &str,
@@ -166,7 +166,7 @@ fn name_of(text: &str) -> String {
     }
 }
 
-/// Its pages are in the same places by itself and together with others.
+/// Makes a job. Its pages lie at the same places alone and beside other jobs.
 fn job(written: ParsedPhases, key: u64) -> Job {
     let phases = written
         .into_iter()
@@ -174,7 +174,7 @@ fn job(written: ParsedPhases, key: u64) -> Job {
     Job { phases: phases.collect(), then: AfterRun::Restart, key: Some(key), ..Job::default() }
 }
 
-/// How programs take turns: as asked for, or if they must.
+/// How programs take turns: as the flags request, or by default if they must.
 fn scheduling(flags: &ChipFlags, must: bool) -> Result<Option<Scheduling>, BadInput> {
     let class = match flags.scheduling_class {
         Some(args::SchedulingClass::TimeSharing) => SchedulingClass::TimeSharing,

@@ -20,7 +20,7 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use crate::args::{self, Name, Paper};
 use crate::world::World;
 
-/// A paper's claims and what came out.
+/// A paper's claims and the measured values.
 pub(crate) struct Report {
     paper: &'static str,
     title: &'static str,

@@ -29,9 +29,9 @@ struct JsonRow<'a> {
     /// What it counts as: `outcome`, `parameter`, `definition` or `calibration`.
     counts_as: &'static str,
     in_band: Option<bool>,
-    /// The same with one seed each, where it was measured with several.
+    /// The values of single seeds, if it was measured with several.
     by_seed: &'a [f64],
-    /// With how many of them it lies in the band.
+    /// How many of them lie in the band.
     seeds_in_band: Option<usize>,
 }
 
@@ -155,7 +155,7 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// How many of the rows that count as this lie within their bands, and how many are judged.
+/// How many rows of this kind lie within their bands, and how many are judged.
 fn tally(report: &Report, of: ClaimKind) -> (usize, usize) {
     let verdicts = report.rows.iter().filter(|row| row.kind == of);
     let verdicts: Vec<bool> = verdicts.filter_map(ClaimResult::in_band).collect();

@@ -79,7 +79,7 @@ impl Running {
         }
     }
 
-    /// Ends what runs outside of the machine.
+    /// Ends real programs, which run outside the machine.
     pub(super) fn end(&mut self) {
         if let Self::Chip(of) = self {
             of.chip.end_live_programs();

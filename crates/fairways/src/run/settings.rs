@@ -1,4 +1,4 @@
-//! From flags to what is to be run, checked.
+//! The settings of a run, from checked flags.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) struct Checked {
     known: bool,
 }
 
-/// What it runs on.
+/// The machine of a run.
 pub(super) enum On {
     /// The analytic model, a mix of profiles.
     Model { world: Box<World>, mix: Mix, settings: Box<Settings> },
@@ -78,7 +78,7 @@ impl Checked {
         }
     }
 
-    /// The bytes of a way.
+    /// Size of a way in bytes.
     pub(super) fn way_bytes(&self) -> f64 {
         match &self.on {
             On::Model { settings, .. } => settings.way_bytes,
@@ -93,7 +93,7 @@ impl Checked {
         }
     }
 
-    /// A new journal of the run, in parts of a size, of which so many are kept.
+    /// Begins a journal of the run. `limits`: the size of a part, and how many parts are kept.
     pub(super) fn journal(
         &self,
         path: &Path,

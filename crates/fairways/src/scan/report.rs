@@ -144,22 +144,22 @@ impl Report {
             }
         }
         if proposed.count() == 0 {
-            text += "\n# Nobody was found who uses much of the cache; a program is, for example:\n\
+            text += "\n# No program uses much of the cache. An example of a program:\n\
                      # [[program]]\n# name = \"web\"\n# select = \"unit:nginx.service\"\n";
         }
         text
     }
 }
 
-/// Whether a program is worth being managed, or to be kept from others.
+/// Whether a program is worth managing, for its own sake or to protect others.
 fn is_worth_it(row: &Row, cache_bytes: Option<u64>) -> bool {
-    let share = row.occupancy_bytes.zip(cache_bytes).map(|(held, all)| held as f64 / all as f64);
+    let share = row.occupancy_bytes.zip(cache_bytes).map(|(own, all)| own as f64 / all as f64);
     let miss_bytes = row.misses_per_second.map(|misses| 64.0 * misses);
     let traffic = row.bytes_per_second.or(miss_bytes);
     match (share, traffic) {
         (None, None) => row.user.cpus.is_some_and(|cpus| cpus >= CPUS),
         (share, traffic) => {
-            share.is_some_and(|share| share >= SHARE) || traffic.is_some_and(|of| of >= TRAFFIC)
+            share.is_some_and(|share| share >= SHARE) || traffic.is_some_and(|rate| rate >= TRAFFIC)
         }
     }
 }

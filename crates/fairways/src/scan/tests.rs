@@ -1,4 +1,4 @@
-//! What is made of what was measured.
+//! The reports of given measurements.
 
 use fairways_daemon::config::Config;
 use fairways_programs::Selector;

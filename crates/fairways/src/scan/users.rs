@@ -14,7 +14,7 @@ use crate::emulated::refused;
 /// How long processes are observed to find the busy ones.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// A user of the processor, with a name of its own.
+/// A program that uses the processor, with a unique name.
 pub(super) struct User {
     pub(super) name: String,
     pub(super) selector: Selector,
@@ -70,7 +70,7 @@ pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>>
     Ok(named.collect())
 }
 
-/// A name that is easy to write: of letters, digits and `-_.:`.
+/// A name that is easy to write, with only letters, digits and `-_.:`.
 fn name(selector: &Selector) -> String {
     let text = match selector {
         Selector::Unit(unit) | Selector::UserUnit(unit) => {

@@ -31,7 +31,7 @@ samplings   how often a program was sampled
 sampling    share of the time in sampling mode
 ";
 
-/// What stands beside the metrics: columns, and how many of them hold numbers.
+/// Columns beside the metrics, and how many of them have numbers.
 const SCORED: (&[&str], usize) = (&["ways", "clusters"], 0);
 const LIVE: (&[&str], usize) = (&["plans", "samplings", "sampling"], 3);
 
@@ -42,7 +42,7 @@ struct Block<'a> {
     rows: Vec<Row<'a>>,
 }
 
-/// A policy's metrics, and what stands beside them.
+/// A policy's metrics, and the cells beside them.
 pub(crate) struct Row<'a> {
     pub(crate) policy: &'a str,
     pub(crate) metrics: FairnessMetrics,
