@@ -1,4 +1,4 @@
-//! `fairways run` on this host: what the flags ask of the daemon.
+//! `fairways run` on this host: the daemon's options, from the flags.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ pub(crate) fn run(args: Run, out: &mut dyn Write) -> anyhow::Result<()> {
     fairways_daemon::run(&options(args), out)
 }
 
-/// What is asked for; it is checked together with the configuration.
+/// The daemon's options; it checks them together with the configuration.
 pub(crate) fn options(args: Run) -> Options {
     Options {
         file: args.host.config.clone(),

@@ -1,4 +1,4 @@
-//! `fairways emulated`: what an emulator that runs says beside its files.
+//! `fairways emulated`: queries and controls a running emulator.
 
 use std::io::Write;
 
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Emulated, out: &mut dyn Write) -> anyhow::Result<()> {
     let request = request(&args.asked);
     let mut client = Client::connect(&socket_of(&args.dir)).map_err(refused)?;
     let response = if let Request::Advance { .. } = request {
-        // A clock that goes by itself is taken for as long as that takes.
+        // A clock that runs by itself must stop while we advance it.
         if client.status().map_err(refused)?.clock != ClockState::Lockstep {
             client.hold().map_err(refused)?;
         }
@@ -66,7 +66,7 @@ pub(crate) fn refused(why: ClientError) -> anyhow::Error {
     }
 }
 
-/// One object: what was asked for, and the version of it.
+/// The JSON object: the response, with its version.
 #[derive(Serialize)]
 struct Report<'a> {
     schema: u32,

@@ -1,7 +1,7 @@
 //! The command line of Fairways.
 //!
-//! Exit codes: 0, done; 1, it could not be done; 2, bad usage or bad input, told in one line; 3, this host is not supported;
-//! 4, others hold its cache; 5, no permission; 130, interrupted.
+//! Exit codes: 0, done; 1, failed; 2, bad usage or bad input, explained in one line; 3, this host
+//! is not supported; 4, another manager occupies its cache; 5, no permission; 130, interrupted.
 
 mod args;
 mod chip;
@@ -34,7 +34,7 @@ use fairways_daemon::config;
 
 use args::{Args, AskedOfConfig, Command, Machine, one_line};
 
-/// Runs the command line that this process was started with; its exit code is one of those above.
+/// Runs the command line of this process, and returns one of the exit codes above.
 pub fn main() -> process::ExitCode {
     let args = match args::parsed() {
         Ok(args) => args,
@@ -53,7 +53,7 @@ pub fn main() -> process::ExitCode {
     if let Some(done) = emulate::hidden(&args.command) {
         return done.map_or_else(|why| fail(&why.to_string(), 1), |()| process::ExitCode::SUCCESS);
     }
-    // It may quote a file, a process or a socket of others.
+    // The output may quote text of other users: files, processes, sockets.
     let mut out = BufWriter::new(plain::Plain::new(io::stdout().lock()));
     let done = match args.command {
         Command::Simulate(simulate) => match &simulate.machine {
@@ -86,7 +86,7 @@ pub fn main() -> process::ExitCode {
             AskedOfConfig::Show { file, json } => config::show(file.as_deref(), json, &mut out),
         },
         Command::Export(export) => fairways_export::run(&export.into(), &mut out),
-        // They have come and gone.
+        // They have run already.
         Command::Placeholder { .. } | Command::Guardian { .. } => Ok(()),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
@@ -97,7 +97,7 @@ pub fn main() -> process::ExitCode {
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => process::ExitCode::SUCCESS,
-        // Who reads has seen enough.
+        // The reader of the output has seen enough.
         Err(error) if exit::is_broken_pipe(&error) => process::ExitCode::SUCCESS,
         Err(error) if error.is::<ExitCode>() => process::ExitCode::from(exit::code_of(&error)),
         Err(error) => fail(&format!("{error:#}"), exit::code_of(&error)),

@@ -78,7 +78,7 @@ fn compare(path: &Path) -> Result<Found, BadInput> {
     let (mut policy, _) = policies::make(&header.policy, parameters).map_err(|why| wrong(&why))?;
 
     let (mut events, mut actions) = (0, 0);
-    // What the policy does now, and the journal has not said yet.
+    // The policy's actions that are not yet compared with the journal's.
     let mut now: VecDeque<Value> = VecDeque::new();
     let mut before = Time::ZERO;
     let mut difference = None;

@@ -21,7 +21,7 @@ pub(crate) struct Answers {
     kept: Option<Against>,
 }
 
-/// The same against what was asked for.
+/// How well the objective was met.
 #[derive(Serialize)]
 struct Against {
     slo_ms: Option<f64>,
@@ -32,7 +32,7 @@ struct Against {
 }
 
 impl Answers {
-    /// Beside what it does alone, where that is something else, and known.
+    /// Compares with the service alone, if `alone` is known.
     pub(crate) fn of(served: &ServiceSummary, alone: Option<&ServiceSummary>) -> Self {
         let latency = served.latency;
         Self {
@@ -121,7 +121,7 @@ fn slo_ms(objective: Objective) -> f64 {
     objective.slo.as_secs_f64() * 1e3
 }
 
-/// As it was written: it is kept in fractions of 2^32.
+/// The percentile as it was written; it is stored in fractions of 2^32.
 fn percentile(objective: Objective) -> f64 {
     (objective.percentile.raw() as f64 / (1_u64 << 32) as f64 * 1e6).round() / 1e6
 }

@@ -1,6 +1,6 @@
-//! Which policies suit a machine, and the flags beside them: the one place that says so.
+//! Which policies suit a simulated machine, and the flags beside them.
 //!
-//! What a policy needs of a host is checked by the daemon, whose configuration may name it.
+//! The daemon checks what a policy needs on a host, because its configuration may name the policy.
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::policies::{honours, names};
@@ -10,10 +10,11 @@ use fairways_policy::table::OwnerRequest;
 
 use crate::args::Machine;
 
-/// Checks policies that a flag names for a simulated machine; `is_dynamic`, whether its programs run.
+/// Checks that the policies that a flag names suit a simulated machine. `is_dynamic`: its programs
+/// run over time.
 ///
 /// # Errors
-/// The first that does not suit it.
+/// If a policy does not suit it; the first one is named.
 pub(crate) fn check(
     flag: &str,
     policies: &[&str],
@@ -27,12 +28,12 @@ pub(crate) fn check(
                 "it is for profiles: expected other policies on a chip"
             }
             Some(policy) if is_model && policy.schedules() => {
-                "it decides who runs where and when, and the model gives every program a core of \
-                 its own: expected --machine chip: and a preset with it"
+                "it decides which program runs where and when, and the model gives every program a \
+                 core of its own: expected --machine chip: and a preset with it"
             }
             Some(policy) if is_model && policy.honours(OwnerRequest::Objectives) => {
-                "it divides ways between services and batch programs, and on the model nobody \
-                 answers requests: expected --machine chip: and a preset with it"
+                "it divides ways between services and batch programs, and on the model no \
+                 program answers requests: expected --machine chip: and a preset with it"
             }
             Some(policy) if is_model && !is_dynamic && policy.name == "dcat" => {
                 "it decides by what it sees running: expected --dynamic with it, or --machine \
@@ -45,10 +46,10 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Checks that a policy that a flag names takes promises, where ways are promised.
+/// Checks that one of the policies that a flag names honours promised ways.
 ///
 /// # Errors
-/// None does.
+/// If none does.
 pub(crate) fn check_baselines(flag: &str, policies: &[&str]) -> Result<(), BadInput> {
     if policies.iter().any(|policy| honours(policy, OwnerRequest::Baselines)) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `fairways top`: what the flags ask of the view.
+//! `fairways top`: its options, from the flags.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ pub(crate) fn run(args: Top, out: &mut dyn Write) -> anyhow::Result<()> {
     fairways_top::run(options(args), out)
 }
 
-/// What is asked for.
+/// The view's options.
 fn options(args: Top) -> Options {
     let Top { control, journal, emulated, machine, at, no_color, once, of, .. } = args;
     let pace = Pace { speed: args.speed, interval: args.interval };

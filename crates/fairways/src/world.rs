@@ -17,13 +17,13 @@ use crate::args::{Model, Names, Observation, Pairs, World as Args};
 
 /// Programs, and the machine on which they run.
 pub(crate) struct World {
-    /// The programs of files; else the embedded ones.
+    /// The programs from files; `None` for the embedded ones.
     read: Option<ProgramCatalog>,
     pub(crate) llc: Llc,
-    /// Bytes of a way.
+    /// Size of a way in bytes.
     pub(crate) way_bytes: f64,
     pub(crate) bandwidth: Option<MemoryBandwidth>,
-    /// What each program was promised, by index; empty if nobody was.
+    /// The ways promised to each program, by index; empty if none were promised.
     pub(crate) wishes: Vec<Wish>,
     pub(crate) seed: u64,
 }
@@ -47,8 +47,8 @@ impl World {
         self.read.as_ref().unwrap_or_else(|| embedded_programs())
     }
 
-    /// Warns of what the user may not have meant: promises that do not fit, and profiles that do not tell
-    /// phases apart for a policy that asks.
+    /// Warns of likely mistakes: promises that do not fit, and profiles in which a policy that
+    /// needs to cannot distinguish phases.
     pub(crate) fn warn(&self, mixes: &[Mix], policies: &[&str]) {
         let wish = |index: &usize| self.wishes.get(*index).copied().unwrap_or_default();
         let most = |mix: &Mix| promised(mix.programs.iter().map(wish));
@@ -56,8 +56,8 @@ impl World {
         warn_of_promises(total, self.llc.ways);
         if policies.contains(&"dcat") && self.programs().table().l1rpki(0).is_none() {
             fairways_command_kit::warn(
-                "dcat: the profiles have no column l1rpki, so that it can't tell phases apart; \
-                 --set reclaim_on_ipc=true tells them by more",
+                "dcat: the profiles have no column l1rpki, so it cannot distinguish phases; \
+                 with --set reclaim_on_ipc=true it also uses IPC and misses",
             );
         }
     }
@@ -75,14 +75,14 @@ impl World {
         }
     }
 
-    /// A mix named on the command line; its name is what was typed.
+    /// A mix from the command line; the text that was typed is its name.
     pub(crate) fn mix(&self, names: &Names) -> Result<Mix, BadInput> {
         let programs = names.each.iter().map(|name| find(name, "--mix", self.programs()));
         Ok(Mix { name: plain(&names.text), programs: programs.collect::<Result<_, _>>()? })
     }
 
-    /// The mixes that flags and a file name; without any, those that are drawn, of programs with
-    /// phases too if they are to run over time. Only there may a mix name such a program.
+    /// The mixes from flags and a file. If there are none, mixes are drawn. Only over time, mixes
+    /// may have programs with phases.
     pub(crate) fn mixes(
         &self,
         names: &[Names],
@@ -122,12 +122,12 @@ impl World {
     }
 }
 
-/// The programs of files; else the embedded ones.
+/// The programs from files, otherwise the embedded ones.
 pub(crate) fn profiles(args: &Args) -> Result<ProgramCatalog, BadInput> {
     Ok(read_programs(args)?.unwrap_or_else(|| embedded_programs().clone()))
 }
 
-/// The ways that are promised to programs.
+/// The ways promised to programs.
 pub(crate) fn promised(wishes: impl Iterator<Item = Wish>) -> u64 {
     wishes.filter_map(|wish| wish.baseline_ways).map(u64::from).sum()
 }

@@ -221,7 +221,7 @@ fn bad_input_is_told_in_one_line() {
         refused(&format!("simulate {flag}"), &said);
         refused(&format!("run --machine model {flag}"), &said);
     }
-    let said = "on the model nobody answers requests: expected --machine chip:";
+    let said = "on the model no program answers requests: expected --machine chip:";
     refused("simulate --policies stock,locpart", said);
     refused("run --machine model --policy locpart", said);
 }

@@ -1,44 +1,44 @@
-//! Which flags go with which machine: the one place that says so.
+//! Which flags go with which machine.
 //!
-//! What a flag requires of another, or conflicts with, stands beside the flag itself.
+//! Requirements and conflicts between flags are defined at the flags themselves.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args as _, Command};
 
 use super::{HostFlags, Machine};
 
-/// What takes a flag.
+/// The machines that take a flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taker {
     /// This host.
     Host,
     /// The analytic model.
     Model,
-    /// The analytic model; under `simulate`, where programs run over time.
+    /// The analytic model; under `simulate`, only with `--dynamic`.
     ModelOverTime,
     /// A chip.
     Chip,
-    /// Both, and no host.
+    /// The model and a chip, but not this host.
     Simulated,
-    /// Both, and with the model under `simulate`, where programs run over time.
+    /// The model and a chip; the model under `simulate` only with `--dynamic`.
     SimulatedOverTime,
-    /// Every machine.
+    /// Every machine, and this host.
     Every,
-    /// None: the command means something else by it.
+    /// None: the command has no use for it.
     None,
 }
 
 const ALL: &[&str] = &["simulate", "run", "trial", "top"];
 const RUNS: &[&str] = &["run", "trial", "top"];
 
-/// What takes which flags of which commands; the first row that has a flag counts. The flags of a
-/// host are in [`HostFlags`].
+/// Which machines take which flags of which commands; the first row with the flag counts. The
+/// flags of a host are in [`HostFlags`].
 const TABLE: [(Taker, &[&str], &[&str]); 11] = [
     // A trial writes a report of its own, and its programs do not finish.
     (Taker::None, &["trial"], &["instructions", "journal", "quiet"]),
     // It draws the order of its blocks.
     (Taker::Every, &["trial"], &["seed"]),
-    // What `top` shows of others has them already.
+    // A daemon or a journal that `top` shows has them already.
     (Taker::Simulated, &["top"], &["duration", "policy", "set"]),
     (Taker::Model, &["simulate"], &["completions", "instructions", "mixes"]),
     (Taker::SimulatedOverTime, &["simulate"], &["known_profiles", "time_scale"]),
@@ -69,7 +69,7 @@ const TABLE: [(Taker, &[&str], &[&str]); 11] = [
     ),
 ];
 
-/// The first flag of a command line that its machine does not take, and why.
+/// The first flag of a command line that its machine does not take, with the reason.
 pub(super) fn misplaced(command: &Command, matches: &ArgMatches) -> Option<String> {
     let (name, flags) = matches.subcommand()?;
     if !ALL.contains(&name) {
@@ -88,7 +88,7 @@ pub(super) fn misplaced(command: &Command, matches: &ArgMatches) -> Option<Strin
     })
 }
 
-/// What takes a flag of a command.
+/// The machines that take a command's flag.
 fn taker(command: &str, flag: &str) -> Taker {
     let row = TABLE
         .iter()
@@ -102,11 +102,11 @@ fn taker(command: &str, flag: &str) -> Taker {
 
 fn is_of_host(flag: &str) -> bool {
     let flags = HostFlags::augment_args(Command::new("host"));
-    flags.get_arguments().any(|of_host| of_host.get_id() == flag)
+    flags.get_arguments().any(|host_flag| host_flag.get_id() == flag)
 }
 
-/// Why a machine does not take a flag, as the message goes on after the flag. Without a machine a
-/// command works on a host, or, as `top`, asks others.
+/// Why a machine does not take a flag: the message after the flag's name. Without a machine, a
+/// command works on this host, and `top` shows a daemon, a journal or an emulator.
 fn refusal(
     command: &str,
     machine: Option<&Machine>,
@@ -139,9 +139,9 @@ mod tests {
     use super::*;
     use crate::args::Args;
 
-    /// A flag that was renamed would be taken everywhere.
+    /// Otherwise every machine would take a flag that was renamed.
     #[test]
-    fn every_flag_of_the_table_is_one_of_its_commands() {
+    fn every_flag_of_the_table_exists() {
         let all = Args::command();
         for (_, commands, flags) in TABLE {
             let commands = commands.iter().map(|name| all.find_subcommand(name).unwrap());

@@ -12,7 +12,7 @@ use fairways_core::{Objective, Time};
 
 use super::lists::{Names, Pairs, pairs};
 
-/// A machine.
+/// A simulated machine.
 #[derive(Clone, Debug)]
 pub(crate) enum Machine {
     /// The analytic model over time.
@@ -35,7 +35,7 @@ impl FromStr for Machine {
 /// A chip: `chip:xeon-e5`.
 #[derive(Clone, Debug)]
 pub(crate) struct ChipPreset {
-    /// The preset, and what was changed of it.
+    /// The preset's name, with the changes made to it.
     pub(crate) name: String,
     pub(crate) geometry: Geometry,
 }
@@ -52,15 +52,15 @@ impl FromStr for ChipPreset {
     }
 }
 
-/// How many times less time everything takes on a chip than its policy knows: 10, of `0.1`.
+/// How many times as fast a chip runs as its policy sees: 10, read from `0.1`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeScale(pub(crate) u32);
 
 impl TimeScale {
-    /// As fast as it is.
+    /// No difference.
     pub(crate) const ONE: Self = Self(1);
 
-    /// From the share of time that it takes.
+    /// Makes it from the fraction of the policy's time that the chip takes.
     pub(crate) fn new(share: f64) -> Result<Self, String> {
         let whole = (1.0 / share).round();
         if share > 1.0 || (1.0 / share - whole).abs() > 1e-6 * whole {
@@ -85,25 +85,26 @@ impl FromStr for TimeScale {
 pub(crate) enum SchedulingClass {
     /// Round robin among equals
     FixedPriority,
-    /// Feedback queue of Solaris: a program that uses up its turn runs later, and for longer
+    /// Solaris' feedback queue: a program that uses up its turn runs later, and for longer
     TimeSharing,
 }
 
-/// A chip, and what runs on it.
+/// Programs on a chip, and how they are scheduled.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "On a chip")]
 pub(crate) struct ChipFlags {
-    /// Programs: mlr:8M, mload:60M, lookbusy, and more (docs/chip.md), or names of profiles, whose
-    /// miss curves they then follow
+    /// Programs to run: mlr:8M, mload:60M, lookbusy, and more (docs/chip.md), or names of profiles,
+    /// whose miss curves the programs then follow
     #[arg(long, value_name = "A,B,C")]
     pub(crate) programs: Option<Names>,
 
-    /// How long a program is profiled with each number of ways, for policies that must be told
+    /// Profile a program this long with each number of ways, for policies that need profiles
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = time)]
     pub(crate) profile_time: Duration,
 
-    /// Let programs take turns on the CPUs, each for so long at a time; without it each has a CPU to
-    /// itself [default: 200ms where there are more programs than CPUs, or a policy schedules]
+    /// Let programs take turns on the CPUs, each this long; without turns, each program has a CPU
+    /// to itself [default: 200ms if there are more programs than CPUs or a policy schedules,
+    /// otherwise no turns]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) quantum: Option<Duration>,
 
@@ -111,18 +112,18 @@ pub(crate) struct ChipFlags {
     #[arg(long, value_enum, value_name = "CLASS")]
     pub(crate) scheduling_class: Option<SchedulingClass>,
 
-    /// Programs that are background work, whose CPU time cache-fair may give to others
+    /// Programs that are background work: cache-fair may give their CPU time to others
     #[arg(long, value_name = "A,B,C")]
     pub(crate) best_effort: Option<Names>,
 
-    /// When requests come to services: so many a second (1400), closed:CLIENTS,
-    /// closed:CLIENTS:THINK, bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these (1400@10s+2800@5s);
-    /// without a load, always (docs/chip.md)
+    /// When requests arrive at services: a rate per second (1400), closed:CLIENTS,
+    /// closed:CLIENTS:THINK, bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these
+    /// (1400@10s+2800@5s) (docs/chip.md) [default: always]
     #[arg(long, value_name = "PROGRAM=LOAD,...", value_parser = pairs("PROGRAM=LOAD", loads))]
     pub(crate) loads: Option<Pairs<Vec<Stage>>>,
 
-    /// How soon services are to answer, which locpart heeds: 2ms (99 % of requests), p99.9:2ms, or
-    /// changing (2ms@10s+1ms)
+    /// Latency objectives of services, for locpart: 2ms (99 % of requests), p99.9:2ms, or one after
+    /// another (2ms@10s+1ms)
     #[arg(
         long,
         value_name = "PROGRAM=OBJECTIVE,...",
@@ -134,7 +135,7 @@ pub(crate) struct ChipFlags {
     pub(crate) how: How,
 }
 
-/// As without a flag.
+/// The values without any flag.
 impl Default for ChipFlags {
     fn default() -> Self {
         Self {
@@ -150,15 +151,15 @@ impl Default for ChipFlags {
     }
 }
 
-/// The loads of a service.
+/// Reads the stages of a service's load.
 pub(super) fn loads(text: &str) -> Result<Vec<Stage>, String> {
     parse_loads(text).map_err(|why| why.to_string())
 }
 
-/// How a chip is simulated.
+/// How the memory of a chip is simulated.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct How {
-    /// Simulate one of so many sets of the last-level cache
+    /// Simulate one of every N sets of the last-level cache
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
         value_parser = whole(1, u32::MAX))]
     pub(crate) set_sampling: u32,
@@ -167,7 +168,7 @@ pub(crate) struct How {
     #[arg(long, value_name = "SIZE", default_value = "4K")]
     pub(crate) pages: Pages,
 
-    /// Where pages are
+    /// Where pages lie in memory
     #[arg(long, value_name = "HOW", default_value = "random")]
     pub(crate) placement: Placement,
 }
@@ -184,7 +185,7 @@ pub(crate) enum Pages {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Placement {
-    /// Each anywhere, as in memory that has been in use
+    /// Anywhere, as in memory that has been in use
     Random,
     /// One after the other
     Sequential,

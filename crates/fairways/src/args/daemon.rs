@@ -1,4 +1,4 @@
-//! Flags of the daemon, and of who asks it.
+//! Flags of the daemon and its clients.
 
 use std::path::PathBuf;
 
@@ -7,24 +7,26 @@ use fairways_command_kit::input::whole;
 use fairways_daemon::config::{self, ClockSource, CounterSource, Listen, ProgramConfig};
 use fairways_record::explain;
 
-/// What `fairways run` without --machine takes; each stands before the same key of the configuration (docs/config.md).
+/// Flags of `fairways run` without --machine. Each overrides the configuration's key of the same
+/// meaning (docs/config.md).
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "On this host")]
 pub(crate) struct HostFlags {
-    /// The configuration, instead of /etc/fairways/fairways.toml and its drop-ins
+    /// Configuration to read instead of /etc/fairways/fairways.toml and its drop-ins
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// A program: NAME=SELECTOR, a selector being unit:, user-unit:, cgroup:, container:, pod:, process: or pid: and what; NAME.*=SELECTOR where
-    /// every match is a program of its own; may be given more than once, and replaces those of the configuration
+    /// A program to manage. A selector is unit:, user-unit:, cgroup:, container:, pod:, process: or
+    /// pid:, and a name or number, such as unit:nginx.service. NAME.*=SELECTOR makes each match a
+    /// program of its own. May be given more than once; replaces the programs of the configuration
     #[arg(long, value_name = "NAME=SELECTOR")]
     pub(crate) program: Vec<ProgramConfig>,
 
-    /// Decide, and say what would be done, and change nothing: not even groups to monitor by are made
+    /// Decide and print what would be done, but change nothing, not even make monitoring groups
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Watch programs in monitoring groups of their own, and decide, but leave their ways as they are
+    /// Monitor programs in groups of their own and decide, but leave their ways unchanged
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) observe: bool,
 
@@ -32,64 +34,69 @@ pub(crate) struct HostFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) resctrl_root: Option<PathBuf>,
 
-    /// Where it is kept what is to be put back [default: /var/lib/fairways]
+    /// Where the state needed for `restore` is kept [default: /var/lib/fairways]
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 
-    /// What counts: perf, emulator or emulator:SOCKET, profiles:FILE (what profiles say of programs of these names; profiles
-    /// alone is the embedded ones), or none [default: perf]
+    /// Source of counters: perf, emulator or emulator:SOCKET, profiles:FILE (the profiles of
+    /// programs with the same names; profiles alone takes the embedded ones), or none [default:
+    /// perf]
     #[arg(long, value_name = "SOURCE")]
     pub(crate) counters: Option<CounterSource>,
 
-    /// Whose time it is: real, or emulator or emulator:SOCKET, which lets the emulator's time pass [default: real]
+    /// Clock to run by: real, or emulator or emulator:SOCKET, which advances the emulator's clock
+    /// [default: real]
     #[arg(long, value_name = "CLOCK")]
     pub(crate) clock: Option<ClockSource>,
 
-    /// By what threads take turns under casc and cache-fair: auto is a scheduler in the kernel (sched_ext) where this fairways and
-    /// the kernel have it, and threads' own affinity and weight else [default: auto]
+    /// How casc and cache-fair schedule threads: by a scheduler in the kernel (sched_ext), by the
+    /// threads' affinity and weight (affinity), or by the first of these that this build and the
+    /// kernel support (auto) [default: auto]
     #[arg(long, value_name = "KIND")]
     pub(crate) scheduler: Option<SchedulerKind>,
 
-    /// Move tasks out of other managers' groups too; they are put back in the end
+    /// Also move tasks out of other managers' groups; they are moved back on exit
     #[arg(long)]
     pub(crate) take_over: bool,
 
-    /// Take other managers' monitoring groups of the root's group along with the program that has them for itself (Linux 6.5 and
-    /// later); they are given back in the end
+    /// Adopt other managers' monitoring groups in the root group that monitor one program only;
+    /// they are given back on exit (Linux 6.5 and later)
     #[arg(long)]
     pub(crate) adopt_monitors: bool,
 
-    /// Keep what is not managed to so many ways; without it, it may fill every way
+    /// Limit unmanaged programs to this many ways, at most 31 [default: all ways]
     #[arg(long, value_name = "WAYS", value_parser = whole(1, 31_u32))]
     pub(crate) confine_others: Option<u32>,
 
-    /// Give out ways that hardware fills too (I/O)
+    /// Also give out ways that devices fill (I/O)
     #[arg(long)]
     pub(crate) use_shareable: bool,
 
-    /// The control socket, which `fairways status` asks [default: /run/fairways/fairways.sock]
+    /// Control socket, for `status`, `explain` and `top` [default: /run/fairways/fairways.sock]
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
 
-    /// Answer Prometheus there: an address and a port such as 127.0.0.1:19750, or unix:/PATH (docs/metrics.md) [default: nowhere]
+    /// Serve metrics for Prometheus at an address and port, such as 127.0.0.1:19750, or at
+    /// unix:/PATH (docs/metrics.md) [default: no metrics]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<Listen>,
 
-    /// Where to log: auto is the journal where systemd gave it, and else standard error [default: auto]
+    /// Where to log; auto is journald if standard error is connected to it, otherwise stderr
+    /// [default: auto]
     #[arg(long, value_name = "TARGET")]
     pub(crate) log: Option<LogTarget>,
 
-    /// How a line of the log looks on standard error: text, or json, an object a line [default: text]
+    /// Format of log lines on standard error; json is one object a line [default: text]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
-    /// How much to log [default: info]
+    /// Least severe messages to log [default: info]
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log_level: Option<LogLevel>,
 }
 
 impl HostFlags {
-    /// Lays the flags over a configuration: what was not given stays as it is.
+    /// Overrides a configuration by the flags that were given.
     pub(crate) fn lay_over(&self, config: &mut config::Config) {
         config.dry_run |= self.dry_run;
         config.observe |= self.observe;
@@ -114,43 +121,43 @@ impl HostFlags {
     }
 }
 
-/// Puts what a flag says in the place of what was there.
+/// Replaces a value by a flag's, if the flag was given.
 pub(crate) fn set<T: Clone>(place: &mut T, flag: &Option<T>) {
     if let Some(value) = flag {
         place.clone_from(value);
     }
 }
 
-/// By what threads take turns.
+/// How threads are scheduled.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum SchedulerKind {
-    /// A scheduler in the kernel where that can be, and threads' own affinity and weight else.
+    /// A scheduler in the kernel if it is available, otherwise threads' affinity and weight.
     Auto,
     /// A scheduler in the kernel.
     #[value(name = "sched_ext")]
     SchedExt,
-    /// Threads' own affinity and weight.
+    /// Threads' affinity and weight.
     Affinity,
 }
 
 /// Where the log goes.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum LogTarget {
-    /// journald where standard error is connected to it, and standard error else.
+    /// journald if standard error is connected to it, otherwise standard error.
     Auto,
     Journald,
     Stderr,
 }
 
-/// How a line of the log looks, on standard error.
+/// Format of log lines on standard error.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum LogFormat {
     Text,
-    /// An object a line.
+    /// One object a line.
     Json,
 }
 
-/// How much is told.
+/// Least severe messages to log.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum LogLevel {
     Error,
@@ -160,7 +167,7 @@ pub(crate) enum LogLevel {
     Trace,
 }
 
-/// The same word of the configuration.
+/// Converts a flag's word to the same word of the configuration.
 macro_rules! same {
     ($name:ident: $($word:ident),+) => {
         impl From<$name> for config::$name {
@@ -178,10 +185,15 @@ same!(LogTarget: Auto, Journald, Stderr);
 same!(LogFormat: Text, Json);
 same!(LogLevel: Error, Warn, Info, Debug, Trace);
 
-/// Show how the daemon and its programs are
+/// Show the state of the daemon and its programs
+///
+/// Examples:
+///   fairways status
+///   fairways status --json
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Status {
-    /// The daemon's control socket [default: /run/fairways/fairways.sock]
+    /// Control socket of the daemon [default: /run/fairways/fairways.sock]
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
 
@@ -190,25 +202,32 @@ pub(crate) struct Status {
     pub(crate) json: bool,
 }
 
-/// Say what was decided last, and why
+/// Show the latest decisions with their reasons
 ///
-/// Of a daemon that runs, or of a journal that `fairways run --journal` wrote: what happened, what the policy found out of the programs,
-/// what it holds them to be, and what it did.
+/// Examples:
+///   fairways explain
+///   fairways explain web -n 3
+///   fairways explain --journal run.journal
+///
+/// For a running daemon, or for a journal that `fairways run --journal` wrote, it
+/// shows what happened, what the policy measured, how it classified the programs,
+/// and what it did.
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Explain {
-    /// Of this program only: when it was held to be something else, or was given other ways, CPUs or turns
+    /// Show only this program: when its class changed, or when it got other ways, CPUs or turns
     #[arg(value_name = "PROGRAM")]
     pub(crate) program: Option<String>,
 
-    /// The daemon's control socket [default: /run/fairways/fairways.sock]
+    /// Control socket of the daemon [default: /run/fairways/fairways.sock]
     #[arg(long, value_name = "SOCKET", conflicts_with = "journal")]
     pub(crate) control: Option<PathBuf>,
 
-    /// A journal, instead of a daemon; its finished parts (FILE.0, ...) are read first
+    /// Read a journal instead of asking a daemon; its finished parts (FILE.0, ...) are read first
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
 
-    /// How many decisions; the last 256 are known
+    /// Number of decisions to show; the last 256 are available
     #[arg(
         long,
         short = 'n',
@@ -219,7 +238,7 @@ pub(crate) struct Explain {
     )]
     pub(crate) last: usize,
 
-    /// Print one JSON object instead of sentences (docs/explain.md)
+    /// Print one JSON object instead of text (docs/explain.md)
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -230,12 +249,19 @@ impl From<Explain> for explain::Options {
     }
 }
 
-/// Put back what a daemon that was killed has left
+/// Undo the changes of a daemon that was killed
 ///
-/// What others have changed since stays as it is, and is told. The daemon does the same when it starts.
+/// Examples:
+///   fairways restore
+///   fairways restore --config fairways.toml --json
+///
+/// Anything that another manager has changed since stays as it is, and is
+/// reported. The daemon does the same when it starts.
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Restore {
-    /// The configuration, instead of /etc/fairways/fairways.toml and its drop-ins; of it, the two below hold
+    /// Configuration to read instead of /etc/fairways/fairways.toml and its drop-ins; only the
+    /// values of the next two flags are taken from it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -243,15 +269,15 @@ pub(crate) struct Restore {
     #[arg(long, value_name = "DIR")]
     pub(crate) resctrl_root: Option<PathBuf>,
 
-    /// Where the daemon kept what is to be put back [default: /var/lib/fairways]
+    /// Where the daemon kept the state needed for `restore` [default: /var/lib/fairways]
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 
-    /// Print one JSON object instead of lines
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Say nothing where there is nothing to restore
+    /// Print nothing if there is nothing to restore
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

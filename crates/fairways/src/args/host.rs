@@ -1,4 +1,4 @@
-//! The flags of what is about a real host, or for one.
+//! The flags of `doctor`, `config` and `export`, which are for a real host.
 
 use std::path::PathBuf;
 
@@ -6,33 +6,46 @@ use clap::{Subcommand, ValueEnum};
 use fairways_command_kit::input::whole;
 use fairways_export::CacheDomain;
 
-/// Say what this host can, what is in the way, and what to do about it
+/// Check what this host supports, and how to fix what is missing
 ///
-/// Looks at the CPU, the kernel, resctrl, who else uses it, perf and cgroups, and changes nothing. Ends with what is possible:
-/// giving out ways, watching them, counting.
+/// Examples:
+///   fairways doctor
+///   fairways doctor --json
+///   fairways doctor --resctrl-root /tmp/resctrl
+///
+/// Checks the CPU, the kernel, resctrl and its other users, perf and cgroups, and
+/// changes nothing. The last lines say whether this host can give out ways, monitor
+/// their use, and count instructions and misses.
 #[derive(Debug, clap::Args)]
 #[command(
+    verbatim_doc_comment,
     after_help = "Exit codes: 0 the host can be managed, 3 it cannot, 4 others hold its cache, 5 this user may not"
 )]
 pub(crate) struct Doctor {
-    /// resctrl's directory, an emulator's perhaps [default: where it is mounted]
+    /// Where resctrl, or an emulator, is mounted [default: the mount that the kernel lists]
     #[arg(long, value_name = "DIR")]
     pub(crate) resctrl_root: Option<PathBuf>,
 
-    /// Examine the host whose /proc, /sys and /boot are in this folder
+    /// Check the host whose /proc, /sys and /boot are in this folder
     #[arg(long, value_name = "DIR", default_value = "/")]
     pub(crate) sysroot: PathBuf,
 
-    /// Print one JSON object instead of lines (docs/doctor.md)
+    /// Print one JSON object instead of text (docs/doctor.md)
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Check the daemon's configuration, or show what holds
+/// Check the daemon's configuration, or show its effective values
 ///
-/// Without a file: /etc/fairways/fairways.toml, or else /usr/share/fairways/fairways.toml, and
-/// /etc/fairways/fairways.toml.d/*.toml on top (docs/config.md).
+/// Examples:
+///   fairways config check fairways.toml
+///   fairways config show
+///
+/// Without a file, it reads /etc/fairways/fairways.toml, or if there is none,
+/// /usr/share/fairways/fairways.toml, and /etc/fairways/fairways.toml.d/*.toml on
+/// top of it (docs/config.md).
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Config {
     #[command(subcommand)]
     pub(crate) asked: AskedOfConfig,
@@ -40,51 +53,57 @@ pub(crate) struct Config {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AskedOfConfig {
-    /// Print ok, or what is wrong, a line each (exit code 2)
+    /// Print ok, or each error in a line (exit code 2)
     Check {
-        /// The configuration; FILE.d/*.toml are read on top of it
+        /// Configuration to read; FILE.d/*.toml are read on top of it
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
-    /// Print what holds, defaults included, as TOML
+    /// Print all effective values, defaults included, as TOML
     Show {
-        /// The configuration; FILE.d/*.toml are read on top of it
+        /// Configuration to read; FILE.d/*.toml are read on top of it
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
-        /// Print it as one JSON object
+        /// Print one JSON object instead of TOML
         #[arg(long)]
         json: bool,
     },
 }
 
-/// Write a plan down for other tools: resctrl by hand, pqos, goresctrl
+/// Convert a plan for other tools: resctrl by hand, pqos, goresctrl
 ///
-/// The plan is one that `simulate`, `optimum`, `run --dry-run` or `status` printed with --json. Nothing is changed.
+/// Examples:
+///   fairways optimum --mix triad,hash-join --json | fairways export --format pqos
+///   fairways export --format schemata --policy lfoc plan.json
+///   fairways status --json | fairways export --format goresctrl
 ///
-/// Example: fairways optimum --mix triad,hash-join --json | fairways export --format pqos
+/// It reads a plan that `simulate`, `optimum`, `run --dry-run` or `status` printed
+/// with --json, and changes nothing.
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Export {
     /// A file with the JSON, or - for standard input
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) plan: PathBuf,
 
-    /// For whom
+    /// The tool that reads the output
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Format,
 
-    /// Which mix, by its name, if there are several
+    /// The mix to export, by name; needed if there are several
     #[arg(long, value_name = "NAME")]
     pub(crate) mix: Option<String>,
 
-    /// Whose plan, if there are several policies
+    /// The policy whose plan to export; needed if there are several
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
 
-    /// The L3 cache, as resctrl numbers it, or all; may be given more than once, but for the plan of a host
+    /// The L3 cache, by resctrl's number, or all; may be given more than once, except for the plan
+    /// of a host
     #[arg(long, value_name = "ID", default_value = "0", allow_negative_numbers = true)]
     pub(crate) domain: Vec<CacheDomain>,
 
-    /// pqos: the class of the first cluster; the others follow
+    /// For pqos: the class of the first cluster; the others get the next ones
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
         value_parser = whole(1, 1_u32 << 16))]
     pub(crate) first_cos: u32,
@@ -101,7 +120,7 @@ impl From<Export> for fairways_export::Options {
     }
 }
 
-/// Who reads an exported plan.
+/// The tool that reads an exported plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A shell script that writes resctrl's files

@@ -1,4 +1,4 @@
-//! Flags that are lists: names, and what each of them gets.
+//! Flags that are lists: names, and values by name.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use fairways_chip::program::split;
 /// Names with commas between them: `A,B,C`.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
-    /// All of them, as they were typed.
+    /// The whole list, as it was typed.
     pub(crate) text: String,
     pub(crate) each: Vec<String>,
 }
@@ -21,11 +21,11 @@ impl FromStr for Names {
     }
 }
 
-/// What each of some programs gets, by name: `PROGRAM=VALUE,...`.
+/// Values of programs, by name: `PROGRAM=VALUE,...`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pairs<T>(pub(crate) Vec<(String, T)>);
 
-/// What reads pairs of this form. A value has no `=`, so a name may.
+/// Makes a parser of pairs of this form. A name may have an `=`, because a value has none.
 pub(super) fn pairs<T>(
     form: &'static str,
     value: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,

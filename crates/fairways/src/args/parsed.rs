@@ -1,4 +1,4 @@
-//! The arguments of this process, and what is wrong with them.
+//! Reads the arguments of this process, and explains errors in them.
 
 use std::error::Error as _;
 
@@ -8,7 +8,7 @@ use clap::{CommandFactory, FromArgMatches};
 use super::Args;
 use super::belongs::misplaced;
 
-/// The arguments of this process.
+/// Reads the arguments of this process.
 pub(crate) fn parsed() -> Result<Args, clap::Error> {
     let mut command = Args::command();
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
@@ -18,9 +18,9 @@ pub(crate) fn parsed() -> Result<Args, clap::Error> {
     Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// A usage error in one line: what clap says, without its usage, and what may have been meant.
+/// A usage error in one line: clap's message without its usage, and clap's suggestion.
 pub(crate) fn one_line(error: &clap::Error) -> String {
-    // What reads a value says what it expected.
+    // The value's parser says what it expected.
     if let (Some(why), Some(ContextValue::String(flag))) =
         (error.source(), error.get(ContextKind::InvalidArg))
     {
@@ -29,15 +29,15 @@ pub(crate) fn one_line(error: &clap::Error) -> String {
     }
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let said = text.lines().take_while(|line| !line.starts_with("Usage:"));
-    let said = said.map(str::trim).filter(|line| !line.is_empty());
+    let lines = text.lines().take_while(|line| !line.starts_with("Usage:"));
+    let lines = lines.map(str::trim).filter(|line| !line.is_empty());
     let hint = |line: &&str| line.starts_with("tip:") || line.starts_with("For more information");
-    let said = said.filter(|line| !hint(line)).collect::<Vec<_>>().join(" ");
-    format!("{said}{}", meant(error))
+    let message = lines.filter(|line| !hint(line)).collect::<Vec<_>>().join(" ");
+    format!("{message}{}", suggestion(error))
 }
 
-/// What clap suggests, as the end of a message.
-fn meant(error: &clap::Error) -> String {
+/// Clap's suggestion, as the end of a message.
+fn suggestion(error: &clap::Error) -> String {
     let kinds =
         [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
     let suggested = kinds.into_iter().find_map(|kind| match error.get(kind)? {

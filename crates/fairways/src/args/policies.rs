@@ -1,4 +1,4 @@
-//! The flags of `policies`, and policies as flags name them.
+//! The flags of `policies`, and the names of policies in flags.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use fairways_command_kit::policies::known;
 use fairways_lab::OPTIMUM;
 use fairways_policy::Descriptor;
 
-/// What reads the name of a policy; completion suggests all names.
+/// Reads the name of a policy; completion suggests all names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolicyName;
 
@@ -54,10 +54,15 @@ impl FromStr for PolicyNames {
 
 /// List the policies, or show one with its parameters
 ///
-/// The list shows what each policy does and decides, which measurements it uses, and which requests
-/// of a program's owner it honours. With a name, it shows the parameters that --set takes, with
-/// their defaults.
+/// Examples:
+///   fairways policies
+///   fairways policies dcat
+///
+/// The list shows what each policy does and decides, which measurements it uses, and
+/// which requests of a program's owner it honours. With a name, it shows the
+/// parameters that --set takes, with their defaults.
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Policies {
     /// The policy to show, with its parameters
     #[arg(value_name = "NAME", value_parser = PolicyName, hide_possible_values = true)]

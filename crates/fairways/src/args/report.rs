@@ -4,23 +4,29 @@ use std::path::PathBuf;
 
 use fairways_report::Options;
 
-/// Show results as one page of HTML that needs nothing besides itself
+/// Show results as one self-contained page of HTML
 ///
-/// Takes what `simulate`, `optimum`, `run`, `paper` and `profile` print with --json, journals of `run --journal`
-/// (their finished parts are read first), and profiles as CSV; what a file is is told by what it holds. Each file is a
-/// section of the page: policies side by side, who may fill which ways, slowdowns, misses by ways, and the
-/// numbers as tables (docs/report.md).
+/// Examples:
+///   fairways report results.json run.journal
+///   fairways simulate --json | fairways report --out page.html -
+///
+/// Reads JSON from `simulate`, `optimum`, `run`, `paper` and `profile`, journals from
+/// `run --journal` (finished parts first), and profiles as CSV, and finds out by
+/// itself which a file is. Each file becomes a section of the page: policies side by
+/// side, the ways that each program may fill, slowdowns, misses by number of ways, and
+/// the numbers as tables (docs/report.md).
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Report {
-    /// Results; - is standard input
+    /// Files of results; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Write the page here; - is standard output
+    /// Write the page to this file; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
 
-    /// The title of the page [default: Fairways, and what the first file holds]
+    /// The title of the page [default: Fairways and the kind of the first file]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
 }

@@ -10,25 +10,26 @@ use fairways_policy::Descriptor;
 use super::policies::PolicyName;
 use super::{ChipFlags, ENDLESS, HostFlags, Machine, Names, Observation, TimeScale, World};
 
-/// Look after this host's programs under a policy; or run programs on a simulated machine
-///
-/// Without --machine, this host's programs get their ways under the policy through resctrl, until it
-/// is told to stop (SIGINT or SIGTERM), and everything is put back. SIGHUP reads the configuration
-/// anew.
-///
-/// With it, programs run on a simulated machine, the analytic model over time or a chip: they finish
-/// and start again, and the policy is told nothing of them beforehand. What it makes of them is
-/// reported as it happens, and how they fared in the end, beside the same without partitioning.
+/// Share the cache between programs, on this host or simulated
 ///
 /// Examples:
-///   fairways run --dry-run --program web=unit:nginx.service --program 'batch=process:make'
+///   fairways run --dry-run --program web=unit:nginx.service --program batch=process:make
 ///   fairways run --policy dcat --config fairways.toml
 ///   fairways run --machine chip:xeon-d --programs mlr:500K,mload:60M --time-scale 0.1
+///
+/// Without --machine, the policy decides which ways of the cache this host's
+/// programs may fill, and resctrl enforces it. On SIGINT or SIGTERM, the daemon
+/// undoes all changes and exits. On SIGHUP, it reads the configuration again.
+///
+/// With --machine, programs run on a simulated machine: the analytic model over
+/// time, or a chip. Programs finish and start again, and the policy gets no profiles
+/// beforehand. Each decision is printed as it happens; at the end come the programs'
+/// slowdowns, next to those of the same run without partitioning.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Run {
-    /// The machine: the analytic model, or a chip that executes programs (chip:xeon-e5, say;
-    /// docs/chip.md) [default: this host]
+    /// The simulated machine: model (the analytic model), or a chip that executes programs, such as
+    /// chip:xeon-e5 (docs/chip.md) [default: this host]
     #[arg(long, value_name = "MACHINE")]
     pub(crate) machine: Option<Machine>,
 
@@ -38,33 +39,34 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) of: RunFlags,
 
-    /// Write every event and action to this file, which `fairways replay` reads
+    /// Write every event and action to this file, a journal, for `replay` and `explain`
     #[arg(long, value_name = "FILE", help_heading = None::<&'static str>)]
     pub(crate) journal: Option<PathBuf>,
 
-    /// Begin a new part of the journal where one would grow beyond this: 500K, 64M, 2G [default: 256M]
+    /// Begin a new part of the journal before one exceeds this size: 500K, 64M, 2G [default: 256M]
     #[arg(long, value_name = "SIZE", requires = "journal", value_parser = size,
         help_heading = None::<&'static str>)]
     pub(crate) journal_size: Option<u64>,
 
-    /// Keep so many finished parts of the journal, and delete older ones [default: 16 on a host, else all]
+    /// Keep this many finished parts of the journal, and delete older ones [default: 16 on this
+    /// host, otherwise all]
     #[arg(long, value_name = "N", requires = "journal", allow_negative_numbers = true,
         value_parser = whole(0, u32::MAX), help_heading = None::<&'static str>)]
     pub(crate) journal_parts: Option<u32>,
 
-    /// Print one JSON object in the end, instead of a report as it goes (docs/run.md)
+    /// Print one JSON object at the end, instead of events as they happen (docs/run.md)
     #[arg(long, help_heading = None::<&'static str>)]
     pub(crate) json: bool,
 
-    /// Report only how the programs fared in the end
+    /// Print only the results at the end
     #[arg(long, short, conflicts_with = "json", help_heading = None::<&'static str>)]
     pub(crate) quiet: bool,
 }
 
-/// What follows flags of a machine that is simulated in a help text.
+/// The heading of a simulated machine's flags in help texts.
 const SIMULATED: &str = "On a simulated machine";
 
-/// What runs, under which policy, and for how long.
+/// The programs, the policy and the duration of a run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunFlags {
     #[command(flatten)]
@@ -73,17 +75,16 @@ pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) chip: ChipFlags,
 
-    /// On a chip, everything that the policy knows takes so much less time: 0.1, a tenth
-    /// [default: 1]
+    /// Run everything in this fraction of the time that the policy sees: 0.1, a tenth [default: 1]
     #[arg(long, value_name = "X", help_heading = "On a chip")]
     pub(crate) time_scale: Option<TimeScale>,
 
-    /// The programs, by name [default: eight, drawn by --seed]
+    /// The programs, by name [default: eight, drawn with --seed]
     #[arg(long, value_name = "A,B,C", help_heading = SIMULATED)]
     pub(crate) mix: Option<Names>,
 
-    /// The policy (`fairways policies` lists them; locpart not on the model, casc and cache-fair only
-    /// on a chip or this host) [default: lfoc, or what the configuration says]
+    /// The policy; `fairways policies` lists them. locpart, casc and cache-fair need a chip or this
+    /// host [default: the configuration's, or lfoc]
     #[arg(
         long,
         value_name = "NAME",
@@ -93,22 +94,22 @@ pub(crate) struct RunFlags {
     )]
     pub(crate) policy: Option<&'static Descriptor>,
 
-    /// A parameter of the policy; may be given more than once (`fairways policies NAME` lists
-    /// them)
+    /// Set a parameter of the policy; may be given more than once. `fairways policies NAME` lists
+    /// the parameters
     #[arg(long, value_name = "NAME=VALUE", help_heading = None::<&'static str>)]
     pub(crate) set: Vec<Setting>,
 
-    /// How long to run, on the machine's clock: 500ms, 60s, 2m [default: 60s; on this host, until told
-    /// to stop]
+    /// How long to run, on the machine's clock: 500ms, 60s, 2m [default: 60s; on this host, until
+    /// interrupted]
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = None::<&'static str>)]
     pub(crate) duration: Option<Duration>,
 
-    /// Instructions after which a program finishes and starts again; services run on
+    /// Instructions after which a program finishes and starts again; services never finish
     #[arg(long, value_name = "N", default_value = "150000000000", allow_negative_numbers = true,
         value_parser = whole(1, ENDLESS), help_heading = SIMULATED)]
     pub(crate) instructions: u64,
 
-    /// Tell the policy the profiles
+    /// Give the policy the profiles
     #[arg(long, help_heading = SIMULATED)]
     pub(crate) known_profiles: bool,
 
@@ -122,11 +123,11 @@ mod tests {
 
     use crate::args::Args;
 
-    /// What holds on a host and on machines stands under neither; flags of one stand under its heading.
+    /// A flag of one kind of machine has its heading; a flag of all has none.
     #[test]
-    fn flags_stand_under_the_headings_that_they_belong_to() {
+    fn flags_have_the_headings_of_their_machines() {
         let both = ["machine", "policy", "set", "duration", "journal", "json", "mixes", "policies"];
-        let of = [
+        let headings = [
             ("config", "On this host"),
             ("dry-run", "On this host"),
             ("log-level", "On this host"),
@@ -149,7 +150,7 @@ mod tests {
                     assert_eq!(heading, None, "{name} --{long}");
                     seen += 1;
                 }
-                if let Some((_, expected)) = of.iter().find(|(of, _)| *of == long) {
+                if let Some((_, expected)) = headings.iter().find(|(flag, _)| *flag == long) {
                     assert_eq!(heading, Some(*expected), "{name} --{long}");
                     seen += 1;
                 }

@@ -8,16 +8,18 @@ use fairways_command_kit::input::{time, whole};
 /// More monitoring ids than any processor has.
 const MOST: usize = 4096;
 
-/// List who uses the cache now, and print a configuration to begin with
-///
-/// Looks who uses the processor (pods, containers, units, other cgroups, and processes by their command), watches the busiest for a while, and
-/// lists them by what they hold of the cache and move to and from memory. That takes resctrl with monitoring, in groups that are removed in
-/// the end; without it, misses are counted by perf, and without that only the CPU time is known. No program's ways change.
+/// List the programs that use the cache, with a first configuration
 ///
 /// Examples:
 ///   fairways scan
 ///   fairways scan --duration 1m --toml > /etc/fairways/fairways.toml
 ///   fairways scan --json | jq '.programs[] | .select'
+///
+/// Finds the busiest programs (pods, containers, units, other cgroups, and processes
+/// by command), watches them for a while, and lists them by cache occupancy and
+/// memory traffic. These need resctrl with monitoring; the monitoring groups are
+/// removed on exit. Without resctrl, perf counts misses; without perf, only CPU time
+/// is known. No program's ways change.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Scan {
@@ -25,15 +27,15 @@ pub(crate) struct Scan {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
     pub(crate) duration: Duration,
 
-    /// How many to watch, the busiest first: each takes a monitoring id
+    /// How many programs to watch, the busiest first; each needs a monitoring id
     #[arg(long, value_name = "N", default_value = "16", value_parser = whole(1, MOST))]
     pub(crate) most: usize,
 
-    /// Print the configuration only
+    /// Print only the configuration, as TOML
     #[arg(long, conflicts_with = "json")]
     pub(crate) toml: bool,
 
-    /// Print one JSON object (docs/scan.md)
+    /// Print one JSON object instead of text (docs/scan.md)
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -41,11 +43,11 @@ pub(crate) struct Scan {
     #[arg(long, value_name = "DIR")]
     pub(crate) resctrl_root: Option<PathBuf>,
 
-    /// Where to keep what `fairways restore` needs meanwhile [default: /var/lib/fairways]
+    /// Where the state needed for `restore` is kept meanwhile [default: /var/lib/fairways]
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 
-    /// The host is an emulator: list its programs, by its counters and its time
+    /// Scan an emulator instead of this host: its programs, by its counters and its clock
     #[arg(long)]
     pub(crate) emulator: bool,
 }

@@ -40,7 +40,7 @@ pub(crate) fn simulate(
     }
 }
 
-/// SIGINT and SIGTERM end this process, and what it has started.
+/// Lets SIGINT and SIGTERM end this process and the processes that it started.
 fn end_all_on_signals() -> anyhow::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! What comes to services, and what is asked of them.
+//! Loads and objectives of services.
 
 use fairways_chip::Job;
 use fairways_chip::service::Stage;
@@ -10,7 +10,7 @@ use super::settings::World;
 use crate::args::Pairs;
 
 impl World {
-    /// Lets requests come to services.
+    /// Sets the loads of services.
     pub(super) fn load(&mut self, Pairs(loads): &Pairs<Vec<Stage>>) -> Result<(), BadInput> {
         for (name, stages) in loads {
             self.services("--loads", name)?.for_each(|job| job.loads.clone_from(stages));
@@ -18,7 +18,7 @@ impl World {
         Ok(())
     }
 
-    /// Asks of services how soon they are to answer; all else that owners ask for is known.
+    /// Sets the objectives of services; other requests of owners are set already.
     pub(super) fn oblige(
         &mut self,
         Pairs(objectives): &Pairs<Vec<(Time, Objective)>>,
@@ -35,7 +35,7 @@ impl World {
         Ok(())
     }
 
-    /// Warns of what the user may not have meant.
+    /// Warns of likely mistakes.
     pub(crate) fn warn(&self, policies: &[&str]) {
         if let Some(warning) = without_objectives(policies, &self.jobs) {
             fairways_command_kit::warn(&warning);
@@ -74,16 +74,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_heeds_objectives_is_told_that_there_are_none() {
+    fn a_policy_for_objectives_warns_if_no_program_has_one() {
         let mut job = Job::default();
-        let told =
+        let warning =
             |policies: &[&str], job: &Job| without_objectives(policies, std::slice::from_ref(job));
         assert!(
-            told(&["stock", "locpart"], &job).is_some_and(|said| said.starts_with("locpart: "))
+            warning(&["stock", "locpart"], &job).is_some_and(|text| text.starts_with("locpart: "))
         );
-        assert_eq!(told(&["stock", "dcat"], &job), None);
+        assert_eq!(warning(&["stock", "dcat"], &job), None);
         let slo = Duration::from_millis(2);
         job.wish.objective = Some(Objective { slo, percentile: Q32::from_int(99) });
-        assert_eq!(told(&["locpart"], &job), None);
+        assert_eq!(warning(&["locpart"], &job), None);
     }
 }

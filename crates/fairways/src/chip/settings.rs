@@ -1,4 +1,4 @@
-//! From flags to a chip and what runs on it, checked.
+//! A chip and its programs, from checked flags.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::args::{self, ChipFlags, ChipPreset, How, Machine, Pages, Pairs, Simul
 use crate::suits;
 use crate::world::{profiles, promised, warn_of_promises};
 
-/// How texts of programs begin (docs/chip.md), for whoever misspells one.
+/// How texts of programs begin (docs/chip.md), to suggest one for a misspelt text.
 const KINDS: [&str; 10] =
     ["mlr", "mload", "chase", "blocked", "zipf", "regions", "trace", "live", "lookbusy", "idle"];
 
@@ -95,13 +95,13 @@ impl World {
         if let Some(objectives) = &flags.objectives {
             world_of.oblige(objectives)?;
         }
-        // Whether there can be such a chip with so many programs.
+        // Checks that the chip has room for all programs.
         let tried = Chip::new(settings, world_of.jobs.iter().cloned());
         tried.map_err(|why| BadInput(format!("--programs: {why}")))?;
         Ok(world_of)
     }
 
-    /// Tells what users should know of real programs that have run.
+    /// Prints remarks for the user about real programs that have run.
     pub(crate) fn remark(&self) {
         for remark in self.jobs.iter().flat_map(Job::live).flat_map(LiveProgram::remarks) {
             fairways_command_kit::warn(&remark.text);
@@ -119,7 +119,7 @@ impl World {
         Ok(())
     }
 
-    /// The jobs of a name, of which there is at least one.
+    /// The jobs with this name, at least one.
     pub(super) fn named(
         &mut self,
         flag: &str,
@@ -166,7 +166,7 @@ fn name_of(text: &str) -> String {
     }
 }
 
-/// Its pages are in the same places by itself and together with others.
+/// Makes a job. Its pages lie at the same places alone and beside other jobs.
 fn job(written: ParsedPhases, key: u64) -> Job {
     let phases = written
         .into_iter()
@@ -174,7 +174,7 @@ fn job(written: ParsedPhases, key: u64) -> Job {
     Job { phases: phases.collect(), then: AfterRun::Restart, key: Some(key), ..Job::default() }
 }
 
-/// How programs take turns: as asked for, or if they must.
+/// How programs take turns: as the flags request, or by default if they must.
 fn scheduling(flags: &ChipFlags, must: bool) -> Result<Option<Scheduling>, BadInput> {
     let class = match flags.scheduling_class {
         Some(args::SchedulingClass::TimeSharing) => SchedulingClass::TimeSharing,

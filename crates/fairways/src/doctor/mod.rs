@@ -1,4 +1,4 @@
-//! `fairways doctor`: what this host can, and what is in the way.
+//! `fairways doctor`: what this host supports, and what is missing.
 
 mod output;
 mod windows;

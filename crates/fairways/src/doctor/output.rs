@@ -27,10 +27,10 @@ pub(super) fn json(report: &Report, code: u8, out: &mut dyn Write) -> anyhow::Re
     Ok(writeln!(out)?)
 }
 
-/// Writes lines for people: what is fine in one, what is not with why and what to do.
+/// Writes text: one line for a finding that is fine; otherwise also the reason and the remedy.
 pub(super) fn text(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for finding in &report.findings {
-        told(finding, out)?;
+        write_finding(finding, out)?;
     }
     writeln!(out)?;
     for (what, answer) in [
@@ -50,7 +50,7 @@ pub(super) fn text(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{verdict}")
 }
 
-fn told(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+fn write_finding(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     let state = match finding.state {
         FindingState::Ok => "ok",
         FindingState::Limited => "limited",
@@ -82,7 +82,7 @@ fn word(answer: &Ability) -> String {
     }
 }
 
-/// Lines that fit beside what stands left of them; a longer word has a line to itself.
+/// Splits a text into lines that fit beside the indentation; a longer word has its own line.
 fn wrapped(text: &str) -> Vec<String> {
     let most = WIDTH - INDENT.len() - 4;
     let mut lines: Vec<String> = Vec::new();

@@ -17,11 +17,12 @@ use signal_hook::iterator::Signals;
 use crate::args::{Command, Emulate};
 use settings::Checked;
 
-/// How often it is looked whether the end has come, and how often the status line is written anew.
+/// How often to check whether the emulator should end.
 const LOOK: Duration = Duration::from_millis(20);
+/// How often to rewrite the status line.
 const SHOW: Duration = Duration::from_millis(500);
 
-/// What is told once it is mounted.
+/// What `--json` prints once the emulator is mounted.
 #[derive(Serialize)]
 struct Report<'a> {
     schema: u32,
@@ -35,7 +36,7 @@ struct Report<'a> {
     programs: &'a [ProgramState],
 }
 
-/// Plays the parts that emulators start; `None` for other commands.
+/// Runs the hidden commands, which emulators start; `None` for other commands.
 pub(crate) fn hidden(command: &Command) -> Option<std::io::Result<()>> {
     match command {
         Command::Placeholder { name } => Some(fairways_emulator::hold_place(name)),
@@ -49,7 +50,7 @@ pub(crate) fn hidden(command: &Command) -> Option<std::io::Result<()>> {
 /// Runs the command; everything is checked before anything is mounted.
 pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
     let checked = Checked::new(args)?;
-    // From here on a signal waits until all is in order.
+    // From here on, signals are handled only after everything is set up.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     if let Some(folder) = &args.host_files {
         host_files::write(folder, &checked.platform, checked.geometry, &args.dir, &args.options)

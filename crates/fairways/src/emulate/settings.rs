@@ -76,12 +76,12 @@ fn chip(args: &Emulate) -> ChipFlags {
     }
 }
 
-/// What the files allow is the platform's; the chip takes any mask.
+/// The profiles, for a chip that takes any mask: the platform's rules limit masks.
 fn world(args: &Emulate) -> args::World {
     args::World { profiles: args.profiles.clone(), seed: args.seed, ..args::World::default() }
 }
 
-/// Whose rules hold: those that were asked for, or of the machine's kind.
+/// The platform whose rules apply: the requested one, or the machine's kind.
 fn platform(args: &Emulate, chip: &Geometry) -> Result<Platform, BadInput> {
     let base = match &args.platform {
         Some(platform) => platform.clone(),

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command};
 
-/// What the page is for.
+/// The head of the page.
 const HEAD: &str = "# Every command and flag\n\n\
-    What `fairways COMMAND --help` prints, as one page to search. It is made from the flags' definitions, so no flag \
-    is missing. By purpose: [what Fairways can be used for](uses.md).\n";
+    The text of `fairways COMMAND --help` for every command, as one page to search. It is generated from the \
+    definitions of the flags, so no flag is missing. By purpose: [what Fairways can be used for](uses.md).\n";
 
 /// The page: every command with its usage, its arguments and its flags.
 pub(super) fn page(command: &mut Command) -> String {
@@ -23,7 +23,7 @@ fn section(command: &mut Command, page: &mut String) {
     let about = about.map(ToString::to_string).unwrap_or_default();
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ");
-    let _ = write!(page, "\n## {name}\n\n{}\n\n```text\n{usage}\n```\n", prose(&about));
+    let _ = write!(page, "\n## {name}\n\n{}\n\n```text\n{usage}\n```\n", paragraphs(&about));
     let arguments: Vec<&Arg> =
         command.get_arguments().filter(|argument| !argument.is_hide_set()).collect();
     if !arguments.is_empty() {
@@ -65,8 +65,18 @@ fn item(argument: &Arg, page: &mut String) {
     }
 }
 
-/// A text of clap's in Markdown: what would be a tag or an emphasis is shown as it is, outside of
-/// code.
+/// A text of clap's in Markdown, in paragraphs. The indented lines of a paragraph are commands.
+fn paragraphs(text: &str) -> String {
+    let paragraphs = text.split("\n\n").map(|paragraph| match paragraph.split_once("\n  ") {
+        Some((head, commands)) => {
+            format!("{}\n\n```sh\n{}\n```", prose(head), commands.replace("\n  ", "\n"))
+        }
+        None => prose(paragraph),
+    });
+    paragraphs.collect::<Vec<_>>().join("\n\n")
+}
+
+/// A text of clap's in Markdown. Outside of code, characters of tags and emphasis are escaped.
 fn prose(text: &str) -> String {
     let parts = text.split('`').enumerate().map(|(at, part)| {
         if at % 2 == 1 {

@@ -1,4 +1,4 @@
-//! `fairways man`: the manual pages, of what `--help` and docs/config.md say.
+//! `fairways man`: the manual pages, made from the help texts and docs/config.md.
 
 mod config;
 mod markdown;
@@ -16,32 +16,33 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use fairways_command_kit::exit;
 
-use crate::args::Args;
+use crate::args::{Args, EXAMPLES};
 
-/// When what is described was last changed; nothing where no git told.
+/// The date of the last commit; empty for a build without git.
 const DATE: &str = env!("FAIRWAYS_DATE");
 
-/// What the middle of a page's head says.
+/// The text in the middle of a page's head.
 const MANUAL: &str = "Fairways Manual";
 
 const FILES: [(&str, &str); 6] = [
     ("/etc/fairways/fairways.toml", "The configuration of the daemon, fairways.toml(5)."),
     ("/etc/fairways/fairways.toml.d/*.toml", "Read on top of it, in the order of their names."),
-    ("/usr/share/fairways/fairways.toml", "What holds if there is no configuration in /etc."),
-    ("/var/lib/fairways", "What the daemon has changed, so that it can be put back."),
-    ("/run/fairways/fairways.sock", "Where the daemon is asked."),
-    ("/sys/fs/resctrl", "The kernel's resctrl, through which ways are given."),
+    ("/usr/share/fairways/fairways.toml", "Used if there is no configuration in /etc."),
+    ("/var/lib/fairways", "The daemon's changes, so that they can be undone."),
+    ("/run/fairways/fairways.sock", "The daemon's control socket."),
+    ("/sys/fs/resctrl", "The kernel's resctrl, through which ways are assigned."),
 ];
 
 /// One page.
 pub(crate) struct Page {
-    /// Its file's name: `fairways-run.1`.
+    /// Name of its file: `fairways-run.1`.
     pub(crate) name: String,
     /// Its source, in man(7).
     pub(crate) text: String,
 }
 
-/// Runs the command: all pages into `man1` and `man5` of a folder, as man(1) has them, or fairways(1) as it is.
+/// Runs the command: writes all pages to `man1` and `man5` of a folder, where man(1) looks for
+/// them, or prints fairways(1).
 pub(crate) fn run(dir: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
     let pages = pages()?;
     let Some(dir) = dir else {
@@ -64,24 +65,28 @@ pub(crate) fn print_markdown(out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(out.write_all(markdown::page(&mut built()).as_bytes())?)
 }
 
-/// The command line, with all that clap derives of it.
+/// The command line, complete with everything that clap derives.
 fn built() -> clap::Command {
     let mut command = Args::command().disable_help_subcommand(true);
     command.build();
     command
 }
 
-/// All pages: of the command, of its subcommands, and of the configuration.
+/// All pages: for the command, its subcommands, and the configuration.
 pub(crate) fn pages() -> anyhow::Result<Vec<Page>> {
     let command = built();
     let mut pages = Vec::new();
-    of(&command, None, &mut pages)?;
+    add_pages(&command, None, &mut pages)?;
     pages.push(Page { name: "fairways.toml.5".to_owned(), text: config::page() });
     Ok(pages)
 }
 
-/// A command's page, and those of what is below it.
-fn of(command: &clap::Command, above: Option<&str>, pages: &mut Vec<Page>) -> anyhow::Result<()> {
+/// Adds a command's page, and those of its subcommands.
+fn add_pages(
+    command: &clap::Command,
+    above: Option<&str>,
+    pages: &mut Vec<Page>,
+) -> anyhow::Result<()> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let below = || command.get_subcommands().filter(|below| !below.is_hide_set());
     let man = Man::new(command.clone()).title(&name).date(DATE).source(source()).manual(MANUAL);
@@ -101,26 +106,30 @@ fn of(command: &clap::Command, above: Option<&str>, pages: &mut Vec<Page>) -> an
     if above.is_none() || ["run", "config", "restore"].contains(&command.get_name()) {
         files(&mut rest);
     }
+    if above.is_none() {
+        examples(&mut rest);
+    }
     let mut also: Vec<String> = above.map(|above| format!("{above}(1)")).into_iter().collect();
     also.extend(below().filter_map(|below| Some(format!("{}(1)", below.get_display_name()?))));
     also.push("fairways.toml(5)".to_owned());
     see_also(&also, &mut rest);
     rest.to_writer(&mut text)?;
     pages.push(Page { name: format!("{name}.1"), text: tidy(&String::from_utf8(text)?) });
-    below().try_for_each(|below| of(below, Some(&name), pages))
+    below().try_for_each(|below| add_pages(below, Some(&name), pages))
 }
 
-/// Where the page is from: `fairways 0.1.0`.
+/// The source of a page, for its foot: `fairways 0.1.0`.
 fn source() -> String {
     format!("fairways {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// `Exit codes: 0 done, 1 failed, ...`, as a command's own help or that of all says it.
+/// Lists the exit codes from the line `Exit codes: 0 done, 1 failed, ...` at the end of a command's
+/// help, or by default of all commands' help.
 fn exit_status(command: &clap::Command, page: &mut Roff) {
     page.control("SH", ["EXIT STATUS"]);
-    let said = command.get_after_help().map_or(exit::HELP.to_owned(), ToString::to_string);
-    let codes = said.trim_start_matches("Exit codes: ").split(", ");
-    for (code, meaning) in codes.filter_map(|part| part.split_once(' ')) {
+    let help = command.get_after_help().map_or(exit::HELP.to_owned(), ToString::to_string);
+    let (_, codes) = help.rsplit_once("Exit codes: ").unwrap_or_default();
+    for (code, meaning) in codes.split(", ").filter_map(|part| part.split_once(' ')) {
         page.control("TP", []).text([bold(code)]).text([roman(meaning)]);
     }
 }
@@ -132,13 +141,23 @@ fn files(page: &mut Roff) {
     }
 }
 
+/// Shows the examples of `fairways` alone.
+fn examples(page: &mut Roff) {
+    page.control("SH", ["EXAMPLES"]).control("EX", []);
+    for line in EXAMPLES.lines() {
+        page.text([roman(line)]);
+    }
+    page.control("EE", []);
+}
+
 fn see_also(pages: &[String], page: &mut Roff) {
     page.control("SH", ["SEE ALSO"]).text([roman(pages.join(", "))]);
     page.control("PP", []);
-    page.text([roman("What is called docs/*.md, or *.md, is in /usr/share/doc/fairways/docs.")]);
+    page.text([roman("Pages called docs/*.md or *.md are in /usr/share/doc/fairways/docs.")]);
 }
 
-/// Without what mandoc(1) finds superfluous, but for examples, which stay as they are: a paragraph after a heading, breaks beside breaks, blanks at the ends of lines.
+/// Removes what mandoc(1) finds superfluous: a paragraph right after a heading, repeated breaks,
+/// blanks at ends of lines, and blank lines except in examples.
 fn tidy(text: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     let mut example = false;

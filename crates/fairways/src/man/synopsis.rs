@@ -1,13 +1,13 @@
-//! A page's synopsis. clap_mangen's has flags without their values.
+//! A page's synopsis. We write our own, because clap_mangen's shows flags without their values.
 
 use clap::{Arg, ArgAction, Command};
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
-/// All that a command takes: `[-o|--out FILE]`, `FILE...`; what may be left out is in brackets.
+/// Writes the arguments of a command, optional ones in brackets: `[-o|--out FILE]`, `FILE...`.
 pub(super) fn section(command: &Command, page: &mut Roff) {
     let mut line = vec![bold(command.get_bin_name().unwrap_or_else(|| command.get_name()))];
     let mut flags: Vec<&Arg> = command.get_arguments().filter(|arg| !arg.is_positional()).collect();
-    // What is needed comes last, before what has no flag.
+    // Required flags come last, before positional arguments.
     flags.sort_by_key(|arg| (arg.is_required_set(), arg.get_display_order()));
     let all = flags.into_iter().chain(command.get_positionals());
     for arg in all.filter(|arg| !arg.is_hide_set()) {
@@ -26,7 +26,7 @@ pub(super) fn section(command: &Command, page: &mut Roff) {
     page.control("SH", ["SYNOPSIS"]).text(line);
 }
 
-/// `-o|--out`, where it has such names.
+/// Writes the names of a flag: `-o|--out`.
 fn flag(arg: &Arg, line: &mut Vec<Inline>) {
     let short = arg.get_short().map(|short| format!("-{short}"));
     let long = arg.get_long().map(|long| format!("--{long}"));
@@ -42,7 +42,7 @@ fn flag(arg: &Arg, line: &mut Vec<Inline>) {
     }
 }
 
-/// What follows it.
+/// Writes the name of its value.
 fn value(arg: &Arg, line: &mut Vec<Inline>) {
     if !arg.get_action().takes_values() {
         return;
@@ -54,7 +54,7 @@ fn value(arg: &Arg, line: &mut Vec<Inline>) {
     line.push(italic(names.join(" ")));
 }
 
-/// Whether it may be given more than once.
+/// Whether an argument may be given more than once.
 fn repeats(arg: &Arg) -> bool {
     let several = arg.get_num_args().is_some_and(|count| count.max_values() > 1);
     matches!(arg.get_action(), ArgAction::Append) || several

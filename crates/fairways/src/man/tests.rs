@@ -36,7 +36,7 @@ fn every_command_and_the_configuration_have_a_page() {
     }
 }
 
-/// What takes a value names it, and what takes none ends there.
+/// A flag with a value is followed by the value's name, one without by the closing bracket.
 #[test]
 fn every_flag_is_in_the_synopsis_with_its_value() {
     fn look(command: &clap::Command, pages: &[Page], seen: &mut usize) {
@@ -47,7 +47,7 @@ fn every_flag_is_in_the_synopsis_with_its_value() {
         for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
             let flag = arg.get_long().map(|long| format!("\\fB--{long}\\fR"));
             let names = arg.get_value_names().unwrap_or_default().join(" ");
-            // What has no flag stands behind all that have one.
+            // Positional arguments come after all flags.
             let behind = synopsis.rsplit("\\fB--").next().unwrap();
             let (place, wanted) = match (flag, arg.get_action().takes_values()) {
                 (Some(flag), true) => (&synopsis[..], format!("{flag} \\fI{names}\\fR")),
@@ -70,7 +70,7 @@ fn every_flag_is_in_the_synopsis_with_its_value() {
     assert!(text.contains(" \\fB--format\\fR \\fI"), "needed, and so without brackets: {text}");
 }
 
-/// The reference has each command, and under it each of its flags.
+/// The reference has each command, with each of its flags and its examples.
 #[test]
 fn the_reference_has_every_command_and_flag() {
     fn look(command: &clap::Command, page: &str, seen: &mut usize) {
@@ -91,9 +91,11 @@ fn the_reference_has_every_command_and_flag() {
     look(&command, &page, &mut seen);
     assert!(seen > 100, "{seen}");
     assert!(page.contains(" [default: `"), "{page}");
+    let examples = "\n\nExamples:\n\n```sh\nfairways status\nfairways status --json\n```\n";
+    assert!(page.contains(examples), "{page}");
 }
 
-/// What a page refers to by section 1 or 5 is there.
+/// Every page of section 1 or 5 that a page refers to exists.
 #[test]
 fn pages_refer_to_pages_that_are_there() {
     let pages = pages().unwrap();
@@ -112,7 +114,7 @@ fn pages_refer_to_pages_that_are_there() {
 }
 
 #[test]
-fn every_key_is_told_with_its_default() {
+fn every_key_is_listed_with_its_default() {
     let text = config::page().replace("\\-", "-").replace("\\&", "");
     let mut count = 0;
     for key in fairways_daemon::config::keys() {
@@ -157,7 +159,7 @@ fn mandoc_has_nothing_against_any_page() {
         return;
     }
     for Page { name, text } in pages().unwrap() {
-        // Where no git told, there is no date.
+        // A build without git has no date.
         let text =
             text.replacen(&format!("{DATE:?}"), "\"2000-01-01\"", usize::from(DATE.is_empty()));
         let mut command = Command::new("mandoc");

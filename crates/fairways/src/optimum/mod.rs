@@ -14,10 +14,10 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use crate::args::{self, Kind, Objective, Optimum};
 use crate::world::World;
 
-/// A search that takes longer than this shows how far it is.
+/// A search that takes longer than this shows its progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A mix, what is best for it, and how long it took to find.
+/// A mix, its best plan, and how long the search took.
 pub(crate) struct Found {
     mix: Mix,
     solution: Solution,

@@ -20,7 +20,7 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use crate::args::{self, Name, Paper};
 use crate::world::World;
 
-/// A paper's claims and what came out.
+/// A paper's claims and the measured values.
 pub(crate) struct Report {
     paper: &'static str,
     title: &'static str,
@@ -66,31 +66,31 @@ pub(crate) fn run(args: &Paper, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a paper's experiments, and draws their figures into a folder if that was asked for.
+/// Runs a paper's experiments, and draws their figures into a folder if one is given.
 fn report(name: Name, quick: bool, out: Option<&Path>, world: &World) -> anyhow::Result<Report> {
     let start = Instant::now();
     let seed = world.seed;
     let bar = progress();
-    let told = told(&bar);
+    let show = show_progress(&bar);
     let (paper, title, text, findings) = match name {
         Name::All => unreachable!("each paper by itself"),
         Name::CacheFair => {
             let setting = cache_fair::Setting { seed, ..cache_fair::Setting::new(quick) };
-            let (findings, figures) = CacheFair::new(setting).run(&told)?;
+            let (findings, figures) = CacheFair::new(setting).run(&show)?;
             out.map_or(Ok(()), |folder| figures.draw(folder))?;
             let title = "Cache-fair thread scheduling for multicore processors";
             ("cache-fair", title, paper::CACHE_FAIR, findings)
         }
         Name::Casc => {
             let setting = casc::Setting { seed, ..casc::Setting::new(quick) };
-            let (findings, figures) = Casc::new(setting).run(&told)?;
+            let (findings, figures) = Casc::new(setting).run(&show)?;
             out.map_or(Ok(()), |folder| figures.draw(folder))?;
             let title = "CASC: cache-aware scheduling for chip multithreaded processors";
             ("casc", title, paper::CASC, findings)
         }
         Name::Dcat => {
             let setting = dcat::Setting { seed, ..dcat::Setting::new(quick) };
-            let (findings, figures) = Dcat::new(world.programs().table(), setting).run(&told)?;
+            let (findings, figures) = Dcat::new(world.programs().table(), setting).run(&show)?;
             out.map_or(Ok(()), |folder| figures.draw(folder))?;
             let title =
                 "dCat: dynamic cache management for performance-sensitive IaaS (EuroSys 2018)";
@@ -99,14 +99,14 @@ fn report(name: Name, quick: bool, out: Option<&Path>, world: &World) -> anyhow:
         Name::Lfoc => {
             let table = world.programs().table();
             let setting = lfoc::Setting { seed, ..lfoc::Setting::new(table, quick) };
-            let (findings, figures) = Lfoc::new(world.programs(), setting).run(&told)?;
+            let (findings, figures) = Lfoc::new(world.programs(), setting).run(&show)?;
             out.map_or(Ok(()), |folder| figures.draw(folder))?;
             let title = "LFOC: a lightweight fairness-oriented cache clustering policy (ICPP 2019)";
             ("lfoc", title, paper::LFOC, findings)
         }
         Name::Locpart => {
             let setting = locpart::Setting { seed, ..locpart::Setting::new(quick) };
-            let (findings, figures) = Locpart::new(setting).run(&told)?;
+            let (findings, figures) = Locpart::new(setting).run(&show)?;
             out.map_or(Ok(()), |folder| figures.draw(folder))?;
             let title = "Locpart: a latency optimized cache partitioning for cloud data centers";
             ("locpart", title, paper::LOCPART, findings)
@@ -118,8 +118,8 @@ fn report(name: Name, quick: bool, out: Option<&Path>, world: &World) -> anyhow:
     Ok(Report { paper, title, seconds: start.elapsed().as_secs_f64(), rows })
 }
 
-/// Shows what is at hand, how much of it is done, and how much there is.
-fn told(bar: &ProgressBar) -> impl Fn(&str, usize, usize) + Sync + '_ {
+/// Shows the current step on the bar, with how much of it is done.
+fn show_progress(bar: &ProgressBar) -> impl Fn(&str, usize, usize) + Sync + '_ {
     |what, done, count| {
         bar.set_length(count as u64);
         bar.set_position(done as u64);

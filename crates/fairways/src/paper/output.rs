@@ -29,9 +29,9 @@ struct JsonRow<'a> {
     /// What it counts as: `outcome`, `parameter`, `definition` or `calibration`.
     counts_as: &'static str,
     in_band: Option<bool>,
-    /// The same with one seed each, where it was measured with several.
+    /// The values of single seeds, if it was measured with several.
     by_seed: &'a [f64],
-    /// With how many of them it lies in the band.
+    /// How many of them lie in the band.
     seeds_in_band: Option<usize>,
 }
 
@@ -155,7 +155,7 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// How many of the rows that count as this lie within their bands, and how many are judged.
+/// How many rows of this kind lie within their bands, and how many are judged.
 fn tally(report: &Report, of: ClaimKind) -> (usize, usize) {
     let verdicts = report.rows.iter().filter(|row| row.kind == of);
     let verdicts: Vec<bool> = verdicts.filter_map(ClaimResult::in_band).collect();
@@ -177,7 +177,7 @@ pub(super) fn summary(reports: &[Report], out: &mut dyn Write) -> anyhow::Result
     Ok(writeln!(out, "\n{table}")?)
 }
 
-/// The least and the greatest with one seed, and with how many of the seeds that is within the band.
+/// The range of the values of single seeds, and how many of these lie within the band.
 fn by_seed(row: &ClaimResult) -> String {
     let ends = row
         .by_seed
@@ -194,7 +194,7 @@ fn by_seed(row: &ClaimResult) -> String {
     }
 }
 
-/// Enough digits to tell it from its neighbours.
+/// A number with enough digits to differ from its neighbours.
 fn digits(number: f64) -> String {
     if number.fract() == 0.0 || number.abs() >= 100.0 {
         format!("{number:.0}")

@@ -1,4 +1,4 @@
-//! `fairways profile`: how a program fares with every number of ways.
+//! `fairways profile`: measures how fast a program runs with each number of ways.
 
 mod output;
 mod settings;

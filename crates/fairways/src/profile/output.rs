@@ -14,14 +14,14 @@ use serde::Serialize;
 
 use super::settings::{Checked, Output, others};
 
-/// What there is to show.
+/// The results to show.
 pub(super) struct Measured<'a> {
     pub(super) profiler: &'a Profiler,
     pub(super) table: &'a ProfileTable,
     pub(super) seconds: f64,
 }
 
-/// Writes the profile, beside those of other programs where they are kept.
+/// Writes the profile; with `--append`, keeps the profiles of other programs.
 pub(super) fn write(
     checked: &Checked,
     table: ProfileTable,
@@ -62,7 +62,7 @@ pub(super) fn plot(path: &Path, name: &str, table: &ProfileTable) -> anyhow::Res
     Ok(lines(path, name, ["ways", "%"], &drawn)?)
 }
 
-/// Letters that a bar of misses is long at most.
+/// The longest bar of misses, in letters.
 const BAR: usize = 40;
 
 /// Writes a table for people.

@@ -1,4 +1,4 @@
-//! From flags to what is measured, checked.
+//! The settings of `fairways profile`, from checked flags.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use fairways_tracer::{Launch, StartError};
 use crate::args::Profile;
 use crate::chip::simulated;
 
-/// A measurement that can be made.
+/// A measurement whose flags are valid.
 pub(super) struct Checked {
     pub(super) name: String,
     pub(super) preset: String,
     pub(super) settings: Settings,
     pub(super) program: SimulatedProgram,
     pub(super) output: Output,
-    /// Whether what the file holds of other programs is kept.
+    /// Whether to keep the profiles of other programs in the file.
     pub(super) append: bool,
 }
 

@@ -19,15 +19,15 @@ pub(super) enum Best {
     Unknown,
 }
 
-/// What a program did by itself.
+/// How a program ran alone.
 pub(super) struct Alone {
     instructions: u64,
     served: Option<ServiceSummary>,
 }
 
 impl Best {
-    /// For a run that ended at `end`. On a chip every program is run by itself for it, until the user has
-    /// seen enough.
+    /// Makes it for a run that ended at `end`. On a chip, this runs every program by itself until
+    /// then, or until `stop` is true.
     pub(super) fn new(checked: &Checked, end: Time, stop: &AtomicBool) -> Self {
         match &checked.on {
             On::Model { .. } => Self::Known,
@@ -68,7 +68,7 @@ impl Best {
         (0..jobs).map(slowdown).collect()
     }
 
-    /// How a service answered by itself, where that is known.
+    /// How a service answered alone, if known.
     pub(super) fn served(&self, job: usize) -> Option<ServiceSummary> {
         match self {
             Self::Alone(alone) => alone[job].served,
@@ -77,17 +77,17 @@ impl Best {
     }
 }
 
-/// Looks at whether the user has seen enough so many times in a run.
+/// How many times in a run to check for an interruption.
 const LOOKS: u32 = 50;
 
-/// Runs a machine under a policy; false if the user has seen enough before it was over.
+/// Runs a machine under a policy; false if it was interrupted before the end.
 pub(super) fn run_until(
     machine: &mut Running,
     policy: &mut dyn Policy,
     end: Time,
     stop: &AtomicBool,
 ) -> bool {
-    // The model is quick, and steps of time end where it is stopped.
+    // The model is fast, and stopping it would cut its steps of time.
     let looks = if matches!(machine, Running::Model(_)) { 1 } else { LOOKS };
     for look in 1..=looks {
         let nanos = u128::from(end.nanos()) * u128::from(look) / u128::from(looks);

@@ -31,7 +31,7 @@ impl Machine for Running {
 }
 
 impl Running {
-    /// The time of the last event told.
+    /// The time of the last event reported.
     pub(super) fn now(&self) -> Time {
         match self {
             Self::Model(model) => model.now(),
@@ -71,22 +71,22 @@ impl Running {
         }
     }
 
-    /// Nothing more is told once this is true.
+    /// Reports no more events once this is true.
     pub(super) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
-        // The model is never long at work between two events.
+        // The model never works for long between two events.
         if let Self::Chip(of) = self {
             of.chip.stop_when(stop);
         }
     }
 
-    /// Ends what runs outside of the machine.
+    /// Ends real programs, which run outside the machine.
     pub(super) fn end(&mut self) {
         if let Self::Chip(of) = self {
             of.chip.end_live_programs();
         }
     }
 
-    /// Why it stopped, if memory can't serve the programs, or one could not go on.
+    /// Why the machine stopped: memory can't serve the programs, or one could not continue.
     pub(super) fn failure(&self, after: Time) -> Option<anyhow::Error> {
         match self {
             Self::Model(model) => {

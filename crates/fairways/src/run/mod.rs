@@ -37,12 +37,12 @@ pub(crate) fn run(machine: &MachineFlag, args: &Run, out: &mut dyn Write) -> any
     let mut machine = checked.machine();
     machine.stop_when(Arc::clone(&stop));
     let mut report = (!args.json && !args.quiet).then(|| Report::new(&checked, out));
-    let told = follow(&mut machine, &mut checked, &stop, &mut report, &mut journal);
+    let followed = follow(&mut machine, &mut checked, &stop, &mut report, &mut journal);
     drop(report);
     let kept = journal.map_or(Ok(()), Writer::finish);
     machine.end();
     checked.remark();
-    told.and(kept)?;
+    followed.and(kept)?;
     let end = machine.now();
     if let Some(why) = machine.failure(end) {
         return Err(why);
@@ -137,8 +137,8 @@ fn follow(
     Ok(())
 }
 
-/// How many instructions each program of a simulated machine runs between two times, with a partition that is made at half the first of them,
-/// or with none.
+/// How many instructions each program of a simulated machine runs between two times, with a
+/// partition from half of the first time on, or without one.
 #[cfg(test)]
 pub(crate) fn fixed(
     machine: &MachineFlag,

@@ -1,4 +1,4 @@
-//! What happens, a line each.
+//! Events and decisions of a run, one line each.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use fairways_record::status::estimate_text;
 use super::machine::Running;
 use super::settings::Checked;
 
-/// Tells what happens as it happens.
+/// Prints each event and decision as it happens.
 pub(super) struct Report<'a> {
     out: &'a mut dyn Write,
     ways: Ways,
@@ -19,11 +19,11 @@ pub(super) struct Report<'a> {
     names: Vec<String>,
     /// Which of them each app is.
     programs: HashMap<AppId, usize>,
-    /// Who is being sampled.
+    /// The program that is being sampled.
     sampled: Option<AppId>,
-    /// What was planned last.
+    /// The latest plan.
     planned: Partition,
-    /// Numbers that are still to be told, and of whom they are.
+    /// Estimates that are not yet printed, and their program.
     numbers: Vec<String>,
     of: Option<AppId>,
 }
@@ -42,7 +42,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The app, and which program it is.
+    /// The app's number, and the name of its program.
     fn name(&self, app: AppId) -> String {
         let program = self.programs.get(&app).and_then(|&index| self.names.get(index));
         format!("{} {}", app.0, program.map_or("", String::as_str))
@@ -89,7 +89,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Tells the numbers of a program that have not been told yet.
+    /// Prints the estimates of a program that are not yet printed.
     pub(super) fn numbers(&mut self, at: Time) -> io::Result<()> {
         let Some(app) = self.of.take() else { return Ok(()) };
         let (name, numbers) = (self.name(app), self.numbers.join(", "));
@@ -136,7 +136,7 @@ impl<'a> Report<'a> {
                 let what = if *raised { "raised" } else { "no longer raised" };
                 writeln!(self.out, "{at:>11}  {what}: {names} ({reason})")
             }
-            // With the next ones of the same program, in a line.
+            // Printed later, in one line with the program's next ones.
             Action::Estimated { thread, what, value, raw } => {
                 let is = |raw: f64| raw / (1_u64 << 32) as f64;
                 let mut text = estimate_text(what, is(value.raw() as f64));

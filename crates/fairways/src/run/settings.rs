@@ -1,4 +1,4 @@
-//! From flags to what is to be run, checked.
+//! The settings of a run, from checked flags.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,11 +32,11 @@ pub(super) struct Checked {
     known: bool,
 }
 
-/// What it runs on.
+/// The machine of a run.
 pub(super) enum On {
     /// The analytic model, a mix of profiles.
     Model { world: Box<World>, mix: Mix, settings: Box<Settings> },
-    /// A chip; the jobs know what they are told.
+    /// A chip; its jobs have the profiles that the policy gets.
     Chip(Box<chip::World>),
 }
 
@@ -78,7 +78,7 @@ impl Checked {
         }
     }
 
-    /// The bytes of a way.
+    /// Size of a way in bytes.
     pub(super) fn way_bytes(&self) -> f64 {
         match &self.on {
             On::Model { settings, .. } => settings.way_bytes,
@@ -93,7 +93,7 @@ impl Checked {
         }
     }
 
-    /// A new journal of the run, in parts of a size, of which so many are kept.
+    /// Begins a journal of the run. `limits`: the size of a part, and how many parts are kept.
     pub(super) fn journal(
         &self,
         path: &Path,
@@ -164,12 +164,12 @@ impl Checked {
         machine
     }
 
-    /// Lets programs run on without an end.
+    /// Lets programs run without an end.
     pub(super) fn endless(&mut self) {
         self.instructions = ENDLESS;
     }
 
-    /// Tells what users should know of real programs that have run.
+    /// Prints remarks for the user about real programs that have run.
     pub(super) fn remark(&self) {
         if let On::Chip(world) = &self.on {
             world.remark();
@@ -198,7 +198,7 @@ fn on_model(args: &RunFlags, policy: &str) -> Result<On, BadInput> {
     Ok(On::Model { world, mix, settings })
 }
 
-/// Where the policy is told profiles, they are measured first.
+/// Measures the profiles first, if the policy gets them.
 fn on_chip(
     args: &RunFlags,
     preset: &ChipPreset,

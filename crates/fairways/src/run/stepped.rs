@@ -1,4 +1,4 @@
-//! A run that somebody watches: an event and what the policy does about it, one at a time.
+//! A run for `fairways top`: one event at a time, with the policy's actions.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,7 @@ use super::machine::Running;
 use super::settings::Checked;
 use crate::args::{Machine, RunFlags};
 
-/// A run, and what is known of it so far.
+/// A run, with its record so far.
 pub(crate) struct Stepped {
     checked: Checked,
     machine: Running,
@@ -22,7 +22,7 @@ pub(crate) struct Stepped {
     watched: MachineRecord,
 }
 
-/// A simulated cache: all of it is given out.
+/// A simulated cache, of which every way is given out.
 struct Whole(CacheWays);
 
 impl MachineView for Whole {
@@ -50,7 +50,8 @@ fn whole(bytes: f64) -> u64 {
 }
 
 impl Stepped {
-    /// Reads the files and checks every flag; nothing has happened yet. It ends early once `stop` is true.
+    /// Reads the files and checks every flag, but runs nothing yet. The run ends early once `stop`
+    /// is true.
     ///
     /// # Errors
     /// If the flags do not make a run.

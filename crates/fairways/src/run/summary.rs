@@ -78,7 +78,7 @@ impl Service {
 }
 
 impl Summary {
-    /// Of a run that ended at `end`. Unless it was interrupted, the same under `stock` is run for it.
+    /// Sums up a run that ended at `end`. Unless it was interrupted, this repeats it under `stock`.
     pub(super) fn new(checked: &Checked, machine: &Running, end: Time, stop: &AtomicBool) -> Self {
         let (names, best) = (checked.names(), Best::new(checked, end, stop));
         let ours = best.slowdowns(machine, names.len());

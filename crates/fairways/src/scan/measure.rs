@@ -1,4 +1,4 @@
-//! What those who use the processor hold of the cache.
+//! Measures the cache occupancy and the traffic of programs.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use super::users::User;
 /// The policy that has every program watched all the time; under `observe` it changes nothing.
 const WATCHES: &str = "dunn";
 
-/// What was measured.
+/// The measurements of all programs.
 pub(super) struct Measured {
-    /// The greatest first.
+    /// The programs, the greatest first.
     pub(super) rows: Vec<Row>,
-    /// The bytes of all caches that were watched; `None` where no cache was.
+    /// Size of all caches that were watched; `None` if none was.
     pub(super) cache_bytes: Option<u64>,
-    /// What can't be known here, and why.
+    /// What can't be measured on this host, with the reason.
     pub(super) without: Option<String>,
     /// Whether it was ended before its time.
     pub(super) interrupted: bool,
 }
 
-/// What was measured of one; what is `None` was not.
+/// The measurements of one program; `None` was not measured.
 pub(super) struct Row {
     pub(super) user: User,
     /// At the end.
@@ -37,7 +37,7 @@ pub(super) struct Row {
     pub(super) mpki: Option<f64>,
 }
 
-/// Watches them for so long.
+/// Watches the programs for this duration.
 pub(super) fn measure(
     config: &Config,
     users: Vec<User>,
@@ -61,7 +61,7 @@ pub(super) fn measure(
     Ok(measured)
 }
 
-/// By monitoring groups of resctrl's, and perf.
+/// Measures by resctrl's monitoring groups and perf.
 fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Result<Measured> {
     let mut config = config.clone();
     config.policy = WATCHES.to_owned();

@@ -1,4 +1,4 @@
-//! `fairways scan`: who uses the cache now, and a configuration to begin with.
+//! `fairways scan`: the programs that use the cache now, and a first configuration.
 
 mod measure;
 mod report;

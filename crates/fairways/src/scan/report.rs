@@ -1,4 +1,4 @@
-//! Who uses the cache, as a table, as JSON, and as a configuration.
+//! The programs that use the cache, as a table, as JSON, and as a configuration.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -14,21 +14,22 @@ use super::measure::{Measured, Row, caution};
 /// The version of the JSON object: it changes when a field changes its meaning or goes.
 const SCHEMA: u32 = 1;
 
-/// A program of the configuration holds so much of the cache, or moves so much to and from memory a second, or, where neither is known, has
-/// so much of a processor.
+/// The configuration has the programs that occupy at least this share of the cache.
 const SHARE: f64 = 0.02;
+/// It also has those that move at least this many bytes to and from memory per second.
 const TRAFFIC: f64 = 100e6;
+/// If neither is known, it has those that use at least this many CPUs.
 const CPUS: f64 = 0.1;
 
-/// All that is said.
+/// The whole report.
 #[derive(Serialize)]
 pub(super) struct Report {
     schema: u32,
-    /// Of all caches that were watched; `null` where none was.
+    /// Size of all caches that were watched; `null` if none was.
     cache_bytes: Option<u64>,
-    /// What can't be known here, and why.
+    /// What can't be measured on this host, with the reason.
     without: Option<String>,
-    /// The greatest first.
+    /// The programs, the greatest first.
     programs: Vec<Program>,
     /// Keys of the configuration before its programs.
     #[serde(skip)]
@@ -40,14 +41,14 @@ pub(super) struct Report {
 struct Program {
     name: String,
     select: String,
-    /// How many.
+    /// Number of processes.
     processes: usize,
     cpus: Option<f64>,
     occupancy_bytes: Option<u64>,
     memory_bytes_per_second: Option<f64>,
     llc_misses_per_second: Option<f64>,
     llcmpki: Option<f64>,
-    /// Whether the configuration has it.
+    /// Whether the configuration has the program.
     proposed: bool,
     /// What to know about `select` before it is used for long.
     #[serde(skip)]
@@ -143,22 +144,22 @@ impl Report {
             }
         }
         if proposed.count() == 0 {
-            text += "\n# Nobody was found who uses much of the cache; a program is, for example:\n\
+            text += "\n# No program uses much of the cache. An example of a program:\n\
                      # [[program]]\n# name = \"web\"\n# select = \"unit:nginx.service\"\n";
         }
         text
     }
 }
 
-/// Whether a program is worth being managed, or to be kept from others.
+/// Whether a program is worth managing, for its own sake or to protect others.
 fn is_worth_it(row: &Row, cache_bytes: Option<u64>) -> bool {
-    let share = row.occupancy_bytes.zip(cache_bytes).map(|(held, all)| held as f64 / all as f64);
+    let share = row.occupancy_bytes.zip(cache_bytes).map(|(own, all)| own as f64 / all as f64);
     let miss_bytes = row.misses_per_second.map(|misses| 64.0 * misses);
     let traffic = row.bytes_per_second.or(miss_bytes);
     match (share, traffic) {
         (None, None) => row.user.cpus.is_some_and(|cpus| cpus >= CPUS),
         (share, traffic) => {
-            share.is_some_and(|share| share >= SHARE) || traffic.is_some_and(|of| of >= TRAFFIC)
+            share.is_some_and(|share| share >= SHARE) || traffic.is_some_and(|rate| rate >= TRAFFIC)
         }
     }
 }

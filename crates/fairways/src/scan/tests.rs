@@ -1,4 +1,4 @@
-//! What is made of what was measured.
+//! The reports of given measurements.
 
 use fairways_daemon::config::Config;
 use fairways_programs::Selector;
@@ -30,7 +30,7 @@ fn report(rows: Vec<Row>, cache_bytes: Option<u64>) -> Report {
 }
 
 #[test]
-fn the_configuration_has_whoever_uses_the_cache() {
+fn the_configuration_has_the_programs_that_use_the_cache() {
     let rows = vec![
         row("unit:web.service", Some(50 << 20), Some(1e6), 0.1),
         row("process:copies", Some(0), Some(5e9), 1.0),
@@ -57,12 +57,12 @@ fn what_was_not_measured_is_a_dash_and_null() {
     assert_eq!(cells, ["web.service", "unit:web.service", "1", "0.50", "-", "-", "-", "-", "-"]);
     let mut out = Vec::new();
     report.json(&mut out).unwrap();
-    let told: serde_json::Value = serde_json::from_slice(&out).unwrap();
-    assert!(told["programs"][0]["occupancy_bytes"].is_null(), "{told}");
+    let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert!(json["programs"][0]["occupancy_bytes"].is_null(), "{json}");
 }
 
 #[test]
-fn without_anybody_the_configuration_says_what_a_program_is() {
+fn without_programs_the_configuration_explains_what_one_is() {
     let text = report(Vec::new(), None).configuration();
     let config: Config = toml::from_str(&text).unwrap();
     assert!(config.program.is_empty() && text.contains("# [[program]]"), "{text}");

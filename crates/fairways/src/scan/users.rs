@@ -1,4 +1,4 @@
-//! Whom to watch.
+//! The programs to watch.
 
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -11,19 +11,19 @@ use fairways_programs::{CpuUser, Roots, Selector};
 
 use crate::emulated::refused;
 
-/// How long processes are looked at to tell who is busy.
+/// How long processes are observed to find the busy ones.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// A user of the processor, with a name of its own.
+/// A program that uses the processor, with a unique name.
 pub(super) struct User {
     pub(super) name: String,
     pub(super) selector: Selector,
     pub(super) pids: Vec<i32>,
-    /// Processors' worth of time while processes were looked at; `None` of an emulator's.
+    /// CPUs that it used while processes were observed; `None` for an emulator's program.
     pub(super) cpus: Option<f64>,
 }
 
-/// The busiest of this host, the busiest first; all programs of an emulator.
+/// The busiest programs of this host, the busiest first; or all programs of an emulator.
 pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>> {
     let list = || CpuUser::all(&Roots::default()).context("processes can't be listed");
     let mut found: Vec<(CpuUser, Option<f64>)> = match &config.counters.source {
@@ -70,7 +70,7 @@ pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>>
     Ok(named.collect())
 }
 
-/// A name that is easy to write: of letters, digits and `-_.:`.
+/// A name that is easy to write, with only letters, digits and `-_.:`.
 fn name(selector: &Selector) -> String {
     let text = match selector {
         Selector::Unit(unit) | Selector::UserUnit(unit) => {

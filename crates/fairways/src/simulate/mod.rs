@@ -39,7 +39,7 @@ fn compare_all(checked: &Checked) -> anyhow::Result<Results<'_>> {
     let programs = checked.programs();
     Ok(match &checked.how {
         How::Score(settings) => Results::Scored(each(&checked.mixes, |mix| {
-            compare(programs.table(), mix, settings, checked.policies(mix)?).map_err(told)
+            compare(programs.table(), mix, settings, checked.policies(mix)?).map_err(blamed)
         })?),
         How::Live(settings, protocol) => Results::Live(each(&checked.mixes, |mix| {
             let policies = checked.policies(mix)?;
@@ -49,7 +49,7 @@ fn compare_all(checked: &Checked) -> anyhow::Result<Results<'_>> {
     })
 }
 
-/// Compares mix after mix, and shows how far it is.
+/// Compares mix after mix, and shows the progress.
 fn each<C>(
     mixes: &[Mix],
     compare: impl Fn(&Mix) -> anyhow::Result<C>,
@@ -66,8 +66,8 @@ fn each<C>(
     Ok(results)
 }
 
-/// Too little bandwidth for a mix was asked for; a policy without a plan is our own fault.
-fn told(error: CompareError) -> anyhow::Error {
+/// Too little bandwidth for a mix is the user's error; a policy without a plan is ours.
+fn blamed(error: CompareError) -> anyhow::Error {
     match error {
         CompareError::Demand { .. } => BadInput(error.to_string()).into(),
         CompareError::NoPlan { .. } => error.into(),

@@ -1,4 +1,4 @@
-//! From flags to what is to be done, checked.
+//! The settings of `fairways simulate`, from checked flags.
 
 use fairways_command_kit::BadInput;
 use fairways_core::{Policy, Ways};
@@ -20,9 +20,9 @@ pub(super) struct Checked {
 
 /// How policies are compared.
 pub(super) enum How {
-    /// By what they decide.
+    /// By the model's score of their plans.
     Score(ComparisonSettings),
-    /// By how the programs fare over time.
+    /// By the programs' speed over time.
     Live(Box<fairways_model::Settings>, Protocol),
 }
 

@@ -31,7 +31,7 @@ samplings   how often a program was sampled
 sampling    share of the time in sampling mode
 ";
 
-/// What stands beside the metrics: columns, and how many of them hold numbers.
+/// Columns beside the metrics, and how many of them have numbers.
 const SCORED: (&[&str], usize) = (&["ways", "clusters"], 0);
 const LIVE: (&[&str], usize) = (&["plans", "samplings", "sampling"], 3);
 
@@ -42,7 +42,7 @@ struct Block<'a> {
     rows: Vec<Row<'a>>,
 }
 
-/// A policy's metrics, and what stands beside them.
+/// A policy's metrics, and the cells beside them.
 pub(crate) struct Row<'a> {
     pub(crate) policy: &'a str,
     pub(crate) metrics: FairnessMetrics,
@@ -120,13 +120,13 @@ fn table(header: &[&str], text: usize) -> Table {
     table
 }
 
-/// The same as text that fits the terminal: how fair each policy is stays last.
+/// The same as text that fits the terminal; the columns of fairness are dropped last.
 pub(crate) fn fit_metrics(table: Table) -> String {
     fit(table, &["sampling", "samplings", "plans", "ANTT", "STP", "clusters", "ways"])
 }
 
-/// Policies, one a row, against stock; `beside` names what stands beside the metrics, and how many of
-/// its columns hold numbers.
+/// Policies, one a row, against stock. `beside` names columns beside the metrics, and how many of
+/// them have numbers.
 pub(crate) fn metrics_table(
     rows: &[Row<'_>],
     stock: &FairnessMetrics,

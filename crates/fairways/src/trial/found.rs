@@ -8,19 +8,19 @@ use fairways_core::{AppId, Counters, Latencies, Objective, Partition, Sample};
 /// What is in force in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arm {
-    /// What the policy decided.
+    /// The policy's plan.
     With,
-    /// Everybody may fill every way.
+    /// All programs may fill every way.
     Without,
 }
 
-/// What a program did in a block.
+/// The measurements of a program in a block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Did {
     time: Duration,
-    /// `None` of what any window had missing.
+    /// A counter that is missing in any window is `None`.
     counters: Option<Counters>,
-    /// How many requests took how many nanoseconds.
+    /// Number of requests by their latency in nanoseconds.
     answered: BTreeMap<u64, u64>,
 }
 
@@ -36,22 +36,23 @@ pub(crate) struct Block {
 pub(crate) struct Domain {
     pub(crate) blocks: Vec<Block>,
     objectives: BTreeMap<AppId, Objective>,
-    /// Whether the trial is over, and why before its end.
+    /// Whether the trial is over.
     is_over: bool,
+    /// Why it ended early.
     pub(crate) broken: Option<&'static str>,
-    /// What the policy decided, which is switched on and off.
+    /// The policy's plan, which is switched on and off.
     pub(crate) decided: Option<Partition>,
     /// How many programs came or went in blocks.
     pub(crate) others: u32,
 }
 
-/// What all domains' trials have found.
+/// The measurements of all domains.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) domains: BTreeMap<u32, Domain>,
 }
 
-/// What is compared of a program.
+/// A quantity of a program that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Measure {
     /// Instructions per cycle.
@@ -116,13 +117,13 @@ impl Found {
         }
     }
 
-    /// Whether every domain's is over.
+    /// Whether the trial is over in every domain.
     pub(crate) fn is_over(&self) -> bool {
         !self.domains.is_empty() && self.domains.values().all(|domain| domain.is_over)
     }
 }
 
-/// What two windows counted together; `None` of what either has not.
+/// The sum of the counters of two windows; `None` for a counter that either lacks.
 fn sum(one: Counters, other: Counters) -> Counters {
     let add = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
     Counters {
@@ -135,7 +136,7 @@ fn sum(one: Counters, other: Counters) -> Counters {
 }
 
 impl Domain {
-    /// The programs that did anything, in the order of their numbers.
+    /// The programs with measurements, in the order of their numbers.
     pub(crate) fn programs(&self) -> Vec<AppId> {
         let mut apps: Vec<AppId> =
             self.blocks.iter().flat_map(|block| block.programs.keys().copied()).collect();

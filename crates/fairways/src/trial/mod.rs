@@ -1,4 +1,5 @@
-//! `fairways trial`: a policy decides for a while, and what it decided is switched on and off, to see whether it helps.
+//! `fairways trial`: a policy decides for a while; then its plan is switched on and off, to measure
+//! whether it helps.
 
 mod found;
 mod policy;
@@ -24,9 +25,9 @@ use found::{Arm, Found};
 use policy::{Planned, Trial};
 use report::Report;
 
-/// How long all blocks together take where no flag says so.
+/// How long all blocks take together without a flag.
 const DURATION: Duration = Duration::from_secs(600);
-/// No trial has more blocks: one of a second each for a day.
+/// The most blocks of a trial: blocks of a second for a day.
 const MOST_BLOCKS: u128 = 86_400;
 
 /// Runs the command; everything is checked before anything happens.
@@ -56,7 +57,7 @@ pub(crate) fn run(args: args::Trial, out: &mut dyn Write) -> anyhow::Result<()> 
     if interrupted { Err(Interrupted.into()) } else { Ok(()) }
 }
 
-/// How a trial is done, and where what it finds goes.
+/// How a trial is done, and where its measurements go.
 #[derive(Clone)]
 pub(crate) struct On {
     pub(crate) planned: Planned,
@@ -100,7 +101,7 @@ fn planned(args: &args::Trial) -> Result<Planned, BadInput> {
     Ok(Planned { learn, block, order: order(pairs, run.of.world.seed) })
 }
 
-/// Pairs, each in an order that is drawn.
+/// Draws the order of the blocks of each pair.
 fn order(pairs: usize, seed: u64) -> Vec<Arm> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let pair = |_| match rng.next_u64() % 2 {

@@ -1,4 +1,4 @@
-//! A policy on trial: it decides for a while, and then what it decided is switched on and off.
+//! A policy on trial: it decides for a while, and then its plan is switched on and off.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,14 +11,15 @@ use parking_lot::Mutex;
 
 use super::found::{Arm, Found};
 
-/// A window is so small a part of a block; the first ones of a block, in which the cache fills anew, tell nothing.
+/// Windows per block.
 const WINDOWS: u32 = 10;
+/// Windows at the start of a block that do not count, because the cache fills again in them.
 const SETTLING: u32 = 3;
 
 /// How a trial goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
-    /// How long the policy decides by itself.
+    /// How long the policy decides before the first block.
     pub(crate) learn: Duration,
     /// How long a block is.
     pub(crate) block: Duration,
@@ -34,13 +35,15 @@ pub(crate) struct Trial {
     found: Arc<Mutex<Found>>,
     state: State,
     llc: Option<Llc>,
-    /// Who runs, and since when nobody came or went.
+    /// The programs that run.
     running: Vec<AppId>,
-    /// When the policy wants to be woken, and when it is to have decided.
+    /// When the policy wants to be woken.
     alarm: Option<Time>,
+    /// When its time to decide ends.
     learnt: Option<Time>,
-    /// The policy's plans since the programs are these, and for how long each was in force.
+    /// The policy's plans for these programs, with how long each was in force.
     plans: Vec<(Partition, Duration)>,
+    /// Since when the last plan is in force.
     since: Time,
     /// The number of the next plan.
     next: PlanId,
@@ -51,7 +54,7 @@ pub(crate) struct Trial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Learning,
-    /// Of so many that are over, since when.
+    /// The number of blocks that are over, and when this one began.
     Block(usize, Time),
     Over,
 }
@@ -87,15 +90,15 @@ impl Trial {
         let end = *learnt.get_or_insert(at.after(self.planned.learn));
         policy.handle(at, event, &mut |action| match action {
             Action::Partition { plan, ref partition, .. } => {
-                held(plans, at.since(*since));
+                extend_last(plans, at.since(*since));
                 *since = at;
                 *next = plan.next();
                 let partition = &**partition;
-                plans.retain(|(other, held)| other != partition || !held.is_zero());
+                plans.retain(|(other, in_force)| other != partition || !in_force.is_zero());
                 let known = plans.iter().position(|(other, _)| other == partition);
                 // The one in force stands last.
-                let held = known.map_or(Duration::ZERO, |known| plans.remove(known).1);
-                plans.push((partition.clone(), held));
+                let in_force = known.map_or(Duration::ZERO, |known| plans.remove(known).1);
+                plans.push((partition.clone(), in_force));
                 act(action);
             }
             Action::Wake { at } => {
@@ -109,13 +112,14 @@ impl Trial {
         }
     }
 
-    /// What the policy decided: of its plans the one that was in force for longest, as it also makes some to find out about programs.
+    /// The policy's decision: its plan that was in force for longest. Other plans may only have
+    /// been for sampling programs.
     fn decided(&self) -> Option<&Partition> {
-        let longest = self.plans.iter().max_by_key(|(_, held)| *held);
+        let longest = self.plans.iter().max_by_key(|(_, in_force)| *in_force);
         longest.map(|(partition, _)| partition)
     }
 
-    /// Begins a block, or ends the trial behind the last.
+    /// Begins a block, or ends the trial after the last one.
     fn begin(&mut self, number: usize, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Some(&arm) = self.planned.order.get(number) else {
             self.end(None);
@@ -145,7 +149,7 @@ impl Trial {
                 Arm::With => decided.mask_of(app),
                 Arm::Without => None,
             };
-            // Who came later may fill every way.
+            // A program that started later may fill every way.
             let mask = mask.unwrap_or(WayMask::full(llc.ways));
             let cluster = *clusters.entry(mask).or_insert_with(|| partition.add_cluster(mask));
             partition.place(app, cluster);
@@ -161,7 +165,7 @@ impl Trial {
         self.found.lock().ends(self.domain, why);
     }
 
-    /// What happens in a block.
+    /// Handles an event in a block.
     fn block(
         &mut self,
         number: usize,
@@ -196,10 +200,10 @@ impl Trial {
     }
 }
 
-/// The last plan was in force for so much longer.
-fn held(plans: &mut [(Partition, Duration)], more: Duration) {
-    if let Some((_, held)) = plans.last_mut() {
-        *held += more;
+/// Adds to the time that the last plan was in force.
+fn extend_last(plans: &mut [(Partition, Duration)], more: Duration) {
+    if let Some((_, in_force)) = plans.last_mut() {
+        *in_force += more;
     }
 }
 
@@ -220,7 +224,7 @@ impl Policy for Trial {
         }
         match self.state {
             State::Over => {
-                // Everybody is to have every way until the end.
+                // All programs may fill every way until the end.
                 if matches!(event, Event::Started { .. } | Event::Exited { .. }) {
                     self.plan(Arm::Without, "the trial is over", act);
                 }
@@ -228,7 +232,7 @@ impl Policy for Trial {
             State::Block(number, since) => self.block(number, since, at, event, act),
             State::Learning => {
                 if matches!(event, Event::Started { .. } | Event::Exited { .. }) {
-                    // What was decided for others says nothing.
+                    // Plans for other programs do not count.
                     self.plans.clear();
                 }
                 let is_over = self.learnt.is_some_and(|end| end <= at);
@@ -239,7 +243,7 @@ impl Policy for Trial {
                     }
                     return;
                 }
-                held(&mut self.plans, at.since(self.since));
+                extend_last(&mut self.plans, at.since(self.since));
                 let decided = self.decided();
                 self.found.lock().decided(self.domain, decided);
                 if decided.is_some() {

@@ -1,4 +1,4 @@
-//! What is printed of a trial.
+//! The report of a trial.
 
 use std::io::{self, Write};
 
@@ -15,19 +15,20 @@ const SCHEMA: u32 = 1;
 
 const MEASURES: [Measure; 4] = [Measure::Ipc, Measure::Llcmpki, Measure::Traffic, Measure::Tail];
 
-/// What came out of a trial.
+/// The results of a trial.
 #[derive(Serialize)]
 pub(crate) struct Report {
     schema: u32,
     policy: String,
-    /// Of all programs' IPC.
+    /// The verdict on the IPC of all programs.
     pub(crate) verdict: Verdict,
-    /// That of the geometric mean of IPC; `None` where nothing was measured.
+    /// The difference of the geometric mean of IPC; `None` if nothing was measured.
     ipc: Option<Difference>,
     /// Whether it was ended before its time.
     interrupted: bool,
-    /// Pairs of blocks that were compared, and how long a block is.
+    /// Pairs of blocks that were compared.
     pairs: usize,
+    /// Length of a block.
     block_seconds: f64,
     /// How often a program came or went meanwhile.
     others: u32,
@@ -62,7 +63,7 @@ impl Measure {
         }
     }
 
-    /// In how much of what it is shown in.
+    /// Factor from its own unit to the unit shown.
     const fn scale(self) -> f64 {
         match self {
             Self::Ipc | Self::Llcmpki => 1.0,
@@ -71,7 +72,7 @@ impl Measure {
         }
     }
 
-    /// Better is more of IPC, and less of all else.
+    /// More IPC is better; less is better for the other measures.
     fn verdict(self, pairs: &[(f64, f64)]) -> Verdict {
         let of = |(with, without): &(f64, f64)| match self {
             Self::Ipc => (*with, *without),

@@ -1,4 +1,4 @@
-//! What trials on a chip say, against what is so.
+//! Verdicts of trials on a chip, against the true differences.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,11 @@ use super::{Found, On, planned};
 use crate::args::{Args, Command, Trial};
 use crate::run::fixed;
 
-/// How far truth may be from what matters for either answer to be right.
+/// How close to [`MATTERS`] a true difference may be for both verdicts to be right.
 const NEAR: f64 = 0.0025;
 
-/// Some fit into a part of the cache, of 768 KiB, some into all of it, some into none, and one needs none.
+/// Of the cache of 768 KiB, some need a part, some need all, some gain nothing from it, and one
+/// does not use it.
 const PROGRAMS: [&str; 8] = [
     "mlr:100K",
     "mlr:200K",
@@ -60,8 +61,8 @@ fn trial(programs: &str, policy: &[&str]) -> Trial {
     }
 }
 
-/// What a trial says, and what it switched on and off.
-fn said(args: &Trial) -> (Verdict, Partition) {
+/// The verdict of a trial, and the plan that it switched on and off.
+fn outcome(args: &Trial) -> (Verdict, Partition) {
     let found = Arc::new(Mutex::new(Found::default()));
     let on = On { planned: planned(args).unwrap(), found: Arc::clone(&found) };
     crate::run::tried(args.run.machine.as_ref().unwrap(), &args.run, &on, on.takes()).unwrap();
@@ -72,8 +73,9 @@ fn said(args: &Trial) -> (Verdict, Partition) {
     (verdict, domain.decided.clone().unwrap())
 }
 
-/// By how much the geometric mean of IPC is really more, of runs of their own, six times as long as a block. As on a host, programs have run
-/// before: a partition keeps nobody from finding lines where they are, only from filling ways.
+/// The true difference of the geometric mean of IPC, from separate runs six times as long as a
+/// block. As on a host, programs have run before: a partition keeps a program from filling ways,
+/// but not from hitting lines that are in other ways already.
 fn truth(args: &Trial, decided: &Partition) -> f64 {
     let machine = args.run.machine.as_ref().unwrap();
     let (from, to) = (Duration::from_secs(2), Duration::from_secs(8));
@@ -92,7 +94,8 @@ fn is_right(verdict: Verdict, truth: f64) -> bool {
     }
 }
 
-/// Of twenty mixes, five policies on four each, at least nineteen are answered, and rightly so. CI tries five; `FAIRWAYS_TRIALS=20` all.
+/// At least nineteen of twenty mixes, five policies on four each, get a right verdict. CI tries
+/// five mixes; `FAIRWAYS_TRIALS=20` tries all.
 #[test]
 fn trials_say_what_is_so() {
     let mixes = std::env::var("FAIRWAYS_TRIALS").ok().and_then(|text| text.parse().ok());
@@ -107,7 +110,7 @@ fn trials_say_what_is_so() {
             programs.insert(0, "mload:60M");
         }
         let args = trial(&programs.join(","), policy);
-        let (verdict, decided) = said(&args);
+        let (verdict, decided) = outcome(&args);
         let truth = truth(&args, &decided);
         let right = is_right(verdict, truth);
         let mark = if right { "right" } else { "WRONG" };
@@ -117,7 +120,7 @@ fn trials_say_what_is_so() {
     let answers: Vec<_> = (0..mixes).into_par_iter().map(answer).collect();
     let count = |is: &dyn Fn(&(Verdict, bool)) -> bool| answers.iter().filter(|of| is(of)).count();
     assert!(count(&|(_, right)| !right) <= mixes / 20);
-    // Each answer is given, or the test would show little.
+    // Each verdict occurs; otherwise the test would show little.
     for verdict in [Verdict::Helped, Verdict::DidNot, Verdict::DidHarm] {
         assert!(count(&|(other, right)| *other == verdict && *right) >= mixes / 10, "{verdict:?}");
         assert!(answers.iter().any(|(other, _)| *other == verdict), "{verdict:?}");

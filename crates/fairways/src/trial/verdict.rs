@@ -1,26 +1,28 @@
 //! Whether it helped: differences of pairs of blocks, with 95 % confidence intervals.
 //!
-//! The order in a pair is drawn, so that what else changes with time falls on both alike. What is compared are logarithms of ratios,
-//! which go as well up as down, and of which several programs' mean is that of their geometric mean.
+//! The order in a pair is random, so that other changes over time affect both blocks alike.
+//! Logarithms of ratios are compared: they are symmetric, and their mean over several programs is
+//! the logarithm of the geometric mean.
 
 use serde::Serialize;
 
 use super::found::{Domain, Measure};
 
-/// Less than this is no difference that anybody would partition for.
+/// A smaller difference is not worth partitioning for.
 pub(crate) const MATTERS: f64 = 0.01;
 
-/// With fewer pairs nothing is said.
+/// The fewest pairs for a verdict.
 const LEAST: usize = 3;
 
-/// Student's t for a two-sided interval of 95 %, by degrees of freedom from 1 on; the last for all beyond.
+/// Student's t for a two-sided interval of 95 %, by degrees of freedom from 1 on; the last value is
+/// for all beyond.
 const T: [f64; 31] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
     2.052, 2.048, 2.045, 2.042, 1.96,
 ];
 
-/// A difference as a part of the value without: 0.1 is a tenth more.
+/// A difference as a fraction of the value without partitioning: 0.1 is a tenth more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Difference {
     pub(crate) by: f64,
@@ -29,7 +31,7 @@ pub(crate) struct Difference {
     pub(crate) high: f64,
 }
 
-/// What came out.
+/// Whether the policy helped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Verdict {
@@ -39,12 +41,12 @@ pub(crate) enum Verdict {
     DidNot,
     /// It is worse with than without, by 1 % or more.
     DidHarm,
-    /// The interval is too wide to say so.
+    /// The interval is too wide to decide.
     CantTell,
 }
 
 impl Difference {
-    /// Of logarithms of ratios; `None` of too few.
+    /// Computes it from logarithms of ratios; `None` if they are too few.
     pub(crate) fn of(logarithms: &[f64]) -> Option<Self> {
         let count = logarithms.len();
         if count < LEAST {
@@ -58,7 +60,7 @@ impl Difference {
         Some(Self { by: part(mean), low: part(mean - wide), high: part(mean + wide) })
     }
 
-    /// What it says of something that is better the larger it is.
+    /// The verdict for a measure that is better the larger it is.
     pub(crate) fn verdict(self) -> Verdict {
         let Self { by, low, high } = self;
         match () {
@@ -70,13 +72,13 @@ impl Difference {
     }
 }
 
-/// A program's, of one measure.
+/// The difference of one measure of a program.
 pub(crate) fn of_program(pairs: &[(f64, f64)]) -> Option<Difference> {
     let ratios: Vec<f64> = pairs.iter().map(|(with, without)| (with / without).ln()).collect();
     Difference::of(&ratios)
 }
 
-/// That of the geometric mean of all programs' IPC, over those that were measured in every pair.
+/// The difference of the geometric mean of IPC, over all programs that were measured in every pair.
 pub(crate) fn of_all<'a>(domains: impl Iterator<Item = &'a Domain>) -> Option<Difference> {
     let mut pairs: Vec<(f64, u32)> = Vec::new();
     for domain in domains {
@@ -104,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_what_the_interval_says() {
+    fn the_verdict_follows_from_the_interval() {
         assert_eq!(verdict(&[1.10, 1.12, 1.09, 1.11]), Verdict::Helped);
         assert_eq!(verdict(&[0.90, 0.92, 0.89, 0.91]), Verdict::DidHarm);
         assert_eq!(verdict(&[1.001, 0.999, 1.0, 1.002]), Verdict::DidNot);
@@ -114,7 +116,7 @@ mod tests {
         assert_eq!(Difference::of(&[0.1, 0.1]), None);
     }
 
-    /// Numbers of a textbook's kind: a mean of 2 and an error of 1 / sqrt(5), at 4 degrees of freedom.
+    /// Numbers as in a textbook: 4 degrees of freedom, a variance of 6.25e-5 and 5 values.
     #[test]
     fn an_interval_is_students() {
         let logarithms = [1.0, 1.5, 2.0, 2.5, 3.0].map(|value: f64| value / 100.0);
