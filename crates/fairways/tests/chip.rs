@@ -78,7 +78,7 @@ fn a_run_on_the_chip_can_be_replayed() {
 }
 
 #[test]
-fn bad_input_is_told_in_one_line() {
+fn bad_input_is_reported_in_one_line() {
     let chip = ["--machine", "chip:xeon-d", "--programs", "mlr:1M"];
     for (args, said) in [
         (
@@ -125,7 +125,7 @@ fn bad_input_is_told_in_one_line() {
         ),
     ] {
         let assert = fairways(&[&["simulate"][..], args].concat()).code(2).stdout("");
-        let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-        assert!(told.contains(said) && told.lines().count() == 1, "{args:?}: {told}");
+        let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains(said) && stderr.lines().count() == 1, "{args:?}: {stderr}");
     }
 }

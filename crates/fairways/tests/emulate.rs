@@ -407,7 +407,7 @@ fn one_user_runs_both_sides_without_root() {
 }
 
 #[test]
-fn bad_input_is_told_in_a_line() {
+fn bad_input_is_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("resctrl");
     fs::create_dir(&dir).unwrap();

@@ -25,7 +25,7 @@ fn programs_are_named_as_the_journal_has_them() {
 }
 
 #[test]
-fn json_has_the_decisions_that_the_sentences_tell() {
+fn json_has_the_decisions_that_the_sentences_describe() {
     let all: Value = serde_json::from_slice(&explain(&["--json", "-n", "300"]).stdout).unwrap();
     let last: Value = serde_json::from_slice(&explain(&["--json", "-n", "2"]).stdout).unwrap();
     let of = |value: &Value| value["decisions"].as_array().unwrap().clone();
@@ -92,10 +92,11 @@ fn what_a_journal_of_others_says_does_nothing_to_the_terminal() {
             &["top", "--once", "--no-color"],
         ] {
             let output = run(args);
-            let told = String::from_utf8(output.stdout).unwrap();
+            let stdout = String::from_utf8(output.stdout).unwrap();
             assert!(output.status.success(), "{args:?}: {}", output.status);
             let odd = |of: char| of.is_control() && of != '\n';
-            assert!(!told.contains(odd) && told.contains("?[31mevil??2J"), "{args:?}: {told:?}");
+            let is_escaped = !stdout.contains(odd) && stdout.contains("?[31mevil??2J");
+            assert!(is_escaped, "{args:?}: {stdout:?}");
         }
     }
     // What is wrong with it is quoted.
@@ -141,10 +142,10 @@ fn each_of_two_of_a_name_has_its_own_ways_and_decisions() {
     assert_eq!(header["machine"]["programs"], serde_json::json!(named));
     assert!(!written.contains("#2"));
 
-    let told: Value = serde_json::from_str(&run(&["explain", "--json", "-n", "256"])).unwrap();
-    let said =
-        || told["decisions"].as_array().unwrap().iter().flat_map(|of| of["actions"].as_array());
-    let planned = said().flatten().filter_map(|said| said.get("planned"));
+    let explained: Value = serde_json::from_str(&run(&["explain", "--json", "-n", "256"])).unwrap();
+    let decisions = explained["decisions"].as_array().unwrap().iter();
+    let actions = decisions.flat_map(|decision| decision["actions"].as_array());
+    let planned = actions.flatten().filter_map(|said| said.get("planned"));
     let mut different = 0;
     for plan in planned {
         let shares = plan["clusters"].as_array().unwrap();
@@ -159,7 +160,7 @@ fn each_of_two_of_a_name_has_its_own_ways_and_decisions() {
         assert!(first.1.is_none() && second.1.is_none(), "one place each: {plan}");
         different += usize::from(first.0.is_some() && first.0 != second.0);
     }
-    assert!(different > 0, "never had they ways of their own: {told}");
+    assert!(different > 0, "never had they ways of their own: {explained}");
 
     // Each has a chain of its own, whose lines are about it.
     let [first, second] =

@@ -141,7 +141,7 @@ fn the_bands_are_those_set_beforehand() {
 }
 
 #[test]
-fn bad_input_is_told_in_one_line_before_anything_runs() {
+fn bad_input_is_reported_in_one_line_before_anything_runs() {
     for (args, said) in [
         (&["lfoc", "--profiles", "nonesuch.csv"][..], "nonesuch.csv"),
         (&["lfoc", "--threads", "0"], "--threads: expected a whole number"),
@@ -150,8 +150,8 @@ fn bad_input_is_told_in_one_line_before_anything_runs() {
         (&["lfoc", "--seed", "x"], "--seed"),
     ] {
         let assert = paper(args).code(2).stdout("");
-        let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-        assert!(told.contains(said) && told.lines().count() == 1, "{args:?}: {told}");
+        let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains(said) && stderr.lines().count() == 1, "{args:?}: {stderr}");
     }
     paper(&["nonesuch"]).code(2).stdout("");
 }

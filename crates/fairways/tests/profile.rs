@@ -119,7 +119,7 @@ fn interrupted_it_keeps_what_was_measured() {
 }
 
 #[test]
-fn what_cant_be_measured_is_told_in_a_line() {
+fn what_cannot_be_measured_is_reported_in_one_line() {
     if !there_is_qemu() {
         return;
     }

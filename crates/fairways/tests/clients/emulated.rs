@@ -81,7 +81,7 @@ impl Emulated {
     }
 
     /// `fairways emulated DIR ...`.
-    pub(crate) fn tell(&self, words: &[&str]) -> String {
+    pub(crate) fn control(&self, words: &[&str]) -> String {
         let output = Command::new(cargo_bin("fairways"))
             .arg("emulated")
             .arg(self.root())
@@ -94,7 +94,7 @@ impl Emulated {
 
     /// The process that stands for the program of this name.
     pub(crate) fn pid(&self, name: &str) -> u64 {
-        let programs: Value = serde_json::from_str(&self.tell(&["programs", "--json"])).unwrap();
+        let programs: Value = serde_json::from_str(&self.control(&["programs", "--json"])).unwrap();
         let programs = programs["programs"].as_array().unwrap();
         let program = programs.iter().find(|program| program["name"] == name).unwrap();
         program["pid"].as_u64().unwrap()

@@ -77,7 +77,7 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
         &["SOCKET 0 MBA COS1 => 33% requested, 30% applied"],
     );
 
-    emulated.tell(&["advance", "20ms"]);
+    emulated.control(&["advance", "20ms"]);
     let quiet = ["--disable-mon-ipc", "--disable-mon-llc_miss", "-t", "2", "-u", "csv"];
     let process = format!("all:{mload}");
     let watch = |what: &[&str]| {
@@ -85,7 +85,7 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
         std::thread::scope(|scope| {
             let pqos = scope.spawn(|| pqos(&emulated, 0, &words));
             while !pqos.is_finished() {
-                emulated.tell(&["advance", "5ms"]);
+                emulated.control(&["advance", "5ms"]);
                 std::thread::sleep(std::time::Duration::from_millis(50));
             }
             pqos.join().unwrap()

@@ -55,7 +55,7 @@ fn programs_come_and_go_with_a_reload_and_a_wrong_one_changes_nothing() {
     // What is wrong is told, with its place, and the configuration before holds.
     configure(&machine, "polcy = \"equal\"", &[("streams", &streams)]);
     daemon.signal(Signal::HUP);
-    eventually("what is wrong is told", || {
+    eventually("the mistake is reported", || {
         let said = daemon.said();
         let mut lines = said.lines();
         lines.any(|line| {
@@ -70,15 +70,18 @@ fn programs_come_and_go_with_a_reload_and_a_wrong_one_changes_nothing() {
     daemon.signal(Signal::HUP);
     eventually("the program goes all the same", || daemon.programs() == ["reads"]);
     assert_eq!(daemon.status()["policy"], "equal");
-    let told = |line: &str| line.contains("WARN") && line.contains("from the next start on");
-    assert!(daemon.said().lines().any(told), "{}", daemon.said());
+    let log = daemon.said();
+    assert!(
+        log.lines().any(|line| line.contains("WARN") && line.contains("from the next start on")),
+        "{log}"
+    );
 
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert_eq!(machine.snapshot(&tasks), before);
 }
 
 #[test]
-fn status_is_told_as_long_as_the_daemon_runs() {
+fn status_is_available_as_long_as_the_daemon_runs() {
     if !can(&[]) {
         return;
     }
@@ -125,8 +128,8 @@ fn status_is_told_as_long_as_the_daemon_runs() {
         "{about}"
     );
     assert!(!about.contains("streams:"), "{about}");
-    let told: serde_json::Value = serde_json::from_str(&explain(&["--json", "-n", "1"])).unwrap();
-    assert_eq!(told["decisions"][0]["said"][0]["planned"]["plan"], *plan);
+    let latest: serde_json::Value = serde_json::from_str(&explain(&["--json", "-n", "1"])).unwrap();
+    assert_eq!(latest["decisions"][0]["said"][0]["planned"]["plan"], *plan);
 
     let mut ask = daemon.ask(&[]);
     assert_eq!(daemon.end(Signal::INT), Some(130));

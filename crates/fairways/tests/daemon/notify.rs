@@ -23,7 +23,7 @@ struct Systemd {
 
 impl Systemd {
     /// The next message with this line, and when it came.
-    fn told(&mut self, line: &str) -> (Instant, String) {
+    fn wait_for(&mut self, line: &str) -> (Instant, String) {
         let began = Instant::now();
         loop {
             assert!(began.elapsed() < Duration::from_secs(30), "{line} never came");
@@ -69,7 +69,7 @@ fn of(machine: &Machine, watchdog: Option<Duration>) -> (Systemd, Command) {
 }
 
 #[test]
-fn systemd_is_told_of_each_step() {
+fn systemd_is_notified_of_each_step() {
     if !can(&[]) {
         return;
     }
@@ -78,14 +78,14 @@ fn systemd_is_told_of_each_step() {
     configure(&machine, "policy = \"equal\"", &[("reads", &select)]);
     let (mut systemd, command) = of(&machine, None);
     let daemon = Daemon::start(&machine, command);
-    let (_, ready) = systemd.told("READY=1");
+    let (_, ready) = systemd.wait_for("READY=1");
     assert!(ready.contains("STATUS=equal looks after this host"), "{ready}");
     daemon.signal(Signal::HUP);
-    let (_, reloading) = systemd.told("RELOADING=1");
+    let (_, reloading) = systemd.wait_for("RELOADING=1");
     assert!(reloading.lines().any(|line| line.starts_with("MONOTONIC_USEC=")), "{reloading}");
-    systemd.told("READY=1");
+    systemd.wait_for("READY=1");
     assert_eq!(daemon.end(Signal::TERM), Some(0));
-    systemd.told("STOPPING=1");
+    systemd.wait_for("STOPPING=1");
     systemd.hear(Duration::from_millis(100));
     assert!(systemd.came.is_empty(), "{:?}", systemd.came);
 }
@@ -104,7 +104,7 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
     let watchdog = Duration::from_secs(8);
     let (mut systemd, command) = of(&machine, Some(watchdog));
     let daemon = Daemon::start(&machine, command);
-    systemd.told("READY=1");
+    systemd.wait_for("READY=1");
     eventually("it has its ways", || daemon.status()["programs"][0]["mask"].is_string());
     let emulated = |asked: &[&str]| {
         let mut command = Command::new(this());
@@ -124,8 +124,8 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
     let took = began.elapsed();
     let met = emulated(&["faults"])["faults"][0]["met"].as_u64().unwrap();
     assert!(met > 0 && took > watchdog, "{met} reads were slow, and it took {took:?}");
-    let told = |line: &str| systemd.came.iter().filter(|(_, text)| text.contains(line)).count();
-    assert_eq!((told("RELOADING=1"), told("READY=1")), (1, 1));
+    let count = |line: &str| systemd.came.iter().filter(|(_, text)| text.contains(line)).count();
+    assert_eq!((count("RELOADING=1"), count("READY=1")), (1, 1));
     let mut before = began;
     for (at, text) in systemd.came.drain(..).filter(|(_, text)| text == "WATCHDOG=1\n") {
         assert!(at - before < watchdog, "{text}: only after {:?}", at - before);
@@ -134,7 +134,7 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
     assert!(began + took - before < watchdog, "nothing more after {:?}", before - began);
     emulated(&["clear"]);
     assert_eq!(daemon.end(Signal::TERM), Some(0));
-    systemd.told("STOPPING=1");
+    systemd.wait_for("STOPPING=1");
 }
 
 /// systemd understands every word of the unit, and finds that it gives little away (systemd.exec(5)).

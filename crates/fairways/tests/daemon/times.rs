@@ -52,8 +52,8 @@ fn a_daemon_says_when_it_was() {
     explain.args(["explain", "--control"]).arg(machine.at("control"));
     let explained = printed(&mut explain);
     assert!(is_now(first_word(&explained)), "{explained}");
-    let told: Value = serde_json::from_str(&printed(explain.arg("--json"))).unwrap();
-    assert!(is_now(told["decisions"][0]["at"].as_str().unwrap()), "{told}");
+    let latest: Value = serde_json::from_str(&printed(explain.arg("--json"))).unwrap();
+    assert!(is_now(latest["decisions"][0]["at"].as_str().unwrap()), "{latest}");
     let mut top = Command::new(this());
     top.args(["top", "--once", "--width", "80", "--control"]).arg(machine.at("control"));
     let top = printed(&mut top);

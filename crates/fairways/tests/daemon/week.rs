@@ -108,7 +108,7 @@ fn the_first_week_goes_as_the_guide_says() {
     let mended = fs::read_to_string(&config).unwrap().replace(slip, "");
     fs::write(&config, mended).unwrap();
     daemon.signal(Signal::HUP);
-    eventually("it is read anew", || {
+    eventually("it is read again", || {
         daemon.status()["unmatched"].as_array().is_some_and(Vec::is_empty)
     });
 

@@ -171,7 +171,7 @@ impl Lexer<'_> {
 }
 
 #[test]
-fn what_pages_may_run_is_told_from_what_they_may_not() {
+fn what_pages_may_run_is_distinguished_from_what_they_may_not() {
     for may in [
         "fairways run --config /tmp/fairways.toml --log-level error & daemon=$!",
         "until [ -e /tmp/resctrl/schemata ]; do sleep 0.1; done",

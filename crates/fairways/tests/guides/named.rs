@@ -79,7 +79,7 @@ const CLUSTER: &str =
 const INSTALLS: &str = "tests install nothing; what is tested is what cargo test built";
 const FEATURE: &str = "minutes, and clang; cargo xtask ci builds with the feature, without optimisation, and tries it in the kernel lab";
 const IN_FOLDER: &str = "into the page's folder";
-const FOREVER: &str = "it runs until it is told to stop";
+const FOREVER: &str = "it runs until it is stopped";
 const MINUTES: &str = "seconds to minutes; crates/fairways/tests/paper*.rs run them with --quick";
 
 const SLOW: &str = "it takes half a minute; on a smaller scale of time it is the same command";
@@ -130,7 +130,7 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/metrics.md",
         "curl",
         Nothing,
-        "it asks a daemon that runs; crates/fairways/tests/metrics/told.rs has one, and promtool judge it",
+        "it asks a daemon that runs; crates/fairways/tests/metrics/values.rs has one, and promtool judge it",
     ),
     named(
         "docs/report.md",

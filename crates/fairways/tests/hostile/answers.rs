@@ -223,7 +223,7 @@ fn another_users_socket_is_not_believed() {
 }
 
 #[test]
-fn an_answer_without_an_end_is_not_kept_and_one_that_breaks_off_is_told_as_that() {
+fn an_answer_without_an_end_is_not_kept_and_one_that_breaks_off_is_reported_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     impostor(
@@ -251,7 +251,7 @@ fn an_answer_without_an_end_is_not_kept_and_one_that_breaks_off_is_told_as_that(
 
 /// A daemon that has its sixteen clients says so before it is asked, and hangs up.
 #[test]
-fn a_client_that_is_turned_away_is_told_why() {
+fn a_client_that_is_turned_away_gets_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("control");
     let listener = UnixListener::bind(&socket).unwrap();
@@ -267,8 +267,8 @@ fn a_client_that_is_turned_away_is_told_why() {
             assert_eq!(status.code(), Some(1), "{words:?}");
             let said = String::from_utf8(stderr).unwrap();
             assert!(!said.contains("no daemon"), "{said}");
-            let is_told = said.contains("at most 16 clients") || said.contains("broke off");
-            assert!(is_told, "{said}");
+            let has_reason = said.contains("at most 16 clients") || said.contains("broke off");
+            assert!(has_reason, "{said}");
         }
     }
 }

@@ -183,11 +183,11 @@ fn hostile_answers_take_little_and_the_rest_goes_on() {
     };
     // Beside attacks that have gone on for twice as long as an answer may take.
     let began = std::time::Instant::now();
-    eventually("the honest one is told of", || requests().is_some_and(|count| count > 0));
+    eventually("honest latencies are reported", || requests().is_some_and(|count| count > 0));
     while began.elapsed() < Duration::from_secs(15) {
         std::thread::sleep(Duration::from_millis(200));
     }
-    eventually("the honest one is told of still", || requests().is_some_and(|count| count > 0));
+    eventually("they still are", || requests().is_some_and(|count| count > 0));
 
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

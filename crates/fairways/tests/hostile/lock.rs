@@ -77,7 +77,7 @@ fn a_users_lock_is_waited_for_once_and_then_ignored() {
 }
 
 #[test]
-fn whoever_holds_the_lock_all_is_put_back() {
+fn all_is_put_back_whatever_process_holds_the_lock() {
     if !can(&["python3"]) {
         return;
     }

@@ -61,7 +61,7 @@ fn a_name_of_another_user_is_not_taken_for_the_program() {
 }
 
 #[test]
-fn a_user_that_is_none_is_told_in_a_line() {
+fn an_unknown_user_is_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("fairways.toml");
     let select = "process:redis-server,user=no-such-user-here";

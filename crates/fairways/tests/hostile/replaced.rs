@@ -56,8 +56,8 @@ fn a_class_that_replaced_the_daemons_is_left_alone() {
     eventually("its ways are planned around", || {
         daemon.status()["domains"][0]["ways"].as_u64() == Some(8)
     });
-    let told = "made another of its name";
-    assert_eq!(daemon.said().matches(told).count(), 1, "{}", daemon.said());
+    let warning = "made another of its name";
+    assert_eq!(daemon.said().matches(warning).count(), 1, "{}", daemon.said());
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert_eq!(held(), foreign, "still there when the daemon has ended");
     let ours = fs::read_dir(&machine.root).unwrap().flatten().map(|entry| entry.file_name());

@@ -70,7 +70,7 @@ fn systemd_waits_until_all_is_put_back() {
     assert!(Instant::now() < deadline);
     // It asks every five seconds.
     let at_least = u32::try_from(took.as_secs() / 10).unwrap();
-    assert!(took > Duration::from_secs(7), "{met} operations took {took:?}: too few to tell");
+    assert!(took > Duration::from_secs(7), "{met} operations took {took:?}: too few to judge");
     assert!(extended >= at_least.max(1), "{extended} in {took:?}, {met} operations");
     assert_eq!(machine.snapshot(&tasks), before);
 }

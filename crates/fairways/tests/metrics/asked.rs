@@ -92,7 +92,7 @@ fn slow_huge_and_malformed_requests_are_turned_away_and_the_daemon_goes_on() {
 }
 
 #[test]
-fn a_port_that_is_taken_or_is_none_is_told_in_a_line_before_anything_is_changed() {
+fn a_bad_port_is_reported_in_one_line_before_anything_is_changed() {
     if !can(&[]) {
         return;
     }
@@ -149,7 +149,7 @@ fn series_come_and_go_with_their_programs() {
 
 /// Under `equal` nothing happens while the same programs run; what others do is seen all the same.
 #[test]
-fn what_is_told_is_so_now_though_nothing_happens() {
+fn metrics_are_current_even_if_nothing_happens() {
     if !can(&[]) {
         return;
     }
@@ -189,7 +189,7 @@ fn a_socket_answers_too_and_another_address_waits_for_a_new_start() {
 
     fs::write(machine.at("fairways.toml"), config).unwrap();
     daemon.signal(Signal::HUP);
-    eventually("it is told", || daemon.said().contains("holds from the next start on"));
+    eventually("the log says so", || daemon.said().contains("holds from the next start on"));
     assert_eq!(ask().unwrap().code, 200);
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert!(!path.exists());

@@ -42,7 +42,7 @@ fn metrics(expression: &str) -> BTreeSet<String> {
 
 /// Every metric of docs/metrics.md, which another test compares with the endpoint's.
 fn known() -> BTreeSet<String> {
-    super::told::described().into_iter().map(|(name, _)| name).collect()
+    super::values::described().into_iter().map(|(name, _)| name).collect()
 }
 
 #[test]

@@ -14,4 +14,4 @@ mod prometheus;
 #[allow(dead_code, reason = "what other tests do with it")]
 mod running;
 mod scheduling;
-mod told;
+mod values;

@@ -75,13 +75,13 @@ pub(crate) fn stop(
     eventually("what is waited for", || {
         eventually("it comes", || is_so(&page()));
         signal(machine, Signal::STOP);
-        let told = still(daemon, page);
+        let state = still(daemon, page);
         // Between the page and the stop it may have gone on.
-        let is_still_so = is_so(&told.1);
+        let is_still_so = is_so(&state.1);
         if !is_still_so {
             signal(machine, Signal::CONT);
         }
-        stands = Some(told);
+        stands = Some(state);
         is_still_so
     });
     stands.unwrap()

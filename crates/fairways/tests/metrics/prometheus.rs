@@ -74,11 +74,11 @@ impl Prometheus {
             format!("GET /api/v1/query?query={encoded} HTTP/1.0\r\nHost: {}\r\n\r\n", self.at);
         let stream = super::page::connect(self.at);
         let answer = super::page::send(stream, request.as_bytes()).unwrap();
-        let told: Value = serde_json::from_str(&answer.body).unwrap();
-        if told["status"] == "success" {
-            Ok(told["data"]["result"].as_array().unwrap().clone())
+        let response: Value = serde_json::from_str(&answer.body).unwrap();
+        if response["status"] == "success" {
+            Ok(response["data"]["result"].as_array().unwrap().clone())
         } else {
-            Err(told["error"].to_string())
+            Err(response["error"].to_string())
         }
     }
 }
@@ -129,9 +129,9 @@ fn a_prometheus_scrapes_it_and_answers_with_the_same_values() {
     // What the dashboard asks is answered: of what an lfoc on this machine has, with series.
     let mut answered = 0;
     for expression in dashboard::expressions() {
-        let told =
+        let series =
             prometheus.query(&expression).unwrap_or_else(|why| panic!("{expression}: {why}"));
-        answered += usize::from(!told.is_empty());
+        answered += usize::from(!series.is_empty());
     }
     assert!(answered >= 15, "{answered} expressions have series");
     signal(&machine, Signal::CONT);

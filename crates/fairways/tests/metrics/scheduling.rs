@@ -20,7 +20,7 @@ impl Drop for Killed {
 }
 
 #[test]
-fn threads_are_told_with_their_scheduler() {
+fn threads_are_shown_with_their_scheduler() {
     if !has("scheduling", &[Need::Root]) {
         return;
     }

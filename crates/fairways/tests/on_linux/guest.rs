@@ -46,8 +46,8 @@ impl Story {
             .filter_map(|part| part.split_once('\n'))
             .map(|(name, text)| (name.to_owned(), text.to_owned()))
             .collect();
-        let told = outcome.console.iter().filter_map(|line| line.strip_prefix("picture "));
-        let names: Vec<&str> = told.filter_map(|line| line.split(' ').next()).collect();
+        let lines = outcome.console.iter().filter_map(|line| line.strip_prefix("picture "));
+        let names: Vec<&str> = lines.filter_map(|line| line.split(' ').next()).collect();
         let registers = registers(&outcome.registers);
         assert_eq!(names.len(), registers.len(), "each picture changes a bandwidth twice");
         let pictures = names.iter().zip(registers).map(|(name, registers)| {
@@ -66,7 +66,7 @@ impl Story {
     }
 
     /// The lines of the console that begin so, without that.
-    pub(crate) fn told(&self, beginning: &str) -> Vec<&str> {
+    pub(crate) fn lines(&self, beginning: &str) -> Vec<&str> {
         self.console.iter().filter_map(|line| line.strip_prefix(beginning)).collect()
     }
 }

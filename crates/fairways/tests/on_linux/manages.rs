@@ -7,7 +7,7 @@ use crate::guest::Story;
 #[test]
 fn programs_are_managed_and_all_is_put_back() {
     let Some(story) = Story::of("on_linux manages", include_str!("manages.sh")) else { return };
-    assert_eq!(story.told("ended "), ["0", "130", "0"], "SIGTERM, SIGINT, SIGTERM");
+    assert_eq!(story.lines("ended "), ["0", "130", "0"], "SIGTERM, SIGINT, SIGTERM");
 
     // Ten ways, of twelve of which devices fill two: in the first domain for three programs, in the other for two.
     let equal = story.picture("equal");
@@ -33,7 +33,7 @@ fn programs_are_managed_and_all_is_put_back() {
     let ways = |of: &str, domain: u32| online.group(of).masks("L3")[&domain].count_ones();
     assert_eq!([ways("alpha", 1), ways("gamma", 1)], [3, 4]);
 
-    let forks: Vec<_> = story.told("fork ").iter().filter_map(|of| of.split_once(' ')).collect();
+    let forks: Vec<_> = story.lines("fork ").iter().filter_map(|of| of.split_once(' ')).collect();
     let processes: BTreeSet<&str> = forks.iter().map(|&(process, _)| process).collect();
     assert!(processes.len() > 4, "{} processes were seen", processes.len());
     assert!(forks.iter().all(|(_, group)| group.starts_with("res:fairways.")), "{forks:?}");

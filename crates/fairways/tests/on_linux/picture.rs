@@ -116,10 +116,10 @@ impl Picture {
     /// are passed over whose tasks are others'. `lines` are code's and data's, or both in one.
     pub(crate) fn agrees(&self, programs: usize, lines: &[&str]) {
         let name = &self.name;
-        let status = self.status.as_ref().unwrap_or_else(|| panic!("{name}: nobody told"));
-        let told = status["programs"].as_array().unwrap();
-        assert_eq!(told.len(), programs, "{name}: {told:?}");
-        for of in told {
+        let status = self.status.as_ref().unwrap_or_else(|| panic!("{name}: no status"));
+        let shown = status["programs"].as_array().unwrap();
+        assert_eq!(shown.len(), programs, "{name}: {shown:?}");
+        for of in shown {
             let program = of["name"].as_str().unwrap();
             if self.is_theirs(program) {
                 continue;

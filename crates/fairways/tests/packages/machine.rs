@@ -58,12 +58,12 @@ impl Machine {
         let mut machine = Self { unshare, first: 0, cgroup, folder, _alone: alone };
         let began = Instant::now();
         while !machine.is_up() {
-            let told = || fs::read_to_string(&said).unwrap();
+            let log = || fs::read_to_string(&said).unwrap();
             if let Some(status) = machine.unshare.try_wait().unwrap() {
-                assert_eq!(status.code(), Some(77), "{}", told());
-                return Err(told().trim().replace('\n', ": "));
+                assert_eq!(status.code(), Some(77), "{}", log());
+                return Err(log().trim().replace('\n', ": "));
             }
-            assert!(began.elapsed() < PATIENCE, "it does not boot: {}", told());
+            assert!(began.elapsed() < PATIENCE, "it does not boot: {}", log());
             std::thread::sleep(Duration::from_millis(50));
         }
         machine.is_apart();
@@ -234,7 +234,7 @@ impl Drop for Machine {
 
 /// Where the kernel, or the container that tests run in, withholds a mount, or namespaces, it is told which; nothing is left, and nothing fails.
 #[test]
-fn a_machine_that_cannot_be_is_told_and_leaves_nothing() {
+fn a_machine_that_is_not_available_is_reported_and_leaves_nothing() {
     if !can(&[]) {
         return;
     }
@@ -257,10 +257,10 @@ fn a_machine_that_cannot_be_is_told_and_leaves_nothing() {
         fs::write(&refuses, script).unwrap();
         fs::set_permissions(&refuses, Permissions::from_mode(0o755)).unwrap();
         let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
-        let told = Machine::boot_by(&path).err().unwrap();
+        let error = Machine::boot_by(&path).err().unwrap();
         let said = format!("{}: no: {program} ", refuses.display());
-        assert!(told.starts_with(&said) && told.ends_with(" is refused"), "{told}");
-        assert!(told.contains(refused), "{told}");
+        assert!(error.starts_with(&said) && error.ends_with(" is refused"), "{error}");
+        assert!(error.contains(refused), "{error}");
     }
 }
 

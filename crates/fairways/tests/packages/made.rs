@@ -81,15 +81,15 @@ fn packages_are_reproducible_and_have_the_same_files() {
 
 /// What is linked into the binary is named with its licences, all of which the package's own say.
 #[test]
-fn licences_of_others_are_told() {
+fn licences_of_others_are_listed() {
     let needs = ["dpkg-deb", "dpkg-shlibdeps", "rpmbuild", "rpm", "strip"];
     if !has("licences of others", &needs.map(Need::Program)) {
         return;
     }
     let (folder, rpm) = (unpacked(), in_folder(&packages().now, "rpm"));
     let doc = folder.path().join("usr/share/doc/fairways");
-    let told = fs::read_to_string(doc.join("THIRD-PARTY")).unwrap();
-    let (list, texts) = told.split_once("====").unwrap();
+    let text = fs::read_to_string(doc.join("THIRD-PARTY")).unwrap();
+    let (list, texts) = text.split_once("====").unwrap();
     let crates: Vec<(&str, &str)> = list.lines().filter_map(|line| line.split_once(": ")).collect();
     for of in ["rustix ", "clap ", "lzma-rust2 ", "The standard library of Rust"] {
         assert!(crates.iter().any(|(name, _)| name.starts_with(of)), "{of}: {list}");
@@ -163,7 +163,7 @@ fn in_folder(folder: &Path, extension: &str) -> PathBuf {
 }
 
 #[test]
-fn what_packages_cannot_be_made_of_is_told_in_a_line() {
+fn bad_input_for_packages_is_reported_in_one_line() {
     for (args, said) in [
         (&["--binary", "/nonesuch"][..], "--binary: expected a program, found '/nonesuch'"),
         (&["--version", "new"], "--version: expected a version such as 0.1.0, found 'new'"),

@@ -32,7 +32,7 @@ fn woke(at: u64) -> String {
 }
 
 /// The page of a journal with these lines after its header.
-fn told(lines: &[String]) -> String {
+fn page_of(lines: &[String]) -> String {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("journal");
     let head = [HEADER.to_owned(), MACHINE.to_owned()];
@@ -123,16 +123,16 @@ fn a_part_of_a_journal_is_not_overwritten_by_its_page() {
 }
 
 #[test]
-fn the_last_plan_is_told_even_if_nothing_follows() {
-    let page = told(&[plan(0, 0, "0x3"), applied(0, 0, "0x3")]);
+fn the_last_plan_is_shown_even_if_nothing_follows() {
+    let page = page_of(&[plan(0, 0, "0x3"), applied(0, 0, "0x3")]);
     assert!(page.contains("The journal ends with its first plan") && page.contains("1 plan."));
     assert_eq!(plans(&page), [["0", "0.000", "0.000", "..AA"]]);
-    let open = told(&[plan(0, 0, "0x3")]);
+    let open = page_of(&[plan(0, 0, "0x3")]);
     assert!(open.contains("ends before the machine has answered its first plan"));
     assert!(open.contains("1 plan."));
-    let none = told(&[woke(5)]);
+    let none = page_of(&[woke(5)]);
     assert!(none.contains("The policy divided no ways."));
-    let all = told(&[plan(0, 0, "0x3"), refusal(9, 0)]);
+    let all = page_of(&[plan(0, 0, "0x3"), refusal(9, 0)]);
     assert!(all.contains("No plan came into force") && !all.contains("divided no ways"));
 }
 
@@ -154,7 +154,7 @@ fn a_plan_may_be_refused_after_others_were_made() {
         refusal(3 * second, 4),
         woke(5 * second),
     ];
-    let page = told(&lines);
+    let page = page_of(&lines);
     assert_eq!(
         plans(&page),
         [["0 to 2", "0.000", "3.000", "AAAA"], ["3", "3.000", "5.000", "...A"]]
@@ -165,7 +165,7 @@ fn a_plan_may_be_refused_after_others_were_made() {
 
 /// The machine rounds a mask at first, and later gives what was planned.
 #[test]
-fn ways_in_force_are_shown_and_others_that_were_planned_told() {
+fn ways_in_force_are_shown_beside_others_that_were_planned() {
     let second = 1_000_000_000;
     let lines = [
         plan(0, 0, "0x1"),
@@ -174,7 +174,7 @@ fn ways_in_force_are_shown_and_others_that_were_planned_told() {
         applied(2 * second, 0, "0x1"),
         woke(3 * second),
     ];
-    let page = told(&lines);
+    let page = page_of(&lines);
     assert_eq!(plans(&page), [["0", "0.000", "2.000", "..AA"], ["0", "2.000", "3.000", "...A"]]);
     let tables = Table::all(&page);
     let reasons = table(&tables, "Plans").column("reason");
@@ -184,9 +184,9 @@ fn ways_in_force_are_shown_and_others_that_were_planned_told() {
 }
 
 #[test]
-fn a_class_of_a_program_that_never_started_is_told() {
+fn a_class_of_a_program_that_never_started_is_shown() {
     let class = r#"{"at":0,"action":{"classified":{"app":7,"class":"light","reason":"r"}}}"#;
-    let page = told(&[class.to_owned()]);
+    let page = page_of(&[class.to_owned()]);
     let tables = Table::all(&page);
     let did = table(&tables, "What the windows showed");
     assert_eq!(did.column("class")[0].text, "light");

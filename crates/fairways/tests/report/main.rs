@@ -131,7 +131,7 @@ fn our_own_commands_are_understood() {
 }
 
 #[test]
-fn what_is_no_result_is_told_in_one_line() {
+fn what_is_no_result_is_reported_in_one_line() {
     let folder = TempDir::new().unwrap();
     let put = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -179,8 +179,8 @@ fn what_is_no_result_is_told_in_one_line() {
         ("csv", "BENCH,NR_WAYS\np,1\n".into(), "column"),
     ];
     for (name, text, said) in cases {
-        let told = refused(&put(name, &text));
-        assert!(told.starts_with("fairways: ") && told.contains(said), "{name}: {told}");
+        let stderr = refused(&put(name, &text));
+        assert!(stderr.starts_with("fairways: ") && stderr.contains(said), "{name}: {stderr}");
     }
     refused(&folder.path().join("missing"));
     refused(folder.path());
@@ -234,7 +234,7 @@ fn a_journal_that_is_cut_short_is_shown_and_says_so() {
     // What is broken before the end is no end.
     let broken = String::from_utf8(whole).unwrap().replacen("\"event\"", "\"evnet\"", 3);
     fs::write(&path, broken).unwrap();
-    assert!(refused(&path).contains(":2:"), "the line is told");
+    assert!(refused(&path).contains(":2:"), "the line is named");
     let other = fs::read_to_string(format!("{DATA}/run.journal")).unwrap();
     fs::write(&path, other.replacen("\"schema\":2", "\"schema\":7", 1)).unwrap();
     assert!(refused(&path).contains("schema 2 is known here, found 7"));

@@ -225,8 +225,8 @@ fn of_a_journal() {
     let journal = folder.path().join("journal");
     let args = ["run", "--machine", "model", "--mix", "triad,hash-join,btree-lookup,field-solver"];
     let more = ["--duration", "6s", "--instructions", "3000000000", "--journal"];
-    let told = fairways(&args).args(more).arg(&journal).assert().success();
-    let told = String::from_utf8(told.get_output().stdout.clone()).unwrap();
+    let stdout = fairways(&args).args(more).arg(&journal).assert().success();
+    let stdout = String::from_utf8(stdout.get_output().stdout.clone()).unwrap();
     let page = page(&[journal]);
     let tables = Table::all(&page);
     // A program that starts again is still the same one.
@@ -235,7 +235,7 @@ fn of_a_journal() {
     assert_eq!(names, ["0 triad", "1 hash-join", "2 btree-lookup", "3 field-solver"]);
     let ended = table(&tables, "What the windows showed").column("ended");
     for (cell, name) in ended.iter().zip(["triad", "hash-join", "btree-lookup", "field-solver"]) {
-        let times = told.lines().filter(|line| line.ends_with(&format!("{name} has finished")));
+        let times = stdout.lines().filter(|line| line.ends_with(&format!("{name} has finished")));
         assert_eq!(cell.value, Some(times.count() as f64), "{name}");
     }
     // One plan follows on the other, to the end.
@@ -245,14 +245,14 @@ fn of_a_journal() {
     assert_eq!(to.last().unwrap().text, "6.000");
     assert!(from[1..].iter().zip(&to).all(|(from, to)| from.value == to.value));
     // Every plan of which the run told, that held for any time, is there with its ways.
-    let told: Vec<(&str, &str)> = told
+    let reported: Vec<(&str, &str)> = stdout
         .lines()
         .filter_map(|line| line.split_once(" s  plan ").map(|(_, plan)| plan))
         .filter_map(|plan| plan.split_once(' '))
         .collect();
     let (numbers, bars) = (plans.column("plan"), plans.column("ways, the highest first"));
     let mut met = 0;
-    for (number, rest) in told {
+    for (number, rest) in reported {
         if let Some(row) =
             numbers.iter().position(|cell| cell.text.split(' ').next() == Some(number))
         {

@@ -47,7 +47,7 @@ fn same(name: &str, found: &str) {
     }
     let kept = fs::read_to_string(&path).unwrap();
     let differs = kept.lines().zip(found.lines()).find(|(kept, found)| kept != found);
-    assert!(kept == found, "{name}: {differs:?}; TRYCMD=overwrite writes it anew");
+    assert!(kept == found, "{name}: {differs:?}; TRYCMD=overwrite writes it again");
 }
 
 /// What stands where, all of it readable.

@@ -91,12 +91,12 @@ fn casc_decides_on_this_machine_as_on_a_chip_that_counts_the_same() {
     let mut confined = 0;
     for (app, name) in (0..).zip(&names) {
         let (here, chips) = (host.cpus_of(app, there.len()), chip.cpus_of(app, there.len()));
-        let told = format!("{name}: PCMR {:?} and {:?}", host.pcmrs[&app], chip.pcmrs[&app]);
-        eprintln!("{told}: CPUs {here:?} and {chips:?}");
-        assert_eq!(here, chips, "{told}");
-        assert!((host.pcmrs[&app] - chip.pcmrs[&app]).abs() < 3.0, "{told}");
+        let scores = format!("{name}: PCMR {:?} and {:?}", host.pcmrs[&app], chip.pcmrs[&app]);
+        eprintln!("{scores}: CPUs {here:?} and {chips:?}");
+        assert_eq!(here, chips, "{scores}");
+        assert!((host.pcmrs[&app] - chip.pcmrs[&app]).abs() < 3.0, "{scores}");
         let numbers: Vec<u32> = here.iter().map(|&cpu| there[cpu as usize]).collect();
-        assert_eq!(shown[name], numbers, "{told}");
+        assert_eq!(shown[name], numbers, "{scores}");
         confined += usize::from(here.len() < there.len());
     }
     let both = (0, names.len());

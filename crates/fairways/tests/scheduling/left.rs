@@ -91,7 +91,7 @@ fn every_thread_is_as_before_once_the_daemon_has_ended() {
     assert_eq!((named("greedy"), named("frugal")), (1, 1), "{names:?}");
     let first = programs.before[1].keys().filter(|of| !numbered(of)).count();
     assert_eq!(first, 1, "every thread but the first is called by its number: {names:?}");
-    daemon.eventually("the kernel was told", |_| programs.now() != programs.before);
+    daemon.eventually("the kernel has the settings", |_| programs.now() != programs.before);
     if scheduler() == "sched_ext" {
         let all = || programs.now().into_iter().flatten();
         daemon.eventually("all threads are under it", |_| all().all(|of| of.1.policy == SCHED_EXT));
@@ -102,7 +102,7 @@ fn every_thread_is_as_before_once_the_daemon_has_ended() {
     // Killed, it leaves them to be restored.
     programs.again();
     let mut daemon = programs.daemon(&[]);
-    daemon.eventually("the kernel was told", |_| programs.now() != programs.before);
+    daemon.eventually("the kernel has the settings", |_| programs.now() != programs.before);
     programs.kill(daemon);
     assert_ne!(programs.now(), programs.before);
     let report: Value =
@@ -115,7 +115,7 @@ fn every_thread_is_as_before_once_the_daemon_has_ended() {
     // Or to the next start, whatever its policy.
     programs.again();
     let mut daemon = programs.daemon(&[]);
-    daemon.eventually("the kernel was told", |_| programs.now() != programs.before);
+    daemon.eventually("the kernel has the settings", |_| programs.now() != programs.before);
     programs.kill(daemon);
     programs.again();
     programs.place.printed("run", &["--duration", "1ms", "--policy", "cache-fair"]);

@@ -11,7 +11,7 @@ use super::terminal::Terminal;
 const JOURNAL: [&str; 2] = ["--journal", "tests/data/run.journal"];
 
 #[test]
-fn keys_are_heeded_and_the_terminal_is_given_back() {
+fn keys_are_handled_and_the_terminal_is_given_back() {
     let mut terminal = Terminal::start(&JOURNAL, false);
     terminal.shows("lfoc  journal");
     terminal.until("it has the terminal", |_| terminal.taken() == [true; 3]);
@@ -43,7 +43,7 @@ fn keys_are_heeded_and_the_terminal_is_given_back() {
 
     for (width, height) in [(120, 40), (50, 15), (30, 5), (80, 24)] {
         terminal.resize(width, height);
-        terminal.until("it is drawn anew", |lines| match (width, height) {
+        terminal.until("it is drawn again", |lines| match (width, height) {
             (30, 5) => lines[0] == "30x5: at least 40x10; q quits",
             _ => lines.last().unwrap().starts_with(" q quit") && lines[0].ends_with(" s"),
         });
@@ -80,7 +80,7 @@ fn signals_end_it_and_the_terminal_is_given_back() {
 }
 
 #[test]
-fn a_machine_is_run_and_what_it_is_not_is_told_first() {
+fn a_machine_is_run_and_a_mistake_is_reported_first() {
     let flags = ["--machine", "model", "--mix", "triad,hash-join", "--duration", "2s", "--speed"];
     let mut terminal = Terminal::start(&[&flags[..], &["1000"]].concat(), false);
     terminal.shows("over  2.000 s");
@@ -158,7 +158,7 @@ fn a_screen_is_printed_of_a_journal_at_a_time() {
 }
 
 #[test]
-fn what_is_no_terminal_and_wrong_flags_are_told_in_a_line() {
+fn a_missing_terminal_and_wrong_flags_are_reported_in_one_line() {
     let said = |flags: &[&str]| {
         let mut command = Command::new(this());
         let output = command.arg("top").args(flags).stdin(Stdio::null()).output().unwrap();

@@ -23,7 +23,7 @@ const EVENTS: [(&str, &str); 5] = [
 
 /// The page and `status` of one moment say the same, and sums are those of the journal's windows.
 #[test]
-fn what_is_told_is_what_status_and_the_journal_say() {
+fn metrics_agree_with_status_and_the_journal() {
     if !can(&["promtool"]) {
         return;
     }
@@ -128,9 +128,9 @@ fn what_is_told_is_what_status_and_the_journal_say() {
     for program in programs {
         let name = program["name"].as_str().unwrap().replace('"', "\\\"");
         let of = |metric: &str| page.of(metric, &name);
-        let told = of("fairways_windows_total").unwrap();
+        let shown = of("fairways_windows_total").unwrap();
         let mine = |line: &&Value| line["event"]["sampled"]["app"] == program["app"];
-        let count: usize = told.to_string().parse().unwrap();
+        let count: usize = shown.to_string().parse().unwrap();
         let windows: Vec<&Value> = lines.iter().filter(mine).take(count).collect();
         assert_eq!(windows.len(), count);
         for (event, metric) in EVENTS {
@@ -145,9 +145,9 @@ fn what_is_told_is_what_status_and_the_journal_say() {
 /// The series that tells what `fairways --version` prints: `fairways 0.1.0 (HASH DATE)`, or without a commit.
 fn build_info() -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_fairways")).arg("--version").output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
+    let version = String::from_utf8(output.stdout).unwrap();
     let words: Vec<&str> =
-        told.split([' ', '(', ')', '\n']).filter(|word| !word.is_empty()).collect();
+        version.split([' ', '(', ')', '\n']).filter(|word| !word.is_empty()).collect();
     let commit = words.get(2).map(|hash| format!(",commit=\"{hash}\""));
     format!("fairways_build_info{{version=\"{}\"{}}}", words[1], commit.unwrap_or_default())
 }
