@@ -1,4 +1,4 @@
-//! `fairways explain`, of a journal; of a daemon, tests/daemon asks.
+//! `fairways explain` of a journal; tests/daemon covers a daemon's.
 
 #![allow(clippy::unwrap_used)]
 
@@ -99,7 +99,7 @@ fn what_a_journal_of_others_says_does_nothing_to_the_terminal() {
             assert!(is_escaped, "{args:?}: {stdout:?}");
         }
     }
-    // What is wrong with it is quoted.
+    // The error quotes it.
     let header = std::fs::read_to_string("tests/data/run.journal").unwrap();
     let header = header.lines().next().unwrap().to_owned();
     let lines = format!("{header}\n{{\"at\":0,\"event\":\"{evil}\"}}\n");
@@ -135,7 +135,7 @@ fn each_of_two_of_a_name_has_its_own_ways_and_decisions() {
     let programs = ["--programs", "mload:60M,mlr:8M,mload:60M", "--policy", "dcat"];
     let time = ["--duration", "2s", "--time-scale", "0.1"];
     run(&[&chip[..], &programs, &time].concat());
-    // What is written is as it was.
+    // The written form is unchanged.
     let written = std::fs::read_to_string(&journal).unwrap();
     let header: Value = serde_json::from_str(written.lines().next().unwrap()).unwrap();
     let named = ["mload:60M", "mlr:8M", "mload:60M"];
@@ -162,7 +162,7 @@ fn each_of_two_of_a_name_has_its_own_ways_and_decisions() {
     }
     assert!(different > 0, "never had they ways of their own: {explained}");
 
-    // Each has a chain of its own, whose lines are about it.
+    // Each has its own chain, whose lines are about it.
     let [first, second] =
         ["mload:60M", "mload:60M#2"].map(|name| run(&["explain", "-n", "256", name]));
     assert_ne!(first, second);

@@ -1,4 +1,4 @@
-//! Journals whose writers came to a bad end, or that are not what they seem.
+//! Journals whose writers were killed or failed, and files that only look like journals.
 
 #![allow(clippy::unwrap_used)]
 
@@ -78,7 +78,7 @@ fn a_full_disk_ends_the_run_and_what_was_written_stays() {
     let whole = fs::read(&path).unwrap();
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("journal");
-    // A file that may not grow beyond so many blocks, of 512 or of 1024 bytes.
+    // The file may not grow beyond this number of blocks, of 512 or of 1024 bytes.
     for blocks in [20, 30, 40, 50, 60] {
         let _ = fs::remove_file(&path);
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
@@ -110,7 +110,7 @@ fn a_part_that_was_only_begun_is_passed_over() {
     }
     fs::remove_file(&path).unwrap();
     assert!(printed(&replay(&path).success()).contains("cut short"));
-    // Only the last may be.
+    // Only the last part may be cut short.
     fs::write(part(&path, 1), "").unwrap();
     fs::write(&path, &last).unwrap();
     assert!(printed(&replay(&path).code(2)).contains("journal.1:1: expected the header"));
@@ -126,7 +126,7 @@ fn parts_keep_to_their_size_and_begin_with_an_event() {
         assert!(text.len() <= 40 << 10, "{}: {} bytes", part.display(), text.len());
         assert!(text.lines().nth(1).unwrap().contains(r#","event":"#), "{}", part.display());
     }
-    // An event that is larger than a part has one of its own.
+    // An event that is larger than a part has a part of its own.
     let (_folder, path) = journal("1");
     assert!(printed(&replay(&path).success()).ends_with("all the same\n"));
 }
@@ -152,7 +152,7 @@ fn a_part_that_is_missing_or_of_another_run_is_reported() {
 fn parts_of_another_journal_and_devices_are_not_touched() {
     let (folder, path) = journal("40K");
     let parts = parts(&path);
-    // Its owner has moved all away but one part.
+    // Its owner has moved all parts but one away.
     let left = part(&path, parts.len() - 2);
     for part in parts.iter().filter(|part| **part != left) {
         fs::remove_file(part).unwrap();
@@ -167,7 +167,7 @@ fn parts_of_another_journal_and_devices_are_not_touched() {
         (fs::read(&left).unwrap(), fs::read_dir(folder.path()).unwrap().count()),
         (before, 1)
     );
-    // Names that only look alike are in nobody's way.
+    // Files with names that only look alike do not matter.
     fs::remove_file(&left).unwrap();
     for name in ["journal.csv", "journal.", "journal.1.gz", "journal0"] {
         fs::write(folder.path().join(name), "kept").unwrap();

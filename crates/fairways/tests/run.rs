@@ -150,7 +150,7 @@ fn an_action_that_differs_is_shown_with_its_place() {
     assert!(output.contains(&format!("{}:{}", path.display(), line + 1)), "{output}");
     assert!(output.contains("light") && output.contains("streaming"), "{output}");
 
-    // An action that is missing is one that differs.
+    // A missing action is a difference.
     let without: Vec<&str> = lines[..line].iter().chain(&lines[line + 1..]).copied().collect();
     std::fs::write(&path, without.join("\n") + "\n").unwrap();
     assert!(stdout(replay(&path).code(1)).contains("the same up to"));
@@ -262,7 +262,7 @@ fn ctrl_c_ends_a_run_in_good_order() {
 fn no_journal_however_damaged_makes_a_replay_panic() {
     let (_folder, path) = journal("1G", &[]);
     let text = std::fs::read(&path).unwrap();
-    // A multiplicative generator is enough to pick places and bytes.
+    // A multiplicative generator is enough to choose places and bytes.
     let mut state = 1u64;
     let mut pick = |limit: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

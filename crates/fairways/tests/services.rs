@@ -18,7 +18,7 @@ fn json(args: &str) -> Value {
     serde_json::from_str(&stdout(args)).unwrap()
 }
 
-/// A service of which a request takes a few microseconds, by itself.
+/// A service that takes a few microseconds for a request when it runs alone.
 const BUSY: &str = "lookbusy:request=100k:cv=0.5";
 
 const CHIP: &str = "--machine chip:xeon-d:sets=1024 --time-scale 0.1";
@@ -59,7 +59,8 @@ fn every_service_is_shown_beside_the_programs() {
         assert_eq!((&silo["slo_ms"], &silo["percentile"]), (&2.0.into(), &95.0.into()));
         assert_eq!((&silo["tail_ms"], &silo["windows"]), (&silo["p95_ms"], &3.into()));
         assert!(number(&silo["windows_held"]) <= 3.0);
-        // An open loop is answered as it comes, a client that always asks as often as can be.
+        // An open loop is answered as requests come; a client that always asks, as often as
+        // possible.
         assert!((0.98..1.02).contains(&number(&silo["per_second_of_alone"])), "{silo}");
         let saturated = &programs[3]["service"]["per_second_of_alone"];
         let slowdown = number(&policy["slowdowns"][3]);
@@ -83,9 +84,9 @@ fn the_table_has_a_row_for_each_policy_and_service() {
         let busy = row(BUSY);
         assert_eq!(busy[3], "1.000");
         assert_eq!(busy[9..], ["p99", "1ms", "100.0", "%", "of", "2"]);
-        // Milliseconds, to three digits behind the point.
+        // Milliseconds, with three decimals.
         assert!(busy[4..9].iter().all(|ms| ms.len() == 5 && ms.starts_with("0.")), "{busy:?}");
-        // Nobody asks it.
+        // It has no requests.
         assert_eq!(
             row("xapian-like")[2..],
             ["0.0", "-", "-", "-", "-", "-", "-", "p99", "2s", "-"]
@@ -226,7 +227,8 @@ fn bad_input_is_reported_in_one_line() {
     refused("run --machine model --policy locpart", said);
 }
 
-/// A service that has answered nothing is not as fast as by itself, nor infinitely slower: nobody knows.
+/// A service without an answer is neither as fast as alone nor infinitely slower: its slowdown is
+/// unknown.
 #[test]
 fn of_a_service_that_answered_nothing_the_slowdown_is_not_known() {
     let args =

@@ -11,7 +11,8 @@ use tempfile::TempDir;
 /// Much longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Puts a program where it sees the simulated machine's `/proc` and `/sys`, and resctrl at its usual place.
+/// Runs a program where it sees the simulated machine's `/proc` and `/sys`, and resctrl at its
+/// usual place.
 const SEE_THE_MACHINE: &str = r#"
 mount --make-rprivate /
 for file in proc/cpuinfo proc/filesystems sys/devices/system/cpu sys/devices/system/node; do
@@ -24,7 +25,8 @@ shift 2
 exec "$@"
 "#;
 
-/// A running `fairways emulate`, whose time stands still but when it is told to go on.
+/// A running `fairways emulate`, whose time stands still except when [`Emulated::control`] advances
+/// it.
 pub(crate) struct Emulated {
     process: Child,
     folder: TempDir,
@@ -80,7 +82,7 @@ impl Emulated {
         std::fs::write(self.root().join(file), text).unwrap();
     }
 
-    /// `fairways emulated DIR ...`.
+    /// Runs `fairways emulated DIR` with these words, and returns its output.
     pub(crate) fn control(&self, words: &[&str]) -> String {
         let output = Command::new(cargo_bin("fairways"))
             .arg("emulated")

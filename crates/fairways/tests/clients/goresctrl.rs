@@ -1,4 +1,4 @@
-//! goresctrl's `rdt`, which containerd and CRI-O have inside.
+//! goresctrl's `rdt`, the library in containerd and CRI-O.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -48,7 +48,8 @@ pub(crate) fn rdt(of: &str) -> PathBuf {
             .output()
             .unwrap()
     };
-    // Its parts come over a network: for the first test that asks, and not always at once.
+    // Its dependencies come over a network: for the first test that needs them, and not always at
+    // once.
     static FETCHES: Mutex<()> = Mutex::new(());
     let _alone = FETCHES.lock().unwrap_or_else(PoisonError::into_inner);
     let mut built = build();

@@ -52,7 +52,7 @@ fn programs_come_and_go_with_a_reload_and_a_wrong_one_changes_nothing() {
         group(machine.pids["lookbusy"]).iter().any(|path| path.starts_with("fairways."))
     });
 
-    // What is wrong is told, with its place, and the configuration before holds.
+    // A mistake is reported with its place, and the previous configuration stays in force.
     configure(&machine, "polcy = \"equal\"", &[("streams", &streams)]);
     daemon.signal(Signal::HUP);
     eventually("the mistake is reported", || {
@@ -65,7 +65,7 @@ fn programs_come_and_go_with_a_reload_and_a_wrong_one_changes_nothing() {
     assert!(daemon.said().contains("the configuration before holds"), "{}", daemon.said());
     assert_eq!(daemon.programs(), ["reads", "works"]);
 
-    // A policy is one from its start to its end; that it is, is told.
+    // The policy cannot change while the daemon runs; the log says so.
     configure(&machine, "policy = \"stock\"", &[("reads", &reads)]);
     daemon.signal(Signal::HUP);
     eventually("the program goes all the same", || daemon.programs() == ["reads"]);
@@ -95,9 +95,9 @@ fn status_is_available_as_long_as_the_daemon_runs() {
     assert!(status["mode"] == "manage" && status["failed"].is_null(), "{status}");
     let ways = |at: usize| status["programs"][at]["ways"].as_u64().unwrap();
     assert_eq!(ways(0) + ways(1), status["domains"][0]["ways"].as_u64().unwrap());
-    // Nothing counts here, and what is missing is no number.
+    // Nothing counts here, and a missing value is no number.
     assert!(status["programs"][0]["ipc"].is_null());
-    // What it tells is what the files say.
+    // `status` agrees with the files.
     for program in status["programs"].as_array().unwrap() {
         let pid = machine.pids[if program["name"] == "reads" { "mlr:500K" } else { "mload:60M" }];
         let snapshot = machine.snapshot(&[]);
@@ -112,7 +112,7 @@ fn status_is_available_as_long_as_the_daemon_runs() {
     let table = printed(&mut daemon.ask(&[]));
     assert!(table.starts_with("equal after ") && table.contains("\n reads "), "{table}");
 
-    // Why they have what they have is told, too.
+    // The reasons for the ways are available, too.
     let explain = |more: &[&str]| {
         let mut explain = Command::new(this());
         explain.args(["explain", "--control"]).arg(machine.at("control")).args(more);
@@ -158,7 +158,7 @@ fn there_is_one_daemon_and_what_a_killed_one_left_is_no_other() {
     };
     eventually("it is there", || daemon.programs() == ["reads"] && in_place());
     let held = machine.snapshot(&tasks);
-    // By the control socket, and by the state directory.
+    // A second daemon is refused because of the control socket, and because of the state directory.
     let other = machine.at("other").to_str().unwrap().to_owned();
     for (flags, why) in [(&[][..], "another daemon"), (&["--control", &other], "another fairways")]
     {

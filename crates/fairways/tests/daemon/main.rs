@@ -1,4 +1,4 @@
-//! The daemon as its service manager, its administrator and its enemies see it, on the emulator.
+//! The daemon as its service manager, its administrator and attackers see it, on the emulator.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! What systemd is told: sd_notify(3).
+//! The messages to systemd: sd_notify(3).
 
 use std::collections::VecDeque;
 use std::fs;
@@ -15,14 +15,14 @@ use serde_json::Value;
 use super::common::{Machine, can, eventually, printed, this};
 use super::running::{Daemon, command, configure};
 
-/// The end at which systemd listens.
+/// The socket on which systemd listens.
 struct Systemd {
     socket: UnixDatagram,
     came: VecDeque<(Instant, String)>,
 }
 
 impl Systemd {
-    /// The next message with this line, and when it came.
+    /// The next message with this line, and the time when it arrived.
     fn wait_for(&mut self, line: &str) -> (Instant, String) {
         let began = Instant::now();
         loop {
@@ -32,13 +32,13 @@ impl Systemd {
                 if text.lines().any(|of| of.starts_with(line)) {
                     return (at, text);
                 }
-                // Nothing else than the watchdog's comes in between.
+                // Only the watchdog's messages come in between.
                 assert_eq!(text, "WATCHDOG=1\n", "while {line} was waited for");
             }
         }
     }
 
-    /// Takes in what comes in this time.
+    /// Receives messages for this duration.
     fn hear(&mut self, time: Duration) {
         let until = Instant::now() + time;
         let mut buffer = [0; 4096];
@@ -90,7 +90,8 @@ fn systemd_is_notified_of_each_step() {
     assert!(systemd.came.is_empty(), "{:?}", systemd.came);
 }
 
-/// A read that takes longer than the watchdog waits is the kernel's affair, whether the daemon looks or carries out a plan.
+/// A read that takes longer than the watchdog waits is the kernel's fault, whether the daemon looks
+/// or carries out a plan.
 #[test]
 fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
     if !can(&[]) {
@@ -137,7 +138,7 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
     systemd.wait_for("STOPPING=1");
 }
 
-/// systemd understands every word of the unit, and finds that it gives little away (systemd.exec(5)).
+/// systemd understands every word of the unit, and finds that it exposes little (systemd.exec(5)).
 #[test]
 fn the_unit_is_understood_and_gives_little_away() {
     if !has("the unit", &[Need::Program("systemd-analyze")]) {
@@ -161,7 +162,7 @@ fn the_unit_is_understood_and_gives_little_away() {
     assert_eq!(String::from_utf8_lossy(&verified.stderr), "");
     // Of 100; the exposure was 20 with systemd 252.
     analyze(&["security", "--no-pager", "--offline=true", "--threshold=20", "./fairways.service"]);
-    // Its drop-ins are understood, too.
+    // It understands the drop-ins, too.
     let drop_ins = folder.path().join("fairways.service.d");
     fs::create_dir(&drop_ins).unwrap();
     for name in ["scheduling.conf", "sched-ext.conf"] {

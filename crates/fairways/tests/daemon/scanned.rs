@@ -26,7 +26,7 @@ fn who_uses_the_cache_is_listed_with_a_configuration_and_nothing_stays() {
     let programs = report["programs"].as_array().unwrap();
     assert_eq!(programs.len(), 3, "{report}");
     let number = |place: usize, key: &str| programs[place][key].as_f64().unwrap();
-    // What streams holds most and moves most; what spins needs no cache.
+    // The program that streams occupies most and moves most; the one that spins needs no cache.
     let selects = |place: usize, name: &str| {
         let select = programs[place]["select"].as_str().unwrap();
         assert!(selectors(&machine, name).iter().any(|of| of == select), "{select}: {name}");
@@ -41,14 +41,14 @@ fn who_uses_the_cache_is_listed_with_a_configuration_and_nothing_stays() {
     assert_eq!(proposed, [true, true, false]);
     assert_eq!(report["without"], Value::Null);
 
-    // What had no time to be measured is not said to be out of reach.
+    // A program without time to be measured is not reported as out of reach.
     let mut short = Command::new(this());
     short.args(["scan", "--emulator", "--duration", "100ms", "--json", "--resctrl-root"]);
     short.arg(machine.at("resctrl")).arg("--state").arg(machine.at("state"));
     let report: Value = serde_json::from_str(&printed(&mut short)).unwrap();
     assert!(report["without"].as_str().unwrap().contains("--duration"), "{report}");
 
-    // The configuration is one.
+    // The configuration is valid.
     let file = machine.at("scanned.toml");
     fs::write(&file, printed(scan(&machine).arg("--toml"))).unwrap();
     let mut check = Command::new(this());
@@ -58,8 +58,8 @@ fn who_uses_the_cache_is_listed_with_a_configuration_and_nothing_stays() {
     assert_eq!(machine.snapshot(&pids), before);
 }
 
-/// By its command, or by its number where others of this machine are called that, too: tests that
-/// run beside this one begin and end such.
+/// Selects by command, or by process id where other processes of this machine have the same
+/// command: tests that run beside this one start and end such processes.
 fn selectors(machine: &Machine, name: &str) -> [String; 2] {
     let pid = machine.pids[name];
     let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();

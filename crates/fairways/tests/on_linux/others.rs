@@ -1,4 +1,5 @@
-//! Other managers, too few classes, a daemon that is killed, a resctrl that is mounted otherwise or not at all.
+//! Other managers, too few classes, a daemon that is killed, and a resctrl that is mounted
+//! otherwise or not at all.
 
 use crate::guest::Story;
 use crate::picture::Picture;

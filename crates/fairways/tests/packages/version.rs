@@ -13,7 +13,8 @@ fn git(at: &Path, args: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
 
-/// It tells the commit, and that a source differs from it, where this was built of a repository of this workspace.
+/// It names the commit, and marks sources that differ from it, if this was built in a repository of
+/// this workspace.
 #[test]
 fn the_version_names_the_commit() {
     let fairways = assert_cmd::cargo::cargo_bin("fairways");
@@ -32,7 +33,7 @@ fn the_version_names_the_commit() {
     assert_eq!(version.trim(), format!("{number} ({hash}{dirty} {date})"));
 }
 
-/// The build script, in workspaces that are made up, as cargo runs it.
+/// The build script, in invented workspaces, as cargo runs it.
 #[test]
 fn the_build_script_names_this_workspaces_commits_only() {
     let folder = tempfile::tempdir().unwrap();

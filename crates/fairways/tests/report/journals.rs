@@ -73,7 +73,7 @@ fn the_newest_part_may_be_cut_short() {
         assert!(page.contains(said) && page.contains("Journal of a run under lfoc"), "{left:?}");
         assert!(plans(&page).len() > 1, "{left:?}");
     }
-    // What stands beside other results is no part of a journal.
+    // A file beside other results is no part of a journal.
     let other = path.with_extension("json");
     fs::write(other.with_extension("json.0"), "{}\n").unwrap();
     fs::write(&other, "").unwrap();
@@ -100,7 +100,7 @@ fn a_journal_begins_at_its_oldest_part_that_is_kept() {
     let replay = fairways(&["replay"]).arg(&path).assert().code(2);
     let said = String::from_utf8_lossy(&replay.get_output().stderr).into_owned();
     assert!(said.contains("expected part 0") && said.contains("`fairways report`"), "{said}");
-    // A hole is none.
+    // A missing part in the middle is an error.
     let parts: Vec<PathBuf> = (0..100).map(|n| path.with_extension(n.to_string())).collect();
     let kept: Vec<&PathBuf> = parts.iter().filter(|part| part.is_file()).collect();
     assert_eq!(kept.len(), 2);
@@ -163,7 +163,7 @@ fn a_plan_may_be_refused_after_others_were_made() {
     assert!(page.contains("1 change of who may fill what"));
 }
 
-/// The machine rounds a mask at first, and later gives what was planned.
+/// The machine first rounds a mask, and later applies the planned one.
 #[test]
 fn ways_in_force_are_shown_beside_others_that_were_planned() {
     let second = 1_000_000_000;
@@ -193,7 +193,7 @@ fn a_class_of_a_program_that_never_started_is_shown() {
     assert_eq!(did.column("program")[0].text, "app 7");
 }
 
-/// Through a pipe: what needs no other file.
+/// Through a pipe: results that need no other file.
 #[test]
 fn results_are_read_from_standard_input() {
     let read = |path: &Path| {
@@ -211,7 +211,7 @@ fn results_are_read_from_standard_input() {
         said,
         "fairways: standard input: expected a journal as a file, because its parts stand beside it\n"
     );
-    // A pipe that has a name is read once, and so is whole.
+    // A named pipe can be read only once.
     let script = "cat \"$2\" | \"$1\" report -o - /dev/stdin";
     let piped = |of: &str| {
         let mut command = std::process::Command::new("sh");
