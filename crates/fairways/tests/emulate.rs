@@ -241,7 +241,7 @@ fn guardians(dir: &Path) -> Vec<Pid> {
 }
 
 #[test]
-fn a_guardian_that_is_stopped_keeps_nobody_waiting() {
+fn a_stopped_guardian_keeps_no_process_waiting() {
     if !can_mount() {
         return;
     }

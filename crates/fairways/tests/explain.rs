@@ -38,7 +38,7 @@ fn json_has_the_decisions_that_the_sentences_describe() {
 }
 
 #[test]
-fn what_is_no_journal_is_said_in_a_line() {
+fn a_file_that_is_no_journal_is_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let header = std::fs::read_to_string("tests/data/run.journal").unwrap();
@@ -65,7 +65,7 @@ fn what_is_no_journal_is_said_in_a_line() {
 }
 
 #[test]
-fn what_a_journal_of_others_says_does_nothing_to_the_terminal() {
+fn a_hostile_journal_does_nothing_to_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let text = std::fs::read_to_string("tests/data/run.journal").unwrap();

@@ -259,7 +259,7 @@ fn a_mix_that_memory_cannot_serve_is_bad_input() {
 }
 
 #[test]
-fn who_stops_reading_breaks_nothing() {
+fn a_reader_that_stops_breaks_nothing() {
     let binary = assert_cmd::cargo::cargo_bin("fairways");
     let mut child = std::process::Command::new(binary)
         .arg("simulate")

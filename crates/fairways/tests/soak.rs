@@ -141,9 +141,9 @@ fn memory_descriptors_and_groups_stay_as_they_are() {
         neighbor.step();
         if began.elapsed() >= next {
             next += MEASURED;
-            eventually("somebody is managed", || !daemon.programs().is_empty());
+            eventually("a program is managed", || !daemon.programs().is_empty());
             programs.drain(..).for_each(end);
-            eventually("nobody is managed", || daemon.programs().is_empty());
+            eventually("no program is managed", || daemon.programs().is_empty());
             measured.push(Held::least(&machine, pid, began));
         }
         sleep(Duration::from_secs(1));
@@ -153,7 +153,7 @@ fn memory_descriptors_and_groups_stay_as_they_are() {
         neighbor.step();
         sleep(Duration::from_secs(1));
     }
-    eventually("nobody is managed", || daemon.programs().is_empty());
+    eventually("no program is managed", || daemon.programs().is_empty());
     measured.push(Held::least(&machine, pid, began));
 
     let mut rows = "second,resident_kb,descriptors,threads,groups\n".to_owned();

@@ -141,7 +141,7 @@ fn status_is_available_as_long_as_the_daemon_runs() {
 }
 
 #[test]
-fn there_is_one_daemon_and_what_a_killed_one_left_is_no_other() {
+fn a_second_daemon_is_refused_unless_the_first_was_killed() {
     if !can(&[]) {
         return;
     }

@@ -95,7 +95,7 @@ impl Drop for Page {
 /// If a journal cannot be written, the log and `status` give the reason at once, and the exit code
 /// shows it; programs are managed all the same.
 #[test]
-fn a_journal_that_cant_be_written_is_said_and_shown() {
+fn a_journal_that_cannot_be_written_is_logged_and_shown() {
     if !can(&[]) {
         return;
     }
@@ -113,7 +113,7 @@ fn a_journal_that_cant_be_written_is_said_and_shown() {
         configured(&machine, 1, &journal);
         let daemon = Daemon::start(&machine, command(&machine));
         let mut programs = 1;
-        eventually("it is said", || {
+        eventually("it is logged", || {
             programs = 3 - programs;
             configured(&machine, programs, &journal);
             let before = planned(&daemon);

@@ -25,7 +25,7 @@ fn classes(status: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_not_measured_is_shown_as_that() {
+fn unmeasured_programs_are_shown_as_such() {
     if !can(&[]) {
         return;
     }

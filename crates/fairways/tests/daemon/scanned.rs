@@ -15,7 +15,7 @@ fn scan(machine: &Machine) -> Command {
 }
 
 #[test]
-fn who_uses_the_cache_is_listed_with_a_configuration_and_nothing_stays() {
+fn users_of_the_cache_are_listed_with_a_configuration_and_nothing_stays() {
     if !can(&[]) {
         return;
     }

@@ -77,7 +77,7 @@ fn a_daemon_says_when_it_was() {
 }
 
 #[test]
-fn the_log_is_json_if_it_is_asked_for() {
+fn the_log_is_json_on_request() {
     if !can(&[]) {
         return;
     }

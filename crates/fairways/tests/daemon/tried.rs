@@ -73,7 +73,7 @@ fn a_trial_that_is_interrupted_puts_all_back() {
 }
 
 #[test]
-fn what_a_trial_cant_do_is_refused() {
+fn requests_that_a_trial_cannot_fulfil_are_refused() {
     for (flags, why) in [
         (&["--dry-run"][..], "expected neither --dry-run nor --observe"),
         (

@@ -30,7 +30,7 @@ impl Drop for Named {
 /// A misspelt name has a row in `status`, with the running program that may be meant; the log warns
 /// once, and the row disappears once a program has the name.
 #[test]
-fn who_is_not_there_is_shown_with_who_may_be_meant() {
+fn a_missing_program_is_shown_with_the_one_that_may_be_meant() {
     if !can(&[]) {
         return;
     }

@@ -107,7 +107,7 @@ pub(crate) fn cargo_misses(command: &str) -> Option<String> {
 }
 
 #[test]
-fn what_is_not_there_is_missed() {
+fn missing_commands_are_found() {
     let mut helps = Helps::default();
     for there in [
         "fairways --version",

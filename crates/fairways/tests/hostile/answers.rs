@@ -172,7 +172,7 @@ fn what_a_socket_answers_does_nothing_to_a_terminal() {
 }
 
 #[test]
-fn what_a_journal_says_does_nothing_to_a_terminal_or_a_page() {
+fn a_journals_text_does_nothing_to_a_terminal_or_a_page() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let run = fs::read_to_string("tests/data/run.journal").unwrap();

@@ -63,7 +63,7 @@ fn a_users_lock_is_waited_for_once_and_then_ignored() {
         programs.iter().find(|of| of["name"] == name).and_then(|of| of["ways"].as_u64())
     };
     eventually("it has its ways", || ways(&daemon, "reads").is_some());
-    eventually("it is said", || daemon.said().contains("going on without it"));
+    eventually("it is logged", || daemon.said().contains("going on without it"));
     assert!(daemon.said().contains("of user 65534"), "{}", daemon.said());
     // Another program also comes and goes.
     configure(&machine, equal, &[("reads", &reads), ("works", &works)]);
@@ -129,7 +129,7 @@ fn a_lock_of_root_delays_plans_and_ends_nothing() {
     let holder = Holder::start(&machine, 0);
     configure(&machine, equal, &[("reads", &reads), ("works", &works)]);
     daemon.signal(Signal::HUP);
-    eventually("it is said", || daemon.said().contains("locked for 5 s, by python3"));
+    eventually("it is logged", || daemon.said().contains("locked for 5 s, by python3"));
     assert!(!daemon.said().contains("going on without it"), "{}", daemon.said());
     assert_eq!(machine.snapshot(&tasks), managed, "what was in force stays");
     // As readiness reports it.

@@ -26,7 +26,7 @@ fn await_reason(daemon: &Daemon<'_>, name: &str, reason: &Value) {
 }
 
 #[test]
-fn who_is_in_a_monitoring_group_of_others_is_shown_as_not_managed() {
+fn programs_in_monitoring_groups_of_others_are_shown_as_not_managed() {
     if !can(&[]) {
         return;
     }
@@ -57,7 +57,7 @@ fn who_is_in_a_monitoring_group_of_others_is_shown_as_not_managed() {
 /// With `adopt_monitors`, the groups move along with their programs, and are given back: at the
 /// end, and by `restore` after SIGKILL. A program that is moved into one later is noticed.
 #[test]
-fn monitoring_groups_of_others_come_along_where_that_is_asked_for() {
+fn monitoring_groups_of_others_come_along_on_request() {
     if !can(&[]) {
         return;
     }

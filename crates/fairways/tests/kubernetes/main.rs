@@ -81,7 +81,7 @@ fn manifests_are_what_kubernetes_takes() {
 
 /// The judge works: it finds what is misspelt, of another type, or missing.
 #[test]
-fn what_kubernetes_does_not_take_is_found() {
+fn mistakes_that_kubernetes_refuses_are_found() {
     if !can("the judge of manifests") {
         return;
     }
@@ -174,7 +174,7 @@ fn probes_ask_where_the_daemon_answers() {
 /// The pod requests resources, so that its class of service is not the one that the daemon may
 /// manage, and so that it is not evicted first.
 #[test]
-fn the_daemon_is_not_among_those_who_asked_for_nothing() {
+fn the_daemons_pod_is_not_of_best_effort() {
     if !can("the manifests") {
         return;
     }

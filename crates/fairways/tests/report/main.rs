@@ -131,7 +131,7 @@ fn our_own_commands_are_understood() {
 }
 
 #[test]
-fn what_is_no_result_is_reported_in_one_line() {
+fn a_file_without_results_is_reported_in_one_line() {
     let folder = TempDir::new().unwrap();
     let put = |name: &str, text: &str| {
         let path = folder.path().join(name);

@@ -100,7 +100,7 @@ fn are_kept(story: &Story, names: &[String], weighed: &[Weighed], quantum: u64) 
 }
 
 #[test]
-fn who_is_behind_its_fair_cpi_gets_time_of_background_work() {
+fn a_program_behind_its_fair_cpi_gets_time_of_background_work() {
     let Some(_alone) = can() else { return };
     let (place, there) = (Place::new(), cpus());
     fs::write(place.at("profiles"), profiles()).unwrap();

@@ -19,7 +19,8 @@ const UNDER_IT: [&str; 4] = [
 ];
 
 /// The tests that run there on two CPUs, the number that their profiles are made for.
-const ON_TWO: [&str; 1] = ["cache_fair::who_is_behind_its_fair_cpi_gets_time_of_background_work"];
+const ON_TWO: [&str; 1] =
+    ["cache_fair::a_program_behind_its_fair_cpi_gets_time_of_background_work"];
 
 /// The tests that run there by affinity.
 const WITHOUT: [&str; 1] = ["left::every_thread_is_as_before_once_the_daemon_has_ended"];

@@ -41,7 +41,7 @@ fn signals_end_it_after_its_terminal_is_gone() {
 }
 
 #[test]
-fn signals_end_it_while_nobody_reads_what_it_writes() {
+fn signals_end_it_while_its_output_is_not_read() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let mut terminal = Terminal::start(&JOURNAL, true);
         terminal.shows("lfoc  journal");
