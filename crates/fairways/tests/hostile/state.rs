@@ -75,7 +75,7 @@ fn one_that_others_can_write_is_refused() {
     refused(&place, "a folder above the state directory: expected one that only its owner may");
     assert!(!state.join("a").exists(), "nothing is made in it");
     set_mode(&state, 0o1777);
-    assert_eq!(restore(&place).0, Some(0), "in a sticky folder nobody takes its place");
+    assert_eq!(restore(&place).0, Some(0), "in a sticky folder no other user replaces it");
     assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o700);
     // Where no other user gets in, the permissions below do not matter.
     set_mode(&place, 0o777);

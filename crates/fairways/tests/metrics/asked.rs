@@ -89,7 +89,7 @@ fn slow_huge_and_malformed_requests_are_turned_away_and_the_daemon_goes_on() {
     assert_eq!(get(at, "/metrics", "").code, 200);
     assert_eq!(get(at, "/healthz", "").body, "ok\n");
     assert_eq!(daemon.end(Signal::TERM), Some(0));
-    assert!(std::net::TcpStream::connect(at).is_err(), "nobody answers any more");
+    assert!(std::net::TcpStream::connect(at).is_err(), "no server answers any more");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn check(browser: &mut Browser, size: [u32; 2], of: &str) -> Value {
 }
 
 #[test]
-fn the_page_is_readable_on_every_screen_and_asks_nobody() {
+fn the_page_is_readable_on_every_screen_and_requests_nothing() {
     if !has("the page in a browser", &[Need::Program("chromium")]) {
         return;
     }
