@@ -1,4 +1,4 @@
-//! The cost of a decision of LFOC, LFOC+ and KPart, from the event to the actions (LFOC, Table 2).
+//! The cost of a decision of LFOC, LFOC+, KPart and Fairways, from the event to the actions (LFOC, Table 2).
 //!
 //! The event:
 //! - `exit`: a light program ends, and the policy decides for the others, whose classes and tables
@@ -20,8 +20,8 @@
 //! a third sensitive and a quarter streaming; `half` has half sensitive and a quarter streaming;
 //! `sensitive` has only sensitive programs. The sensitive ones start last.
 //!
-//! Prints CSV in ns: the mean of a warm round, the median otherwise. KPart, a thousand times
-//! slower, is timed warm only. An argument names the only policy to time.
+//! Prints CSV in ns: the mean of a warm round, the median otherwise. KPart and Fairways, a thousand
+//! times slower, are timed warm only. An argument names the only policy to time.
 
 #![allow(clippy::print_stdout)]
 
@@ -30,6 +30,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairways_core::{Action, AppId, Event, Llc, Policy, Profile, Time, Ways, Wish};
+use fairways_policy::fairways::Fairways;
 use fairways_policy::kpart::KPart;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters, classify};
 use fairways_profiles::generate::{BehaviourKind, MemoryBehaviour, ProfilingMachine};
@@ -41,7 +42,7 @@ const ROUNDS: usize = 11;
 /// fewer leave the first-level cache to each.
 const TOGETHER: usize = 16;
 const WARM_BATCHES: usize = 400;
-const WARM_BATCHES_KPART: usize = 10;
+const WARM_BATCHES_SLOW: usize = 10;
 const COLD_POLICIES: usize = 20_000;
 const EVICTED_DECISIONS: usize = 25;
 const EVICTION_BYTES: usize = 64 << 20;
@@ -50,8 +51,8 @@ fn main() {
     println!("bench,event,state,mix,programs,ways,round,ns");
     let mut memory = vec![1u8; EVICTION_BYTES];
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
-    let policies = ["lfoc", "lfoc-plus", "kpart"];
-    for (ways, sizes) in [(11, vec![4, 5, 6, 7, 8, 9, 10, 11]), (20, vec![64])] {
+    let policies = ["lfoc", "lfoc-plus", "kpart", "fairways"];
+    for (ways, sizes) in [(11, vec![4, 5, 6, 7, 8, 9, 10, 11, 16]), (20, vec![64])] {
         let ways = Ways::new(ways).expect("from 1 to 32");
         let mut lab = Lab { llc: Llc::with_ways(ways), pool: Pool::new(ways) };
         for programs in sizes {
@@ -67,7 +68,8 @@ fn main() {
                             "lfoc-plus" => {
                                 lab.measure(case, || Lfoc::new(Parameters::plus()), &mut memory);
                             }
-                            _ => lab.measure(case, KPart::default, &mut memory),
+                            "kpart" => lab.measure(case, KPart::default, &mut memory),
+                            _ => lab.measure(case, Fairways::default, &mut memory),
                         }
                     }
                 }
@@ -84,6 +86,11 @@ struct Case {
     programs: usize,
 }
 
+/// Whether a decision of this policy takes long enough to be timed warm only.
+fn is_slow(policy: &str) -> bool {
+    matches!(policy, "kpart" | "fairways")
+}
+
 struct Lab {
     llc: Llc,
     pool: Pool,
@@ -96,8 +103,8 @@ impl Lab {
         let row = |state: &str, round: usize, ns: f64| {
             println!("{policy},{event},{state},{mix},{programs},{ways},{round},{ns:.1}");
         };
-        let slow = policy == "kpart";
-        if slow && programs > 16 {
+        let slow = is_slow(policy);
+        if policy == "kpart" && programs > 16 {
             return;
         }
         for round in 1..=ROUNDS {
@@ -116,7 +123,7 @@ impl Lab {
     fn warm<P: Policy>(&mut self, case: Case, make: impl Fn() -> P) -> f64 {
         let mut subjects: Vec<_> = (0..TOGETHER).map(|_| Subject::new(self.llc, make())).collect();
         let mut spent = Duration::ZERO;
-        let batches = if case.policy == "kpart" { WARM_BATCHES_KPART } else { WARM_BATCHES };
+        let batches = if is_slow(case.policy) { WARM_BATCHES_SLOW } else { WARM_BATCHES };
         for _ in 0..batches {
             let events: Vec<_> =
                 subjects.iter_mut().map(|subject| subject.prepare(&mut self.pool, case)).collect();
