@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod asked;
 mod buckets;
 mod common;
 mod journals;
@@ -10,6 +9,7 @@ mod killed;
 mod notify;
 mod observed;
 mod redis;
+mod requests;
 mod running;
 mod scanned;
 mod times;
