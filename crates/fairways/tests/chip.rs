@@ -45,10 +45,10 @@ fn every_policy_runs_on_the_chip() {
     assert!(slowdown(0) > 1.4 && slowdown(2) < 1.15, "{} {}", slowdown(0), slowdown(2));
     for policy in all {
         assert_eq!(policy["slowdowns"].as_array().unwrap().len(), 5);
-        // What a policy did is of the whole run: 400 ms to warm up, and 200 ms.
+        // The figures of a policy cover the whole run: 400 ms to warm up, and 200 ms.
         assert_eq!(policy["seconds"], 0.6);
         assert!(policy["plans"].as_u64().unwrap() >= 5, "{policy}");
-        // A window of the slow reader takes so long that KPart measures nobody else.
+        // A window of the slow reader takes so long that KPart measures no other program.
         let sampled = policy["sampling_share"].as_f64().unwrap();
         match policy["policy"].as_str().unwrap() {
             "kpart" => assert!(sampled > 0.99, "{policy}"),
@@ -78,7 +78,7 @@ fn a_run_on_the_chip_can_be_replayed() {
 }
 
 #[test]
-fn bad_input_is_told_in_one_line() {
+fn bad_input_is_reported_in_one_line() {
     let chip = ["--machine", "chip:xeon-d", "--programs", "mlr:1M"];
     for (args, said) in [
         (
@@ -125,7 +125,7 @@ fn bad_input_is_told_in_one_line() {
         ),
     ] {
         let assert = fairways(&[&["simulate"][..], args].concat()).code(2).stdout("");
-        let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-        assert!(told.contains(said) && told.lines().count() == 1, "{args:?}: {told}");
+        let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains(said) && stderr.lines().count() == 1, "{args:?}: {stderr}");
     }
 }

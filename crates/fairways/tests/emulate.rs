@@ -1,4 +1,4 @@
-//! `fairways emulate` as a user runs it: from its start to its end, whichever way that comes.
+//! `fairways emulate` as a user runs it, from its start to each kind of end.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,8 @@ use fairways_needs::{Need, has, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Whether this system lets tests mount; says so where it does not, and panics where it must.
+/// Whether this system lets tests mount; prints the reason where it does not, and panics where it
+/// must.
 fn can_mount() -> bool {
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     has(&test, &[Need::Fuse, Need::Root])
@@ -78,7 +79,7 @@ impl Running {
         self.report["socket"].as_str().unwrap().into()
     }
 
-    /// All is as it was before.
+    /// Checks that everything is as it was before.
     fn check_gone(&self) {
         eventually("the mount stays", || !is_mounted(&self.dir));
         assert_eq!(fs::read_dir(&self.dir).unwrap().count(), 0);
@@ -102,7 +103,7 @@ fn is_mounted(dir: &Path) -> bool {
     table.lines().any(|line| line.contains(&format!(" {} ", dir.display())))
 }
 
-/// Whether a process runs; one that nobody has waited for does not.
+/// Whether a process runs; one that has ended and is not yet waited for does not.
 fn runs(pid: i64) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z"))
@@ -124,7 +125,7 @@ fn asked(dir: &Path, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The line with which a command refuses.
+/// The line that a command prints when it refuses.
 fn refused(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -141,7 +142,7 @@ fn signals_end_it_and_leave_nothing() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let mut of = start();
         assert!(is_mounted(&of.dir) && of.placeholders().into_iter().all(runs));
-        // Somebody is in the middle of something.
+        // Another process is in the middle of an operation.
         let held = fs::File::open(of.dir.join("schemata")).unwrap();
         kill_process(of.pid(), signal).unwrap();
         assert_eq!(of.child.wait().unwrap().code(), Some(130));
@@ -161,7 +162,8 @@ fn a_guardian_unmounts_after_it_was_killed() {
     of.check_gone();
 }
 
-/// Bound elsewhere and unmounted where it was: what is left is unmounted there, by the emulator and by the guardian.
+/// resctrl is bound elsewhere and unmounted where it was: the emulator or the guardian unmounts the
+/// rest.
 #[test]
 fn a_mount_that_was_moved_is_found() {
     if !can_mount() {
@@ -203,7 +205,7 @@ fn what_others_mounted_over_it_stays() {
     assert_eq!((said.lines().count(), code), (1, Some(1)), "{said}");
 }
 
-/// Faults are for clients: nothing that the emulator does itself at its start meets them.
+/// Faults are for clients: the emulator's own operations at its start do not meet them.
 #[test]
 fn faults_do_not_meet_the_start() {
     if !can_mount() {
@@ -239,7 +241,7 @@ fn guardians(dir: &Path) -> Vec<Pid> {
 }
 
 #[test]
-fn a_guardian_that_is_stopped_keeps_nobody_waiting() {
+fn a_stopped_guardian_keeps_no_process_waiting() {
     if !can_mount() {
         return;
     }
@@ -336,7 +338,7 @@ fn a_stale_mount_is_named_and_taken_away_if_asked() {
         return;
     }
     let mut of = start();
-    // Neither it nor its guardian can do anything about it.
+    // Both are killed, so that neither can unmount it.
     let guardians = guardians(&of.dir);
     assert_eq!(guardians.len(), 1);
     let guardian = guardians[0];
@@ -381,7 +383,8 @@ fn one_user_runs_both_sides_without_root() {
         std::os::unix::fs::chown(path, Some(65_534), Some(65_534)).unwrap();
     }
     let binary = folder.path().join("fairways");
-    // By another process: one that another test starts from this one meanwhile would have the file open to write.
+    // `cp` runs in another process: a process that another test starts from this one meanwhile
+    // would have the file open for writing.
     assert!(Command::new("cp").arg(this()).arg(&binary).status().unwrap().success());
     let mut of = start_on(folder, dir, |dir| {
         let mut command = Command::new(&binary);
@@ -407,7 +410,7 @@ fn one_user_runs_both_sides_without_root() {
 }
 
 #[test]
-fn bad_input_is_told_in_a_line() {
+fn bad_input_is_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("resctrl");
     fs::create_dir(&dir).unwrap();

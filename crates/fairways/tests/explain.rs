@@ -1,4 +1,4 @@
-//! `fairways explain`, of a journal; of a daemon, tests/daemon asks.
+//! `fairways explain` of a journal; tests/daemon covers a daemon's.
 
 #![allow(clippy::unwrap_used)]
 
@@ -25,7 +25,7 @@ fn programs_are_named_as_the_journal_has_them() {
 }
 
 #[test]
-fn json_has_the_decisions_that_the_sentences_tell() {
+fn json_has_the_decisions_that_the_sentences_describe() {
     let all: Value = serde_json::from_slice(&explain(&["--json", "-n", "300"]).stdout).unwrap();
     let last: Value = serde_json::from_slice(&explain(&["--json", "-n", "2"]).stdout).unwrap();
     let of = |value: &Value| value["decisions"].as_array().unwrap().clone();
@@ -38,7 +38,7 @@ fn json_has_the_decisions_that_the_sentences_tell() {
 }
 
 #[test]
-fn what_is_no_journal_is_said_in_a_line() {
+fn a_file_that_is_no_journal_is_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let header = std::fs::read_to_string("tests/data/run.journal").unwrap();
@@ -65,7 +65,7 @@ fn what_is_no_journal_is_said_in_a_line() {
 }
 
 #[test]
-fn what_a_journal_of_others_says_does_nothing_to_the_terminal() {
+fn a_hostile_journal_does_nothing_to_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let text = std::fs::read_to_string("tests/data/run.journal").unwrap();
@@ -92,13 +92,14 @@ fn what_a_journal_of_others_says_does_nothing_to_the_terminal() {
             &["top", "--once", "--no-color"],
         ] {
             let output = run(args);
-            let told = String::from_utf8(output.stdout).unwrap();
+            let stdout = String::from_utf8(output.stdout).unwrap();
             assert!(output.status.success(), "{args:?}: {}", output.status);
             let odd = |of: char| of.is_control() && of != '\n';
-            assert!(!told.contains(odd) && told.contains("?[31mevil??2J"), "{args:?}: {told:?}");
+            let is_escaped = !stdout.contains(odd) && stdout.contains("?[31mevil??2J");
+            assert!(is_escaped, "{args:?}: {stdout:?}");
         }
     }
-    // What is wrong with it is quoted.
+    // The error quotes it.
     let header = std::fs::read_to_string("tests/data/run.journal").unwrap();
     let header = header.lines().next().unwrap().to_owned();
     let lines = format!("{header}\n{{\"at\":0,\"event\":\"{evil}\"}}\n");
@@ -134,17 +135,17 @@ fn each_of_two_of_a_name_has_its_own_ways_and_decisions() {
     let programs = ["--programs", "mload:60M,mlr:8M,mload:60M", "--policy", "dcat"];
     let time = ["--duration", "2s", "--time-scale", "0.1"];
     run(&[&chip[..], &programs, &time].concat());
-    // What is written is as it was.
+    // The written form is unchanged.
     let written = std::fs::read_to_string(&journal).unwrap();
     let header: Value = serde_json::from_str(written.lines().next().unwrap()).unwrap();
     let named = ["mload:60M", "mlr:8M", "mload:60M"];
     assert_eq!(header["machine"]["programs"], serde_json::json!(named));
     assert!(!written.contains("#2"));
 
-    let told: Value = serde_json::from_str(&run(&["explain", "--json", "-n", "256"])).unwrap();
-    let said =
-        || told["decisions"].as_array().unwrap().iter().flat_map(|of| of["actions"].as_array());
-    let planned = said().flatten().filter_map(|said| said.get("planned"));
+    let explained: Value = serde_json::from_str(&run(&["explain", "--json", "-n", "256"])).unwrap();
+    let decisions = explained["decisions"].as_array().unwrap().iter();
+    let actions = decisions.flat_map(|decision| decision["actions"].as_array());
+    let planned = actions.flatten().filter_map(|said| said.get("planned"));
     let mut different = 0;
     for plan in planned {
         let shares = plan["clusters"].as_array().unwrap();
@@ -159,9 +160,9 @@ fn each_of_two_of_a_name_has_its_own_ways_and_decisions() {
         assert!(first.1.is_none() && second.1.is_none(), "one place each: {plan}");
         different += usize::from(first.0.is_some() && first.0 != second.0);
     }
-    assert!(different > 0, "never had they ways of their own: {told}");
+    assert!(different > 0, "never had they ways of their own: {explained}");
 
-    // Each has a chain of its own, whose lines are about it.
+    // Each has its own chain, whose lines are about it.
     let [first, second] =
         ["mload:60M", "mload:60M#2"].map(|name| run(&["explain", "-n", "256", name]));
     assert_ne!(first, second);

@@ -1,4 +1,4 @@
-//! Journals whose writers came to a bad end, or that are not what they seem.
+//! Journals whose writers were killed or failed, and files that only look like journals.
 
 #![allow(clippy::unwrap_used)]
 
@@ -32,7 +32,7 @@ fn replay(path: &Path) -> Assert {
     Command::cargo_bin("fairways").unwrap().arg("replay").arg(path).assert()
 }
 
-fn told(assert: &Assert) -> String {
+fn printed(assert: &Assert) -> String {
     let output = assert.get_output();
     let streams = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     streams.concat()
@@ -68,7 +68,7 @@ fn a_journal_whose_writer_was_killed_is_replayed_up_to_there() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(told(&replay(&path).success()).contains("all the same"));
+        assert!(printed(&replay(&path).success()).contains("all the same"));
     }
 }
 
@@ -78,7 +78,7 @@ fn a_full_disk_ends_the_run_and_what_was_written_stays() {
     let whole = fs::read(&path).unwrap();
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("journal");
-    // A file that may not grow beyond so many blocks, of 512 or of 1024 bytes.
+    // The file may not grow beyond this number of blocks, of 512 or of 1024 bytes.
     for blocks in [20, 30, 40, 50, 60] {
         let _ = fs::remove_file(&path);
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
@@ -88,11 +88,11 @@ fn a_full_disk_ends_the_run_and_what_was_written_stays() {
             .args(["run", "--machine", "model", "-q", "--duration", "2s", "--journal"])
             .arg(&path)
             .assert();
-        let said = told(&assert.code(1).stdout(""));
+        let said = printed(&assert.code(1).stdout(""));
         assert!(said.contains("journal: can't write it") && said.lines().count() == 1, "{said}");
         let written = fs::read(&path).unwrap();
         assert!(written.len() >= blocks * 512 && whole.starts_with(&written));
-        assert!(told(&replay(&path).success()).contains("all the same"));
+        assert!(printed(&replay(&path).success()).contains("all the same"));
     }
 }
 
@@ -102,18 +102,18 @@ fn a_part_that_was_only_begun_is_passed_over() {
     let last = fs::read(&path).unwrap();
     for begun in [0, 1, 100] {
         fs::write(&path, &last[..begun]).unwrap();
-        let said = told(&replay(&path).success());
+        let said = printed(&replay(&path).success());
         assert!(
             said.ends_with("all the same\nthe end is cut short, and was passed over\n"),
             "{said}"
         );
     }
     fs::remove_file(&path).unwrap();
-    assert!(told(&replay(&path).success()).contains("cut short"));
-    // Only the last may be.
+    assert!(printed(&replay(&path).success()).contains("cut short"));
+    // Only the last part may be cut short.
     fs::write(part(&path, 1), "").unwrap();
     fs::write(&path, &last).unwrap();
-    assert!(told(&replay(&path).code(2)).contains("journal.1:1: expected the header"));
+    assert!(printed(&replay(&path).code(2)).contains("journal.1:1: expected the header"));
 }
 
 #[test]
@@ -126,13 +126,13 @@ fn parts_keep_to_their_size_and_begin_with_an_event() {
         assert!(text.len() <= 40 << 10, "{}: {} bytes", part.display(), text.len());
         assert!(text.lines().nth(1).unwrap().contains(r#","event":"#), "{}", part.display());
     }
-    // An event that is larger than a part has one of its own.
+    // An event that is larger than a part has a part of its own.
     let (_folder, path) = journal("1");
-    assert!(told(&replay(&path).success()).ends_with("all the same\n"));
+    assert!(printed(&replay(&path).success()).ends_with("all the same\n"));
 }
 
 #[test]
-fn a_part_that_is_missing_or_of_another_run_is_told() {
+fn a_part_that_is_missing_or_of_another_run_is_reported() {
     let (_folder, path) = journal("20K");
     assert!(parts(&path).len() > 3);
     let kept = fs::read_to_string(part(&path, 1)).unwrap();
@@ -141,10 +141,10 @@ fn a_part_that_is_missing_or_of_another_run_is_told() {
         kept.replacen(r#""max_streaming_way":5"#, r#""max_streaming_way":4"#, 1),
     )
     .unwrap();
-    let said = told(&replay(&path).code(2));
+    let said = printed(&replay(&path).code(2));
     assert!(said.contains("journal.1:1: expected part 1 of the same run, found that of another"));
     fs::remove_file(part(&path, 1)).unwrap();
-    let said = told(&replay(&path).code(2));
+    let said = printed(&replay(&path).code(2));
     assert!(said.contains("journal.2:1: expected part 1 of the same run, found part 2"), "{said}");
 }
 
@@ -152,13 +152,13 @@ fn a_part_that_is_missing_or_of_another_run_is_told() {
 fn parts_of_another_journal_and_devices_are_not_touched() {
     let (folder, path) = journal("40K");
     let parts = parts(&path);
-    // Its owner has moved all away but one part.
+    // Its owner has moved all parts but one away.
     let left = part(&path, parts.len() - 2);
     for part in parts.iter().filter(|part| **part != left) {
         fs::remove_file(part).unwrap();
     }
     let before = fs::read(&left).unwrap();
-    let said = told(&run(&path, "40K").code(2).stdout(""));
+    let said = printed(&run(&path, "40K").code(2).stdout(""));
     assert!(
         said.contains(&format!("expected a new file, and {} exists", left.display())),
         "{said}"
@@ -167,7 +167,7 @@ fn parts_of_another_journal_and_devices_are_not_touched() {
         (fs::read(&left).unwrap(), fs::read_dir(folder.path()).unwrap().count()),
         (before, 1)
     );
-    // Names that only look alike are in nobody's way.
+    // Files with names that only look alike do not matter.
     fs::remove_file(&left).unwrap();
     for name in ["journal.csv", "journal.", "journal.1.gz", "journal0"] {
         fs::write(folder.path().join(name), "kept").unwrap();
@@ -175,14 +175,14 @@ fn parts_of_another_journal_and_devices_are_not_touched() {
     run(&path, "40K").success();
     let device = folder.path().join("device");
     std::os::unix::fs::symlink("/dev/null", &device).unwrap();
-    assert!(told(&run(&device, "1").code(2)).contains("device exists"));
+    assert!(printed(&run(&device, "1").code(2)).contains("device exists"));
 }
 
 #[test]
-fn an_action_at_another_time_than_its_event_is_told() {
+fn an_action_at_another_time_than_its_event_is_reported() {
     let (_folder, path) = journal("1G");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen(r#"{"at":0,"action""#, r#"{"at":7,"action""#, 1)).unwrap();
-    let said = told(&replay(&path).code(2).stdout(""));
+    let said = printed(&replay(&path).code(2).stdout(""));
     assert!(said.contains("journal:3: expected the time of its event, 0, found 7"), "{said}");
 }

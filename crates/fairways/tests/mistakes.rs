@@ -1,7 +1,8 @@
-//! The mistakes of newcomers: each is answered in one line that says what to do.
+//! The mistakes of newcomers: each is answered in one line that names the remedy.
 //!
-//! `tests/data/mistakes.txt` has the commands with their exit codes and answers; `TRYCMD=overwrite cargo test -p fairways --test
-//! mistakes` writes what they answer now. Read the difference before you commit it.
+//! `tests/data/mistakes.txt` has the commands with their exit codes and answers; `TRYCMD=overwrite
+//! cargo test -p fairways --test mistakes` writes the present answers. Read the difference before
+//! you commit it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,10 +11,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What a command answers, in a folder with one wrong configuration. Fairways says what it does on standard error.
+/// A command's exit code and standard error, in a folder with one wrong configuration.
 fn answer(words: &str, folder: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("fairways"));
-    // Where the test is run must not show.
+    // The answer must not depend on the folder of the test.
     command.args(words.split(' ')).current_dir(folder).env("COLUMNS", "100");
     let output = command.stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

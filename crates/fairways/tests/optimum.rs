@@ -82,7 +82,7 @@ fn a_search_cut_short_says_what_it_knows() {
 }
 
 #[test]
-fn what_is_impossible_is_told_in_one_line() {
+fn what_is_impossible_is_reported_in_one_line() {
     let three = ["--mix", "triad,hash-join,chess"];
     for (flags, said) in [
         (&["--ways", "2", "--kind", "partitioning"][..], "do not fit into 2 ways"),
@@ -95,14 +95,14 @@ fn what_is_impossible_is_told_in_one_line() {
         (&["--mix", "field-solver"], "expected programs without phases"),
     ] {
         let assert = optimum(&[&three[..], flags].concat()).code(2).stdout("");
-        let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-        assert!(told.contains(said) && told.lines().count() == 1, "{flags:?}: {told}");
+        let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains(said) && stderr.lines().count() == 1, "{flags:?}: {stderr}");
     }
     let many = vec!["chess"; 21].join(",");
     let assert = optimum(&["--mix", &many]).code(2);
-    let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-    assert!(told.contains("expected at most 20 programs, found 21"), "{told}");
-    assert!(told.contains("--time-limit S"), "{told}");
+    let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("expected at most 20 programs, found 21"), "{stderr}");
+    assert!(stderr.contains("--time-limit S"), "{stderr}");
 }
 
 #[test]
@@ -141,9 +141,9 @@ fn memory_with_a_limit_is_part_of_the_problem() {
         assert!(little < plenty - 0.01, "{model}: {little} {plenty}");
     }
     let assert = optimum(&[&mix[..], &["--bandwidth-mbps", "10"]].concat()).code(2).stdout("");
-    let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-    assert!(told.contains("expected memory that can serve 5 programs"), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
+    let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("expected memory that can serve 5 programs"), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
 }
 
 #[test]
@@ -163,6 +163,6 @@ fn the_optimum_stands_among_policies() {
         assert!(unfairness[1] <= unfairness[0] && unfairness[1] <= unfairness[2], "{unfairness:?}");
     }
     let assert = simulate(&["--dynamic", "--mix", "triad,field-solver"]).code(2).stdout("");
-    let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-    assert!(told.contains("found \"field-solver\"") && told.lines().count() == 1, "{told}");
+    let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains("found \"field-solver\"") && stderr.lines().count() == 1, "{stderr}");
 }

@@ -17,8 +17,9 @@ fn report(args: &[&str]) -> Value {
 
 const CLAIMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/claims/lfoc.csv");
 
-/// The claims of which a quick run with the embedded programs has no value, in their order: Figure 7,
-/// for it runs fewer mixes for a shorter time; and what there is nothing of here.
+/// The claims for which a quick run with the embedded programs has no value, in their order: Figure
+/// 7, because it runs fewer mixes for a shorter time, and claims about things that do not exist
+/// here.
 const WITHOUT_VALUE: [(&str, &str); 13] = [
     ("Table 1", "class counts of the 55 profiled programs (streaming/sensitive/light)"),
     ("§5", "instructions per run"),
@@ -113,7 +114,7 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
     }
     assert!(out.join("table2.svg").is_file());
 
-    // The same for any number of threads, but for what is timed.
+    // The same for any number of threads, except for what is timed.
     let again = report(&[&flags[..], &["1"]].concat());
     let untimed = |report: &Value| {
         let rows = report["rows"].as_array().unwrap().iter();
@@ -141,7 +142,7 @@ fn the_bands_are_those_set_beforehand() {
 }
 
 #[test]
-fn bad_input_is_told_in_one_line_before_anything_runs() {
+fn bad_input_is_reported_in_one_line_before_anything_runs() {
     for (args, said) in [
         (&["lfoc", "--profiles", "nonesuch.csv"][..], "nonesuch.csv"),
         (&["lfoc", "--threads", "0"], "--threads: expected a whole number"),
@@ -150,8 +151,8 @@ fn bad_input_is_told_in_one_line_before_anything_runs() {
         (&["lfoc", "--seed", "x"], "--seed"),
     ] {
         let assert = paper(args).code(2).stdout("");
-        let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-        assert!(told.contains(said) && told.lines().count() == 1, "{args:?}: {told}");
+        let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains(said) && stderr.lines().count() == 1, "{args:?}: {stderr}");
     }
     paper(&["nonesuch"]).code(2).stdout("");
 }

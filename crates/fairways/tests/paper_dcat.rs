@@ -24,8 +24,8 @@ fn every_claim_is_a_row_and_the_timelines_are_the_papers() {
         let claim = claim.unwrap();
         claims += 1;
         assert_eq!([&row["item"], &row["case"], &row["unit"]], [&claim[0], &claim[1], &claim[2]]);
-        // Runs of Figure 17 and of Tables 3 to 6 are too long for a quick one, so that these rows have
-        // no value. All others are measured.
+        // Runs of Figure 17 and of Tables 3 to 6 are too long for a quick one: these rows have no
+        // value. All others are measured.
         let cases = ["three PostgreSQL instances: gain of each against one instance's gain"];
         let long = ["Figure 17", "Table 3", "Table 4", "Table 5", "Table 6"].contains(&&claim[0])
             || cases.contains(&&claim[1])
@@ -35,7 +35,7 @@ fn every_claim_is_a_row_and_the_timelines_are_the_papers() {
     }
     assert_eq!(claims, 125);
 
-    // What the paper shows of its states and thresholds comes out in full.
+    // The paper's states and thresholds are reproduced in full.
     let within = |item: &str| {
         let rows = rows.iter().filter(|row| row["item"] == item && row["kind"] != "no");
         let verdicts: Vec<&Value> = rows.map(|row| &row["in_band"]).collect();

@@ -7,9 +7,9 @@ use std::path::Path;
 use assert_cmd::Command;
 use serde_json::Value;
 
-/// Rows of a report, in which every claim that is judged has a value but those that a quick run cannot tell;
+/// Rows of a report. Every judged claim has a value, except those that a quick run cannot measure;
 /// figures are files.
-fn rows(paper: &str, claims: usize, figures: &[&str], untold: &[&str]) -> Vec<Value> {
+fn rows(paper: &str, claims: usize, figures: &[&str], unmeasured: &[&str]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let mut command = Command::cargo_bin("fairways").unwrap();
@@ -25,8 +25,8 @@ fn rows(paper: &str, claims: usize, figures: &[&str], untold: &[&str]) -> Vec<Va
         count += 1;
         assert_eq!([&row["item"], &row["case"], &row["unit"]], [&claim[0], &claim[1], &claim[2]]);
         let judged = row["kind"] == "yes" || row["kind"] == "shape";
-        let is_untold = untold.iter().any(|case| row["case"] == *case);
-        assert_eq!(judged && row["measured"].is_null(), is_untold, "{row}");
+        let is_missing = unmeasured.iter().any(|case| row["case"] == *case);
+        assert_eq!(judged && row["measured"].is_null(), is_missing, "{row}");
         // Parameters, examples and arithmetic are as in the paper, always.
         assert!(row["kind"] != "yes" || row["in_band"] == true, "{row}");
     }
@@ -46,7 +46,7 @@ fn number(rows: &[Value], item: &str, case: &str) -> f64 {
 #[test]
 fn every_claim_of_casc_is_a_row() {
     let figures = ["figure2", "figure3", "figure5", "figure6", "figure7", "noise"];
-    let untold = [
+    let unmeasured = [
         "L2 miss-rate reduction, least over sizes",
         "L2 miss-rate reduction, most over sizes",
         "L2 miss-rate reduction at 768 KB",
@@ -66,8 +66,8 @@ fn every_claim_of_casc_is_a_row() {
         "sd of run time over mean, default",
         "CASC less even than default",
     ];
-    let rows = rows("casc", 55, &figures, &untold);
-    // Waits that four threads hide, whatever else comes out.
+    let rows = rows("casc", 55, &figures, &unmeasured);
+    // Four threads hide waits, whatever the other results are.
     assert_eq!(number(&rows, "Figure 1", "four threads"), 0.8);
     assert_eq!(number(&rows, "§5.3.3", "threads that receive no time in two seconds"), 0.0);
     let exact = number(&rows, "Noise", "threads classified right of 18, rates off by 0 %");
@@ -82,7 +82,8 @@ fn every_claim_of_cache_fair_is_a_row() {
     let rows = rows("cache-fair", 46, &figures, &[unlimited]);
     let case = "estimated over actual fair miss rate, median error of nine";
     assert!(number(&rows, "Figure 4", case) < 20.0);
-    // The full run says 4.9; before fair miss rates were held to what was observed, it was 12.
+    // The full run measures 4.9; before fair miss rates were limited to what was observed, it was
+    // 12.
     let case = "variability, cache-fair less conventional, most of nine";
     assert!(number(&rows, "Figures 6 and 7", case) < 6.0);
 }
@@ -105,7 +106,7 @@ fn every_claim_of_locpart_is_a_row() {
         "silence-ways",
         "objective-tail",
     ];
-    let untold = [
+    let unmeasured = [
         "tail latency falls as ways grow, five services (violations over 20 ways, 5 % noise)",
         "silo p99 with all ways",
         "sphinx, performance at the longest interval over 50 ms",
@@ -113,10 +114,10 @@ fn every_claim_of_locpart_is_a_row() {
         "sphinx tail",
         "xapian tail",
     ];
-    let rows = rows("locpart", 30, &figures, &untold);
+    let rows = rows("locpart", 30, &figures, &unmeasured);
     let case = "services where Locpart loses less than uncontrolled";
     assert_eq!(number(&rows, "Figure 4", case), 5.0);
-    // Where services compute by themselves, what the policy does about batch is all that is left.
+    // Where a service computes alone, only the policy's choice for batch programs matters.
     assert!(number(&rows, "Figure 4", "one of each, silo, mcf's loss with Locpart") > 0.0);
     // Four copies of mcf want four times the cache.
     let lost = |of: &str| number(&rows, "Figure 4", &format!("{of}, mcf's mean loss uncontrolled"));

@@ -1,5 +1,5 @@
-//! `fairways profile`, and real programs under `simulate` and `run`. Needs qemu-user; without it a test says so
-//! and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
+//! `fairways profile`, and real programs under `simulate` and `run`. Needs qemu-user; without it a
+//! test prints that and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
 
@@ -39,7 +39,7 @@ fn a_profile_is_what_simulate_reads() {
     std::fs::write(folder.path().join("text"), text).unwrap();
     let out = run(folder.path(), &["profile", "--plot", "p.svg", "--", "sort", "text"]);
     assert!(out.status.success(), "{}", errors(&out));
-    // What the command prints is passed on, and nothing else.
+    // The command's own output is passed on, and nothing more.
     assert_eq!(out.stdout.iter().filter(|&&byte| byte == b'\n').count(), 20_000);
     let shown = errors(&out);
     assert!(shown.contains("11 ways of 2560 KB") && shown.contains("sort.profile.csv"), "{shown}");
@@ -119,7 +119,7 @@ fn interrupted_it_keeps_what_was_measured() {
 }
 
 #[test]
-fn what_cant_be_measured_is_told_in_a_line() {
+fn what_cannot_be_measured_is_reported_in_one_line() {
     if !there_is_qemu() {
         return;
     }

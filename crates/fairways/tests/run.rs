@@ -49,9 +49,9 @@ fn part(path: &Path, number: u32) -> PathBuf {
 }
 
 #[test]
-fn what_the_policy_learns_is_told_as_it_happens() {
+fn what_the_policy_learns_is_printed_as_it_happens() {
     let mix = "triad,hash-join,btree-lookup,chess,field-solver";
-    let told = stdout(run(&["--mix", mix, "--duration", "5s"]).success());
+    let output = stdout(run(&["--mix", mix, "--duration", "5s"]).success());
     for line in [
         "1 hash-join is sampled",
         "0 triad is streaming",
@@ -62,9 +62,9 @@ fn what_the_policy_learns_is_told_as_it_happens() {
         "4 field-solver is changing: a light program in a memory-intensive phase",
         "4 field-solver is streaming",
     ] {
-        assert!(told.contains(line), "{line}:\n{told}");
+        assert!(output.contains(line), "{line}:\n{output}");
     }
-    let place = |line: &str| told.find(line).unwrap();
+    let place = |line: &str| output.find(line).unwrap();
     assert!(place("4 field-solver is light") < place("4 field-solver is streaming"));
 }
 
@@ -96,8 +96,8 @@ fn a_replay_takes_the_same_actions_under_every_policy() {
     for policy in ["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "lfoc"] {
         let noise = ["--policy", policy, "--noise", "2", "--lost", "10"];
         let (_folder, path) = journal("40K", &noise);
-        let told = stdout(replay(&path).success());
-        assert!(told.ends_with("all the same\n") && told.starts_with(policy), "{told}");
+        let output = stdout(replay(&path).success());
+        assert!(output.ends_with("all the same\n") && output.starts_with(policy), "{output}");
     }
 }
 
@@ -146,11 +146,11 @@ fn an_action_that_differs_is_shown_with_its_place() {
         lines.iter().enumerate().map(|(i, &l)| if i == line { &changed } else { l }).collect();
     std::fs::write(&path, all.join("\n") + "\n").unwrap();
     let assert = replay(&path).code(1);
-    let told = stdout(assert);
-    assert!(told.contains(&format!("{}:{}", path.display(), line + 1)), "{told}");
-    assert!(told.contains("light") && told.contains("streaming"), "{told}");
+    let output = stdout(assert);
+    assert!(output.contains(&format!("{}:{}", path.display(), line + 1)), "{output}");
+    assert!(output.contains("light") && output.contains("streaming"), "{output}");
 
-    // An action that is missing is one that differs.
+    // A missing action is a difference.
     let without: Vec<&str> = lines[..line].iter().chain(&lines[line + 1..]).copied().collect();
     std::fs::write(&path, without.join("\n") + "\n").unwrap();
     assert!(stdout(replay(&path).code(1)).contains("the same up to"));
@@ -162,8 +162,8 @@ fn a_journal_that_was_cut_short_is_replayed_up_to_there() {
     let text = std::fs::read(&path).unwrap();
     for cut in [1, 20, 300, 5000] {
         std::fs::write(&path, &text[..text.len() - cut]).unwrap();
-        let told = stdout(replay(&path).success());
-        assert!(told.contains("all the same"), "{told}");
+        let output = stdout(replay(&path).success());
+        assert!(output.contains("all the same"), "{output}");
     }
 }
 
@@ -177,7 +177,7 @@ fn a_journal_is_never_overwritten() {
 }
 
 #[test]
-fn bad_flags_are_told_in_one_line() {
+fn bad_flags_are_reported_in_one_line() {
     for (flags, said) in [
         (&["--mix", "nonesuch"][..], "--mix: expected one of the 38 programs"),
         (&["--policy", "best"], "--policy: expected one of stock"),
@@ -196,14 +196,14 @@ fn bad_flags_are_told_in_one_line() {
         (&["--journal-size", "1M"], "--journal"),
         (&["--bandwidth-mbps", "10"], "expected demands"),
     ] {
-        let told = refused(run(&[flags, &["-q"]].concat()));
-        assert!(told.contains(said), "{flags:?}: {told}");
+        let stderr = refused(run(&[flags, &["-q"]].concat()));
+        assert!(stderr.contains(said), "{flags:?}: {stderr}");
     }
     assert!(refused(fairways(&["run"])).contains("--machine"));
 }
 
 #[test]
-fn what_is_no_journal_is_told_with_its_line() {
+fn what_is_no_journal_is_reported_with_its_line() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("j");
     let header = |schema: u32, policy: &str| {
@@ -230,8 +230,8 @@ fn what_is_no_journal_is_told_with_its_line() {
         (header(2, "lfoc") + &"x".repeat(2 << 20) + "\n", "expected a line of at most"),
     ] {
         std::fs::write(&path, &text).unwrap();
-        let told = refused(replay(&path));
-        assert!(told.contains(said), "{text:.80}: {told}");
+        let stderr = refused(replay(&path));
+        assert!(stderr.contains(said), "{text:.80}: {stderr}");
     }
 }
 
@@ -253,8 +253,8 @@ fn ctrl_c_ends_a_run_in_good_order() {
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert!(told.contains("unfairness"), "{told}");
+    let output = String::from_utf8(output.stdout).unwrap();
+    assert!(output.contains("unfairness"), "{output}");
     assert!(stdout(replay(&path).success()).contains("all the same"));
 }
 
@@ -262,7 +262,7 @@ fn ctrl_c_ends_a_run_in_good_order() {
 fn no_journal_however_damaged_makes_a_replay_panic() {
     let (_folder, path) = journal("1G", &[]);
     let text = std::fs::read(&path).unwrap();
-    // A multiplicative generator is enough to pick places and bytes.
+    // A multiplicative generator is enough to choose places and bytes.
     let mut state = 1u64;
     let mut pick = |limit: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -282,7 +282,7 @@ fn no_journal_however_damaged_makes_a_replay_panic() {
 }
 
 #[test]
-fn dcat_heeds_promises_and_warns_of_those_that_do_not_fit() {
+fn dcat_keeps_promises_and_warns_of_those_that_do_not_fit() {
     let run = |baselines: &str| {
         let mut command = Command::cargo_bin("fairways").unwrap();
         command.args(["run", "--machine", "model", "--policy", "dcat", "--duration", "2s"]);
@@ -290,10 +290,10 @@ fn dcat_heeds_promises_and_warns_of_those_that_do_not_fit() {
         let output = command.assert().success().get_output().clone();
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
     };
-    let [told, warned] = run("triad=7,hash-join=9");
-    assert!(told.contains("BBBBBBBBB") && told.contains("AAAAAAA"), "{told}");
+    let [output, warned] = run("triad=7,hash-join=9");
+    assert!(output.contains("BBBBBBBBB") && output.contains("AAAAAAA"), "{output}");
     assert_eq!(warned, "");
-    let [told, warned] = run("triad=12,hash-join=9");
+    let [output, warned] = run("triad=12,hash-join=9");
     assert!(warned.contains("--baselines: 21 ways are promised, and there are 20"), "{warned}");
-    assert!(told.contains("more ways are promised than exist"), "{told}");
+    assert!(output.contains("more ways are promised than exist"), "{output}");
 }

@@ -18,7 +18,7 @@ fn json(args: &str) -> Value {
     serde_json::from_str(&stdout(args)).unwrap()
 }
 
-/// A service of which a request takes a few microseconds, by itself.
+/// A service that takes a few microseconds for a request when it runs alone.
 const BUSY: &str = "lookbusy:request=100k:cv=0.5";
 
 const CHIP: &str = "--machine chip:xeon-d:sets=1024 --time-scale 0.1";
@@ -28,7 +28,7 @@ fn number(value: &Value) -> f64 {
 }
 
 #[test]
-fn every_service_is_told_of_beside_the_programs() {
+fn every_service_is_shown_beside_the_programs() {
     let loads = format!("--loads silo-like=1500,{BUSY}=closed:3:1ms");
     let objectives = "--objectives silo-like=p95:2ms";
     let args = format!(
@@ -59,7 +59,8 @@ fn every_service_is_told_of_beside_the_programs() {
         assert_eq!((&silo["slo_ms"], &silo["percentile"]), (&2.0.into(), &95.0.into()));
         assert_eq!((&silo["tail_ms"], &silo["windows"]), (&silo["p95_ms"], &3.into()));
         assert!(number(&silo["windows_held"]) <= 3.0);
-        // An open loop is answered as it comes, a client that always asks as often as can be.
+        // An open loop is answered as requests come; a client that always asks, as often as
+        // possible.
         assert!((0.98..1.02).contains(&number(&silo["per_second_of_alone"])), "{silo}");
         let saturated = &programs[3]["service"]["per_second_of_alone"];
         let slowdown = number(&policy["slowdowns"][3]);
@@ -76,29 +77,29 @@ fn the_table_has_a_row_for_each_policy_and_service() {
         "simulate {CHIP} --programs {BUSY},lookbusy,xapian-like --loads {BUSY}=2000,xapian-like=0 \
          --objectives {BUSY}=1ms,xapian-like=2s --policies stock,equal --warm-up 200ms --duration 1s"
     );
-    let told = stdout(&args);
-    let rows: Vec<Vec<&str>> = told.lines().map(|line| line.split_whitespace().collect()).collect();
+    let text = stdout(&args);
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     for under in ["alone", "stock", "equal"] {
         let row = |service| rows.iter().find(|row| row.starts_with(&[under, service])).unwrap();
         let busy = row(BUSY);
         assert_eq!(busy[3], "1.000");
         assert_eq!(busy[9..], ["p99", "1ms", "100.0", "%", "of", "2"]);
-        // Milliseconds, to three digits behind the point.
+        // Milliseconds, with three decimals.
         assert!(busy[4..9].iter().all(|ms| ms.len() == 5 && ms.starts_with("0.")), "{busy:?}");
-        // Nobody asks it.
+        // It has no requests.
         assert_eq!(
             row("xapian-like")[2..],
             ["0.0", "-", "-", "-", "-", "-", "-", "p99", "2s", "-"]
         );
     }
-    assert!(told.contains("\nservices    latencies in ms"));
-    assert_eq!(told.matches("Services:").count(), 1);
+    assert!(text.contains("\nservices    latencies in ms"));
+    assert_eq!(text.matches("Services:").count(), 1);
     let without = stdout(&format!("simulate {CHIP} --programs lookbusy --policies stock"));
     assert!(!without.to_lowercase().contains("service"), "{without}");
 }
 
 #[test]
-fn a_run_tells_of_services_in_the_end_and_can_be_replayed() {
+fn a_run_ends_with_its_services_and_can_be_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journal");
     let journal = journal.to_str().unwrap();
@@ -106,18 +107,18 @@ fn a_run_tells_of_services_in_the_end_and_can_be_replayed() {
         "run {CHIP} --programs silo-like,mload:60M --loads silo-like=1000@500ms+2000 --policy dunn \
          --objectives silo-like=p99.9:2ms@1s+3ms --instructions 100000000 --duration 2s"
     );
-    let told = stdout(&format!("{args} --journal {journal}"));
+    let text = stdout(&format!("{args} --journal {journal}"));
     assert!(
-        told.contains("1.000 s  0 silo-like has an objective of p99 3ms from now on"),
-        "{told}"
+        text.contains("1.000 s  0 silo-like has an objective of p99 3ms from now on"),
+        "{text}"
     );
-    assert!(told.contains("    0.000 s  0 silo-like starts"), "{told}");
-    assert_eq!(told.matches("silo-like has finished").count(), 0);
-    assert!(told.matches("mload:60M has finished").count() > 5);
+    assert!(text.contains("    0.000 s  0 silo-like starts"), "{text}");
+    assert_eq!(text.matches("silo-like has finished").count(), 0);
+    assert!(text.matches("mload:60M has finished").count() > 5);
     for under in ["alone", "dunn", "stock"] {
         let begins = format!(" {under} ");
-        let row = told.lines().find(|line| line.starts_with(&begins) && line.contains("silo"));
-        assert!(row.is_some_and(|row| row.trim_end().ends_with(" % of 4")), "{told}");
+        let row = text.lines().find(|line| line.starts_with(&begins) && line.contains("silo"));
+        assert!(row.is_some_and(|row| row.trim_end().ends_with(" % of 4")), "{text}");
     }
     fairways(&format!("replay {journal}")).success();
     let report = json(&format!("{args} --json"));
@@ -152,7 +153,7 @@ fn a_name_means_every_program_of_that_name() {
 }
 
 #[test]
-fn bad_input_is_told_in_one_line() {
+fn bad_input_is_reported_in_one_line() {
     let chip = format!("--machine chip:xeon-d --programs silo-like,mlr:8M,{BUSY}");
     let nine = ["silo-like"; 9].join(",");
     for (args, said) in [
@@ -226,7 +227,8 @@ fn bad_input_is_told_in_one_line() {
     refused("run --machine model --policy locpart", said);
 }
 
-/// A service that has answered nothing is not as fast as by itself, nor infinitely slower: nobody knows.
+/// A service without an answer is neither as fast as alone nor infinitely slower: its slowdown is
+/// unknown.
 #[test]
 fn of_a_service_that_answered_nothing_the_slowdown_is_not_known() {
     let args =
@@ -243,12 +245,12 @@ fn of_a_service_that_answered_nothing_the_slowdown_is_not_known() {
 
 fn refused(args: &str, said: &str) {
     let assert = fairways(args).code(2).stdout("");
-    let told = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-    assert!(told.contains(said) && told.lines().count() == 1, "{args}: {told}");
+    let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(stderr.contains(said) && stderr.lines().count() == 1, "{args}: {stderr}");
 }
 
 #[test]
-fn an_objective_that_a_policy_does_not_heed_is_no_mistake() {
+fn an_objective_that_a_policy_ignores_is_no_mistake() {
     let args = format!(
         "run {CHIP} --programs {BUSY} --objectives {BUSY}=2ms --policy stock --duration 500ms -q"
     );

@@ -184,7 +184,7 @@ fn bandwidth_slows_programs_down() {
 }
 
 #[test]
-fn bad_flags_are_told_in_one_line() {
+fn bad_flags_are_reported_in_one_line() {
     for (args, said) in [
         (&["--ways", "0"][..], "--ways: expected a whole number from 1 to 32, found \"0\""),
         (&["--ways", "21"], "--ways: expected a whole number from 1 to 20, found \"21\""),
@@ -225,7 +225,7 @@ fn bad_flags_are_told_in_one_line() {
 }
 
 #[test]
-fn bad_files_are_told_in_one_line() {
+fn bad_files_are_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bad.csv");
     let name = path.to_str().unwrap();
@@ -259,7 +259,7 @@ fn a_mix_that_memory_cannot_serve_is_bad_input() {
 }
 
 #[test]
-fn who_stops_reading_breaks_nothing() {
+fn a_reader_that_stops_breaks_nothing() {
     let binary = assert_cmd::cargo::cargo_bin("fairways");
     let mut child = std::process::Command::new(binary)
         .arg("simulate")

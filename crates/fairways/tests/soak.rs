@@ -1,5 +1,6 @@
-//! A long run beside a restless host: programs that come and go, another manager, and faults. Half a minute, or as many seconds as
-//! `FAIRWAYS_SOAK` says; with `FAIRWAYS_SOAK_CSV=FILE` what was measured is written there.
+//! A long run beside a restless host: programs come and go, another manager works, and faults
+//! occur. It takes half a minute, or `FAIRWAYS_SOAK` seconds; with `FAIRWAYS_SOAK_CSV=FILE` the
+//! measurements are written to that file.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,13 +23,13 @@ use rustix::process::Signal;
 use common::{Machine, can, eventually, this};
 use running::{Daemon, command, configure};
 
-/// How many programs are there at a time, at most.
+/// The most programs at a time.
 const PROGRAMS: usize = 6;
 
-/// How often the daemon is measured, while nothing that is managed is there: at that moment what it holds is its own.
+/// How often the daemon is measured, while no managed program exists: all memory is then its own.
 const MEASURED: Duration = Duration::from_secs(10);
 
-/// What a process holds.
+/// The resources of a process.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     second: u64,
@@ -39,7 +40,7 @@ struct Held {
 }
 
 impl Held {
-    /// The least within a second: a descriptor of a process that has just ended is closed soon.
+    /// The least within a second: a descriptor of a process that has just ended is soon closed.
     fn least(machine: &Machine, pid: u64, began: Instant) -> Self {
         let looks = (0..10).map(|_| {
             sleep(Duration::from_millis(100));
@@ -64,7 +65,7 @@ impl Held {
     }
 }
 
-/// What others do to resctrl, a step a second.
+/// Another manager's work in resctrl, one step a second.
 struct Neighbor<'a> {
     machine: &'a Machine,
     steps: usize,
@@ -77,11 +78,12 @@ impl Neighbor<'_> {
         assert!(command.status().unwrap().success(), "{words:?}");
     }
 
-    /// Another manager makes a class, limits it, and removes it; and some operations of resctrl fail now and then.
+    /// Another manager makes a class, limits it, and removes it; some operations of resctrl fail
+    /// now and then.
     fn step(&mut self) {
         let theirs = self.machine.root.join("theirs");
         match self.steps % 8 {
-            // Monitoring ids that have just been given back are not free yet: another time.
+            // Monitoring ids that were just released are not free yet: it tries again later.
             0 => match fs::create_dir(&theirs).err().map(|why| why.kind()) {
                 None => {}
                 Some(why) => return assert_eq!(why, io::ErrorKind::ResourceBusy),
@@ -113,7 +115,8 @@ fn memory_descriptors_and_groups_stay_as_they_are() {
     }
     let seconds = std::env::var("FAIRWAYS_SOAK").map_or(30, |text| text.parse().unwrap());
     let machine = Machine::by_clock("paced", "mlr:500K", &[]);
-    // As on a chip with a larger cache: this one's is so small that the kernel's rule would let no monitoring id be used again.
+    // As on a chip with a larger cache: this one is so small that by the kernel's rule no
+    // monitoring id could be used again.
     machine.write("info/L3_MON/max_threshold_occupancy", "65536\n");
     // A name that no other process of this machine has.
     let name = format!("soak{}", std::process::id());
@@ -138,9 +141,9 @@ fn memory_descriptors_and_groups_stay_as_they_are() {
         neighbor.step();
         if began.elapsed() >= next {
             next += MEASURED;
-            eventually("somebody is managed", || !daemon.programs().is_empty());
+            eventually("a program is managed", || !daemon.programs().is_empty());
             programs.drain(..).for_each(end);
-            eventually("nobody is managed", || daemon.programs().is_empty());
+            eventually("no program is managed", || daemon.programs().is_empty());
             measured.push(Held::least(&machine, pid, began));
         }
         sleep(Duration::from_secs(1));
@@ -150,7 +153,7 @@ fn memory_descriptors_and_groups_stay_as_they_are() {
         neighbor.step();
         sleep(Duration::from_secs(1));
     }
-    eventually("nobody is managed", || daemon.programs().is_empty());
+    eventually("no program is managed", || daemon.programs().is_empty());
     measured.push(Held::least(&machine, pid, began));
 
     let mut rows = "second,resident_kb,descriptors,threads,groups\n".to_owned();
@@ -163,7 +166,7 @@ fn memory_descriptors_and_groups_stay_as_they_are() {
     }
     assert!(came * 3 > seconds, "{came} programs came in {seconds} s");
     assert!(!daemon.said().contains("Out of RMIDs"), "ids come back");
-    // As after the first sixth: ten minutes of an hour.
+    // As after the first sixth: after ten minutes of an hour.
     let early = measured[measured.len() / 6];
     let last = measured[measured.len() - 1];
     assert_eq!(
@@ -171,7 +174,7 @@ fn memory_descriptors_and_groups_stay_as_they_are() {
         (early.descriptors, early.threads, early.groups),
         "{rows}"
     );
-    // Half a megabyte: pages that the allocator takes once and again.
+    // Half a megabyte: pages that the allocator takes now and then.
     assert!(last.resident_kb <= early.resident_kb + 512, "{rows}");
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert_eq!(

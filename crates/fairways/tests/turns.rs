@@ -94,7 +94,7 @@ fn cache_fair_gives_time_and_programs_take_turns() {
 }
 
 #[test]
-fn bad_input_is_told_in_one_line() {
+fn bad_input_is_reported_in_one_line() {
     let many = ["lookbusy"; 64].join(",");
     let chip = "run --machine chip:t1 --programs lookbusy,art-like";
     for (args, said) in [
@@ -120,7 +120,8 @@ fn bad_input_is_told_in_one_line() {
         ),
     ] {
         let args: Vec<&str> = args.split(' ').collect();
-        let told = String::from_utf8(fairways(&args).code(2).get_output().stderr.clone()).unwrap();
-        assert!(told.contains(said) && told.lines().count() == 1, "{args:?}: {told}");
+        let assert = fairways(&args).code(2);
+        let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains(said) && stderr.lines().count() == 1, "{args:?}: {stderr}");
     }
 }

@@ -11,7 +11,8 @@ use tempfile::TempDir;
 /// Much longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Puts a program where it sees the simulated machine's `/proc` and `/sys`, and resctrl at its usual place.
+/// Runs a program where it sees the simulated machine's `/proc` and `/sys`, and resctrl at its
+/// usual place.
 const SEE_THE_MACHINE: &str = r#"
 mount --make-rprivate /
 for file in proc/cpuinfo proc/filesystems sys/devices/system/cpu sys/devices/system/node; do
@@ -24,7 +25,8 @@ shift 2
 exec "$@"
 "#;
 
-/// A running `fairways emulate`, whose time stands still but when it is told to go on.
+/// A running `fairways emulate`, whose time stands still except when [`Emulated::control`] advances
+/// it.
 pub(crate) struct Emulated {
     process: Child,
     folder: TempDir,
@@ -80,8 +82,8 @@ impl Emulated {
         std::fs::write(self.root().join(file), text).unwrap();
     }
 
-    /// `fairways emulated DIR ...`.
-    pub(crate) fn tell(&self, words: &[&str]) -> String {
+    /// Runs `fairways emulated DIR` with these words, and returns its output.
+    pub(crate) fn control(&self, words: &[&str]) -> String {
         let output = Command::new(cargo_bin("fairways"))
             .arg("emulated")
             .arg(self.root())
@@ -94,7 +96,7 @@ impl Emulated {
 
     /// The process that stands for the program of this name.
     pub(crate) fn pid(&self, name: &str) -> u64 {
-        let programs: Value = serde_json::from_str(&self.tell(&["programs", "--json"])).unwrap();
+        let programs: Value = serde_json::from_str(&self.control(&["programs", "--json"])).unwrap();
         let programs = programs["programs"].as_array().unwrap();
         let program = programs.iter().find(|program| program["name"] == name).unwrap();
         program["pid"].as_u64().unwrap()

@@ -1,4 +1,4 @@
-//! Plans that `fairways export` wrote, applied by those for whom they are.
+//! Plans that `fairways export` wrote, applied by the tools for which they are.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::goresctrl::{rdt, run};
 const MASKS: [&str; 2] = ["ffffc", "3"];
 const PROGRAMS: [&str; 2] = ["mlr:8M", "mload:60M"];
 
-/// What is exported of a plan with a cluster for each program.
+/// The export of a plan with a cluster for each program.
 fn export(flags: &[&str]) -> String {
     let [first, second] = MASKS;
     let plan = serde_json::json!({
@@ -45,7 +45,7 @@ fn export(flags: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The masks of L3 that groups have.
+/// The L3 masks of groups.
 fn masks(emulated: &Emulated, groups: [&str; 2]) -> [String; 2] {
     groups.map(|group| {
         let schemata = emulated.read(Path::new(group).join("schemata"));
@@ -62,7 +62,8 @@ fn assert_moved(emulated: &Emulated, groups: [&str; 2]) {
     }
 }
 
-/// The script, which now looks for programs among those of one emulator: others that run have programs of the same names.
+/// The script, changed to look for programs only among those of one emulator: other tests run
+/// programs of the same names.
 fn among(emulated: &Emulated, script: &str) -> String {
     let any = "$(pgrep -x";
     assert!(script.contains(any), "{script}");

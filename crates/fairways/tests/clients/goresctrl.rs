@@ -1,4 +1,4 @@
-//! goresctrl's `rdt`, which containerd and CRI-O have inside.
+//! goresctrl's `rdt`, the library in containerd and CRI-O.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -48,7 +48,8 @@ pub(crate) fn rdt(of: &str) -> PathBuf {
             .output()
             .unwrap()
     };
-    // Its parts come over a network: for the first test that asks, and not always at once.
+    // Its dependencies come over a network: for the first test that needs them, and not always at
+    // once.
     static FETCHES: Mutex<()> = Mutex::new(());
     let _alone = FETCHES.lock().unwrap_or_else(PoisonError::into_inner);
     let mut built = build();
@@ -96,7 +97,7 @@ fn metrics(port: u16) -> String {
 }
 
 #[test]
-fn goresctrl_tells_configures_and_monitors() {
+fn goresctrl_reports_configures_and_monitors() {
     if !fairways_needs::has("goresctrl", &[Need::Fuse, Need::Root, Need::Program("go")]) {
         return;
     }
@@ -130,7 +131,7 @@ fn goresctrl_tells_configures_and_monitors() {
     assert!(info.contains("- Latency") && info.contains("- Batch"), "{info}");
 
     emulated.write("Batch/tasks", &format!("{}\n", emulated.pid("mload:60M")));
-    emulated.tell(&["advance", "20ms"]);
+    emulated.control(&["advance", "20ms"]);
     let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let server = Command::new(&rdt)
         .args(["monitor", "-port", &port.to_string()])
@@ -144,11 +145,11 @@ fn goresctrl_tells_configures_and_monitors() {
         let sample =
             format!("l3_{event}{{cache_id=\"0\",rdt_class=\"Batch\",rdt_mon_group=\"\"}} ");
         let line = served.lines().find_map(|line| line.strip_prefix(&sample));
-        let told: f64 =
+        let reported: f64 =
             line.unwrap_or_else(|| panic!("no {sample} in:\n{served}")).parse().unwrap();
         let read: f64 =
             emulated.read(format!("Batch/mon_data/mon_L3_00/{event}")).trim().parse().unwrap();
-        assert!(told > 0.0, "{event}");
-        assert_eq!(told, read, "{event}");
+        assert!(reported > 0.0, "{event}");
+        assert_eq!(reported, read, "{event}");
     }
 }

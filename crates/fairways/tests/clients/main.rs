@@ -1,5 +1,5 @@
-//! Clients that others wrote, against the emulator: pqos of intel-cmt-cat, the `rdt` of goresctrl, and the crate
-//! resctrlfs. None of them knows that there is no such machine.
+//! Clients of other projects, against the emulator: pqos of intel-cmt-cat, the `rdt` of goresctrl,
+//! and the crate resctrlfs. None of them knows that the machine is simulated.
 
 #![allow(clippy::unwrap_used)]
 

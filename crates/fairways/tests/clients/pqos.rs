@@ -4,7 +4,8 @@ use fairways_needs::Need;
 
 use crate::emulated::Emulated;
 
-/// pqos asks the processor that it runs on who made it, and does otherwise on others: this one is Intel's, like the simulated machine's.
+/// pqos behaves differently on processors of other vendors than Intel, and asks the real one: this
+/// makes it see Intel's, like the simulated machine's.
 const ON_INTELS: &str =
     r#"exec qemu-x86_64 -cpu max,vendor=GenuineIntel "$(command -v pqos)" -I "$@""#;
 
@@ -16,7 +17,7 @@ const NEEDS: [Need; 5] = [
     Need::Program("qemu-x86_64"),
 ];
 
-/// What pqos prints, both streams; fails if its exit code is another.
+/// What pqos prints on both streams; fails if the exit code is another.
 fn pqos(emulated: &Emulated, code: i32, words: &[&str]) -> String {
     let output = emulated.run(60, &[&["sh", "-c", ON_INTELS, "sh"], words].concat());
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
@@ -77,7 +78,7 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
         &["SOCKET 0 MBA COS1 => 33% requested, 30% applied"],
     );
 
-    emulated.tell(&["advance", "20ms"]);
+    emulated.control(&["advance", "20ms"]);
     let quiet = ["--disable-mon-ipc", "--disable-mon-llc_miss", "-t", "2", "-u", "csv"];
     let process = format!("all:{mload}");
     let watch = |what: &[&str]| {
@@ -85,7 +86,7 @@ fn pqos_shows_allocates_associates_monitors_and_resets() {
         std::thread::scope(|scope| {
             let pqos = scope.spawn(|| pqos(&emulated, 0, &words));
             while !pqos.is_finished() {
-                emulated.tell(&["advance", "5ms"]);
+                emulated.control(&["advance", "5ms"]);
                 std::thread::sleep(std::time::Duration::from_millis(50));
             }
             pqos.join().unwrap()

@@ -18,8 +18,8 @@ fn an_independent_reader_sees_what_was_made() {
     emulated.write("schemata", "L3:0=3ff00\n");
     emulated.write("quiet/schemata", "L3:0=ff\n");
     emulated.write("quiet/mode", "exclusive\n");
-    emulated.tell(&["advance", "20ms"]);
-    emulated.tell(&[
+    emulated.control(&["advance", "20ms"]);
+    emulated.control(&[
         "fault",
         "read:quiet/mon_groups/one/mon_data/mon_L3_00/mbm_total_bytes=Unavailable",
     ]);

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use fairways_needs::{Need, has};
 use serde_json::Value;
 
-/// Whether this system lets tests mount, and has these programs; says so where it does not, and panics where it must.
+/// Whether this system lets tests mount, and has these programs; prints the reason where it does
+/// not, and panics where it must.
 pub(crate) fn can(programs: &[&'static str]) -> bool {
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     let programs = programs.iter().map(|name| Need::Program(name));
@@ -26,13 +27,13 @@ pub(crate) fn this() -> PathBuf {
 pub(crate) struct Machine {
     pub(crate) child: Child,
     pub(crate) root: PathBuf,
-    /// The placeholders, by their programs.
+    /// The placeholder processes, by program.
     pub(crate) pids: BTreeMap<String, i32>,
     pub(crate) folder: tempfile::TempDir,
 }
 
 impl Machine {
-    /// Four CPUs, twelve ways, and these programs.
+    /// Starts a machine with four CPUs, twelve ways, and these programs.
     pub(crate) fn start(programs: &str) -> Self {
         Self::with(programs, &[])
     }
@@ -41,7 +42,7 @@ impl Machine {
         Self::by_clock("lockstep", programs, more)
     }
 
-    /// One whose clock is `lockstep` or `paced`.
+    /// Starts a machine whose clock is `lockstep` or `paced`.
     pub(crate) fn by_clock(clock: &str, programs: &str, more: &[&str]) -> Self {
         fairways_needs::keep_to_owner();
         let folder = tempfile::tempdir().unwrap();
@@ -73,7 +74,7 @@ impl Machine {
         self.folder.path().join(name)
     }
 
-    /// The flags that say where this machine is.
+    /// The flags that name this machine's paths.
     pub(crate) fn places(&self, verb: &str) -> Vec<String> {
         let at = |name: &str| self.at(name).to_str().unwrap().to_owned();
         let mut flags =
@@ -90,7 +91,7 @@ impl Machine {
         done.unwrap_or_else(|why| panic!("{path}: {why}"));
     }
 
-    /// Every group with its inode and what is set in it; of the root's tasks only these.
+    /// Every group with its inode and settings; of the root's tasks only these.
     pub(crate) fn snapshot(&self, tasks: &[i32]) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         gather(&self.root, "", &mut found);
@@ -105,14 +106,14 @@ impl Drop for Machine {
     fn drop(&mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        // A test that failed may have stopped it.
+        // A failed test may have stopped it.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::CONT);
         let _ = self.child.wait();
         let _ = rustix::mount::unmount(&self.root, rustix::mount::UnmountFlags::DETACH);
     }
 }
 
-/// A group that goes meanwhile, as a daemon's does, is not among them.
+/// Leaves out a group that is removed meanwhile, as a daemon's is.
 fn gather(root: &Path, group: &str, found: &mut BTreeMap<String, String>) {
     let dir = root.join(group);
     let inode = match fs::metadata(&dir) {
@@ -158,7 +159,7 @@ impl Drop for Sleeper {
     }
 }
 
-/// The end of a process; one that does not come to it in a minute is killed, and the test fails.
+/// Waits for the end of a process; after a minute it is killed, and the test fails.
 pub(crate) fn end(child: &mut Child) -> ExitStatus {
     let began = Instant::now();
     loop {
@@ -173,14 +174,14 @@ pub(crate) fn end(child: &mut Child) -> ExitStatus {
     }
 }
 
-/// What a command printed that had to succeed.
+/// The output of a command that has to succeed.
 pub(crate) fn printed(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     assert!(status.success(), "{command:?}: {status}: {}", String::from_utf8_lossy(&stderr));
     String::from_utf8(stdout).unwrap()
 }
 
-/// Waits until it is so, for half a minute at most.
+/// Waits until the condition is true, for half a minute at most.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
@@ -189,7 +190,7 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A file's text; nothing where there is no file.
+/// A file's text; `None` where there is no file.
 pub(crate) fn text(path: &Path) -> Option<String> {
     match fs::read_to_string(path) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => None,

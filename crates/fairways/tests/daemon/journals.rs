@@ -1,4 +1,4 @@
-//! Journals over starts and kills, and where they can't be written.
+//! Journals across starts and kills, and where they cannot be written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::running::{Daemon, command, configure};
 
 const PROGRAMS: [&str; 2] = ["mlr:500K", "lookbusy"];
 
-/// The configuration, with these keys of `[journal]`.
+/// Writes the configuration, with these keys of `[journal]`.
 fn configured(machine: &Machine, programs: usize, journal: &str) {
     let selects = PROGRAMS.map(|program| format!("select = \"pid:{}\"", machine.pids[program]));
     let programs: Vec<(&str, &str)> =
@@ -31,12 +31,13 @@ fn part(path: &Path, number: usize) -> PathBuf {
     path.with_extension(number.to_string())
 }
 
-/// What `fairways replay` says.
+/// The output of `fairways replay`.
 fn replay(path: &Path) -> String {
     printed(Command::new(this()).arg("replay").arg(path))
 }
 
-/// Every start goes on behind the parts before, also behind those of a daemon that was killed, which end with what it decided last.
+/// Every start continues after the previous parts, also after those of a killed daemon, which end
+/// with its last decision.
 #[test]
 fn a_start_goes_on_behind_the_journals_before() {
     if !can(&[]) {
@@ -67,14 +68,14 @@ fn a_start_goes_on_behind_the_journals_before() {
     for number in 2..5 {
         assert!(replay(&part(&path, number)).contains("all the same"), "part {number}");
     }
-    // Parts that were deleted change no number of those that come.
+    // Deleted parts do not change the numbers of later ones.
     (2..5).for_each(|number| fs::remove_file(part(&path, number)).unwrap());
     let daemon = Daemon::start(&machine, command(&machine));
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert!(replay(&part(&path, 5)).contains("all the same"));
 }
 
-/// A file system of one page, which is unmounted with this.
+/// A file system of one page, which is unmounted on drop.
 struct Page(PathBuf);
 
 impl Page {
@@ -91,9 +92,10 @@ impl Drop for Page {
     }
 }
 
-/// What keeps a journal from being written is said at once, shown, and told by the exit code; programs are managed all the same.
+/// If a journal cannot be written, the log and `status` give the reason at once, and the exit code
+/// shows it; programs are managed all the same.
 #[test]
-fn a_journal_that_cant_be_written_is_said_and_shown() {
+fn a_journal_that_cannot_be_written_is_logged_and_shown() {
     if !can(&[]) {
         return;
     }
@@ -111,7 +113,7 @@ fn a_journal_that_cant_be_written_is_said_and_shown() {
         configured(&machine, 1, &journal);
         let daemon = Daemon::start(&machine, command(&machine));
         let mut programs = 1;
-        eventually("it is said", || {
+        eventually("it is logged", || {
             programs = 3 - programs;
             configured(&machine, programs, &journal);
             let before = planned(&daemon);
@@ -127,7 +129,7 @@ fn a_journal_that_cant_be_written_is_said_and_shown() {
     assert!(replay(&page.0.join("journal")).contains("all the same"));
 }
 
-/// A simulated run does not go on behind another.
+/// A simulated run does not continue another's journal.
 #[test]
 fn only_a_daemon_goes_on_behind_a_journal() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,9 @@
-//! Killed at any system call, the daemon leaves what others made as it was, and what `fairways restore` or the next start puts right.
+//! Killed at any system call, the daemon leaves what others made unchanged, and `fairways restore`
+//! or the next start puts the rest right.
 //!
-//! CI kills it at every call that changes something and at some of the rest; `FAIRWAYS_KILLED=all` at every one. A call is told by its name and
-//! which of that name it is: strace(1) counts each name by itself.
+//! CI kills it at every call that changes something and at some of the rest; `FAIRWAYS_KILLED=all`
+//! at every call. A call is identified by its name and its number among the calls of that name,
+//! because strace(1) counts each name by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,10 +14,11 @@ use serde_json::Value;
 
 use super::common::{Machine, Sleeper, can, end, printed, text, this};
 
-/// Every which of the calls that change nothing CI tries.
+/// CI tries one in this many of the calls that change nothing.
 const SOME: usize = 250;
 
-/// System calls that change files: between two of them, all is as after the first.
+/// System calls that change files: between two of them, nothing differs from the state after the
+/// first.
 const CHANGES: [&str; 17] = [
     "write",
     "pwrite64",
@@ -36,30 +39,31 @@ const CHANGES: [&str; 17] = [
     "bind",
 ];
 
-/// How long the daemon looks after the machine: every program has its ways long before.
+/// How long the daemon manages the machine: every program has its ways long before.
 const UNTIL: &str = "50ms";
 
-/// A machine is used so many times: monitoring ids come back only when nothing is held under them.
+/// How often a machine is used: monitoring ids are released only when no cache lines are counted
+/// for them.
 const USES: usize = 6;
 
-/// Programs that are managed.
+/// The managed programs.
 const MANAGED: [&str; 2] = ["mlr:500K", "mload:60M"];
 
 type Snapshot = BTreeMap<String, String>;
 
-/// A system call: its name, and which of that name, from 1.
+/// A system call: its name, and its number among the calls of that name, from 1.
 type Call = (String, usize);
 
-/// What happened at one point.
+/// The result at one point.
 struct Killed {
-    /// Whether the daemon was killed before its end; whether `restore` was, if it was to be.
+    /// Whether the daemon was killed before its end; whether `restore` was, where it was to be.
     daemon: bool,
     restore: Option<bool>,
-    /// What the daemon left.
+    /// The state that the daemon left.
     left: Snapshot,
 }
 
-/// What the daemon is told beyond the programs.
+/// The daemon's flags besides the programs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     /// `--confine-others 2`.
@@ -72,7 +76,7 @@ enum How {
 struct Beside {
     machine: Machine,
     how: How,
-    /// Processes whose groups count; the managed programs' first.
+    /// Processes whose groups are compared; the managed programs' first.
     tasks: Vec<i32>,
     _others: [Sleeper; 3],
     before: Snapshot,
@@ -108,7 +112,7 @@ impl Beside {
         Self { machine, how, tasks, _others: others, before }
     }
 
-    /// The daemon, under strace or not, until it has found its partition.
+    /// The daemon's command, under strace or not.
     fn daemon(&self, strace: Option<&[&str]>, duration: &str) -> Command {
         let mut command = traced(strace);
         command.arg("run").args(self.machine.places("run"));
@@ -135,14 +139,15 @@ impl Beside {
     }
 
     fn ledger(&self) -> Option<Value> {
-        // Between two renames the one before it counts.
+        // Between two renames the ledger before it counts.
         let names = ["state/resctrl.json", "state/resctrl.json.before"];
         let text = names.iter().find_map(|name| text(&self.machine.at(name)))?;
         let sealed: Value = serde_json::from_str(&text).unwrap();
         Some(sealed["ledger"].clone())
     }
 
-    /// Nothing of others differs, but for what the ledger says; and whatever is made stands in it.
+    /// Checks that nothing of others differs, except as the ledger records, and that the ledger has
+    /// every group that was made.
     fn check(&self, left: &Snapshot, at: &str) {
         let ledger = self.ledger().unwrap_or_default();
         let list = |name: &str| ledger[name].as_array().cloned().unwrap_or_default();
@@ -182,7 +187,7 @@ impl Beside {
                         was.difference(&is).all(|gone| group.is_empty() || taken(gone)),
                         "{said}"
                     );
-                    // Half put back, a thread is in the class of its MON group.
+                    // A thread that is half put back is in the class of its MON group.
                     assert!(was.symmetric_difference(&is).all(managed), "{said}");
                 }
                 "schemata" => {
@@ -201,7 +206,8 @@ impl Beside {
         }
     }
 
-    /// Programs that were taken from another manager's class are limited as there, whatever class they are in.
+    /// Checks that programs from another manager's class keep that class's limits, whatever class
+    /// they are in.
     fn check_limits(&self, left: &Snapshot, at: &str) {
         if self.how != How::TakeOver {
             return;
@@ -222,8 +228,8 @@ impl Beside {
         }
     }
 
-    /// Kills the daemon at a call, and puts right what it left: every other time by `restore`, which is killed first, too, every other time, at one
-    /// of these calls.
+    /// Kills the daemon at a call, and puts right what it left: every other time by `restore`.
+    /// Every other `restore` is first killed at one of these calls.
     fn kill(&self, (call, nth): &Call, turn: usize, restores: &[Call]) -> Killed {
         let at = format!("{call} {nth}");
         let daemon = self.run_killed(|strace| self.daemon(Some(strace), UNTIL), call, *nth);
@@ -233,7 +239,7 @@ impl Beside {
         let mut restore = None;
         if turn.is_multiple_of(2) {
             if turn.is_multiple_of(4) {
-                // Another place each time.
+                // Another point each time.
                 let (call, nth) = &restores[turn * 7919 % restores.len()];
                 restore = Some(self.run_killed(|strace| self.restore(Some(strace)), call, *nth));
                 self.check(&self.snapshot(), &format!("{at}, and restore at {call} {nth}"));
@@ -248,7 +254,7 @@ impl Beside {
         Killed { daemon, restore, left }
     }
 
-    /// Runs a command that is killed at a call; whether it was.
+    /// Runs a command that is killed at a call; returns whether it was killed.
     fn run_killed(&self, command: impl Fn(&[&str]) -> Command, call: &str, nth: usize) -> bool {
         let (trace, inject) =
             (format!("trace={call}"), format!("inject={call}:signal=KILL:when={nth}"));
@@ -341,7 +347,7 @@ fn killed_everywhere(how: How, kernel: &str) {
          restore {} times of {}",
         restored.0, restored.1
     );
-    // A run's length differs a little, by what else comes and goes in /proc.
+    // A run's length differs a little with the other processes in /proc.
     assert!(killed * 10 > tried * 8, "killed {killed} times of {tried}");
     assert!(halfway > 25, "{halfway} times in the middle of {tried}");
     assert!(restored.0 * 3 > restored.1, "restore was killed {restored:?} times");
@@ -358,7 +364,7 @@ fn killed_at_any_call_after_taking_over_it_is_put_right() {
     killed_everywhere(How::TakeOver, "7.2");
 }
 
-/// Where groups can't be renamed, what a program holds is counted in two for a moment.
+/// Where groups cannot be renamed, a program's lines are counted in two groups for a moment.
 #[test]
 fn killed_at_any_call_on_an_old_kernel_it_is_put_right() {
     killed_everywhere(How::TakeOver, "6.1");

@@ -1,8 +1,7 @@
-//! The daemon as its service manager, its administrator and its enemies see it, on the emulator.
+//! The daemon as its service manager, its administrator and attackers see it, on the emulator.
 
 #![allow(clippy::unwrap_used)]
 
-mod asked;
 mod buckets;
 mod common;
 mod journals;
@@ -10,6 +9,7 @@ mod killed;
 mod notify;
 mod observed;
 mod redis;
+mod requests;
 mod running;
 mod scanned;
 mod times;

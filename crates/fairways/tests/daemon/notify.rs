@@ -1,4 +1,4 @@
-//! What systemd is told: sd_notify(3).
+//! The messages to systemd: sd_notify(3).
 
 use std::collections::VecDeque;
 use std::fs;
@@ -15,15 +15,15 @@ use serde_json::Value;
 use super::common::{Machine, can, eventually, printed, this};
 use super::running::{Daemon, command, configure};
 
-/// The end at which systemd listens.
+/// The socket on which systemd listens.
 struct Systemd {
     socket: UnixDatagram,
     came: VecDeque<(Instant, String)>,
 }
 
 impl Systemd {
-    /// The next message with this line, and when it came.
-    fn told(&mut self, line: &str) -> (Instant, String) {
+    /// The next message with this line, and the time when it arrived.
+    fn wait_for(&mut self, line: &str) -> (Instant, String) {
         let began = Instant::now();
         loop {
             assert!(began.elapsed() < Duration::from_secs(30), "{line} never came");
@@ -32,13 +32,13 @@ impl Systemd {
                 if text.lines().any(|of| of.starts_with(line)) {
                     return (at, text);
                 }
-                // Nothing else than the watchdog's comes in between.
+                // Only the watchdog's messages come in between.
                 assert_eq!(text, "WATCHDOG=1\n", "while {line} was waited for");
             }
         }
     }
 
-    /// Takes in what comes in this time.
+    /// Receives messages for this duration.
     fn hear(&mut self, time: Duration) {
         let until = Instant::now() + time;
         let mut buffer = [0; 4096];
@@ -69,7 +69,7 @@ fn of(machine: &Machine, watchdog: Option<Duration>) -> (Systemd, Command) {
 }
 
 #[test]
-fn systemd_is_told_of_each_step() {
+fn systemd_is_notified_of_each_step() {
     if !can(&[]) {
         return;
     }
@@ -78,19 +78,20 @@ fn systemd_is_told_of_each_step() {
     configure(&machine, "policy = \"equal\"", &[("reads", &select)]);
     let (mut systemd, command) = of(&machine, None);
     let daemon = Daemon::start(&machine, command);
-    let (_, ready) = systemd.told("READY=1");
+    let (_, ready) = systemd.wait_for("READY=1");
     assert!(ready.contains("STATUS=equal looks after this host"), "{ready}");
     daemon.signal(Signal::HUP);
-    let (_, reloading) = systemd.told("RELOADING=1");
+    let (_, reloading) = systemd.wait_for("RELOADING=1");
     assert!(reloading.lines().any(|line| line.starts_with("MONOTONIC_USEC=")), "{reloading}");
-    systemd.told("READY=1");
+    systemd.wait_for("READY=1");
     assert_eq!(daemon.end(Signal::TERM), Some(0));
-    systemd.told("STOPPING=1");
+    systemd.wait_for("STOPPING=1");
     systemd.hear(Duration::from_millis(100));
     assert!(systemd.came.is_empty(), "{:?}", systemd.came);
 }
 
-/// A read that takes longer than the watchdog waits is the kernel's affair, whether the daemon looks or carries out a plan.
+/// A read that takes longer than the watchdog waits is the kernel's fault, whether the daemon looks
+/// or carries out a plan.
 #[test]
 fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
     if !can(&[]) {
@@ -104,7 +105,7 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
     let watchdog = Duration::from_secs(8);
     let (mut systemd, command) = of(&machine, Some(watchdog));
     let daemon = Daemon::start(&machine, command);
-    systemd.told("READY=1");
+    systemd.wait_for("READY=1");
     eventually("it has its ways", || daemon.status()["programs"][0]["mask"].is_string());
     let emulated = |asked: &[&str]| {
         let mut command = Command::new(this());
@@ -124,8 +125,8 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
     let took = began.elapsed();
     let met = emulated(&["faults"])["faults"][0]["met"].as_u64().unwrap();
     assert!(met > 0 && took > watchdog, "{met} reads were slow, and it took {took:?}");
-    let told = |line: &str| systemd.came.iter().filter(|(_, text)| text.contains(line)).count();
-    assert_eq!((told("RELOADING=1"), told("READY=1")), (1, 1));
+    let count = |line: &str| systemd.came.iter().filter(|(_, text)| text.contains(line)).count();
+    assert_eq!((count("RELOADING=1"), count("READY=1")), (1, 1));
     let mut before = began;
     for (at, text) in systemd.came.drain(..).filter(|(_, text)| text == "WATCHDOG=1\n") {
         assert!(at - before < watchdog, "{text}: only after {:?}", at - before);
@@ -134,10 +135,10 @@ fn slow_reads_of_resctrl_do_not_trip_the_watchdog() {
     assert!(began + took - before < watchdog, "nothing more after {:?}", before - began);
     emulated(&["clear"]);
     assert_eq!(daemon.end(Signal::TERM), Some(0));
-    systemd.told("STOPPING=1");
+    systemd.wait_for("STOPPING=1");
 }
 
-/// systemd understands every word of the unit, and finds that it gives little away (systemd.exec(5)).
+/// systemd understands every word of the unit, and finds that it exposes little (systemd.exec(5)).
 #[test]
 fn the_unit_is_understood_and_gives_little_away() {
     if !has("the unit", &[Need::Program("systemd-analyze")]) {
@@ -161,7 +162,7 @@ fn the_unit_is_understood_and_gives_little_away() {
     assert_eq!(String::from_utf8_lossy(&verified.stderr), "");
     // Of 100; the exposure was 20 with systemd 252.
     analyze(&["security", "--no-pager", "--offline=true", "--threshold=20", "./fairways.service"]);
-    // Its drop-ins are understood, too.
+    // It understands the drop-ins, too.
     let drop_ins = folder.path().join("fairways.service.d");
     fs::create_dir(&drop_ins).unwrap();
     for name in ["scheduling.conf", "sched-ext.conf"] {

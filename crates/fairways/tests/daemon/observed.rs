@@ -1,4 +1,5 @@
-//! What is shown where nothing is partitioned, under policies that would have to see it.
+//! What is shown where nothing is partitioned, under policies that need to partition in order to
+//! measure.
 
 use std::process::Command;
 
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use super::common::{Machine, can, printed, this};
 
-/// The end's status of a daemon that runs for a while in the emulator's time.
+/// The final status of a daemon that runs for a while in the emulator's time.
 fn status(machine: &Machine, policy: &str, more: &[&str]) -> Value {
     let mut command = Command::new(this());
     command.arg("run").args(machine.places("run"));
@@ -24,7 +25,7 @@ fn classes(status: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_not_measured_is_shown_as_that() {
+fn unmeasured_programs_are_shown_as_such() {
     if !can(&[]) {
         return;
     }
@@ -37,7 +38,7 @@ fn what_was_not_measured_is_shown_as_that() {
         let degraded = observed["degraded"].to_string();
         assert!(degraded.contains("its decisions are no forecast"), "{degraded}");
     }
-    // Where ways are given out it is measured.
+    // Where ways are given out, programs are measured.
     let machine = Machine::start("mlr:500K,mload:60M,lookbusy");
     let managed = status(&machine, "lfoc", &[]);
     assert!(!classes(&managed).contains(&"not measurable"), "{managed}");

@@ -1,4 +1,4 @@
-//! A real server, and how soon it answers.
+//! A real server, and its latencies.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::common::{Machine, can, eventually};
 use super::running::{Daemon, command, configure};
 
-/// Requests of each kind that are sent.
+/// The number of requests of each kind that are sent.
 const SENT: u64 = 5000;
 
 /// A process that ends with the test.
@@ -24,24 +24,26 @@ impl Drop for Ends {
 }
 
 #[test]
-fn the_journal_tells_as_many_requests_as_were_sent_to_redis() {
+fn the_journal_has_as_many_requests_as_were_sent_to_redis() {
     if !can(&["redis-server", "redis-benchmark"]) {
         return;
     }
-    // On a machine that is busy even Redis may answer after more than the daemon waits: these windows tell nothing.
-    let told = (0..5).find_map(|_| told()).expect("Redis answered in time");
-    assert!(told.len() >= 6, "{} windows", told.len());
-    assert!(told.iter().all(|of| of["answered"].is_array()), "it never fell silent: {told:?}");
-    let answered = told.iter().flat_map(|of| of["answered"].as_array().unwrap());
+    // On a busy machine even Redis may answer after the daemon's time limit: such windows have no
+    // latencies.
+    let windows = (0..5).find_map(|_| latencies()).expect("Redis answered in time");
+    assert!(windows.len() >= 6, "{} windows", windows.len());
+    let is_answered = windows.iter().all(|window| window["answered"].is_array());
+    assert!(is_answered, "it never fell silent: {windows:?}");
+    let answered = windows.iter().flat_map(|of| of["answered"].as_array().unwrap());
     let requests: u64 = answered.map(|of| of["requests"].as_u64().unwrap()).sum();
     assert_eq!(requests, 2 * 2 * SENT);
-    // They came in two goes, with nothing before, between and after.
-    assert_eq!(told[0]["answered"], Value::Array(Vec::new()));
-    assert_eq!(told.last().unwrap()["answered"], Value::Array(Vec::new()));
+    // The requests came in two bursts, with nothing before, between and after.
+    assert_eq!(windows[0]["answered"], Value::Array(Vec::new()));
+    assert_eq!(windows.last().unwrap()["answered"], Value::Array(Vec::new()));
 }
 
-/// What the journal tells of a server's latencies; `None` where the daemon said that an answer was late.
-fn told() -> Option<Vec<Value>> {
+/// A server's latencies in the journal; `None` where the daemon logged that an answer was late.
+fn latencies() -> Option<Vec<Value>> {
     let machine = Machine::start("lookbusy");
     let socket = machine.at("redis.sock");
     let server = Command::new("redis-server")
@@ -69,7 +71,7 @@ fn told() -> Option<Vec<Value>> {
     eventually("redis is watched", || daemon.programs() == ["batch", "redis"]);
     let now = |daemon: &Daemon<'_>| daemon.status()["now_ns"].as_u64().unwrap();
     let pass = |daemon: &Daemon<'_>| {
-        // A few periods of Locpart's, each of 500 ms.
+        // A few periods of Locpart, each of 500 ms.
         let until = now(daemon) + 1_500_000_000;
         eventually("windows go by", || now(daemon) > until);
     };

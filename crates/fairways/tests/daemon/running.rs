@@ -1,4 +1,4 @@
-//! A daemon in real time, by a configuration that can be changed.
+//! A daemon in real time, with a configuration that can be changed.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::common::{Machine, end, eventually, printed, this};
 
-/// A daemon that runs.
+/// A running daemon.
 pub(crate) struct Daemon<'a> {
     machine: &'a Machine,
     child: Child,
@@ -28,7 +28,7 @@ pub(crate) fn configure(machine: &Machine, keys: &str, programs: &[(&str, &str)]
     fs::write(machine.at("fairways.toml"), text).unwrap();
 }
 
-/// `fairways run` by the configuration.
+/// The command `fairways run` with the configuration.
 pub(crate) fn command(machine: &Machine) -> Command {
     let mut command = Command::new(this());
     command.args(["run", "--config"]).arg(machine.at("fairways.toml"));
@@ -50,7 +50,7 @@ impl<'a> Daemon<'a> {
         daemon
     }
 
-    /// `fairways status`.
+    /// The command `fairways status`.
     pub(crate) fn ask(&self, flags: &[&str]) -> Command {
         let mut command = Command::new(this());
         command.args(["status", "--control"]).arg(self.machine.at("control")).args(flags);
@@ -62,7 +62,7 @@ impl<'a> Daemon<'a> {
         serde_json::from_str(&printed(&mut self.ask(&["--json"]))).unwrap()
     }
 
-    /// The names of the programs that it looks after.
+    /// The names of the programs that it manages.
     pub(crate) fn programs(&self) -> Vec<String> {
         let status = self.status();
         let programs = status["programs"].as_array().unwrap().iter();
@@ -72,7 +72,7 @@ impl<'a> Daemon<'a> {
         names
     }
 
-    /// What it has logged.
+    /// Its log.
     pub(crate) fn said(&self) -> String {
         fs::read_to_string(self.machine.at("said")).unwrap()
     }
@@ -81,7 +81,7 @@ impl<'a> Daemon<'a> {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Ends it by this signal; its exit code.
+    /// Ends it by this signal; returns its exit code.
     pub(crate) fn end(mut self, signal: Signal) -> Option<i32> {
         self.signal(signal);
         end(&mut self.child).code()

@@ -15,18 +15,18 @@ fn scan(machine: &Machine) -> Command {
 }
 
 #[test]
-fn who_uses_the_cache_is_listed_with_a_configuration_and_nothing_stays() {
+fn users_of_the_cache_are_listed_with_a_configuration_and_nothing_stays() {
     if !can(&[]) {
         return;
     }
     let machine = Machine::start("mlr:500K,mload:60M,lookbusy");
     let pids: Vec<i32> = machine.pids.values().copied().collect();
     let before = machine.snapshot(&pids);
-    let told: Value = serde_json::from_str(&printed(scan(&machine).arg("--json"))).unwrap();
-    let programs = told["programs"].as_array().unwrap();
-    assert_eq!(programs.len(), 3, "{told}");
+    let report: Value = serde_json::from_str(&printed(scan(&machine).arg("--json"))).unwrap();
+    let programs = report["programs"].as_array().unwrap();
+    assert_eq!(programs.len(), 3, "{report}");
     let number = |place: usize, key: &str| programs[place][key].as_f64().unwrap();
-    // What streams holds most and moves most; what spins needs no cache.
+    // The program that streams occupies most and moves most; the one that spins needs no cache.
     let selects = |place: usize, name: &str| {
         let select = programs[place]["select"].as_str().unwrap();
         assert!(selectors(&machine, name).iter().any(|of| of == select), "{select}: {name}");
@@ -34,21 +34,21 @@ fn who_uses_the_cache_is_listed_with_a_configuration_and_nothing_stays() {
     selects(0, "mload:60M");
     selects(2, "lookbusy");
     assert!(number(0, "memory_bytes_per_second") > number(1, "memory_bytes_per_second"));
-    assert!(number(0, "occupancy_bytes") > number(1, "occupancy_bytes"), "{told}");
+    assert!(number(0, "occupancy_bytes") > number(1, "occupancy_bytes"), "{report}");
     let held: f64 = (0..3).map(|place| number(place, "occupancy_bytes")).sum();
-    assert!(held <= told["cache_bytes"].as_f64().unwrap() * 1.001, "{told}");
+    assert!(held <= report["cache_bytes"].as_f64().unwrap() * 1.001, "{report}");
     let proposed = [&programs[0], &programs[1], &programs[2]].map(|of| of["proposed"] == true);
     assert_eq!(proposed, [true, true, false]);
-    assert_eq!(told["without"], Value::Null);
+    assert_eq!(report["without"], Value::Null);
 
-    // What had no time to be measured is not said to be out of reach.
+    // A program without time to be measured is not reported as out of reach.
     let mut short = Command::new(this());
     short.args(["scan", "--emulator", "--duration", "100ms", "--json", "--resctrl-root"]);
     short.arg(machine.at("resctrl")).arg("--state").arg(machine.at("state"));
-    let told: Value = serde_json::from_str(&printed(&mut short)).unwrap();
-    assert!(told["without"].as_str().unwrap().contains("--duration"), "{told}");
+    let report: Value = serde_json::from_str(&printed(&mut short)).unwrap();
+    assert!(report["without"].as_str().unwrap().contains("--duration"), "{report}");
 
-    // The configuration is one.
+    // The configuration is valid.
     let file = machine.at("scanned.toml");
     fs::write(&file, printed(scan(&machine).arg("--toml"))).unwrap();
     let mut check = Command::new(this());
@@ -58,8 +58,8 @@ fn who_uses_the_cache_is_listed_with_a_configuration_and_nothing_stays() {
     assert_eq!(machine.snapshot(&pids), before);
 }
 
-/// By its command, or by its number where others of this machine are called that, too: tests that
-/// run beside this one begin and end such.
+/// Selects by command, or by process id where other processes of this machine have the same
+/// command: tests that run beside this one start and end such processes.
 fn selectors(machine: &Machine, name: &str) -> [String; 2] {
     let pid = machine.pids[name];
     let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
@@ -84,15 +84,15 @@ fn without_resctrl_it_says_what_is_not_known() {
     let _busy = Busy(Command::new(&link).args(spins).stdin(Stdio::null()).spawn().unwrap());
     let mut command = Command::new(this());
     command.args(["scan", "--duration", "200ms", "--most", "200", "--json", "--resctrl-root"]);
-    let told: Value = serde_json::from_str(&printed(command.arg(folder.path()))).unwrap();
-    let programs = told["programs"].as_array().unwrap();
+    let report: Value = serde_json::from_str(&printed(command.arg(folder.path()))).unwrap();
+    let programs = report["programs"].as_array().unwrap();
     let busy = programs.iter().find(|of| of["select"] == "process:fwtest-busy");
-    let busy = busy.unwrap_or_else(|| panic!("{told}"));
+    let busy = busy.unwrap_or_else(|| panic!("{report}"));
     assert!(busy["cpus"].as_f64().unwrap() > 0.0, "{busy}");
     assert!(busy["occupancy_bytes"].is_null() && busy["memory_bytes_per_second"].is_null());
-    let without = told["without"].as_str().unwrap();
+    let without = report["without"].as_str().unwrap();
     assert!(without.starts_with("no resctrl at "), "{without}");
-    assert_eq!(told["cache_bytes"], Value::Null);
+    assert_eq!(report["cache_bytes"], Value::Null);
 
     for wrong in [&["--most", "0"][..], &["--duration", "soon"], &["--toml", "--json"]] {
         let Output { status, stderr, .. } =

@@ -1,4 +1,5 @@
-//! The time of day: in the log, in what is shown of a daemon, and in what its journal tells afterwards.
+//! The time of day: in the log, in a daemon's `status`, `explain` and `top`, and later in its
+//! journal.
 
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::common::{Machine, can, eventually, printed, this};
 use super::running::{Daemon, command, configure};
 
-/// Within a minute of now: a time in RFC 3339 and UTC.
+/// Whether a time is in RFC 3339 and UTC, and within a minute of now.
 fn is_now(text: &str) -> bool {
     let time = humantime::parse_rfc3339(text);
     let since = |time| SystemTime::now().duration_since(time).unwrap_or_default();
@@ -52,8 +53,8 @@ fn a_daemon_says_when_it_was() {
     explain.args(["explain", "--control"]).arg(machine.at("control"));
     let explained = printed(&mut explain);
     assert!(is_now(first_word(&explained)), "{explained}");
-    let told: Value = serde_json::from_str(&printed(explain.arg("--json"))).unwrap();
-    assert!(is_now(told["decisions"][0]["at"].as_str().unwrap()), "{told}");
+    let latest: Value = serde_json::from_str(&printed(explain.arg("--json"))).unwrap();
+    assert!(is_now(latest["decisions"][0]["at"].as_str().unwrap()), "{latest}");
     let mut top = Command::new(this());
     top.args(["top", "--once", "--width", "80", "--control"]).arg(machine.at("control"));
     let top = printed(&mut top);
@@ -63,7 +64,7 @@ fn a_daemon_says_when_it_was() {
     assert_eq!(daemon.said().lines().filter(|line| !is_now(first_word(line))).count(), 0);
     assert_eq!(daemon.end(Signal::TERM), Some(0));
 
-    // Afterwards.
+    // Later, from the journal.
     let mut explain = Command::new(this());
     let explained = printed(explain.args(["explain", "--journal"]).arg(&journal));
     assert!(is_now(first_word(&explained)), "{explained}");
@@ -76,7 +77,7 @@ fn a_daemon_says_when_it_was() {
 }
 
 #[test]
-fn the_log_is_json_if_it_is_asked_for() {
+fn the_log_is_json_on_request() {
     if !can(&[]) {
         return;
     }
@@ -98,7 +99,7 @@ fn the_log_is_json_if_it_is_asked_for() {
     assert_eq!((&starts["program"], &starts["level"]), (&"reads".into(), &"INFO".into()));
     drop(daemon);
 
-    // journald keeps fields of its own.
+    // journald records the time itself.
     let mut flags = command(&machine);
     let Output { status, stderr, .. } =
         flags.args(["--log", "journald", "--log-format", "json"]).output().unwrap();

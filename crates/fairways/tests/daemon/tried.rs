@@ -19,7 +19,8 @@ fn command(machine: &Machine, duration: &str) -> Command {
     command
 }
 
-/// It measures everybody with and without, says what came of it, and puts all back.
+/// It measures all programs with and without the policy, reports the result, and puts everything
+/// back.
 #[test]
 fn a_trial_compares_every_program_and_puts_all_back() {
     if !can(&[]) {
@@ -43,14 +44,15 @@ fn a_trial_compares_every_program_and_puts_all_back() {
         assert!(value("with") > 0.0 && value("without") > 0.0);
         assert!(value("low") <= value("by") && value("by") <= value("high"), "{program}");
     }
-    // With four of ten ways, who reads half a megabyte is far better off than beside who streams.
+    // With four of ten ways, the program that reads half a megabyte is far better off than beside
+    // one that streams.
     let reads = programs.iter().find(|of| of["program"] == "mlr-500K").unwrap();
     assert_eq!(reads["measures"][0]["verdict"], "helped", "{reads}");
     assert_eq!(report["verdict"], "helped");
     assert_eq!(machine.snapshot(&tasks), before);
 }
 
-/// Interrupted, it puts all back, and says what it knows.
+/// When interrupted, it puts everything back, and reports what it knows.
 #[test]
 fn a_trial_that_is_interrupted_puts_all_back() {
     if !can(&[]) {
@@ -71,7 +73,7 @@ fn a_trial_that_is_interrupted_puts_all_back() {
 }
 
 #[test]
-fn what_a_trial_cant_do_is_refused() {
+fn requests_that_a_trial_cannot_fulfil_are_refused() {
     for (flags, why) in [
         (&["--dry-run"][..], "expected neither --dry-run nor --observe"),
         (

@@ -1,4 +1,4 @@
-//! Programs that the configuration names and that are not there.
+//! Programs in the configuration that do not exist.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -27,9 +27,10 @@ impl Drop for Named {
     }
 }
 
-/// A misspelt name is a row of what is shown, with what runs that may be meant; it is warned of once, and it is gone once somebody is called so.
+/// A misspelt name has a row in `status`, with the running program that may be meant; the log warns
+/// once, and the row disappears once a program has the name.
 #[test]
-fn who_is_not_there_is_shown_with_who_may_be_meant() {
+fn a_missing_program_is_shown_with_the_one_that_may_be_meant() {
     if !can(&[]) {
         return;
     }
@@ -46,7 +47,7 @@ fn who_is_not_there_is_shown_with_who_may_be_meant() {
     fs::write(machine.at("fairways.toml"), config).unwrap();
     let why = "no process matches process:fwtest-wbe; fwtest-web runs";
 
-    // By a check of the configuration, which is right otherwise.
+    // `config check` reports it; the configuration is otherwise valid.
     let mut check = Command::new(this());
     let check = check.args(["config", "check"]).arg(machine.at("fairways.toml")).output().unwrap();
     assert_eq!((check.status.code(), &check.stdout[..]), (Some(0), &b"ok\n"[..]));
@@ -83,7 +84,7 @@ fn who_is_not_there_is_shown_with_who_may_be_meant() {
     assert!(page().contains(&line), "{}", page());
     eventually("it is warned of", || daemon.said().matches(why).count() == 1);
 
-    // Somebody is called so after all.
+    // A program of that name starts after all.
     let _comes = Named::start(&machine, "fwtest-wbe");
     eventually("it is there", || daemon.programs() == ["reads", "web"]);
     eventually("it is no longer missing", || {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::common::{Machine, can, eventually, printed, this};
 use super::running::Daemon;
 
-/// A command of the week, with this machine's places.
+/// A command of the week, with this machine's paths.
 fn fairways(words: &[&str]) -> Command {
     let mut command = Command::new(this());
     command.args(words);
@@ -39,14 +39,14 @@ fn the_first_week_goes_as_the_guide_says() {
     let doctor = String::from_utf8(stdout).unwrap();
     assert!(doctor.contains("can partition: yes"), "{doctor}");
 
-    // Who uses the cache?
+    // Which programs use the cache?
     let mut scan = fairways(&["scan", "--emulator", "--duration", "1s", "--toml"]);
     scan.arg("--resctrl-root").arg(&root).arg("--state").arg(&state);
     let scanned = printed(&mut scan);
     assert_eq!(scanned.matches("[[program]]").count(), 2, "{scanned}");
     assert_eq!(machine.snapshot(&pids), before, "a scan leaves nothing");
 
-    // The configuration, with a slip of the hand on the way.
+    // The configuration, with a typing mistake on the way.
     let slip = "\n[[program]]\nname = \"web\"\nselect = \"unit:ngnix.service\"\n";
     fs::write(&config, format!("{scanned}{slip}")).unwrap();
     let check = |expected: i32| {
@@ -68,12 +68,12 @@ fn the_first_week_goes_as_the_guide_says() {
     let config_text = scanned.replacen("\n[[program]]", &format!("{keys}\n[[program]]"), 1) + slip;
     fs::write(&config, config_text).unwrap();
 
-    // A dry run makes nothing.
+    // A dry run changes nothing.
     printed(run(&machine).args(["--dry-run", "--duration", "2s"]));
     assert_eq!(machine.snapshot(&pids), before, "a dry run leaves nothing");
     fs::remove_file(&journal).unwrap();
 
-    // Observe: nobody's ways change, and what can't be known is not guessed.
+    // Observe: no program's ways change, and unknown values are not guessed.
     let mut observe = run(&machine);
     observe.arg("--observe");
     let daemon = Daemon::start(&machine, observe);
@@ -84,7 +84,7 @@ fn the_first_week_goes_as_the_guide_says() {
     eventually("programs are watched", || {
         classes(&daemon.status()) == ["not measurable", "not measurable"]
     });
-    // Whoever looks sees the slip.
+    // `status` shows the mistake.
     let text = printed(&mut daemon.ask(&[]));
     assert!(text.contains("web is not there: no process matches unit:ngnix.service"), "{text}");
     assert_eq!(machine.snapshot(&pids)["/schemata"], before["/schemata"]);
@@ -99,20 +99,21 @@ fn the_first_week_goes_as_the_guide_says() {
     assert!(["helped", "did_not", "cant_tell", "did_harm"].contains(&verdict), "{found}");
     assert_eq!(machine.snapshot(&pids), before, "a trial leaves nothing");
 
-    // Manage; look; know why.
+    // Manage the host, and look up the reason.
     let daemon = Daemon::start(&machine, run(&machine));
     eventually("it has a plan", || daemon.status()["domains"][0]["plan"].is_number());
     let explained = printed(fairways(&["explain", "--control"]).arg(machine.at("control")));
     assert!(explained.contains("plan "), "{explained}");
-    // The slip is mended while it runs.
+    // The mistake is corrected while the daemon runs.
     let mended = fs::read_to_string(&config).unwrap().replace(slip, "");
     fs::write(&config, mended).unwrap();
     daemon.signal(Signal::HUP);
-    eventually("it is read anew", || {
+    eventually("it is read again", || {
         daemon.status()["unmatched"].as_array().is_some_and(Vec::is_empty)
     });
 
-    // A restart, which is an upgrade's stop and start too: all is as before in between, and the journal goes on.
+    // A restart, which is also an upgrade's stop and start: in between everything is as before, and
+    // the journal continues.
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert_eq!(machine.snapshot(&pids), before);
     let parts = || {

@@ -1,12 +1,12 @@
-//! What pages may run as it stands: programs that change nothing but what lies in the page's own folder. Whatever else a page
-//! shows is named (`named.rs`), or nothing of the page is run.
+//! What pages may run as it stands: programs that change only files in the page's own folder.
+//! Everything else that a page shows is named in `named.rs`; otherwise nothing of the page is run.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use super::named::TEMPORARY;
 
-/// Programs, and what is built into the shell.
+/// Programs, and builtins of the shell.
 const ALLOWED: [&str; 21] = [
     "fairways",
     "fusermount3",
@@ -35,7 +35,7 @@ const ALLOWED: [&str; 21] = [
 const KEYWORDS: [&str; 12] =
     ["!", "do", "done", "elif", "else", "fi", "if", "then", "until", "while", "{", "}"];
 
-/// Why this command may not be run as it stands, if so.
+/// Why this command may not be run as it stands, if it may not.
 pub(crate) fn refused(command: &str) -> Option<String> {
     let mut lexer =
         Lexer { rest: command.chars().peekable(), simple: Vec::new(), words: Vec::new() };
@@ -45,7 +45,7 @@ pub(crate) fn refused(command: &str) -> Option<String> {
     lexer.simple.iter().find_map(|words| elsewhere(words).or_else(|| unknown(words)))
 }
 
-/// The word that names a place which is not the page's, if one does.
+/// The word that names a place outside the page's folder, if there is one.
 fn elsewhere(words: &[String]) -> Option<String> {
     let place = |word: &&String| {
         word.split('=').any(|part| {
@@ -56,7 +56,7 @@ fn elsewhere(words: &[String]) -> Option<String> {
     words.iter().find(place).map(|word| format!("{word} is not in the page's folder"))
 }
 
-/// The program that is not allowed, if it is not.
+/// The program that is not allowed, if there is one.
 fn unknown(words: &[String]) -> Option<String> {
     let local = |word: &&String| {
         let name = word.split_once('=').map_or("", |(name, _)| name);
@@ -68,17 +68,17 @@ fn unknown(words: &[String]) -> Option<String> {
     (!known).then(|| format!("{program} is not among what pages may run"))
 }
 
-/// So much of the shell's grammar as pages use; what it does not know is refused.
+/// The part of the shell's grammar that pages use; anything else is refused.
 struct Lexer<'a> {
     rest: Peekable<Chars<'a>>,
-    /// The simple commands that are over, each as its words, those of its redirections too.
+    /// The complete simple commands, each as its words, including those of its redirections.
     simple: Vec<Vec<String>>,
-    /// Those of the one that is read.
+    /// The words of the command that is being read.
     words: Vec<String>,
 }
 
 impl Lexer<'_> {
-    /// Commands up to this bracket, or the end.
+    /// Reads commands up to this bracket, or the end.
     fn list(&mut self, until: Option<char>) -> Result<(), String> {
         let before = std::mem::take(&mut self.words);
         let mut here = false;
@@ -94,7 +94,8 @@ impl Lexer<'_> {
                     self.words = before;
                     return Ok(());
                 }
-                // The text of a here-document ends the command; in it the shell fills in variables, and no more.
+                // The text of a here-document ends the command; in it the shell only substitutes
+                // variables.
                 '\n' if here => {
                     let text: String = self.rest.by_ref().collect();
                     if text.contains('`') || text.contains("$(") {
@@ -132,7 +133,7 @@ impl Lexer<'_> {
         self.rest.next().map_or(Ok(()), |first| self.begun(first))
     }
 
-    /// A word with this first character.
+    /// Reads a word with this first character.
     fn begun(&mut self, first: char) -> Result<(), String> {
         let mut word = String::new();
         let mut next = Some(first);
@@ -171,7 +172,7 @@ impl Lexer<'_> {
 }
 
 #[test]
-fn what_pages_may_run_is_told_from_what_they_may_not() {
+fn what_pages_may_run_is_distinguished_from_what_they_may_not() {
     for may in [
         "fairways run --config /tmp/fairways.toml --log-level error & daemon=$!",
         "until [ -e /tmp/resctrl/schemata ]; do sleep 0.1; done",

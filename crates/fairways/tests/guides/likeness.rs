@@ -1,8 +1,8 @@
-//! How near what is printed has to be to what a page shows.
+//! How near the output has to be to what a page shows.
 
 use super::named::Like;
 
-/// Whether one is like the other; to the byte, where nothing else is said.
+/// Whether two outputs are alike; to the byte, unless another rule is named.
 pub(crate) fn same(shown: &str, printed: &str, like: Option<Like>) -> bool {
     match like {
         None => shown.trim_end() == printed.trim_end(),
@@ -15,7 +15,7 @@ pub(crate) fn same(shown: &str, printed: &str, like: Option<Like>) -> bool {
     }
 }
 
-/// Words; of lines that say for how long something has run, without that.
+/// The words; lines that state for how long something has run are taken without that time.
 fn words(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| {
         let after = line.find(" after ").filter(|_| line.ends_with(" s"));

@@ -1,5 +1,6 @@
-//! The guides: every command that README.md, CONTRIBUTING.md and docs/ show in a block of shell is run, and prints what
-//! the page shows; what can't be is named in a table with the reason. `TRYCMD=overwrite` writes what they print now.
+//! The guides: every command that README.md, CONTRIBUTING.md and docs/ show in a block of shell is
+//! run, and prints what the page shows; what cannot be run is named in a table with the reason.
+//! `TRYCMD=overwrite` writes the present output into the pages.
 
 #![allow(clippy::unwrap_used)]
 
@@ -46,7 +47,7 @@ fn blocks_are_of_a_kind_that_is_looked_at() {
             let known = ["sh", "console", "text", "rust", "toml", "yaml"]
                 .contains(&block.language.as_str());
             assert!(known, "{}:{line}: {:?}", page.name, block.language);
-            // Those are run by documentation.rs, as far as it looks.
+            // documentation.rs runs these, but looks only into these folders.
             let folder = page.name.rsplit_once('/').map_or("", |(folder, _)| folder);
             let looked_at = ["docs", "docs/policies"].contains(&folder) || page.name == "README.md";
             assert!(block.language != "console" || looked_at, "{}:{line}", page.name);
@@ -56,7 +57,7 @@ fn blocks_are_of_a_kind_that_is_looked_at() {
     assert!(shell > 20, "{shell}");
 }
 
-/// What is named otherwise is shown somewhere, and for a reason.
+/// Every entry of the tables is shown by some page, and has a reason.
 #[test]
 fn the_tables_name_what_pages_show() {
     let pages = pages();
@@ -87,7 +88,8 @@ fn the_tables_name_what_pages_show() {
     }
 }
 
-/// The policy that docs/own-policy.md shows is the one that is compiled, and run by crates/lab and crates/policy.
+/// The policy in docs/own-policy.md is the one that is compiled, and that crates/lab and
+/// crates/policy run.
 #[test]
 fn the_policy_of_ones_own_is_the_example() {
     let pages = pages();

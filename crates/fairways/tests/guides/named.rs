@@ -1,38 +1,38 @@
-//! What is not run, or not compared, as the pages show it, and why.
+//! What is not run or compared as the pages show it, with the reason.
 
 use fairways_needs::Need;
 
-/// A command that is run otherwise than the page shows it.
+/// A command that is run in another form than the page shows.
 pub(crate) struct Named {
     pub(crate) page: &'static str,
-    /// What the command begins with.
+    /// How the command begins.
     pub(crate) command: &'static str,
     pub(crate) instead: Instead,
     pub(crate) why: &'static str,
 }
 
-/// What is run in the place of a command.
+/// What is run in place of a command.
 #[derive(Clone, Copy)]
 pub(crate) enum Instead {
     /// Nothing.
     Nothing,
     /// This.
     Run(&'static str),
-    /// The command, each first text replaced by the second.
+    /// The command, with each first text replaced by the second.
     With(&'static [(&'static str, &'static str)]),
 }
 use Instead::{Nothing, Run, With};
 
-/// What the reader is taken to have, made before the page's first command.
+/// Files that the reader is assumed to have, made before the page's first command.
 pub(crate) struct Given {
     pub(crate) page: &'static str,
     pub(crate) script: &'static str,
 }
 
-/// Output that is not the same to the byte.
+/// Output that may differ in some bytes.
 pub(crate) struct Output {
     pub(crate) page: &'static str,
-    /// What the block begins with that prints it.
+    /// How the block that prints it begins.
     pub(crate) block: &'static str,
     pub(crate) like: Like,
     pub(crate) why: &'static str,
@@ -41,21 +41,22 @@ pub(crate) struct Output {
 /// How much of an output is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Like {
-    /// All; of numbers with a fraction, that they are within a quarter; of times since the beginning, nothing.
+    /// All text; numbers with a fraction need only be within a quarter of each other, and times
+    /// since the beginning may differ.
     Nearly,
     /// All but numbers, bars, and the widths of columns.
     Shape,
-    /// Nothing here: another test holds the page to it.
+    /// Nothing here: another test checks the page.
     Elsewhere,
 }
 
-/// What stands for something else on every page.
+/// Texts that stand for something else on every page.
 pub(crate) const EVERYWHERE: [(&str, &str); 1] = [("cargo run --release -- ", "fairways ")];
 
 /// Where pages put things; each has its own, `$PAGE`.
 pub(crate) const TEMPORARY: &str = "/tmp/";
 
-/// In what is run instead: a TCP port that nobody listens on.
+/// In replacements: a TCP port on which nothing listens.
 pub(crate) const FREE_PORT: &str = "FREE_PORT";
 
 /// What pages need of this system.
@@ -79,7 +80,7 @@ const CLUSTER: &str =
 const INSTALLS: &str = "tests install nothing; what is tested is what cargo test built";
 const FEATURE: &str = "minutes, and clang; cargo xtask ci builds with the feature, without optimisation, and tries it in the kernel lab";
 const IN_FOLDER: &str = "into the page's folder";
-const FOREVER: &str = "it runs until it is told to stop";
+const FOREVER: &str = "it runs until it is stopped";
 const MINUTES: &str = "seconds to minutes; crates/fairways/tests/paper*.rs run them with --quick";
 
 const SLOW: &str = "it takes half a minute; on a smaller scale of time it is the same command";
@@ -96,7 +97,7 @@ const fn named(
     Named { page, command, instead, why }
 }
 
-/// What is run otherwise.
+/// The commands that are run in another form.
 pub(crate) const NAMED: &[Named] = &[
     named("README.md", "cargo install", Nothing, INSTALLS),
     named("README.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),
@@ -130,7 +131,7 @@ pub(crate) const NAMED: &[Named] = &[
         "docs/metrics.md",
         "curl",
         Nothing,
-        "it asks a daemon that runs; crates/fairways/tests/metrics/told.rs has one, and promtool judge it",
+        "it asks a daemon that runs; crates/fairways/tests/metrics/values.rs has one, and promtool judge it",
     ),
     named(
         "docs/report.md",
@@ -287,7 +288,7 @@ pub(crate) const NAMED: &[Named] = &[
     named("docs/profile.md", "apt-get install qemu-user", Nothing, "tests install nothing"),
 ];
 
-/// What the reader has.
+/// The files that the reader has.
 pub(crate) const GIVEN: &[Given] = &[
     Given { page: "docs/profile.md", script: "seq 20000 > text" },
     Given { page: "docs/chip.md", script: "seq 20000 > text" },
@@ -297,7 +298,7 @@ pub(crate) const GIVEN: &[Given] = &[
     },
 ];
 
-/// What is compared otherwise.
+/// The outputs that are compared in another way.
 pub(crate) const OUTPUTS: &[Output] = &[
     Output {
         page: "docs/profile.md",

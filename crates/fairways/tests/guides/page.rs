@@ -20,11 +20,11 @@ pub(crate) struct Page {
 /// A fenced block.
 pub(crate) struct Block {
     pub(crate) language: String,
-    /// What stands in it, without the page's indent.
+    /// Its text, without the page's indent.
     pub(crate) text: String,
     /// The lines of the page between its fences, from 0.
     pub(crate) lines: Range<usize>,
-    /// Whether nothing but empty lines stands between it and the block before.
+    /// Whether only empty lines stand between it and the block before.
     pub(crate) follows: bool,
 }
 
@@ -59,7 +59,8 @@ impl Page {
         Self { name, text, blocks }
     }
 
-    /// What the page shows of what the block at this place prints: the block of text right behind it.
+    /// The output that the page shows for the block at this place: the block of text right behind
+    /// it.
     pub(crate) fn shown(&self, at: usize) -> Option<&Block> {
         self.blocks.get(at + 1).filter(|next| next.follows && next.language == "text")
     }
@@ -102,7 +103,7 @@ fn blocks(page: &str, text: &str) -> Vec<Block> {
     blocks
 }
 
-/// The commands of a script: lines, with those that go on after a backslash, and here-documents.
+/// The commands of a script: lines, joined where they end in a backslash, and here-documents.
 pub(crate) fn commands(script: &str) -> Vec<String> {
     let mut commands = Vec::new();
     let mut lines = script.lines();

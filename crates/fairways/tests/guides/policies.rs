@@ -1,5 +1,6 @@
 //! The policies' pages: each is listed, and names every parameter with its default, its source and
-//! a file that has it. The tables of docs/run.md are the table of policies; `TRYCMD=overwrite` writes them.
+//! a file that uses it. The tables of docs/run.md are the table of policies; `TRYCMD=overwrite`
+//! writes them.
 
 use std::fmt::Write as _;
 use std::fs;

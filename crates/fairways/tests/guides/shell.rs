@@ -1,4 +1,5 @@
-//! Pages as scripts: each block is run by one bash for the page, in a temporary folder, apart from the system where that can be had.
+//! Pages as scripts: one bash runs all blocks of a page, in a temporary folder and, where possible,
+//! in namespaces of its own.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -17,15 +18,15 @@ use super::likeness::same;
 use super::named::{EVERYWHERE, FREE_PORT, GIVEN, Instead, NAMED, NEEDS, OUTPUTS, TEMPORARY};
 use super::page::{Page, commands, project};
 
-/// No page takes longer.
+/// The longest time that a page may take.
 const LONGEST: Duration = Duration::from_secs(240);
 
-/// Runs the page's shell blocks; tells what is wrong, if something is.
+/// Runs the page's shell blocks; the error says what is wrong.
 pub(crate) fn run(page: &Page) -> Result<(), String> {
     run_by(page, execute)
 }
 
-/// Runs them by this, once every command is known to be harmless, or named.
+/// Runs them with `execute`, once every command is known to be harmless, or named.
 fn run_by(
     page: &Page,
     execute: impl FnOnce(&Path, bool) -> Option<ExitStatus>,
@@ -85,7 +86,7 @@ fn run_by(
     Err(wrong.join("\n"))
 }
 
-/// The commands of a block as they are run; why none is, if one could do more than pages may.
+/// The commands of a block as they are run; the reason if one could do more than pages may.
 fn planned(page: &Page, block: usize) -> Result<Vec<String>, String> {
     let commands = commands(&page.blocks[block].text).into_iter();
     let commands = commands.map(|shown| {
@@ -137,11 +138,11 @@ fn script(page: &Page, blocks: &[(usize, Vec<String>)], at: &Path) -> String {
     script
 }
 
-/// What makes a namespace for a page: processes and mounts of its own.
+/// The command that makes namespaces for a page: processes and mounts of its own.
 fn apart(shell: &str) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--mount", "--mount-proc", "--kill-child", "bash", "-c"]);
-    // What a daemon would manage, and what it is told by, is not there for a page.
+    // A page does not see what a daemon would manage, nor a daemon's configuration.
     let hide = "for here in /sys/fs/resctrl /etc/fairways /run/fairways /var/lib/fairways; do \
                 [ ! -d $here ] || mount -t tmpfs none $here; done";
     command.arg(format!("set -e; {hide}; {shell}"));
@@ -158,7 +159,8 @@ fn can_be_apart() -> bool {
     *CAN.get_or_init(|| apart("true").output().is_ok_and(|output| output.status.success()))
 }
 
-/// Runs it, in namespaces of its own for root: others' tests have processes of the same names, and nobody's are a page's to end.
+/// Runs it, for root in namespaces of its own: other tests have processes of the same names, and a
+/// page must not end those.
 fn execute(at: &Path, is_apart: bool) -> Option<ExitStatus> {
     let mut command = if is_apart {
         apart("exec bash bin/script")

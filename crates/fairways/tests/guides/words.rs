@@ -1,11 +1,11 @@
-//! Commands in running text, and those of blocks that are not run: their verbs and flags are there.
+//! Commands in running text, and in blocks that are not run: their verbs and flags exist.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use super::page::{Page, commands, project};
 
-/// What a page says in backquotes, or a block shows, that begins with `fairways` or `cargo`.
+/// The texts in backquotes or in blocks of a page that begin with `fairways` or `cargo`.
 pub(crate) fn said(page: &Page) -> Vec<String> {
     let mut said = Vec::new();
     for block in page.blocks.iter().filter(|block| block.language == "sh") {
@@ -33,7 +33,7 @@ impl Helps {
         asked.clone()
     }
 
-    /// Whether a verb under these is there.
+    /// Whether a verb exists under these.
     fn has(&mut self, verbs: &[&str], verb: &str) -> bool {
         let help = self.of(verbs).unwrap_or_default();
         let (_, listed) = help.split_once("\nCommands:\n").unwrap_or_default();
@@ -41,7 +41,7 @@ impl Helps {
         listed.lines().any(|line| line.split_whitespace().next() == Some(verb))
     }
 
-    /// Why `fairways COMMAND` would not be understood, if so.
+    /// Why `fairways COMMAND` would not be accepted, if so.
     pub(crate) fn misses(&mut self, command: &str) -> Option<String> {
         let command = command.split(" # ").next().unwrap_or_default();
         let words = shell_words::split(command).unwrap_or_default();
@@ -81,7 +81,7 @@ fn ends(word: &str) -> bool {
     word.starts_with(['|', '>', '&', ';', '<']) || word == "||"
 }
 
-/// Why `cargo COMMAND` would not do, if so: packages, targets and features that are not there.
+/// Why `cargo COMMAND` would fail, if so: packages, targets or features that do not exist.
 pub(crate) fn cargo_misses(command: &str) -> Option<String> {
     let (_, command) = command.split_once("cargo ")?;
     let words: Vec<&str> = command.split(' ').collect();
@@ -107,7 +107,7 @@ pub(crate) fn cargo_misses(command: &str) -> Option<String> {
 }
 
 #[test]
-fn what_is_not_there_is_missed() {
+fn missing_commands_are_found() {
     let mut helps = Helps::default();
     for there in [
         "fairways --version",

@@ -19,10 +19,10 @@ use super::common::this;
 /// The kernel's ticks of CPU time a second, as programs see them (`USER_HZ`).
 const TICKS: u32 = 100;
 
-/// The promise is 2 s; this leaves room for builds without optimization.
+/// 2 s are promised; this leaves room for builds without optimization.
 const BUSY: Duration = Duration::from_secs(20);
 
-/// Waits for the end of a command that must succeed; the CPU time that it took.
+/// Waits for the end of a command that must succeed; returns the CPU time that it took.
 fn busy(mut child: Child) -> Duration {
     let began = Instant::now();
     loop {
@@ -43,7 +43,7 @@ fn busy(mut child: Child) -> Duration {
     }
 }
 
-/// A journal of 60,000 programs that start, each with what follows its start.
+/// A journal of 60,000 programs that start, each followed by events and actions about it.
 fn starts(path: &Path, name: impl Fn(u32) -> String, then: impl Fn(u32) -> String) {
     let run = fs::read_to_string("tests/data/run.journal").unwrap();
     let mut text: String = run.lines().take(2).map(|line| format!("{line}\n")).collect();
@@ -84,11 +84,12 @@ fn sixty_thousand_starts_are_explained_at_once() {
     }
 }
 
-/// What a terminal would obey: it clears the screen, sets a title, ends a line, and shows letters in another order.
+/// Characters that a terminal would obey: they clear the screen, set a title, end a line, and
+/// reorder letters.
 const EVIL: &str =
     "a\u{1b}[2J\u{1b}]0;t\u{7}\u{9b}1m\u{7f}\r\u{202e}b\u{2066}\u{200f}\u{61c}\u{2028}z";
 
-/// The same, as it may be shown.
+/// The same text, as it may be shown.
 const SHOWN: &str = "a?[2J?]0;t??1m???b????z";
 
 fn assert_plain(what: &str, output: &[u8]) {
@@ -98,14 +99,14 @@ fn assert_plain(what: &str, output: &[u8]) {
     assert!(odd.is_empty(), "{what}: {odd:?} in {text:?}");
 }
 
-/// A socket where somebody answers each question by this, as this user.
+/// A socket on which an impostor answers each question, as this user.
 fn impostor(path: &Path, user: Option<u32>, answer: impl Fn(UnixStream, &str) + Send + 'static) {
     let (ready, is_ready) = std::sync::mpsc::channel();
     let path = path.to_owned();
-    // It ends with the test.
+    // The thread ends with the test.
     std::thread::spawn(move || {
         if let Some(user) = user.map(Uid::from_raw) {
-            // Of this thread alone.
+            // Changes the user of this thread alone.
             set_thread_res_uid(user, user, user).unwrap();
         }
         let listener = UnixListener::bind(&path).unwrap();
@@ -137,7 +138,7 @@ fn evil_answer(mut stream: UnixStream, question: &str) {
     let _ = stream.write_all(format!("{answer}\n").as_bytes());
 }
 
-/// What asks a daemon at a socket.
+/// Runs a command that asks a daemon at a socket.
 fn ask(words: &[&str], socket: &Path) -> Output {
     let mut command = Command::new(this());
     command.args(words).arg("--control").arg(socket).output().unwrap()
@@ -158,7 +159,7 @@ fn what_a_socket_answers_does_nothing_to_a_terminal() {
         let text = String::from_utf8(stdout).unwrap();
         assert!(text.contains(&SHOWN[..8]), "{words:?}: {text} {stderr:?}");
     }
-    // Nor does what is no answer, or an error.
+    // Malformed answers and errors do not either,
     for answer in [format!("{EVIL}\n"), format!("{}\n", json!({"error": EVIL}))] {
         let socket = folder.path().join(format!("control{}", answer.len()));
         impostor(&socket, None, move |mut stream, _| {
@@ -171,7 +172,7 @@ fn what_a_socket_answers_does_nothing_to_a_terminal() {
 }
 
 #[test]
-fn what_a_journal_says_does_nothing_to_a_terminal_or_a_page() {
+fn a_journals_text_does_nothing_to_a_terminal_or_a_page() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let run = fs::read_to_string("tests/data/run.journal").unwrap();
@@ -196,7 +197,7 @@ fn what_a_journal_says_does_nothing_to_a_terminal_or_a_page() {
     let page = fs::read(&page).unwrap();
     assert_plain("a page", &page);
     assert!(String::from_utf8(page).unwrap().contains(SHOWN));
-    // Nor the file's own name.
+    // nor does the file's name.
     let none = folder.path().join(EVIL);
     let Output { stderr, .. } =
         Command::new(this()).args(["explain", "--journal"]).arg(none).output().unwrap();
@@ -223,7 +224,7 @@ fn another_users_socket_is_not_believed() {
 }
 
 #[test]
-fn an_answer_without_an_end_is_not_kept_and_one_that_breaks_off_is_told_as_that() {
+fn an_answer_without_an_end_is_not_kept_and_one_that_breaks_off_is_reported_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     impostor(
@@ -249,9 +250,9 @@ fn an_answer_without_an_end_is_not_kept_and_one_that_breaks_off_is_told_as_that(
     assert!(String::from_utf8(stderr).unwrap().contains("no daemon answers there: "));
 }
 
-/// A daemon that has its sixteen clients says so before it is asked, and hangs up.
+/// A daemon with sixteen clients reports that before it is asked, and hangs up.
 #[test]
-fn a_client_that_is_turned_away_is_told_why() {
+fn a_client_that_is_turned_away_gets_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("control");
     let listener = UnixListener::bind(&socket).unwrap();
@@ -261,14 +262,14 @@ fn a_client_that_is_turned_away_is_told_why() {
         }
     });
     for words in ASKING {
-        // It may be asked before it hangs up, and not hear it.
+        // The question may arrive before it hangs up, so that it does not read it.
         for _ in 0..20 {
             let Output { status, stderr, .. } = ask(words, &socket);
             assert_eq!(status.code(), Some(1), "{words:?}");
             let said = String::from_utf8(stderr).unwrap();
             assert!(!said.contains("no daemon"), "{said}");
-            let is_told = said.contains("at most 16 clients") || said.contains("broke off");
-            assert!(is_told, "{said}");
+            let has_reason = said.contains("at most 16 clients") || said.contains("broke off");
+            assert!(has_reason, "{said}");
         }
     }
 }

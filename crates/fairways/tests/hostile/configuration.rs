@@ -14,10 +14,10 @@ use tempfile::TempDir;
 use super::common::{Machine, can, end, eventually, this};
 use super::running::{Daemon, command, configure};
 
-/// A user that is not this one.
+/// Another user.
 const STRANGER: u32 = 65534;
 
-/// A command, which ends within a minute.
+/// Runs a command, which ends within a minute.
 fn output(words: &[&str], path: &Path) -> Output {
     let mut command = Command::new(this());
     command.args(words).arg(path).stdin(Stdio::null());
@@ -26,7 +26,7 @@ fn output(words: &[&str], path: &Path) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// What is said of a path that is refused, by `config check` and by `run`.
+/// The message for a path that `config check` and `run` refuse alike.
 fn refused(path: &Path) -> String {
     let mut all = [&["config", "check"][..], &["run", "--config"]].map(|words| {
         let Output { status, stderr, .. } = output(words, path);
@@ -43,7 +43,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// A folder that anybody may enter, with a configuration.
+/// A folder that every user may enter, with a configuration.
 fn open_folder() -> TempDir {
     fairways_needs::keep_to_owner();
     let folder = tempfile::tempdir_in("/tmp").unwrap();
@@ -73,7 +73,7 @@ fn what_is_no_file_or_never_ends_is_refused_at_once() {
         let said = refused(&path);
         assert!(said.contains(found), "{said}");
     }
-    // The same among the drop-ins.
+    // The same for the drop-ins.
     fs::write(at("fairways.toml"), "").unwrap();
     fs::create_dir(at("fairways.toml.d")).unwrap();
     mkfifoat(CWD, at("fairways.toml.d/pipe.toml"), Mode::RWXU).unwrap();
@@ -111,7 +111,7 @@ fn what_others_may_write_is_refused() {
         let said = refused(&file);
         let why = "expected one that only its owner may write, found one that anybody may";
         assert_eq!(said, format!("fairways: {shown}: {why} (mode {worse:o})\n"));
-        // A group of others is others; root's is not.
+        // A group of other users counts as others; root's does not.
         set_mode(path, worse & 0o775);
         is_fine();
         chown(path, None, Some(STRANGER)).unwrap();
@@ -123,7 +123,7 @@ fn what_others_may_write_is_refused() {
         chown(path, Some(0), Some(0)).unwrap();
         is_fine();
     }
-    // Nobody puts a file in another's place there, as in /tmp, or gets there at all.
+    // In a sticky folder like /tmp, or one without access, no other user can replace a file.
     set_mode(folder.path(), 0o1777);
     is_fine();
     set_mode(folder.path(), 0o700);

@@ -1,4 +1,4 @@
-//! Health is answered while the metrics port is held by others.
+//! Health is answered while attackers occupy the metrics port.
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -12,14 +12,15 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use super::common::{Machine, can, eventually};
 use super::running::{Daemon, command, configure};
 
-/// Connections that are held, and probes that come meanwhile.
+/// Connections that are kept open, and probes that come meanwhile.
 const HELD: usize = 1000;
 const PROBES: usize = 100;
 
-/// What the daemon may hold of them, in descriptors: those that wait, and its own.
+/// The most descriptors that the daemon may have: its own, and those of waiting connections.
 const DESCRIPTORS: usize = 200;
 
-/// What they may take, in kB: a request's head of 8 KiB each, and as much again for each thread of a page; seen: 0.5 MB.
+/// The most memory, in kB, that they may take: a request's head of 8 KiB each, and as much for each
+/// thread that makes a page; measured: 0.5 MB.
 const MEMORY: u64 = 8 << 10;
 
 fn connect(at: SocketAddr) -> TcpStream {
@@ -28,7 +29,7 @@ fn connect(at: SocketAddr) -> TcpStream {
     stream
 }
 
-/// The answer to a request with this field; nothing where the connection was closed.
+/// The answer to a request with this field; empty where the connection was closed.
 fn asked_with(at: SocketAddr, path: &str, field: &str) -> String {
     let mut stream = connect(at);
     let mut text = String::new();
@@ -37,19 +38,19 @@ fn asked_with(at: SocketAddr, path: &str, field: &str) -> String {
     text
 }
 
-/// The first line of the answer; nothing where the connection was closed.
+/// The first line of the answer; empty where the connection was closed.
 fn asked(at: SocketAddr, path: &str) -> String {
     asked_with(at, path, "").lines().next().unwrap_or_default().to_owned()
 }
 
-/// Where a daemon says that it listens.
+/// The address on which a daemon says that it listens.
 fn place(daemon: &Daemon<'_>) -> SocketAddr {
     let said = daemon.said();
     let at = said.split("metrics listen=").nth(1).unwrap().split_whitespace().next().unwrap();
     at.parse().unwrap()
 }
 
-/// The most memory that a process has had, in kilobytes.
+/// The peak memory of a process, in kilobytes.
 fn most_memory(pid: u64) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -68,18 +69,18 @@ fn probes_are_answered_beside_a_thousand_connections_that_are_held() {
     let keys = "policy = \"equal\"\nmetrics.listen = \"127.0.0.1:0\"";
     configure(&machine, keys, &[("reads", &reads)]);
     let daemon = Daemon::start(&machine, command(&machine));
-    eventually("it tells where it listens", || daemon.said().contains("metrics listen="));
+    eventually("it logs where it listens", || daemon.said().contains("metrics listen="));
     let at = place(&daemon);
     eventually("it is ready", || asked(at, "/readyz").contains("200"));
     let pid = daemon.status()["pid"].as_u64().unwrap();
     assert!(asked(at, "/metrics").contains(" 200 "));
     let memory = most_memory(pid);
 
-    // Half of them say nothing, and half begin a request that has no end.
+    // Half of them send nothing, and half begin a request that has no end.
     let begun: [&[u8]; 2] = [b"", b"GET /metrics HTTP/1.1\r\nX: "];
     let hold = |number: usize| {
         let mut stream = connect(at);
-        // It may have given way already.
+        // The daemon may have closed it already.
         let _ = stream.write_all(begun[number % 2]);
         stream
     };
@@ -87,7 +88,7 @@ fn probes_are_answered_beside_a_thousand_connections_that_are_held() {
     for probe in 0..PROBES {
         let path = ["/healthz", "/readyz"][probe % 2];
         assert_eq!(asked(at, path), "HTTP/1.1 200 OK", "probe {probe}");
-        // Those that were closed come again at once.
+        // Closed connections are opened again at once.
         held[probe] = hold(probe);
     }
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
@@ -107,7 +108,7 @@ fn private(machine: &Machine, text: &str, mode: u32) {
 }
 
 #[test]
-fn metrics_are_told_to_those_only_who_show_the_token() {
+fn metrics_are_served_only_to_clients_that_show_the_token() {
     if !can(&[]) {
         return;
     }
@@ -127,7 +128,7 @@ fn metrics_are_told_to_those_only_who_show_the_token() {
 
     private(&machine, "s3cret\n", 0o600);
     let daemon = Daemon::start(&machine, command(&machine));
-    eventually("it tells where it listens", || daemon.said().contains("metrics listen="));
+    eventually("it logs where it listens", || daemon.said().contains("metrics listen="));
     let at = place(&daemon);
     eventually("it is ready", || asked_with(at, "/readyz", "").contains(" 200 "));
     assert_eq!(asked(at, "/healthz"), "HTTP/1.1 200 OK");
@@ -140,8 +141,9 @@ fn metrics_are_told_to_those_only_who_show_the_token() {
         let text = asked_with(at, "/metrics", field);
         assert!(text.starts_with(&format!("HTTP/1.1 {expected} ")), "{field:?}: {text}");
         let challenge = text.contains("WWW-Authenticate: Bearer\r\n");
-        let tells = text.contains("fairways_build_info");
-        assert_eq!((challenge, tells), (expected == 401, expected == 200), "{field:?}: {text}");
+        let has_metrics = text.contains("fairways_build_info");
+        assert_eq!(challenge, expected == 401, "{field:?}: {text}");
+        assert_eq!(has_metrics, expected == 200, "{field:?}: {text}");
     }
     assert!(!daemon.said().contains("s3cret"));
     assert_eq!(daemon.end(Signal::TERM), Some(0));

@@ -12,15 +12,16 @@ use rustix::process::Signal;
 use super::common::{Machine, Sleeper, can, eventually};
 use super::running::{Daemon, command, configure};
 
-/// What the daemon may hold at its peak beside all attacks, in a build without optimization: 1 GiB is never near.
+/// The most memory, in kB, that the daemon may use beside all attacks, in a build without
+/// optimization: far below 1 GiB.
 const MOST_KB: u64 = 160 << 10;
 
-/// Lines of the log of one source: five, and one a minute.
+/// The most log lines for one source: five, and one a minute.
 const MOST_LINES: usize = 8;
 
 type Attack = fn(&mut TcpStream) -> std::io::Result<()>;
 
-/// A server that answers each connection by an attack, as often as it comes; it ends with the test.
+/// A server that answers every connection with an attack; it ends with the test.
 fn server(attack: Attack) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
@@ -37,7 +38,7 @@ fn server(attack: Attack) -> SocketAddr {
     at
 }
 
-/// Writes the same again and again, until nobody takes it, or a gigabyte is written.
+/// Writes the same again and again, until the reader stops or a gigabyte is written.
 fn endless(stream: &mut TcpStream, head: &[u8], part: &[u8]) -> std::io::Result<()> {
     stream.write_all(head)?;
     let block = part.repeat((1 << 16) / part.len() + 1);
@@ -72,7 +73,7 @@ fn fickle(stream: &mut TcpStream) -> std::io::Result<()> {
     write!(stream, "HTTP/1.1 {code} secret-{code}\r\n\r\n")
 }
 
-/// Of pages.
+/// Attacks by pages.
 const PAGES: [Attack; 12] = [
     |stream| endless(stream, b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
     |stream| endless(stream, b"HTTP/1.1 200 OK\r\nX: ", b"y"),
@@ -88,7 +89,7 @@ const PAGES: [Attack; 12] = [
     fickle,
 ];
 
-/// Of Redis.
+/// Attacks by Redis.
 const REDIS: [Attack; 8] = [
     |stream| endless(stream, b"", b"*1\r\n"),
     |stream| endless(stream, b"", b"*1048576\r\n"),
@@ -100,7 +101,7 @@ const REDIS: [Attack; 8] = [
     |stream| drip(stream),
 ];
 
-/// A server that tells of ten more requests each time.
+/// A server that reports ten more requests each time.
 fn honest() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
@@ -162,7 +163,8 @@ fn hostile_answers_take_little_and_the_rest_goes_on() {
     let source = format!("openmetrics:http://{}/#h", honest());
     let pid = machine.pids["mlr:500K"];
     let select = format!("select = \"pid:{pid}\"\nobjective = \"2ms\"\nlatency = \"{source}\"");
-    // The first: those that come when all ways are given out share some, and are not asked.
+    // It comes first: programs that come when all ways are given out share some, and their sources
+    // are not read.
     programs.insert(0, ("honest".to_owned(), select));
     let programs: Vec<(&str, &str)> =
         programs.iter().map(|(name, select)| (name.as_str(), select.as_str())).collect();
@@ -172,7 +174,7 @@ fn hostile_answers_take_little_and_the_rest_goes_on() {
     eventually("all are there", || daemon.programs().len() == 31);
     let pid = daemon.status()["pid"].as_u64().unwrap();
 
-    // Samples that are none, and many.
+    // Many lines that are no samples.
     let mut lines = OpenOptions::new().append(true).open(at("lines")).unwrap();
     lines.write_all(&b"secret\n".repeat(1 << 20)).unwrap();
     let requests = || {
@@ -181,13 +183,13 @@ fn hostile_answers_take_little_and_the_rest_goes_on() {
         let honest = programs.iter().find(|of| of["name"] == "honest").unwrap();
         honest["objective"]["requests"].as_u64()
     };
-    // Beside attacks that have gone on for twice as long as an answer may take.
+    // Beside attacks that have lasted twice as long as an answer may take.
     let began = std::time::Instant::now();
-    eventually("the honest one is told of", || requests().is_some_and(|count| count > 0));
+    eventually("honest latencies are reported", || requests().is_some_and(|count| count > 0));
     while began.elapsed() < Duration::from_secs(15) {
         std::thread::sleep(Duration::from_millis(200));
     }
-    eventually("the honest one is told of still", || requests().is_some_and(|count| count > 0));
+    eventually("they still are", || requests().is_some_and(|count| count > 0));
 
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

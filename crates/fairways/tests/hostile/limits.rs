@@ -1,4 +1,5 @@
-//! What others decided stays in force, and what the kernel keeps for itself is planned around.
+//! Limits that others set stay in force, and the plan takes account of what the kernel keeps for
+//! itself.
 
 use std::fs;
 use std::process::Command;
@@ -16,7 +17,7 @@ fn configured(machine: &Machine, keys: &str) {
     configure(machine, keys, &programs);
 }
 
-/// The class that a process is in; empty for the root's.
+/// The class of a process; empty for the root's.
 fn class_of(machine: &Machine, pid: i32) -> String {
     let entries = fs::read_dir(&machine.root).unwrap().flatten();
     let names = entries.map(|entry| entry.file_name().into_string().unwrap());
@@ -27,7 +28,8 @@ fn class_of(machine: &Machine, pid: i32) -> String {
     names.filter(|name| !name.starts_with("mon_")).find(is_in).unwrap_or_default()
 }
 
-/// `mkdir` answers ENOSPC for the third class: every program gets one of two, and the daemon says so.
+/// `mkdir` answers ENOSPC for the third class: every program gets one of two, and the daemon
+/// reports it.
 #[test]
 fn fewer_classes_than_the_kernel_counts_are_planned_for() {
     if !can(&[]) {
@@ -65,7 +67,7 @@ fn fewer_classes_than_the_kernel_counts_are_planned_for() {
     assert_eq!(json["degraded"], daemon.status()["degraded"]);
     eventually("the plan is in force", || daemon.status()["domains"][0]["refused"].is_null());
 
-    // Another manager's group goes, and with it what kept the class.
+    // Another manager makes a group and removes it; then the missing classes come back.
     fs::create_dir(machine.root.join("COS1")).unwrap();
     machine.write("COS1/schemata", "L3:0=3\n");
     eventually("the group is planned around", || {
@@ -82,7 +84,8 @@ fn fewer_classes_than_the_kernel_counts_are_planned_for() {
     assert_eq!(machine.snapshot(&tasks), before);
 }
 
-/// Programs of other managers' classes with limits of their own, and of the root's group, whose limit changes.
+/// Programs of other managers' classes with limits of their own, and of the root group, whose limit
+/// changes.
 #[test]
 fn limits_of_others_hold_in_the_daemons_classes() {
     if !can(&[]) {

@@ -17,7 +17,8 @@ struct Holder(Child);
 impl Holder {
     fn start(machine: &Machine, user: u32) -> Self {
         let mut command = Command::new("sh");
-        // The folder above is closed to others: it gets the lock by a descriptor that is open already.
+        // The folder above is closed to other users: the process gets the lock through an open
+        // descriptor.
         let root = std::fs::File::open(&machine.root).unwrap();
         let held =
             "import fcntl, time; fcntl.flock(3, 2); print('held', flush=True); time.sleep(3600)";
@@ -62,9 +63,9 @@ fn a_users_lock_is_waited_for_once_and_then_ignored() {
         programs.iter().find(|of| of["name"] == name).and_then(|of| of["ways"].as_u64())
     };
     eventually("it has its ways", || ways(&daemon, "reads").is_some());
-    eventually("it is said", || daemon.said().contains("going on without it"));
+    eventually("it is logged", || daemon.said().contains("going on without it"));
     assert!(daemon.said().contains("of user 65534"), "{}", daemon.said());
-    // Another, too, comes and goes.
+    // Another program also comes and goes.
     configure(&machine, equal, &[("reads", &reads), ("works", &works)]);
     daemon.signal(Signal::HUP);
     eventually("both have ways", || {
@@ -77,7 +78,7 @@ fn a_users_lock_is_waited_for_once_and_then_ignored() {
 }
 
 #[test]
-fn whoever_holds_the_lock_all_is_put_back() {
+fn all_is_put_back_whatever_process_holds_the_lock() {
     if !can(&["python3"]) {
         return;
     }
@@ -94,13 +95,13 @@ fn whoever_holds_the_lock_all_is_put_back() {
             eventually("it is managed", moved);
             daemon
         };
-        // At the end of the daemon,
+        // It is put back at the end of the daemon,
         let daemon = managed();
         let holder = Holder::start(&machine, user);
         assert_eq!(daemon.end(Signal::TERM), Some(0), "user {user}");
         assert_eq!(machine.snapshot(&tasks), before, "user {user}");
         drop(holder);
-        // and by `restore`, of one that was killed.
+        // and by `restore` after a daemon was killed.
         let daemon = managed();
         assert_eq!(daemon.end(Signal::KILL), None);
         let _holder = Holder::start(&machine, user);
@@ -128,10 +129,10 @@ fn a_lock_of_root_delays_plans_and_ends_nothing() {
     let holder = Holder::start(&machine, 0);
     configure(&machine, equal, &[("reads", &reads), ("works", &works)]);
     daemon.signal(Signal::HUP);
-    eventually("it is said", || daemon.said().contains("locked for 5 s, by python3"));
+    eventually("it is logged", || daemon.said().contains("locked for 5 s, by python3"));
     assert!(!daemon.said().contains("going on without it"), "{}", daemon.said());
     assert_eq!(machine.snapshot(&tasks), managed, "what was in force stays");
-    // As readiness says it.
+    // As readiness reports it.
     let degraded = |daemon: &Daemon<'_>| {
         let lines = daemon.status()["degraded"].as_array().cloned().unwrap_or_default();
         lines.iter().map(|line| line.as_str().unwrap().to_owned()).collect::<String>()

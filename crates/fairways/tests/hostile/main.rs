@@ -1,4 +1,4 @@
-//! Attacks of a neighbor on the same host: nothing is lost, and nothing that others decided is lifted.
+//! Attacks of a neighbor on the same host: nothing is lost, and no limit that others set is lifted.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
-//! Monitoring groups of others are left alone, and what they keep from being managed is told.
+//! Monitoring groups of others are left alone, and programs that they keep from being managed are
+//! reported.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::common::{Machine, Sleeper, can, eventually, printed, this};
 use super::running::{Daemon, command, configure};
 
-/// Waits until this is said of why a program is not managed.
+/// Waits until `status` gives this reason why a program is not managed.
 fn await_reason(daemon: &Daemon<'_>, name: &str, reason: &Value) {
     let began = std::time::Instant::now();
     loop {
@@ -25,7 +26,7 @@ fn await_reason(daemon: &Daemon<'_>, name: &str, reason: &Value) {
 }
 
 #[test]
-fn who_is_in_a_monitoring_group_of_others_is_shown_as_not_managed() {
+fn programs_in_monitoring_groups_of_others_are_shown_as_not_managed() {
     if !can(&[]) {
         return;
     }
@@ -43,7 +44,7 @@ fn who_is_in_a_monitoring_group_of_others_is_shown_as_not_managed() {
     await_reason(&daemon, "batch", &Value::Null);
     let text = printed(&mut daemon.ask(&[]));
     assert!(text.contains(&format!("web in domain 0 is not managed: {why}\n")), "{text}");
-    // Its agent lets it go, and it is managed from then on.
+    // Its agent releases it, and it is managed from then on.
     machine.write("tasks", &theirs.id().to_string());
     await_reason(&daemon, "web", &Value::Null);
     assert!(!printed(&mut daemon.ask(&[])).contains("is not managed"));
@@ -53,9 +54,10 @@ fn who_is_in_a_monitoring_group_of_others_is_shown_as_not_managed() {
     assert_eq!(machine.snapshot(&tasks), before);
 }
 
-/// With the key, they come along, and are given back: at the end, and by `restore` after SIGKILL. Who is moved into one later is noticed.
+/// With `adopt_monitors`, the groups move along with their programs, and are given back: at the
+/// end, and by `restore` after SIGKILL. A program that is moved into one later is noticed.
 #[test]
-fn monitoring_groups_of_others_come_along_where_that_is_asked_for() {
+fn monitoring_groups_of_others_come_along_on_request() {
     if !can(&[]) {
         return;
     }
@@ -80,7 +82,7 @@ fn monitoring_groups_of_others_come_along_where_that_is_asked_for() {
         let web = Some(format!("{}\n", theirs.id()));
         eventually("it comes along", || adopted("0+cadvisor-web") == web);
         await_reason(&daemon, "web", &Value::Null);
-        // Its agent finds another program later.
+        // Its agent monitors another program later.
         fs::create_dir(machine.root.join("mon_groups/cadvisor-batch")).unwrap();
         machine.write("tasks", &free.id().to_string());
         machine.write("mon_groups/cadvisor-batch/tasks", &free.id().to_string());

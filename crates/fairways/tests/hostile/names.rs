@@ -8,10 +8,10 @@ use rustix::process::Signal;
 use super::common::{Machine, can, end, this};
 use super::running::{Daemon, command, configure};
 
-/// A user that is not this one.
+/// Another user.
 const STRANGER: u32 = 65534;
 
-/// A process that calls itself so, and waits.
+/// A process with this name, which waits.
 struct Named(Child);
 
 impl Named {
@@ -29,7 +29,7 @@ impl Drop for Named {
     }
 }
 
-/// Waits until these programs are there, and no others.
+/// Waits until exactly these programs are there.
 fn await_programs(daemon: &Daemon<'_>, names: &[&str]) {
     let began = std::time::Instant::now();
     while daemon.programs() != names {
@@ -61,7 +61,7 @@ fn a_name_of_another_user_is_not_taken_for_the_program() {
 }
 
 #[test]
-fn a_user_that_is_none_is_told_in_a_line() {
+fn an_unknown_user_is_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("fairways.toml");
     let select = "process:redis-server,user=no-such-user-here";

@@ -1,4 +1,4 @@
-//! What a daemon may do: only what its configuration needs (SECURITY.md has the table).
+//! The permissions of a daemon: only what its configuration needs (SECURITY.md has the table).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::common::{Machine, Sleeper, can, eventually, this};
 use super::running::{Daemon, command, configure};
 
-/// These lines of the status of every thread of a process (proc_pid_status(5)).
+/// Returns these lines of the status of every thread of a process (proc_pid_status(5)).
 fn of_threads(pid: u64, keys: &[&str]) -> BTreeSet<String> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let statuses = tasks.map(|task| fs::read_to_string(task.unwrap().path().join("status")));
     let mut found = BTreeSet::new();
     for status in statuses {
-        // A thread that served somebody may have ended meanwhile.
+        // A thread that served a client may have ended meanwhile.
         let Ok(status) = status else { continue };
         let lines = status.lines().filter(|line| keys.iter().any(|key| line.starts_with(key)));
         found.extend(lines.map(|line| line.replace('\t', "")));
@@ -46,7 +46,7 @@ fn every_thread_has_given_up_what_is_not_needed() {
     let status = daemon.status();
     let pid = status["pid"].as_u64().unwrap();
     let held = bits(status["sandbox"]["capabilities"].as_array().unwrap());
-    // The kernel has resctrl's root without write permission, and so has the emulator.
+    // The kernel's resctrl root has no write permission, and the emulator's neither.
     assert_eq!(held & 0b10, 0b10, "{status}");
     let expected = [format!("CapEff:{held:016x}"), format!("CapPrm:{held:016x}")];
     let expected: BTreeSet<String> =
@@ -55,7 +55,7 @@ fn every_thread_has_given_up_what_is_not_needed() {
     assert_eq!(status["sandbox"]["system_calls"], "limited by seccomp");
     drop(daemon);
 
-    // The operator may want it otherwise, and is told so.
+    // The operator may switch it off, and `status` shows that.
     configure(&machine, "policy = \"equal\"\nsandbox = false", &[("reads", &select)]);
     let daemon = Daemon::start(&machine, command(&machine));
     let status = daemon.status();
@@ -64,7 +64,8 @@ fn every_thread_has_given_up_what_is_not_needed() {
     assert_eq!(of_threads(pid, &["Seccomp:"]), BTreeSet::from(["Seccomp:0".to_owned()]));
 }
 
-/// `fairways run` of these flags by root with these capabilities and no others, for two seconds: its exit code, and what it said.
+/// Runs `fairways run` with these flags, by root with these capabilities and no others, for two
+/// seconds: its exit code, and its messages.
 fn with_capabilities(
     machine: &Machine,
     capabilities: &str,
@@ -82,7 +83,8 @@ fn with_capabilities(
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Each feature works with the capabilities of its row in SECURITY.md, and without one of them it says what is missing.
+/// Each feature works with the capabilities of its row in SECURITY.md, and without one of them the
+/// message names what is missing.
 #[test]
 fn each_feature_takes_the_capabilities_of_its_row() {
     if !can(&["setpriv"]) {
@@ -93,7 +95,8 @@ fn each_feature_takes_the_capabilities_of_its_row() {
     let ways = ["--policy", "equal", "--counters", "none", "--program", &program];
     let is_managed = |said: &str| said.contains("program moved");
 
-    // Giving out ways: CAP_DAC_OVERRIDE as the kernel makes resctrl's root, or none where its owner may write there.
+    // Giving out ways: CAP_DAC_OVERRIDE, because of the kernel's mode of resctrl's root, or none
+    // where its owner may write there.
     let (code, said) = with_capabilities(&machine, "", &ways);
     assert!(said.contains("EACCES") && !is_managed(&said), "{code:?} {said}");
     let (code, said) = with_capabilities(&machine, ",+dac_override", &ways);

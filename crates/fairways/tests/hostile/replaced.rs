@@ -1,4 +1,4 @@
-//! Groups that take the place of the daemon's own.
+//! Groups that replace the daemon's own.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,8 +8,8 @@ use rustix::process::Signal;
 use super::common::{Machine, Sleeper, can, eventually};
 use super::running::{Daemon, command, configure};
 
-/// Somebody removes the daemon's class and makes one of its name: that one is never written, said once,
-/// planned around, and still there in the end.
+/// Another manager removes the daemon's class and makes one of the same name: the daemon never
+/// writes to it, warns once and plans around it, and it still exists on exit.
 #[test]
 fn a_class_that_replaced_the_daemons_is_left_alone() {
     if !can(&[]) {
@@ -34,7 +34,7 @@ fn a_class_that_replaced_the_daemons_is_left_alone() {
     let theirs = Sleeper::start();
     let class = class_of(tasks[0]);
     let path = machine.root.join(&class);
-    // The daemon may be at work in it, and may make it anew before somebody else does.
+    // The daemon may be at work in it, and may create it again before the other manager does.
     eventually("the class is another's", || {
         fs::remove_dir(&path).and_then(|()| fs::create_dir(&path)).is_ok()
     });
@@ -56,8 +56,8 @@ fn a_class_that_replaced_the_daemons_is_left_alone() {
     eventually("its ways are planned around", || {
         daemon.status()["domains"][0]["ways"].as_u64() == Some(8)
     });
-    let told = "made another of its name";
-    assert_eq!(daemon.said().matches(told).count(), 1, "{}", daemon.said());
+    let warning = "made another of its name";
+    assert_eq!(daemon.said().matches(warning).count(), 1, "{}", daemon.said());
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert_eq!(held(), foreign, "still there when the daemon has ended");
     let ours = fs::read_dir(&machine.root).unwrap().flatten().map(|entry| entry.file_name());

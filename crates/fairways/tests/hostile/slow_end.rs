@@ -1,4 +1,4 @@
-//! An end while every operation of resctrl is slow.
+//! The daemon's end while every operation of resctrl is slow.
 
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
@@ -13,7 +13,7 @@ use super::running::{Daemon, command, configure};
 /// `TimeoutStopSec` of the unit.
 const STOP: Duration = Duration::from_secs(30);
 
-/// When systemd would kill the daemon, by what came in until now.
+/// When systemd would kill the daemon, by the messages received until now.
 fn deadline(socket: &UnixDatagram, asked: Instant) -> (Instant, u32) {
     let (mut deadline, mut extended) = (asked + STOP, 0);
     let mut buffer = [0; 4096];
@@ -29,7 +29,8 @@ fn deadline(socket: &UnixDatagram, asked: Instant) -> (Instant, u32) {
     (deadline, extended)
 }
 
-/// The time that it takes is that of the operations, each of which is slow here; systemd is asked for it in time.
+/// The end takes as long as the operations, each of which is slow here; the daemon asks systemd for
+/// more time soon enough.
 #[test]
 fn systemd_waits_until_all_is_put_back() {
     if !can(&[]) {
@@ -70,7 +71,7 @@ fn systemd_waits_until_all_is_put_back() {
     assert!(Instant::now() < deadline);
     // It asks every five seconds.
     let at_least = u32::try_from(took.as_secs() / 10).unwrap();
-    assert!(took > Duration::from_secs(7), "{met} operations took {took:?}: too few to tell");
+    assert!(took > Duration::from_secs(7), "{met} operations took {took:?}: too few to judge");
     assert!(extended >= at_least.max(1), "{extended} in {took:?}, {met} operations");
     assert_eq!(machine.snapshot(&tasks), before);
 }

@@ -12,14 +12,14 @@ use tempfile::TempDir;
 use super::common::{Machine, can, end, eventually, this};
 use super::running::{Daemon, command, configure};
 
-/// A user that is not this one.
+/// Another user.
 const STRANGER: u32 = 65534;
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// A folder that anybody may enter, with one of these permissions in it.
+/// A folder that every user may enter, with a state directory of this mode in it.
 fn folder(mode: u32) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     set_mode(folder.path(), 0o755);
@@ -29,7 +29,7 @@ fn folder(mode: u32) -> (TempDir, PathBuf) {
     (folder, state)
 }
 
-/// `fairways restore` with a state directory: its exit code, and what it says.
+/// Runs `fairways restore` with a state directory: its exit code and its message.
 fn restore(state: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(this());
     command.arg("restore").args(["--resctrl-root", "/nonexistent", "--state"]).arg(state);
@@ -40,7 +40,7 @@ fn restore(state: &Path) -> (Option<i32>, String) {
     (status.code(), String::from_utf8(stderr).unwrap())
 }
 
-/// That it is refused in one line, and nothing is made in it.
+/// Checks that it is refused in one line, and that nothing is created in it.
 fn refused(state: &Path, because: &str) {
     let (code, said) = restore(state);
     assert_eq!(code, Some(2), "{said}");
@@ -56,7 +56,7 @@ fn one_that_others_can_write_is_refused() {
     }
     let (_folder, state) = folder(0o777);
     refused(&state, "expected one that only its owner may write, found one that anybody may");
-    // Nobody replaces what is in it, but anybody can put something there.
+    // No other user can replace files in it, but every user can add some.
     set_mode(&state, 0o1777);
     refused(&state, "expected one that only its owner may write");
     set_mode(&state, 0o770);
@@ -68,16 +68,16 @@ fn one_that_others_can_write_is_refused() {
     chown(&state, Some(0), Some(0)).unwrap();
     assert_eq!(restore(&state), (Some(0), String::new()));
 
-    // A folder above it.
+    // A folder above it has these permissions.
     let (above, state) = folder(0o755);
     let place = state.join("a/b");
     set_mode(&state, 0o777);
     refused(&place, "a folder above the state directory: expected one that only its owner may");
     assert!(!state.join("a").exists(), "nothing is made in it");
     set_mode(&state, 0o1777);
-    assert_eq!(restore(&place).0, Some(0), "in a sticky folder nobody takes its place");
+    assert_eq!(restore(&place).0, Some(0), "in a sticky folder no other user replaces it");
     assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o700);
-    // Where nobody else gets in, permissions below matter to nobody.
+    // Where no other user gets in, the permissions below do not matter.
     set_mode(&place, 0o777);
     set_mode(above.path(), 0o700);
     assert_eq!(restore(&place).0, Some(0));
@@ -99,7 +99,7 @@ fn links_on_the_way_to_it_are_not_followed() {
     assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
 }
 
-/// Links that were put into it before it was anybody's own lead to no file that is written.
+/// Links that a user put into it before it was protected lead to no file that is written.
 #[test]
 fn links_in_it_lead_to_nothing_that_is_written() {
     if !can(&[]) {

@@ -1,4 +1,4 @@
-//! Programs that are traced, and all that came of them, end with what traces them.
+//! Traced programs, and all their descendants, end with the program that traces them.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::common::{end, eventually, this};
 
-/// Processes that sleep for so long, which is a number of this test's alone.
+/// The processes that sleep for this duration, a number that only this test uses.
 fn asleep(seconds: u32) -> Vec<u32> {
     let word = seconds.to_string();
     let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -23,12 +23,14 @@ fn asleep(seconds: u32) -> Vec<u32> {
     ids.filter(is_asleep).collect()
 }
 
-/// Three processes: of the program's own session, of another one, and one whose parent has ended.
+/// Starts three processes: in the program's own session, in another session, and one whose parent
+/// has ended.
 fn script(seconds: u32) -> String {
     format!("sleep {seconds} & setsid sleep {seconds} & (sleep {seconds} &); touch up; wait")
 }
 
-/// Hears SIGHUP, also where these tests were started by nohup(1), which has it ignored.
+/// Starts fairways so that it receives SIGHUP, even where nohup(1) started these tests, which
+/// ignores it.
 fn start(folder: &Path, words: &[&str]) -> Child {
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP").arg(this());
@@ -36,7 +38,8 @@ fn start(folder: &Path, words: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Starts what traces, waits until three processes sleep, ends it by a signal, and waits until none is left.
+/// Starts the tracing command, waits until three processes sleep, ends it by a signal, and waits
+/// until no process is left.
 fn all_end(what: &str, words: &[&str], seconds: u32, signal: Signal) {
     let folder = tempfile::tempdir().unwrap();
     let mut child = start(folder.path(), words);
@@ -74,7 +77,7 @@ fn nothing_is_left_of_a_profiled_program() {
         let words = ["profile", "-q", "-o", "p.csv", "--", "sh", "-c", &script];
         all_end("a program", &words, seconds, signal);
     }
-    // Of children that are traced themselves.
+    // The children are themselves traced.
     for (seconds, signal) in (71_311..).zip([Signal::KILL, Signal::TERM]) {
         let script = script(seconds);
         let words = ["profile", "-q", "--children", "-o", "p.csv", "--", "sh", "-c", &script];
@@ -95,7 +98,8 @@ fn nothing_is_left_of_live_programs() {
     }
 }
 
-/// The program ends by itself, or what is beside it can't go on: what it left behind ends, too.
+/// The program ends by itself, or a program beside it fails: the processes that it left behind end,
+/// too.
 #[test]
 fn nothing_is_left_after_the_end_and_after_an_error() {
     if !can_trace("nothing_is_left_after_the_end_and_after_an_error") {

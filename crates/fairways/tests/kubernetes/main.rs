@@ -1,4 +1,5 @@
-//! What Kubernetes and a builder of images are given, as far as it can be judged without them.
+//! The files for Kubernetes and for a builder of images, as far as they can be checked without
+//! them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,21 +25,22 @@ fn manifest(name: &str) -> PathBuf {
     project().join("packaging/kubernetes").join(name)
 }
 
-/// Against the schemas of that Kubernetes, which the judge brings; what these do not know is an error.
+/// Checks a file against the schemas of that Kubernetes version, which the judge includes; fields
+/// that they do not know are errors.
 fn judged(file: &Path, version: &str) -> Output {
     let mut judge = Command::new("kubernetes-validate");
     judge.args(["--strict", "--no-warn", "--kubernetes-version", version]).arg(file);
     judge.output().unwrap()
 }
 
-/// The Python that the judge is run by, which has the libraries that it stands on.
+/// The Python that runs the judge, with the libraries that the judge needs.
 fn python() -> Command {
     let judge = fs::canonicalize(find("kubernetes-validate").unwrap()).unwrap();
     let script = fs::read_to_string(judge).unwrap();
     Command::new(script.lines().next().unwrap().strip_prefix("#!").unwrap())
 }
 
-/// What is written there.
+/// The manifests.
 fn read(kind: &str, files: &[PathBuf]) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubernetes/read.py");
     let output = python().arg(script).arg(kind).args(files).output().unwrap();
@@ -77,9 +79,9 @@ fn manifests_are_what_kubernetes_takes() {
     assert!(!judged(&manifest("20-daemonset.yaml"), "1.29.0").status.success());
 }
 
-/// The judge is one: what is misspelt, of another type or missing is found.
+/// The judge works: it finds what is misspelt, of another type, or missing.
 #[test]
-fn what_kubernetes_does_not_take_is_found() {
+fn mistakes_that_kubernetes_refuses_are_found() {
     if !can("the judge of manifests") {
         return;
     }
@@ -107,7 +109,7 @@ fn what_kubernetes_does_not_take_is_found() {
     }
 }
 
-/// The namespace is made first, and all names meet.
+/// The namespace comes first, and all names agree.
 #[test]
 fn the_manifests_belong_together() {
     if !can("the manifests") {
@@ -143,7 +145,8 @@ fn the_manifests_belong_together() {
     }
 }
 
-/// What the kubelet asks is answered where the configuration says, by one name in all manifests.
+/// The kubelet's probes are answered at the address of the configuration, and all manifests use one
+/// port name.
 #[test]
 fn probes_ask_where_the_daemon_answers() {
     if !can("the manifests") {
@@ -168,9 +171,10 @@ fn probes_ask_where_the_daemon_answers() {
     assert_eq!(network["spec"]["ingress"][0]["ports"][0]["port"], "metrics");
 }
 
-/// It asks for something, so that it is not of the class of service that it may be told to manage; and it is not evicted first.
+/// The pod requests resources, so that its class of service is not the one that the daemon may
+/// manage, and so that it is not evicted first.
 #[test]
-fn the_daemon_is_not_among_those_who_asked_for_nothing() {
+fn the_daemons_pod_is_not_of_best_effort() {
     if !can("the manifests") {
         return;
     }
@@ -178,7 +182,8 @@ fn the_daemon_is_not_among_those_who_asked_for_nothing() {
     let pod = &all[0]["spec"]["template"]["spec"];
     let containers = pod["containers"].as_array().unwrap();
     assert!(pod["initContainers"].is_null());
-    // Burstable: a request of some container, and not both as a limit of each (kubernetes.io, "Pod Quality of Service Classes").
+    // Burstable: some container has a request, and not both requests equal its limits
+    // (kubernetes.io, "Pod Quality of Service Classes").
     for container in containers {
         let of = &container["resources"];
         assert!(of["requests"]["cpu"].is_string() && of["requests"]["memory"].is_string());
@@ -191,7 +196,7 @@ fn the_daemon_is_not_among_those_who_asked_for_nothing() {
     assert_eq!(resctrl["mountPropagation"], "HostToContainer");
 }
 
-/// The container may what the unit may, and has as long to put back what it changed.
+/// The container has the unit's permissions, and as long to put back what it changed.
 #[test]
 fn the_container_may_what_the_unit_may() {
     if !can("the manifests") {
@@ -259,7 +264,7 @@ fn the_configuration_of_the_map_is_right() {
     );
 }
 
-/// What holds by that configuration.
+/// The settings in force with that configuration.
 fn shown(text: &str) -> Value {
     fairways_needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
@@ -272,7 +277,8 @@ fn shown(text: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Each step is one, what it copies is there, and the last image has the program, its configuration and no way to build.
+/// Each step is valid, the files that it copies exist, and the last image has the program, its
+/// configuration and no build tools.
 #[test]
 fn the_containerfile_copies_what_is_there() {
     if !can("the Containerfile") {
@@ -311,7 +317,7 @@ fn the_containerfile_copies_what_is_there() {
         steps[last..].iter().all(|(instruction, _)| *instruction != "RUN"),
         "there is no shell"
     );
-    // What is built with is as new as the workspace asks for.
+    // The build image's toolchain is as new as the workspace requires.
     let workspace = fs::read_to_string(project().join("Cargo.toml")).unwrap();
     let least = workspace.lines().find_map(|line| line.strip_prefix("rust-version = \"")).unwrap();
     assert!(steps[0].1.contains(&format!(":{}-", least.trim_end_matches('"'))), "{}", steps[0].1);

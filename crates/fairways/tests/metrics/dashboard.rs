@@ -1,4 +1,4 @@
-//! The dashboard and the alerts, which ask for what there is.
+//! The dashboard and the alerts use metrics that exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ fn dashboard() -> Value {
     serde_json::from_str(&fs::read_to_string(packaging("grafana/fairways.json")).unwrap()).unwrap()
 }
 
-/// What its panels and variables ask, with Grafana's variables as for everything.
+/// The expressions of its panels and variables, with Grafana's variables set to match everything.
 pub(crate) fn expressions() -> Vec<String> {
     let dashboard = dashboard();
     let panels = dashboard["panels"].as_array().unwrap().iter();
@@ -33,7 +33,7 @@ pub(crate) fn expressions() -> Vec<String> {
     whole.collect()
 }
 
-/// The words of an expression that are metrics'.
+/// The metrics' names in an expression.
 fn metrics(expression: &str) -> BTreeSet<String> {
     let words = expression.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let words = words.filter(|word| word.starts_with("fairways_") || word.starts_with("process_"));
@@ -42,11 +42,11 @@ fn metrics(expression: &str) -> BTreeSet<String> {
 
 /// Every metric of docs/metrics.md, which another test compares with the endpoint's.
 fn known() -> BTreeSet<String> {
-    super::told::described().into_iter().map(|(name, _)| name).collect()
+    super::values::described().into_iter().map(|(name, _)| name).collect()
 }
 
 #[test]
-fn every_panel_asks_for_metrics_that_there_are() {
+fn every_panel_uses_metrics_that_exist() {
     let (dashboard, known) = (dashboard(), known());
     let mut asked = BTreeSet::new();
     let mut ids = BTreeSet::new();
@@ -76,7 +76,8 @@ fn every_panel_asks_for_metrics_that_there_are() {
     assert!(asked.len() >= 20, "{asked:?}");
 }
 
-/// promtool understands the alerts and what the dashboard asks, and the alerts ring when they should and not before.
+/// promtool understands the alerts and the dashboard's expressions, and the alerts fire when they
+/// should and not before.
 #[test]
 fn alerts_ring_when_they_should_and_every_expression_is_understood() {
     if !has("the alerts", &[Need::Program("promtool")]) {
@@ -111,7 +112,7 @@ fn alerts_ring_when_they_should_and_every_expression_is_understood() {
     assert!(said.contains("SUCCESS"), "{said}");
 }
 
-/// What docs/metrics.md shows to be written into files can be.
+/// The files that docs/metrics.md shows can be used as they are.
 #[test]
 fn the_files_that_are_shown_are_understood() {
     if !has("the files", &[Need::Program("promtool")]) {
@@ -134,7 +135,8 @@ fn the_files_that_are_shown_are_understood() {
     let scrape = write("prometheus.yml", block("yaml"));
     let checked = Command::new("promtool").args(["check", "config"]).arg(scrape).output().unwrap();
     assert!(checked.status.success(), "{checked:?}");
-    // The others go below it, each by itself and both; promtool wants the token to be there.
+    // The other blocks go below it, each alone and both together; promtool needs the token file to
+    // exist.
     let token = write("token", "s3cret".to_owned());
     let below = nth("yaml", 1);
     let named = below.replace("/etc/prometheus/fairways.token", token.to_str().unwrap());

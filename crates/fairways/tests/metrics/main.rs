@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod asked;
 #[path = "../daemon/common.rs"]
 #[allow(dead_code, reason = "what other tests do with it")]
 mod common;
@@ -10,8 +9,9 @@ mod dashboard;
 mod managed;
 mod page;
 mod prometheus;
+mod requests;
 #[path = "../daemon/running.rs"]
 #[allow(dead_code, reason = "what other tests do with it")]
 mod running;
 mod scheduling;
-mod told;
+mod values;

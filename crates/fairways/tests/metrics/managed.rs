@@ -17,7 +17,8 @@ pub(crate) fn machine() -> Machine {
     Machine::with("silo-like,mlr:500K,mload:60M", &["--loads", "silo-like=1000"])
 }
 
-/// Writes a configuration for it: every program, and these keys; `counters` are the emulator's or none.
+/// Writes a configuration for the machine: every program, and these keys; `counters` is the
+/// emulator's or none.
 pub(crate) fn configure(machine: &Machine, counters: &str, more: &str) {
     let at = |name: &str| machine.at(name).to_str().unwrap().to_owned();
     let (root, state, control) = (at("resctrl"), at("state"), at("control"));
@@ -37,7 +38,7 @@ pub(crate) fn configure(machine: &Machine, counters: &str, more: &str) {
     fs::write(machine.at("fairways.toml"), text).unwrap();
 }
 
-/// A daemon, by the configuration and these flags, and where it answers.
+/// Starts a daemon with the configuration and these flags; returns it with its address.
 pub(crate) fn daemon<'a>(machine: &'a Machine, flags: &[&str]) -> (Daemon<'a>, SocketAddr) {
     let mut command: Command = command(machine);
     command.args(flags);
@@ -57,13 +58,13 @@ pub(crate) fn signal(machine: &Machine, signal: Signal) {
     kill_process(Pid::from_child(&machine.child), signal).unwrap();
 }
 
-/// Lets the emulator fail so from now on.
+/// Makes the emulator fail in this way from now on.
 pub(crate) fn fault(machine: &Machine, fault: &str) {
     printed(Command::new(this()).arg("emulated").arg(&machine.root).args(["fault", fault]));
 }
 
-/// Waits until the page says so, and stops the machine's time: what `status` and the page tell, which are the answers, holds until it
-/// goes on.
+/// Waits until the page fulfils a condition, and stops the machine's time; returns what `status`
+/// and the page show, which stays true until time goes on.
 pub(crate) fn stop(
     machine: &Machine,
     daemon: &Daemon<'_>,
@@ -75,22 +76,23 @@ pub(crate) fn stop(
     eventually("what is waited for", || {
         eventually("it comes", || is_so(&page()));
         signal(machine, Signal::STOP);
-        let told = still(daemon, page);
-        // Between the page and the stop it may have gone on.
-        let is_still_so = is_so(&told.1);
+        let state = still(daemon, page);
+        // Between the page and the stop, time may have gone on.
+        let is_still_so = is_so(&state.1);
         if !is_still_so {
             signal(machine, Signal::CONT);
         }
-        stands = Some(told);
+        stands = Some(state);
         is_still_so
     });
     stands.unwrap()
 }
 
-/// What is told once nothing happens any more.
+/// What `status` and the page show once nothing happens any more.
 fn still(daemon: &Daemon<'_>, page: impl Fn() -> Page) -> (Value, Page) {
     let mut stands = None;
-    // What came before the stop may still be dealt with: a page between two that are the same is theirs.
+    // The daemon may still handle earlier events: a page between two equal statuses belongs to
+    // them.
     eventually("it stands still", || {
         let before = daemon.status();
         std::thread::sleep(Duration::from_millis(100));

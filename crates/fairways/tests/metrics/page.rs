@@ -1,4 +1,4 @@
-//! Who asks for a page, and reads it.
+//! Requests a page, and parses it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
@@ -13,7 +13,7 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
-/// Asks for a path, for these kinds.
+/// Requests a path, in these formats.
 pub(crate) fn get(at: SocketAddr, path: &str, accept: &str) -> Answer {
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {at}\r\nAccept: {accept}\r\nConnection: close\r\n\r\n"
@@ -24,7 +24,7 @@ pub(crate) fn get(at: SocketAddr, path: &str, accept: &str) -> Answer {
 }
 
 impl Answer {
-    /// How long the body is by the head.
+    /// The length of the body by the head.
     pub(crate) fn length(&self) -> Option<usize> {
         let mut lines = self.head.lines();
         lines.find_map(|line| line.strip_prefix("Content-Length: "))?.parse().ok()
@@ -47,14 +47,14 @@ pub(crate) fn answered(mut stream: impl Read) -> io::Result<Answer> {
     Ok(Answer { code, head: head.to_owned(), body: body.to_owned() })
 }
 
-/// A connection on which nothing is waited for longer than a quarter of a minute.
+/// A connection with a time limit of a quarter of a minute.
 pub(crate) fn connect(at: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(at).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
     stream
 }
 
-/// The samples of a page, by metric and labels, which are in the page's order.
+/// The samples of a page, by metric and labels; the labels are in the page's order.
 pub(crate) struct Page(BTreeMap<String, f64>);
 
 impl Page {
@@ -75,7 +75,7 @@ impl Page {
         self.0.get(name).copied()
     }
 
-    /// A program's in domain 0.
+    /// A program's sample in domain 0.
     pub(crate) fn of(&self, metric: &str, program: &str) -> Option<f64> {
         self.get(&format!("{metric}{{program=\"{program}\",domain=\"0\"}}"))
     }
@@ -87,7 +87,8 @@ impl Page {
     }
 }
 
-/// The metrics that a page of the older text declares, by their samples' names, with their types.
+/// The metrics that a page of the older text format declares, by their samples' names, with their
+/// types.
 pub(crate) fn declared(text: &str) -> BTreeSet<(String, String)> {
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let one = |line: &str| {

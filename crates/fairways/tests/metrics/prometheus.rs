@@ -19,7 +19,7 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts it at a port that nobody has; where somebody takes it before Prometheus does, at another.
+    /// Starts it at a free port; if another process takes the port first, at another.
     fn start(machine: &Machine, target: SocketAddr) -> Self {
         (0..5).find_map(|_| Self::try_start(machine, target)).expect("a port that stays free")
     }
@@ -48,7 +48,7 @@ impl Prometheus {
         let mut prometheus = Self { child, at };
         let mut is_taken = false;
         eventually("Prometheus is ready", || {
-            // Who answers at its port once it has ended is somebody else.
+            // Once it has ended, another process may answer at its port.
             if prometheus.child.try_wait().unwrap().is_some() {
                 let said = fs::read_to_string(machine.at("prometheus.said")).unwrap();
                 is_taken = said.contains("address already in use");
@@ -61,24 +61,24 @@ impl Prometheus {
     }
 
     fn is_ready(&self) -> bool {
-        // Whoever answers first need not be it.
+        // Another process may answer first.
         let stream = std::net::TcpStream::connect(self.at);
         let answer = stream.and_then(|stream| send(stream, b"GET /-/ready HTTP/1.0\r\n\r\n"));
         answer.is_ok_and(|answer| answer.code == 200)
     }
 
-    /// What it answers to an expression: the series, or what is wrong.
+    /// The answer to an expression: the series, or the error.
     fn query(&self, expression: &str) -> Result<Vec<Value>, String> {
         let encoded: String = expression.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let request =
             format!("GET /api/v1/query?query={encoded} HTTP/1.0\r\nHost: {}\r\n\r\n", self.at);
         let stream = super::page::connect(self.at);
         let answer = super::page::send(stream, request.as_bytes()).unwrap();
-        let told: Value = serde_json::from_str(&answer.body).unwrap();
-        if told["status"] == "success" {
-            Ok(told["data"]["result"].as_array().unwrap().clone())
+        let response: Value = serde_json::from_str(&answer.body).unwrap();
+        if response["status"] == "success" {
+            Ok(response["data"]["result"].as_array().unwrap().clone())
         } else {
-            Err(told["error"].to_string())
+            Err(response["error"].to_string())
         }
     }
 }
@@ -126,12 +126,12 @@ fn a_prometheus_scrapes_it_and_answers_with_the_same_values() {
         assert_eq!(Some(number(&prometheus.query(&ways).unwrap()[0])), program["ways"].as_f64());
     }
 
-    // What the dashboard asks is answered: of what an lfoc on this machine has, with series.
+    // The dashboard's expressions are answered, with series for those about lfoc on this machine.
     let mut answered = 0;
     for expression in dashboard::expressions() {
-        let told =
+        let series =
             prometheus.query(&expression).unwrap_or_else(|why| panic!("{expression}: {why}"));
-        answered += usize::from(!told.is_empty());
+        answered += usize::from(!series.is_empty());
     }
     assert!(answered >= 15, "{answered} expressions have series");
     signal(&machine, Signal::CONT);

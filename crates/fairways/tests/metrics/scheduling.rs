@@ -1,4 +1,4 @@
-//! What is told under a policy that schedules: it takes no resctrl, and is only observed here.
+//! The metrics under a policy that schedules: it does not use resctrl, which is only observed here.
 
 use std::fs;
 use std::process::{Child, Command};
@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use super::common::{Sleeper, end, eventually, this};
 use super::page::{Page, get};
 
-/// Ends with the test, whatever becomes of that.
+/// A process that ends with the test, whatever its result.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -20,7 +20,7 @@ impl Drop for Killed {
 }
 
 #[test]
-fn threads_are_told_with_their_scheduler() {
+fn threads_are_shown_with_their_scheduler() {
     if !has("scheduling", &[Need::Root]) {
         return;
     }
@@ -73,7 +73,7 @@ fn threads_are_told_with_their_scheduler() {
         of.find(|(labels, _)| labels.contains(&format!("program=\"{name}\""))).unwrap().1
     };
     assert_eq!((best_effort("one"), best_effort("other")), (0.0, 1.0));
-    // What is of resctrl is missing.
+    // The metrics of resctrl are missing.
     for metric in
         ["fairways_domain_ways", "fairways_closids", "fairways_rmids", "fairways_program_ways"]
     {

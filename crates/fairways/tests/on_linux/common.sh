@@ -1,4 +1,4 @@
-# What every job begins with: programs, the daemon, and pictures of resctrl.
+# The beginning of every job: programs, the daemon, and pictures of resctrl.
 R=/sys/fs/resctrl
 mkdir -p /tmp/pictures /var/lib
 : > /tmp/log
@@ -9,7 +9,7 @@ fail() {
     exit 1
 }
 
-# One that comes up late in emulation stays away.
+# A CPU that comes up late in emulation stays away.
 [ $(cat /sys/devices/system/cpu/online) = 0-3 ] || fail "CPUs $(cat /sys/devices/system/cpu/online)"
 
 # Starts a sleeper of this name, a shell with a child, in a session of its own: NAME CPUS.
@@ -33,7 +33,8 @@ session() {
 
 # The processes of all sessions that live: NAME PROCESS.
 members() {
-    # What follows the name, which is in brackets: state, parent, group, session. Awk would end at one that is gone by now.
+    # After the name, which is in brackets: state, parent, group, session. Awk would end at a
+    # process that has gone by now.
     cat /proc/[0-9]*/stat 2> /dev/null | awk -v all="$sessions" '
         BEGIN { count = split(all, list, " "); for (i = 1; i <= count; i++) { split(list[i], of, "="); name[of[2]] = of[1] } }
         { process = $1; sub(/.*\) /, ""); if ($1 != "Z" && $4 in name) print name[$4], process }
@@ -45,7 +46,7 @@ end() {
     wait_for has_ended $1
 }
 
-# Kills who is left of a session; whether nobody was: NAME.
+# Kills the rest of a session; succeeds if no process was left: NAME.
 has_ended() {
     left=$(members | awk -v name=$1 '$1 == name { print $2 }')
     [ "$left" ] || return 0
@@ -53,7 +54,7 @@ has_ended() {
     return 1
 }
 
-# Waits until a command succeeds, for so long as a kernel in emulation may need where the machine is busy.
+# Waits until a command succeeds, for as long as a kernel in emulation may need on a busy machine.
 wait_for() {
     end_at=$(($(cut -d. -f1 /proc/uptime) + 120))
     until eval "$*" > /dev/null 2>&1; do
@@ -62,15 +63,15 @@ wait_for() {
     done
 }
 
-# Starts the daemon: FLAGS... Its number is in $daemon, and what it logs in /tmp/log.
+# Starts the daemon: FLAGS... Its process id is in $daemon, and its log in /tmp/log.
 run() {
-    # What the one before logged is not this one's.
+    # The log of the daemon before does not count.
     : > /tmp/log
     fairways run --log stderr --control /run/control "$@" > /tmp/said 2> /tmp/log &
     daemon=$!
 }
 
-# Waits until so many tasks are in groups of ours, and the daemon has no more to say.
+# Waits until this number of tasks is in groups of ours, and the daemon has nothing more to log.
 settled() {
     wait_for "grep -q 'program moved' /tmp/log"
     wait_for "[ \$(cat $R/fairways.*/tasks | wc -l) = $1 ]"
@@ -88,15 +89,16 @@ quiet() {
     done
 }
 
-# Tells the daemon to end by a signal, and what came of it.
+# Ends the daemon by a signal, and prints its exit code.
 stop() {
     kill -$1 $daemon
     wait $daemon 2> /dev/null
     echo "ended $?"
 }
 
-# Draws all of resctrl's groups, the tasks of our programs, and what the daemon says: NAME. Between what is written to registers
-# before and after it is a change of a value that nobody else writes.
+# Draws all of resctrl's groups, the tasks of our programs, and the daemon's status: NAME. The
+# change of a value that nothing else writes separates the register writes before it from those
+# after it.
 picture() {
     (
         cd $R || exit
@@ -116,7 +118,7 @@ picture() {
     members | while read -r name process; do
         for task in /proc/$process/task/*; do [ -e $task ] && echo "program $name:${task##*/}"; done
     done >> /tmp/pictures/$1
-    # Nobody answers where no daemon runs.
+    # Without a daemon there is no answer.
     if [ -S /run/control ] && kill -0 $daemon 2> /dev/null; then
         wait_for 'fairways status --control /run/control --json > /tmp/status'
         cat /tmp/status >> /tmp/pictures/$1

@@ -1,4 +1,4 @@
-//! A boot, and what came of it.
+//! A boot, and its results.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use crate::picture::Picture;
 
 const COMMON: &str = include_str!("common.sh");
 
-/// What a job told.
+/// The output of a job.
 pub(crate) struct Story {
     pub(crate) console: Vec<String>,
     texts: BTreeMap<String, String>,
@@ -30,7 +30,7 @@ impl Story {
             .file(program, "/usr/bin/fairways")
             .job(format!("{COMMON}\n{job}"))
             .take("/tmp/all")
-            // A machine that is busy with other things is four times as slow.
+            // A busy machine is four times as slow.
             .seconds(600);
         let outcome = guest.run(&lab).unwrap();
         let seconds = outcome.duration.as_secs();
@@ -46,8 +46,8 @@ impl Story {
             .filter_map(|part| part.split_once('\n'))
             .map(|(name, text)| (name.to_owned(), text.to_owned()))
             .collect();
-        let told = outcome.console.iter().filter_map(|line| line.strip_prefix("picture "));
-        let names: Vec<&str> = told.filter_map(|line| line.split(' ').next()).collect();
+        let lines = outcome.console.iter().filter_map(|line| line.strip_prefix("picture "));
+        let names: Vec<&str> = lines.filter_map(|line| line.split(' ').next()).collect();
         let registers = registers(&outcome.registers);
         assert_eq!(names.len(), registers.len(), "each picture changes a bandwidth twice");
         let pictures = names.iter().zip(registers).map(|(name, registers)| {
@@ -60,18 +60,19 @@ impl Story {
         &self.pictures[name]
     }
 
-    /// What was kept beside pictures; a picture's log is NAME.log.
+    /// The texts that were kept beside pictures; a picture's log is NAME.log.
     pub(crate) fn text(&self, name: &str) -> &str {
         &self.texts[name]
     }
 
-    /// The lines of the console that begin so, without that.
-    pub(crate) fn told(&self, beginning: &str) -> Vec<&str> {
+    /// The lines of the console with this prefix, without it.
+    pub(crate) fn lines(&self, beginning: &str) -> Vec<&str> {
         self.console.iter().filter_map(|line| line.strip_prefix(beginning)).collect()
     }
 }
 
-/// The daemon without what debuggers read, which is four fifths of it: the guest unpacks it into memory.
+/// The daemon without debug information, which is four fifths of it: the guest unpacks it into
+/// memory.
 fn stripped(folder: &Path) -> std::path::PathBuf {
     let whole = Path::new(env!("CARGO_BIN_EXE_fairways"));
     let stripped = folder.join("fairways");
@@ -82,7 +83,8 @@ fn stripped(folder: &Path) -> std::path::PathBuf {
     }
 }
 
-/// What the registers of masks held at each change of the default class's bandwidth from all to 90 %, by number and domain.
+/// The values of the mask registers, by number and domain, at each change of the default class's
+/// bandwidth from all to 90 %.
 fn registers(writes: &[RegisterWrite]) -> Vec<BTreeMap<(u32, u32), u64>> {
     const BANDWIDTH: u32 = 0xd50;
     let (mut now, mut all, mut delay) = (BTreeMap::new(), Vec::new(), 0);

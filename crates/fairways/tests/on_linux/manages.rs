@@ -7,9 +7,10 @@ use crate::guest::Story;
 #[test]
 fn programs_are_managed_and_all_is_put_back() {
     let Some(story) = Story::of("on_linux manages", include_str!("manages.sh")) else { return };
-    assert_eq!(story.told("ended "), ["0", "130", "0"], "SIGTERM, SIGINT, SIGTERM");
+    assert_eq!(story.lines("ended "), ["0", "130", "0"], "SIGTERM, SIGINT, SIGTERM");
 
-    // Ten ways, of twelve of which devices fill two: in the first domain for three programs, in the other for two.
+    // Ten of twelve ways, because devices fill two: for three programs in the first domain, and for
+    // two in the other.
     let equal = story.picture("equal");
     equal.agrees(5, &["L3"]);
     assert!(equal.programs["many"].len() > 1, "threads");
@@ -24,7 +25,7 @@ fn programs_are_managed_and_all_is_put_back() {
     assert_eq!([ways("alpha", 0), ways("beta", 0)], [3, 5]);
     assert_eq!([ways("alpha", 1), ways("gamma", 1)], [3, 4]);
 
-    // While the second domain is away there is nothing to say of it; then it has the masks that it had.
+    // While the second domain is away, nothing is reported for it; then it has its former masks.
     let offline = story.picture("offline");
     assert!(offline.ours().all(|(_, of)| of.masks("L3").keys().eq([&0])));
     assert_eq!(offline.group("alpha").masks("L3")[&0].count_ones(), 3);
@@ -33,7 +34,7 @@ fn programs_are_managed_and_all_is_put_back() {
     let ways = |of: &str, domain: u32| online.group(of).masks("L3")[&domain].count_ones();
     assert_eq!([ways("alpha", 1), ways("gamma", 1)], [3, 4]);
 
-    let forks: Vec<_> = story.told("fork ").iter().filter_map(|of| of.split_once(' ')).collect();
+    let forks: Vec<_> = story.lines("fork ").iter().filter_map(|of| of.split_once(' ')).collect();
     let processes: BTreeSet<&str> = forks.iter().map(|&(process, _)| process).collect();
     assert!(processes.len() > 4, "{} processes were seen", processes.len());
     assert!(forks.iter().all(|(_, group)| group.starts_with("res:fairways.")), "{forks:?}");

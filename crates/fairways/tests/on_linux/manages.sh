@@ -1,7 +1,8 @@
 mount -t resctrl -o debug resctrl $R || fail mount
 picture before
 
-# Two domains with different residents, a program in both, and one with threads: another daemon, which does nothing.
+# Two domains with different residents, a program in both, and one with threads: another daemon,
+# which changes nothing.
 start alpha f
 start beta 3
 start gamma c
@@ -16,7 +17,7 @@ picture equal
 stop TERM
 picture after_term
 
-# What two of them are promised differs, and the policy has another share for the others.
+# Two of them have different promises, and the policy gives the others another share.
 end many
 cat > /tmp/config.toml << 'END'
 policy = "static"

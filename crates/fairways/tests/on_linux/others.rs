@@ -1,4 +1,5 @@
-//! Other managers, too few classes, a daemon that is killed, a resctrl that is mounted otherwise or not at all.
+//! Other managers, too few classes, a daemon that is killed, and a resctrl that is mounted
+//! otherwise or not at all.
 
 use crate::guest::Story;
 use crate::picture::Picture;
@@ -47,7 +48,7 @@ fn others_are_left_alone_and_planned_around() {
     assert_eq!(after["."].schemata, without["."].schemata);
     assert_eq!(after["."].monitors, without["."].monitors);
 
-    assert_eq!(story.told("exhausted "), ["4"]);
+    assert_eq!(story.lines("exhausted "), ["4"]);
     assert_eq!(story.text("exhausted").lines().count(), 1, "{}", story.text("exhausted"));
     let two = story.picture("two_classes");
     assert_eq!(two.ours().count(), 2);
@@ -55,7 +56,7 @@ fn others_are_left_alone_and_planned_around() {
         two.group(program);
     }
 
-    assert_eq!(story.told("unmounted "), ["1"]);
+    assert_eq!(story.lines("unmounted "), ["1"]);
     let log = story.text("unmounted");
     assert!(log.contains("it was unmounted"), "{log}");
 
@@ -69,5 +70,5 @@ fn others_are_left_alone_and_planned_around() {
     );
     assert!(lfoc.ours().all(|(_, of)| of.masks("L3DATA") == of.masks("L3CODE")));
     assert_eq!(story.picture("after_cdp").ours().count(), 0);
-    assert_eq!(story.told("ended "), ["137", "137", "0", "0", "0", "0"]);
+    assert_eq!(story.lines("ended "), ["137", "137", "0", "0", "0", "0"]);
 }

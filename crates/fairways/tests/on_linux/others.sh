@@ -32,7 +32,7 @@ settled 6
 cp /tmp/log /tmp/again
 picture again
 
-# What is others' changes: a mask, a task, a group more, one less.
+# The other manager changes its own: a mask, a task, a group more, one less.
 echo 'L3:0=3;1=3c0' > $R/COS1/schemata
 wait_for "grep -q 'domain=0 ways=8' /tmp/log && grep -q 'domain=1 ways=6' /tmp/log"
 quiet
@@ -51,7 +51,7 @@ picture after_term
 rmdir $R/COS2
 rmdir $R/mon_groups/someone
 
-# Others have all classes, then all but two.
+# Other managers have all classes, then all but two.
 mkdir $R/one $R/two $R/three $R/four $R/five $R/six $R/seven
 run --policy equal --counters none --program alpha=process:alpha
 wait $daemon
@@ -64,7 +64,7 @@ picture two_classes
 stop TERM
 rmdir $R/one $R/two $R/three $R/four $R/five
 
-# Unmounted under it.
+# resctrl is unmounted under the daemon.
 run --policy equal --counters none --program alpha=process:alpha
 settled 2
 picture mounted
@@ -74,7 +74,8 @@ echo "unmounted $?"
 cp /tmp/log /tmp/pictures/unmounted
 wait_for "mount -t resctrl -o debug,cdp resctrl $R"
 
-# Code and data apart; then a policy that knows programs by their profiles, and changes its plans to measure them.
+# Code and data apart; then a policy that knows programs by their profiles, and changes its plans to
+# measure them.
 start triad 3
 start hash-join 3
 everybody='--program alpha=process:alpha --program triad=process:triad --program hash-join=process:hash-join'

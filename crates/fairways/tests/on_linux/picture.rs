@@ -1,4 +1,4 @@
-//! resctrl at a moment: groups, tasks, registers, and what the daemon said of it.
+//! resctrl at one moment: groups, tasks, registers, and the daemon's status.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +92,8 @@ impl Picture {
         self.groups.iter().filter(|(name, _)| !name.starts_with("fairways.")).collect()
     }
 
-    /// The group of ours in which a program is, all of it; and that it is in a monitoring group of its own there.
+    /// The group of ours that has all of a program's tasks; checks that they are in a monitoring
+    /// group of their own there.
     pub(crate) fn group(&self, program: &str) -> &Group {
         let Self { name, programs, .. } = self;
         let tasks = &programs[program];
@@ -112,14 +113,15 @@ impl Picture {
         theirs.any(|group| !group.tasks.is_disjoint(&self.programs[program]))
     }
 
-    /// Groups, masks, registers and what the daemon says are one and the same, with as many programs as this, of which those
-    /// are passed over whose tasks are others'. `lines` are code's and data's, or both in one.
+    /// Checks that groups, masks, registers and the daemon's status agree, and that `status` lists
+    /// `programs` programs; those with tasks in another manager's groups are passed over. `lines`
+    /// are the lines of code and of data, or the one for both.
     pub(crate) fn agrees(&self, programs: usize, lines: &[&str]) {
         let name = &self.name;
-        let status = self.status.as_ref().unwrap_or_else(|| panic!("{name}: nobody told"));
-        let told = status["programs"].as_array().unwrap();
-        assert_eq!(told.len(), programs, "{name}: {told:?}");
-        for of in told {
+        let status = self.status.as_ref().unwrap_or_else(|| panic!("{name}: no status"));
+        let shown = status["programs"].as_array().unwrap();
+        assert_eq!(shown.len(), programs, "{name}: {shown:?}");
+        for of in shown {
             let program = of["name"].as_str().unwrap();
             if self.is_theirs(program) {
                 continue;

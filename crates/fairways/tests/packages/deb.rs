@@ -13,7 +13,7 @@ fn the_deb_is_installed_started_upgraded_removed_and_purged() {
     let before = machine.files();
 
     machine.run("dpkg --install /mnt/packages/now/*.deb");
-    // Installed, it neither runs nor will, until its administrator says so.
+    // After installation it neither runs nor is enabled, until its administrator enables it.
     assert_eq!(machine.output("systemctl is-enabled fairways").stdout, b"disabled\n");
     assert_eq!(machine.output("systemctl is-active fairways").stdout, b"inactive\n");
     assert_eq!(machine.run("fairways config check"), "ok\n");
@@ -39,7 +39,7 @@ fn the_deb_is_installed_started_upgraded_removed_and_purged() {
         "printf 'policy = \"equal\"\\n[counters]\\nsource = \"none\"\\n[[program]]\\nname = \"reads\"\\nselect = \"process:mlr*\"\\n\
          [[program]]\\nname = \"works\"\\nselect = \"process:lookbusy\"\\n' > /etc/fairways/fairways.toml.d/programs.toml",
     );
-    // It returns when the daemon has told that it is ready.
+    // It returns when the daemon has reported that it is ready.
     machine.run("systemctl enable --now fairways && systemctl enable sys-fs-resctrl.mount");
     let shown = machine.properties("Type,ActiveState,StatusText,WatchdogUSec");
     let expected = [
@@ -68,7 +68,8 @@ fn the_deb_is_installed_started_upgraded_removed_and_purged() {
     machine.run("test ! -e /sys/fs/cgroup/system.slice/fairways.service");
     assert_eq!(machine.run("tail --lines 1 /etc/fairways/fairways.toml"), "# ours\n");
 
-    // Installed anew it is enabled as it was. A daemon that is no service is not stopped, and what it has to put back stays.
+    // Installed again it is enabled as before. A daemon outside the service is not stopped, and its
+    // ledger stays.
     machine.run("dpkg --install /mnt/packages/newer/*.deb");
     assert_eq!(
         machine.run("systemctl is-enabled fairways sys-fs-resctrl.mount"),
@@ -83,7 +84,8 @@ fn the_deb_is_installed_started_upgraded_removed_and_purged() {
     machine.run("systemctl stop by-hand");
     assert_eq!(machine.run("find /sys/fs/resctrl -name 'fairways.*'"), "");
     assert_eq!(machine.run("cat /sys/fs/resctrl/schemata"), whole);
-    // Nor what one has locked that has nothing to put back yet.
+    // Nor does purging remove a directory that a daemon has locked and in which nothing is to be
+    // put back yet.
     machine.run("dpkg --install /mnt/packages/newer/*.deb");
     machine.run(
         "systemd-run --quiet --unit=idle --property=RuntimeDirectory=fairways \

@@ -1,4 +1,4 @@
-//! A machine of its own for a package: this one's files below an overlay, and systemd as process 1.
+//! A machine for a package: this machine's files below an overlay, and systemd as process 1.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
@@ -10,31 +10,32 @@ use std::time::{Duration, Instant};
 
 use fairways_needs::{Need, find, has, withheld};
 
-/// What no machine that a test boots may do: it would be done to the kernel that all share.
+/// What no booted machine may do, because it would affect the kernel that all share.
 const LOST: &str = "--bounding-set=-sys_module,-sys_rawio,-sys_time,-sys_boot";
 
 /// How long anything may take. It ends sooner if all is well, however busy this machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// It, and what is to end with it.
+/// The machine, and everything that ends with it.
 pub(crate) struct Machine {
     unshare: Child,
     /// Its process 1, as this machine numbers it.
     first: u32,
     cgroup: String,
     folder: tempfile::TempDir,
-    /// Two at a time would be in each other's way on a small machine.
+    /// Two at a time would disturb each other on a small machine.
     _alone: MutexGuard<'static, ()>,
 }
 
 impl Machine {
-    /// Boots it with [`packages`] at /mnt/packages; `None`, told on the terminal, where that cannot be.
+    /// Boots it with [`packages`] at /mnt/packages; prints the reason and returns `None` where that
+    /// is not possible.
     pub(crate) fn boot() -> Option<Self> {
         let booted = Self::boot_by(&std::env::var("PATH").unwrap());
         booted.inspect_err(|why| withheld("packages", why)).ok()
     }
 
-    /// Boots it by the programs of that `PATH`; else what is withheld.
+    /// Boots it with the programs of that `PATH`; the error names what is withheld.
     fn boot_by(path: &str) -> Result<Self, String> {
         static ALONE: Mutex<()> = Mutex::new(());
         let packages = packages().now.parent().unwrap();
@@ -43,7 +44,7 @@ impl Machine {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/packages/machine.sh");
         let cgroup = format!("fairways-packages-{}", folder.path().file_name().unwrap().display());
         let said = folder.path().join("log");
-        // It does not outlive the test, nor its processes it.
+        // Neither it nor its processes outlive the test.
         let unshare = Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "bash"])
             .arg(script)
@@ -58,19 +59,19 @@ impl Machine {
         let mut machine = Self { unshare, first: 0, cgroup, folder, _alone: alone };
         let began = Instant::now();
         while !machine.is_up() {
-            let told = || fs::read_to_string(&said).unwrap();
+            let log = || fs::read_to_string(&said).unwrap();
             if let Some(status) = machine.unshare.try_wait().unwrap() {
-                assert_eq!(status.code(), Some(77), "{}", told());
-                return Err(told().trim().replace('\n', ": "));
+                assert_eq!(status.code(), Some(77), "{}", log());
+                return Err(log().trim().replace('\n', ": "));
             }
-            assert!(began.elapsed() < PATIENCE, "it does not boot: {}", told());
+            assert!(began.elapsed() < PATIENCE, "it does not boot: {}", log());
             std::thread::sleep(Duration::from_millis(50));
         }
         machine.is_apart();
         Ok(machine)
     }
 
-    /// What it does to its network is not done to this machine's, and it may not do what would be.
+    /// Checks that its network is not this machine's, and that it lacks the dangerous capabilities.
     fn is_apart(&self) {
         let network = fs::read_link("/proc/self/ns/net").unwrap();
         let status = format!("/proc/{}/status", self.first);
@@ -93,7 +94,7 @@ impl Machine {
         }
     }
 
-    /// Where only the machine sees its files.
+    /// The folder where only the machine sees its files.
     fn root(&self) -> PathBuf {
         self.folder.path().join("machine/root")
     }
@@ -110,7 +111,7 @@ impl Machine {
             && self.output("systemctl is-active --quiet packages.target").status.success()
     }
 
-    /// Runs a shell's line there, for a minute at most.
+    /// Runs a shell command there, for a minute at most.
     pub(crate) fn output(&self, line: &str) -> Output {
         Command::new("nsenter")
             .args([
@@ -136,7 +137,7 @@ impl Machine {
             .unwrap()
     }
 
-    /// What a line that succeeds prints.
+    /// The output of a shell command that has to succeed.
     pub(crate) fn run(&self, line: &str) -> String {
         let Output { status, stdout, stderr } = self.output(line);
         let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
@@ -144,14 +145,15 @@ impl Machine {
         stdout
     }
 
-    /// What its units said last.
+    /// The last messages of its units.
     pub(crate) fn journal(&self) -> String {
         let output = self.output("journalctl --no-pager --lines 25 --output cat");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Every file where packages put theirs: its kind, mode and owner, what it links to, and below /etc a sum of what is in it. Without
-    /// what logs, dpkg and systemd's timers change all the time.
+    /// Every file in the folders where packages put theirs: kind, mode, owner, link target and,
+    /// below /etc, a checksum. Files that logs, dpkg and systemd's timers change all the time are
+    /// left out.
     pub(crate) fn files(&self) -> BTreeSet<String> {
         let listed = self.run(
             r"find /etc /usr/bin /usr/lib/systemd /usr/share /var -xdev -printf '%p %y %m %U:%G %l\n'; \
@@ -169,7 +171,7 @@ impl Machine {
         listed.lines().filter(other).map(str::to_owned).collect()
     }
 
-    /// Puts the emulator where resctrl is mounted, with two programs that have a process each.
+    /// Mounts the emulator in place of resctrl, with two programs of one process each.
     pub(crate) fn emulate(&self) {
         self.run(
             "systemd-run --quiet --unit=emulator fairways emulate --machine chip:xeon-d:cores=4:sets=1024 \
@@ -178,7 +180,8 @@ impl Machine {
         self.eventually("test -e /sys/fs/resctrl/schemata");
     }
 
-    /// Asks `fairways doctor`: it ends with this code, its last line is this verdict, and a line of what it found begins so.
+    /// Runs `fairways doctor` and checks the exit code, the last line (the verdict), and that a
+    /// line begins with `found`.
     pub(crate) fn doctor_says(&self, code: i32, verdict: &str, found: &str) {
         let Output { status, stdout, stderr } = self.output("fairways doctor");
         let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
@@ -189,7 +192,7 @@ impl Machine {
         assert_eq!(stderr, "");
     }
 
-    /// Starts a daemon that is no service of a package, and waits until it manages.
+    /// Starts a daemon that no package's service started, and waits until it manages.
     pub(crate) fn run_by_hand(&self) {
         self.run(
             "systemd-run --quiet --unit=by-hand --property=RuntimeDirectory=fairways fairways run",
@@ -204,7 +207,7 @@ impl Machine {
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
-    /// Waits until a line succeeds, for a minute at most.
+    /// Waits until a shell command succeeds, for a minute at most.
     pub(crate) fn eventually(&self, line: &str) {
         let began = Instant::now();
         while !self.output(line).status.success() {
@@ -221,7 +224,8 @@ impl Drop for Machine {
         if !self.folder.path().join("cgroup").exists() {
             return;
         }
-        // Its cgroups stay until somebody removes them, which is refused as long as a process ends there.
+        // Its cgroups stay until they are removed, which fails as long as a process in them is
+        // ending.
         let line = "mount -t cgroup2 cgroup2 \"$0\" && cd \"$0\" && for i in $(seq 1200); do [ -d \"$1\" ] || exit 0; \
                     find \"$1\" -depth -type d -exec rmdir {} + 2> /dev/null; sleep 0.05; done; exit 1";
         let mut command = Command::new("unshare");
@@ -232,9 +236,10 @@ impl Drop for Machine {
     }
 }
 
-/// Where the kernel, or the container that tests run in, withholds a mount, or namespaces, it is told which; nothing is left, and nothing fails.
+/// Where the kernel, or the container that tests run in, withholds a mount or namespaces, the error
+/// says which; nothing stays behind, and no test fails.
 #[test]
-fn a_machine_that_cannot_be_is_told_and_leaves_nothing() {
+fn a_machine_that_is_not_available_is_reported_and_leaves_nothing() {
     if !can(&[]) {
         return;
     }
@@ -257,10 +262,10 @@ fn a_machine_that_cannot_be_is_told_and_leaves_nothing() {
         fs::write(&refuses, script).unwrap();
         fs::set_permissions(&refuses, Permissions::from_mode(0o755)).unwrap();
         let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
-        let told = Machine::boot_by(&path).err().unwrap();
+        let error = Machine::boot_by(&path).err().unwrap();
         let said = format!("{}: no: {program} ", refuses.display());
-        assert!(told.starts_with(&said) && told.ends_with(" is refused"), "{told}");
-        assert!(told.contains(refused), "{told}");
+        assert!(error.starts_with(&said) && error.ends_with(" is refused"), "{error}");
+        assert!(error.contains(refused), "{error}");
     }
 }
 
@@ -274,13 +279,13 @@ pub(crate) fn can(programs: &[&'static str]) -> bool {
     has(&test, &[Need::Root, Need::Fuse].into_iter().chain(programs).collect::<Vec<_>>())
 }
 
-/// Folders with the packages of this build's binary, one of them with those of a later version; made once.
+/// Folders with the packages of this build's binary, and with those of a later version; made once.
 pub(crate) struct Packages {
     pub(crate) now: PathBuf,
     pub(crate) newer: PathBuf,
 }
 
-/// As they are.
+/// Unchanged.
 pub(crate) fn packages() -> &'static Packages {
     static MADE: OnceLock<Packages> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -293,7 +298,7 @@ pub(crate) fn packages() -> &'static Packages {
     })
 }
 
-/// Makes packages in a folder, with these arguments; what they are called.
+/// Makes packages in a folder, with these arguments; returns their paths.
 pub(crate) fn make(folder: &Path, args: &[&str]) -> Vec<PathBuf> {
     let output = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/build"))
         .arg("--binary")
@@ -313,7 +318,7 @@ pub(crate) fn make(folder: &Path, args: &[&str]) -> Vec<PathBuf> {
     packages
 }
 
-/// This build's binary without what is for debuggers, which takes long to take away.
+/// This build's binary without debug information, which takes long to remove.
 fn stripped() -> &'static Path {
     static MADE: OnceLock<PathBuf> = OnceLock::new();
     MADE.get_or_init(|| {

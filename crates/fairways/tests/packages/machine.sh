@@ -1,8 +1,13 @@
 #!/bin/bash
-# Boots systemd on a copy of this machine's files: what it does to files, processes, mounts, cgroups and networks is gone with it, and
-# what is one for all machines of a kernel it may not change. Ends with 77, and says why, where the kernel withholds what that takes.
-# usage: machine.sh FOLDER PACKAGES CGROUP LOST, where LOST are the capabilities it loses: -sys_time,...
-# In FOLDER it makes `machine`, on which only it sees a file system, and the empty file `cgroup` once CGROUP is there.
+# Boots systemd on a copy of this machine's files: its changes to files, processes, mounts, cgroups
+# and networks end with it, and it may not change what all machines of a kernel share. Ends with 77,
+# and prints the reason, where the kernel withholds what that takes.
+#
+# usage: machine.sh FOLDER PACKAGES CGROUP LOST, where LOST are the capabilities it loses:
+# -sys_time,...
+#
+# In FOLDER it makes `machine`, a folder on which only it sees a file system, and the empty file
+# `cgroup` once CGROUP exists.
 set -e
 folder=$1 packages=$2 cgroup=$3 lost=$4
 withheld() { echo "$1 is refused" >&2; exit 77; }
@@ -18,7 +23,7 @@ fi
 
 may mount -t tmpfs tmpfs "$folder/machine"
 mkdir "$folder"/machine/{upper,work,root,cgroups}
-# As much of the hierarchy of cgroups as this machine is to see.
+# The part of the cgroup hierarchy that this machine sees.
 may mount -t cgroup2 cgroup2 "$folder/machine/cgroups"
 may mkdir "$folder/machine/cgroups/$cgroup"
 touch "$folder/cgroup"
@@ -30,7 +35,7 @@ inside() {
     may mount -t overlay overlay -o "lowerdir=/,upperdir=$1/machine/upper,workdir=$1/machine/work" "$root"
     cd "$root"
     may mount -t proc proc proc
-    # What is one for all machines of a kernel is not this one's to set.
+    # It may not set what all machines of a kernel share.
     may mount --bind proc/sys proc/sys
     may mount -o remount,bind,ro proc/sys
     may mount --bind /sys sys
@@ -51,8 +56,9 @@ inside() {
     echo 0123456789abcdef0123456789abcdef > etc/machine-id
     # Images of containers forbid packages to start and stop services.
     rm -f usr/sbin/policy-rc.d
-    # What this machine's administrator has enabled, mounts or sets is not run here, nor anything at its hour, nor is an index of manual
-    # pages made, which takes long. The folders stay, as they do where something else is enabled.
+    # What this machine's administrator has enabled, mounts or sets is not run here, nor timers; nor
+    # is an index of manual pages made, which takes long. The folders stay, as they do where
+    # something else is enabled.
     rm -rf etc/systemd/system/*.wants etc/systemd/system/*.requires etc/systemd/system/*.upholds etc/modules-load.d etc/sysctl.d
     rm -rf etc/fstab etc/crypttab var/lib/man-db/auto-update
     mkdir etc/systemd/system/{multi-user,sysinit}.target.wants
@@ -61,9 +67,9 @@ inside() {
         proc-sys-fs-binfmt_misc.{automount,mount} sys-kernel-{config,debug,tracing}.mount sys-fs-fuse-connections.mount; do
         ln -sf /dev/null "etc/systemd/system/$unit"
     done
-    # What a daemon has left here is not of this machine.
+    # The files that a daemon has left on the host do not belong to this machine.
     rm -rf etc/fairways var/lib/fairways
-    # Systems that have rpm have these.
+    # Systems with rpm have these.
     mkdir -p usr/share/licenses usr/share/zsh/site-functions
     printf '[Unit]\nRequires=basic.target dbus.service\nAfter=basic.target dbus.service\n' > etc/systemd/system/packages.target
     exec chroot . env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive \

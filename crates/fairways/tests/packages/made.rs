@@ -1,4 +1,4 @@
-//! What is in the packages, and that nothing else is.
+//! The files in the packages, and nothing more.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +22,8 @@ fn paths(listed: &str) -> BTreeSet<String> {
     paths.filter(|path| !path.starts_with("/usr/share/doc/")).collect()
 }
 
-/// Made twice they are the same bytes; both have the same files, but for where zsh's completions and licences belong.
+/// Packages that are made twice have the same bytes; both kinds have the same files, except for the
+/// places of zsh's completions and of licences.
 #[test]
 fn packages_are_reproducible_and_have_the_same_files() {
     let needs = ["dpkg-deb", "dpkg-shlibdeps", "rpmbuild", "rpm", "strip"];
@@ -79,22 +80,23 @@ fn packages_are_reproducible_and_have_the_same_files() {
     assert_eq!(apart, BTreeSet::from(expected));
 }
 
-/// What is linked into the binary is named with its licences, all of which the package's own say.
+/// Everything that is linked into the binary is listed with its licences, and the package's own
+/// licence field has them all.
 #[test]
-fn licences_of_others_are_told() {
+fn licences_of_others_are_listed() {
     let needs = ["dpkg-deb", "dpkg-shlibdeps", "rpmbuild", "rpm", "strip"];
     if !has("licences of others", &needs.map(Need::Program)) {
         return;
     }
     let (folder, rpm) = (unpacked(), in_folder(&packages().now, "rpm"));
     let doc = folder.path().join("usr/share/doc/fairways");
-    let told = fs::read_to_string(doc.join("THIRD-PARTY")).unwrap();
-    let (list, texts) = told.split_once("====").unwrap();
+    let text = fs::read_to_string(doc.join("THIRD-PARTY")).unwrap();
+    let (list, texts) = text.split_once("====").unwrap();
     let crates: Vec<(&str, &str)> = list.lines().filter_map(|line| line.split_once(": ")).collect();
     for of in ["rustix ", "clap ", "lzma-rust2 ", "The standard library of Rust"] {
         assert!(crates.iter().any(|(name, _)| name.starts_with(of)), "{of}: {list}");
     }
-    // Of tests and build scripts alone, or of the compiler.
+    // Dependencies of tests and build scripts alone, and of the compiler, are not listed.
     for of in ["assert_cmd ", "proptest ", "serde_derive ", "fairways"] {
         assert!(!crates.iter().any(|(name, _)| name.starts_with(of)), "{of}: {list}");
     }
@@ -115,7 +117,7 @@ fn licences_of_others_are_told() {
     );
 }
 
-/// What the installed pages link to is installed.
+/// The pages that the installed pages link to are installed.
 #[test]
 fn installed_pages_link_to_what_is_there() {
     if !has(
@@ -147,7 +149,7 @@ fn installed_pages_link_to_what_is_there() {
     assert!(seen > 100, "{seen}");
 }
 
-/// What the .deb installs.
+/// The files of the .deb.
 fn unpacked() -> tempfile::TempDir {
     fairways_needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
@@ -163,7 +165,7 @@ fn in_folder(folder: &Path, extension: &str) -> PathBuf {
 }
 
 #[test]
-fn what_packages_cannot_be_made_of_is_told_in_a_line() {
+fn bad_input_for_packages_is_reported_in_one_line() {
     for (args, said) in [
         (&["--binary", "/nonesuch"][..], "--binary: expected a program, found '/nonesuch'"),
         (&["--version", "new"], "--version: expected a version such as 0.1.0, found 'new'"),
@@ -177,7 +179,8 @@ fn what_packages_cannot_be_made_of_is_told_in_a_line() {
     }
 }
 
-/// The configuration that is installed is one, and says what holds by default; what it has behind `#` is right, too.
+/// The installed configuration is valid and states the defaults; the keys behind `#` are valid,
+/// too.
 #[test]
 fn the_installed_configuration_is_right() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/fairways.toml");

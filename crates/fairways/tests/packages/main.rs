@@ -1,4 +1,5 @@
-//! The packages: made, installed, used, started, upgraded, removed and purged, each on a machine of its own.
+//! The packages: made, installed, used, started, upgraded, removed and purged, each on a machine of
+//! its own.
 
 #![allow(clippy::unwrap_used)]
 

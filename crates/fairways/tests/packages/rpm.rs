@@ -3,7 +3,7 @@
 use super::machine::{Machine, can};
 use super::shells;
 
-/// Into the database of a machine that has no other package, so that nothing can be said of what it needs.
+/// Uses the database of a machine without other packages: dependencies cannot be checked.
 const RPM: &str = "rpm --dbpath /var/tmp/rpm";
 
 #[test]
@@ -61,7 +61,7 @@ fn the_rpm_is_installed_started_upgraded_and_removed() {
     assert_eq!(machine.run("cat /sys/fs/resctrl/schemata"), whole);
     assert!(machine.run("cat /etc/fairways/fairways.toml.rpmsave").contains("process:mlr*"));
 
-    // A daemon that is no service is not stopped, and what it has to put back stays.
+    // A daemon that runs outside the service is not stopped, and its ledger stays.
     let again = format!(
         "{RPM} --install --nodeps /mnt/packages/newer/*.rpm && \
          mv /etc/fairways/fairways.toml.rpmsave /etc/fairways/fairways.toml"
@@ -73,7 +73,7 @@ fn the_rpm_is_installed_started_upgraded_and_removed() {
     assert!(said.contains("fairways: /var/lib/fairways is left"), "{said}");
     machine.run("test -s /var/lib/fairways/resctrl.json && ls -d /sys/fs/resctrl/fairways.*");
 
-    // One that nobody looks after is killed: removal puts back what it left.
+    // A daemon outside the service that was killed: removal puts back what it left.
     machine.run("systemctl kill --signal=KILL by-hand");
     machine.eventually("! systemctl is-active --quiet by-hand && ls -d /sys/fs/resctrl/fairways.*");
     machine.run(&again);

@@ -1,8 +1,9 @@
-//! What is installed for people: manual pages, and completions that shells load.
+//! Manual pages, and completions that shells load.
 
 use super::machine::Machine;
 
-/// Every page is well-formed and found; bash, zsh and fish take the completions, and complete with them.
+/// Every page is well-formed and found; bash, zsh and fish load the completions, and complete with
+/// them.
 pub(crate) fn serve(machine: &Machine, zsh: &str) {
     let pages = machine.run(
         "set -e; cd /usr/share/man; for page in man1/fairways*.1.gz man5/fairways.toml.5.gz; do \
@@ -14,7 +15,8 @@ pub(crate) fn serve(machine: &Machine, zsh: &str) {
     assert!(shown.contains("resctrl.confine_others"), "{shown}");
     let bash = "/usr/share/bash-completion/completions/fairways";
     machine.run(&format!("bash -n {bash} && zsh -n {zsh} && fish -n /usr/share/fish/vendor_completions.d/fairways.fish"));
-    // As bash does at `fairways st<TAB>`: the loader of bash-completion finds the file, and its function fills COMPREPLY.
+    // As bash does at `fairways st<TAB>`: the loader of bash-completion finds the file, and its
+    // function fills COMPREPLY.
     let by_bash = machine.run(
         "source /usr/share/bash-completion/bash_completion; _completion_loader fairways; \
          COMP_WORDS=(fairways st); COMP_CWORD=1; COMP_LINE='fairways st'; COMP_POINT=${#COMP_LINE}; \

@@ -13,16 +13,17 @@ fn git(at: &Path, args: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
 
-/// It tells the commit, and that a source differs from it, where this was built of a repository of this workspace.
+/// It names the commit, and marks sources that differ from it, if this was built in a repository of
+/// this workspace.
 #[test]
-fn the_version_tells_the_commit() {
+fn the_version_names_the_commit() {
     let fairways = assert_cmd::cargo::cargo_bin("fairways");
     let output = Command::new(fairways).arg("--version").output().unwrap();
     let version = String::from_utf8(output.stdout).unwrap();
     let number = concat!("fairways ", env!("CARGO_PKG_VERSION"));
     let commit =
         git(&workspace(), &["show", "--no-patch", "--format=%h %cs", "--abbrev=12", "HEAD"]);
-    let Some((hash, date)) = commit.as_deref().and_then(|told| told.trim().split_once(' ')) else {
+    let Some((hash, date)) = commit.as_deref().and_then(|line| line.trim().split_once(' ')) else {
         return assert_eq!(version.trim(), number);
     };
     let sources = ["crates/*/src/*", "crates/*/Cargo.toml", "Cargo.toml", "Cargo.lock"];
@@ -32,9 +33,9 @@ fn the_version_tells_the_commit() {
     assert_eq!(version.trim(), format!("{number} ({hash}{dirty} {date})"));
 }
 
-/// The build script, in workspaces that are made up, as cargo runs it.
+/// The build script, in invented workspaces, as cargo runs it.
 #[test]
-fn the_build_script_tells_this_workspaces_commits_only() {
+fn the_build_script_names_this_workspaces_commits_only() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("build");
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
@@ -47,13 +48,13 @@ fn the_build_script_tells_this_workspaces_commits_only() {
         .arg(workspace().join("crates/fairways/build.rs"));
     rustc.env("CARGO_MANIFEST_DIR", &package).env("CARGO_PKG_VERSION", "1.2.3");
     assert!(rustc.status().unwrap().success());
-    let run = |told: &str| -> Output {
+    let run = |given: &str| -> Output {
         let mut build = Command::new(&script);
         build.current_dir(&package).env("GIT_CEILING_DIRECTORIES", folder.path());
-        build.env("FAIRWAYS_COMMIT", told).output().unwrap()
+        build.env("FAIRWAYS_COMMIT", given).output().unwrap()
     };
-    let version = |told: &str| {
-        let said = String::from_utf8(run(told).stdout).unwrap();
+    let version = |given: &str| {
+        let said = String::from_utf8(run(given).stdout).unwrap();
         let line =
             said.lines().find_map(|line| line.strip_prefix("cargo::rustc-env=FAIRWAYS_VERSION="));
         line.map(str::to_owned).ok_or(said)
@@ -75,8 +76,8 @@ fn the_build_script_tells_this_workspaces_commits_only() {
         ] {
             git(at, args).unwrap();
         }
-        let told = git(at, &["show", "--no-patch", "--format=%h %cs", "--abbrev=12", "HEAD"]);
-        told.unwrap().trim().to_owned()
+        let line = git(at, &["show", "--no-patch", "--format=%h %cs", "--abbrev=12", "HEAD"]);
+        line.unwrap().trim().to_owned()
     };
     fs::write(package.join("src/main.rs"), "fn main() {}\n").unwrap();
     fs::write(ours.join("README.md"), "a\n").unwrap();
@@ -84,12 +85,12 @@ fn the_build_script_tells_this_workspaces_commits_only() {
     commit(folder.path());
     assert_eq!(version("").as_deref(), Ok("1.2.3"), "it is another's");
     fs::remove_dir_all(folder.path().join(".git")).unwrap();
-    let told = commit(&ours);
-    assert_eq!(version(""), Ok(format!("1.2.3 ({told})")));
+    let head = commit(&ours);
+    assert_eq!(version(""), Ok(format!("1.2.3 ({head})")));
     fs::write(ours.join("README.md"), "b\n").unwrap();
-    assert_eq!(version(""), Ok(format!("1.2.3 ({told})")), "the program is none other");
+    assert_eq!(version(""), Ok(format!("1.2.3 ({head})")), "the program is none other");
     fs::write(package.join("src/main.rs"), "fn main() { }\n").unwrap();
-    let (hash, date) = told.split_once(' ').unwrap();
+    let (hash, date) = head.split_once(' ').unwrap();
     assert_eq!(version(""), Ok(format!("1.2.3 ({hash}-dirty {date})")));
 
     assert_eq!(

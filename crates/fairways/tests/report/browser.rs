@@ -1,4 +1,5 @@
-//! A browser, asked by the DevTools protocol over two pipes, so that nothing listens anywhere.
+//! A browser, controlled with the DevTools protocol over two pipes, so that nothing listens
+//! anywhere.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -16,7 +17,7 @@ const START: &str = "exec chromium --headless --remote-debugging-pipe --no-sandb
     --no-first-run --disable-extensions --disable-background-networking --disable-component-update \
     --disable-dev-shm-usage --disable-breakpad --user-data-dir=\"$1\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1";
 
-/// A browser that hangs is ended after so long, and the test fails.
+/// A browser that hangs is ended after this time, and the test fails.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub(crate) struct Browser {
@@ -25,7 +26,7 @@ pub(crate) struct Browser {
     from: BufReader<ChildStdout>,
     session: Value,
     calls: u64,
-    /// What it told without being asked.
+    /// The events that it sent by itself.
     events: Vec<Value>,
     is_over: Arc<AtomicBool>,
     _folder: TempDir,
@@ -35,7 +36,7 @@ impl Browser {
     pub(crate) fn start() -> Self {
         let folder = TempDir::new().unwrap();
         let mut command = Command::new("sh");
-        // What it leaves behind, it leaves in the folder.
+        // It leaves its files in the folder.
         let [home, profile] = ["home", "profile"].map(|name| folder.path().join(name));
         std::fs::create_dir(&home).unwrap();
         command.args(["-c", START, "sh"]).arg(profile).process_group(0);
@@ -91,7 +92,7 @@ impl Browser {
         }
     }
 
-    /// Shows a page in a window of this size, and forgets what was told before.
+    /// Shows a page in a window of this size, and forgets earlier events.
     pub(crate) fn show(&mut self, page: &Path, [width, height]: [u32; 2], scheme: &str) {
         let is_phone = width < 600;
         self.call(
@@ -112,7 +113,7 @@ impl Browser {
         }
     }
 
-    /// What an expression comes to, once it is there.
+    /// The value of an expression, once it is available.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let result = self.call("Runtime.evaluate", params);
@@ -120,7 +121,7 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
-    /// What was asked of the network since the page was shown.
+    /// The network requests since the page was shown.
     pub(crate) fn requests(&self) -> Vec<String> {
         let events =
             self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
@@ -143,7 +144,7 @@ impl Browser {
         shot["data"].as_str().unwrap().to_owned()
     }
 
-    /// How many colours a picture has, and how light it is: 0 for black, 255 for white.
+    /// The number of colours of a picture, and its lightness: 0 for black, 255 for white.
     pub(crate) fn look(&mut self, picture: &str) -> (u64, f64) {
         self.open("about:blank");
         let seen = self.evaluate(&format!(

@@ -1,4 +1,4 @@
-//! What is said of results in a sentence.
+//! The sentence that sums up the results.
 
 use std::fs;
 

@@ -7,7 +7,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<Cell>>,
 }
 
-/// What a cell shows, and the number behind it.
+/// The text of a cell, and the number behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) text: String,
@@ -29,7 +29,7 @@ fn text(html: &str) -> String {
         .to_owned()
 }
 
-/// What stands between two marks, each time.
+/// All texts between two marks.
 fn between<'a>(html: &'a str, open: &'a str, close: &'a str) -> impl Iterator<Item = &'a str> {
     html.split(open).skip(1).map(move |rest| rest.split(close).next().unwrap())
 }
@@ -43,7 +43,7 @@ impl Table {
     fn read(html: &str) -> Self {
         let caption = text(between(html, "<caption>", "</caption>").next().unwrap());
         let (head, body) = html.split_once("<tbody>").unwrap();
-        // Without what there is to say of a column.
+        // Without the explanation of a column.
         let head = between(head, "<th ", "</th>");
         let head = head.map(|cell| text(&format!("<{}", cell.split("<small>").next().unwrap())));
         let cell = |html: &str| {

@@ -32,7 +32,7 @@ fn woke(at: u64) -> String {
 }
 
 /// The page of a journal with these lines after its header.
-fn told(lines: &[String]) -> String {
+fn page_of(lines: &[String]) -> String {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("journal");
     let head = [HEADER.to_owned(), MACHINE.to_owned()];
@@ -73,7 +73,7 @@ fn the_newest_part_may_be_cut_short() {
         assert!(page.contains(said) && page.contains("Journal of a run under lfoc"), "{left:?}");
         assert!(plans(&page).len() > 1, "{left:?}");
     }
-    // What stands beside other results is no part of a journal.
+    // A file beside other results is no part of a journal.
     let other = path.with_extension("json");
     fs::write(other.with_extension("json.0"), "{}\n").unwrap();
     fs::write(&other, "").unwrap();
@@ -100,7 +100,7 @@ fn a_journal_begins_at_its_oldest_part_that_is_kept() {
     let replay = fairways(&["replay"]).arg(&path).assert().code(2);
     let said = String::from_utf8_lossy(&replay.get_output().stderr).into_owned();
     assert!(said.contains("expected part 0") && said.contains("`fairways report`"), "{said}");
-    // A hole is none.
+    // A missing part in the middle is an error.
     let parts: Vec<PathBuf> = (0..100).map(|n| path.with_extension(n.to_string())).collect();
     let kept: Vec<&PathBuf> = parts.iter().filter(|part| part.is_file()).collect();
     assert_eq!(kept.len(), 2);
@@ -123,16 +123,16 @@ fn a_part_of_a_journal_is_not_overwritten_by_its_page() {
 }
 
 #[test]
-fn the_last_plan_is_told_even_if_nothing_follows() {
-    let page = told(&[plan(0, 0, "0x3"), applied(0, 0, "0x3")]);
+fn the_last_plan_is_shown_even_if_nothing_follows() {
+    let page = page_of(&[plan(0, 0, "0x3"), applied(0, 0, "0x3")]);
     assert!(page.contains("The journal ends with its first plan") && page.contains("1 plan."));
     assert_eq!(plans(&page), [["0", "0.000", "0.000", "..AA"]]);
-    let open = told(&[plan(0, 0, "0x3")]);
+    let open = page_of(&[plan(0, 0, "0x3")]);
     assert!(open.contains("ends before the machine has answered its first plan"));
     assert!(open.contains("1 plan."));
-    let none = told(&[woke(5)]);
+    let none = page_of(&[woke(5)]);
     assert!(none.contains("The policy divided no ways."));
-    let all = told(&[plan(0, 0, "0x3"), refusal(9, 0)]);
+    let all = page_of(&[plan(0, 0, "0x3"), refusal(9, 0)]);
     assert!(all.contains("No plan came into force") && !all.contains("divided no ways"));
 }
 
@@ -154,7 +154,7 @@ fn a_plan_may_be_refused_after_others_were_made() {
         refusal(3 * second, 4),
         woke(5 * second),
     ];
-    let page = told(&lines);
+    let page = page_of(&lines);
     assert_eq!(
         plans(&page),
         [["0 to 2", "0.000", "3.000", "AAAA"], ["3", "3.000", "5.000", "...A"]]
@@ -163,9 +163,9 @@ fn a_plan_may_be_refused_after_others_were_made() {
     assert!(page.contains("1 change of who may fill what"));
 }
 
-/// The machine rounds a mask at first, and later gives what was planned.
+/// The machine first rounds a mask, and later applies the planned one.
 #[test]
-fn ways_in_force_are_shown_and_others_that_were_planned_told() {
+fn ways_in_force_are_shown_beside_others_that_were_planned() {
     let second = 1_000_000_000;
     let lines = [
         plan(0, 0, "0x1"),
@@ -174,7 +174,7 @@ fn ways_in_force_are_shown_and_others_that_were_planned_told() {
         applied(2 * second, 0, "0x1"),
         woke(3 * second),
     ];
-    let page = told(&lines);
+    let page = page_of(&lines);
     assert_eq!(plans(&page), [["0", "0.000", "2.000", "..AA"], ["0", "2.000", "3.000", "...A"]]);
     let tables = Table::all(&page);
     let reasons = table(&tables, "Plans").column("reason");
@@ -184,16 +184,16 @@ fn ways_in_force_are_shown_and_others_that_were_planned_told() {
 }
 
 #[test]
-fn a_class_of_a_program_that_never_started_is_told() {
+fn a_class_of_a_program_that_never_started_is_shown() {
     let class = r#"{"at":0,"action":{"classified":{"app":7,"class":"light","reason":"r"}}}"#;
-    let page = told(&[class.to_owned()]);
+    let page = page_of(&[class.to_owned()]);
     let tables = Table::all(&page);
     let did = table(&tables, "What the windows showed");
     assert_eq!(did.column("class")[0].text, "light");
     assert_eq!(did.column("program")[0].text, "app 7");
 }
 
-/// Through a pipe: what needs no other file.
+/// Through a pipe: results that need no other file.
 #[test]
 fn results_are_read_from_standard_input() {
     let read = |path: &Path| {
@@ -211,7 +211,7 @@ fn results_are_read_from_standard_input() {
         said,
         "fairways: standard input: expected a journal as a file, because its parts stand beside it\n"
     );
-    // A pipe that has a name is read once, and so is whole.
+    // A named pipe can be read only once.
     let script = "cat \"$2\" | \"$1\" report -o - /dev/stdin";
     let piped = |of: &str| {
         let mut command = std::process::Command::new("sh");

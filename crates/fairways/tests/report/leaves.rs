@@ -10,8 +10,8 @@ use super::{CLAIMS, DATA, page};
 /// Fields whose numbers are not shown: the schema is no result.
 const EXCEPT: [&str; 1] = ["schema"];
 
-/// The numbers of a JSON text as they are written, each with the field it stands under. What an own parser of JSON makes of them
-/// is nobody's business here.
+/// The numbers of a JSON text as they are written, each with its field. This does not depend on how
+/// Fairways parses JSON.
 fn literals(json: &str) -> Vec<(String, &str)> {
     let mut found = Vec::new();
     let (mut field, mut rest) = (String::new(), json);
@@ -39,7 +39,8 @@ fn literals(json: &str) -> Vec<(String, &str)> {
     found
 }
 
-/// How often the cells and the facts of a page show each number: by its whole value where there is one behind what is shown.
+/// How often the cells and the facts of a page show each number: by its exact value where the page
+/// has one.
 fn shown(page: &str) -> BTreeMap<u64, usize> {
     let mut counts = BTreeMap::new();
     let mut count = |number: f64| *counts.entry(number.to_bits()).or_insert(0) += 1;
@@ -57,7 +58,8 @@ fn shown(page: &str) -> BTreeMap<u64, usize> {
     counts
 }
 
-/// How many numbers the results have, each of which is there as often as in them, or more often; else one that is not.
+/// The count of numbers in the results, if the page has each at least as often as they do;
+/// otherwise a number that it lacks.
 fn all_there(json: &str, page: &str) -> Result<usize, String> {
     let shown = shown(page);
     let mut wanted: BTreeMap<u64, (usize, String)> = BTreeMap::new();
@@ -67,7 +69,7 @@ fn all_there(json: &str, page: &str) -> Result<usize, String> {
             continue;
         }
         let number: f64 = literal.parse().unwrap();
-        // A cell does not tell 0 from -0.
+        // A cell does not distinguish 0 from -0.
         let of = wanted.entry((number + 0.0).to_bits()).or_default();
         of.0 += 1;
         of.1 = format!("{field}: {literal}");
@@ -94,7 +96,7 @@ fn every_number_of_every_kind_of_results_is_on_its_page() {
         let page = page(&[file.clone().into()]);
         let count = all_there(&json, &page).unwrap_or_else(|what| panic!("{file}: {what}"));
         assert!(count > 10, "{file}: {count}");
-        // It would be noticed if one were not.
+        // A missing number would be noticed.
         let more = json.trim_end().strip_suffix('}').unwrap().to_owned() + ",\"more\":1.25e-7}";
         assert_eq!(
             all_there(&more, &page).unwrap_err(),
@@ -122,7 +124,7 @@ fn every_number_of_profiles_is_on_their_page() {
     assert!(count > 600 * 10, "{count}");
 }
 
-/// 17 digits, of which a quick reader gets some wrong.
+/// 17 digits, some of which a fast parser gets wrong.
 #[test]
 fn numbers_are_read_to_their_last_digit() {
     let text = fs::read_to_string(format!("{DATA}/report/run.json")).unwrap();

@@ -75,7 +75,7 @@ fn the_page_is_written_whole_and_says_where() {
     assert!(written.contains("<h1>A &#60;b&#62;title&#60;/b&#62;</h1>"));
     assert!(written.ends_with("</html>\n") || written.ends_with("</html>"));
     assert_eq!(folder.path().read_dir().unwrap().count(), 1);
-    // Without --out, beside where one is.
+    // Without --out, into the present folder.
     let assert = fairways(&["report"]).args(file).current_dir(folder.path()).assert().success();
     drop(assert);
     assert!(folder.path().join("report.html").is_file());
@@ -93,7 +93,7 @@ fn results_are_not_overwritten_by_their_page() {
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
-/// What the commands print today is what is read here.
+/// The output that the commands print today can be read here.
 #[test]
 fn our_own_commands_are_understood() {
     let folder = TempDir::new().unwrap();
@@ -131,7 +131,7 @@ fn our_own_commands_are_understood() {
 }
 
 #[test]
-fn what_is_no_result_is_told_in_one_line() {
+fn a_file_without_results_is_reported_in_one_line() {
     let folder = TempDir::new().unwrap();
     let put = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -179,14 +179,14 @@ fn what_is_no_result_is_told_in_one_line() {
         ("csv", "BENCH,NR_WAYS\np,1\n".into(), "column"),
     ];
     for (name, text, said) in cases {
-        let told = refused(&put(name, &text));
-        assert!(told.starts_with("fairways: ") && told.contains(said), "{name}: {told}");
+        let stderr = refused(&put(name, &text));
+        assert!(stderr.starts_with("fairways: ") && stderr.contains(said), "{name}: {stderr}");
     }
     refused(&folder.path().join("missing"));
     refused(folder.path());
 }
 
-/// Whatever is damaged, there is a page or a line that says why not.
+/// However results are damaged, there is a page or a line with the reason.
 #[test]
 fn damaged_results_are_shown_or_refused() {
     let folder = TempDir::new().unwrap();
@@ -228,19 +228,19 @@ fn a_journal_that_is_cut_short_is_shown_and_says_so() {
     assert!(page(std::slice::from_ref(&path)).contains(said));
     fs::write(&path, &whole).unwrap();
     assert!(!page(std::slice::from_ref(&path)).contains(said));
-    // Of its first line something has to be there.
+    // The first line has to be there.
     fs::write(&path, &whole[..100]).unwrap();
     refused(&path);
-    // What is broken before the end is no end.
+    // Damage before the end is an error.
     let broken = String::from_utf8(whole).unwrap().replacen("\"event\"", "\"evnet\"", 3);
     fs::write(&path, broken).unwrap();
-    assert!(refused(&path).contains(":2:"), "the line is told");
+    assert!(refused(&path).contains(":2:"), "the line is named");
     let other = fs::read_to_string(format!("{DATA}/run.journal")).unwrap();
     fs::write(&path, other.replacen("\"schema\":2", "\"schema\":7", 1)).unwrap();
     assert!(refused(&path).contains("schema 2 is known here, found 7"));
 }
 
-/// A journal in parts is the same as one in a piece.
+/// A journal in parts is the same as one in a single file.
 #[test]
 fn a_journal_in_parts_is_read_from_the_first() {
     let folder = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! The numbers of the tables are those of the results.
+//! The numbers in the tables are those of the results.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn json(path: &str) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// A cell is that number, shown with so many decimals; a dash is none.
+/// Checks that a cell is that number, shown with this number of decimals; a dash means no number.
 fn is(cell: &Cell, value: &Value, decimals: usize) {
     match value.as_f64() {
         Some(number) => {
@@ -100,7 +100,7 @@ fn of_a_comparison_over_time_and_on_a_chip() {
     let tables = Table::all(&shown);
     metrics(table(&tables, "Policies side by side"), &results["policies"]);
     let did = table(&tables, "What each program did");
-    // Alone, stock, equal: three rows a program; by itself nobody says how many ways it held.
+    // Alone, stock, equal: three rows a program; a run alone has no number of occupied ways.
     let mut holds = Vec::new();
     for program in 0..2 {
         holds.push(&Value::Null);
@@ -179,7 +179,7 @@ fn of_a_paper() {
         let misses = tables.iter().find(|of| of.caption == "What misses its band");
         assert_eq!(misses.map_or(0, |of| of.rows.len()), no);
         assert_eq!(every.rows.len(), rows.len());
-        // Of numbers, in each of the two tables.
+        // Rows with numbers, in each of the two tables.
         let numbers =
             |row: &&Value| ["measured", "low", "high"].iter().all(|of| row[*of].is_number());
         let drawn = rows.iter().filter(numbers).filter(|row| row["in_band"] == false).count();
@@ -218,41 +218,41 @@ fn of_profiles() {
     assert_eq!(rows, 600);
 }
 
-/// The journal's programs, plans and times are those that the run told as it went.
+/// The journal's programs, plans and times are those that the run printed.
 #[test]
 fn of_a_journal() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journal");
     let args = ["run", "--machine", "model", "--mix", "triad,hash-join,btree-lookup,field-solver"];
     let more = ["--duration", "6s", "--instructions", "3000000000", "--journal"];
-    let told = fairways(&args).args(more).arg(&journal).assert().success();
-    let told = String::from_utf8(told.get_output().stdout.clone()).unwrap();
+    let stdout = fairways(&args).args(more).arg(&journal).assert().success();
+    let stdout = String::from_utf8(stdout.get_output().stdout.clone()).unwrap();
     let page = page(&[journal]);
     let tables = Table::all(&page);
-    // A program that starts again is still the same one.
+    // A program that starts again is the same program.
     let names = table(&tables, "What the windows showed").column("program");
     let names: Vec<&str> = names.iter().map(|cell| cell.text.as_str()).collect();
     assert_eq!(names, ["0 triad", "1 hash-join", "2 btree-lookup", "3 field-solver"]);
     let ended = table(&tables, "What the windows showed").column("ended");
     for (cell, name) in ended.iter().zip(["triad", "hash-join", "btree-lookup", "field-solver"]) {
-        let times = told.lines().filter(|line| line.ends_with(&format!("{name} has finished")));
+        let times = stdout.lines().filter(|line| line.ends_with(&format!("{name} has finished")));
         assert_eq!(cell.value, Some(times.count() as f64), "{name}");
     }
-    // One plan follows on the other, to the end.
+    // The plans follow one another, to the end.
     let plans = table(&tables, "Plans");
     let (from, to) = (plans.column("from"), plans.column("to"));
     assert_eq!(from[0].value, Some(0.0));
     assert_eq!(to.last().unwrap().text, "6.000");
     assert!(from[1..].iter().zip(&to).all(|(from, to)| from.value == to.value));
-    // Every plan of which the run told, that held for any time, is there with its ways.
-    let told: Vec<(&str, &str)> = told
+    // Every plan that the run printed and that was in force for any time is there with its ways.
+    let reported: Vec<(&str, &str)> = stdout
         .lines()
         .filter_map(|line| line.split_once(" s  plan ").map(|(_, plan)| plan))
         .filter_map(|plan| plan.split_once(' '))
         .collect();
     let (numbers, bars) = (plans.column("plan"), plans.column("ways, the highest first"));
     let mut met = 0;
-    for (number, rest) in told {
+    for (number, rest) in reported {
         if let Some(row) =
             numbers.iter().position(|cell| cell.text.split(' ').next() == Some(number))
         {
@@ -265,7 +265,7 @@ fn of_a_journal() {
     assert!(classes.iter().any(|cell| cell.text == "streaming"));
 }
 
-/// On a host: a program whose start does not name it, a plan that is refused, and readings that are missing.
+/// On a host: a program whose start does not name it, a plan that is refused, and missing readings.
 #[test]
 fn of_a_journal_in_which_things_are_missing() {
     let header = r#"{"schema":2,"fairways":"0.1.0","part":0,"policy":"lfoc","parameters":{},"machine":{"kind":"host","programs":["web"]}}"#;
@@ -302,15 +302,16 @@ fn of_a_journal_in_which_things_are_missing() {
     let did = table(&tables, "What the windows showed");
     let shown = |name: &str| did.column(name)[0].text.clone();
     assert_eq!([shown("program"), shown("class")], ["app 7", "–"]);
-    // An IPC of the window that has both, no misses where no window has both, the ways of the window that has them.
+    // The IPC of the window that has both counters, no misses because no window has both counters,
+    // and the ways of the window that has them.
     assert_eq!([shown("IPC"), shown("MPKI"), shown("occupancy")], ["2.000", "–", "2.50"]);
     assert_eq!([shown("windows"), shown("incomplete"), shown("instructions")], ["2", "2", "2000"]);
-    // What was refused never held.
+    // A refused plan was never in force.
     let plans = table(&tables, "Plans");
     let row: Vec<&str> = plans.rows[0].iter().map(|cell| cell.text.as_str()).collect();
     assert_eq!(row, ["0", "0.000", "2.000", "AAAA", "A 7", "r0"]);
     assert_eq!(plans.rows.len(), 1);
-    // Where the start says who it was, that is told.
+    // A program's name is shown if its start has one.
     let named = lines.join("\n").replace(r#""profile":null}}"#, r#""profile":null}},"name":"web""#);
     fs::write(&path, named + "\n").unwrap();
     let tables = Table::all(&super::page(&[path]));

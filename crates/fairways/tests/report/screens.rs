@@ -11,7 +11,7 @@ use super::browser::Browser;
 use super::{DATA, fairways, inputs, page};
 
 const LAYOUT: &str = include_str!("layout.js");
-/// Opens what is shown on demand, and says how much that is.
+/// Opens everything that is shown on demand, and returns how many such elements exist.
 const OPEN: &str = "(() => {
     const all = [...document.querySelectorAll('details')];
     all.forEach((of) => { of.open = true; });
@@ -39,7 +39,7 @@ fn list(value: &Value) -> Vec<&str> {
     value.as_array().unwrap().iter().map(|item| item.as_str().unwrap()).collect()
 }
 
-/// What is committed, or what is to be, where `TRYCMD=overwrite` asks for it.
+/// Compares with the committed file, or writes it with `TRYCMD=overwrite`.
 fn same(name: &str, found: &str) {
     let path = format!("{HERE}/{name}");
     if std::env::var_os("TRYCMD").is_some_and(|what| what == "overwrite") {
@@ -47,10 +47,11 @@ fn same(name: &str, found: &str) {
     }
     let kept = fs::read_to_string(&path).unwrap();
     let differs = kept.lines().zip(found.lines()).find(|(kept, found)| kept != found);
-    assert!(kept == found, "{name}: {differs:?}; TRYCMD=overwrite writes it anew");
+    assert!(kept == found, "{name}: {differs:?}; TRYCMD=overwrite writes it again");
 }
 
-/// What stands where, all of it readable.
+/// Checks that the page does not scroll sideways, cuts off no words and has enough contrast;
+/// returns its layout.
 fn check(browser: &mut Browser, size: [u32; 2], of: &str) -> Value {
     let layout = browser.evaluate(LAYOUT);
     let [content, window] = [0, 1].map(|n| layout["page"][n].as_u64().unwrap());
@@ -62,7 +63,7 @@ fn check(browser: &mut Browser, size: [u32; 2], of: &str) -> Value {
 }
 
 #[test]
-fn the_page_is_readable_on_every_screen_and_asks_nobody() {
+fn the_page_is_readable_on_every_screen_and_requests_nothing() {
     if !has("the page in a browser", &[Need::Program("chromium")]) {
         return;
     }
@@ -77,7 +78,7 @@ fn the_page_is_readable_on_every_screen_and_asks_nobody() {
             let of = format!("{screen}, {scheme}");
             let layout = check(&mut browser, size, &of);
             assert!(layout["texts"].as_u64().unwrap() > 1000, "{of}");
-            // The script ran: it is the one whose hash the page's policy has.
+            // The script ran: its hash is the one in the page's policy.
             assert_eq!(layout["buttons"], layout["boxes"], "{of}");
             assert_eq!(browser.complaints(), Vec::<&Value>::new(), "{of}");
             let asked = browser.requests();
@@ -91,7 +92,7 @@ fn the_page_is_readable_on_every_screen_and_asks_nobody() {
                 same(&format!("{screen}.txt"), &outline);
             }
             shots.push(browser.screenshot());
-            // Once more with all that is shown on demand.
+            // Again, with everything that is shown on demand.
             let opened = browser.evaluate(OPEN);
             let open = check(&mut browser, size, &format!("{of}, opened"));
             assert!(opened.as_u64().unwrap() > 20, "{of}: {opened} opened");

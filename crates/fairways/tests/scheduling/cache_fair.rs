@@ -1,4 +1,4 @@
-//! Cache-fair on this machine: who is slowed down by others gets more CPU time.
+//! Cache-fair on this machine: a program that others slow down gets more CPU time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +12,8 @@ use super::journal::Story;
 use super::profiles::{Row, table};
 use super::threads::{Spinning, cpu_time, cpus, facts, is_under_ext, nice};
 
-/// By ways: one that needs its lines; many that stream, one of them as background work; and one that hardly misses, and takes no lines from the
-/// first, so that it is seen beside others, too.
+/// Profiles by ways: one program needs its lines; many stream, one of them as background work; one
+/// hardly misses and takes no lines from the first, so that the first is also seen beside others.
 fn profiles() -> String {
     let row = |ipc, references, misses, stalls| Row { ipc, references, misses, stalls };
     let needs = [(0.1, 40.0, 0.9), (0.2, 30.0, 0.8), (1.0, 1.0, 0.02), (1.0, 1.0, 0.02)];
@@ -28,7 +28,7 @@ fn profiles() -> String {
     ])
 }
 
-/// What a thread has of CPUs while it has each nice value.
+/// The CPU time of a thread at each nice value.
 struct Weighed {
     last: Option<(i32, u64, Instant)>,
     /// CPU time and time, in seconds.
@@ -40,7 +40,8 @@ impl Weighed {
         Self { last: None, times: BTreeMap::new() }
     }
 
-    /// What passed since the last look is of the nice value that it has, if it had that then.
+    /// The time since the last look counts for the present nice value if the thread had it at the
+    /// last look too.
     fn look(&mut self, pid: i32) {
         let (nice, ran, now) = (nice(pid), cpu_time(pid), Instant::now());
         if let Some((_, before, then)) = self.last.filter(|last| last.0 == nice) {
@@ -51,7 +52,7 @@ impl Weighed {
         self.last = Some((nice, ran, now));
     }
 
-    /// Over some nice values: CPU time, time, and time by shares.
+    /// Sums over some nice values: CPU time, time, and time by shares.
     fn sum(&self, is_of: fn(i32) -> bool) -> [f64; 3] {
         let of = self.times.iter().filter(|(nice, _)| is_of(**nice));
         of.map(|(&nice, &[ran, time])| [ran, time, time * share(nice)]).fold([0.0; 3], add)
@@ -67,12 +68,14 @@ fn add(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-/// How a quantum compares to a turn of that nice value, the weight of which is 1.25 times that of the next (sched(7)).
+/// The weight of a nice value relative to that of 0: each has 1.25 times the weight of the next
+/// (sched(7)).
 fn share(nice: i32) -> f64 {
     1.25f64.powi(-nice)
 }
 
-/// The kernel was given no weights but those that were ordered, to the nearest that there is, and kept them.
+/// The kernel received only the weights that were ordered, each rounded to the nearest possible
+/// one, and kept them.
 fn are_kept(story: &Story, names: &[String], weighed: &[Weighed], quantum: u64) {
     for ((app, name), weighed) in (0..).zip(names).zip(weighed) {
         eprintln!("{name}: CPU time and time by nice value, in ms: {:?}", weighed.millis());
@@ -84,7 +87,7 @@ fn are_kept(story: &Story, names: &[String], weighed: &[Weighed], quantum: u64) 
             assert!((least..most).contains(&nice), "{name}: {nice}, {least} to {most}");
         }
     }
-    // While a thread is to have more than others it gets more.
+    // A thread gets more than others while it is ordered to have more.
     let all = |is_of: fn(i32) -> bool| weighed.iter().map(|of| of.sum(is_of)).fold([0.0; 3], add);
     let ([more_ran, more, more_share], [less_ran, less, less_share]) =
         (all(|nice| nice < 0), all(|nice| nice > 0));
@@ -97,7 +100,7 @@ fn are_kept(story: &Story, names: &[String], weighed: &[Weighed], quantum: u64) 
 }
 
 #[test]
-fn who_is_behind_its_fair_cpi_gets_time_of_background_work() {
+fn a_program_behind_its_fair_cpi_gets_time_of_background_work() {
     let Some(_alone) = can() else { return };
     let (place, there) = (Place::new(), cpus());
     fs::write(place.at("profiles"), profiles()).unwrap();
@@ -111,7 +114,8 @@ fn who_is_behind_its_fair_cpi_gets_time_of_background_work() {
     let listed = names.iter().zip(&spinning);
     let listed = listed.map(|(name, of)| (name.clone(), of.id(), name.starts_with("works")));
     place.configure("cache-fair", &listed.collect::<Vec<_>>());
-    // The form that was published: background work is not kept from losing much. Each is to be seen beside many others first.
+    // The published form: background work is not protected from losing much. Each program has to be
+    // seen beside many others first.
     let published = ["--set", "penalty_limit=0", "--set", "extrapolates=true"];
     let flags = [&published[..], &["--set", "data_points=40"]].concat();
     let mut daemon = Daemon::start(&place, &flags);
@@ -123,9 +127,10 @@ fn who_is_behind_its_fair_cpi_gets_time_of_background_work() {
     assert!(spinning.iter().all(|of| is_under_ext(of.id()) == in_kernel));
     let times = || spinning.iter().map(|of| cpu_time(of.id())).collect::<Vec<_>>();
     let from = times();
-    // Meanwhile the kernel is asked how it weighs the threads, and how much of the time they get.
+    // Meanwhile the test asks the kernel for the threads' weights and CPU time.
     let mut weighed: Vec<Weighed> = names.iter().map(|_| Weighed::new()).collect();
-    // For longer where that does not happen as often: this machine may be busy with other things. A scheduler in the kernel gives no weights.
+    // For longer where that happens less often: this machine may be busy with other things. A
+    // scheduler in the kernel reports no weights.
     let time = |weighed: &[Weighed], is_of| weighed.iter().map(|of| of.sum(is_of)[1]).sum::<f64>();
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(if in_kernel { 8 } else { 20 })
@@ -154,7 +159,7 @@ fn who_is_behind_its_fair_cpi_gets_time_of_background_work() {
         let ordered = ordered / 1000;
         eprintln!("{name}: {count} turns of {ordered} us on average, {ran} ms in {seconds} s");
     }
-    // Turns that were to be longer were longer.
+    // Turns that were ordered to be longer were longer.
     let all = story.turns.values().flatten();
     let (longer, shorter): (Vec<_>, Vec<_>) =
         all.filter(|turn| turn.0 != quantum).partition(|turn| turn.0 > quantum);
@@ -164,8 +169,9 @@ fn who_is_behind_its_fair_cpi_gets_time_of_background_work() {
     if !in_kernel {
         are_kept(&story, &names, &weighed, quantum);
     }
-    // What a thread had of the CPUs, beside background work, is what it was ordered. How much that is depends on who else uses this
-    // machine: a thread beside nobody that has a profile has the cache to itself.
+    // A thread's share of the CPUs, beside background work, is what was ordered. The amount depends
+    // on the other load of this machine: a thread that runs beside no profiled program has the
+    // cache to itself.
     let ordered = |app: usize| {
         let turns = &story.turns[&(app as u64)];
         turns.iter().map(|turn| turn.0).sum::<u64>() as f64 / turns.len() as f64
@@ -188,7 +194,8 @@ fn who_is_behind_its_fair_cpi_gets_time_of_background_work() {
 fn fair_miss_rates_are_those_of_a_chip_that_counts_the_same() {
     let Some(_alone) = can() else { return };
     let (place, there) = (Place::new(), cpus().len());
-    // On a chip of two, whose programs have no more than two co-runners, the estimates are not what threads count on average.
+    // On a chip of two CPUs, where a program has at most two co-runners, the estimates differ from
+    // what threads count on average.
     if there < 4 {
         eprintln!("SKIPPED: {there} CPUs share a cache, and it takes four");
         return;

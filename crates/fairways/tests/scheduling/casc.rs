@@ -1,4 +1,4 @@
-//! CASC on this machine, and on a chip with as many CPUs that counts the same.
+//! CASC on this machine, and on a chip with as many CPUs and the same counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -39,7 +39,7 @@ fn casc_decides_on_this_machine_as_on_a_chip_that_counts_the_same() {
     };
     let allowed =
         |of: &serde_json::Value| of["cpus"].as_str().map_or(there.clone(), super::threads::listed);
-    // What was just decided is shown at once, and carried out a moment later.
+    // A new decision is shown at once, and carried out a moment later.
     let mut status = daemon.status();
     daemon.eventually("what is decided is carried out", |daemon| {
         status = daemon.status();
@@ -53,7 +53,8 @@ fn casc_decides_on_this_machine_as_on_a_chip_that_counts_the_same() {
     let text = place.printed("status", &[]);
     assert!(text.contains(&format!("threads take turns by {kind}: {why}\n")), "{text}");
 
-    // What `status` says is what the kernel has: as the thread's affinity, or as where a thread under the scheduler is seen.
+    // `status` shows what the kernel has: the thread's affinity or, under the scheduler, the CPUs
+    // on which the thread is seen.
     let mut shown = BTreeMap::new();
     for of in status["programs"].as_array().unwrap() {
         let name = of["name"].as_str().unwrap();
@@ -83,7 +84,8 @@ fn casc_decides_on_this_machine_as_on_a_chip_that_counts_the_same() {
         assert_eq!(facts(of.id()), *before, "as it was");
     }
 
-    // What was decided is what was decided on the chip, and what the policy decides from the journal alone.
+    // The decisions are those made on the chip, and those that the policy makes from the journal
+    // alone.
     let host = Story::read(&place.text("journal"));
     let measured = Duration::from_nanos(host.estimated);
     eprintln!("measured after {measured:?}");
@@ -91,12 +93,12 @@ fn casc_decides_on_this_machine_as_on_a_chip_that_counts_the_same() {
     let mut confined = 0;
     for (app, name) in (0..).zip(&names) {
         let (here, chips) = (host.cpus_of(app, there.len()), chip.cpus_of(app, there.len()));
-        let told = format!("{name}: PCMR {:?} and {:?}", host.pcmrs[&app], chip.pcmrs[&app]);
-        eprintln!("{told}: CPUs {here:?} and {chips:?}");
-        assert_eq!(here, chips, "{told}");
-        assert!((host.pcmrs[&app] - chip.pcmrs[&app]).abs() < 3.0, "{told}");
+        let scores = format!("{name}: PCMR {:?} and {:?}", host.pcmrs[&app], chip.pcmrs[&app]);
+        eprintln!("{scores}: CPUs {here:?} and {chips:?}");
+        assert_eq!(here, chips, "{scores}");
+        assert!((host.pcmrs[&app] - chip.pcmrs[&app]).abs() < 3.0, "{scores}");
         let numbers: Vec<u32> = here.iter().map(|&cpu| there[cpu as usize]).collect();
-        assert_eq!(shown[name], numbers, "{told}");
+        assert_eq!(shown[name], numbers, "{scores}");
         confined += usize::from(here.len() < there.len());
     }
     let both = (0, names.len());

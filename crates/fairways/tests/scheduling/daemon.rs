@@ -11,7 +11,8 @@ use fairways_needs::{Need, has};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Whether this system lets threads be scheduled; says so where it does not. Where it does, no other test here spins meanwhile.
+/// Whether this system lets threads be scheduled; prints the reason where it does not. Where it
+/// does, no other test of this file spins meanwhile.
 pub(crate) fn can() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
     let test = std::thread::current().name().unwrap_or_default().to_owned();
@@ -19,20 +20,20 @@ pub(crate) fn can() -> Option<MutexGuard<'static, ()>> {
     can.then(|| ALONE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Says by what threads are to take turns.
+/// The environment variable that chooses the mechanism by which threads take turns.
 pub(crate) const SCHEDULER: &str = "FAIRWAYS_TEST_SCHEDULER";
 
-/// By what threads take turns in these tests: affinity, unless somebody said otherwise.
+/// The mechanism by which threads take turns in these tests: affinity by default.
 pub(crate) fn scheduler() -> String {
     std::env::var(SCHEDULER).unwrap_or_else(|_| "affinity".to_owned())
 }
 
-/// How long to wait before asking again: to ask takes an emulated machine that has other work half a second.
+/// How long to wait before asking again: a request takes half a second on a busy emulated machine.
 fn patience() -> Duration {
     Duration::from_millis(if scheduler() == "sched_ext" { 500 } else { 20 })
 }
 
-/// Where a daemon keeps what it has.
+/// The folder with a daemon's files.
 pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
@@ -49,8 +50,8 @@ impl Place {
         fs::read_to_string(self.at(name)).unwrap()
     }
 
-    /// A configuration: the policy, profiles of the file `profiles`, and these programs: name, process, and whether they are background
-    /// work.
+    /// Writes a configuration: the policy, the profiles of the file `profiles`, and these programs,
+    /// each with its name, its process, and whether it is background work.
     pub(crate) fn configure(&self, policy: &str, programs: &[(String, i32, bool)]) {
         let at = |name: &str| self.at(name).to_str().unwrap().to_owned();
         let (state, control, journal, profiles) =
@@ -70,7 +71,7 @@ impl Place {
         fs::write(self.at("fairways.toml"), text).unwrap();
     }
 
-    /// This program, in such a way.
+    /// A `fairways` command with this verb and the flags for this folder.
     pub(crate) fn fairways(&self, verb: &str, flags: &[&str]) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("fairways"));
         command.arg(verb).stdin(Stdio::null());
@@ -86,7 +87,7 @@ impl Place {
         command
     }
 
-    /// What a command printed that had to succeed.
+    /// The output of a command that has to succeed.
     pub(crate) fn printed(&self, verb: &str, flags: &[&str]) -> String {
         let output = self.fairways(verb, flags).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -95,7 +96,7 @@ impl Place {
     }
 }
 
-/// A daemon that runs.
+/// A running daemon.
 pub(crate) struct Daemon<'a> {
     place: &'a Place,
     child: Child,
@@ -121,17 +122,17 @@ impl<'a> Daemon<'a> {
         self.ask().unwrap()
     }
 
-    /// Its programs, as `status` has them.
+    /// Its programs, as `status` lists them.
     pub(crate) fn programs(&self) -> Vec<Value> {
         self.status()["programs"].as_array().unwrap().clone()
     }
 
-    /// Threads take turns by what was asked for: the kernel may have thrown its scheduler out.
+    /// Checks the mechanism: the kernel may have thrown the scheduler out.
     pub(crate) fn schedules_as_asked(&self) {
         assert_eq!(self.status()["scheduler"], *scheduler());
     }
 
-    /// Waits until it is so: this machine may be busy with other things.
+    /// Waits until the condition is true: this machine may be busy with other things.
     pub(crate) fn eventually(&mut self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
         let began = Instant::now();
         while !is_so(self) {

@@ -1,4 +1,4 @@
-//! What `fairways doctor` says of how threads take turns.
+//! What `fairways doctor` reports about how threads take turns.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,6 +24,6 @@ fn doctor_says_by_what_threads_take_turns() {
     let can = found == "by a scheduler in the kernel (sched_ext)";
     let is_there = Path::new("/sys/kernel/sched_ext/state").exists();
     assert!(!can || (is_there && cfg!(feature = "sched-ext")), "{found}");
-    // Whatever this program was built with, such a kernel is what is in the way.
+    // With or without the feature, such a kernel is what prevents it.
     assert!(is_there || found.ends_with("the kernel has no sched_ext"), "{found}");
 }

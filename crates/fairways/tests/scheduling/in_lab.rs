@@ -1,4 +1,5 @@
-//! The same tests in a kernel with sched_ext: this program boots it, with itself and fairways in it.
+//! The same tests in a kernel with sched_ext: this program boots it, with itself and fairways
+//! inside.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use fairways_kernel_lab::{Guest, Kernel, Topology, required};
 use super::chip::{self, MADE};
 use super::daemon::{Place, SCHEDULER};
 
-/// What runs there with a scheduler in the kernel.
+/// The tests that run there with a scheduler in the kernel.
 const UNDER_IT: [&str; 4] = [
     "doctor::doctor_says_by_what_threads_take_turns",
     "casc::casc_decides_on_this_machine_as_on_a_chip_that_counts_the_same",
@@ -17,10 +18,11 @@ const UNDER_IT: [&str; 4] = [
     "left::every_thread_is_as_before_once_the_daemon_has_ended",
 ];
 
-/// And there on two CPUs, as many as its profiles are made for.
-const ON_TWO: [&str; 1] = ["cache_fair::who_is_behind_its_fair_cpi_gets_time_of_background_work"];
+/// The tests that run there on two CPUs, the number that their profiles are made for.
+const ON_TWO: [&str; 1] =
+    ["cache_fair::a_program_behind_its_fair_cpi_gets_time_of_background_work"];
 
-/// And by affinity.
+/// The tests that run there by affinity.
 const WITHOUT: [&str; 1] = ["left::every_thread_is_as_before_once_the_daemon_has_ended"];
 
 const CPUS: u32 = 4;
@@ -28,7 +30,8 @@ const CPUS: u32 = 4;
 /// An instruction of any CPU takes 2^this ns.
 const SHIFT: u8 = 1;
 
-/// Time passes by instructions there: what the daemon sees late does not hang on what else this machine does.
+/// Time passes by instructions there: when the daemon notices something does not depend on this
+/// machine's other load.
 #[test]
 fn policies_schedule_in_a_kernel_with_sched_ext() {
     const TEST: &str = "policies_schedule_in_a_kernel_with_sched_ext";
@@ -74,7 +77,7 @@ fn policies_schedule_in_a_kernel_with_sched_ext() {
         .unwrap();
     eprintln!("{TEST}: the guest took {} s", outcome.duration.as_secs());
     assert_eq!(outcome.code, 0, "{}", outcome.console.join("\n"));
-    // None was left out.
+    // No test was left out.
     let passed = outcome.console.iter().filter_map(|line| {
         let count = line.strip_prefix("test result: ok. ")?.split(' ').next()?;
         count.parse::<usize>().ok()
@@ -82,7 +85,7 @@ fn policies_schedule_in_a_kernel_with_sched_ext() {
     assert!(passed.eq([UNDER_IT.len(), WITHOUT.len(), ON_TWO.len()]), "some were left out");
 }
 
-/// A program without what debuggers read: the guest unpacks it into memory.
+/// A program without debug information: the guest unpacks it into memory.
 fn stripped(program: &Path, folder: &Path) -> PathBuf {
     let stripped = folder.join(program.file_name().unwrap());
     let mut strip = Command::new("strip");

@@ -1,13 +1,14 @@
-//! What a journal tells, of a chip or of a host.
+//! What a journal records, of a chip or of a host.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What was decided, by programs' numbers, and what they counted.
+/// The decisions, by program number, and the programs' counts.
 #[derive(Default)]
 pub(crate) struct Story {
-    /// Where each may run by what was said last, as the policy numbers CPUs; who is missing, everywhere.
+    /// The CPUs on which each program may run by the last decision, as the policy numbers them; a
+    /// program that is missing may run everywhere.
     pub(crate) allowed: BTreeMap<u64, Vec<u32>>,
     /// When something was first estimated, in nanoseconds.
     pub(crate) estimated: u64,
@@ -15,17 +16,17 @@ pub(crate) struct Story {
     pub(crate) pcmrs: BTreeMap<u64, f64>,
     /// The last fair miss rates, per 1000 cycles.
     pub(crate) fair: BTreeMap<u64, f64>,
-    /// Of times together, what each thread counted in all.
+    /// The total counts of each thread in the times in which it ran with others.
     pub(crate) counted: BTreeMap<u64, Counted>,
-    /// The turns of each: how long it was to be, and was, in nanoseconds.
+    /// Each program's turns: the ordered and the real length, in nanoseconds.
     pub(crate) turns: BTreeMap<u64, Vec<(u64, u64)>>,
-    /// How long turns of each were ordered to be, in nanoseconds.
+    /// The ordered length of each program's turns, in nanoseconds.
     pub(crate) ordered: BTreeMap<u64, Vec<u64>>,
-    /// How often each event and action is there.
+    /// The number of each event and action.
     pub(crate) words: BTreeMap<String, u64>,
 }
 
-/// What a thread counted.
+/// The counts of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) instructions: u64,
@@ -39,7 +40,7 @@ impl Story {
     pub(crate) fn read(text: &str) -> Self {
         let mut story = Self::default();
         for line in text.lines().skip(1) {
-            // A daemon that still runs has written half of the last one.
+            // A daemon that is still running has written half of the last line.
             let Ok(line) = serde_json::from_str::<Value>(line) else { break };
             for what in ["event", "action"] {
                 match &line[what] {
@@ -100,7 +101,7 @@ impl Story {
         }
     }
 
-    /// Where a program may run of so many CPUs.
+    /// The CPUs, of the first `count`, on which a program may run.
     pub(crate) fn cpus_of(&self, app: u64, count: usize) -> Vec<u32> {
         let count = u32::try_from(count).unwrap();
         let known: Vec<u32> = self.allowed.get(&app).into_iter().flatten().copied().collect();

@@ -1,4 +1,4 @@
-//! What is left of threads when a daemon ends, however it does.
+//! What a daemon leaves behind of threads when it ends, however it ends.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ impl Programs {
         fs::write(place.at("profiles"), profiles).unwrap();
         let count = cpus().len();
         let spinning = vec![Spinning::several(2), Spinning::several(count + 1)];
-        // Until all of their threads are there.
+        // Waits until all of their threads exist.
         for (of, threads) in spinning.iter().zip([2, count + 1]) {
             while facts(of.id()).len() < threads + 2 {
                 std::thread::sleep(Duration::from_millis(5));
@@ -44,7 +44,8 @@ impl Programs {
         self.spinning.iter().map(|of| facts(of.id())).collect()
     }
 
-    /// A daemon that has changed something. Threads that wait are no reason to wait long.
+    /// Starts a daemon and waits until it has changed something. Threads that wait must not delay
+    /// it for long.
     fn daemon(&self, flags: &[&str]) -> Daemon<'_> {
         let limit = ["--set", "initial_limit=1s"];
         let mut daemon = Daemon::start(&self.place, &[&limit, flags].concat());
@@ -55,7 +56,8 @@ impl Programs {
         daemon
     }
 
-    /// Kills a daemon that has changed something: threads are the kernel's within a second.
+    /// Kills a daemon that has changed something: within a second the kernel schedules the threads
+    /// again.
     fn kill(&self, daemon: Daemon<'_>) {
         let is_in_kernel = || self.spinning.iter().any(|of| is_under_ext(of.id()));
         assert_eq!(is_in_kernel(), scheduler() == "sched_ext");
@@ -68,7 +70,7 @@ impl Programs {
         eprintln!("the kernel's {} ms after SIGKILL", since.elapsed().as_millis());
     }
 
-    /// A journal is of one daemon.
+    /// Each daemon has its own journal.
     fn again(&self) {
         fs::remove_file(self.place.at("journal")).unwrap();
     }
@@ -91,7 +93,7 @@ fn every_thread_is_as_before_once_the_daemon_has_ended() {
     assert_eq!((named("greedy"), named("frugal")), (1, 1), "{names:?}");
     let first = programs.before[1].keys().filter(|of| !numbered(of)).count();
     assert_eq!(first, 1, "every thread but the first is called by its number: {names:?}");
-    daemon.eventually("the kernel was told", |_| programs.now() != programs.before);
+    daemon.eventually("the kernel has the settings", |_| programs.now() != programs.before);
     if scheduler() == "sched_ext" {
         let all = || programs.now().into_iter().flatten();
         daemon.eventually("all threads are under it", |_| all().all(|of| of.1.policy == SCHED_EXT));
@@ -99,10 +101,10 @@ fn every_thread_is_as_before_once_the_daemon_has_ended() {
     assert!(daemon.end(Signal::TERM).success());
     assert_eq!(programs.now(), programs.before);
 
-    // Killed, it leaves them to be restored.
+    // A killed daemon leaves them for `restore`,
     programs.again();
     let mut daemon = programs.daemon(&[]);
-    daemon.eventually("the kernel was told", |_| programs.now() != programs.before);
+    daemon.eventually("the kernel has the settings", |_| programs.now() != programs.before);
     programs.kill(daemon);
     assert_ne!(programs.now(), programs.before);
     let report: Value =
@@ -112,10 +114,10 @@ fn every_thread_is_as_before_once_the_daemon_has_ended() {
     assert_eq!(programs.now(), programs.before);
     assert_eq!(programs.place.printed("restore", &[]), "nothing to restore\n");
 
-    // Or to the next start, whatever its policy.
+    // or for the next start, whatever its policy.
     programs.again();
     let mut daemon = programs.daemon(&[]);
-    daemon.eventually("the kernel was told", |_| programs.now() != programs.before);
+    daemon.eventually("the kernel has the settings", |_| programs.now() != programs.before);
     programs.kill(daemon);
     programs.again();
     programs.place.printed("run", &["--duration", "1ms", "--policy", "cache-fair"]);

@@ -1,5 +1,6 @@
-//! `fairways run` under policies that schedule, on this machine's own kernel: threads that spin, and profiles in the place of counters.
-//! Where fairways is built with `sched-ext`, this program also boots a kernel that has it, and runs there in it ([`in_lab`]).
+//! `fairways run` under policies that schedule, on this machine's own kernel: threads that spin,
+//! and profiles in place of counters. Where fairways is built with `sched-ext`, this program also
+//! boots a kernel that has it, and runs there in it ([`in_lab`]).
 
 #![allow(clippy::unwrap_used)]
 

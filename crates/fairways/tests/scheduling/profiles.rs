@@ -1,6 +1,6 @@
-//! Profiles that say how programs are, in the place of a processor's counters.
+//! Profiles that describe programs, in place of a processor's counters.
 
-/// What a program does with so many ways.
+/// The behaviour of a program with a given number of ways.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) ipc: f64,

@@ -1,10 +1,10 @@
-//! Programs that spin, and what the kernel says of their threads.
+//! Programs that spin, and what the kernel reports about their threads.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-/// Says to a process of this very test that it is to spin on so many threads.
+/// The environment variable that makes a process of this test spin, on that number of threads.
 const SPINS: &str = "FAIRWAYS_TEST_SPINS";
 
 /// `SCHED_EXT` of sched(7), as the kernel writes it.
@@ -53,7 +53,7 @@ fn spins_when_asked() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// What of a thread is changed and put back.
+/// The settings of a thread that are changed and put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// `Cpus_allowed_list`.
@@ -71,7 +71,8 @@ pub(crate) fn facts(pid: i32) -> BTreeMap<i32, Facts> {
         let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/task/{task}/{file}"));
         let (status, stat) = (read("status").unwrap(), read("stat").unwrap());
         let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        // What follows the command, which ends at the last parenthesis, begins with the third field.
+        // The text after the command, which ends at the last parenthesis, begins with the third
+        // field.
         let field = |number: usize| {
             let rest = stat.rsplit_once(") ").unwrap().1;
             rest.split(' ').nth(number - 3).unwrap().to_owned()
@@ -115,7 +116,8 @@ pub(crate) fn listed(text: &str) -> Vec<u32> {
     text.trim().split(',').flat_map(range).collect()
 }
 
-/// The CPUs that share the first one's L3 cache, as the daemon numbers them; all, where sysfs tells of none.
+/// The CPUs that share the first one's L3 cache, as the daemon numbers them; all CPUs if sysfs
+/// describes no such cache.
 pub(crate) fn cpus() -> Vec<u32> {
     let read = |file: &str| fs::read_to_string(format!("/sys/devices/system/cpu/{file}"));
     let online = listed(&read("online").unwrap());

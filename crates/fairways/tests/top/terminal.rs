@@ -1,4 +1,4 @@
-//! A terminal that a program has to itself, and what one sees on it.
+//! A terminal for one program, and what is visible on it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,13 +21,13 @@ use super::common::{end, this};
 /// The kernel's ticks of CPU time a second, as programs see them (`USER_HZ`).
 const TICKS: u32 = 100;
 
-/// A terminal, the program on it, and what it has written.
+/// A terminal, the program on it, and the program's output.
 pub(crate) struct Terminal {
     keys: File,
-    /// Held open, so that it can be asked after the program has ended.
+    /// Kept open, so that it can be queried after the program has ended.
     own: Option<OwnedFd>,
     reader: Option<JoinHandle<()>>,
-    /// Nothing that is written is read any more.
+    /// The output is no longer read.
     deaf: Arc<AtomicBool>,
     child: Child,
     seen: Arc<Mutex<Seen>>,
@@ -45,7 +45,7 @@ impl Terminal {
         Self::of(&["setsid", "--ctty"], flags, no_color)
     }
 
-    /// The same on a terminal that sends it no signals: it does not control the program's session.
+    /// Starts it on a terminal that sends it no signals: it does not control the program's session.
     pub(crate) fn without_signals(flags: &[&str]) -> Self {
         Self::of(&["setsid"], flags, false)
     }
@@ -57,7 +57,7 @@ impl Terminal {
         let name = ptsname(&keys, Vec::new()).unwrap();
         let open = || {
             let mut options = File::options();
-            // It is to be the terminal of the program's session, never of this one.
+            // It becomes the terminal of the program's session, never of this one.
             options.read(true).write(true).custom_flags(OFlags::NOCTTY.bits().cast_signed());
             options.open(name.to_str().unwrap()).unwrap()
         };
@@ -109,7 +109,7 @@ impl Terminal {
             .unwrap();
     }
 
-    /// The lines as one sees them.
+    /// The visible lines.
     pub(crate) fn lines(&self) -> Vec<String> {
         let seen = self.seen.lock().unwrap();
         let width = seen.screen.screen().size().1;
@@ -117,7 +117,7 @@ impl Terminal {
         rows.map(|row| row.trim_end().to_owned()).collect()
     }
 
-    /// Waits until the screen is so.
+    /// Waits until the screen fulfils a condition.
     pub(crate) fn until(&self, what: &str, mut is_so: impl FnMut(&[String]) -> bool) {
         let began = Instant::now();
         while !is_so(&self.lines()) {
@@ -127,7 +127,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until this can be read somewhere.
+    /// Waits until this text is visible somewhere.
     pub(crate) fn shows(&self, text: &str) {
         self.until(text, |lines| lines.iter().any(|line| line.contains(text)));
     }
@@ -142,12 +142,13 @@ impl Terminal {
                 return false;
             };
             let mut numbers = rest[..end].split(';').filter_map(|of| of.parse::<u32>().ok());
-            // 39 and 49 are what the terminal has of its own accord.
+            // 39 and 49 are the terminal's default colours.
             numbers.any(|of| matches!(of, 30..=38 | 40..=48 | 90..=107))
         })
     }
 
-    /// Whether the program has the screen, has hidden the cursor, and gets keys as they are pressed.
+    /// Whether the program has the screen, has hidden the cursor, and gets every key as it is
+    /// pressed.
     pub(crate) fn taken(&self) -> [bool; 3] {
         let seen = self.seen.lock().unwrap();
         let screen = seen.screen.screen();
@@ -155,7 +156,7 @@ impl Terminal {
         [screen.alternate_screen(), screen.hide_cursor(), is_raw]
     }
 
-    /// Reads nothing any more: who writes waits.
+    /// Stops reading: a program that writes has to wait.
     pub(crate) fn stop_reading(&mut self) {
         self.deaf.store(true, Ordering::Relaxed);
         if let Some(reader) = self.reader.take() {
@@ -166,12 +167,12 @@ impl Terminal {
     /// Hangs up: the terminal is gone, for the program as well as for this test.
     pub(crate) fn hang_up(mut self) -> Gone {
         self.stop_reading();
-        // The one who has the other end is closed.
+        // The controlling end is closed.
         self.keys = File::open("/dev/null").unwrap();
         Gone(self)
     }
 
-    /// Waits for the end; its exit code, and the CPU time that it took in all.
+    /// Waits for the end; returns the exit code and the total CPU time.
     pub(crate) fn ended(&mut self) -> (Option<i32>, Duration) {
         let began = Instant::now();
         let stat = format!("/proc/{}/stat", self.child.id());
@@ -188,11 +189,12 @@ impl Terminal {
         }
     }
 
-    /// Waits for the end; the exit code, and what was said on the screen that was there before. The terminal is as it was.
+    /// Waits for the end; returns the exit code and the output on the screen that was there before.
+    /// The terminal is as it was.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let code = end(&mut self.child).code();
         let is_raw = self.taken()[2];
-        // With the last who has it open, all that was written is read.
+        // All output is read once the last process that has the terminal open is gone.
         drop(self.own.take());
         self.reader.take().unwrap().join().unwrap();
         let seen = self.seen.lock().unwrap();

@@ -1,4 +1,4 @@
-//! Keys, sizes, colours, ends, and what is watched.
+//! Keys, sizes, colours, ends, and what `top` can watch.
 
 use std::process::{Command, Stdio};
 
@@ -11,7 +11,7 @@ use super::terminal::Terminal;
 const JOURNAL: [&str; 2] = ["--journal", "tests/data/run.journal"];
 
 #[test]
-fn keys_are_heeded_and_the_terminal_is_given_back() {
+fn keys_are_handled_and_the_terminal_is_given_back() {
     let mut terminal = Terminal::start(&JOURNAL, false);
     terminal.shows("lfoc  journal");
     terminal.until("it has the terminal", |_| terminal.taken() == [true; 3]);
@@ -43,7 +43,7 @@ fn keys_are_heeded_and_the_terminal_is_given_back() {
 
     for (width, height) in [(120, 40), (50, 15), (30, 5), (80, 24)] {
         terminal.resize(width, height);
-        terminal.until("it is drawn anew", |lines| match (width, height) {
+        terminal.until("it is drawn again", |lines| match (width, height) {
             (30, 5) => lines[0] == "30x5: at least 40x10; q quits",
             _ => lines.last().unwrap().starts_with(" q quit") && lines[0].ends_with(" s"),
         });
@@ -80,14 +80,14 @@ fn signals_end_it_and_the_terminal_is_given_back() {
 }
 
 #[test]
-fn a_machine_is_run_and_what_it_is_not_is_told_first() {
+fn a_machine_is_run_and_a_mistake_is_reported_first() {
     let flags = ["--machine", "model", "--mix", "triad,hash-join", "--duration", "2s", "--speed"];
     let mut terminal = Terminal::start(&[&flags[..], &["1000"]].concat(), false);
     terminal.shows("over  2.000 s");
     terminal.shows("hash-join sensitive");
     terminal.press("q");
     assert_eq!(terminal.end().0, Some(0));
-    // Keys are heeded while it runs.
+    // Keys are handled while it runs.
     let mut terminal = Terminal::start(&[&flags[..], &["0.001"]].concat(), false);
     terminal.shows("0.001x");
     terminal.press("+");
@@ -118,7 +118,7 @@ fn a_daemon_that_goes_and_comes_back_is_watched_on() {
     terminal.shows("A reads");
     terminal.shows("B streams");
     terminal.shows("2 of ");
-    // What counts nothing here is no number.
+    // A program that counts nothing shows no number.
     terminal.until("dashes", |lines| {
         let row = lines.iter().find(|line| line.contains("reads"));
         row.is_some_and(|row| row.split_whitespace().filter(|word| *word == "-").count() >= 3)
@@ -134,7 +134,8 @@ fn a_daemon_that_goes_and_comes_back_is_watched_on() {
         let screen = lines.join("");
         !screen.contains("last known state") && !screen.contains("streams")
     });
-    // The emulator by itself tells who has which ways, and what it does.
+    // Without a daemon, the emulator's own state shows which program has which ways, and what it
+    // does.
     let root = machine.root.to_str().unwrap();
     let once = printed(Command::new(this()).args(["top", "--once", "--emulated", root]));
     assert!(once.contains("mlr:500K") && once.contains("mload:60M"), "{once}");
@@ -158,7 +159,7 @@ fn a_screen_is_printed_of_a_journal_at_a_time() {
 }
 
 #[test]
-fn what_is_no_terminal_and_wrong_flags_are_told_in_a_line() {
+fn a_missing_terminal_and_wrong_flags_are_reported_in_one_line() {
     let said = |flags: &[&str]| {
         let mut command = Command::new(this());
         let output = command.arg("top").args(flags).stdin(Stdio::null()).output().unwrap();
@@ -185,7 +186,7 @@ fn what_is_no_terminal_and_wrong_flags_are_told_in_a_line() {
         let expected = format!("fairways: {} needs --machine\n", flag[0]);
         assert_eq!(said(&[&flag[..], &["--once", journal, path]].concat()), expected);
     }
-    // `run` looks after a host without it.
+    // `run` manages a host without it.
     let output = Command::new(this()).args(["run", "--seed", "1"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let run = String::from_utf8(output.stderr).unwrap();

@@ -55,7 +55,7 @@ fn programs_come_and_go_with_a_reload_and_a_wrong_one_changes_nothing() {
     // A mistake is logged with its place, and the previous configuration stays in force.
     configure(&machine, "polcy = \"equal\"", &[("streams", &streams)]);
     daemon.signal(Signal::HUP);
-    eventually("what is wrong is told", || {
+    eventually("the mistake is reported", || {
         let said = daemon.said();
         let mut lines = said.lines();
         lines.any(|line| {
@@ -78,7 +78,7 @@ fn programs_come_and_go_with_a_reload_and_a_wrong_one_changes_nothing() {
 }
 
 #[test]
-fn status_is_told_as_long_as_the_daemon_runs() {
+fn status_is_available_as_long_as_the_daemon_runs() {
     if !can(&[]) {
         return;
     }
@@ -92,9 +92,9 @@ fn status_is_told_as_long_as_the_daemon_runs() {
     assert!(status["mode"] == "manage" && status["failed"].is_null(), "{status}");
     let ways = |at: usize| status["programs"][at]["ways"].as_u64().unwrap();
     assert_eq!(ways(0) + ways(1), status["domains"][0]["ways"].as_u64().unwrap());
-    // Nothing counts here, and what is missing is no number.
+    // Nothing counts here, and a missing value is no number.
     assert!(status["programs"][0]["ipc"].is_null());
-    // What it tells is what the files say.
+    // `status` agrees with the files.
     for program in status["programs"].as_array().unwrap() {
         let pid = machine.pids[if program["name"] == "reads" { "mlr:500K" } else { "mload:60M" }];
         let snapshot = machine.snapshot(&[]);
@@ -109,7 +109,7 @@ fn status_is_told_as_long_as_the_daemon_runs() {
     let table = printed(&mut daemon.ask(&[]));
     assert!(table.starts_with("equal after ") && table.contains("\n reads "), "{table}");
 
-    // Why they have what they have is told, too.
+    // The reasons for the ways are available, too.
     let explain = |more: &[&str]| {
         let mut explain = Command::new(this());
         explain.args(["explain", "--control"]).arg(machine.at("control")).args(more);
@@ -125,8 +125,8 @@ fn status_is_told_as_long_as_the_daemon_runs() {
         "{about}"
     );
     assert!(!about.contains("streams:"), "{about}");
-    let told: serde_json::Value = serde_json::from_str(&explain(&["--json", "-n", "1"])).unwrap();
-    assert_eq!(told["decisions"][0]["said"][0]["planned"]["plan"], *plan);
+    let latest: serde_json::Value = serde_json::from_str(&explain(&["--json", "-n", "1"])).unwrap();
+    assert_eq!(latest["decisions"][0]["said"][0]["planned"]["plan"], *plan);
 
     let mut ask = daemon.ask(&[]);
     assert_eq!(daemon.end(Signal::INT), Some(130));
@@ -138,7 +138,7 @@ fn status_is_told_as_long_as_the_daemon_runs() {
 }
 
 #[test]
-fn there_is_one_daemon_and_what_a_killed_one_left_is_no_other() {
+fn a_second_daemon_is_refused_unless_the_first_was_killed() {
     if !can(&[]) {
         return;
     }
@@ -155,7 +155,7 @@ fn there_is_one_daemon_and_what_a_killed_one_left_is_no_other() {
     };
     eventually("it is there", || daemon.programs() == ["reads"] && in_place());
     let held = machine.snapshot(&tasks);
-    // By the control socket, and by the state directory.
+    // A second daemon is refused because of the control socket, and because of the state directory.
     let other = machine.at("other").to_str().unwrap().to_owned();
     for (flags, why) in [(&[][..], "another daemon"), (&["--control", &other], "another fairways")]
     {

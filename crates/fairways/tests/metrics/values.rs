@@ -1,4 +1,4 @@
-//! What is told is what is so, and documented.
+//! The metrics' values are right, and documented.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,9 +21,9 @@ const EVENTS: [(&str, &str); 5] = [
     ("memory_bytes", "fairways_mbm_total_bytes_total"),
 ];
 
-/// The page and `status` of one moment say the same, and sums are those of the journal's windows.
+/// The page and `status` agree at one moment, and sums are those of the journal's windows.
 #[test]
-fn what_is_told_is_what_status_and_the_journal_say() {
+fn metrics_agree_with_status_and_the_journal() {
     if !can(&["promtool"]) {
         return;
     }
@@ -94,7 +94,7 @@ fn what_is_told_is_what_status_and_the_journal_say() {
     let met = objective["met"].as_bool().map(|met| f64::from(u8::from(met)));
     assert_eq!(page.of("fairways_objective_met", name), met);
 
-    // promtool knows the older text, and what names and types should be.
+    // promtool understands the older text format, and checks names and types.
     let text = get(at, "/metrics", "text/plain").body;
     let mut promtool = Command::new("promtool")
         .args(["check", "metrics"])
@@ -115,7 +115,7 @@ fn what_is_told_is_what_status_and_the_journal_say() {
     let journal = fs::read_to_string(journal).unwrap();
     let lines: Vec<Value> =
         journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    // Time stood still in an instant: what was decided in it may be told or not.
+    // Time stood still within an instant: decisions of that instant may be counted or not.
     let now = status["now_ns"].as_u64().unwrap();
     let plans = |until: u64| {
         let is_plan = |line: &&Value| {
@@ -128,9 +128,9 @@ fn what_is_told_is_what_status_and_the_journal_say() {
     for program in programs {
         let name = program["name"].as_str().unwrap().replace('"', "\\\"");
         let of = |metric: &str| page.of(metric, &name);
-        let told = of("fairways_windows_total").unwrap();
+        let shown = of("fairways_windows_total").unwrap();
         let mine = |line: &&Value| line["event"]["sampled"]["app"] == program["app"];
-        let count: usize = told.to_string().parse().unwrap();
+        let count: usize = shown.to_string().parse().unwrap();
         let windows: Vec<&Value> = lines.iter().filter(mine).take(count).collect();
         assert_eq!(windows.len(), count);
         for (event, metric) in EVENTS {
@@ -142,12 +142,13 @@ fn what_is_told_is_what_status_and_the_journal_say() {
     }
 }
 
-/// The series that tells what `fairways --version` prints: `fairways 0.1.0 (HASH DATE)`, or without a commit.
+/// The series with the output of `fairways --version`: `fairways 0.1.0 (HASH DATE)`, or without a
+/// commit.
 fn build_info() -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_fairways")).arg("--version").output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
+    let version = String::from_utf8(output.stdout).unwrap();
     let words: Vec<&str> =
-        told.split([' ', '(', ')', '\n']).filter(|word| !word.is_empty()).collect();
+        version.split([' ', '(', ')', '\n']).filter(|word| !word.is_empty()).collect();
     let commit = words.get(2).map(|hash| format!(",commit=\"{hash}\""));
     format!("fairways_build_info{{version=\"{}\"{}}}", words[1], commit.unwrap_or_default())
 }
@@ -166,7 +167,7 @@ pub(crate) fn described() -> BTreeSet<(String, String)> {
     rows.map(one).collect()
 }
 
-/// Where nothing counts, there is no number, and that is counted.
+/// Where nothing counts, there is no number, and the missing value is counted.
 #[test]
 fn what_cannot_be_read_has_no_sample() {
     if !can(&[]) {
@@ -175,7 +176,7 @@ fn what_cannot_be_read_has_no_sample() {
     let machine = machine();
     configure(&machine, "none", "observe = true\n[parameters]\n");
     let mut config = fs::read_to_string(machine.at("fairways.toml")).unwrap();
-    // Dunn's windows go by time.
+    // Dunn's windows are of fixed time.
     config = config.replace("policy = \"lfoc\"", "policy = \"dunn\"");
     fs::write(machine.at("fairways.toml"), config).unwrap();
     fault(&machine, "read:*/llc_occupancy=Unavailable");
@@ -208,7 +209,8 @@ fn what_cannot_be_read_has_no_sample() {
     assert_eq!(daemon.end(Signal::TERM), Some(0));
 }
 
-/// A plan that resctrl does not take is refused, and told by its error; the daemon is not ready until one holds.
+/// A plan that resctrl does not accept is refused, and counted by its error; the daemon is not
+/// ready until one is in force.
 #[test]
 fn what_resctrl_refuses_is_counted_by_its_error() {
     if !can(&[]) {

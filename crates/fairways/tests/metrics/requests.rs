@@ -1,4 +1,4 @@
-//! Who asks, and who is turned away.
+//! Requests, and which of them are turned away.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use super::managed::{configure, daemon, machine};
 use super::page::{Page, answered, connect, get, send};
 use super::running::command;
 
-/// How it answers who asks whether it is well, if it does.
+/// The code of the answer to a health check, if it answers.
 fn healthz(at: SocketAddr) -> Option<u16> {
     send(connect(at), b"GET /healthz HTTP/1.1\r\n\r\n").ok().map(|of| of.code)
 }
@@ -41,7 +41,7 @@ fn slow_huge_and_malformed_requests_are_turned_away_and_the_daemon_goes_on() {
     }
     let head = send(connect(at), b"HEAD /metrics HTTP/1.1\r\n\r\n").unwrap();
     assert!(head.code == 200 && head.length() > Some(1000) && head.body.is_empty(), "{head:?}");
-    // A head without an end: it is told so, if it still listens.
+    // A head without an end: the client gets an answer if it still reads.
     let huge = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(1 << 20));
     match send(connect(at), huge.as_bytes()) {
         Ok(answer) => assert_eq!(answer.code, 431),
@@ -51,7 +51,8 @@ fn slow_huge_and_malformed_requests_are_turned_away_and_the_daemon_goes_on() {
         ),
     }
 
-    // Some say nothing, and some little at a time; the daemon's loop goes on, and says that it does.
+    // Some connections send nothing, and some little at a time; the daemon's loop goes on, and
+    // health is answered.
     let now = || daemon.status()["now_ns"].as_u64().unwrap();
     let crowded = || {
         let began = Instant::now();
@@ -67,7 +68,7 @@ fn slow_huge_and_malformed_requests_are_turned_away_and_the_daemon_goes_on() {
         if began.elapsed() < Duration::from_secs(5) {
             return Some((slow, since, last));
         }
-        // Who was first is gone before the last was there: this machine is busy.
+        // The first connection was closed before the last one came: this machine is busy.
         None
     };
     let (slow, since, mut last) =
@@ -81,18 +82,18 @@ fn slow_huge_and_malformed_requests_are_turned_away_and_the_daemon_goes_on() {
     let dripping = (answered(last).unwrap().code, since.elapsed());
     let all = slow.into_iter().map(|of| of.join().unwrap()).chain([dripping]);
     for (code, took) in all {
-        // Five seconds each, and nine more for a machine that is busy.
+        // Five seconds each, and nine more on a busy machine.
         let is_soon = took > Duration::from_millis(4900) && took < Duration::from_secs(14);
         assert!(code == 408 && is_soon, "{code} after {took:?}");
     }
     assert_eq!(get(at, "/metrics", "").code, 200);
     assert_eq!(get(at, "/healthz", "").body, "ok\n");
     assert_eq!(daemon.end(Signal::TERM), Some(0));
-    assert!(std::net::TcpStream::connect(at).is_err(), "nobody answers any more");
+    assert!(std::net::TcpStream::connect(at).is_err(), "no server answers any more");
 }
 
 #[test]
-fn a_port_that_is_taken_or_is_none_is_told_in_a_line_before_anything_is_changed() {
+fn a_bad_port_is_reported_in_one_line_before_anything_is_changed() {
     if !can(&[]) {
         return;
     }
@@ -117,7 +118,8 @@ fn a_port_that_is_taken_or_is_none_is_told_in_a_line_before_anything_is_changed(
     assert!(!machine.at("control").exists(), "its control socket is gone again");
 }
 
-/// A program that is looked after no longer takes its series along, and one that returns under its name begins at 0.
+/// A program that is no longer managed takes its series along, and one that returns under its name
+/// begins at 0.
 #[test]
 fn series_come_and_go_with_their_programs() {
     if !can(&[]) {
@@ -136,7 +138,8 @@ fn series_come_and_go_with_their_programs() {
     eventually("it is gone", || windows("reads").is_none());
     assert!(!get(at, "/metrics", "").body.contains("=\"reads\""), "in no metric");
     assert!(windows("web \\\"1\\\"").is_some());
-    // Another process under the same name, of which no window can end: it does not run on the machine.
+    // Another process under the same name, whose windows cannot end: it does not run on the
+    // machine.
     let other = super::common::Sleeper::start();
     let again = format!("[[program]]\nname = \"reads\"\nselect = \"pid:{}\"\n", other.id());
     fs::write(machine.at("fairways.toml"), config[..reads].to_owned() + &again).unwrap();
@@ -147,9 +150,10 @@ fn series_come_and_go_with_their_programs() {
     assert_eq!(daemon.end(Signal::TERM), Some(0));
 }
 
-/// Under `equal` nothing happens while the same programs run; what others do is seen all the same.
+/// Under `equal` nothing happens while the same programs run; changes by others are noticed all the
+/// same.
 #[test]
-fn what_is_told_is_so_now_though_nothing_happens() {
+fn metrics_are_current_even_if_nothing_happens() {
     if !can(&[]) {
         return;
     }
@@ -195,7 +199,7 @@ fn a_socket_answers_too_and_another_address_waits_for_a_new_start() {
     assert!(!path.exists());
 }
 
-/// Of what systemd.exec(5) and systemd.resource-control(5) would take from it.
+/// Against what systemd.exec(5) and systemd.resource-control(5) would forbid.
 #[test]
 fn the_unit_lets_it_listen() {
     let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/systemd/fairways.service");
