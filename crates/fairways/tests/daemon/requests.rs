@@ -62,7 +62,11 @@ fn programs_come_and_go_with_a_reload_and_a_wrong_one_changes_nothing() {
             line.contains("ERROR") && line.contains("fairways.toml:1") && line.contains("polcy")
         })
     });
-    assert!(daemon.said().contains("the previous configuration stays in force"), "{}", daemon.said());
+    assert!(
+        daemon.said().contains("the previous configuration stays in force"),
+        "{}",
+        daemon.said()
+    );
     assert_eq!(daemon.programs(), ["reads", "works"]);
 
     // A policy can't be replaced while the daemon runs, which is logged.

@@ -147,7 +147,8 @@ fn a_pipe_in_its_place_is_no_configuration_to_a_daemon_and_holds_up_nothing() {
     daemon.signal(Signal::HUP);
     eventually("the configuration is refused", || {
         let said = daemon.said();
-        let parts = ["the previous configuration stays in force: ", "expected a file, found a pipe"];
+        let parts =
+            ["the previous configuration stays in force: ", "expected a file, found a pipe"];
         parts.iter().all(|part| said.contains(part))
     });
     assert_eq!(daemon.programs(), ["reads"]);
