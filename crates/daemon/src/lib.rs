@@ -1,6 +1,6 @@
 //! `fairways run` on this host, the daemon. It manages programs under a policy until it is stopped,
 //! shows how they are (`fairways status`, metrics), and finally restores everything.
-//! `fairways restore` restores what a killed daemon left behind. The configuration is in [`config`].
+//! `fairways restore` restores what a killed daemon left behind. [`config`] has the configuration.
 
 mod clients;
 pub mod config;
