@@ -1,12 +1,13 @@
-//! `fairways profile` beside `valgrind --tool=cachegrind`: the same programs, the same caches, in the same run.
+//! `fairways profile` beside `valgrind --tool=cachegrind`: the same programs, the same caches, in
+//! the same run.
 //!
-//! `cargo build --release && cargo run --release -p fairways --example against_cachegrind [-- ROUNDS]`, which needs
-//! qemu-user, valgrind, gzip, xz, gcc and sqlite3.
+//! `cargo build --release && cargo run --release -p fairways --example against_cachegrind [--
+//! ROUNDS]`, which needs qemu-user, valgrind, gzip, xz, gcc and sqlite3.
 //!
-//! One run of `fairways profile` counts the misses with 1 to 16 ways of 64 KB; cachegrind takes a run for each. Both
-//! have a D1 of 32 KB and 8 ways, look up virtual addresses, and no L2; an I1 of 16 MB keeps instructions out
-//! of cachegrind's last-level cache but for the first touch. Prints two CSVs: what both count, and then how
-//! long both take, in pairs.
+//! One run of `fairways profile` counts the misses with 1 to 16 ways of 64 KB; cachegrind takes a
+//! run for each. Both have a D1 of 32 KB and 8 ways, look up virtual addresses, and have no L2; an
+//! I1 of 16 MB keeps instructions out of cachegrind's last-level cache but for the first touch.
+//! Prints two CSVs: the counts of both, and then how long both take, in pairs.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,4 +1,5 @@
-//! The cost of a decision of LFOC, LFOC+, KPart and Fairways, from the event to the actions (LFOC, Table 2).
+//! The cost of a decision of LFOC, LFOC+, KPart and Fairways, from the event to the actions (LFOC,
+//! Table 2).
 //!
 //! The event:
 //! - `exit`: a light program ends, and the policy decides for the others, whose classes and tables

@@ -104,12 +104,12 @@ pub trait Scheduler {
     ///
     /// # Errors
     /// If scheduling no longer works: the kernel has ended it, and threads run as they did before.
-    fn turns(&mut self, ended: &mut Told) -> io::Result<()>;
+    fn turns(&mut self, ended: &mut TurnReport) -> io::Result<()>;
 }
 
 /// Turns that have ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct TurnReport {
     /// Times on CPUs.
     pub turns: Vec<Turn>,
     /// Turns in the policy's sense.

@@ -12,7 +12,7 @@ use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client::{OpenError, Restored};
 use fairways_sched_ext as kernel;
 use fairways_turns::ledger::Ledger;
-use fairways_turns::{Given, Scheduler, Settings, Told, Turn, Who};
+use fairways_turns::{Given, Scheduler, Settings, Turn, TurnReport, Who};
 
 /// `SCHED_EXT` of sched(7).
 const SCHED_EXT: i32 = 7;
@@ -234,7 +234,7 @@ impl Scheduler for SchedExt {
         vec![self.inner.fd()]
     }
 
-    fn turns(&mut self, report: &mut Told) -> io::Result<()> {
+    fn turns(&mut self, report: &mut TurnReport) -> io::Result<()> {
         // A thread that can't be put under it, or not yet, does not stop the others.
         if let Err(why) = self.settle() {
             tracing::warn!("not all threads are under it: {why}");

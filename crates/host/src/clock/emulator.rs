@@ -88,7 +88,7 @@ impl Clock for EmulatorClock {
         Time::from_nanos(self.now.saturating_sub(self.began))
     }
 
-    fn tells_instructions(&self) -> bool {
+    fn notices_instructions(&self) -> bool {
         true
     }
 

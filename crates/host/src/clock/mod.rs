@@ -19,7 +19,7 @@ pub struct Wait<'a> {
     /// About this time: a simulated machine is not held up in the midst of a step for it.
     pub about: Time,
     /// A program has retired so many instructions since its counters began, where the clock
-    /// [notices that](Clock::tells_instructions).
+    /// [notices that](Clock::notices_instructions).
     pub instructions: &'a [(AppId, u64)],
     /// One of these descriptors is readable, or hung up.
     pub attention: &'a [BorrowedFd<'a>],
@@ -34,7 +34,7 @@ pub trait Clock {
     fn now(&self) -> Time;
 
     /// Whether it comes back by itself as soon as a program has retired instructions.
-    fn tells_instructions(&self) -> bool;
+    fn notices_instructions(&self) -> bool;
 
     /// Whether the machine was suspended since this was last asked, or the clock was made.
     fn was_suspended(&mut self) -> bool;

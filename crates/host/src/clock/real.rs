@@ -60,7 +60,7 @@ impl Clock for RealClock {
         Time::ZERO.after(read(ClockId::Monotonic).saturating_sub(self.began))
     }
 
-    fn tells_instructions(&self) -> bool {
+    fn notices_instructions(&self) -> bool {
         false
     }
 

@@ -74,7 +74,7 @@ impl Agenda {
 
     /// Whether a wait ends by itself as soon as a program has retired instructions.
     pub(super) fn ends_by_instructions(&self) -> bool {
-        self.clock.tells_instructions()
+        self.clock.notices_instructions()
     }
 
     /// An alarm rings now.

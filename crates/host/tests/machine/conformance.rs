@@ -90,8 +90,8 @@ impl Clock for Stopping {
         self.inner.now()
     }
 
-    fn tells_instructions(&self) -> bool {
-        self.inner.tells_instructions()
+    fn notices_instructions(&self) -> bool {
+        self.inner.notices_instructions()
     }
 
     fn was_suspended(&mut self) -> bool {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use fairways_core::{AppId, Counters, Time};
 use fairways_host::clock::{Clock, Wait};
 use fairways_resctrl::language::CpuSet;
-use fairways_turns::{Given, Scheduler, Told, Turn, Who};
+use fairways_turns::{Given, Scheduler, Turn, TurnReport, Who};
 
 /// CPUs that many hold.
 pub(crate) type Shared = Rc<RefCell<Cpus>>;
@@ -27,7 +27,7 @@ pub(crate) struct Cpus {
     cpus: BTreeMap<u32, Cpu>,
     pub(crate) threads: BTreeMap<AppId, Thread>,
     waiting: VecDeque<AppId>,
-    ended: Told,
+    ended: TurnReport,
     /// Threads that can't be taken in, by number, and how often that was asked.
     pub(crate) refused: BTreeMap<i32, u32>,
     /// The kernel ends the scheduler.
@@ -260,7 +260,7 @@ impl Scheduler for Turning {
         Vec::new()
     }
 
-    fn turns(&mut self, ended: &mut Told) -> io::Result<()> {
+    fn turns(&mut self, ended: &mut TurnReport) -> io::Result<()> {
         let mut cpus = self.0.borrow_mut();
         if std::mem::take(&mut cpus.ends) {
             return Err(io::Error::other("a test ends it"));
@@ -279,7 +279,7 @@ impl Clock for Ticking {
         Time::from_nanos(self.0.borrow().now)
     }
 
-    fn tells_instructions(&self) -> bool {
+    fn notices_instructions(&self) -> bool {
         false
     }
 

@@ -42,7 +42,7 @@ use rustix::time::{ClockId, clock_getres};
 
 use super::ledger::{Key, Ledger};
 use super::thread::{self, Stat};
-use super::{Scheduler, Settings, Told};
+use super::{Scheduler, Settings, TurnReport};
 use alarm::Alarm;
 use enforcement::{DryRun, Enforced, Enforcement};
 use managed::{Managed, Owners, weighs};
@@ -341,7 +341,7 @@ impl Scheduler for Affinity {
     }
 
     /// A refusal of the kernel does not end it: it is logged once, and tried again.
-    fn turns(&mut self, ended: &mut Told) -> io::Result<()> {
+    fn turns(&mut self, ended: &mut TurnReport) -> io::Result<()> {
         let now = now();
         let is_time = now.saturating_sub(self.looked) >= LOOK;
         let mut done = Ok(());

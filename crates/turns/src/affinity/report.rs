@@ -5,7 +5,7 @@ use std::io;
 use fairways_perf::switches::{Stay, now};
 
 use super::super::thread::{self, Stat};
-use super::super::{Given, Told, Turn, Who};
+use super::super::{Given, Turn, TurnReport, Who};
 use super::Affinity;
 
 /// How often usual turns are checked as well, in nanoseconds: as often as hosts check any
@@ -15,7 +15,7 @@ const EVERY: u64 = 10_000_000;
 impl Affinity {
     /// Reports turns in the policy's sense that are over. Usual turns are checked every 10 ms at
     /// most, so that a thread costs one pread(2) in that time; the others at every call.
-    pub(super) fn given(&mut self, ended: &mut Told) {
+    pub(super) fn given(&mut self, ended: &mut TurnReport) {
         let at = now();
         let proc = &self.settings.proc;
         let all = at.saturating_sub(self.listed) >= EVERY;
@@ -58,7 +58,7 @@ impl Affinity {
     }
 
     /// Reports turns on CPUs, by perf.
-    pub(super) fn stays(&mut self, ended: &mut Told) -> io::Result<()> {
+    pub(super) fn stays(&mut self, ended: &mut TurnReport) -> io::Result<()> {
         let Some(switches) = &mut self.switches else { return Ok(()) };
         let done = switches.read(&mut self.stays);
         for Stay { cpu, thread, span, counters, goes_on } in self.stays.drain(..) {

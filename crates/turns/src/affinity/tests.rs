@@ -49,7 +49,7 @@ fn a_cpu_that_was_off_line_between_two_looks_is_watched_again() {
     affinity.switches.as_mut().unwrap().set_cpus(&first).unwrap();
     assert_eq!(watched(&affinity), 1);
     std::thread::sleep(Duration::from_nanos(LOOK));
-    affinity.turns(&mut Told::default()).unwrap();
+    affinity.turns(&mut TurnReport::default()).unwrap();
     assert_eq!(watched(&affinity), own().len());
 }
 
@@ -78,7 +78,7 @@ fn a_cpu_that_went_since_the_last_look_is_not_requested() {
         write_online(&settings, &all.to_list());
         affinity.allow(AppId(1), &last).unwrap();
         std::thread::sleep(Duration::from_nanos(LOOK));
-        affinity.turns(&mut Told::default()).unwrap();
+        affinity.turns(&mut TurnReport::default()).unwrap();
         assert_eq!(cpus(), last, "and it is again");
         assert_eq!(Affinity::close(affinity).failed, []);
         assert_eq!(cpus(), all);

@@ -64,7 +64,7 @@ impl Gathering {
 
     /// Takes in turns, skipping those on other CPUs, and appends every stretch that is known now,
     /// in order.
-    pub fn tell(&mut self, turns: &[Turn], stretches: &mut Vec<Stretch>) {
+    pub fn add(&mut self, turns: &[Turn], stretches: &mut Vec<Stretch>) {
         for turn in turns {
             let Some(row) = self.rows.get_mut(&turn.cpu) else { continue };
             if row.is_full() {

@@ -142,7 +142,7 @@ proptest! {
             if let Some(turn) = rows[cpu].get(next[cpu]) {
                 next[cpu] += 1;
                 given.push(turn.clone());
-                gathering.tell(std::slice::from_ref(turn), &mut stretches);
+                gathering.add(std::slice::from_ref(turn), &mut stretches);
                 prop_assert_eq!(&stretches, &naive(&given, shortest, longest));
             }
         }
@@ -155,9 +155,9 @@ fn parts_of_a_turn_add_up_to_the_whole() {
     let mut stretches = Vec::new();
     let other: Vec<Turn> =
         (0..10).map(|at| turn(1, Who::Idle, (at * 10, at * 10 + 10), Some(0), false)).collect();
-    gathering.tell(&[turn(0, app(1), (0, 100), Some(1003), false)], &mut stretches);
+    gathering.add(&[turn(0, app(1), (0, 100), Some(1003), false)], &mut stretches);
     assert_eq!(stretches, []);
-    gathering.tell(&other, &mut stretches);
+    gathering.add(&other, &mut stretches);
     let misses: Vec<u64> = stretches
         .iter()
         .map(|stretch| stretch.together.threads[0].counters.llc_misses.unwrap())
@@ -172,10 +172,10 @@ fn a_silent_cpu_costs_limited_memory_and_only_its_time() {
     let mut gathering = gathering(2, 1, LONGEST);
     let mut stretches = Vec::new();
     for at in 0..100_000 {
-        gathering.tell(&[turn(0, app(1), (at * 10, at * 10 + 10), Some(1), false)], &mut stretches);
+        gathering.add(&[turn(0, app(1), (at * 10, at * 10 + 10), Some(1), false)], &mut stretches);
     }
     assert_eq!(stretches, []);
-    gathering.tell(&[turn(1, app(2), (0, 1_000_000), Some(1_000_000), false)], &mut stretches);
+    gathering.add(&[turn(1, app(2), (0, 1_000_000), Some(1_000_000), false)], &mut stretches);
     assert_eq!(stretches.len(), 4096);
     assert_eq!(stretches[0].span, (1_000_000 - 40_960, 1_000_000 - 40_950));
     assert_eq!(stretches[0].together.group.llc_misses, Some(11));
@@ -188,16 +188,16 @@ fn a_turn_of_no_length_ends_what_it_follows_and_one_that_contradicts_is_not_beli
     let spans = |stretches: &mut Vec<Stretch>| {
         stretches.drain(..).map(|stretch| stretch.span).collect::<Vec<_>>()
     };
-    gathering.tell(
+    gathering.add(
         &[turn(0, app(1), (0, 10), None, true), turn(0, app(1), (10, 10), None, false)],
         &mut stretches,
     );
-    gathering.tell(
+    gathering.add(
         &[turn(0, app(1), (10, 20), None, true), turn(0, app(1), (20, 30), None, false)],
         &mut stretches,
     );
     assert_eq!(spans(&mut stretches), [(0, 10), (10, 30)]);
-    gathering.tell(
+    gathering.add(
         &[turn(0, app(1), (25, 40), None, false), turn(0, app(1), (40, 50), None, false)],
         &mut stretches,
     );
@@ -209,8 +209,8 @@ fn no_thread_is_in_two_places() {
     let mut gathering = gathering(2, 1, LONGEST);
     let mut stretches = Vec::new();
     let both = [0, 1].map(|cpu| turn(cpu, app(1), (0, 10), Some(1), false));
-    gathering.tell(&both, &mut stretches);
-    gathering.tell(
+    gathering.add(&both, &mut stretches);
+    gathering.add(
         &[turn(0, app(1), (10, 20), Some(1), false), turn(1, Who::Other, (10, 20), None, false)],
         &mut stretches,
     );
@@ -225,7 +225,7 @@ fn a_long_stay_is_reported_every_tenth_of_a_second() {
     let mut gathering = Gathering::new(&cpus, 200_000);
     let mut stretches = Vec::new();
     for at in 0..100 {
-        gathering.tell(
+        gathering.add(
             &[turn(0, app(1), (at * 10_000_000, (at + 1) * 10_000_000), Some(5), true)],
             &mut stretches,
         );
@@ -243,8 +243,8 @@ fn a_turn_before_the_beginning_is_not_reported_and_one_that_goes_on_counts_from_
     let mut stretches = Vec::new();
     let spans = [(0, 20), (20, 40), (40, 80), (80, 100)];
     let turns = |cpu, who| spans.map(|span| turn(cpu, who, span, Some(span.1 - span.0), false));
-    gathering.tell(&turns(0, app(1)), &mut stretches);
-    gathering.tell(&turns(1, app(2)), &mut stretches);
+    gathering.add(&turns(0, app(1)), &mut stretches);
+    gathering.add(&turns(1, app(2)), &mut stretches);
     let stretches =
         stretches.iter().map(|one| (one.span, one.together.group.llc_misses)).collect::<Vec<_>>();
     assert_eq!(stretches, [((50, 80), Some(60)), ((80, 100), Some(40))]);

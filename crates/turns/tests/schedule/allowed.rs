@@ -7,7 +7,7 @@ use fairways_core::AppId;
 use fairways_needs::withheld;
 use fairways_perf::switches::Stay;
 use fairways_resctrl::language::CpuSet;
-use fairways_turns::{Scheduler as _, Told};
+use fairways_turns::{Scheduler as _, TurnReport};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::common::{Crew, Has, has, is_clean, open, own, settings, spin, turn};
@@ -85,7 +85,7 @@ fn no_thread_is_on_a_cpu_that_it_may_not_use() {
     }
     // So that masks change as often as they can.
     rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20).unwrap();
-    let (mut ended, mut stays, mut random) = (Told::default(), Vec::new(), 1_u64);
+    let (mut ended, mut stays, mut random) = (TurnReport::default(), Vec::new(), 1_u64);
     let began = Instant::now();
     let mut changes = 0;
     let (mut seen, mut judged) = (0, 0);
@@ -158,12 +158,12 @@ fn turns_show_which_threads_ran_together() {
     affinity.watch(Some(Duration::from_micros(200))).unwrap();
     let cpus: CpuSet = own().into_iter().collect();
     let mut gathering = fairways_turns::together::Gathering::new(&cpus, 200_000);
-    let (mut ended, mut stretches) = (Told::default(), Vec::new());
+    let (mut ended, mut stretches) = (TurnReport::default(), Vec::new());
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(3) {
         turn(&mut affinity, &mut ended);
-        gathering.tell(&ended.turns, &mut stretches);
-        ended = Told::default();
+        gathering.add(&ended.turns, &mut stretches);
+        ended = TurnReport::default();
     }
     let ran = |app| {
         stretches

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use fairways_core::AppId;
 use fairways_resctrl::language::CpuSet;
-use fairways_turns::{Affinity, Scheduler as _, Settings, Told};
+use fairways_turns::{Affinity, Scheduler as _, Settings, TurnReport};
 use tempfile::TempDir;
 
 /// Locked by one test at a time: a host has one fairways, which puts back all threads of a process
@@ -45,7 +45,7 @@ pub(crate) fn open(settings: &Settings) -> Affinity {
 
 /// Does one round of a daemon's loop: waits up to 10 ms for descriptors that call for attention,
 /// and reads the turns that ended.
-pub(crate) fn turn(affinity: &mut Affinity, ended: &mut Told) {
+pub(crate) fn turn(affinity: &mut Affinity, ended: &mut TurnReport) {
     let descriptors = affinity.attention();
     let mut waited: Vec<_> = descriptors
         .iter()

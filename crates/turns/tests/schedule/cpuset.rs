@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fairways_core::AppId;
 use fairways_needs::{Need, has as meets, withheld};
 use fairways_resctrl::language::CpuSet;
-use fairways_turns::{Scheduler as _, Told};
+use fairways_turns::{Scheduler as _, TurnReport};
 
 use crate::common::{has, is_clean, open, own, settings, turn};
 
@@ -112,7 +112,7 @@ fn what_the_kernel_remembers_of_ours_goes_when_a_cpuset_changes() {
         assert!(cpuset.has(&first));
         let began = Instant::now();
         while looks && began.elapsed() < Duration::from_secs(1) {
-            turn(&mut affinity, &mut Told::default());
+            turn(&mut affinity, &mut TurnReport::default());
         }
         let restored = affinity.close();
         assert_eq!((restored.left, restored.failed), (vec![], vec![]));

@@ -8,7 +8,7 @@ use fairways_core::AppId;
 use fairways_needs::{Need, has as meets};
 use fairways_resctrl_client::Restored;
 use fairways_turns::ledger::restore;
-use fairways_turns::{Affinity, Scheduler as _, Settings, Told};
+use fairways_turns::{Affinity, Scheduler as _, Settings, TurnReport};
 
 use crate::common::{Crew, Has, has, is_clean, own, settings};
 use crate::sealed::sealed;
@@ -41,12 +41,12 @@ fn everything(settings: Settings, threads: &[i32]) {
         affinity.allow(app, &cpus.iter().copied().skip(1).collect()).unwrap();
         affinity.order(app, affinity.quantum() * app.0).unwrap();
     }
-    affinity.turns(&mut Told::default()).unwrap();
+    affinity.turns(&mut TurnReport::default()).unwrap();
     affinity.raise(AppId(2), true).unwrap();
     affinity.settle().unwrap();
     affinity.raise(AppId(2), false).unwrap();
     affinity.end(AppId(1));
-    affinity.turns(&mut Told::default()).unwrap();
+    affinity.turns(&mut TurnReport::default()).unwrap();
     assert_eq!(affinity.close().failed, []);
 }
 

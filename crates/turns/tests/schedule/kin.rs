@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
 use fairways_needs::{Need, has as meets, withheld};
-use fairways_turns::{Scheduler as _, Told};
+use fairways_turns::{Scheduler as _, TurnReport};
 
 use crate::common::{Has, has, is_clean, open, own, settings, turn};
 
@@ -226,7 +226,7 @@ fn threads_that_come_and_go_all_the_time_are_no_trouble() {
                 inherited += 1;
             }
         }
-        turn(&mut affinity, &mut Told::default());
+        turn(&mut affinity, &mut TurnReport::default());
         known.retain(|&(app, id)| {
             let lives = fs::metadata(format!("/proc/{id}")).is_ok();
             if !lives {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
 use fairways_kernel_lab::{Guest, Kernel, required};
-use fairways_turns::{Affinity, Scheduler as _, Told};
+use fairways_turns::{Affinity, Scheduler as _, TurnReport};
 use rustix::process::Pid;
 
 use crate::common::{Crew, has, is_clean, open, own, settings, spin, turn};
@@ -60,9 +60,9 @@ fn go(cpu: u32, online: bool) {
 
 /// Runs the daemon's loop until the ended turns meet a condition; `false` if they do not within 20
 /// s.
-fn until(affinity: &mut Affinity, mut is_met: impl FnMut(&Told) -> bool) -> bool {
+fn until(affinity: &mut Affinity, mut is_met: impl FnMut(&TurnReport) -> bool) -> bool {
     let began = Instant::now();
-    let mut ended = Told::default();
+    let mut ended = TurnReport::default();
     while !is_met(&ended) {
         if began.elapsed() > Duration::from_secs(20) {
             return false;
@@ -108,7 +108,7 @@ fn cpus_that_go_and_come_back() {
     assert!(until_reported(&mut affinity, *other), "the others are reported");
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(1) {
-        turn(&mut affinity, &mut Told::default());
+        turn(&mut affinity, &mut TurnReport::default());
         assert_eq!(has(pinned), fallback);
     }
     // From now on it may run where the kernel put it, as it would without us; a request within that

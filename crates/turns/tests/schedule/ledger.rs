@@ -8,7 +8,7 @@ use fairways_core::AppId;
 use fairways_needs::{Need, has as meets};
 use fairways_resctrl_client::Thing;
 use fairways_turns::ledger::{Ledger, restore};
-use fairways_turns::{Scheduler as _, Told};
+use fairways_turns::{Scheduler as _, TurnReport};
 use rustix::fs::inotify;
 
 use crate::common::{Crew, has, is_clean, open, own, settings, turn};
@@ -52,7 +52,7 @@ fn threads_that_are_moved_together_are_recorded_once() {
         for _ in 0..times {
             std::thread::sleep(Duration::from_millis(after));
             let began = Instant::now();
-            affinity.turns(&mut Told::default()).unwrap();
+            affinity.turns(&mut TurnReport::default()).unwrap();
             took += began.elapsed();
         }
         took / times
@@ -114,7 +114,7 @@ fn a_thread_made_by_one_that_has_ended_is_put_back_too() {
     let began = Instant::now();
     while std::fs::metadata(format!("/proc/{maker}")).is_ok() {
         assert!(began.elapsed() < Duration::from_secs(20));
-        turn(&mut affinity, &mut Told::default());
+        turn(&mut affinity, &mut TurnReport::default());
     }
     affinity.end(AppId(1));
     affinity.begin(AppId(2), made).unwrap();

@@ -7,7 +7,7 @@ use fairways_core::AppId;
 use fairways_needs::{Need, has as meets, withheld};
 use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client::Thing;
-use fairways_turns::{Scheduler as _, Told};
+use fairways_turns::{Scheduler as _, TurnReport};
 use rustix::process::Pid;
 
 use crate::common::{Crew, Has, has, is_clean, open, own, settings, spin, turn};
@@ -52,7 +52,7 @@ fn what_an_owner_sets_meanwhile_counts_and_stays() {
     owner("renice", &["-n", "7", "-p", &thread]);
     let looked = Instant::now();
     while looked.elapsed() < Duration::from_secs(1) {
-        turn(&mut affinity, &mut Told::default());
+        turn(&mut affinity, &mut TurnReport::default());
     }
     // Its owner allows none of the wanted CPUs now, so the owner's choice counts.
     let theirs = Has { cpus: last.to_string(), nice: 7 };
@@ -64,7 +64,7 @@ fn what_an_owner_sets_meanwhile_counts_and_stays() {
     // As soon as the turn that it has is over.
     while has(crew.ids[0]) == theirs {
         assert!(began.elapsed() < Duration::from_secs(20));
-        turn(&mut affinity, &mut Told::default());
+        turn(&mut affinity, &mut TurnReport::default());
     }
     assert_eq!(has(crew.ids[0]), Has { cpus: last.to_string(), nice: 4 });
     // The other is changed at the last moment, after the last check.
@@ -97,14 +97,14 @@ fn a_nice_value_that_an_owner_sets_after_a_turn_stays() {
     let began = Instant::now();
     while has(thread).nice != usual {
         assert!(began.elapsed() < Duration::from_secs(20));
-        turn(&mut affinity, &mut Told::default());
+        turn(&mut affinity, &mut TurnReport::default());
     }
     // A thread that was made meanwhile, and has the nice value from before the owner's change.
     let other = Crew::start(1, |_| std::thread::sleep(Duration::from_millis(5)));
     owner("renice", &["-n", "10", "-p", &thread.to_string()]);
     let looked = Instant::now();
     while looked.elapsed() < Duration::from_secs(1) {
-        turn(&mut affinity, &mut Told::default());
+        turn(&mut affinity, &mut TurnReport::default());
     }
     let restored = affinity.close();
     assert_eq!((restored.done, restored.failed), (vec![], vec![]));

@@ -1,7 +1,7 @@
 //! Without the right to schedule.
 
 use fairways_core::AppId;
-use fairways_turns::{Affinity, Scheduler as _, Told};
+use fairways_turns::{Affinity, Scheduler as _, TurnReport};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
 use crate::common::{Crew, has, own, settings};
@@ -45,7 +45,7 @@ fn a_dry_run_needs_no_right_and_changes_nothing() {
         affinity.raise(AppId(1), true).unwrap();
         affinity.order(AppId(1), affinity.quantum() * 2).unwrap();
         affinity.settle().unwrap();
-        affinity.turns(&mut Told::default()).unwrap();
+        affinity.turns(&mut TurnReport::default()).unwrap();
         assert_eq!(has(thread), has(thread));
         std::fs::read_dir(folder.path()).unwrap().count()
     });

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fairways_core::AppId;
 use fairways_needs::{Need, has as meets};
-use fairways_turns::{Scheduler as _, Told};
+use fairways_turns::{Scheduler as _, TurnReport};
 
 use crate::common::{Crew, has, open, own, ran, settings, spin, turn};
 
@@ -34,7 +34,7 @@ fn measure(numerator: u32, denominator: u32, seconds: u32) -> Shares {
         let times = |crew: &Crew| crew.ids.iter().map(|&id| ran(id)).collect::<Vec<u64>>();
         let (first, began) = (times(&crew), Instant::now());
         while began.elapsed() < Duration::from_secs(1) {
-            let mut ended = Told::default();
+            let mut ended = TurnReport::default();
             turn(&mut affinity, &mut ended);
             for given in ended.given.iter().filter(|given| given.app == AppId(1)) {
                 affinity.order(AppId(1), ordered).unwrap();
@@ -124,7 +124,7 @@ fn a_weight_stays_until_the_time_has_run_and_no_longer() {
     let began = Instant::now();
     while given.is_none() {
         assert!(began.elapsed() < Duration::from_secs(30));
-        let mut ended = Told::default();
+        let mut ended = TurnReport::default();
         let nice = has(crew.ids[0]).nice;
         turn(&mut affinity, &mut ended);
         given = ended.given.iter().find(|given| given.app == AppId(1)).copied();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairways_core::{AppId, Counters, EndedTurn, Event, ThreadId};
 use fairways_turns::together::Stretch;
-use fairways_turns::{Given, Scheduler, Told, Who};
+use fairways_turns::{Given, Scheduler, TurnReport, Who};
 
 use super::super::counting::Counting;
 use super::super::mechanism::Mechanism;
@@ -27,13 +27,13 @@ impl Turns {
         self.ended.turns.clear();
         self.ended.given.clear();
         if let Err(why) = scheduler.turns(&mut self.ended) {
-            self.ended = Told::default();
+            self.ended = TurnReport::default();
             self.take_its_place(&why, state);
             return;
         }
         let mut found = Vec::new();
         for (&domain, watch) in &mut self.watches {
-            watch.gathering.tell(&self.ended.turns, &mut found);
+            watch.gathering.add(&self.ended.turns, &mut found);
             self.stretches.extend(found.drain(..).map(|stretch| (domain, stretch)));
         }
         let mut ran: BTreeMap<(u32, AppId), u64> = BTreeMap::new();

@@ -35,7 +35,7 @@ use fairways_resctrl::language::CpuSet;
 
 use fairways_resctrl_client::Errors;
 use fairways_turns::together::{Gathering, Stretch};
-use fairways_turns::{Scheduler, Told};
+use fairways_turns::{Scheduler, TurnReport};
 
 use super::trouble::Trouble;
 use caches::Caches;
@@ -59,7 +59,7 @@ pub struct Turns {
     watches: BTreeMap<u32, Watch>,
     /// When turns were last fetched, which have ended, and which times together are to be reported.
     fetched_at: Option<Time>,
-    ended: Told,
+    ended: TurnReport,
     stretches: Vec<(u32, Stretch)>,
     /// The requests that the scheduler refused.
     errors: Errors,
@@ -119,7 +119,7 @@ impl Turns {
             refused: BTreeMap::new(),
             watches: BTreeMap::new(),
             fetched_at: None,
-            ended: Told::default(),
+            ended: TurnReport::default(),
             stretches: Vec::new(),
             errors: Errors::default(),
         })
