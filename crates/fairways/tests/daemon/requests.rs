@@ -130,7 +130,7 @@ fn status_is_available_as_long_as_the_daemon_runs() {
     );
     assert!(!about.contains("streams:"), "{about}");
     let latest: serde_json::Value = serde_json::from_str(&explain(&["--json", "-n", "1"])).unwrap();
-    assert_eq!(latest["decisions"][0]["said"][0]["planned"]["plan"], *plan);
+    assert_eq!(latest["decisions"][0]["actions"][0]["planned"]["plan"], *plan);
 
     let mut ask = daemon.ask(&[]);
     assert_eq!(daemon.end(Signal::INT), Some(130));

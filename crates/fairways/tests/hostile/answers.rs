@@ -122,8 +122,8 @@ fn impostor(path: &Path, user: Option<u32>, answer: impl Fn(UnixStream, &str) + 
 
 fn evil_answer(mut stream: UnixStream, question: &str) {
     let answer = if question.contains("explain") {
-        let said = json!({"classified": {"program": EVIL, "class": EVIL, "reason": EVIL}});
-        json!({"decisions": [{"number": 1, "event": EVIL, "said": [said]}]})
+        let actions = json!({"classified": {"program": EVIL, "class": EVIL, "reason": EVIL}});
+        json!({"decisions": [{"number": 1, "event": EVIL, "actions": [actions]}]})
     } else {
         let program = json!({
             "name": EVIL, "mask": EVIL, "class": EVIL, "class_reason": EVIL,
