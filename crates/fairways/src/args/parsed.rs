@@ -3,19 +3,39 @@
 use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, FromArgMatches};
+use clap::{Command, CommandFactory, FromArgMatches};
 
 use super::Args;
 use super::belongs::misplaced;
 
 /// Reads the arguments of this process.
 pub(crate) fn parsed() -> Result<Args, clap::Error> {
-    let mut command = Args::command();
+    let mut command = briefly(Args::command());
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
     if let Some(why) = misplaced(&command, &matches) {
         return Err(command.error(ErrorKind::ArgumentConflict, why));
     }
     Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Flags under a heading that `-h` shows; `--help` shows all.
+const EVERYDAY: [&str; 9] =
+    ["config", "program", "dry_run", "observe", "mix", "programs", "profiles", "seed", "dynamic"];
+
+/// Other flags that `-h` leaves out.
+const RARE: [&str; 5] = ["allow_other", "fault", "host_files", "kernel", "replace"];
+
+/// Lets `-h` fit a screen: it leaves out rare flags, and those under a heading that are not
+/// everyday ones.
+fn briefly(command: Command) -> Command {
+    command.mut_subcommands(|verb| {
+        verb.mut_args(|flag| {
+            let id = flag.get_id().as_str();
+            let has_heading = flag.get_help_heading().is_some();
+            let is_rare = RARE.contains(&id) || has_heading && !EVERYDAY.contains(&id);
+            if is_rare { flag.hide_short_help(true) } else { flag }
+        })
+    })
 }
 
 /// A usage error in one line: clap's message without its usage, and clap's suggestion.
@@ -47,4 +67,20 @@ fn suggestion(error: &clap::Error) -> String {
         _ => None,
     });
     suggested.map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_help_of_each_verb_fits_a_screen() {
+        let mut command = briefly(Args::command()).term_width(100);
+        command.build();
+        for verb in command.get_subcommands_mut().filter(|verb| !verb.is_hide_set()) {
+            let help = verb.render_help().to_string();
+            let lines = help.lines().count();
+            assert!(lines <= 50, "{}: {lines} lines", verb.get_name());
+        }
+    }
 }
