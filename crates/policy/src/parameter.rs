@@ -52,15 +52,15 @@ pub enum ValueKind {
 /// A parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Of [`Kind::Switch`].
+    /// Of [`ValueKind::Switch`].
     Switch(bool),
-    /// Of [`Kind::Count`].
+    /// Of [`ValueKind::Count`].
     Count(u64),
-    /// Of [`Kind::Fraction`].
+    /// Of [`ValueKind::Fraction`].
     Fraction(Q32),
-    /// Of [`Kind::Time`].
+    /// Of [`ValueKind::Time`].
     Time(Duration),
-    /// Of [`Kind::Word`].
+    /// Of [`ValueKind::Word`].
     Word(&'static str),
 }
 

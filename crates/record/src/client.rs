@@ -61,7 +61,7 @@ pub fn status(control: Option<&Path>) -> anyhow::Result<Status> {
 /// The last decisions of the daemon, the oldest first.
 ///
 /// # Errors
-/// As of [`status_of`].
+/// As of [`status`].
 pub fn decisions(control: Option<&Path>) -> anyhow::Result<Vec<Decision>> {
     match request_from(control, Request::Explain {})? {
         Response::Decisions(decisions) => Ok(decisions),

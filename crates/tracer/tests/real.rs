@@ -549,6 +549,6 @@ fn a_program_that_cant_be_started_is_reported_in_a_line() {
     }
     assert!(error_of(launch(&["nonesuch"])).starts_with("nonesuch: expected a program"));
     assert!(error_of(launch(&["/etc/passwd"])).contains("may be executed"));
-    assert!(error_of(with_qemu("/nonesuch")).contains("with_qemu-user"));
+    assert!(error_of(with_qemu("/nonesuch")).contains("qemu-user"));
     assert!(error_of(with_qemu("/bin/true")).contains("--enable-plugins"));
 }

@@ -173,7 +173,7 @@ fn a_file_without_results_is_reported_in_one_line() {
         (
             "chip",
             chip.replacen("\"slowdowns\":[", "\"slowdowns\":[1.0,", 1),
-            "expected what 2 programs did",
+            "expected the counts of 2 programs",
         ),
         ("paper", r#"{"paper":"lfoc","rows":[]}"#.into(), "expected rows of claims, found none"),
         ("csv", "BENCH,NR_WAYS\np,1\n".into(), "column"),
