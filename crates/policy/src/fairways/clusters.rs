@@ -11,8 +11,7 @@ use crate::occupancy::{interpolate_raw, pressure_at};
 /// Programs that may be searched: a set of them is a word, bit `i` for program `i`.
 pub(crate) const MOST_PROGRAMS: usize = 64;
 
-/// The outcomes of sets of programs; reused, so that a decision allocates nothing once it has seen
-/// one as large.
+/// The outcomes of sets of programs. Its memory is reused from decision to decision.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clusters {
     slowdowns: Vec<Curve>,

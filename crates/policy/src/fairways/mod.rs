@@ -16,7 +16,7 @@
 //! Programs are known from their profiles. Those without one share a cluster of the width that
 //! an even split would give them, as under `ucp`. Beyond 64 programs the plan is LFOC+'s.
 //!
-//! Integers only, and a decision allocates nothing once it has seen a mix as large.
+//! Integers only; a decision reuses the memory of the one before.
 
 mod clusters;
 mod divide;
@@ -97,6 +97,18 @@ impl Policy for Fairways {
     }
 }
 
+/// Why a plan is not by the search.
+const UNPARTITIONED: &str = "too few profiles, or one class of service: no partitioning";
+const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-plus";
+
+/// Announces the cluster of each program of a plan that is not by the search: the numbers that an
+/// earlier search estimated are void.
+fn announce_classes(partition: &Partition, reason: &'static str, announcer: &mut Announcer<'_>) {
+    for at in partition.placements() {
+        announcer.announce_class(at.app, cluster_name(at.cluster), reason);
+    }
+}
+
 impl Planner {
     /// Fills the partition, and reports the slowdown to expect of each program; the reason.
     fn plan(
@@ -113,11 +125,13 @@ impl Planner {
         let most = llc.max_clusters() - u32::from(unknown > 0 && llc.max_clusters() > 1);
         if known == 0 || (unknown > 0 && llc.max_clusters() == 1) {
             leave_unpartitioned(llc, programs, partition);
-            return "too little is known, or there is but one cluster: no partitioning";
+            announce_classes(partition, UNPARTITIONED, announcer);
+            return UNPARTITIONED;
         }
         if known > MOST_PROGRAMS {
             self.rules.plan(llc, programs, partition);
-            return "more than 64 programs: clustered as by lfoc-plus";
+            announce_classes(partition, BY_RULES, announcer);
+            return BY_RULES;
         }
         let ways_for_unknown = if unknown == 0 { 0 } else { even_share(llc, unknown, known) };
         let free = llc.ways.get() - ways_for_unknown;
@@ -164,7 +178,7 @@ impl Planner {
         }
     }
 
-    /// Searches from LFOC+'s plan.
+    /// Searches from LFOC+'s plan, from one cluster, and from a cluster for each program.
     fn search(&mut self, p: &Parameters, llc: &Llc, limits: Limits) {
         let Self { rules, known, start, clusters, search } = self;
         clusters.restart(
@@ -184,7 +198,7 @@ impl Planner {
             search.start_with(set, mask.count());
         }
         search.run(p.objective, limits, clusters);
-        // A local search ends where it ends: others begin elsewhere.
+        // A local search may end before the best plan: two more begin elsewhere.
         search.start_with(u64::MAX >> (u64::BITS as usize - known.len()), limits.ways);
         search.run(p.objective, limits, clusters);
         if known.len() <= limits.clusters {

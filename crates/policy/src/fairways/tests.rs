@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::objective::Outcome;
 use super::*;
+use crate::announce::static_text;
 
 /// A program whose IPC and LLCMPKC with every number of ways are these.
 fn program(app: u32, ipc: &[u32], llcmpkc: &[u32]) -> RunningProgram {
@@ -90,6 +91,33 @@ fn more_programs_than_are_searched_are_clustered_by_rule() {
         (0..70).map(|app| program(app, &[2 + app % 3, 4, 6, 8], &[9, 4, 1, 1])).collect();
     let found = clusters(&mut Fairways::default(), llc(8), &programs);
     assert_eq!(found.iter().map(|(_, members)| members.len()).sum::<usize>(), 70);
+}
+
+/// The reason last announced for the class of program 0, and whether a number was announced since.
+fn announced(policy: &mut Fairways, event: &Event, last: &mut (&'static str, bool)) {
+    policy.handle(Time::ZERO, event, &mut |action| match action {
+        Action::Classified { app: AppId(0), reason, .. } => *last = (static_text(reason), false),
+        Action::Estimated { thread, .. } if thread.app == AppId(0) => last.1 = true,
+        _ => {}
+    });
+}
+
+/// What a search estimated is void once another rule makes the plan.
+#[test]
+fn numbers_of_a_search_are_void_in_a_plan_without_one() {
+    let (mut policy, mut last) = (Fairways::default(), ("", false));
+    announced(&mut policy, &Event::Machine(llc(8).into()), &mut last);
+    for number in 0..=64 {
+        let RunningProgram { app, wish, profile } = program(number, &[2, 4, 6, 8], &[9, 4, 1, 1]);
+        announced(&mut policy, &Event::Started { app, wish, profile }, &mut last);
+        assert_eq!(last.1, number < 64, "{number}: {last:?}");
+    }
+    assert_eq!(last.0, BY_RULES);
+    let one_class = Llc { clos: 1, ..llc(8) };
+    let unknown = Event::Started { app: AppId(99), wish: Wish::default(), profile: None };
+    announced(&mut policy, &unknown, &mut last);
+    announced(&mut policy, &Event::Machine(one_class.into()), &mut last);
+    assert_eq!(last, (UNPARTITIONED, false));
 }
 
 fn curves(ways: usize) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {
