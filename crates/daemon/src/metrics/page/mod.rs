@@ -234,5 +234,4 @@ fn labelled<'a>(
 }
 
 #[cfg(test)]
-#[path = "page/tests.rs"]
 mod tests;

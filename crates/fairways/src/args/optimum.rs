@@ -1,0 +1,105 @@
+//! Flags of `fairways optimum`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use fairways_command_kit::input::{above_zero, real, whole};
+use fairways_core::Ways;
+
+use super::paper::Model;
+use super::{MOST_WAYS, Names, ways};
+
+/// Find the best plan for a mix of programs, exactly
+///
+/// Examples:
+///   fairways optimum --mix triad,hash-join,btree-lookup,chess --ways 11
+///   fairways optimum --mix triad,hash-join --objective stp --kind partitioning
+///   fairways optimum --mixes mixes.txt --time-limit 60 --json
+///
+/// Plans are scored by the static model that `simulate` uses. The search assumes
+/// nothing about the shape of the profiles. If --time-limit ends a search early, it
+/// prints the best plan so far, and a bound on how much better the best can be.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Optimum {
+    /// Profiles of programs, as CSV [default: the embedded ones]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profiles: Option<PathBuf>,
+
+    /// A mix, as the names of its programs; may be given more than once
+    #[arg(long, value_name = "A,B,C")]
+    pub(crate) mix: Vec<Names>,
+
+    /// A file of mixes, one a line: its name, then its programs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mixes: Option<PathBuf>,
+
+    /// Ways of the cache, at most as many as the profiles have [default: as many]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = ways)]
+    pub(crate) ways: Option<Ways>,
+
+    /// Whether programs may share ways
+    #[arg(long, value_name = "KIND", default_value = "clustering")]
+    pub(crate) kind: Kind,
+
+    /// What to optimize
+    #[arg(long, value_name = "OBJECTIVE", default_value = "unfairness")]
+    pub(crate) objective: Objective,
+
+    /// The most clusters, such as the number of classes of service
+    #[arg(long, value_name = "N", default_value = "16", allow_negative_numbers = true,
+        value_parser = whole(1, u32::MAX))]
+    pub(crate) clusters_max: u32,
+
+    /// The fewest ways that a cluster may have
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(1, MOST_WAYS))]
+    pub(crate) min_bits: u32,
+
+    /// Memory bandwidth, in MB/s [default: no limit]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = above_zero)]
+    pub(crate) bandwidth_mbps: Option<f64>,
+
+    /// What happens when programs need more than the memory bandwidth
+    #[arg(long, value_name = "MODEL", default_value = "simple", requires = "bandwidth_mbps")]
+    pub(crate) bandwidth_model: Model,
+
+    /// Seconds per mix after which the search ends with the best plan so far; needed for more
+    /// programs than can be searched exactly [default: no limit]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = real(0.0, 1e9))]
+    pub(crate) time_limit: Option<f64>,
+
+    /// Threads to search with, which do not change the answer [default: as many as CPUs]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+        value_parser = whole(1, 1024_usize))]
+    pub(crate) threads: Option<usize>,
+
+    /// Seed for drawing mixes if none are named; the same seed draws the same mixes
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
+        value_parser = whole(0, u64::MAX))]
+    pub(crate) seed: u64,
+
+    /// Print one JSON object instead of tables (docs/optimum.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Kind {
+    /// Every program has ways of its own
+    Partitioning,
+    /// Programs may share ways
+    Clustering,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Objective {
+    /// Lowest unfairness
+    Unfairness,
+    /// Highest STP
+    Stp,
+    /// Lowest slowdown of the program that is slowed most
+    MaxSlowdown,
+    /// Lowest ANTT
+    Antt,
+}
