@@ -164,7 +164,7 @@ impl Cores {
                 }
             }
             let Some(index) = first else { return };
-            if load.apps[index].idle_until(until) {
+            if load.apps[index].skip_idle_time(until) {
                 continue;
             }
             if !self.run::<true>(load, index, next.max(clock + 1)) {

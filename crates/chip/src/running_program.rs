@@ -108,7 +108,7 @@ impl RunningProgram {
 
     /// Moves the clock of a program that has nothing to run to when it has, at most to `until`.
     /// Returns whether the clock moved.
-    pub(crate) fn idle_until(&mut self, until: u64) -> bool {
+    pub(crate) fn skip_idle_time(&mut self, until: u64) -> bool {
         let has = match &mut self.serving {
             _ if self.runner.now.source.is_none() => None,
             Some(serving) => serving.turn_to_next(self.account.instructions, until),

@@ -30,7 +30,7 @@ pub const STRADDLED: &str = "a window is marked if a plan was carried out in it"
 /// in ascending order.
 pub const LATENCIES: &str = "latencies belong to the window reported just before";
 /// An objective is more than 0.
-pub const WISHES: &str = "wishes are possible";
+pub const WISHES: &str = "an objective is more than 0";
 /// Counters that are read make sense together.
 pub const COUNTERS: &str = "counters agree with each other";
 /// Every plan is answered before any other event, several plans in their order. The plan in force
@@ -50,7 +50,7 @@ pub const CARRIED_OUT: &str = "a plan that breaks no rule is carried out";
 pub const ALARM: &str = "there is one alarm, and it rings once, in time";
 /// Reported turns are of threads that run, on CPUs that exist, one after the other, and as long as
 /// the machine's quantum or the order.
-pub const TURNS: &str = "turns are possible";
+pub const TURNS: &str = "turns are of running threads, on existing CPUs, one after the other";
 /// A turn that begins after a thread was confined to some CPUs is on one of these.
 pub const ALLOWED: &str = "threads run where they may";
 /// Co-runs are reported only once they are requested, and are no shorter than requested.

@@ -112,8 +112,8 @@ impl Curve {
         self.values[(ways.clamp(1, self.len) - 1) as usize]
     }
 
-    /// The curve that has the value `value(w)` at each of 1 to `ways` ways; a value above
-    /// [`Q32::MAX_IN_CURVE`] becomes that.
+    /// The curve that has the value `value(w)` at each of 1 to `ways` ways, computed in this order;
+    /// a value above [`Q32::MAX_IN_CURVE`] becomes that.
     #[must_use]
     pub fn from_fn(ways: Ways, mut value: impl FnMut(u32) -> Q32) -> Self {
         let mut curve = Self { len: ways.get(), bits: 0, values: [Q32::default(); MAX_WAYS] };

@@ -97,11 +97,10 @@ pub(crate) struct SharedCache {
 /// The ages of a set without lines.
 fn first_ages<const N: usize>(ways: usize) -> [u8; N] {
     // Ways beyond the cache's are younger than any: they are never shifted.
-    core::array::from_fn(
-        |way| {
-            if way < ways { u8::try_from(way).unwrap_or(u8::MAX) } else { u8::MAX }
-        },
-    )
+    core::array::from_fn(|way| match u8::try_from(way) {
+        Ok(age) if way < ways => age,
+        _ => u8::MAX,
+    })
 }
 
 /// The first of these ways (a bit each) from way `pointer` on, with wrap-around; 0 if there are
@@ -289,7 +288,7 @@ impl SharedCache {
         })
     }
 
-    /// Takes out every line that is `out`.
+    /// Removes every line for which `out` is true.
     pub(crate) fn remove(&mut self, out: &dyn Fn(Tag) -> bool) {
         let ways = self.order.ways;
         with_sets!(&mut self.sets, all => {

@@ -41,9 +41,11 @@ pub(super) fn announce_measured(
     announcer: &mut Announcer<'_>,
 ) {
     for program in programs {
-        let learner = learners.iter().find(|learner| learner.app == program.app);
-        let is_measured = learner.is_some_and(|learner| !learner.measured.is_empty());
-        if program.profile.is_some() || is_measured {
+        let is_measured = program.profile.is_some()
+            || learners
+                .iter()
+                .any(|learner| learner.app == program.app && !learner.measured.is_empty());
+        if is_measured {
             announcer.announce_class(program.app, MEASURED, reason);
         }
     }
@@ -62,14 +64,16 @@ pub(super) fn cluster(
     let mut tables = Vec::new();
     let mut is_waiting = false;
     for program in programs {
-        let learner = learners.iter().find(|learner| learner.app == program.app);
-        let curves = match &program.profile {
-            Some(profile) => Some((profile.llcmpki, profile.ipc)),
-            None => learner.and_then(|learner| learner.tables(llc)),
-        };
-        if let Some((llcmpki, ipc)) = curves {
+        let count = programs.len();
+        if let Some(profile) = &program.profile {
             known.push(program.app);
-            tables.push(ProgramTables::new(&llcmpki, &ipc, llc.ways, programs.len()));
+            tables.push(ProgramTables::new(&profile.llcmpki, &profile.ipc, llc.ways, count));
+            continue;
+        }
+        let learner = learners.iter().find(|learner| learner.app == program.app);
+        if let Some((llcmpki, ipc)) = learner.and_then(|learner| learner.tables(llc)) {
+            known.push(program.app);
+            tables.push(ProgramTables::new(&llcmpki, &ipc, llc.ways, count));
         } else {
             unknown.push(program.app);
             is_waiting |= learner.is_none_or(|learner| learner.failures == 0);
