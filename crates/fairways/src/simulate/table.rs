@@ -21,7 +21,7 @@ ANTT        mean slowdown, lower is better
 
 const SCORED_LEGEND: &str = "\
 ways        each way, the highest first, as its cluster's letter
-            ('#': several, '.': nobody)
+            ('#': several, '.': no cluster)
 clusters    the programs of each cluster, by their numbers above
 ";
 

@@ -105,8 +105,8 @@ pub(crate) const NAMED: &[Named] = &[
     named("CONTRIBUTING.md", "cargo test --workspace", Nothing, WORKSPACE),
     named("CONTRIBUTING.md", "cargo xtask", Nothing, WORKSPACE),
     named("docs/install.md", "packaging/build", Nothing, PACKAGES),
-    named("docs/install.md", "dpkg --install", Nothing, PACKAGES),
-    named("docs/install.md", "rpm --install", Nothing, PACKAGES),
+    named("docs/install.md", "sudo apt-get install", Nothing, PACKAGES),
+    named("docs/install.md", "sudo rpm --install", Nothing, PACKAGES),
     named("docs/install.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),
     named(
         "docs/install.md",
