@@ -104,7 +104,7 @@ pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn domains(flags: &[CacheDomain]) -> Result<Domains, BadInput> {
-    if flags == [CacheDomain::All] {
+    if !flags.is_empty() && flags.iter().all(|flag| *flag == CacheDomain::All) {
         return Ok(Domains::All);
     }
     let mut ids = Vec::new();
@@ -175,6 +175,7 @@ mod tests {
             domains(&flags.collect::<Result<Vec<_>, _>>()?)
         };
         assert!(matches!(parsed(&["all"]), Ok(Domains::All)));
+        assert!(matches!(parsed(&["all", "all"]), Ok(Domains::All)));
         let Ok(Domains::Some(ids)) = parsed(&["8", "0", "8"]) else { panic!("ids") };
         assert_eq!(ids, [0, 8]);
         for texts in [&["all", "0"][..], &["-1"], &["x"], &[""]] {

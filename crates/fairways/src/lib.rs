@@ -27,12 +27,11 @@ mod world;
 use std::io::{self, BufWriter, Write};
 use std::process;
 
-use clap::CommandFactory;
 use clap::error::ErrorKind;
 use fairways_command_kit::{ExitCode, exit, fail, plain};
 use fairways_daemon::config;
 
-use args::{Args, AskedOfConfig, Command, Machine, one_line};
+use args::{AskedOfConfig, Command, Machine, one_line};
 
 /// Runs the command line of this process, and returns one of the exit codes above.
 pub fn main() -> process::ExitCode {
@@ -89,7 +88,7 @@ pub fn main() -> process::ExitCode {
         // They have run already.
         Command::Placeholder { .. } | Command::Guardian { .. } => Ok(()),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Args::command(), "fairways", &mut out);
+            clap_complete::generate(shell, &mut args::command(), "fairways", &mut out);
             Ok(())
         }
         Command::Man { markdown: true, .. } => man::print_markdown(&mut out),

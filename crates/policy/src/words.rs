@@ -49,8 +49,9 @@ words! {
     /// announce it of sensitive programs while no program is sampled. Every policy that estimates a
     /// slowdown uses this word.
     SLOWDOWN = "slowdown";
-    /// `lfoc`, `lfoc-plus`, of streaming and changing programs: the pressure (LLC misses per
-    /// 1000 cycles) that decided the class, either where Table 1 holds, or the mean of the last windows (§4.2).
+    /// `lfoc`, `lfoc-plus`, of streaming and changing programs: the pressure (LLC misses per 1000
+    /// cycles) that decided the class, either where Table 1 holds, or the mean of the last windows
+    /// (§4.2).
     LLCMPKC = "LLCMPKC, misses per 1000 cycles";
     /// `lfoc`, `lfoc-plus`, of changing programs; `dunn`, as of the last plan: cycles stalled while
     /// an L2 miss is outstanding.

@@ -82,25 +82,21 @@ const LEGEND: &str = "Bands were set before anything was measured. A “value”
      “shape” with a sign, an order or a wide band; results that depend on the authors' machine, or that were tuned to, are \
      not judged.";
 
+/// How many rows of this kind are within their bands, of how many that were judged.
+fn tally(kind: ClaimKind, rows: &[ClaimRow]) -> (usize, usize) {
+    let verdicts = rows.iter().filter(|row| row.counts_as == kind).filter_map(|row| row.in_band);
+    verdicts
+        .fold((0, 0), |(within, judged), is_in_band| (within + usize::from(is_in_band), judged + 1))
+}
+
 /// Makes the section.
 pub(super) fn section(results: PaperResults) -> Result<Section, String> {
     let PaperResults { paper, seconds, rows } = results;
     if rows.is_empty() {
         return Err("expected rows of claims, found none".into());
     }
-    fn count(verdict: Option<bool>, rows: &[ClaimRow]) -> usize {
-        rows.iter().filter(|row| row.in_band == verdict).count()
-    }
-    fn tally(counts: ClaimKind, rows: &[ClaimRow]) -> (usize, usize) {
-        fn in_band(verdict: bool, rows: &[ClaimRow], counts: &ClaimKind) -> usize {
-            rows.iter()
-                .filter(|row| row.counts_as == *counts && row.in_band == Some(verdict))
-                .count()
-        }
-        (in_band(true, rows, &counts), in_band(true, rows, &counts) + in_band(false, rows, &counts))
-    }
     let (within, judged) = tally(ClaimKind::Outcome, &rows);
-    let unjudged = count(None, &rows);
+    let unjudged = rows.iter().filter(|row| row.in_band.is_none()).count();
     let absent = rows.iter().filter(|row| row.measured.is_none()).count();
     let mut facts = vec![
         Fact::number("outcomes within their bands", within, "").note(format!("of {judged}")),

@@ -69,7 +69,7 @@ pub(super) fn section(results: &ProfileResults) -> Result<Section, String> {
     let mut by_ways: Vec<&WaysRow> = by_ways.iter().collect();
     by_ways.sort_by_key(|row| row.ways);
     // A number of ways that was not measured breaks the curve.
-    fn all(get: fn(&WaysRow) -> Option<f64>, by_ways: &Vec<&WaysRow>) -> Vec<Option<f64>> {
+    fn all(get: fn(&WaysRow) -> Option<f64>, by_ways: &[&WaysRow]) -> Vec<Option<f64>> {
         (1..=by_ways.last().map_or(0, |row| row.ways))
             .map(|ways| by_ways.iter().find(|row| row.ways == ways).and_then(|row| get(row)))
             .collect()

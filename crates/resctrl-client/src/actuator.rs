@@ -130,7 +130,8 @@ impl Actuator {
         self.mount.enforcement.close(self)
     }
 
-    pub(super) fn restore(mut self) -> Restored {
+    /// Puts everything back, and returns what could not be.
+    pub(super) fn put_everything_back(mut self) -> Restored {
         // The files of groups that go are of no use any longer.
         self.programs.by_id.values_mut().for_each(Program::close);
         let Mount { settings, tree, state, .. } = &mut self.mount;

@@ -13,6 +13,7 @@ use super::ledger::State;
 use super::limits::Carried;
 use super::lock::Lock;
 use super::mount::Mount;
+use super::programs::Programs;
 use super::refine::Target;
 use super::restored::Restored;
 use super::settings::Settings;
@@ -51,6 +52,20 @@ impl Enforcement for DryRun {
             tracing::info!(target: "fairways::actuate", app = app.0, thread, group, "{message}");
         }
         Ok(is_taken)
+    }
+
+    /// No thread was moved.
+    fn release(
+        &self,
+        programs: &mut Programs,
+        _: &mut Mount,
+        app: AppId,
+        threads: &[i32],
+    ) -> Result<(), Error> {
+        if let Some(program) = programs.by_id.get_mut(&app) {
+            program.placed.retain(|thread| !threads.contains(thread));
+        }
+        Ok(())
     }
 
     fn enter(&self, _: &Tree, _: &str, _: &[i32]) -> Result<Vec<i32>, Error> {

@@ -13,6 +13,7 @@ use super::ledger::State;
 use super::limits::Carried;
 use super::lock::{Kept, Lock};
 use super::mount::Mount;
+use super::programs::Programs;
 use super::recover::recover;
 use super::refine::{Target, assign};
 use super::restored::Restored;
@@ -66,6 +67,16 @@ impl Enforcement for Enforced {
         Ok(true)
     }
 
+    fn release(
+        &self,
+        programs: &mut Programs,
+        mount: &mut Mount,
+        app: AppId,
+        threads: &[i32],
+    ) -> Result<(), Error> {
+        programs.release(mount, app, threads)
+    }
+
     fn enter(&self, tree: &Tree, group: &str, threads: &[i32]) -> Result<Vec<i32>, Error> {
         let mut moved = Vec::new();
         threads::enter(tree, group, threads.iter().copied(), &mut moved)?;
@@ -101,7 +112,7 @@ impl Enforcement for Enforced {
     }
 
     fn close(&self, actuator: Actuator) -> Restored {
-        actuator.restore()
+        actuator.put_everything_back()
     }
 }
 

@@ -12,6 +12,7 @@ use super::ledger::State;
 use super::limits::Carried;
 use super::lock::Lock;
 use super::mount::Mount;
+use super::programs::Programs;
 use super::refine::Target;
 use super::restored::Restored;
 use super::settings::Settings;
@@ -29,7 +30,8 @@ pub(super) trait Enforcement: Debug + Sync {
     fn monitor(&self, actuator: &mut Actuator, app: AppId) -> Result<bool, Error>;
 
     /// Makes ready to move a program's threads out of groups of other managers, if the settings say
-    /// so; whether they are to be moved. `from` is the group of each.
+    /// so. Returns whether they are to be moved; a dry run only logs that. `from` is the group of
+    /// each.
     fn take(
         &self,
         actuator: &mut Actuator,
@@ -37,6 +39,15 @@ pub(super) trait Enforcement: Debug + Sync {
         threads: &[i32],
         from: &HashMap<i32, String>,
     ) -> Result<bool, Error>;
+
+    /// Puts back threads that a program gives up.
+    fn release(
+        &self,
+        programs: &mut Programs,
+        mount: &mut Mount,
+        app: AppId,
+        threads: &[i32],
+    ) -> Result<(), Error>;
 
     /// Puts threads into a group. Returns those that were moved.
     fn enter(&self, tree: &Tree, group: &str, threads: &[i32]) -> Result<Vec<i32>, Error>;

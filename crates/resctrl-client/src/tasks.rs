@@ -66,7 +66,8 @@ impl Actuator {
             threads.extend(members(&self.mount.tree, &program.group())?);
         }
         let threads: Vec<i32> = threads.into_iter().collect();
-        let released = self.programs.release(&mut self.mount, app, &threads);
+        let Self { mount, programs, .. } = self;
+        let released = mount.enforcement.release(programs, mount, app, &threads);
         self.plans.forget(app);
         let Some(program) = self.programs.by_id.remove(&app) else { return released };
         let _lock = self.mount.lock()?;
@@ -104,7 +105,8 @@ impl Actuator {
                 let now: BTreeSet<i32> = listed.iter().copied().collect();
                 program.others.retain(|thread, _| now.contains(thread));
                 let left: Vec<i32> = program.placed.difference(&now).copied().collect();
-                self.programs.release(&mut self.mount, app, &left)?;
+                let Self { mount, programs, .. } = self;
+                mount.enforcement.release(programs, mount, app, &left)?;
             }
             let program = self.programs.get(app)?;
             listed.retain(|&thread| !program.knows(thread));

@@ -66,12 +66,9 @@ pub(crate) fn build(arguments: &[&str]) -> anyhow::Result<Built> {
         else {
             continue;
         };
-        fn is(kind: &str, kinds: &[String]) -> bool {
-            kinds.iter().any(|other| other == kind)
-        }
-        if is("bin", &target.kind) && !profile.test {
+        if target.kind.iter().any(|kind| kind == "bin") && !profile.test {
             all.programs.push((target.name, program));
-        } else if is("test", &target.kind) && profile.test {
+        } else if target.kind.iter().any(|kind| kind == "test") && profile.test {
             let folder = manifest_path.parent().context("a manifest in a folder")?.to_owned();
             let manifest: toml::Table = toml::from_str(&std::fs::read_to_string(&manifest_path)?)?;
             let package = manifest["package"]["name"].as_str().context("a name")?.to_owned();

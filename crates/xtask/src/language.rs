@@ -170,8 +170,18 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let rules = rules().unwrap();
         let Findings { counts, .. } = count(&root, &rules).unwrap();
-        // A count that has fallen is written down, so that it stays there.
-        assert_eq!(counts, rules.at_most, "`cargo xtask language --list` says where");
+        let [now, most] = [&counts, &rules.at_most]
+            .map(|of| [of.banned_lines, of.long_comments, of.named_closures, of.shared_type_names]);
+        assert!(
+            now.iter().zip(most).all(|(now, most)| *now <= most),
+            "{counts:?}, at most {:?}: `cargo xtask language --list` says where",
+            rules.at_most
+        );
+        // Where counts have fallen by much, what is allowed falls, too.
+        assert!(
+            now.iter().zip(most).all(|(now, most)| now + 25 >= most),
+            "{counts:?}: lower crates/xtask/language.toml"
+        );
     }
 
     #[test]

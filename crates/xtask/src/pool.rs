@@ -122,14 +122,14 @@ fn run_job(job: &Job, logs: &Path) -> anyhow::Result<JobResult> {
 }
 
 /// Runs a command and adds a line with its user and system time, in seconds.
-const TIMED: &str = r#"TIMEFORMAT='== cpu %3U %3S'; time "$@""#;
+const TIMED: &str = r#"TIMEFORMAT=$'\n== cpu %3U %3S'; time "$@""#;
 
 /// What the line of [`TIMED`] says.
 fn cpu_time(output: &Path) -> Option<Duration> {
     let text = fs::read(output).ok()?;
     let text = String::from_utf8_lossy(&text);
     let line = text.lines().rev().find_map(|line| line.strip_prefix("== cpu "))?;
-    let seconds = line.split(' ').map(|part| part.parse::<f64>().ok());
+    let seconds = line.split(' ').map(|part| part.replace(',', ".").parse::<f64>().ok());
     Duration::try_from_secs_f64(seconds.sum::<Option<f64>>()?).ok()
 }
 
@@ -225,7 +225,7 @@ mod tests {
         );
         assert_eq!(came.len(), 6);
         let good = fs::read_to_string(folder.join("good.txt")).unwrap();
-        assert!(good.starts_with("hello\n== cpu 0."), "{good}");
+        assert!(good.starts_with("hello\n") && good.contains("\n== cpu 0"), "{good}");
         assert!(done.iter().all(|job| job.cpu.is_some_and(|cpu| cpu < Duration::from_secs(9))));
         assert!(!sum_up(done, &mut printed));
         let printed = String::from_utf8(printed).unwrap();

@@ -32,7 +32,7 @@ pub(crate) fn prepare() -> anyhow::Result<Option<PathBuf>> {
     missing
         .extend(suites.packages.iter().map(String::as_str).filter(|package| !installed(package)));
     if !missing.is_empty() {
-        apt_get(&missing)?;
+        install(&missing)?;
     }
     // As udev's rules have it: users may mount file systems that only they see.
     run(Command::new("chmod").args(["0666", "/dev/fuse"]))?;
@@ -45,19 +45,20 @@ pub(crate) fn judges() -> Option<PathBuf> {
     Path::new(JUDGES_PATH).canonicalize().ok()
 }
 
-fn apt_get(packages: &[&str]) -> anyhow::Result<()> {
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    command.args(["-qq", "-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=300"]);
+    command.env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
+    command
+}
+
+fn install(packages: &[&str]) -> anyhow::Result<()> {
     eprintln!("== apt-get install {}", packages.join(" "));
-    let options = ["-qq", "-o", "Acquire::Retries=5", "-o", "DPkg::Lock::Timeout=300"];
-    fn apt_get(options: &[&str; 5]) -> Command {
-        let mut command = Command::new("apt-get");
-        command.args(options).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
-        command
-    }
     // The archive is unreachable at times.
     for pause in [10, 30, 60, 0] {
-        let _ = run(apt_get(&options).arg("update"));
+        let _ = run(apt_get().arg("update"));
         let install = ["install", "-y", "--no-install-recommends"];
-        if run(apt_get(&options).args(install).args(packages)).is_ok() {
+        if run(apt_get().args(install).args(packages)).is_ok() {
             return Ok(());
         }
         std::thread::sleep(Duration::from_secs(pause));

@@ -60,7 +60,8 @@ fn copy_pages(source: &Path) -> anyhow::Result<()> {
         listed
     });
     write(&source.join("SUMMARY.md"), listed.as_bytes())?;
-    let arguments = ["run", "--quiet", "--locked", "-p", "fairways", "--", "man", "--markdown"];
+    // Of the release profile: tests may be running the program of the other.
+    let arguments = ["run", "--quiet", "--release", "--locked", "--", "man", "--markdown"];
     write(&source.join(COMMANDS.1), &output(Command::new("cargo").args(arguments))?)?;
     for page in &pages {
         let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;

@@ -8,7 +8,7 @@ use fairways_programs::Selector;
 use super::ProgramConfig;
 
 /// How selectors begin, to suggest one where it is misspelt.
-const SELECTORS: [&str; 6] = ["cgroup", "unit", "container", "pod", "process", "pid"];
+const SELECTORS: [&str; 7] = ["cgroup", "unit", "user-unit", "container", "pod", "process", "pid"];
 
 /// `NAME=SELECTOR`, or `NAME.*=SELECTOR` where every match is a program of its own.
 impl FromStr for ProgramConfig {
@@ -23,8 +23,8 @@ impl FromStr for ProgramConfig {
             let kind = select.split(':').next().unwrap_or_default();
             format!("{why}, found {text:?}{}", did_you_mean(kind, SELECTORS))
         })?;
-        if name.is_empty() || name.chars().any(|c| c.is_control() || c == '/' || c == ',') {
-            let expected = "expected a name without blanks, commas and slashes";
+        if name.trim().is_empty() || name.chars().any(|c| c.is_control() || c == '/' || c == ',') {
+            let expected = "expected a name without control characters, commas and slashes";
             return Err(format!("{expected}, found {text:?}"));
         }
         Ok(Self { each, ..Self::new(name.to_owned(), select) })

@@ -31,16 +31,22 @@ enum Taker {
 const ALL: &[&str] = &["simulate", "run", "trial", "top"];
 const RUNS: &[&str] = &["run", "trial", "top"];
 
+/// Flags of `run` that a trial refuses.
+pub(super) const TRIAL_REFUSES: &[&str] =
+    &["instructions", "journal", "journal_parts", "journal_size", "quiet"];
+
 /// Which machines take which flags of which commands; the first row with the flag counts. The
 /// flags of a host are in [`HostFlags`].
-const TABLE: [(Taker, &[&str], &[&str]); 11] = [
+const TABLE: [(Taker, &[&str], &[&str]); 12] = [
     // A trial writes a report of its own, and its programs do not finish.
-    (Taker::None, &["trial"], &["instructions", "journal", "quiet"]),
+    (Taker::None, &["trial"], TRIAL_REFUSES),
+    // The log of a host has levels.
+    (Taker::Simulated, &["run"], &["quiet"]),
     // It draws the order of its blocks.
     (Taker::Every, &["trial"], &["seed"]),
     // A daemon or a journal that `top` shows has them already.
     (Taker::Simulated, &["top"], &["duration", "policy", "set"]),
-    (Taker::Model, &["simulate"], &["completions", "instructions", "mixes"]),
+    (Taker::Model, &["simulate"], &["completions", "dynamic", "instructions", "mixes"]),
     (Taker::SimulatedOverTime, &["simulate"], &["known_profiles", "time_scale"]),
     (Taker::Chip, &["simulate"], &["duration", "warm_up"]),
     (Taker::Chip, RUNS, &["time_scale"]),
@@ -152,6 +158,44 @@ mod tests {
         }
     }
 
+    /// A new flag is placed on purpose, not by being forgotten.
+    #[test]
+    fn a_flag_outside_of_the_table_is_one_of_those_that_every_machine_takes() {
+        const EVERYWHERE: [&str; 20] = [
+            "at",
+            "block",
+            "control",
+            "duration",
+            "emulated",
+            "height",
+            "help",
+            "interval",
+            "journal",
+            "journal_parts",
+            "journal_size",
+            "json",
+            "learn",
+            "machine",
+            "no_color",
+            "once",
+            "policies",
+            "policy",
+            "set",
+            "speed",
+        ];
+        let all = Args::command();
+        for name in ALL {
+            for flag in all.find_subcommand(name).unwrap().get_arguments() {
+                let id = flag.get_id().as_str();
+                let is_placed = TABLE
+                    .iter()
+                    .any(|(_, commands, flags)| commands.contains(name) && flags.contains(&id));
+                let is_known = is_of_host(id) || EVERYWHERE.contains(&id) || id == "width";
+                assert!(is_placed || is_known, "{name} --{id}");
+            }
+        }
+    }
+
     #[test]
     fn a_flag_that_a_machine_does_not_take_is_refused_with_the_machine_that_does() {
         for (line, why) in [
@@ -168,6 +212,11 @@ mod tests {
             ("trial --program a=pid:1 --quiet", "--quiet: a trial does not take it"),
             ("top --policy lfoc", "--policy needs --machine"),
             ("simulate --noise 2", "--noise needs --dynamic"),
+            (
+                "simulate --machine chip:xeon-d --programs mlr:1M --dynamic",
+                "--dynamic needs --machine model: a chip does not take it",
+            ),
+            ("run --program a=pid:1 --quiet", "--quiet needs --machine: a host does not take it"),
             (
                 "simulate --duration 1s",
                 "--duration needs --machine chip:PRESET: the model does not take it",

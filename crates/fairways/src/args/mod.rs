@@ -23,7 +23,7 @@ mod world;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use fairways_command_kit::input::whole;
 use fairways_core::Ways;
@@ -57,6 +57,23 @@ pub(crate) const ENDLESS: u64 = 1_000_000_000_000_000;
 fn ways(text: &str) -> Result<Ways, String> {
     let ways = whole(1, MOST_WAYS)(text)?;
     Ways::new(ways).ok_or_else(|| format!("expected up to {MOST_WAYS} ways, found {text:?}"))
+}
+
+/// The command line. What clap derives of `trial` says what holds for `run`, whose flags it takes.
+pub(crate) fn command() -> clap::Command {
+    Args::command().mut_subcommand("trial", |trial| {
+        belongs::TRIAL_REFUSES
+            .iter()
+            .fold(trial, |trial, flag| trial.mut_arg(flag, |flag| flag.hide(true)))
+            .mut_arg("duration", |flag| {
+                let help = "How long all blocks take together [default: 10m]";
+                flag.help(help).long_help(help)
+            })
+            .mut_arg("json", |flag| {
+                let help = "Print one JSON object at the end (docs/trial.md)";
+                flag.help(help).long_help(help)
+            })
+    })
 }
 
 /// What to begin with, by purpose.

@@ -3,14 +3,14 @@
 use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, FromArgMatches};
+use clap::{Command, FromArgMatches};
 
-use super::Args;
 use super::belongs::misplaced;
+use super::{Args, command};
 
 /// Reads the arguments of this process.
 pub(crate) fn parsed() -> Result<Args, clap::Error> {
-    let mut command = briefly(Args::command());
+    let mut command = briefly(command());
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
     if let Some(why) = misplaced(&command, &matches) {
         return Err(command.error(ErrorKind::ArgumentConflict, why));
@@ -73,9 +73,19 @@ fn suggestion(error: &clap::Error) -> String {
 mod tests {
     use super::*;
 
+    /// Otherwise a flag that was renamed would vanish from the short help, or come back.
+    #[test]
+    fn everyday_and_rare_flags_exist() {
+        let command = command();
+        for id in EVERYDAY.iter().chain(&RARE) {
+            let mut flags = command.get_subcommands().flat_map(Command::get_arguments);
+            assert!(flags.any(|flag| flag.get_id() == *id), "{id}");
+        }
+    }
+
     #[test]
     fn the_short_help_of_each_verb_fits_a_screen() {
-        let mut command = briefly(Args::command()).term_width(100);
+        let mut command = briefly(command()).term_width(100);
         command.build();
         for verb in command.get_subcommands_mut().filter(|verb| !verb.is_hide_set()) {
             let help = verb.render_help().to_string();

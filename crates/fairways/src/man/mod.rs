@@ -11,12 +11,11 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use clap::CommandFactory;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use fairways_command_kit::exit;
 
-use crate::args::{Args, EXAMPLES};
+use crate::args::{self, EXAMPLES};
 
 /// The date of the last commit; empty for a build without git.
 const DATE: &str = env!("FAIRWAYS_DATE");
@@ -67,7 +66,7 @@ pub(crate) fn print_markdown(out: &mut dyn Write) -> anyhow::Result<()> {
 
 /// The command line, complete with everything that clap derives.
 fn built() -> clap::Command {
-    let mut command = Args::command().disable_help_subcommand(true);
+    let mut command = args::command().disable_help_subcommand(true);
     command.build();
     command
 }

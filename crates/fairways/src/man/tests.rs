@@ -60,7 +60,7 @@ fn every_flag_is_in_the_synopsis_with_its_value() {
         let below = command.get_subcommands().filter(|below| !below.is_hide_set());
         below.for_each(|below| look(below, pages, seen));
     }
-    let mut command = Args::command().disable_help_subcommand(true);
+    let mut command = crate::args::command().disable_help_subcommand(true);
     command.build();
     let (pages, mut seen) = (pages().unwrap(), 0);
     look(&command, &pages, &mut seen);

@@ -9,8 +9,8 @@
  * of parts end at different times.
  *
  * Sums only grow, by atomic additions, and are reported as they are: a window is the difference of
- * two records. A window that finds no room is reported by a later overflow, longer. No count is
- * lost.
+ * two records. A window that finds no room is reported by a later overflow, longer. No count
+ * that could be read is lost.
  */
 #include "kernel.h"
 #include "sampling.h"

@@ -26,7 +26,9 @@ struct span {
 struct part {
 	__u32 series;
 	__u32 events;
-	__u32 missed; /* bit i: event i could not be read last; until it is read again, its counts are lost */
+	/* Bit i: event i could not be read last; what it counts until it is read again belongs to no
+	 * window. */
+	__u32 missed;
 	__u32 padding;
 	struct span last[EVENTS]; /* each one's count when it was last added to the series */
 };

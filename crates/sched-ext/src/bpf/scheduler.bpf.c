@@ -58,7 +58,7 @@ void BPF_PROG(enqueue, struct task_struct *p, u64 flags)
 	*(volatile s32 *)&t->cpu = NOWHERE;
 	if (flags & SCX_ENQ_WAKEUP)
 		keep_up(t, cpu);
-	/* Its wait at the old place means nothing at the new one. */
+	/* The virtual time that it had at the old place means nothing at the new one. */
 	if (t->moved)
 		wait_for(p, t, now_on_any(mask_of(p, t)));
 	else if (flags & SCX_ENQ_WAKEUP && t->last != cpu)

@@ -39,7 +39,7 @@ struct thread {
 	s32 last; /* the CPU to which it came last */
 	u32 raised;
 	u32 yields;
-	u32 moved; /* since it ran last, it was moved elsewhere, or is new */
+	u32 moved; /* since it ran last, its CPUs or its queue were changed, or it is new */
 	u32 spared; /* it waited too long: it has its turn before raised threads */
 	u32 known; /* whether the rest is set */
 };

@@ -132,22 +132,10 @@ impl ProgramRow<'_> {
             screen.put(0, y, &blank, colours.selected());
         }
         let sign = cluster.map_or('-', letter);
-        fn style(style: Style, is_selected: bool, colours: &crate::Colours) -> Style {
-            if is_selected { style.patch(colours.selected()) } else { style }
-        }
-        screen.put(
-            0,
-            y,
-            if is_selected { ">" } else { " " },
-            style(Style::new(), is_selected, &colours),
-        );
+        let selection = if is_selected { colours.selected() } else { Style::new() };
+        screen.put(0, y, if is_selected { ">" } else { " " }, selection);
         if self.cache.is_some() {
-            screen.put(
-                2,
-                y,
-                &sign.to_string(),
-                style(own.patch(colours.strong()), is_selected, &colours),
-            );
+            screen.put(2, y, &sign.to_string(), own.patch(colours.strong()).patch(selection));
         }
         let mut x = MARGIN;
         for &(column, width) in &self.columns.all {
@@ -160,9 +148,9 @@ impl ProgramRow<'_> {
                 _ => Style::new(),
             };
             if is_number(column) {
-                screen.put_right(x + width, y, &text, style(colour, is_selected, &colours));
+                screen.put_right(x + width, y, &text, colour.patch(selection));
             } else {
-                screen.put(x, y, &text, style(colour, is_selected, &colours));
+                screen.put(x, y, &text, colour.patch(selection));
             }
             x += width + 1;
         }

@@ -20,6 +20,10 @@ pub(super) trait Enforcement: Debug + Sync {
     /// Reads a thread's state, and what its owner has changed; returns whether it lives.
     fn look(&self, managed: &mut Managed, proc: &Path, sysfs: &Path, online: &CpuSet) -> bool;
 
+    /// Reads a thread's state where that may differ from the known one: the owner may have changed
+    /// it.
+    fn check(&self, managed: &mut Managed, proc: &Path, sysfs: &Path, online: &CpuSet);
+
     /// Lets a thread run on these CPUs only; they are all of its cpuset if `is_everywhere`.
     ///
     /// # Errors
@@ -49,6 +53,12 @@ impl Enforcement for Enforced {
         managed.look(proc, sysfs, online)
     }
 
+    fn check(&self, managed: &mut Managed, proc: &Path, sysfs: &Path, online: &CpuSet) {
+        if managed.may_differ(online) {
+            managed.look(proc, sysfs, online);
+        }
+    }
+
     fn set_affinity(&self, thread: i32, cpus: &CpuSet, is_everywhere: bool) -> io::Result<bool> {
         thread::set_affinity(thread, (!is_everywhere).then_some(cpus))
     }
@@ -75,6 +85,8 @@ impl Enforcement for DryRun {
     fn look(&self, _: &mut Managed, _: &Path, _: &Path, _: &CpuSet) -> bool {
         true
     }
+
+    fn check(&self, _: &mut Managed, _: &Path, _: &Path, _: &CpuSet) {}
 
     fn set_affinity(&self, thread: i32, cpus: &CpuSet, _: bool) -> io::Result<bool> {
         let list = cpus.to_list();

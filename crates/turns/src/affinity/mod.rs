@@ -163,9 +163,7 @@ impl Affinity {
         let (quantum, now) = (self.quantum_nanos(), now());
         let Settings { proc, sysfs, .. } = &self.settings;
         for (&app, managed) in &mut self.threads {
-            if managed.may_differ(&self.online) {
-                self.enforcement.look(managed, proc, sysfs, &self.online);
-            }
+            self.enforcement.check(managed, proc, sysfs, &self.online);
             if !managed.known || managed.due(&self.online, quantum, now) != (None, None) {
                 self.pending.insert(app);
             }
