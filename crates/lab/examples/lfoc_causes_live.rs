@@ -56,7 +56,7 @@ fn thinned(classes: &[Class], mix: &Mix, most: usize) -> Mix {
         programs: mix
             .programs
             .iter()
-            .map(|&program: &usize| {
+            .map(|&program| {
                 if !is(program, Class::Sensitive, classes) {
                     return program;
                 }

@@ -116,10 +116,7 @@ impl Table4 {
                 Ok(Job {
                     phases: phases
                         .into_iter()
-                        .map(|(program, length): (Option<_>, _)| Phase {
-                            program: program.map(Arc::new),
-                            length,
-                        })
+                        .map(|(program, length)| Phase { program: program.map(Arc::new), length })
                         .collect(),
                     wish: Wish { baseline_ways: Some(self.baseline), ..Wish::default() },
                     ..Job::default()

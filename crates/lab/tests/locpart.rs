@@ -40,7 +40,7 @@ fn job(text: &str) -> Job {
     let phases = program::parse(text, |_| None)
         .unwrap()
         .into_iter()
-        .map(|(program, length): (Option<_>, _)| Phase { program: program.map(Arc::new), length })
+        .map(|(program, length)| Phase { program: program.map(Arc::new), length })
         .collect();
     Job { phases, ..Job::default() }
 }
@@ -94,7 +94,7 @@ const WARM: usize = 10;
 fn every_allocation(seed: u64, service: &Job, slo: Duration, periods: u32) -> Vec<f64> {
     (1..WAYS)
         .into_par_iter()
-        .map(|ways: u32| {
+        .map(|ways| {
             fn promised(job: &Job, ways: u32) -> Job {
                 Job { wish: Wish { baseline_ways: Some(ways), ..job.wish }, ..job.clone() }
             }
@@ -257,7 +257,7 @@ fn mixes() -> impl Strategy<Value = Vec<Job>> {
     let stage = (load, 500u64..4000)
         .prop_map(|(load, ms)| Stage { load, length: Some(Duration::from_millis(ms)) });
     let stages = prop::collection::vec(stage, 1..4);
-    fn slo() -> prop::strategy::Map<std::ops::Range<u64>, fn(u64) -> Duration> {
+    fn slo() -> impl Strategy<Value = Duration> {
         (300u64..6000).prop_map(Duration::from_micros)
     }
     let at = || (0u64..15_000).prop_map(|ms| Time::ZERO.after(Duration::from_millis(ms)));

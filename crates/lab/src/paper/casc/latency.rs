@@ -58,7 +58,7 @@ pub(super) fn hidden(findings: &mut Findings) -> Result<(), ChipError> {
 fn l1_points(seed: u64, l2_cycles: Option<u32>) -> Result<Vec<Point>, ChipError> {
     L1_KB
         .par_iter()
-        .map(|&kb: &u32| {
+        .map(|&kb| {
             let mut chip = Geometry { cores: 1, l1: CacheShape::from_kb(kb, 4), ..chip(768) };
             if let Some(cycles) = l2_cycles {
                 (chip.latency.l2, chip.latency.llc) = (cycles, cycles);

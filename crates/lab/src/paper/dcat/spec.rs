@@ -99,9 +99,7 @@ pub(super) fn each<T: Clone + Send>(
     let names: Vec<(String, usize)> = if measured {
         BENCHMARKS
             .iter()
-            .filter_map(|(name, profile): &(&str, &str)| {
-                Some(((*name).to_owned(), table.find(profile)?))
-            })
+            .filter_map(|(name, profile)| Some(((*name).to_owned(), table.find(profile)?)))
             .collect()
     } else {
         let names = table.names().iter().take(BENCHMARKS.len());
@@ -130,7 +128,7 @@ pub(super) fn each<T: Clone + Send>(
         .collect::<Result<_, ChipError>>()?;
     Ok(names
         .iter()
-        .filter_map(|(name, index): &(String, usize)| {
+        .filter_map(|(name, index)| {
             let place = profiles.binary_search(index).ok()?;
             Some((name.clone(), found[place].clone()?))
         })

@@ -23,7 +23,7 @@ fn sweep(bench: DcatBench<'_>, settings: &[Parameters]) -> Result<Vec<(u32, f64)
     let tenants = among(&[tenant("mlr:8M", BASELINE)], 5, BASELINE);
     settings
         .par_iter()
-        .map(|parameters: &Parameters| {
+        .map(|parameters| {
             let run = bench.run(&tenants, CacheMode::Dcat(*parameters), ROUNDS)?;
             Ok((run.final_ways(0), 1.0 / run.ipc(0, 3)))
         })

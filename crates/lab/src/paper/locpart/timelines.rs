@@ -86,7 +86,7 @@ pub(super) fn run(bench: LocpartBench, silo: &Baseline) -> Result<Vec<Timeline>,
     ];
     cases
         .par_iter()
-        .map(|(name, title, job, is_published): &(&'static str, &'static str, Job, bool)| {
+        .map(|(name, title, job, is_published)| {
             let mut policy: Box<dyn Policy> =
                 if *is_published { Box::new(published(STEP)) } else { Box::new(margin(STEP)) };
             let run = bench.run(&[job.clone(), bench.batch()], policy.as_mut(), STEP, STEPS)?;
@@ -98,7 +98,7 @@ pub(super) fn run(bench: LocpartBench, silo: &Baseline) -> Result<Vec<Timeline>,
                 title,
                 run,
                 slo: (0..STEPS)
-                    .map(|step: u32| {
+                    .map(|step| {
                         let at = Time::ZERO.after(STEP * step);
                         let wish = job.wishes.iter().rev().find(|(from, _)| *from <= at);
                         let wish = wish.map_or(job.wish, |(_, wish)| *wish);
