@@ -187,25 +187,26 @@ fn score(
 
 /// A profile in which each number is up to the share `noise` off; all errors are equally likely.
 fn blurred(exact: &Profile, noise: f64, random: &mut Pcg64Mcg) -> Profile {
-    fn blur(curve: &Curve, noise: f64, random: &mut rand_pcg::Mcg128Xsl64) -> Curve {
-        let ways = Ways::new(u32::try_from(curve.values().len()).unwrap_or(1));
-        Curve::from_fn(ways.expect("a curve has a way"), |ways| {
-            let unit = f64::from(random.next_u32()) / f64::from(u32::MAX);
-            let value = curve.at(ways).raw() as f64 * (1.0 + noise * (2.0 * unit - 1.0));
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a curve's number is at least 0 and far below 2^64"
-            )]
-            Q32::from_raw(value as u64)
-        })
-    }
     Profile {
         ipc: blur(&exact.ipc, noise, random),
         llcmpki: blur(&exact.llcmpki, noise, random),
         llcmpkc: blur(&exact.llcmpkc, noise, random),
         ..exact.clone()
     }
+}
+
+fn blur(curve: &Curve, noise: f64, random: &mut Pcg64Mcg) -> Curve {
+    let ways = Ways::new(u32::try_from(curve.values().len()).unwrap_or(1));
+    Curve::from_fn(ways.expect("a curve has a way"), |ways| {
+        let unit = f64::from(random.next_u32()) / f64::from(u32::MAX);
+        let value = curve.at(ways).raw() as f64 * (1.0 + noise * (2.0 * unit - 1.0));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a curve's number is at least 0 and far below 2^64"
+        )]
+        Q32::from_raw(value as u64)
+    })
 }
 
 /// A number for each seed.

@@ -45,11 +45,9 @@ fn unfairness(
 /// Replaces all sensitive programs of a mix but `most` by light ones. A phased program has no
 /// class.
 fn thinned(classes: &[Class], mix: &Mix, most: usize) -> Mix {
-    fn is(program: usize, class: Class, classes: &[Class]) -> bool {
-        classes.get(program) == Some(&class)
-    }
+    let is = |program: usize, class| classes.get(program) == Some(&class);
     let mut light = (0..classes.len())
-        .filter(|&program| is(program, Class::Light, classes) && !mix.programs.contains(&program));
+        .filter(|&program| is(program, Class::Light) && !mix.programs.contains(&program));
     let mut kept = 0;
     Mix {
         name: mix.name.clone(),
@@ -57,7 +55,7 @@ fn thinned(classes: &[Class], mix: &Mix, most: usize) -> Mix {
             .programs
             .iter()
             .map(|&program| {
-                if !is(program, Class::Sensitive, classes) {
+                if !is(program, Class::Sensitive) {
                     return program;
                 }
                 kept += 1;

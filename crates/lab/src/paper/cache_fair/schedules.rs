@@ -335,12 +335,11 @@ impl Schedules {
 
     /// Figure 8: mean completion times, cache-fair over conventional.
     fn performance(&self, findings: &mut Findings) {
-        fn both(how: Variant, schedules: &Schedules) -> Vec<f64> {
-            let (fast, slow) = (schedules.seconds(how, false), schedules.seconds(how, true));
-            fast.iter().zip(slow).map(|(fast, slow)| f64::midpoint(*fast, slow)).collect()
-        }
-        let (conventional, fair) =
-            (both(Variant::Conventional, self), both(Variant::CacheFair, self));
+        let [conventional, fair] = [Variant::Conventional, Variant::CacheFair].map(|how| {
+            let (fast, slow) = (self.seconds(how, false), self.seconds(how, true));
+            let means = fast.iter().zip(slow).map(|(fast, slow)| f64::midpoint(*fast, slow));
+            means.collect::<Vec<f64>>()
+        });
         let ratios = fair.iter().zip(conventional).map(|(fair, conventional)| fair / conventional);
         let ratios: Vec<f64> = ratios.collect();
         let item = "Figure 8";
@@ -357,11 +356,10 @@ impl Schedules {
 
     /// By best-effort thread, how much less it does than under the conventional scheduler, percent.
     fn losses(&self, how: Variant) -> Vec<f64> {
-        fn speeds(how: Variant, schedules: &Schedules) -> Vec<f64> {
-            let pairs = schedules.pairs(how).unwrap_or_default().iter().flatten();
+        let [fair, before] = [how, Variant::Conventional].map(|how| {
+            let pairs = self.pairs(how).unwrap_or_default().iter().flatten();
             pairs.map(|runs| speed(runs, THREADS - 1)).collect::<Vec<f64>>()
-        }
-        let (fair, before) = (speeds(how, self), speeds(Variant::Conventional, self));
+        });
         fair.iter().zip(&before).map(|(fair, before)| 100.0 * (1.0 - fair / before)).collect()
     }
 

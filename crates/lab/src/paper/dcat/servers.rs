@@ -140,22 +140,22 @@ fn requests(
     const REQUESTS: f64 = 1000.0;
     let mut policy = under.policy();
     let mut chip = Chip::new(bench.settings, tenants.iter().cloned())?;
-    fn until(chip: &mut Chip, end: Time, policy: &mut dyn fairways_core::Policy) -> f64 {
+    let mut instructions_at = |end: Time| {
         chip.stop_at(end);
         while let Some((at, event)) = chip.next_event() {
             policy.handle(at, &event, &mut |action| chip.carry_out(action));
         }
         chip.account(0).instructions as f64
-    }
+    };
     let begin = Time::ZERO.after(ROUND * rounds);
-    let mut before = until(&mut chip, begin, policy.as_mut());
+    let mut before = instructions_at(begin);
     let first = before;
     // A step is a few hundredths of a request.
     let step = Duration::from_micros(2) * bench.settings.time_scale;
     let (mut steps, mut last, mut times) = (0u32, 0.0, Vec::new());
     while before < first + REQUESTS * instructions {
         steps += 1;
-        let now = until(&mut chip, begin.after(step * steps), policy.as_mut());
+        let now = instructions_at(begin.after(step * steps));
         let mut end = first + (times.len() + 1) as f64 * instructions;
         while end <= now {
             let at = f64::from(steps - 1) + (end - before) / (now - before);

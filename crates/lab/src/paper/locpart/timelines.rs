@@ -56,9 +56,10 @@ impl Timeline {
 
 /// Runs silo through all scenarios.
 pub(super) fn run(bench: LocpartBench, silo: &Baseline) -> Result<Vec<Timeline>, ChipError> {
-    fn stage(share: f64, seconds: u64, silo: &Baseline) -> Stage {
-        Stage { load: silo.open(share), length: Some(Duration::from_secs(seconds)) }
-    }
+    let stage = |share, seconds| Stage {
+        load: silo.open(share),
+        length: Some(Duration::from_secs(seconds)),
+    };
     let slo = silo.slo();
     let job = |loads| with_objective(&bench.service("silo", loads), slo);
     let RequestLoad::Poisson { per_second } = silo.open(0.45) else { return Ok(Vec::new()) };
@@ -69,8 +70,8 @@ pub(super) fn run(bench: LocpartBench, silo: &Baseline) -> Result<Vec<Timeline>,
         wishes: vec![(at_ms(20_000), objective(slos[1])), (at_ms(40_000), objective(slos[2]))],
         ..with_objective(&bench.service("silo", steady(silo.open(0.5))), slos[0])
     };
-    let steps = vec![stage(0.4, 20, silo), stage(0.6, 20, silo), stage(0.4, 20, silo)];
-    let silence = vec![stage(0.5, 20, silo), stage(0.0, 20, silo), stage(0.5, 20, silo)];
+    let steps = vec![stage(0.4, 20), stage(0.6, 20), stage(0.4, 20)];
+    let silence = vec![stage(0.5, 20), stage(0.0, 20), stage(0.5, 20)];
     let cases: [(&str, &str, Job, bool); 6] = [
         (
             "published-steady",
