@@ -54,12 +54,30 @@ fn main() {
     }
 }
 
+/// A workload in a round; with `changed` it begins a phase.
+fn sample(app: u32, ways: u32, changed: bool) -> Event {
+    // The first three gain by each way, the others hit.
+    let gains = app < 3;
+    let instructions = 1_000_000_000 + if gains { 200_000_000 * u64::from(ways.min(4)) } else { 0 };
+    let counters = Counters {
+        instructions: Some(instructions),
+        cycles: Some(2_000_000_000),
+        l1_references: Some(instructions / if changed { 3 } else { 4 }),
+        llc_references: Some(instructions / 100),
+        llc_misses: Some(if gains { instructions / 400 } else { 0 }),
+        ..Counters::default()
+    };
+    let app = AppId(app);
+    let window = Duration::from_secs(1);
+    Event::Sampled(Sample { app, counters, occupancy: None, window, plan: None, straddled: false })
+}
+
 /// The policy after `rounds` rounds and all windows of the next but the last, which is returned.
 fn at_the_end_of(parameters: Parameters, rounds: u32, changes: bool) -> (Dcat, Time, Event) {
     let mut policy = Dcat::new(parameters);
     let llc = Llc::with_ways(Ways::new(20).expect("20 is from 1 to 32"));
     let mut ways = vec![1u32; WORKLOADS as usize];
-    fn notify(at: Time, event: &Event, ways: &mut [u32], policy: &mut Dcat) {
+    let mut notify = |at: Time, event: &Event, ways: &mut [u32]| {
         policy.handle(at, event, &mut |action| {
             if let Action::Partition { partition, .. } = action {
                 for (app, slot) in (0..).map(AppId).zip(ways.iter_mut()) {
@@ -67,35 +85,11 @@ fn at_the_end_of(parameters: Parameters, rounds: u32, changes: bool) -> (Dcat, T
                 }
             }
         });
-    }
-    notify(Time::ZERO, &Event::Machine(llc.into()), &mut ways, &mut policy);
+    };
+    notify(Time::ZERO, &Event::Machine(llc.into()), &mut ways);
     for app in (0..WORKLOADS).map(AppId) {
         let wish = Wish { baseline_ways: Some(1), ..Wish::default() };
-        notify(Time::ZERO, &Event::Started { app, wish, profile: None }, &mut ways, &mut policy);
-    }
-    fn sample(app: u32, ways: u32, changed: bool) -> Event {
-        // The first three gain by each way, the others hit.
-        let gains = app < 3;
-        let instructions =
-            1_000_000_000 + if gains { 200_000_000 * u64::from(ways.min(4)) } else { 0 };
-        let counters = Counters {
-            instructions: Some(instructions),
-            cycles: Some(2_000_000_000),
-            l1_references: Some(instructions / if changed { 3 } else { 4 }),
-            llc_references: Some(instructions / 100),
-            llc_misses: Some(if gains { instructions / 400 } else { 0 }),
-            ..Counters::default()
-        };
-        let app = AppId(app);
-        let window = Duration::from_secs(1);
-        Event::Sampled(Sample {
-            app,
-            counters,
-            occupancy: None,
-            window,
-            plan: None,
-            straddled: false,
-        })
+        notify(Time::ZERO, &Event::Started { app, wish, profile: None }, &mut ways);
     }
     let mut at = Time::ZERO;
     for round in 0..=rounds {
@@ -103,7 +97,7 @@ fn at_the_end_of(parameters: Parameters, rounds: u32, changes: bool) -> (Dcat, T
         let reported = if round < rounds { WORKLOADS } else { WORKLOADS - 1 };
         for app in 0..reported {
             let event = sample(app, ways[app as usize], changes && round == rounds && app == 0);
-            notify(at, &event, &mut ways, &mut policy);
+            notify(at, &event, &mut ways);
         }
     }
     let last = sample(WORKLOADS - 1, ways[WORKLOADS as usize - 1], false);

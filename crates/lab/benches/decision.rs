@@ -59,7 +59,7 @@ fn main() {
         for programs in sizes {
             for policy in policies
                 .into_iter()
-                .filter(|policy: &&str| only.as_ref().is_none_or(|only| only == policy))
+                .filter(|policy| only.as_ref().is_none_or(|only| only == policy))
             {
                 for mix in ["drawn", "third", "half", "sensitive"] {
                     for event in ["exit", "start"] {
@@ -289,7 +289,7 @@ impl Pool {
                 let table = platform.table(&programs, profiles.len() as u64);
                 let all = (0..EACH).map(|program| table.profile(program));
                 profiles.extend(
-                    all.filter(|p: &Profile| classify(p, ways, &Parameters::default()) == class)
+                    all.filter(|p| classify(p, ways, &Parameters::default()) == class)
                         .map(Arc::new),
                 );
             }

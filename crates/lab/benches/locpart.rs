@@ -85,25 +85,19 @@ fn ready(
         let started = Event::Started { app: AppId(app), wish, profile: None };
         policy.handle(Time::ZERO, &started, &mut ignore);
     }
-    fn window(
-        app: u32,
-        shortest: u64,
-        values: u32,
-        requests: u64,
-        parameters_t_sched: Duration,
-    ) -> Event {
-        let latency =
-            |value: u32| Duration::from_micros(shortest) + Duration::from_nanos(137) * value;
-        let answered = (0..values).map(|value| LatencyBin { latency: latency(value), requests });
-        let (app, window) = (AppId(app), parameters_t_sched);
-        Event::Latency(Latencies { app, window, answered: answered.collect() })
-    }
     let mut at = Time::ZERO;
     for period in 1..=PERIODS {
         at = at.after(parameters.t_sched);
-        let shortest = if period < PERIODS { 10 } else { last };
-        let windows =
-            (0..services).map(|app| window(app, shortest, values, requests, parameters.t_sched));
+        let shortest = Duration::from_micros(if period < PERIODS { 10 } else { last });
+        let answered = (0..values).map(|value| LatencyBin {
+            latency: shortest + Duration::from_nanos(137) * value,
+            requests,
+        });
+        let answered: Vec<LatencyBin> = answered.collect();
+        let windows = (0..services).map(|app| {
+            let (app, window) = (AppId(app), parameters.t_sched);
+            Event::Latency(Latencies { app, window, answered: answered.clone() })
+        });
         let events: Vec<Event> = windows.chain([Event::Woke]).collect();
         if period == PERIODS {
             return (policy, at, events);

@@ -44,7 +44,7 @@ fn main() {
 /// Random partitions, each as a mask for every program.
 fn partitions(ways: Ways) -> Vec<[WayMask; PROGRAMS]> {
     let mut rng = Pcg64Mcg::seed_from_u64(3);
-    fn below(end: u32, rng: &mut rand_pcg::Mcg128Xsl64) -> u32 {
+    fn below(end: u32, rng: &mut Pcg64Mcg) -> u32 {
         rng.next_u32() % end
     }
     let mut partition = || {

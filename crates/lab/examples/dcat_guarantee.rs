@@ -41,7 +41,7 @@ fn main() {
         let parameters = Parameters { reclaim_on_ipc, ..Parameters::default() };
         let kept: Vec<PromiseOutcome> = (0..mixes)
             .into_par_iter()
-            .flat_map_iter(|seed: u64| {
+            .flat_map_iter(|seed| {
                 let promises = random_promises(embedded(), llc.ways, differ, seed);
                 let mut policy = Dcat::new(parameters);
                 on_model(embedded(), settings, &promises, &mut policy, SECONDS, LOSS)

@@ -79,8 +79,7 @@ fn clusters(table: &ProfileTable, setting: &Setting) -> Result<(), Box<dyn Error
     for (name, holds) in kinds {
         // Random mixes in their order; those with the right number of sensitive programs count.
         let drawn = random_mixes(table, &[PROGRAMS], 100 * MIXES, 1).into_iter();
-        let mixes: Vec<Mix> =
-            drawn.filter(|mix: &Mix| holds(known.sensitive(mix))).take(MIXES).collect();
+        let mixes: Vec<Mix> = drawn.filter(|mix| holds(known.sensitive(mix))).take(MIXES).collect();
         let found = composition(table, &mixes, setting.llc, setting.machine.bandwidth)?;
         let wide = found.share(Class::Sensitive, |ways| ways >= 4);
         let wide = wide.map_or("-".into(), |wide| format!("{:.1}", 100.0 * wide));
@@ -188,25 +187,26 @@ fn score(
 
 /// A profile in which each number is up to the share `noise` off; all errors are equally likely.
 fn blurred(exact: &Profile, noise: f64, random: &mut Pcg64Mcg) -> Profile {
-    fn blur(curve: &Curve, noise: f64, random: &mut rand_pcg::Mcg128Xsl64) -> Curve {
-        let ways = Ways::new(u32::try_from(curve.values().len()).unwrap_or(1));
-        Curve::from_fn(ways.expect("a curve has a way"), |ways| {
-            let unit = f64::from(random.next_u32()) / f64::from(u32::MAX);
-            let value = curve.at(ways).raw() as f64 * (1.0 + noise * (2.0 * unit - 1.0));
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a curve's number is at least 0 and far below 2^64"
-            )]
-            Q32::from_raw(value as u64)
-        })
-    }
     Profile {
         ipc: blur(&exact.ipc, noise, random),
         llcmpki: blur(&exact.llcmpki, noise, random),
         llcmpkc: blur(&exact.llcmpkc, noise, random),
         ..exact.clone()
     }
+}
+
+fn blur(curve: &Curve, noise: f64, random: &mut Pcg64Mcg) -> Curve {
+    let ways = Ways::new(u32::try_from(curve.values().len()).unwrap_or(1));
+    Curve::from_fn(ways.expect("a curve has a way"), |ways| {
+        let unit = f64::from(random.next_u32()) / f64::from(u32::MAX);
+        let value = curve.at(ways).raw() as f64 * (1.0 + noise * (2.0 * unit - 1.0));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a curve's number is at least 0 and far below 2^64"
+        )]
+        Q32::from_raw(value as u64)
+    })
 }
 
 /// A number for each seed.
@@ -293,6 +293,13 @@ fn throughput(scored: &[Scores]) {
     );
 }
 
+/// A policy's mean gap to Best-Static, percent: in unfairness, and in STP.
+fn gap_to_best(mixes: &[&Scores], of: fn(&Scores) -> FairnessMetrics) -> (f64, f64) {
+    let unfairness = mean(mixes.iter().map(|one| of(one).unfairness / one.best.unfairness));
+    let stp = mean(mixes.iter().map(|one| of(one).stp / one.best.stp));
+    (100.0 * (unfairness - 1.0), 100.0 * (1.0 - stp))
+}
+
 /// Figure 6, the distance from Best-Static.
 fn best_static(scored: &[Scores]) {
     println!("\nMean gap to Best-Static, percent; all seeds:");
@@ -312,20 +319,8 @@ fn best_static(scored: &[Scores]) {
         if mixes.is_empty() {
             continue;
         }
-        fn gap(of: fn(&Scores) -> FairnessMetrics, mixes: &[&Scores]) -> (f64, f64) {
-            fn over(
-                part: fn(FairnessMetrics) -> f64,
-                mixes: &[&Scores],
-                of: &fn(&Scores) -> FairnessMetrics,
-            ) -> f64 {
-                mean(mixes.iter().map(|one| part(of(one)) / part(one.best)))
-            }
-            (
-                100.0 * (over(|one| one.unfairness, mixes, &of) - 1.0),
-                100.0 * (1.0 - over(|one| one.stp, mixes, &of)),
-            )
-        }
-        let (lfoc, plus) = (gap(|one| one.lfoc, &mixes), gap(|one| one.plus, &mixes));
+        let (lfoc, plus) =
+            (gap_to_best(&mixes, |one| one.lfoc), gap_to_best(&mixes, |one| one.plus));
         println!(
             "  {name:16} {:5}   {:16.1} {:8.2}   {:21.1} {:8.2}",
             mixes.len(),

@@ -45,19 +45,17 @@ fn unfairness(
 /// Replaces all sensitive programs of a mix but `most` by light ones. A phased program has no
 /// class.
 fn thinned(classes: &[Class], mix: &Mix, most: usize) -> Mix {
-    fn is(program: usize, class: Class, classes: &[Class]) -> bool {
-        classes.get(program) == Some(&class)
-    }
+    let is = |program: usize, class| classes.get(program) == Some(&class);
     let mut light = (0..classes.len())
-        .filter(|&program| is(program, Class::Light, classes) && !mix.programs.contains(&program));
+        .filter(|&program| is(program, Class::Light) && !mix.programs.contains(&program));
     let mut kept = 0;
     Mix {
         name: mix.name.clone(),
         programs: mix
             .programs
             .iter()
-            .map(|&program: &usize| {
-                if !is(program, Class::Sensitive, classes) {
+            .map(|&program| {
+                if !is(program, Class::Sensitive) {
                     return program;
                 }
                 kept += 1;

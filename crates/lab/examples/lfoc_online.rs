@@ -144,18 +144,13 @@ fn few_programs(programs: &ProgramCatalog, ways: Ways, form: Parameters) {
     {
         let mixes: Vec<Mix> = mixes;
         let found = accuracy(programs, &mixes, &settings(ways), form, Duration::from_secs(20));
-        fn missed(
-            class: &str,
-            wrong: &BTreeMap<(String, &'static str, Option<&'static str>), u32>,
-        ) -> u32 {
-            wrong.iter().filter(|((_, is, _), _)| *is == class).map(|(_, count)| count).sum()
-        }
+        let missed = found.wrong.iter().filter(|((_, is, _), _)| *is == "sensitive");
+        let missed: u32 = missed.map(|(_, count)| count).sum();
         println!(
-            "  {what:6} {:5.1} %   {} of {}; {} sensitive ones are misclassified",
+            "  {what:6} {:5.1} %   {} of {}; {missed} sensitive ones are misclassified",
             percent(found.right.into(), found.all.into()),
             found.right,
             found.all,
-            missed("sensitive", &found.wrong),
         );
     }
 }

@@ -126,8 +126,7 @@ fn best(
     bandwidth: Option<MemoryBandwidth>,
     kind: SharingKind,
 ) -> Result<Solution, Impossible> {
-    let objective = Goal::Unfairness;
-    let problem =
-        Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth, goal: objective };
+    let goal = Goal::Unfairness;
+    let problem = Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth, goal };
     solve(&problem, None, |_, _| ())
 }

@@ -28,8 +28,8 @@ impl BestStatic {
         llc: Llc,
         bandwidth: Option<MemoryBandwidth>,
     ) -> Result<Self, Impossible> {
-        let (kind, objective) = (SharingKind::Clustering, Goal::Unfairness);
-        let problem = Problem { profiles: table, mix, llc, kind, bandwidth, goal: objective };
+        let (kind, goal) = (SharingKind::Clustering, Goal::Unfairness);
+        let problem = Problem { profiles: table, mix, llc, kind, bandwidth, goal };
         let best = solve(&problem, None, |_, _| ())?.partition;
         Ok(Self { best, apps: vec![None; mix.len()], plan: PlanId::default() })
     }

@@ -136,14 +136,8 @@ mod tests {
             programs.sort_unstable();
             programs.dedup();
             assert_eq!(programs.len(), mix.programs.len());
-            fn count(class: Class, classes: &[Class], programs: &[usize]) -> usize {
-                programs.iter().filter(|&&p| classes[p] == class).count()
-            }
-            assert!(
-                count(Class::Streaming, &classes, &mix.programs) >= 1
-                    && count(Class::Sensitive, &classes, &mix.programs) >= 2,
-                "{mix:?}"
-            );
+            let count = |class| programs.iter().filter(|&&p| classes[p] == class).count();
+            assert!(count(Class::Streaming) >= 1 && count(Class::Sensitive) >= 2, "{mix:?}");
         }
         assert_eq!(mixes, draw_mixes(table, table.ways(), 1));
         assert_ne!(mixes, draw_mixes(table, table.ways(), 2));

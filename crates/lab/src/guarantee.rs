@@ -138,7 +138,7 @@ pub struct Promise {
 #[must_use]
 pub fn random_promises(table: &ProfileTable, ways: Ways, differ: f64, seed: u64) -> Vec<Promise> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    fn below(count: u32, rng: &mut rand_pcg::Mcg128Xsl64) -> u32 {
+    fn below(count: u32, rng: &mut Pcg64Mcg) -> u32 {
         let picked = pick(rng, count as usize).and_then(|picked| u32::try_from(picked).ok());
         picked.unwrap_or(0)
     }
@@ -218,38 +218,30 @@ pub fn on_model(
     seconds: u32,
     loss: f64,
 ) -> Vec<PromiseOutcome> {
-    let llc = settings.llc;
-    run_both(
-        || {
-            Model::new(
-                settings,
-                promises.iter().map(|promise: &Promise| fairways_model::Job {
-                    at: time(promise.at),
-                    wish: Wish { baseline_ways: Some(promise.baseline), ..Wish::default() },
-                    ..fairways_model::Job::new(
-                        promise
-                            .phases
-                            .iter()
-                            .map(|&(index, l1rpki, seconds): &(usize, f64, f64)| {
-                                let program = ProfiledProgram::new(table, index, llc.ways)
-                                    .with_l1rpki(l1rpki);
-                                let instructions =
-                                    Some(whole(seconds * settings.mhz * 1e6 * program.best_ipc()));
-                                fairways_model::JobPhase {
-                                    program: Arc::new(program),
-                                    instructions,
-                                }
-                            })
-                            .collect(),
-                    )
-                }),
-            )
-        },
-        promises,
-        policy,
-        seconds,
-        loss,
-    )
+    let jobs = || promises.iter().map(|promise| job_of(promise, table, &settings));
+    run_both(|| Model::new(settings, jobs()), promises, policy, seconds, loss)
+}
+
+fn job_of(
+    promise: &Promise,
+    table: &ProfileTable,
+    settings: &fairways_model::Settings,
+) -> fairways_model::Job {
+    let phases = promise.phases.iter().map(|&(index, l1rpki, seconds)| {
+        let program = ProfiledProgram::new(table, index, settings.llc.ways).with_l1rpki(l1rpki);
+        phase_of(program, seconds, settings.mhz)
+    });
+    fairways_model::Job {
+        at: time(promise.at),
+        wish: Wish { baseline_ways: Some(promise.baseline), ..Wish::default() },
+        ..fairways_model::Job::new(phases.collect())
+    }
+}
+
+/// A phase that lasts this many seconds at its best.
+fn phase_of(program: ProfiledProgram, seconds: f64, mhz: f64) -> fairways_model::JobPhase {
+    let instructions = Some(whole(seconds * mhz * 1e6 * program.best_ipc()));
+    fairways_model::JobPhase { program: Arc::new(program), instructions }
 }
 
 /// Like [`on_model`], on a chip, where programs' L1 references are their LLC references: among
@@ -274,7 +266,7 @@ pub fn on_chip(
             let profiled =
                 fairways_chip::program::profiled(table, index, chip.llc.ways, chip.latency);
             if let (false, Ok(program)) = (
-                rates.iter().any(|other: &f64| (rate - other).abs() < 0.101 * rate.min(*other)),
+                rates.iter().any(|other| (rate - other).abs() < 0.101 * rate.min(*other)),
                 profiled,
             ) {
                 rates.push(rate);

@@ -60,18 +60,17 @@ impl Table4 {
              end",
             records - 1
         );
-        fn has_answered(words: &[&str], port: &u16) -> bool {
+        let has_answered = |words: &[&str]| {
             let mut client = Command::new("redis-cli");
             client.args(["-e", "-p", &port.to_string()]).args(words);
             client.stdout(Stdio::null()).stderr(Stdio::null());
             client.status().is_ok_and(|status| status.success())
-        }
+        };
         let up = (0..100).any(|_| {
             std::thread::sleep(Duration::from_millis(50));
-            has_answered(&["ping"], port)
+            has_answered(&["ping"])
         });
-        let filled =
-            up && has_answered(&["eval", &fill, "0"], port) && has_answered(&["save"], port);
+        let filled = up && has_answered(&["eval", &fill, "0"]) && has_answered(&["save"]);
         // The server may have ended by itself, because its port is in use.
         let _ = server.kill();
         let _ = server.wait();
@@ -116,10 +115,7 @@ impl Table4 {
                 Ok(Job {
                     phases: phases
                         .into_iter()
-                        .map(|(program, length): (Option<_>, _)| Phase {
-                            program: program.map(Arc::new),
-                            length,
-                        })
+                        .map(|(program, length)| Phase { program: program.map(Arc::new), length })
                         .collect(),
                     wish: Wish { baseline_ways: Some(self.baseline), ..Wish::default() },
                     ..Job::default()

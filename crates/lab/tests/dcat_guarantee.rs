@@ -18,7 +18,7 @@ fn model(mixes: u64, differ: f64, parameters: Parameters) -> Vec<(u64, usize, Pr
     let llc = Llc::with_ways(Ways::new(20).unwrap());
     (0..mixes)
         .into_par_iter()
-        .flat_map_iter(|seed: u64| {
+        .flat_map_iter(|seed| {
             let promises = random_promises(embedded(), llc.ways, differ, seed);
             let settings = fairways_model::Settings::new(llc);
             let kept =
@@ -66,7 +66,7 @@ fn promises_are_kept_on_a_chip() {
     let settings = Settings { time_scale: 400, ..Settings::new(chip) };
     let all: Vec<_> = (0..20)
         .into_par_iter()
-        .flat_map_iter(|seed: u64| {
+        .flat_map_iter(|seed| {
             let promises = random_promises(embedded(), chip.llc.ways, 0.101, seed);
             let mut policy = Dcat::new(Parameters::default());
             let kept = on_chip(embedded(), settings, &promises, &mut policy, 30, LOSS).unwrap();

@@ -68,12 +68,7 @@ fn shape_of(outcome: &PolicyOutcome) -> Shape {
 }
 
 fn golden_shape(rows: &[GoldenRow]) -> Shape {
-    shape(
-        &rows
-            .iter()
-            .map(|row: &GoldenRow| (row.cluster.clone(), row.mask.count()))
-            .collect::<Vec<_>>(),
-    )
+    shape(&rows.iter().map(|row| (row.cluster.clone(), row.mask.count())).collect::<Vec<_>>())
 }
 
 #[test]

@@ -37,23 +37,15 @@ type Clusters = Vec<(Vec<usize>, usize)>;
 /// LFOC on a mix with at most as many sensitive programs as the cache has ways left for them.
 fn plain(table: &ProfileTable, mix: &Mix, variant: Paper) -> Clusters {
     let ways = table.ways().get() as usize;
-    fn values(
-        app: usize,
-        metric: ProfileMetric,
-        table: &ProfileTable,
-        mix_programs: &[usize],
-    ) -> Vec<f64> {
-        table.values(mix_programs[app], metric).collect()
-    }
-    let slowdown = |app| {
-        let ipc = values(app, ProfileMetric::Ipc, table, &mix.programs);
+    let slowdown = |app: usize| {
+        let ipc: Vec<f64> = table.values(mix.programs[app], ProfileMetric::Ipc).collect();
         let best = ipc.iter().copied().fold(0.0, f64::max);
         ipc.iter().map(|ipc| best / ipc).collect::<Vec<f64>>()
     };
     let llcmpkc = if variant.llcmpkc_10 { 10.0 } else { 14.0 };
     let streams = |&app: &usize| {
-        let (slowdown, misses) =
-            (slowdown(app), values(app, ProfileMetric::Llcmpkc, table, &mix.programs));
+        let slowdown = slowdown(app);
+        let misses = table.values(mix.programs[app], ProfileMetric::Llcmpkc);
         slowdown.iter().zip(misses).any(|(&s, m)| s <= 1.03 && m >= llcmpkc)
             && slowdown.iter().all(|&s| s < 1.06)
     };
@@ -159,7 +151,7 @@ fn mix(table: &ProfileTable, programs: &[&str]) -> Mix {
         name: "test".into(),
         programs: programs
             .iter()
-            .map(|name: &&str| table.find(name).unwrap_or_else(|| panic!("{name}")))
+            .map(|name| table.find(name).unwrap_or_else(|| panic!("{name}")))
             .collect(),
     }
 }
@@ -231,7 +223,7 @@ proptest! {
     #[test]
     fn with_the_papers_reading_of_each_the_plain_form_is_ours(mix in mixes(embedded(), 1..19)) {
         let classes = fairways_lab::classes(embedded(), embedded().ways());
-        prop_assume!(mix.programs.iter().filter(|&&program: &&usize| {
+        prop_assume!(mix.programs.iter().filter(|&&program| {
             classes[program] == fairways_policy::lfoc::Class::Sensitive
         }).count() <= 18);
         prop_assert_eq!(ours(embedded(), &mix), plain(embedded(), &mix, PAPER));

@@ -32,13 +32,11 @@ fn figure_2_classes_by_the_size_of_their_clusters() {
     let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
     let mixes = random_mixes(&table, &[10], 20, SEED);
     let found = composition(&table, &mixes, llc, None).unwrap();
-    fn share(class: Class, ways: &dyn Fn(usize) -> bool, found: &fairways_lab::Composition) -> f64 {
-        100.0 * found.share(class, ways).unwrap()
-    }
-    let streaming = share(Class::Streaming, &|ways| ways == 1, &found);
-    let confined = share(Class::Streaming, &|ways| ways <= 2, &found);
-    let sensitive = share(Class::Sensitive, &|ways| ways >= 4, &found);
-    let light = share(Class::Light, &|ways| ways == 1, &found);
+    let share = |class, ways: fn(usize) -> bool| 100.0 * found.share(class, ways).unwrap();
+    let streaming = share(Class::Streaming, |ways| ways == 1);
+    let confined = share(Class::Streaming, |ways| ways <= 2);
+    let sensitive = share(Class::Sensitive, |ways| ways >= 4);
+    let light = share(Class::Light, |ways| ways == 1);
     println!(
         "streaming {streaming:.0} % {confined:.0} %, sensitive {sensitive:.0} %, light {light:.0} %"
     );
@@ -50,14 +48,13 @@ fn figure_3_clustering_pulls_away_from_partitioning() {
     let Some(shared) = common::shared("figure 3") else { return };
     let (table, _) = common::spec(&shared);
     let llc = Llc { clos: 32, ..Llc::with_ways(table.ways()) };
-    fn mean(programs: usize, table: &fairways_profiles::ProfileTable, llc: &Llc) -> f64 {
-        let mixes = random_mixes(table, &[programs], 20, SEED);
-        let ratios = partitioning_over_clustering(table, &mixes, *llc, None).unwrap();
+    let [four, eleven] = [4, 11].map(|programs| {
+        let mixes = random_mixes(&table, &[programs], 20, SEED);
+        let ratios = partitioning_over_clustering(&table, &mixes, llc, None).unwrap();
         // A partitioning is a clustering.
         assert!(ratios.iter().all(|&ratio| ratio >= 1.0 - 1e-12), "{ratios:?}");
         ratios.iter().sum::<f64>() / 20.0
-    }
-    let (four, eleven) = (mean(4, &table, &llc), mean(11, &table, &llc));
+    });
     println!("4 programs {four:.3}, 11 programs {eleven:.3}");
     assert!((1.0..=1.1).contains(&four) && eleven / four >= 1.01);
 }

@@ -40,7 +40,7 @@ fn job(text: &str) -> Job {
     let phases = program::parse(text, |_| None)
         .unwrap()
         .into_iter()
-        .map(|(program, length): (Option<_>, _)| Phase { program: program.map(Arc::new), length })
+        .map(|(program, length)| Phase { program: program.map(Arc::new), length })
         .collect();
     Job { phases, ..Job::default() }
 }
@@ -94,7 +94,7 @@ const WARM: usize = 10;
 fn every_allocation(seed: u64, service: &Job, slo: Duration, periods: u32) -> Vec<f64> {
     (1..WAYS)
         .into_par_iter()
-        .map(|ways: u32| {
+        .map(|ways| {
             fn promised(job: &Job, ways: u32) -> Job {
                 Job { wish: Wish { baseline_ways: Some(ways), ..job.wish }, ..job.clone() }
             }
@@ -156,11 +156,11 @@ fn a_step_of_the_load_is_followed() {
     let slo = SLO * 3 / 2;
     let loads = parse_loads("1200@80s+2200@100s").unwrap();
     let moments = run(2, &[service(loads, slo), batch()], &mut margin(), 360);
-    fn ways(from: usize, to: usize, moments: &[Vec<ProgramStep>]) -> f64 {
+    let ways = |from: usize, to: usize| {
         let ways = moments[0][from..to].iter().map(|moment| f64::from(moment.ways));
         ways.sum::<f64>() / (to - from) as f64
-    }
-    let (before, after) = (ways(100, 160, &moments), ways(260, 360, &moments));
+    };
+    let (before, after) = (ways(100, 160), ways(260, 360));
     assert!(after > before + 4.0, "{before} {after}");
     // Some windows are missed while ways are gathered.
     assert!(
@@ -210,21 +210,10 @@ fn an_objective_that_changes_is_followed() {
         ..service(open(0.3), loose)
     };
     let moments = run(1, &[service, batch()], &mut margin(), 320);
-    fn ways(period: usize, moments: &[Vec<ProgramStep>]) -> u32 {
-        moments[0][period].ways
-    }
-    assert!(
-        ways(199, &moments) > ways(79, &moments) + 2,
-        "{} {}",
-        ways(79, &moments),
-        ways(199, &moments)
-    );
-    assert!(
-        ways(319, &moments) < ways(199, &moments) - 2,
-        "{} {}",
-        ways(199, &moments),
-        ways(319, &moments)
-    );
+    let [loose_ways, tight_ways, loose_again] =
+        [79, 199, 319].map(|period| moments[0][period].ways);
+    assert!(tight_ways > loose_ways + 2, "{loose_ways} {tight_ways}");
+    assert!(loose_again < tight_ways - 2, "{tight_ways} {loose_again}");
     assert!(share_met(&moments[0][20..80], loose) >= 0.98);
     assert!(share_met(&moments[0][210..], loose) >= 0.98);
 }
@@ -257,7 +246,7 @@ fn mixes() -> impl Strategy<Value = Vec<Job>> {
     let stage = (load, 500u64..4000)
         .prop_map(|(load, ms)| Stage { load, length: Some(Duration::from_millis(ms)) });
     let stages = prop::collection::vec(stage, 1..4);
-    fn slo() -> prop::strategy::Map<std::ops::Range<u64>, fn(u64) -> Duration> {
+    fn slo() -> impl Strategy<Value = Duration> {
         (300u64..6000).prop_map(Duration::from_micros)
     }
     let at = || (0u64..15_000).prop_map(|ms| Time::ZERO.after(Duration::from_millis(ms)));

@@ -102,12 +102,11 @@ fn a_cache_warms_up_as_misses_fill_it() {
 fn some_sets_stand_for_all() {
     let whole = Settings::new(preset::preset("xeon-e5").unwrap());
     for (mb, ways) in [(8, 4), (16, 6), (60, 10)] {
-        fn ratio(set_sampling: u32, whole: &Settings, mb: u32, ways: u32) -> f64 {
-            let settings = Settings { set_sampling, ..*whole };
+        let [all, some] = [1, 16].map(|set_sampling| {
+            let settings = Settings { set_sampling, ..whole };
             let rate = measure(settings, &region(mb), ways, millis(30), millis(10)).unwrap();
             rate.llcmpki / rate.llcrpki
-        }
-        let (all, some) = (ratio(1, &whole, mb, ways), ratio(16, &whole, mb, ways));
+        });
         println!("{mb} MB, {ways} ways: {all:.4}, one of 16 sets {some:.4}");
         assert!((all - some).abs() < 0.02, "{mb} MB, {ways} ways: {all} {some}");
     }

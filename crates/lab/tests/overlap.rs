@@ -31,13 +31,11 @@ fn one_mask_within_another() {
         ["hash-join", "triad", "chess"].map(|name| table.find(name).unwrap()).to_vec();
     let full = WayMask::full(table.ways());
     let mut scorer = Scorer::new(table, &mix, table.ways(), None);
-    fn slowdown(triad: WayMask, scorer: &mut Scorer, full: WayMask) -> f64 {
-        scorer.score(&[full, triad, full]).unwrap()[0]
-    }
+    let mut slowdown = |triad| scorer.score(&[full, triad, full]).unwrap()[0];
     // A streaming program confined to some ways leaves the others to the one that may fill them
     // all.
-    let confined = [1, 5, 10].map(|ways| slowdown(WayMask::span(0, ways), &mut scorer, full));
-    let free = slowdown(full, &mut scorer, full);
+    let confined = [1, 5, 10].map(|ways| slowdown(WayMask::span(0, ways)));
+    let free = slowdown(full);
     assert!(confined.iter().all(|&confined| confined < 1.01) && free > 1.3, "{confined:?} {free}");
 }
 
@@ -47,15 +45,11 @@ fn without_overlap_only_the_width_counts() {
     let table = embedded();
     let mix: Vec<usize> = (0..6).map(|number| number * 5).collect();
     let mut scorer = Scorer::new(table, &mix, table.ways(), None);
-    fn score(masks: [u32; 2], scorer: &mut Scorer) -> Vec<f64> {
+    let disjoint = [[0x0000f, 0xffff0], [0xf0000, 0x0ffff], [0x88880, 0x7777f]];
+    let [low, high, scattered] = disjoint.map(|masks| {
         let masks: Vec<_> = (0..6).map(|app| WayMask::from_bits(masks[app % 2])).collect();
         scorer.score(&masks).unwrap().to_vec()
-    }
-    let (low, high, scattered) = (
-        score([0x0000f, 0xffff0], &mut scorer),
-        score([0xf0000, 0x0ffff], &mut scorer),
-        score([0x88880, 0x7777f], &mut scorer),
-    );
+    });
     for (app, slowdown) in low.iter().enumerate() {
         assert!((slowdown - high[app]).abs() < 1e-12, "{low:?} {high:?}");
         assert!((slowdown - scattered[app]).abs() < 1e-12, "{low:?} {scattered:?}");

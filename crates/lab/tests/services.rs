@@ -135,29 +135,17 @@ fn beside_others_a_service_meets_the_same_requests_and_answers_later() {
     let found =
         compare_on_chip(settings(1), &jobs, &protocol, &["stock", "equal"], &|| ()).unwrap();
     for outcome in &found.outcomes {
-        fn of(
-            job: usize,
-            found_alone: &[fairways_lab::SoloRun],
-            outcome_programs: &[fairways_lab::ProgramOutcome],
-        ) -> (ServiceSummary, ServiceSummary) {
-            (found_alone[job].service.unwrap(), outcome_programs[job].service.unwrap())
-        }
-        let (alone, here) = of(0, &found.alone, &outcome.programs);
+        let [alone, here] = [found.alone[0].service, outcome.programs[0].service];
+        let (alone, here) = (alone.unwrap(), here.unwrap());
         assert!(alone.requests.abs_diff(here.requests) < 5, "{alone:?} {here:?}");
         assert_eq!(outcome.slowdowns[0], here.slowdown(&alone));
         // One client that does not think: its latency is the time between its requests.
-        let (alone, here) = of(1, &found.alone, &outcome.programs);
+        let [alone, here] = [found.alone[1].service, outcome.programs[1].service];
+        let (alone, here) = (alone.unwrap(), here.unwrap());
         let rates = alone.per_second / here.per_second;
         assert!((outcome.slowdowns[1] / rates - 1.0).abs() < 0.002, "{rates}");
         assert!(outcome.programs[3].service.is_none() && found.alone[3].service.is_none());
     }
-    fn slowdown(policy: usize, found_outcomes: &[fairways_lab::ChipOutcome]) -> f64 {
-        found_outcomes[policy].slowdowns[0]
-    }
-    assert!(
-        slowdown(0, &found.outcomes) > 1.1 * slowdown(1, &found.outcomes),
-        "{} {}",
-        slowdown(0, &found.outcomes),
-        slowdown(1, &found.outcomes)
-    );
+    let [stock, equal] = [0, 1].map(|policy| found.outcomes[policy].slowdowns[0]);
+    assert!(stock > 1.1 * equal, "{stock} {equal}");
 }

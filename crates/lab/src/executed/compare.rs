@@ -225,17 +225,15 @@ fn run_together(
     let after = worked.accounts();
     let before = worked.warm.take().unwrap_or_default();
     let seconds = protocol.span.as_secs_f64() / f64::from(settings.time_scale);
-    let fare = |(job, (before, after)): (usize, (&Account, &Account))| {
+    let program = |(job, (before, after)): (usize, (&Account, &Account))| {
         let occupancy = worked.machine.chip.occupancy_of(job).raw() as f64 / (1u64 << 32) as f64;
-        let served = worked.machine.service_summary(job);
-        ProgramOutcome { rate: Rate::between(before, after, seconds), occupancy, service: served }
+        let service = worked.machine.service_summary(job);
+        ProgramOutcome { rate: Rate::between(before, after, seconds), occupancy, service }
     };
-    let fares: Vec<ProgramOutcome> = before.iter().zip(&after).enumerate().map(fare).collect();
-    let slowdowns: Vec<f64> = alone
-        .iter()
-        .zip(&fares)
-        .map(|(alone, fare): (&SoloRun, &ProgramOutcome)| fare.slowdown(alone))
-        .collect();
+    let programs: Vec<ProgramOutcome> =
+        before.iter().zip(&after).enumerate().map(program).collect();
+    let slowdowns: Vec<f64> =
+        alone.iter().zip(&programs).map(|(alone, program)| program.slowdown(alone)).collect();
     let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
-    Ok(ChipOutcome { policy: policy.name(), slowdowns, metrics, programs: fares, activity })
+    Ok(ChipOutcome { policy: policy.name(), slowdowns, metrics, programs, activity })
 }

@@ -40,19 +40,16 @@ pub struct SoloRun {
 impl Rate {
     /// The rates between two accounts that are `seconds` apart; all 0 if nothing ran.
     pub(super) fn between(from: &Account, to: &Account, seconds: f64) -> Self {
-        fn count(counter: fn(&Account) -> u64, to: &Account, from: &Account) -> f64 {
-            (counter(to) - counter(from)) as f64
-        }
-        let (instructions, cycles) =
-            (count(|a| a.instructions, to, from), to.cycles() - from.cycles());
+        let count = |counter: fn(&Account) -> u64| (counter(to) - counter(from)) as f64;
+        let (instructions, cycles) = (count(|a| a.instructions), to.cycles() - from.cycles());
         if instructions == 0.0 || cycles == 0.0 {
             return Self::default();
         }
         Self {
             ipc: instructions / cycles,
-            llcrpki: 1000.0 * count(|a| a.llc_references, to, from) / instructions,
-            llcmpki: 1000.0 * count(|a| a.llc_misses, to, from) / instructions,
-            bandwidth_mbps: 64.0 * count(|a| a.lines, to, from) / seconds / 1e6,
+            llcrpki: 1000.0 * count(|a| a.llc_references) / instructions,
+            llcmpki: 1000.0 * count(|a| a.llc_misses) / instructions,
+            bandwidth_mbps: 64.0 * count(|a| a.lines) / seconds / 1e6,
             stalls_l2_miss: (to.stall_cycles() - from.stall_cycles()) / cycles,
             instructions_per_second: instructions / seconds,
         }
@@ -139,15 +136,14 @@ pub fn profile(
         .into_par_iter()
         .map(|ways| measure(settings, job, ways, warm_up, span))
         .collect::<Result<_, ChipError>>()?;
-    fn curve(of: &dyn Fn(&Rate) -> f64, ways: &fairways_core::Ways, rates: &[Rate]) -> Curve {
-        Curve::from_fn(*ways, |ways| q32(of(&rates[ways as usize - 1])))
-    }
+    let curve =
+        |of: fn(&Rate) -> f64| Curve::from_fn(ways, |ways| q32(of(&rates[ways as usize - 1])));
     Ok(Profile {
-        ipc: curve(&|rate| rate.ipc, &ways, &rates),
-        llcmpki: curve(&|rate| rate.llcmpki, &ways, &rates),
-        llcmpkc: curve(&|rate| rate.llcmpki * rate.ipc, &ways, &rates),
-        bandwidth_mbps: curve(&|rate| rate.bandwidth_mbps, &ways, &rates),
-        stalls_l2_miss: curve(&|rate| rate.stalls_l2_miss.min(1.0), &ways, &rates),
+        ipc: curve(|rate| rate.ipc),
+        llcmpki: curve(|rate| rate.llcmpki),
+        llcmpkc: curve(|rate| rate.llcmpki * rate.ipc),
+        bandwidth_mbps: curve(|rate| rate.bandwidth_mbps),
+        stalls_l2_miss: curve(|rate| rate.stalls_l2_miss.min(1.0)),
     })
 }
 

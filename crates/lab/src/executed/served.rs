@@ -138,7 +138,7 @@ impl Service {
         let objective = self.objective(since, now).flatten();
         let tail_ms = objective.filter(|_| requests > 0);
         let tail_ms = tail_ms.map(|objective| tail(&self.all, objective) as f64 / 1e6);
-        let Self { windows, windows_met: held, .. } = *self;
+        let Self { windows, windows_met, .. } = *self;
         ServiceSummary {
             requests,
             per_second: if seconds > 0.0 { requests as f64 / seconds } else { 0.0 },
@@ -152,7 +152,7 @@ impl Service {
                 objective,
                 tail_ms,
                 windows,
-                windows_met: held,
+                windows_met,
             }),
         }
     }

@@ -17,9 +17,7 @@ pub fn table_of(name: &str, profiler: &Profiler) -> ProfileTable {
         let (instructions, cycles) = (account.instructions as f64, account.cycles());
         let ticks = account.ticks.max(1) as f64;
         let (references, misses) = (account.llc_references as f64, account.llc_misses as f64);
-        fn mb_per_s(lines: f64, cycles: &f64, mhz: u32) -> f64 {
-            64.0 * lines * f64::from(mhz) / cycles.max(1.0)
-        }
+        let mb_per_s = |lines: f64| 64.0 * lines * f64::from(chip.mhz) / cycles.max(1.0);
         let l2_ticks = profiler.l2_ticks();
         match metric {
             ProfileMetric::Ipc => instructions / cycles.max(1.0),
@@ -28,8 +26,8 @@ pub fn table_of(name: &str, profiler: &Profiler) -> ProfileTable {
             ProfileMetric::Llcrpkc => per_kilo(references, cycles),
             ProfileMetric::Llcmpkc => per_kilo(misses, cycles),
             ProfileMetric::LlcUsageKb => profiler.lines_held(ways) as f64 / 16.0,
-            ProfileMetric::BandwidthMbps => mb_per_s(account.lines as f64, &cycles, chip.mhz),
-            ProfileMetric::LlcmBandwidth => mb_per_s(misses, &cycles, chip.mhz),
+            ProfileMetric::BandwidthMbps => mb_per_s(account.lines as f64),
+            ProfileMetric::LlcmBandwidth => mb_per_s(misses),
             ProfileMetric::StallsL2Miss => account.stall_ticks as f64 / ticks,
             ProfileMetric::StallsL3Miss => profiler.memory_ticks(ways) as f64 / ticks,
             ProfileMetric::StallsTotal => (l2_ticks + account.stall_ticks) as f64 / ticks,

@@ -129,7 +129,7 @@ pub fn compare_live(
     let stock = live(programs, mix, settings, protocol, &mut stock)?;
     let outcomes = policies
         .into_iter()
-        .map(|mut policy: Box<dyn Policy>| {
+        .map(|mut policy| {
             if policy.name() == stock.policy {
                 return Ok(stock.clone());
             }

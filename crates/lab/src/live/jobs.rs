@@ -14,7 +14,7 @@ pub fn job(programs: &ProgramCatalog, index: usize, ways: Ways, scale: f64) -> J
         programs
             .phases(index)
             .iter()
-            .map(|phase: &fairways_profiles::ProgramPhase| JobPhase {
+            .map(|phase| JobPhase {
                 program: Arc::new(ProfiledProgram::new(programs.table(), phase.program, ways)),
                 instructions: phase.instructions.map(|count| scaled(count, scale)),
             })

@@ -1,6 +1,6 @@
 //! Plots.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plotters::prelude::*;
 use thiserror::Error;
@@ -43,6 +43,11 @@ pub struct Bars {
     pub series: Vec<(String, Vec<f64>)>,
     /// Whether the bars of a group stand on each other.
     pub stacked: bool,
+}
+
+/// The file of a figure in a folder.
+pub(super) fn svg(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.svg"))
 }
 
 /// Draws lines.
@@ -120,7 +125,7 @@ pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<
         let width = if bars.stacked { 0.7 } else { 0.8 / bars.series.len() as f64 };
         for (index, ((name, heights), colour)) in bars.series.iter().zip(COLOURS).enumerate() {
             chart
-                .draw_series(heights.iter().enumerate().map(|(place, height): (usize, &f64)| {
+                .draw_series(heights.iter().enumerate().map(|(place, height)| {
                     let below = bars.series[..index].iter().map(|(_, heights)| heights[place]);
                     let base = if bars.stacked { below.sum() } else { 0.0 };
                     let left = if bars.stacked {

@@ -125,9 +125,7 @@ impl ClaimResult {
         Some(
             self.by_seed
                 .iter()
-                .filter(|value: &&f64| {
-                    self.claim.holds(&MeasuredValue::Number(**value)) == Some(true)
-                })
+                .filter(|value| self.claim.holds(&MeasuredValue::Number(**value)) == Some(true))
                 .count(),
         )
     }
@@ -159,13 +157,11 @@ impl Findings {
         for finding in &mut self.0 {
             if let Some(values) = seeds
                 .iter()
-                .map(|one: &Self| {
+                .map(|one| {
                     match one
                         .0
                         .iter()
-                        .find(|other: &&Finding| {
-                            (&other.item, &other.case) == (&finding.item, &finding.case)
-                        })?
+                        .find(|other| (&other.item, &other.case) == (&finding.item, &finding.case))?
                         .value
                     {
                         MeasuredValue::Number(number) => Some(number),

@@ -35,9 +35,7 @@ pub fn bars(title: &str, caption: &str, groups: &[BarGroup]) -> Figure {
     let finite = || values().filter(|value| value.is_finite());
     let least = finite().fold(1.0, f64::min);
     let most = finite().fold(1.0, f64::max).max(least + 0.1);
-    fn x(value: f64, least: f64, most: f64) -> f64 {
-        LEFT + (value - least) / (most - least) * (RIGHT - LEFT)
-    }
+    let x = |value: f64| LEFT + (value - least) / (most - least) * (RIGHT - LEFT);
     let height: f64 = groups
         .iter()
         .map(|group| {
@@ -47,10 +45,10 @@ pub fn bars(title: &str, caption: &str, groups: &[BarGroup]) -> Figure {
         .sum();
     let mut svg = Svg::new(WIDTH, height + AXIS);
     for (at, label) in ticks(least, most, step(most - least, 4.0)) {
-        svg.line([x(at, least, most), 0.0, x(at, least, most), height + 3.0], "grid");
-        svg.text(x(at, least, most), height + 15.0, "m mid", &label);
+        svg.line([x(at), 0.0, x(at), height + 3.0], "grid");
+        svg.text(x(at), height + 15.0, "m mid", &label);
     }
-    svg.line([x(1.0, least, most), 0.0, x(1.0, least, most), height + 3.0], "axis");
+    svg.line([x(1.0), 0.0, x(1.0), height + 3.0], "axis");
     let mut y = 0.0;
     for group in groups {
         if group.name.is_empty() {
@@ -63,13 +61,12 @@ pub fn bars(title: &str, caption: &str, groups: &[BarGroup]) -> Figure {
             svg.text(0.0, y + 11.5, "t", &shortened(&bar.name, 14));
             match bar.value.filter(|value| value.is_finite()) {
                 Some(value) => {
-                    let (from, to) =
-                        (x(value.min(1.0), least, most), x(value.max(1.0), least, most));
+                    let (from, to) = (x(value.min(1.0)), x(value.max(1.0)));
                     let place = [from, y + 2.0, (to - from).max(1.0), ROW - 4.0];
                     svg.rect(place, "bar", &format!("{} {}: {value}", group.name, bar.name));
                     svg.text(to + 5.0, y + 11.5, "t", &label(value));
                 }
-                None => svg.text(x(1.0, least, most) + 5.0, y + 11.5, "m", super::table::MISSING),
+                None => svg.text(x(1.0) + 5.0, y + 11.5, "m", super::table::MISSING),
             }
             y += ROW;
         }

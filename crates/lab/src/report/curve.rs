@@ -19,19 +19,15 @@ pub fn curve(name: &str, what: &str, least: f64, values: &[Option<f64>]) -> Figu
     let step_up = step(most - least, 3.0);
     let top = least + ((most - least) / step_up).ceil() * step_up;
     let last = values.len().max(2) as f64;
-    fn x(ways: f64, last: f64) -> f64 {
-        LEFT + (ways - 1.0) / (last - 1.0) * (RIGHT - LEFT)
-    }
-    fn y(value: f64, least: f64, top: f64) -> f64 {
-        BOTTOM - (value - least) / (top - least) * (BOTTOM - TOP)
-    }
+    let x = |ways: f64| LEFT + (ways - 1.0) / (last - 1.0) * (RIGHT - LEFT);
+    let y = |value: f64| BOTTOM - (value - least) / (top - least) * (BOTTOM - TOP);
     let mut svg = Svg::new(WIDTH, HEIGHT);
     for (at, label) in ticks(least, top, step_up) {
-        svg.line([LEFT, y(at, least, top), RIGHT, y(at, least, top)], "grid");
-        svg.text(LEFT - 4.0, y(at, least, top) + 3.5, "m end", &label);
+        svg.line([LEFT, y(at), RIGHT, y(at)], "grid");
+        svg.text(LEFT - 4.0, y(at) + 3.5, "m end", &label);
     }
     for (at, label) in ticks(1.0, last, step(last, 4.0).max(1.0)) {
-        svg.text(x(at, last), BOTTOM + 12.0, "m mid", &label);
+        svg.text(x(at), BOTTOM + 12.0, "m mid", &label);
     }
     svg.text(RIGHT, HEIGHT - 3.0, "m end", "ways");
     svg.line([LEFT, BOTTOM, RIGHT, BOTTOM], "axis");
@@ -39,14 +35,8 @@ pub fn curve(name: &str, what: &str, least: f64, values: &[Option<f64>]) -> Figu
     for (ways, value) in (1..).map(f64::from).zip(values) {
         match value.filter(|value| value.is_finite()) {
             Some(value) => {
-                run.push((x(ways, last), y(value, least, top)));
-                svg.circle(
-                    x(ways, last),
-                    y(value, least, top),
-                    2.0,
-                    "dot",
-                    &format!("{ways} ways: {value} {what}"),
-                );
+                run.push((x(ways), y(value)));
+                svg.circle(x(ways), y(value), 2.0, "dot", &format!("{ways} ways: {value} {what}"));
             }
             // A missing value breaks the line.
             None => svg.polyline(&std::mem::take(&mut run), "curve"),

@@ -66,17 +66,15 @@ fn thinned(spans: &[Span]) -> Vec<Span> {
     let width = (last.to - first.from) / MOST_SPANS as f64;
     let mut next = 0;
     (0..MOST_SPANS)
-        .filter_map(|n: usize| {
+        .filter_map(|n| {
             let from = first.from + width * n as f64;
             let to = from + width;
             while spans[next].to <= from && next + 1 < spans.len() {
                 next += 1;
             }
             let within = spans[next..].iter().take_while(|span| span.from < to);
-            fn held(span: &&Span, to: f64, from: f64) -> f64 {
-                span.to.min(to) - span.from.max(from)
-            }
-            let longest = within.max_by(|a, b| held(a, to, from).total_cmp(&held(b, to, from)))?;
+            let overlap = |span: &Span| span.to.min(to) - span.from.max(from);
+            let longest = within.max_by(|a, b| overlap(a).total_cmp(&overlap(b)))?;
             Some(Span { from, to, clusters: longest.clusters.clone() })
         })
         .collect()
@@ -134,19 +132,10 @@ fn draw(
         (Some(first), Some(last)) => (first.from, last.to.max(first.from + 1e-9)),
         _ => (0.0, 1.0),
     };
-    fn x(at: f64, from: f64, to: f64, width: f64) -> f64 {
-        LEFT + (at - from) / (to - from) * (width - LEFT - 2.0)
-    }
-    // The upper edge of a way.
-    fn y(way: u32, row: f64, ways: u32) -> f64 {
-        row * f64::from(ways - 1 - way)
-    }
+    let x = |at: f64| LEFT + (at - from) / (to - from) * (width - LEFT - 2.0);
     svg.rect([LEFT, 0.0, width - LEFT - 2.0, height], "none", "");
     for span in spans {
-        let (left, wide) = (
-            x(span.from, from, to, width),
-            x(span.to, from, to, width) - x(span.from, from, to, width),
-        );
+        let (left, wide) = (x(span.from), x(span.to) - x(span.from));
         for (lowest, count, fill) in runs(span, ways) {
             let highest = lowest + count - 1;
             // Ways that several clusters share are striped.
@@ -156,7 +145,8 @@ fn draw(
             };
             for n in 0..bands {
                 for (place, &group) in fill.iter().enumerate() {
-                    let top = y(highest - n, row, ways) + band * place as f64;
+                    // The upper edge of the way, and the bands above.
+                    let top = row * f64::from(ways - 1 - (highest - n)) + band * place as f64;
                     let class = ranks[group].map_or_else(|| "c".into(), colour);
                     let ways = if count == 1 {
                         format!("way {lowest}")
@@ -184,9 +174,9 @@ fn draw(
     }
     let many = if width > 500.0 { 10.0 } else { 4.0 };
     for (at, label) in ticks(from, to, step(to - from, many)) {
-        svg.line([x(at, from, to, width), height, x(at, from, to, width), height + 4.0], "axis");
-        let place = if x(at, from, to, width) > width - 24.0 { "m end" } else { "m mid" };
-        svg.text(x(at, from, to, width), height + 15.0, place, &format!("{label} s"));
+        svg.line([x(at), height, x(at), height + 4.0], "axis");
+        let place = if x(at) > width - 24.0 { "m end" } else { "m mid" };
+        svg.text(x(at), height + 15.0, place, &format!("{label} s"));
     }
     svg
 }

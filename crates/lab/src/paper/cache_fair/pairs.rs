@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use fairways_chip::{Account, Chip, ChipError};
+use fairways_chip::{Chip, ChipError};
 use fairways_core::{Machine, Time, WayMask};
 use fairways_policy::cache_fair::{DataPoint, fair_miss_rate};
 use fairways_policy::regression::least_squares;
@@ -36,20 +36,15 @@ fn pair(names: [&str; 2], divided: bool, setting: Setting) -> Result<[f64; 2], C
         let half = settings.chip.llc.ways.get() / 2;
         chip.fill_by_cpu(vec![WayMask::span(0, half), WayMask::span(half, half)]);
     }
-    fn until(time: Duration, chip: &mut Chip, time_scale: u32) -> [Account; 2] {
-        chip.stop_at(Time::ZERO.after(time / time_scale.min(4)));
+    let [before, after] = [WARM, WARM + SPAN].map(|time| {
+        chip.stop_at(Time::ZERO.after(time / setting.time_scale.min(4)));
         while chip.next_event().is_some() {}
         [chip.account(0), chip.account(1)]
-    }
-    let (before, after) = (
-        until(WARM, &mut chip, setting.time_scale),
-        until(WARM + SPAN, &mut chip, setting.time_scale),
-    );
-    fn rate(core: usize, after: &[Account; 2], before: &[Account; 2]) -> f64 {
-        let counted: Account = after[core].minus(&before[core]);
+    });
+    Ok([0, 1].map(|core| {
+        let counted = after[core].minus(&before[core]);
         counted.llc_misses as f64 / counted.cycles()
-    }
-    Ok([rate(0, &after, &before), rate(1, &after, &before)])
+    }))
 }
 
 pub(super) fn run(
@@ -71,7 +66,7 @@ pub(super) fn run(
     let found: Vec<([f64; 2], [f64; 2])> =
         pairs.par_iter().map(one).collect::<Result<_, ChipError>>()?;
     Ok((0..names.len())
-        .map(|program: usize| {
+        .map(|program| {
             let (mut points, mut actual) = (Vec::new(), Vec::new());
             for (&(one, other), (shared, divided)) in pairs.iter().zip(&found) {
                 let (own, beside, group) = match program {
@@ -104,7 +99,7 @@ pub(super) fn findings(pairs: &[FairRate], findings: &mut Findings) {
     // A regression that failed counts as the largest error.
     let errors: Vec<f64> = pairs
         .iter()
-        .map(|fair: &FairRate| {
+        .map(|fair| {
             fair.estimated.map_or(100.0, |rate| 100.0 * (rate - fair.actual).abs() / fair.actual)
         })
         .collect();

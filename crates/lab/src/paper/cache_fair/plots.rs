@@ -5,7 +5,7 @@ use std::path::Path;
 use super::pairs::FairRate;
 use super::schedules::{Schedules, Variant};
 use super::setup::TABLE_2;
-use crate::paper::figures::{Bars, FigureError, bars};
+use crate::paper::figures::{Bars, FigureError, bars, svg};
 
 /// The data of the figures.
 #[derive(Clone, Debug)]
@@ -20,9 +20,6 @@ impl Figures {
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
-            folder.join(format!("{name}.svg"))
-        }
         fn per_kilo(rate: f64) -> f64 {
             1e3 * rate
         }
@@ -37,7 +34,7 @@ impl Figures {
             stacked: false,
         };
         let title = "Figure 4: fair miss rates";
-        bars(&file("figure4", folder), title, ["program", "misses per 1000 cycles"], &plot)?;
+        bars(&svg(folder, "figure4"), title, ["program", "misses per 1000 cycles"], &plot)?;
         let labels: Vec<String> = TABLE_2.iter().map(|(name, ..)| (*name).to_owned()).collect();
         let normalised = |how: Variant| {
             let slow = self.schedules.variabilities(how);
@@ -56,7 +53,7 @@ impl Figures {
         ] {
             let plot = Bars { labels: labels.clone(), series: normalised(how), stacked: false };
             bars(
-                &file(name, folder),
+                &svg(folder, name),
                 title,
                 ["program", "time over that in the fast schedule"],
                 &plot,
@@ -72,7 +69,7 @@ impl Figures {
             raw.map(|(name, how, slow)| (name.to_owned(), self.schedules.seconds(how, slow)));
         let plot = Bars { labels, series: series.to_vec(), stacked: false };
         bars(
-            &file("figure8", folder),
+            &svg(folder, "figure8"),
             "Figure 8: raw completion times",
             ["program", "seconds"],
             &plot,

@@ -79,7 +79,7 @@ impl Variant {
     ) -> ScheduleRun {
         let unbounded = Parameters { penalty_limit: 0, ..Parameters::default() };
         let published = Parameters { extrapolates: true, ..unbounded };
-        let under = match self {
+        let mode = match self {
             Self::Conventional | Self::Overlapping => SchedulingMode::Conventional,
             Self::CacheFair | Self::OverlappingFair => SchedulingMode::CacheFair(unbounded),
             Self::Extrapolating => SchedulingMode::CacheFair(published),
@@ -89,7 +89,7 @@ impl Variant {
             }
         };
         let unlimited = self == Self::Unlimited;
-        ScheduleRun { schedule, mode: under, unlimited, overlap: self.overlap(), number }
+        ScheduleRun { schedule, mode, unlimited, overlap: self.overlap(), number }
     }
 }
 
@@ -254,9 +254,7 @@ impl Schedules {
                         *how,
                         pairs
                             .iter()
-                            .map(|[fast, slow]: &Pair| {
-                                [vec![fast[run].clone()], vec![slow[run].clone()]]
-                            })
+                            .map(|[fast, slow]| [vec![fast[run].clone()], vec![slow[run].clone()]])
                             .collect(),
                     )
                 })
@@ -314,20 +312,13 @@ impl Schedules {
         let case = "least reduction factor of programs at 8 % or more";
         findings.add_if("Figure 7", case, (!factors.is_empty()).then(|| least(&factors)));
         for (program, (name, ..)) in TABLE_2.iter().enumerate() {
-            fn beside(item: &str, what: &str, value: f64, name: &str, findings: &mut Findings) {
-                findings.add_beside(item, &format!("{name}, {what}"), "percent", Some(value));
-            }
-            beside(
-                "Figures 6 and 7",
-                "conventional, slow over fast",
-                conventional[program],
-                name,
-                findings,
-            );
-            beside("Figures 6 and 7", "cache-fair, slow over fast", fair[program], name, findings);
+            let case = format!("{name}, conventional, slow over fast");
+            findings.add_beside("Figures 6 and 7", &case, "percent", Some(conventional[program]));
+            let case = format!("{name}, cache-fair, slow over fast");
+            findings.add_beside("Figures 6 and 7", &case, "percent", Some(fair[program]));
         }
         let rises: Vec<f64> = (0..TABLE_2.len())
-            .map(|program: usize| fair[program].abs() - conventional[program].abs())
+            .map(|program| fair[program].abs() - conventional[program].abs())
             .collect();
         let case = "variability, cache-fair less conventional, most of nine";
         findings.add_beside("Figures 6 and 7", case, "points", Some(most(&rises)));
@@ -344,41 +335,31 @@ impl Schedules {
 
     /// Figure 8: mean completion times, cache-fair over conventional.
     fn performance(&self, findings: &mut Findings) {
-        fn both(how: Variant, schedules: &Schedules) -> Vec<f64> {
-            let (fast, slow) = (schedules.seconds(how, false), schedules.seconds(how, true));
-            fast.iter().zip(slow).map(|(fast, slow)| f64::midpoint(*fast, slow)).collect()
-        }
-        let (conventional, fair) =
-            (both(Variant::Conventional, self), both(Variant::CacheFair, self));
-        fn ratio(name: &str, fair: &[f64], conventional: &[f64]) -> f64 {
-            fair[place(name)] / conventional[place(name)]
-        }
+        let [conventional, fair] = [Variant::Conventional, Variant::CacheFair].map(|how| {
+            let (fast, slow) = (self.seconds(how, false), self.seconds(how, true));
+            let means = fast.iter().zip(slow).map(|(fast, slow)| f64::midpoint(*fast, slow));
+            means.collect::<Vec<f64>>()
+        });
+        let ratios = fair.iter().zip(conventional).map(|(fair, conventional)| fair / conventional);
+        let ratios: Vec<f64> = ratios.collect();
         let item = "Figure 8";
         // Both must gain: the one further from it counts.
         let case = "mcf and art: mean completion time, cache-fair over conventional";
-        findings.add(
-            item,
-            case,
-            ratio("mcf", &fair, &conventional).min(ratio("art", &fair, &conventional)),
-        );
-        findings.add(
-            item,
-            "gzip and vpr: the same",
-            ratio("gzip", &fair, &conventional).max(ratio("vpr", &fair, &conventional)),
-        );
-        for (name, ..) in TABLE_2 {
+        findings.add(item, case, ratios[place("mcf")].min(ratios[place("art")]));
+        let case = "gzip and vpr: the same";
+        findings.add(item, case, ratios[place("gzip")].max(ratios[place("vpr")]));
+        for ((name, ..), ratio) in TABLE_2.iter().zip(ratios) {
             let case = format!("{name}: mean completion time, cache-fair over conventional");
-            findings.add_beside(item, &case, "ratio", Some(ratio(name, &fair, &conventional)));
+            findings.add_beside(item, &case, "ratio", Some(ratio));
         }
     }
 
     /// By best-effort thread, how much less it does than under the conventional scheduler, percent.
     fn losses(&self, how: Variant) -> Vec<f64> {
-        fn speeds(how: Variant, schedules: &Schedules) -> Vec<f64> {
-            let pairs = schedules.pairs(how).unwrap_or_default().iter().flatten();
+        let [fair, before] = [how, Variant::Conventional].map(|how| {
+            let pairs = self.pairs(how).unwrap_or_default().iter().flatten();
             pairs.map(|runs| speed(runs, THREADS - 1)).collect::<Vec<f64>>()
-        }
-        let (fair, before) = (speeds(how, self), speeds(Variant::Conventional, self));
+        });
         fair.iter().zip(&before).map(|(fair, before)| 100.0 * (1.0 - fair / before)).collect()
     }
 
@@ -396,29 +377,23 @@ impl Schedules {
     fn partitioning(&self, findings: &mut Findings) {
         let conventional = self.variabilities(Variant::Conventional);
         let divided = self.variabilities(Variant::Partitioned);
-        // A difference counts if it is a fifth, and more than a point. The paper has no number.
-        fn change(program: usize, divided: &[f64], conventional: &[f64]) -> f64 {
-            divided[program].abs() - conventional[program].abs()
-        }
-        fn matters(program: usize, divided: &[f64], conventional: &[f64]) -> bool {
-            change(program, divided, conventional).abs() > 1.0
-                && change(program, divided, conventional).abs() > conventional[program].abs() / 5.0
-        }
-        let reduced = (0..TABLE_2.len()).filter(|&program| {
-            matters(program, &divided, &conventional)
-                && change(program, &divided, &conventional) < 0.0
+        // A difference counts if it is a fifth, and more than a point; others are 0 here. The paper
+        // has no number.
+        let changes = divided.iter().zip(conventional).map(|(divided, conventional)| {
+            let change = divided.abs() - conventional.abs();
+            let counts = change.abs() > 1.0 && change.abs() > conventional.abs() / 5.0;
+            if counts { change } else { 0.0 }
         });
-        let same = (0..TABLE_2.len()).filter(|&program| !matters(program, &divided, &conventional));
+        let changes: Vec<f64> = changes.collect();
         let item = "§5.5";
         let case = "programs whose variability equal partitioning reduces, of 9";
-        findings.add(item, case, reduced.count() as f64);
-        findings.add(item, "programs for which it makes no difference", same.count() as f64);
-        let worse = (0..TABLE_2.len()).filter(|&program| {
-            matters(program, &divided, &conventional)
-                && change(program, &divided, &conventional) > 0.0
-        });
+        let reduced = changes.iter().filter(|change| **change < 0.0).count();
+        findings.add(item, case, reduced as f64);
+        let same = changes.iter().filter(|change| **change == 0.0).count();
+        findings.add(item, "programs for which it makes no difference", same as f64);
         let case = "programs whose variability it raises";
-        findings.add_beside(item, case, "programs", Some(worse.count() as f64));
+        let raised = changes.iter().filter(|change| **change > 0.0).count();
+        findings.add_beside(item, case, "programs", Some(raised as f64));
         for (program, (name, ..)) in TABLE_2.iter().enumerate() {
             let case = format!("{name}, equal partitioning");
             findings.add_beside(item, &case, "percent", Some(divided[program]));

@@ -110,8 +110,8 @@ impl ScheduleRun {
     pub(super) fn first() -> Self {
         let (principal, fast, _) = TABLE_2[0];
         let schedule = [principal, fast[0], fast[1], fast[2]];
-        let under = SchedulingMode::Conventional;
-        Self { schedule, mode: under, unlimited: false, overlap: 1.0, number: 0 }
+        let mode = SchedulingMode::Conventional;
+        Self { schedule, mode, unlimited: false, overlap: 1.0, number: 0 }
     }
 
     pub(super) fn jobs(self, times: Vec<Time>) -> impl Iterator<Item = Job> {

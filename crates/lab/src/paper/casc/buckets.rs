@@ -38,14 +38,8 @@ pub(super) fn findings(findings: &mut Findings) {
     let (max_pcmrs, pcmrs) = (q(&FIGURE_4), q(&PCMRS));
     let item = "Figure 4";
     findings.add(item, "average of MAX_PCMR", number(buckets::average(&max_pcmrs)));
-    fn allowed_cpus(thread: usize, max_pcmrs: &[Q32], pcmrs: &[Q32]) -> Vec<u32> {
-        buckets::allowed(max_pcmrs, pcmrs[thread]).collect::<Vec<u32>>()
-    }
-    let allowed = [
-        allowed_cpus(4, &max_pcmrs, &pcmrs),
-        allowed_cpus(5, &max_pcmrs, &pcmrs),
-        allowed_cpus(6, &max_pcmrs, &pcmrs),
-    ];
+    let allowed =
+        [4, 5, 6].map(|thread| buckets::allowed(&max_pcmrs, pcmrs[thread]).collect::<Vec<u32>>());
     let text = if allowed.iter().all(|cpus| cpus[..] == [3]) {
         "3 only".to_owned()
     } else {

@@ -24,12 +24,11 @@ pub(super) type Point = (u32, f64, f64);
 fn count(chip: Geometry, seed: u64, jobs: Vec<Job>, span: Duration) -> Result<Stretch, ChipError> {
     let count = jobs.len();
     let mut chip = Chip::new(solaris_settings(chip, seed), jobs)?;
-    fn until(span: Duration, chip: &mut Chip, count: usize) -> Vec<fairways_chip::Account> {
-        chip.stop_at(Time::ZERO.after(span));
+    let [before, after] = [span / 2, span].map(|end| {
+        chip.stop_at(Time::ZERO.after(end));
         while chip.next_event().is_some() {}
-        accounts(chip, count)
-    }
-    let (before, after) = (until(span / 2, &mut chip, count), until(span, &mut chip, count));
+        accounts(&chip, count)
+    });
     Ok(Stretch::between(&before, &after, span.as_secs_f64() / 2.0))
 }
 
@@ -58,7 +57,7 @@ pub(super) fn hidden(findings: &mut Findings) -> Result<(), ChipError> {
 fn l1_points(seed: u64, l2_cycles: Option<u32>) -> Result<Vec<Point>, ChipError> {
     L1_KB
         .par_iter()
-        .map(|&kb: &u32| {
+        .map(|&kb| {
             let mut chip = Geometry { cores: 1, l1: CacheShape::from_kb(kb, 4), ..chip(768) };
             if let Some(cycles) = l2_cycles {
                 (chip.latency.l2, chip.latency.llc) = (cycles, cycles);

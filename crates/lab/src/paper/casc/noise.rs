@@ -78,10 +78,7 @@ impl ScriptedCasc {
         };
         let threads = threads
             .iter()
-            .map(|&thread: &usize| ThreadCounters {
-                thread: id(thread),
-                counters: Counters::default(),
-            })
+            .map(|&thread| ThreadCounters { thread: id(thread), counters: Counters::default() })
             .collect();
         let window = Duration::from_millis(2);
         self.notify(&Event::RanTogether(CoRun { threads, group: counters, window }));
@@ -104,7 +101,7 @@ impl ScriptedCasc {
         }
         let max_pcmrs = self.casc.max_pcmrs();
         (0..THREADS)
-            .filter(|thread: &usize| {
+            .filter(|thread| {
                 let pcmr = self.casc.pcmr(id(*thread)).unwrap_or_default();
                 max_pcmrs.iter().any(|&max| pcmr > max) == (rate(*thread) > 20.0)
             })
@@ -119,7 +116,7 @@ fn id(thread: usize) -> ThreadId {
 pub(super) fn curve(findings: &mut Findings) -> Vec<Point> {
     let points: Vec<Point> = NOISE
         .into_iter()
-        .map(|noise: f64| {
+        .map(|noise| {
             let right = (0..TRIALS).map(|trial| ScriptedCasc::new(noise, trial).count_right());
             (noise, right.sum::<f64>() / TRIALS as f64)
         })

@@ -173,9 +173,7 @@ impl Performance {
     pub(super) fn worst(&self) -> &SizeOutcome {
         self.with_casc()
             .iter()
-            .max_by(|a: &&SizeOutcome, b: &&SizeOutcome| {
-                a.unevenness().1.total_cmp(&b.unevenness().1)
-            })
+            .max_by(|a, b| a.unevenness().1.total_cmp(&b.unevenness().1))
             .unwrap_or(&self.sizes[0])
     }
 
@@ -222,7 +220,7 @@ impl Performance {
             sizes: self
                 .sizes
                 .iter()
-                .map(|size: &SizeOutcome| SizeOutcome {
+                .map(|size| SizeOutcome {
                     stock: vec![size.stock[run].clone()],
                     casc: size.casc.get(run).cloned().into_iter().collect(),
                     ..*size
@@ -248,7 +246,7 @@ impl Performance {
         let twice = self
             .sizes
             .windows(2)
-            .filter(|pair: &&[SizeOutcome]| pair[0].miss_rates().1 <= pair[1].miss_rates().0)
+            .filter(|pair| pair[0].miss_rates().1 <= pair[1].miss_rates().0)
             .count();
         let case = "sizes where CASC misses no more than the default with twice the cache";
         findings.add("Figure 5", case, 100.0 * twice as f64 / sizes.len() as f64);
@@ -258,19 +256,14 @@ impl Performance {
     pub(super) fn beside(&self, item: &str, findings: &mut Findings) {
         for size in self.with_casc() {
             let (rates, kb) = (size.miss_rates(), size.kb);
-            fn beside(case: String, unit: &str, value: f64, findings: &mut Findings, item: &str) {
-                findings.add_beside(item, &case, unit, Some(value));
-            }
-            beside(format!("{kb} KB, default"), "misses/100 refs", rates.0, findings, item);
-            beside(format!("{kb} KB, CASC"), "misses/100 refs", rates.1, findings, item);
-            beside(
-                format!("{kb} KB, miss-rate reduction"),
-                "percent",
-                size.reduction(),
-                findings,
-                item,
-            );
-            beside(format!("{kb} KB, throughput gain"), "percent", size.gain(), findings, item);
+            let case = format!("{kb} KB, default");
+            findings.add_beside(item, &case, "misses/100 refs", Some(rates.0));
+            let case = format!("{kb} KB, CASC");
+            findings.add_beside(item, &case, "misses/100 refs", Some(rates.1));
+            let case = format!("{kb} KB, miss-rate reduction");
+            findings.add_beside(item, &case, "percent", Some(size.reduction()));
+            let case = format!("{kb} KB, throughput gain");
+            findings.add_beside(item, &case, "percent", Some(size.gain()));
             for (program, name) in size.programs.iter().enumerate() {
                 let (stock, casc) = size.shares(program);
                 let case = format!("{kb} KB, CPU time of {name} ({}), default", program + 1);
@@ -301,19 +294,11 @@ impl Performance {
             findings.add_beside(item, &case, "threads", Some(*right));
         }
         let base = &self.with_casc()[SIZES.len() - 1];
-        let found = mean(
-            &base
-                .casc
-                .iter()
-                .map(|fared: &CascOutcome| {
-                    fared
-                        .threads
-                        .iter()
-                        .filter(|judged: &&JudgedThread| judged.program == 0 && judged.is_greedy)
-                        .count() as f64
-                })
-                .collect::<Vec<f64>>(),
-        );
+        let greedy = base.casc.iter().map(|fared| {
+            let art = fared.threads.iter().filter(|judged| judged.program == 0);
+            art.filter(|judged| judged.is_greedy).count() as f64
+        });
+        let found = mean(&greedy.collect::<Vec<f64>>());
         findings.add(item, "art threads found greedy at 768 KB, of 6", found);
         let fared = || self.with_casc().iter().flat_map(|size| &size.casc);
         let wrong = || fared().flat_map(|fared| &fared.threads).filter(|judged| !judged.is_right());

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::latency::Point;
 use super::noise;
-use super::performance::Performance;
+use super::performance::{Performance, SizeOutcome};
 use super::setup::PROGRAMS;
-use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines, svg};
 
 /// The data of the figures.
 #[derive(Clone, Debug)]
@@ -23,64 +23,45 @@ impl Figures {
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
-            folder.join(format!("{name}.svg"))
-        }
         for (name, title, points) in [
             ("figure2", "Figure 2: L1 data caches of other sizes", &self.l1),
             ("figure3", "Figure 3: L2 caches of other sizes", &self.l2),
         ] {
-            fn line(name: &str, value: fn(&Point) -> f64, points: &[(u32, f64, f64)]) -> Line {
-                Line {
-                    name: name.to_owned(),
-                    points: points
-                        .iter()
-                        .map(|point| (f64::from(point.0).log2(), value(point)))
-                        .collect(),
-                }
-            }
+            let by_size = points.iter().map(|&(kb, ipc, misses)| {
+                let size = f64::from(kb).log2();
+                ((size, ipc), (size, misses / 100.0))
+            });
+            let (ipc, misses) = by_size.unzip();
             let plot = [
-                line("IPC", |point| point.1, points),
-                line("misses per reference", |point| point.2 / 100.0, points),
+                Line { name: "IPC".to_owned(), points: ipc },
+                Line { name: "misses per reference".to_owned(), points: misses },
             ];
-            lines(&file(name, folder), title, ["log2 of KB", "IPC; misses per reference"], &plot)?;
+            lines(&svg(folder, name), title, ["log2 of KB", "IPC; misses per reference"], &plot)?;
         }
         let title = "Threads classified right, of 18";
         let noise = Line { name: "CASC".to_owned(), points: self.noise.clone() };
         lines(
-            &file("noise", folder),
+            &svg(folder, "noise"),
             title,
             ["noise of measured rates, percent", "threads"],
             &[noise],
         )?;
         let with_casc = &self.performance.sizes[..self.performance.sizes.len() - 1];
         let labels = with_casc.iter().map(|size| format!("{} KB", size.kb)).collect::<Vec<_>>();
-        fn pairs(
-            value: &dyn Fn(usize) -> (f64, f64),
-            with_casc: &[crate::paper::casc::performance::SizeOutcome],
-        ) -> Vec<(String, Vec<f64>)> {
-            let (stock, casc) = (0..with_casc.len()).map(value).unzip();
-            vec![("default".to_owned(), stock), ("CASC".to_owned(), casc)]
-        }
-        let rates = pairs(&|size| with_casc[size].miss_rates(), with_casc);
+        let rates = pairs(with_casc.iter().map(SizeOutcome::miss_rates));
         let plot = Bars { labels: labels.clone(), series: rates, stacked: false };
         bars(
-            &file("figure5", folder),
+            &svg(folder, "figure5"),
             "Figure 5: L2 miss rates",
             ["L2", "misses per 100 references"],
             &plot,
         )?;
-        let throughputs = pairs(
-            &|size| {
-                let (stock, casc) = with_casc[size].throughputs();
-                (stock / 1e9, casc / 1e9)
-            },
-            with_casc,
-        );
+        let throughputs = with_casc.iter().map(SizeOutcome::throughputs);
+        let throughputs = pairs(throughputs.map(|(stock, casc)| (stock / 1e9, casc / 1e9)));
         let plot = Bars { labels, series: throughputs, stacked: false };
         let title = "Figure 6: throughput";
-        bars(&file("figure6", folder), title, ["L2", "10^9 instructions per second"], &plot)?;
-        self.shares(&file("figure7", folder))
+        bars(&svg(folder, "figure6"), title, ["L2", "10^9 instructions per second"], &plot)?;
+        self.shares(&svg(folder, "figure7"))
     }
 
     /// Figure 7: the share of all time that each program's threads had; six threads are a part of a
@@ -105,4 +86,10 @@ impl Figures {
         let title = format!("Figure 7: time on a CPU with {} KB", worst.kb);
         bars(path, &title, ["", "share of all time"], &plot)
     }
+}
+
+/// The bars of the default scheduler and of CASC.
+fn pairs(values: impl Iterator<Item = (f64, f64)>) -> Vec<(String, Vec<f64>)> {
+    let (stock, casc) = values.unzip();
+    vec![("default".to_owned(), stock), ("CASC".to_owned(), casc)]
 }

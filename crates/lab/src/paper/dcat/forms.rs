@@ -1,6 +1,6 @@
 //! Rows beside the claims': the same cases under the other stop of a Receiver, or on other grounds.
 
-use super::super::{ClaimKind, DCAT, Finding, Findings, claims};
+use super::super::{ClaimKind, DCAT, Findings, claims};
 
 const PRINTED: &str = "as printed in §3.4";
 
@@ -23,19 +23,15 @@ pub(super) fn compare(
             let mut found = own.0.iter().chain(&once.0);
             claim.holds(
                 &found
-                    .find(|finding: &&Finding| {
-                        finding.item == claim.item && finding.case == claim.case
-                    })?
+                    .find(|finding| finding.item == claim.item && finding.case == claim.case)?
                     .value,
             )
         });
         let verdicts: Vec<bool> = verdicts.collect();
         let within = verdicts.iter().filter(|within| **within).count();
-        fn add(what: &str, count: usize, name: &str, beside: &mut Findings) {
+        for (what, count) in [("in band", within), ("judged", verdicts.len())] {
             let case = format!("outcomes {what}, {name}");
             beside.add_beside("Both stops", &case, "count", Some(count as f64));
         }
-        add("in band", within, name, beside);
-        add("judged", verdicts.len(), name, beside);
     }
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::setup::{CacheMode, DcatBench, among, tenant};
 use super::spec::{BASELINE, beside, three};
 use super::{Length, servers, spec, timelines as drawn};
-use crate::paper::{DCAT, Finding, Findings, claims};
+use crate::paper::{DCAT, Findings, claims};
 
 /// MLOAD with as few misses under way as `mload:60M` has: 3.2 GB/s alone.
 const SLOW: &str = "mload:60M";
@@ -47,15 +47,13 @@ pub(super) fn tables(
     let fared = spec::run(slow, table, length)?;
     spec::findings(&fared, &mut own);
     servers::run(slow, length, &mut own)?;
-    fn ways(case: &str) -> bool {
-        case.contains("ceiling")
-    }
     let claims = claims(DCAT).expect("the data of this project");
     beside.add_ground(
         &claims,
-        own.0.iter().filter(|finding: &&Finding| {
+        own.0.iter().filter(|finding| {
             let is_mean = finding.case.contains("mean") || finding.case.contains("largest");
-            is_mean || finding.item != "Figure 17" && finding.item != "§5.2" && !ways(&finding.case)
+            let has_ways = finding.case.contains("ceiling");
+            is_mean || finding.item != "Figure 17" && finding.item != "§5.2" && !has_ways
         }),
         "MLOADs of 3.2 GB/s",
     );
@@ -112,18 +110,18 @@ fn oracles(
     let logarithms: f64 = gains.iter().map(|(_, gain)| (1.0 + gain / 100.0).ln()).sum();
     let mean = 100.0 * ((logarithms / gains.len() as f64).exp() - 1.0);
     let largest = gains.iter().map(|(_, gain)| *gain).fold(0.0, f64::max);
-    fn add(item: &str, what: &str, value: f64, findings: &mut Findings) {
-        let case = format!("{what} over static, everybody else with one way");
-        findings.add_beside(item, &case, "percent", Some(value));
-    }
-    add("Figure 17", "geometric mean", mean, findings);
-    add("Figure 17", "largest gain", largest, findings);
+    let mut rows =
+        vec![("Figure 17", "geometric mean", mean), ("Figure 17", "largest gain", largest)];
     for (item, name, text) in [
         ("Table 4", "Redis", servers::REDIS),
         ("Table 5", "PostgreSQL", servers::POSTGRESQL),
         ("Table 6", "Elasticsearch", servers::ELASTICSEARCH),
     ] {
-        add(item, name, oracle(bench, &tenant(text, BASELINE), length.fixed)?, findings);
+        rows.push((item, name, oracle(bench, &tenant(text, BASELINE), length.fixed)?));
+    }
+    for (item, what, gain) in rows {
+        let case = format!("{what} over static, everybody else with one way");
+        findings.add_beside(item, &case, "percent", Some(gain));
     }
     Ok(())
 }
@@ -162,8 +160,8 @@ mod tests {
     /// Each ground has rows, and no two rows have the same name.
     #[test]
     fn every_ground_has_rows_of_its_own() {
-        let ended = FinishedRuns::default();
-        let bench = DcatBench::new("xeon-e5", 2000, 1, &ended);
+        let finished = FinishedRuns::default();
+        let bench = DcatBench::new("xeon-e5", 2000, 1, &finished);
         let length = Length { dcat: 3, fixed: 3, counted: 1 };
         let mut rows = Findings::default();
         timelines(bench, &mut rows).unwrap();

@@ -25,15 +25,15 @@ impl Policy for HostedPolicy {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        let Self { policy, host, is_running: runs, everywhere, partition } = self;
+        let Self { policy, host, is_running, everywhere, partition } = self;
         match event {
-            Event::Started { app, .. } if app == host => return *runs = true,
+            Event::Started { app, .. } if app == host => return *is_running = true,
             Event::Sampled(sample) if sample.app == *host => return,
             _ => {}
         }
         // The policy does not see the host's own cluster either.
         let answer = match event {
-            Event::Applied { plan, actual } if *runs => Some(Event::Applied {
+            Event::Applied { plan, actual } if *is_running => Some(Event::Applied {
                 plan: *plan,
                 actual: actual.restricted_to(|app| app != *host),
             }),
@@ -41,7 +41,7 @@ impl Policy for HostedPolicy {
         };
         let event = answer.as_ref().unwrap_or(event);
         policy.handle(at, event, &mut |action| match action {
-            Action::Partition { plan, partition: own, reason } if *runs => {
+            Action::Partition { plan, partition: own, reason } if *is_running => {
                 partition.clone_from(&own);
                 let cluster = partition.add_cluster(*everywhere);
                 partition.place(*host, cluster);
@@ -61,8 +61,8 @@ mod tests {
     /// its data there, and the policy gives the tenants the same ways as without the host.
     #[test]
     fn a_host_fills_the_ways_that_tenants_left() {
-        let ended = FinishedRuns::default();
-        let bench = DcatBench::new("xeon-e5:sets=4096", 40, 1, &ended);
+        let finished = FinishedRuns::default();
+        let bench = DcatBench::new("xeon-e5:sets=4096", 40, 1, &finished);
         let hosted = DcatBench { host: Some("mload:100M:cpi=2"), ..bench };
         let tenants = among(&[tenant("mload:7M", 3)], 5, 3);
         let [alone, beside] = [bench, hosted]

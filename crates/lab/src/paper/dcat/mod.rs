@@ -97,8 +97,8 @@ impl<'a> Dcat<'a> {
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Findings, Figures), ChipError> {
         let Setting { time_scale, placements, seed, seeds, besides, .. } = self.setting;
-        let ended = FinishedRuns::default();
-        let bench = self.bench(time_scale, seed, &ended);
+        let finished = FinishedRuns::default();
+        let bench = self.bench(time_scale, seed, &finished);
         let mut once = Findings::default();
         numbers::findings(&mut once);
         script::findings(&mut once);
@@ -111,8 +111,8 @@ impl<'a> Dcat<'a> {
             (seed + 1..seed + seeds)
                 .into_par_iter()
                 .map(|seed| -> Result<Findings, ChipError> {
-                    let ended = FinishedRuns::default();
-                    let bench = self.bench(time_scale, seed, &ended);
+                    let finished = FinishedRuns::default();
+                    let bench = self.bench(time_scale, seed, &finished);
                     let mut findings = self.timelines(bench, progress)?.0;
                     findings.0.append(&mut self.tables(bench, progress)?.0.0);
                     Ok(findings)
@@ -141,8 +141,8 @@ impl<'a> Dcat<'a> {
         Ok((findings, figures))
     }
 
-    fn bench<'e>(&self, time_scale: u32, seed: u64, ended: &'e FinishedRuns) -> DcatBench<'e> {
-        let mut bench = DcatBench::new(CHIP, time_scale, seed, ended);
+    fn bench<'e>(&self, time_scale: u32, seed: u64, finished: &'e FinishedRuns) -> DcatBench<'e> {
+        let mut bench = DcatBench::new(CHIP, time_scale, seed, finished);
         bench.settings.set_sampling = self.setting.set_sampling;
         bench
     }

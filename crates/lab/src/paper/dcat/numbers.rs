@@ -21,17 +21,14 @@ pub(super) fn findings(findings: &mut Findings) {
     fn percent(value: Q32) -> f64 {
         value.raw() as f64 / (1u64 << 32) as f64
     }
-    fn add(item: &str, case: &str, value: f64, findings: &mut Findings) {
-        findings.add(item, case, value)
-    }
-    add("§3.3", "phase change threshold", percent(p.phase_change_thr), findings);
-    add("§4", "period", p.period.as_secs_f64(), findings);
-    add("§5.1", "llc_miss_rate_thr", percent(p.llc_miss_rate_thr), findings);
-    add("§5.1", "ipc_imp_thr", percent(p.ipc_imp_thr), findings);
-    add("§3.4", "streaming threshold over baseline", f64::from(p.streaming_thr), findings);
+    findings.add("§3.3", "phase change threshold", percent(p.phase_change_thr));
+    findings.add("§4", "period", p.period.as_secs_f64());
+    findings.add("§5.1", "llc_miss_rate_thr", percent(p.llc_miss_rate_thr));
+    findings.add("§5.1", "ipc_imp_thr", percent(p.ipc_imp_thr));
+    findings.add("§3.4", "streaming threshold over baseline", f64::from(p.streaming_thr));
     let chip = preset::preset("xeon-e5").expect("a preset's name");
-    add("§3.4", "smallest allocation", f64::from(chip.llc.min_ways()), findings);
-    add("§4, §6", "classes of service", f64::from(chip.llc.clos), findings);
+    findings.add("§3.4", "smallest allocation", f64::from(chip.llc.min_ways()));
+    findings.add("§4, §6", "classes of service", f64::from(chip.llc.clos));
     for (case, event) in EVENTS {
         findings.add_text("Table 2", case, event);
     }

@@ -56,7 +56,7 @@ pub(super) fn interference(
     Ok(names
         .into_iter()
         .enumerate()
-        .map(|(place, name): (usize, &str)| {
+        .map(|(place, name)| {
             (name.to_owned(), vec![six[place] / six[0], sixteen[place] / sixteen[0]])
         })
         .collect())
@@ -72,7 +72,7 @@ pub(super) fn two_ways(
     let sum = |pages: PageSize| -> Result<f64, ChipError> {
         let all: Vec<f64> = (0..seeds)
             .into_par_iter()
-            .map(|seed: u64| {
+            .map(|seed| {
                 let mut small = bench.on(chip);
                 small.settings.seed = seed;
                 small.settings.seed = seed;
@@ -107,12 +107,12 @@ pub(super) fn conflicts(
 pub(super) fn histogram(findings: &mut Findings) {
     const ITEM: &str = "Figure 3";
     const PLACEMENTS: u64 = 2000;
-    fn three(size: PageSize, sets: u32, lines: u32, seed: u64) -> f64 {
-        let counts = lines_per_set(size, sets, lines, seed);
-        100.0 * f64::from(counts.iter().skip(3).sum::<u32>()) / f64::from(sets)
-    }
     fn each(size: PageSize, sets: u32, lines: u32) -> Vec<f64> {
-        (0..PLACEMENTS).into_par_iter().map(|seed| three(size, sets, lines, seed)).collect()
+        let percent = |seed| {
+            let counts = lines_per_set(size, sets, lines, seed);
+            100.0 * f64::from(counts.iter().skip(3).sum::<u32>()) / f64::from(sets)
+        };
+        (0..PLACEMENTS).into_par_iter().map(percent).collect()
     }
     fn mean(values: &[f64]) -> f64 {
         values.iter().sum::<f64>() / values.len() as f64

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::spec::SpecOutcome;
-use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines, svg};
 
 /// Bars: the name of each, and its heights.
 pub(super) type Series = Vec<(String, Vec<f64>)>;
@@ -28,37 +28,24 @@ impl Figures {
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
-            folder.join(format!("{name}.svg"))
-        }
-        fn latency(
-            name: &str,
-            title: &str,
-            labels: &[&str],
-            series: &Series,
-            folder: &Path,
-        ) -> Result<(), FigureError> {
-            let labels = labels.iter().map(|&label| label.to_owned()).collect();
-            let plot = Bars { labels, series: series.clone(), stacked: false };
-            bars(&file(name, folder), title, ["", "latency over that with the whole cache"], &plot)
-        }
         let title = "Figure 1: MLR beside two MLOADs";
-        latency("figure1", title, &["MLR-6MB", "MLR-16MB"], &self.interference, folder)?;
+        latency(&svg(folder, "figure1"), title, &["MLR-6MB", "MLR-16MB"], &self.interference)?;
         let title = "Figures 8 and 9: ways of MLR-8MB by threshold";
-        lines(&file("figure8-9", folder), title, ["percent", "ways"], &self.thresholds)?;
+        lines(&svg(folder, "figure8-9"), title, ["percent", "ways"], &self.thresholds)?;
         let title = "Figure 11: MLR under dCat and with static ways";
         let names = ["MLR-4MB", "MLR-8MB", "MLR-12MB", "MLR-16MB"];
-        latency("figure11", title, &names, &self.sizes, folder)?;
+        latency(&svg(folder, "figure11"), title, &names, &self.sizes)?;
         for (name, title, drawn) in &self.timelines {
             lines(
-                &file(name, folder),
+                &svg(folder, name),
                 title,
                 ["seconds", "ways; IPC over that with the baseline"],
                 drawn,
             )?;
         }
         let title = "Figure 16: MLR beside MLOAD";
-        latency("figure16", title, &["MLR-8MB", "MLOAD-60MB"], &self.latencies, folder)?;
+        let names = ["MLR-8MB", "MLOAD-60MB"];
+        latency(&svg(folder, "figure16"), title, &names, &self.latencies)?;
         if self.spec.is_empty() {
             return Ok(());
         }
@@ -68,9 +55,7 @@ impl Figures {
             labels: self
                 .spec
                 .iter()
-                .map(|one: &SpecOutcome| {
-                    one.name.chars().take_while(|&c| c != ',').take(6).collect()
-                })
+                .map(|one| one.name.chars().take_while(|&c| c != ',').take(6).collect())
                 .collect(),
             series: vec![
                 ("static".to_owned(), heights(&|one| one.fixed)),
@@ -79,6 +64,17 @@ impl Figures {
             stacked: false,
         };
         let title = "Figure 17: speed over that with a shared cache";
-        bars(&file("figure17", folder), title, ["program", "speed"], &spec)
+        bars(&svg(folder, "figure17"), title, ["program", "speed"], &spec)
     }
+}
+
+fn latency(
+    path: &Path,
+    title: &str,
+    labels: &[&str],
+    series: &[(String, Vec<f64>)],
+) -> Result<(), FigureError> {
+    let labels = labels.iter().map(|&label| label.to_owned()).collect();
+    let plot = Bars { labels, series: series.to_vec(), stacked: false };
+    bars(path, title, ["", "latency over that with the whole cache"], &plot)
 }

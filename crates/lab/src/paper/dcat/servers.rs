@@ -77,14 +77,10 @@ pub(super) fn run(
         BASELINE,
     );
     let (runs, ..) = three(bench, &three_instances, length)?;
-    fn gain(tenant: usize, runs: &[super::setup::TenantRun], counted: u32) -> f64 {
-        runs[2].ipc(tenant, counted) / runs[1].ipc(tenant, counted) - 1.0
-    }
-    let each = gain(0, &runs, length.counted).min(gain(1, &runs, length.counted)).min(gain(
-        2,
-        &runs,
-        length.counted,
-    ));
+    let [a, b, c] = [0, 1, 2].map(|tenant| {
+        runs[2].ipc(tenant, length.counted) / runs[1].ipc(tenant, length.counted) - 1.0
+    });
+    let each = a.min(b).min(c);
     let one = postgresql[1] / postgresql[2] - 1.0;
     let case = "three PostgreSQL instances: gain of each against one instance's gain";
     findings.add("§5.2", case, each / one);
@@ -124,13 +120,11 @@ fn elasticsearch(
             findings.add(item, &format!("Elasticsearch {name} {what}"), *micros);
         }
     }
-    fn reduction(what: usize, over: usize, found: &[[f64; 3]]) -> f64 {
-        100.0 * (1.0 - found[2][what] / found[over][what])
-    }
-    findings.add(item, "mean latency reduction over static", reduction(0, 1, &found));
-    findings.add(item, "mean latency reduction over shared", reduction(0, 0, &found));
-    findings.add(item, "p99 reduction over static", reduction(2, 1, &found));
-    findings.add(item, "p99 reduction over shared", reduction(2, 0, &found));
+    let reduction = |what: usize, over: usize| 100.0 * (1.0 - found[2][what] / found[over][what]);
+    findings.add(item, "mean latency reduction over static", reduction(0, 1));
+    findings.add(item, "mean latency reduction over shared", reduction(0, 0));
+    findings.add(item, "p99 reduction over static", reduction(2, 1));
+    findings.add(item, "p99 reduction over shared", reduction(2, 0));
     findings.add(item, "Elasticsearch ceiling", f64::from(ceiling));
     Ok(())
 }
@@ -146,22 +140,22 @@ fn requests(
     const REQUESTS: f64 = 1000.0;
     let mut policy = under.policy();
     let mut chip = Chip::new(bench.settings, tenants.iter().cloned())?;
-    fn until(chip: &mut Chip, end: Time, policy: &mut dyn fairways_core::Policy) -> f64 {
+    let mut instructions_at = |end: Time| {
         chip.stop_at(end);
         while let Some((at, event)) = chip.next_event() {
             policy.handle(at, &event, &mut |action| chip.carry_out(action));
         }
         chip.account(0).instructions as f64
-    }
+    };
     let begin = Time::ZERO.after(ROUND * rounds);
-    let mut before = until(&mut chip, begin, policy.as_mut());
+    let mut before = instructions_at(begin);
     let first = before;
     // A step is a few hundredths of a request.
     let step = Duration::from_micros(2) * bench.settings.time_scale;
     let (mut steps, mut last, mut times) = (0u32, 0.0, Vec::new());
     while before < first + REQUESTS * instructions {
         steps += 1;
-        let now = until(&mut chip, begin.after(step * steps), policy.as_mut());
+        let now = instructions_at(begin.after(step * steps));
         let mut end = first + (times.len() + 1) as f64 * instructions;
         while end <= now {
             let at = f64::from(steps - 1) + (end - before) / (now - before);

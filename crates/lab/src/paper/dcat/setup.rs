@@ -62,10 +62,10 @@ pub(super) struct DcatBench<'a> {
 
 impl<'a> DcatBench<'a> {
     /// The chip of a text, `time_scale` times as fast as the policy assumes.
-    pub(super) fn new(chip: &str, time_scale: u32, seed: u64, ended: &'a FinishedRuns) -> Self {
+    pub(super) fn new(chip: &str, time_scale: u32, seed: u64, finished: &'a FinishedRuns) -> Self {
         let chip = preset::parse(chip).expect("a chip of the experiments");
         let settings = Settings { time_scale, seed, ..Settings::new(chip) };
-        Self { settings, dcat: Parameters::default(), mload: MLOAD, host: None, finished: ended }
+        Self { settings, dcat: Parameters::default(), mload: MLOAD, host: None, finished }
     }
 
     /// The same on another chip.
@@ -88,8 +88,8 @@ impl<'a> DcatBench<'a> {
         let mut jobs = tenants.to_vec();
         jobs.extend(self.host.map(|text| tenant(text, 1)));
         let key = format!("{:?}", (self.settings, self.host, under, rounds, &jobs));
-        let ended = || self.finished.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(run) = ended().get(&key) {
+        let finished = || self.finished.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(run) = finished().get(&key) {
             return Ok(run.clone());
         }
         let mut policy = under.policy();
@@ -98,7 +98,7 @@ impl<'a> DcatBench<'a> {
             policy = Box::new(HostedPolicy::new(policy, host, self.settings.chip.llc.ways));
         }
         let run = timeline(self.settings, &jobs, policy.as_mut(), ROUND, rounds).map(TenantRun)?;
-        ended().insert(key, run.clone());
+        finished().insert(key, run.clone());
         Ok(run)
     }
 
@@ -157,9 +157,7 @@ impl TenantRun {
         });
         moments
             .iter()
-            .map(|moment: &ProgramStep| {
-                moment.ipc().zip(unit).map_or(0.0, |(ipc, unit)| ipc / unit)
-            })
+            .map(|moment| moment.ipc().zip(unit).map_or(0.0, |(ipc, unit)| ipc / unit))
             .collect()
     }
 }

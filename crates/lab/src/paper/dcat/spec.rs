@@ -99,9 +99,7 @@ pub(super) fn each<T: Clone + Send>(
     let names: Vec<(String, usize)> = if measured {
         BENCHMARKS
             .iter()
-            .filter_map(|(name, profile): &(&str, &str)| {
-                Some(((*name).to_owned(), table.find(profile)?))
-            })
+            .filter_map(|(name, profile)| Some(((*name).to_owned(), table.find(profile)?)))
             .collect()
     } else {
         let names = table.names().iter().take(BENCHMARKS.len());
@@ -130,7 +128,7 @@ pub(super) fn each<T: Clone + Send>(
         .collect::<Result<_, ChipError>>()?;
     Ok(names
         .iter()
-        .filter_map(|(name, index): &(String, usize)| {
+        .filter_map(|(name, index)| {
             let place = profiles.binary_search(index).ok()?;
             Some((name.clone(), found[place].clone()?))
         })
@@ -143,16 +141,17 @@ pub(super) fn run(
     table: &ProfileTable,
     length: Length,
 ) -> Result<Vec<SpecOutcome>, ChipError> {
-    fn fared((name, (fixed, dcat, ceiling)): (String, (f64, f64, u32))) -> SpecOutcome {
-        SpecOutcome { name, fixed, dcat, ceiling }
-    }
-    Ok(each(bench, table, |target: &Job| {
+    let found = each(bench, table, |target| {
         let (_, [shared, fixed, dcat], ceiling) = three(bench, &beside(bench, target), length)?;
         Ok((fixed / shared, dcat / shared, ceiling))
-    })?
-    .into_iter()
-    .map(fared)
-    .collect())
+    })?;
+    let outcomes = found.into_iter().map(|(name, (fixed, dcat, ceiling))| SpecOutcome {
+        name,
+        fixed,
+        dcat,
+        ceiling,
+    });
+    Ok(outcomes.collect())
 }
 
 pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
@@ -196,16 +195,10 @@ pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
             findings.add("Table 3", &one.name, f64::from(one.ceiling));
         }
         let name = one.name.split(',').next().unwrap_or_default();
-        fn gain(value: f64) -> Option<f64> {
-            Some(100.0 * (value - 1.0))
-        }
-        findings.add_beside(
-            ITEM,
-            &format!("{name}, dCat over static"),
-            "percent",
-            gain(over_static(one)),
-        );
-        findings.add_beside(ITEM, &format!("{name}, dCat over shared"), "percent", gain(one.dcat));
+        let case = format!("{name}, dCat over static");
+        findings.add_beside(ITEM, &case, "percent", Some(100.0 * (over_static(one) - 1.0)));
+        let case = format!("{name}, dCat over shared");
+        findings.add_beside(ITEM, &case, "percent", Some(100.0 * (one.dcat - 1.0)));
     }
     findings.add("§5.2", "SPEC and server experiments: baseline", f64::from(BASELINE));
 }

@@ -23,7 +23,7 @@ fn sweep(bench: DcatBench<'_>, settings: &[Parameters]) -> Result<Vec<(u32, f64)
     let tenants = among(&[tenant("mlr:8M", BASELINE)], 5, BASELINE);
     settings
         .par_iter()
-        .map(|parameters: &Parameters| {
+        .map(|parameters| {
             let run = bench.run(&tenants, CacheMode::Dcat(*parameters), ROUNDS)?;
             Ok((run.final_ways(0), 1.0 / run.ipc(0, 3)))
         })
@@ -38,16 +38,16 @@ fn violations<T>(values: &[T], fine: impl Fn(&T, &T) -> bool) -> f64 {
 /// Runs the sweeps.
 pub(super) fn run(bench: DcatBench<'_>, findings: &mut Findings) -> Result<Vec<Line>, ChipError> {
     let published = bench.dcat;
-    fn misses(stops: bool, published: &Parameters) -> [Parameters; 7] {
+    let misses = |stops| {
         MISSES.map(|percent| Parameters {
             llc_miss_rate_thr: Q32::from_int(percent),
             receiver_stops_on_misses: stops,
-            ..*published
+            ..published
         })
-    }
+    };
     // The rule of §3.4, under which the threshold decides; the results of the other rule stand
     // beside.
-    let printed = sweep(bench, &misses(true, &published))?;
+    let printed = sweep(bench, &misses(true))?;
     fn fewer(a: &(u32, f64), b: &(u32, f64)) -> bool {
         b.0 <= a.0
     }
@@ -62,7 +62,7 @@ pub(super) fn run(bench: DcatBench<'_>, findings: &mut Findings) -> Result<Vec<L
         case,
         violations(&printed, |a: &(u32, f64), b: &(u32, f64)| b.1 >= a.1 * 0.99),
     );
-    let default = sweep(bench, &misses(false, &published))?;
+    let default = sweep(bench, &misses(false))?;
     for (stops, found) in [(true, &printed), (false, &default)] {
         for (percent, (ways, _)) in MISSES.iter().zip(found) {
             let rule = if stops { "as printed in §3.4" } else { "while IPC improves" };
@@ -81,18 +81,15 @@ pub(super) fn run(bench: DcatBench<'_>, findings: &mut Findings) -> Result<Vec<L
         findings.add_beside("Figure 9", &case, "ways", Some(f64::from(*ways)));
     }
     findings.add("Figures 8 and 9", "baseline", f64::from(BASELINE));
-    fn line(name: &str, percents: &[u32], ways: &[(u32, f64)]) -> Line {
-        Line {
-            name: name.to_owned(),
-            points: percents
-                .iter()
-                .map(|&p| f64::from(p))
-                .zip(ways.iter().map(|w| f64::from(w.0)))
-                .collect(),
-        }
-    }
     Ok(vec![
         line("Figure 8: llc_miss_rate_thr, as printed in §3.4", &MISSES, &printed),
         line("Figure 9: ipc_imp_thr", &IPC, &found),
     ])
+}
+
+/// The ways by a threshold in percent.
+fn line(name: &str, percents: &[u32], found: &[(u32, f64)]) -> Line {
+    let ways = found.iter().map(|(ways, _)| f64::from(*ways));
+    let points = percents.iter().map(|percent| f64::from(*percent)).zip(ways);
+    Line { name: name.to_owned(), points: points.collect() }
 }

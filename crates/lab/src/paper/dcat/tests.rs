@@ -10,9 +10,9 @@ use super::{Dcat, Setting};
 #[test]
 fn mload_streams_whatever_line_makes_room() {
     for replacement in ["lru", "bit-plru", "nru"] {
-        let ended = FinishedRuns::default();
+        let finished = FinishedRuns::default();
         let chip = format!("xeon-e5:replacement={replacement}");
-        let mut bench = DcatBench::new(&chip, 80, 1, &ended);
+        let mut bench = DcatBench::new(&chip, 80, 1, &finished);
         bench.settings.set_sampling = 4;
         let tenants = among(&[tenant("mload:60M", 3)], 5, 3);
         let run = bench.run(&tenants, CacheMode::Dcat(bench.dcat), 14).unwrap();
@@ -25,8 +25,9 @@ fn mload_streams_whatever_line_makes_room() {
 /// which it hardly misses; the other goes on while IPC improves (§5.1: 8).
 #[test]
 fn decision_19_the_two_stops_leave_mlr_with_7_and_8_ways() {
-    let ended = FinishedRuns::default();
-    let bench = Dcat::new(fairways_profiles::embedded(), Setting::new(true)).bench(40, 1, &ended);
+    let finished = FinishedRuns::default();
+    let bench =
+        Dcat::new(fairways_profiles::embedded(), Setting::new(true)).bench(40, 1, &finished);
     let ways = [true, false].map(|receiver_stops_on_misses| {
         let dcat = Parameters { receiver_stops_on_misses, ..bench.dcat };
         let tenants = among(&[tenant("mlr:8M", 3)], 5, 3);

@@ -15,6 +15,11 @@ use crate::paper::{Findings, Line};
 /// The baseline of each tenant in these experiments (§5.1).
 const BASELINE: u32 = 3;
 
+/// A line's points by round.
+fn points(values: impl IntoIterator<Item = f64>) -> Vec<(f64, f64)> {
+    (1..).map(f64::from).zip(values).collect()
+}
+
 /// Lines of the ways and of the normalised IPC of some tenants.
 fn drawn(
     file: &'static str,
@@ -22,11 +27,8 @@ fn drawn(
     run: &TenantRun,
     tenants: &[(usize, &str)],
 ) -> DrawnTimeline {
-    fn points(values: Vec<f64>) -> Vec<(f64, f64)> {
-        (1..).map(f64::from).zip(values).collect()
-    }
     let lines = tenants.iter().flat_map(|&(place, name)| {
-        let ways = run.ways(place).into_iter().map(f64::from).collect();
+        let ways = run.ways(place).into_iter().map(f64::from);
         [
             Line { name: format!("{name}, ways"), points: points(ways) },
             Line {
@@ -221,22 +223,13 @@ pub(super) fn sizes(
         .into_iter()
         .enumerate()
         .map(|(place, name)| (name.to_owned(), latencies.iter().map(|one| one[place]).collect()));
-    let names = SIZES.map(|size| format!("MLR-{size}MB"));
-    fn line(
-        values: &dyn Fn(&TenantRun) -> Vec<f64>,
-        names: &[String; 4],
-        runs: &Vec<TenantRun>,
-    ) -> Vec<Line> {
-        let lines = names.iter().zip(runs);
-        lines
-            .map(|(name, run)| Line {
-                name: name.clone(),
-                points: (1..).map(f64::from).zip(values(run)).collect(),
-            })
-            .collect()
+    let (mut ways, mut ipc) = (Vec::new(), Vec::new());
+    for (size, run) in SIZES.iter().zip(&runs) {
+        let name = format!("MLR-{size}MB");
+        let by_round = run.ways(0).into_iter().map(f64::from);
+        ways.push(Line { name: name.clone(), points: points(by_round) });
+        ipc.push(Line { name, points: points(run.normalised(0, BASELINE)) });
     }
-    let ways = line(&|run| run.ways(0).into_iter().map(f64::from).collect(), &names, &runs);
-    let ipc = line(&|run| run.normalised(0, BASELINE), &names, &runs);
     let drawn = vec![
         ("figure10", "Figure 10: ways of MLR", ways),
         ("figure10-ipc", "Figure 10: IPC of MLR over that with 3 ways", ipc),
@@ -256,36 +249,23 @@ pub(super) fn latencies(
         .par_iter()
         .map(|under| bench.run(&tenants, *under, 16))
         .collect::<Result<_, ChipError>>()?;
-    fn ipc(run: usize, tenant: usize, runs: &[TenantRun]) -> f64 {
-        runs[run].ipc(tenant, 3)
-    }
-    fn more(tenant: usize, other: usize, runs: &[TenantRun]) -> f64 {
-        100.0 * (ipc(2, tenant, runs) / ipc(other, tenant, runs) - 1.0)
-    }
-    findings.add(ITEM, "MLR-8MB improvement by dCat", more(0, 1, &runs));
-    findings.add_beside(
-        ITEM,
-        "MLR-8MB improvement by dCat over shared",
-        "percent",
-        Some(more(0, 0, &runs)),
-    );
-    findings.add(ITEM, "MLOAD change by dCat", more(1, 1, &runs));
-    findings.add_beside(
-        ITEM,
-        "MLOAD change by dCat over shared",
-        "percent",
-        Some(more(1, 0, &runs)),
-    );
+    // By run, of MLR and of MLOAD.
+    let ipc: Vec<[f64; 2]> = runs.iter().map(|run| [run.ipc(0, 3), run.ipc(1, 3)]).collect();
+    let improvement =
+        |tenant: usize, over: usize| 100.0 * (ipc[2][tenant] / ipc[over][tenant] - 1.0);
+    findings.add(ITEM, "MLR-8MB improvement by dCat", improvement(0, 1));
+    let case = "MLR-8MB improvement by dCat over shared";
+    findings.add_beside(ITEM, case, "percent", Some(improvement(0, 0)));
+    findings.add(ITEM, "MLOAD change by dCat", improvement(1, 1));
+    let case = "MLOAD change by dCat over shared";
+    findings.add_beside(ITEM, case, "percent", Some(improvement(1, 0)));
     let ways = bench.settings.chip.llc.ways.get();
     let full = [bench.alone("mlr:8M", ways, 6)?, bench.alone(bench.mload, ways, 6)?];
     let names = ["shared", "static, 3 ways", "dCat"];
-    Ok(names
-        .into_iter()
-        .enumerate()
-        .map(|(run, name): (usize, &str)| {
-            (name.to_owned(), vec![full[0] / ipc(run, 0, &runs), full[1] / ipc(run, 1, &runs)])
-        })
-        .collect())
+    let latencies = names.into_iter().zip(ipc).map(|(name, [reader, stream])| {
+        (name.to_owned(), vec![full[0] / reader, full[1] / stream])
+    });
+    Ok(latencies.collect())
 }
 
 /// dCat, with the time that it took.

@@ -31,37 +31,15 @@ impl Lfoc<'_> {
         let table = self.programs.table();
         let mixes = random_mixes(table, &[PROGRAMS], mixes, seed);
         let found = composition(table, &mixes, llc, machine.bandwidth)?;
-        fn add(
-            case: &str,
-            class: Class,
-            ways: &dyn Fn(usize) -> bool,
-            found: &Composition,
-            findings: &mut Findings,
-        ) {
-            findings.add_if(ITEM, case, found.share(class, ways).map(|share| 100.0 * share));
+        for (case, class, ways) in [
+            ("streaming instances in 1-way clusters, 20 mixes of 10", Class::Streaming, 1..=1),
+            ("streaming instances in clusters of 1 or 2 ways", Class::Streaming, 1..=2),
+            ("sensitive instances in clusters of 4 ways or more", Class::Sensitive, 4..=usize::MAX),
+            ("light instances in 1-way clusters", Class::Light, 1..=1),
+        ] {
+            let share = found.share(class, |size| ways.contains(&size));
+            findings.add_if(ITEM, case, share.map(|share| 100.0 * share));
         }
-        add(
-            "streaming instances in 1-way clusters, 20 mixes of 10",
-            Class::Streaming,
-            &|w| w == 1,
-            &found,
-            findings,
-        );
-        add(
-            "streaming instances in clusters of 1 or 2 ways",
-            Class::Streaming,
-            &|w| w <= 2,
-            &found,
-            findings,
-        );
-        add(
-            "sensitive instances in clusters of 4 ways or more",
-            Class::Sensitive,
-            &|w| w >= 4,
-            &found,
-            findings,
-        );
-        add("light instances in 1-way clusters", Class::Light, &|w| w == 1, &found, findings);
         findings.add_text(ITEM, "mixes, programs per mix", format!("{} x {PROGRAMS}", mixes.len()));
         let mut ways = found.streaming_ways.clone();
         ways.sort_unstable();
@@ -93,7 +71,7 @@ impl Lfoc<'_> {
         let mut below_one = 0;
         let sizes = 4..=most;
         let line = sizes
-            .map(|programs: u32| {
+            .map(|programs| {
                 progress(
                     "Figure 3: fairest partitionings",
                     programs as usize - 3,

@@ -17,31 +17,34 @@ pub(super) const PROGRAMS: std::ops::RangeInclusive<usize> = 4..=11;
 /// The mixes over which a number is the mean.
 const MIXES: usize = 200;
 
-/// The milliseconds of a policy's decision for mixes of `programs` programs: a program has ended,
-/// and the partition of the others is handed over. The mean over mixes of the least of three.
+/// The seconds of a policy's decision on a mix: its first program has ended, and the partition of
+/// the others is handed over.
+fn seconds(policy: &str, table: &ProfileTable, llc: Llc, mix: &[usize]) -> f64 {
+    let mut policy = by_name(policy).expect("a policy's name");
+    let mut act = |action: Action<'_>| {
+        black_box(&action);
+    };
+    policy.handle(Time::ZERO, &Event::Machine(llc.into()), &mut act);
+    for (app, &program) in (0..).map(AppId).zip(mix) {
+        let profile = Some(Arc::new(table.profile(program)));
+        let started = Event::Started { app, wish: Wish::default(), profile };
+        policy.handle(Time::ZERO, &started, &mut act);
+    }
+    let exit = Event::Exited { app: AppId(0) };
+    let start = Instant::now();
+    policy.handle(Time::ZERO, black_box(&exit), &mut act);
+    start.elapsed().as_secs_f64()
+}
+
+/// The milliseconds of a policy's decision that leaves `programs` programs: the mean over mixes of
+/// the least of three.
 fn milliseconds(policy: &str, table: &ProfileTable, llc: Llc, programs: usize, seed: u64) -> f64 {
     let mixes = random_mixes(table, &[programs + 1], MIXES, seed);
-    fn once(mix: &[usize], llc: Llc, policy: &str, table: &ProfileTable) -> f64 {
-        let mut policy = by_name(policy).expect("a policy's name");
-        fn handle(event: &Event, policy: &mut dyn fairways_core::Policy) {
-            policy.handle(Time::ZERO, event, &mut |action: Action<'_>| {
-                black_box(&action);
-            });
-        }
-        handle(&Event::Machine(llc.into()), policy.as_mut());
-        for (app, &program) in (0..).map(AppId).zip(mix) {
-            let profile = Some(Arc::new(table.profile(program)));
-            handle(&Event::Started { app, wish: Wish::default(), profile }, policy.as_mut());
-        }
-        let exit = Event::Exited { app: AppId(0) };
-        let start = Instant::now();
-        handle(black_box(&exit), policy.as_mut());
-        start.elapsed().as_secs_f64()
-    }
-    let least =
-        |mix: &[usize]| (0..3).map(|_| once(mix, llc, policy, table)).fold(f64::INFINITY, f64::min);
-    let sum: f64 = mixes.iter().map(|mix| least(&mix.programs)).sum();
-    1e3 * sum / mixes.len() as f64
+    let least = mixes.iter().map(|mix| {
+        let tries = (0..3).map(|_| seconds(policy, table, llc, &mix.programs));
+        tries.fold(f64::INFINITY, f64::min)
+    });
+    1e3 * least.sum::<f64>() / mixes.len() as f64
 }
 
 /// By number of programs, the milliseconds of LFOC, of KPart and of LFOC+.

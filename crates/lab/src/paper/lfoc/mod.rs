@@ -193,9 +193,8 @@ impl<'a> Lfoc<'a> {
         let (table, ways) = (self.programs.table(), self.setting.llc.ways);
         // The paper's programs, or the embedded ones that are most like them.
         let pairs = [["lbm06", "xalancbmk06"], ["lattice-flow", "graph-walk"]];
-        let Some(pair) = pairs
-            .iter()
-            .find_map(|names: &[&str; 2]| Some([table.find(names[0])?, table.find(names[1])?]))
+        let Some(pair) =
+            pairs.iter().find_map(|names| Some([table.find(names[0])?, table.find(names[1])?]))
         else {
             return Vec::new();
         };
@@ -212,7 +211,7 @@ impl<'a> Lfoc<'a> {
             Line {
                 name: table.names()[index].clone(),
                 points: (1..=ways.get())
-                    .map(|ways: u32| (f64::from(ways), program.slowdown(f64::from(ways))))
+                    .map(|ways| (f64::from(ways), program.slowdown(f64::from(ways))))
                     .collect(),
             }
         });

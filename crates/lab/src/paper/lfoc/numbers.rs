@@ -16,13 +16,10 @@ const PROFILED: usize = 55;
 
 /// §2.2.
 pub(super) fn search_space(findings: &mut Findings) {
-    fn add(case: &str, count: u128, findings: &mut Findings) {
-        findings.add("§2.2", case, count as f64)
-    }
-    add("partitionings of 8 programs on 11 ways", partitionings(8, 11), findings);
-    add("partitionings of 8 programs on 20 ways", partitionings(8, 20), findings);
-    add("clusterings of 8 programs on 20 ways", clusterings(8, 20), findings);
-    add("clusterings of 11 programs on 20 ways", clusterings(11, 20), findings);
+    findings.add("§2.2", "partitionings of 8 programs on 11 ways", partitionings(8, 11) as f64);
+    findings.add("§2.2", "partitionings of 8 programs on 20 ways", partitionings(8, 20) as f64);
+    findings.add("§2.2", "clusterings of 8 programs on 20 ways", clusterings(8, 20) as f64);
+    findings.add("§2.2", "clusterings of 11 programs on 20 ways", clusterings(11, 20) as f64);
 }
 
 /// The default parameters, and the machine.
@@ -34,53 +31,48 @@ pub(super) fn parameters(table: &ProfileTable, setting: &Setting, findings: &mut
     fn percent(value: u32) -> f64 {
         f64::from(value) / 100.0
     }
-    fn add(item: &str, case: &str, value: f64, findings: &mut Findings) {
-        findings.add(item, case, value)
-    }
     let one = percent(p.streaming_slowdown_percent);
-    add("Table 1", "streaming: slowdown at most, in one allocation", one, findings);
-    add(
+    findings.add("Table 1", "streaming: slowdown at most, in one allocation", one);
+    findings.add(
         "Table 1",
         "streaming: LLCMPKC at least, same allocation",
         q32(p.streaming_llcmpkc),
-        findings,
     );
     let all = percent(p.streaming_slowdown_bound_percent);
-    add("Table 1", "streaming: slowdown below, in all allocations", all, findings);
-    add("Table 1", "sensitive: slowdown at least", percent(p.sensitive_slowdown_percent), findings);
-    add("Table 1", "sensitive: from this many ways", f64::from(p.sensitive_from_ways), findings);
-    add("Algorithm 1", "max_streaming_way", f64::from(p.max_streaming_way), findings);
-    add("Algorithm 1", "gaps_per_streaming", f64::from(p.gaps_per_streaming), findings);
-    add(
+    findings.add("Table 1", "streaming: slowdown below, in all allocations", all);
+    findings.add("Table 1", "sensitive: slowdown at least", percent(p.sensitive_slowdown_percent));
+    findings.add("Table 1", "sensitive: from this many ways", f64::from(p.sensitive_from_ways));
+    findings.add("Algorithm 1", "max_streaming_way", f64::from(p.max_streaming_way));
+    findings.add("Algorithm 1", "gaps_per_streaming", f64::from(p.gaps_per_streaming));
+    findings.add(
         "Algorithm 1",
         "ways reserved for streaming at most",
         f64::from(p.max_ways_streaming),
-        findings,
     );
-    add("§4.1", "warm-up", f64::from(p.warm_up_intervals), findings);
-    add("§4.2", "high_threshold", q32(p.high_threshold), findings);
-    add("§4.2", "low_threshold over high_threshold", f64::from(p.low_threshold_percent), findings);
-    add("§4.2", "long-latency stall fraction", f64::from(p.stalls_percent), findings);
-    add("§4.2", "averaging window (light rule)", f64::from(p.averaged_periods), findings);
+    findings.add("§4.1", "warm-up", f64::from(p.warm_up_intervals));
+    findings.add("§4.2", "high_threshold", q32(p.high_threshold));
+    findings.add("§4.2", "low_threshold over high_threshold", f64::from(p.low_threshold_percent));
+    findings.add("§4.2", "long-latency stall fraction", f64::from(p.stalls_percent));
+    findings.add("§4.2", "averaging window (light rule)", f64::from(p.averaged_periods));
     let critical = f64::from(p.critical_slowdown_percent) - 100.0;
-    add("§4.2", "critical size: slowdown below", critical, findings);
-    add("§5.2", "sampling window, normal mode", p.normal_window as f64, findings);
-    add("§5.2", "sampling window, sampling mode", p.sampling_window as f64, findings);
+    findings.add("§4.2", "critical size: slowdown below", critical);
+    findings.add("§5.2", "sampling window, normal mode", p.normal_window as f64);
+    findings.add("§5.2", "sampling window, sampling mode", p.sampling_window as f64);
     let dunn = fairways_policy::dunn::Parameters::default();
     if dunn.decision_period == p.decision_period {
         let period = p.decision_period.as_secs_f64() * 1e3;
-        add("§5.2", "decision period, LFOC and Dunn", period, findings);
+        findings.add("§5.2", "decision period, LFOC and Dunn", period);
     }
     // A quick run does not have the paper's length.
     if setting.time_scale >= 1.0 {
-        add("§5", "instructions per run", protocol.instructions as f64, findings);
+        findings.add("§5", "instructions per run", protocol.instructions as f64);
     }
-    add("§5", "completions of the longest program", f64::from(protocol.completions), findings);
+    findings.add("§5", "completions of the longest program", f64::from(protocol.completions));
     let megabytes = setting.machine.way_bytes * f64::from(setting.llc.ways.get()) / 1024.0 / 1024.0;
-    add("§5", "LLC ways", f64::from(setting.llc.ways.get()), findings);
-    add("§5", "LLC size", megabytes, findings);
-    add("§5", "core clock", setting.machine.mhz / 1000.0, findings);
-    add("§5", "smallest partition", setting.machine.way_bytes / 1024.0 / 1024.0, findings);
+    findings.add("§5", "LLC ways", f64::from(setting.llc.ways.get()));
+    findings.add("§5", "LLC size", megabytes);
+    findings.add("§5", "core clock", setting.machine.mhz / 1000.0);
+    findings.add("§5", "smallest partition", setting.machine.way_bytes / 1024.0 / 1024.0);
     findings.add_text(
         "§5",
         "workload sizes",
@@ -109,9 +101,9 @@ pub(super) fn phases(
     if phased.is_empty() {
         return None;
     }
-    let found = phased.clone().find(|&index: &usize| {
+    let found = phased.clone().find(|&index| {
         let phases = programs.phases(index);
-        if !phases.first().is_some_and(|phase: &fairways_profiles::ProgramPhase| {
+        if !phases.first().is_some_and(|phase| {
             classify(&table.profile(phase.program), ways, &Parameters::default()) == Class::Light
         }) {
             return false;

@@ -25,7 +25,7 @@ pub(super) fn run(
     let machine = fairways_model::Settings { llc: setting.llc, ..setting.machine };
     mixes
         .par_iter()
-        .map(|mix: &Mix| {
+        .map(|mix| {
             let policies = POLICIES.map(|name| by_name(name).expect("a policy's name"));
             let found = compare_live(programs, mix, &machine, &protocol, policies)?;
             let over = found.outcomes.iter().map(|outcome| {
@@ -42,78 +42,59 @@ pub(super) fn run(
         .collect()
 }
 
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn is_phased(mix: &ScoredMix) -> bool {
+    mix.mix.starts_with('P')
+}
+
 pub(super) fn findings(ran: &LiveScores, findings: &mut Findings) {
     const ITEM: &str = "Figure 7";
-    fn mean(values: &[f64]) -> Option<f64> {
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-    }
-    fn phased(mix: &ScoredMix) -> bool {
-        mix.mix.starts_with('P')
-    }
-    fn each(value: &dyn Fn(&ScoredMix) -> f64, ran: &[(ScoredMix, Vec<Activity>)]) -> Vec<f64> {
-        ran.iter().map(|(mix, _)| value(mix)).collect()
-    }
+    let unfairness = |policy| ran.iter().map(move |(mix, _)| mix.over_stock(policy).0);
+    let stp = |policy| ran.iter().map(move |(mix, _)| mix.over_stock(policy).1);
     // The paper's figures are over both kinds of mixes.
-    let kinds = [false, true].map(|kind| ran.iter().any(|(mix, _)| phased(mix) == kind));
-    let both = kinds == [true, true];
-    fn claimed(case: &str, value: Option<f64>, both: bool, findings: &mut Findings) {
-        findings.add_if(ITEM, case, value.filter(|_| both));
-    }
-    let over_dunn =
-        each(&|mix| 100.0 * (1.0 - mix.over_stock("lfoc").0 / mix.over_stock("dunn").0), ran);
-    claimed(
-        "LFOC over Dunn, best (P4), unfairness reduction",
-        over_dunn.iter().copied().reduce(f64::max),
-        both,
-        findings,
-    );
-    claimed("LFOC over Dunn, mean unfairness reduction, S and P", mean(&over_dunn), both, findings);
+    let both = [false, true].map(|kind| ran.iter().any(|(mix, _)| is_phased(mix) == kind));
+    let has_both = both == [true, true];
+    let mut claimed = |case: &str, value: Option<f64>| {
+        findings.add_if(ITEM, case, value.filter(|_| has_both));
+    };
+    let over_dunn = unfairness("lfoc").zip(unfairness("dunn"));
+    let over_dunn: Vec<f64> = over_dunn.map(|(lfoc, dunn)| 100.0 * (1.0 - lfoc / dunn)).collect();
+    let best = over_dunn.iter().copied().reduce(f64::max);
+    claimed("LFOC over Dunn, best (P4), unfairness reduction", best);
+    let reduction = mean(over_dunn.iter().copied());
+    claimed("LFOC over Dunn, mean unfairness reduction, S and P", reduction);
     let better = over_dunn.iter().filter(|reduction| **reduction > 0.0).count() as f64;
-    claimed(
-        "mixes where LFOC unfairness is below Dunn",
-        Some(100.0 * better / ran.len() as f64),
-        both,
-        findings,
-    );
-    claimed(
-        "LFOC over stock, mean unfairness reduction, S and P",
-        mean(&each(&|mix| 100.0 * (1.0 - mix.over_stock("lfoc").0), ran)),
-        both,
-        findings,
-    );
-    let stp = |policy| mean(&each(&|mix| mix.over_stock(policy).1, ran));
-    let ratio = stp("lfoc").zip(stp("dunn")).map(|(lfoc, dunn)| lfoc / dunn);
-    claimed("LFOC mean STP over Dunn mean STP", ratio, both, findings);
-    fn dunn(wanted: bool, ran: &[(ScoredMix, Vec<Activity>)]) -> Option<f64> {
-        let of_kind = ran.iter().filter(|(mix, _)| phased(mix) == wanted);
-        mean(&of_kind.map(|(mix, _)| mix.over_stock("dunn").0).collect::<Vec<_>>())
-    }
-    claimed(
-        "Dunn mean unfairness over stock on P minus the same on S",
-        dunn(true, ran).zip(dunn(false, ran)).map(|(p, s)| p - s),
-        both,
-        findings,
-    );
-    findings.add_if(
-        ITEM,
-        "KPart-DynaWay online",
-        mean(&each(&|mix| mix.over_stock("kpart").0, ran)),
-    );
+    let better = Some(100.0 * better / ran.len() as f64);
+    claimed("mixes where LFOC unfairness is below Dunn", better);
+    let reduction = mean(unfairness("lfoc").map(|unfairness| 100.0 * (1.0 - unfairness)));
+    claimed("LFOC over stock, mean unfairness reduction, S and P", reduction);
+    let ratio = mean(stp("lfoc")).zip(mean(stp("dunn"))).map(|(lfoc, dunn)| lfoc / dunn);
+    claimed("LFOC mean STP over Dunn mean STP", ratio);
+    let [s, p] = [false, true].map(|kind| {
+        let of_kind = ran.iter().filter(|(mix, _)| is_phased(mix) == kind);
+        mean(of_kind.map(|(mix, _)| mix.over_stock("dunn").0))
+    });
+    let difference = p.zip(s).map(|(p, s)| p - s);
+    claimed("Dunn mean unfairness over stock on P minus the same on S", difference);
+    findings.add_if(ITEM, "KPart-DynaWay online", mean(unfairness("kpart")));
     for (place, (policy, name)) in
         POLICIES.into_iter().zip(["Dunn", "KPart-DynaWay", "LFOC", "LFOC+"]).enumerate()
     {
-        let unfairness = mean(&each(&|mix| mix.over_stock(policy).0, ran));
         let case = format!("{name} online, mean unfairness over stock");
-        findings.add_beside(ITEM, &case, "ratio", unfairness);
-        let stp = mean(&each(&|mix| mix.over_stock(policy).1, ran));
-        findings.add_beside(ITEM, &format!("{name} online, mean STP over stock"), "ratio", stp);
+        findings.add_beside(ITEM, &case, "ratio", mean(unfairness(policy)));
+        let case = format!("{name} online, mean STP over stock");
+        findings.add_beside(ITEM, &case, "ratio", mean(stp(policy)));
         if policy == "dunn" {
             continue;
         }
         let mut spent = |what: &str, share: &dyn Fn(&Activity) -> Option<f64>| {
             let shares = ran.iter().filter_map(|(_, all)| Some(100.0 * share(&all[place])?));
             let case = format!("{name} online, {what} in sampling mode");
-            findings.add_beside(ITEM, &case, "percent", mean(&shares.collect::<Vec<_>>()));
+            findings.add_beside(ITEM, &case, "percent", mean(shares));
         };
         spent("time", &|one| Some(one.sampling_share()));
         spent("instructions", &|one| Some(one.sampling_instructions_share()));

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::over_time::LiveScores;
 use super::{ScoredMix, cost, over_time, statically};
 use crate::best::{CLASSES, Composition};
-use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines, svg};
 
 /// The data of the figures.
 #[derive(Clone, Debug)]
@@ -26,16 +26,8 @@ impl Figures {
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
         let Self { curves, phased, composition, ratios, scored, ran, costs } = self;
-        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
-            folder.join(name)
-        }
         if !curves.is_empty() {
-            lines(
-                &file("figure1.svg", folder),
-                "Figure 1: slowdown",
-                ["ways", "slowdown"],
-                curves,
-            )?;
+            lines(&svg(folder, "figure1"), "Figure 1: slowdown", ["ways", "slowdown"], curves)?;
         }
         let classes = CLASSES.iter().enumerate().map(|(index, class)| {
             let heights = composition.programs.iter().map(|programs| f64::from(programs[index]));
@@ -47,45 +39,35 @@ impl Figures {
             stacked: true,
         };
         let title = "Figure 2: programs by the ways of their clusters";
-        bars(&file("figure2.svg", folder), title, ["ways of the cluster", "programs"], &sizes)?;
+        bars(&svg(folder, "figure2"), title, ["ways of the cluster", "programs"], &sizes)?;
         let title = "Figure 3: best partitioning over best clustering, unfairness";
         let line = Line { name: "mean".into(), points: ratios.clone() };
         // With fewer ways than the fewest programs there is no point.
         if !line.points.is_empty() {
-            lines(&file("figure3.svg", folder), title, ["programs", "ratio"], &[line])?;
+            lines(&svg(folder, "figure3"), title, ["programs", "ratio"], &[line])?;
         }
         if let Some(line) = phased {
             let axes = ["10^9 instructions", "LLC misses per 1000 cycles"];
             let title = "Figure 4: a program that is light at first, and then streams";
-            lines(&file("figure4.svg", folder), title, axes, std::slice::from_ref(line))?;
+            lines(&svg(folder, "figure4"), title, axes, std::slice::from_ref(line))?;
         }
         let ran: Vec<ScoredMix> = ran.iter().map(|(mix, _)| mix.clone()).collect();
         for (number, mixes, names) in
             [(6, scored, &statically::POLICIES[..]), (7, &ran, &over_time::POLICIES)]
         {
             for (what, part) in [("unfairness", 0), ("STP", 1)] {
+                let heights = |policy: &str| {
+                    let over_stock = mixes.iter().map(|mix| mix.over_stock(policy));
+                    over_stock.map(|(unfairness, stp)| [unfairness, stp][part]).collect()
+                };
                 let plot = Bars {
                     labels: mixes.iter().map(|mix| mix.mix.clone()).collect(),
-                    series: names
-                        .iter()
-                        .map(|policy: &&str| {
-                            (
-                                (*policy).to_owned(),
-                                mixes
-                                    .iter()
-                                    .map(|mix: &ScoredMix| {
-                                        let (unfairness, stp) = mix.over_stock(policy);
-                                        [unfairness, stp][part]
-                                    })
-                                    .collect(),
-                            )
-                        })
-                        .collect(),
+                    series: names.iter().map(|name| ((*name).to_owned(), heights(name))).collect(),
                     stacked: false,
                 };
-                let name = format!("figure{number}-{}.svg", what.to_lowercase());
+                let name = format!("figure{number}-{}", what.to_lowercase());
                 let title = format!("Figure {number}: {what} over stock");
-                bars(&file(&name, folder), &title, ["mix", what], &plot)?;
+                bars(&svg(folder, &name), &title, ["mix", what], &plot)?;
             }
         }
         let cost = |(index, name): (usize, &str)| {
@@ -97,6 +79,6 @@ impl Figures {
         let costs: Vec<Line> =
             ["LFOC", "KPart", "LFOC+"].into_iter().enumerate().map(cost).collect();
         let title = "Table 2: what a decision costs";
-        lines(&file("table2.svg", folder), title, ["programs", "log10 of milliseconds"], &costs)
+        lines(&svg(folder, "table2"), title, ["programs", "log10 of milliseconds"], &costs)
     }
 }

@@ -46,24 +46,17 @@ pub(super) fn score(
     let settings = ComparisonSettings { llc, bandwidth, wishes: Vec::new() };
     mixes
         .par_iter()
-        .map(|mix: &Mix| {
+        .map(|mix| {
             let mut policies: Vec<Box<dyn Policy>> =
                 POLICIES.iter().filter_map(|name| by_name(name)).collect();
             if bandwidth.is_none() || mix.programs.len() <= MOST_LIMITED {
                 policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, bandwidth)?));
             }
             let found = compare(table, mix, &settings, policies)?;
-            fn over(
-                metrics: fairways_profiles::FairnessMetrics,
-                stock_unfairness: f64,
-                stock_stp: f64,
-            ) -> (f64, f64) {
-                (metrics.unfairness / stock_unfairness, metrics.stp / stock_stp)
-            }
             let policies = found.outcomes.iter().map(|outcome| {
-                let (unfairness, stp) =
-                    over(outcome.metrics, found.stock.unfairness, found.stock.stp);
-                (outcome.policy, unfairness, stp)
+                let metrics = &outcome.metrics;
+                let unfairness = metrics.unfairness / found.stock.unfairness;
+                (outcome.policy, unfairness, metrics.stp / found.stock.stp)
             });
             let scored = ScoredMix { mix: mix.name.clone(), policies: policies.collect() };
             done();
@@ -76,85 +69,84 @@ pub(super) fn findings(scored: &[ScoredMix], findings: &mut Findings) {
     const ITEM: &str = "Figure 6";
     let unfairness = |policy| scored.iter().map(move |mix| mix.over_stock(policy).0);
     let stp = |policy| scored.iter().map(move |mix| mix.over_stock(policy).1);
-    fn least(values: &mut dyn Iterator<Item = f64>) -> f64 {
+    fn least(values: impl Iterator<Item = f64>) -> f64 {
         values.fold(f64::INFINITY, f64::min)
     }
-    fn most(values: &mut dyn Iterator<Item = f64>) -> f64 {
+    fn most(values: impl Iterator<Item = f64>) -> f64 {
         values.fold(0.0, f64::max)
     }
     // Mixes without a best partition do not count in a comparison with it.
-    fn mean(values: &mut dyn Iterator<Item = f64>) -> f64 {
+    fn mean(values: impl Iterator<Item = f64>) -> f64 {
         let (sum, count) = values
             .filter(|value| !value.is_nan())
             .fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
         sum / f64::from(count)
     }
-    fn share(holds: &dyn Fn(&ScoredMix) -> bool, scored: &[ScoredMix]) -> f64 {
+    let share = |holds: fn(&ScoredMix) -> bool| {
         100.0 * scored.iter().filter(|mix| holds(mix)).count() as f64 / scored.len() as f64
-    }
-    fn add(case: &str, value: f64, findings: &mut Findings) {
-        findings.add(ITEM, case, value)
-    }
-    add("Dunn, best mix, unfairness over stock", least(&mut unfairness("dunn")), findings);
-    add("Dunn, worst mix, unfairness over stock", most(&mut unfairness("dunn")), findings);
-    add("KPart, mean unfairness over stock", mean(&mut unfairness("kpart")), findings);
-    add("KPart, best STP over stock", most(&mut stp("kpart")), findings);
-    add("LFOC, mean unfairness over stock", mean(&mut unfairness("lfoc")), findings);
-    add("LFOC, best mix, unfairness over stock", least(&mut unfairness("lfoc")), findings);
-    add(
+    };
+    findings.add(ITEM, "Dunn, best mix, unfairness over stock", least(unfairness("dunn")));
+    findings.add(ITEM, "Dunn, worst mix, unfairness over stock", most(unfairness("dunn")));
+    findings.add(ITEM, "KPart, mean unfairness over stock", mean(unfairness("kpart")));
+    findings.add(ITEM, "KPart, best STP over stock", most(stp("kpart")));
+    findings.add(ITEM, "LFOC, mean unfairness over stock", mean(unfairness("lfoc")));
+    findings.add(ITEM, "LFOC, best mix, unfairness over stock", least(unfairness("lfoc")));
+    findings.add(
+        ITEM,
         "mixes where LFOC STP is at least KPart STP",
-        share(&|mix| mix.over_stock("lfoc").1 >= mix.over_stock("kpart").1, scored),
-        findings,
+        share(|mix| mix.over_stock("lfoc").1 >= mix.over_stock("kpart").1),
     );
-    add(
+    findings.add(
+        ITEM,
         "mixes where LFOC unfairness is below KPart",
-        share(&|mix| mix.over_stock("lfoc").0 < mix.over_stock("kpart").0, scored),
-        findings,
+        share(|mix| mix.over_stock("lfoc").0 < mix.over_stock("kpart").0),
     );
     // The larger gap of the two: the paper does not state which it means.
-    fn gap(part: fn((f64, f64)) -> f64, scored: &[ScoredMix]) -> f64 {
-        100.0
-            * (mean(
-                &mut scored
-                    .iter()
-                    .map(|mix| part(mix.over_stock("lfoc")) / part(mix.over_stock(OPTIMUM))),
-            ) - 1.0)
-    }
-    let (unfairness_gap, stp_gap) = (gap(|both| both.0, scored), -gap(|both| both.1, scored));
-    add(
+    let unfairness_gap = 100.0
+        * (mean(unfairness("lfoc").zip(unfairness(OPTIMUM)).map(|(lfoc, best)| lfoc / best)) - 1.0);
+    let stp_gap =
+        -(100.0 * (mean(stp("lfoc").zip(stp(OPTIMUM)).map(|(lfoc, best)| lfoc / best)) - 1.0));
+    findings.add(
+        ITEM,
         "LFOC against Best-Static, mean gap (state metric: STP and unfairness both)",
         unfairness_gap.max(stp_gap),
-        findings,
     );
-    add(
+    findings.add(
+        ITEM,
         "Best-Static unfairness never above any static policy (violations)",
         scored
             .iter()
-            .filter(|mix: &&ScoredMix| {
+            .filter(|mix| {
                 let best = mix.over_stock(OPTIMUM).0;
                 mix.policies.iter().any(|(_, unfairness, _)| *unfairness < best * (1.0 - 1e-9))
             })
             .count() as f64,
-        findings,
     );
-    fn beside(case: &str, unit: &str, value: f64, findings: &mut Findings) {
-        findings.add_beside(ITEM, case, unit, Some(value))
-    }
-    beside("LFOC against Best-Static, mean gap in unfairness", "percent", unfairness_gap, findings);
-    beside("LFOC against Best-Static, mean gap in STP", "percent", stp_gap, findings);
-    beside("KPart, mean STP over stock", "ratio", mean(&mut stp("kpart")), findings);
-    beside("LFOC, mean STP over stock", "ratio", mean(&mut stp("lfoc")), findings);
-    beside(
+    findings.add_beside(
+        ITEM,
+        "LFOC against Best-Static, mean gap in unfairness",
+        "percent",
+        Some(unfairness_gap),
+    );
+    findings.add_beside(
+        ITEM,
+        "LFOC against Best-Static, mean gap in STP",
+        "percent",
+        Some(stp_gap),
+    );
+    findings.add_beside(ITEM, "KPart, mean STP over stock", "ratio", Some(mean(stp("kpart"))));
+    findings.add_beside(ITEM, "LFOC, mean STP over stock", "ratio", Some(mean(stp("lfoc"))));
+    findings.add_beside(
+        ITEM,
         "LFOC+, mean unfairness over stock",
         "ratio",
-        mean(&mut unfairness("lfoc-plus")),
-        findings,
+        Some(mean(unfairness("lfoc-plus"))),
     );
-    beside("LFOC+, mean STP over stock", "ratio", mean(&mut stp("lfoc-plus")), findings);
-    beside(
+    findings.add_beside(ITEM, "LFOC+, mean STP over stock", "ratio", Some(mean(stp("lfoc-plus"))));
+    findings.add_beside(
+        ITEM,
         "Best-Static, mean unfairness over stock",
         "ratio",
-        mean(&mut unfairness(OPTIMUM)),
-        findings,
+        Some(mean(unfairness(OPTIMUM))),
     );
 }

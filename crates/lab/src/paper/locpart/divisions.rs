@@ -24,7 +24,7 @@ fn ends(service: &Baseline, scale: Scale) -> Result<[f64; 2], ChipError> {
     let (job, batch, all) = (bench.saturated(service.name), bench.batch(), bench.ways());
     let runs: Vec<LocpartRun> = (0..=all)
         .into_par_iter()
-        .map(|ways: u32| match ways {
+        .map(|ways| match ways {
             0 => bench.fixed(&[(batch.clone(), all)], step, steps),
             ways if ways == all => bench.fixed(&[(job.clone(), all)], step, steps),
             ways => {
@@ -33,15 +33,11 @@ fn ends(service: &Baseline, scale: Scale) -> Result<[f64; 2], ChipError> {
             }
         })
         .collect::<Result<_, ChipError>>()?;
-    fn speed(run: &LocpartRun, job: usize) -> f64 {
-        run.instructions(job, WARM)
-    }
-    let (batch_alone, alone) = (speed(&runs[0], 0), speed(&runs[all as usize], 0));
-    fn shares(run: &LocpartRun, alone: f64, batch_alone: f64) -> Shares {
-        Shares { service: speed(run, 0) / alone, batch: speed(run, 1) / batch_alone }
-    }
-    let losses =
-        runs[1..all as usize].iter().map(|run| loss(shares(run, alone, batch_alone).global()));
+    let alone = (runs[all as usize].instructions(0, WARM), runs[0].instructions(0, WARM));
+    let losses = runs[1..all as usize].iter().map(|run| {
+        let service = run.instructions(0, WARM) / alone.0;
+        loss(Shares { service, batch: run.instructions(1, WARM) / alone.1 }.global())
+    });
     let losses: Vec<f64> = losses.collect();
     let most = losses.iter().copied().fold(f64::MIN, f64::max);
     Ok([losses.iter().copied().fold(f64::MAX, f64::min), most])

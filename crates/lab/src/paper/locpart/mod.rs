@@ -190,7 +190,7 @@ impl Locpart {
         let scaled = |tails: bool| {
             services
                 .iter()
-                .map(|one: &Baseline| (*one, setting.scale(one.name, seed, tails)))
+                .map(|one| (*one, setting.scale(one.name, seed, tails)))
                 .collect::<Vec<(Baseline, Scale)>>()
         };
         progress(&format!("seed {seed}: Figure 1"), 1, 4);
@@ -209,9 +209,7 @@ impl Locpart {
         progress(&format!("seed {seed}: Figure 6"), 3, 4);
         let curves: Vec<Curve> = one
             .par_iter()
-            .map(|(service, scale): &(Baseline, Scale)| {
-                intervals::run(service, *scale, service.slo())
-            })
+            .map(|(service, scale)| intervals::run(service, *scale, service.slo()))
             .collect::<Result<_, ChipError>>()?;
         intervals::findings(&curves, &mut findings);
         for (service, scale) in one.iter().filter(|(service, _)| service.name == "sphinx") {
@@ -250,9 +248,7 @@ impl Locpart {
         let bench = LocpartBench::new(setting.tails_by, setting.seed);
         let cases: Vec<ObjectiveCase> = tried
             .par_iter()
-            .map(|(service, load): &(Baseline, f64)| {
-                ObjectiveCase::run(bench, service, *load, windows)
-            })
+            .map(|(service, load)| ObjectiveCase::run(bench, service, *load, windows))
             .collect::<Result<_, ChipError>>()?;
         objective::allocations(&cases, findings);
         objective::margin_rule(&cases, findings);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_chip::{CacheShape, preset};
+use fairways_chip::preset;
 use fairways_core::{Action, AppId, Event, Llc, Policy, Time, Ways, Wish, run};
 use fairways_policy::fixed::Static;
 use fairways_policy::locpart::{Locpart, Parameters};
@@ -32,7 +32,7 @@ pub(super) fn findings(silo: &Baseline, findings: &mut Findings) {
     findings.add_if(
         "Table I",
         "L2",
-        chip.l2.map(|shape: CacheShape| f64::from(shape.sets * shape.ways * 64 / 1024)),
+        chip.l2.map(|shape| f64::from(shape.sets * shape.ways * 64 / 1024)),
     );
     let [first, .., last] = example();
     findings.add_text(

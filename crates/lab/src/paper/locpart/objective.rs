@@ -172,41 +172,20 @@ fn named(case: &ObjectiveCase) -> String {
 pub(super) fn allocations(cases: &[ObjectiveCase], findings: &mut Findings) {
     let none = || cases.iter().filter(|case| case.fewest().is_none());
     let recognised = none().filter(|case| case.margin.class == "unattainable").count();
-    fn count(count: usize) -> Option<f64> {
-        Some(count as f64)
-    }
-    fn beside(case: &str, unit: &str, value: Option<f64>, findings: &mut Findings) {
-        findings.add_beside(ITEM, case, unit, value)
-    }
-    beside(
-        "cases that some allocation can hold",
-        "count",
-        count(cases.len() - none().count()),
-        findings,
-    );
-    beside("cases that none can", "count", count(none().count()), findings);
-    beside("cases that none can: said so", "count", count(recognised), findings);
+    let reachable = (cases.len() - none().count()) as f64;
+    findings.add_beside(ITEM, "cases that some allocation can hold", "count", Some(reachable));
+    let out_of_reach = Some(none().count() as f64);
+    findings.add_beside(ITEM, "cases that none can", "count", out_of_reach);
+    let recognised = Some(recognised as f64);
+    findings.add_beside(ITEM, "cases that none can: said so", "count", recognised);
     for case in cases {
         let name = named(case);
-        fn beside(what: &str, unit: &str, value: Option<f64>, name: &str, findings: &mut Findings) {
-            findings.add_beside(ITEM, &format!("{name}, {what}"), unit, value);
-        }
-        let fewest = case.fewest();
-        beside(
-            "fewest ways that hold it",
-            "ways",
-            fewest.map(|(ways, _)| f64::from(ways)),
-            &name,
-            findings,
-        );
+        let row = format!("{name}, fewest ways that hold it");
+        let fewest = case.fewest().map(|(ways, _)| f64::from(ways));
+        findings.add_beside(ITEM, &row, "ways", fewest);
+        let row = format!("{name}, windows that hold, the best allocation");
         let best = case.fixed.iter().map(AllocationOutcome::share).fold(0.0, f64::max);
-        beside(
-            "windows that hold, the best allocation",
-            "percent",
-            Some(100.0 * best),
-            &name,
-            findings,
-        );
+        findings.add_beside(ITEM, &row, "percent", Some(100.0 * best));
     }
 }
 
@@ -229,43 +208,20 @@ pub(super) fn margin_rule(cases: &[ObjectiveCase], findings: &mut Findings) {
 pub(super) fn rules(cases: &[ObjectiveCase], findings: &mut Findings) {
     for case in cases {
         let name = named(case);
-        fn beside(what: &str, unit: &str, value: Option<f64>, name: &str, findings: &mut Findings) {
-            findings.add_beside(ITEM, &format!("{name}, {what}"), unit, value);
-        }
         for (rule, kept) in [("margin", &case.margin), ("published", &case.published)] {
-            beside(
-                &format!("windows that hold, {rule}"),
-                "percent",
-                Some(100.0 * kept.share()),
-                &name,
-                findings,
-            );
-            beside(&format!("ways in the mean, {rule}"), "ways", Some(kept.ways), &name, findings);
-            beside(
-                &format!("changes of ways, {rule}"),
-                "count",
-                Some(kept.changes as f64),
-                &name,
-                findings,
-            );
+            let row = format!("{name}, windows that hold, {rule}");
+            findings.add_beside(ITEM, &row, "percent", Some(100.0 * kept.share()));
+            let row = format!("{name}, ways in the mean, {rule}");
+            findings.add_beside(ITEM, &row, "ways", Some(kept.ways));
+            let row = format!("{name}, changes of ways, {rule}");
+            findings.add_beside(ITEM, &row, "count", Some(kept.changes as f64));
+            let row = format!("{name}, mcf's speed over that with the fewest, {rule}");
             let batch = case.fewest().map(|(_, best)| kept.batch / best.batch);
-            beside(
-                &format!("mcf's speed over that with the fewest, {rule}"),
-                "ratio",
-                batch,
-                &name,
-                findings,
-            );
+            findings.add_beside(ITEM, &row, "ratio", batch);
         }
-        let from_the_start = Some(100.0 * case.settling.share());
-        beside(
-            "windows that hold, margin, from the beginning on",
-            "percent",
-            from_the_start,
-            &name,
-            findings,
-        );
-        let case_of = format!("{name}, what the policy says");
-        findings.add_text(ITEM, &case_of, &case.margin.class);
+        let row = format!("{name}, windows that hold, margin, from the beginning on");
+        findings.add_beside(ITEM, &row, "percent", Some(100.0 * case.settling.share()));
+        let row = format!("{name}, what the policy says");
+        findings.add_text(ITEM, &row, &case.margin.class);
     }
 }

@@ -24,6 +24,14 @@ pub(super) struct Shares {
 }
 
 impl Shares {
+    /// The speeds in a run, over those alone.
+    fn over(run: &LocpartRun, alone: Self) -> Self {
+        Self {
+            service: run.instructions(0, WARM) / alone.service,
+            batch: run.instructions(1, WARM) / alone.batch,
+        }
+    }
+
     /// The performance of both (decision Locpart 4).
     pub(super) fn global(self) -> f64 {
         f64::midpoint(self.service, self.batch)
@@ -71,7 +79,7 @@ pub(super) fn mix(service: &Baseline, scale: Scale) -> Result<ServiceMix, ChipEr
     };
     let runs: Vec<LocpartRun> = (0..7)
         .into_par_iter()
-        .map(|index: usize| match index {
+        .map(|index| match index {
             0 => bench.fixed(&[(job.clone(), bench.ways())], step, steps),
             1 => bench.fixed(&[(batch.clone(), bench.ways())], step, steps),
             2 => together(&mut Stock::default(), slos[0]),
@@ -79,26 +87,20 @@ pub(super) fn mix(service: &Baseline, scale: Scale) -> Result<ServiceMix, ChipEr
             _ => together(&mut margin(INTERVAL), slos[index - 5]),
         })
         .collect::<Result<_, ChipError>>()?;
-    let [service_alone, batch_alone] = [&runs[0], &runs[1]].map(|run| run.instructions(0, WARM));
-    let alone = Shares { service: service_alone, batch: batch_alone };
-    fn shares(run: &LocpartRun, alone_service: f64, alone_batch: f64) -> Shares {
-        Shares {
-            service: run.instructions(0, WARM) / alone_service,
-            batch: run.instructions(1, WARM) / alone_batch,
-        }
-    }
+    let [alone, batch_alone] = [&runs[0], &runs[1]].map(|run| run.instructions(0, WARM));
+    let alone = Shares { service: alone, batch: batch_alone };
     fn last(run: &LocpartRun) -> u32 {
         run.moments[0].last().map_or(0, |moment| moment.ways)
     }
     let ruled = |published: &LocpartRun, margin: &LocpartRun| BothRules {
-        published: shares(published, alone.service, alone.batch),
-        margin: shares(margin, alone.service, alone.batch),
+        published: Shares::over(published, alone),
+        margin: Shares::over(margin, alone),
         ways: [last(published), last(margin)],
     };
     Ok(ServiceMix {
         name: service.name,
         alone,
-        uncontrolled: shares(&runs[2], alone.service, alone.batch),
+        uncontrolled: Shares::over(&runs[2], alone),
         ruled: ruled(&runs[3], &runs[5]),
         closed_loop: ruled(&runs[4], &runs[6]),
     })
@@ -177,53 +179,21 @@ pub(super) fn details(numbers: &str, mixes: &[ServiceMix], findings: &mut Findin
         ("with the margin rule, objectives of the closed loop", |mixed| mixed.closed_loop.margin),
     ];
     for (what, shares) in scenarios {
-        fn beside(item: &str, case: String, value: f64, numbers: &str, findings: &mut Findings) {
-            findings.add_beside(item, &format!("{numbers}, {case}"), "percent", Some(value));
-        }
-        fn mean(
-            share: fn(Shares) -> f64,
-            shares: &fn(&ServiceMix) -> Shares,
-            mixes: &[ServiceMix],
-        ) -> f64 {
-            mean_loss(mixes, |mixed| share(shares(mixed)))
-        }
-        beside(
-            "Figure 5",
-            format!("global loss {what}"),
-            mean(Shares::global, &shares, mixes),
-            numbers,
-            findings,
-        );
-        beside(
-            "Figure 4",
-            format!("mean loss {what}"),
-            mean(|shares| shares.service, &shares, mixes),
-            numbers,
-            findings,
-        );
-        beside(
-            "Figure 4",
-            format!("mcf's mean loss {what}"),
-            mean(|shares| shares.batch, &shares, mixes),
-            numbers,
-            findings,
-        );
+        let case = format!("{numbers}, global loss {what}");
+        let both = mean_loss(mixes, |mixed| shares(mixed).global());
+        findings.add_beside("Figure 5", &case, "percent", Some(both));
+        let case = format!("{numbers}, mean loss {what}");
+        let services = mean_loss(mixes, |mixed| shares(mixed).service);
+        findings.add_beside("Figure 4", &case, "percent", Some(services));
+        let case = format!("{numbers}, mcf's mean loss {what}");
+        let batch = mean_loss(mixes, |mixed| shares(mixed).batch);
+        findings.add_beside("Figure 4", &case, "percent", Some(batch));
         for mixed in mixes {
-            let name = mixed.name;
-            beside(
-                "Figure 4",
-                format!("{name}, loss {what}"),
-                loss(shares(mixed).service),
-                numbers,
-                findings,
-            );
-            beside(
-                "Figure 4",
-                format!("{name}, mcf's loss {what}"),
-                loss(shares(mixed).batch),
-                numbers,
-                findings,
-            );
+            let Shares { service, batch } = shares(mixed);
+            let case = format!("{numbers}, {}, loss {what}", mixed.name);
+            findings.add_beside("Figure 4", &case, "percent", Some(loss(service)));
+            let case = format!("{numbers}, {}, mcf's loss {what}", mixed.name);
+            findings.add_beside("Figure 4", &case, "percent", Some(loss(batch)));
         }
     }
     for ServiceMix { name, ruled, closed_loop, .. } in mixes {

@@ -7,7 +7,7 @@ use super::objective::ObjectiveCase;
 use super::performance::{ServiceMix, Shares};
 use super::sensitivity::Sensitivity;
 use super::timelines::Timeline;
-use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines, svg};
 
 /// The data of the figures.
 #[derive(Clone, Debug)]
@@ -25,9 +25,6 @@ impl Figures {
     /// # Errors
     /// If a file can't be written.
     pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
-        fn file(name: &str, folder: &Path) -> std::path::PathBuf {
-            folder.join(format!("{name}.svg"))
-        }
         fn by_ways(name: &str, values: &[f64]) -> Line {
             Line {
                 name: name.to_owned(),
@@ -40,15 +37,15 @@ impl Figures {
         }
         let tails: Vec<Line> = self.sensitivity.tails.iter().map(over_all).collect();
         let title = "Figure 1: 99th percentile of each service by itself";
-        lines(&file("figure1", folder), title, ["ways", "over that with 20 ways"], &tails)?;
+        lines(&svg(folder, "figure1"), title, ["ways", "over that with 20 ways"], &tails)?;
         let batch = [by_ways("mcf", &self.sensitivity.batch)];
         let title = "Figure 1: speed of mcf by itself";
-        lines(&file("figure1-batch", folder), title, ["ways", "over that with 20 ways"], &batch)?;
+        lines(&svg(folder, "figure1-batch"), title, ["ways", "over that with 20 ways"], &batch)?;
         self.draw_mixes(folder)?;
         let curves: Vec<Line> = self
             .curves
             .iter()
-            .map(|(name, rates): &Curve| Line {
+            .map(|(name, rates)| Line {
                 name: (*name).to_owned(),
                 points: INTERVALS_MS
                     .iter()
@@ -59,14 +56,14 @@ impl Figures {
             .collect();
         let title = "Figure 6: throughput by interval";
         let axes = ["interval, decimal logarithm of ms", "over that with 50 ms"];
-        lines(&file("figure6", folder), title, axes, &curves)?;
+        lines(&svg(folder, "figure6"), title, axes, &curves)?;
         self.draw_cases(folder)?;
         for timeline in &self.timelines {
             let (ways, tails) = (timeline.ways(), timeline.tails());
             let name = format!("{}-ways", timeline.name);
-            lines(&file(&name, folder), timeline.title, ["seconds", "ways"], &ways)?;
+            lines(&svg(folder, &name), timeline.title, ["seconds", "ways"], &ways)?;
             let name = format!("{}-tail", timeline.name);
-            lines(&file(&name, folder), timeline.title, ["seconds", "ms"], &tails)?;
+            lines(&svg(folder, &name), timeline.title, ["seconds", "ms"], &tails)?;
         }
         Ok(())
     }
@@ -96,8 +93,7 @@ impl Figures {
             }),
         ] {
             let plot = Bars { labels: labels.clone(), series: series(of), stacked: false };
-            let path = folder.join(format!("{name}.svg"));
-            bars(&path, title, ["service", "over that by itself"], &plot)?;
+            bars(&svg(folder, name), title, ["service", "over that by itself"], &plot)?;
         }
         Ok(())
     }
@@ -108,25 +104,19 @@ impl Figures {
         }
         let attainable: Vec<(&ObjectiveCase, f64)> =
             self.cases.iter().filter_map(|case| Some((case, case.fewest()?.1.batch))).collect();
-        fn named(
-            name: &str,
-            of: &dyn Fn(&ObjectiveCase) -> f64,
-            attainable: &Vec<(&ObjectiveCase, f64)>,
-        ) -> (String, Vec<f64>) {
-            let values = attainable.iter().map(|(case, best)| of(case) / best);
-            (name.to_owned(), values.collect::<Vec<f64>>())
-        }
+        let published = attainable.iter().map(|(case, best)| case.published.batch / best);
+        let margin = attainable.iter().map(|(case, best)| case.margin.batch / best);
         let plot = Bars {
             labels: attainable.iter().map(|(case, _)| label(case)).collect(),
             series: vec![
-                named("the published rule", &|case| case.published.batch, &attainable),
-                named("the margin rule", &|case| case.margin.batch, &attainable),
+                ("the published rule".to_owned(), published.collect()),
+                ("the margin rule".to_owned(), margin.collect()),
             ],
             stacked: false,
         };
         let title = "Speed of mcf, over that beside the fewest ways that hold the objective";
         bars(
-            &folder.join("objective-batch.svg"),
+            &svg(folder, "objective-batch"),
             title,
             ["service and load in percent", "ratio"],
             &plot,
@@ -147,11 +137,6 @@ impl Figures {
             stacked: false,
         };
         let title = "Windows in which the objective holds";
-        bars(
-            &folder.join("objective.svg"),
-            title,
-            ["service and load in percent", "percent"],
-            &plot,
-        )
+        bars(&svg(folder, "objective"), title, ["service and load in percent", "percent"], &plot)
     }
 }

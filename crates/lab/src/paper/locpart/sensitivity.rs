@@ -50,7 +50,7 @@ impl Sensitivity {
         let loads = sphinx.next().map_or(Ok(Vec::new()), |(service, scale)| {
             LOADS
                 .par_iter()
-                .map(|&load: &f64| {
+                .map(|&load| {
                     let (tail, requests) = service.tail(*scale, bench.ways(), load)?;
                     Ok((load, tail.as_secs_f64(), requests))
                 })

@@ -99,7 +99,7 @@ impl LocpartBench {
     ) -> Result<LocpartRun, ChipError> {
         let jobs: Vec<Job> = jobs
             .iter()
-            .map(|(job, ways): &(Job, u32)| {
+            .map(|(job, ways)| {
                 let wish = Wish { baseline_ways: Some(*ways), ..job.wish };
                 Job { wish, ..job.clone() }
             })

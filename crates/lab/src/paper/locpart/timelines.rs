@@ -56,9 +56,10 @@ impl Timeline {
 
 /// Runs silo through all scenarios.
 pub(super) fn run(bench: LocpartBench, silo: &Baseline) -> Result<Vec<Timeline>, ChipError> {
-    fn stage(share: f64, seconds: u64, silo: &Baseline) -> Stage {
-        Stage { load: silo.open(share), length: Some(Duration::from_secs(seconds)) }
-    }
+    let stage = |share, seconds| Stage {
+        load: silo.open(share),
+        length: Some(Duration::from_secs(seconds)),
+    };
     let slo = silo.slo();
     let job = |loads| with_objective(&bench.service("silo", loads), slo);
     let RequestLoad::Poisson { per_second } = silo.open(0.45) else { return Ok(Vec::new()) };
@@ -69,8 +70,8 @@ pub(super) fn run(bench: LocpartBench, silo: &Baseline) -> Result<Vec<Timeline>,
         wishes: vec![(at_ms(20_000), objective(slos[1])), (at_ms(40_000), objective(slos[2]))],
         ..with_objective(&bench.service("silo", steady(silo.open(0.5))), slos[0])
     };
-    let steps = vec![stage(0.4, 20, silo), stage(0.6, 20, silo), stage(0.4, 20, silo)];
-    let silence = vec![stage(0.5, 20, silo), stage(0.0, 20, silo), stage(0.5, 20, silo)];
+    let steps = vec![stage(0.4, 20), stage(0.6, 20), stage(0.4, 20)];
+    let silence = vec![stage(0.5, 20), stage(0.0, 20), stage(0.5, 20)];
     let cases: [(&str, &str, Job, bool); 6] = [
         (
             "published-steady",
@@ -86,7 +87,7 @@ pub(super) fn run(bench: LocpartBench, silo: &Baseline) -> Result<Vec<Timeline>,
     ];
     cases
         .par_iter()
-        .map(|(name, title, job, is_published): &(&'static str, &'static str, Job, bool)| {
+        .map(|(name, title, job, is_published)| {
             let mut policy: Box<dyn Policy> =
                 if *is_published { Box::new(published(STEP)) } else { Box::new(margin(STEP)) };
             let run = bench.run(&[job.clone(), bench.batch()], policy.as_mut(), STEP, STEPS)?;
@@ -98,7 +99,7 @@ pub(super) fn run(bench: LocpartBench, silo: &Baseline) -> Result<Vec<Timeline>,
                 title,
                 run,
                 slo: (0..STEPS)
-                    .map(|step: u32| {
+                    .map(|step| {
                         let at = Time::ZERO.after(STEP * step);
                         let wish = job.wishes.iter().rev().find(|(from, _)| *from <= at);
                         let wish = wish.map_or(job.wish, |(_, wish)| *wish);
