@@ -56,8 +56,10 @@ mod scheduler;
 pub mod service;
 mod settings;
 mod stops;
+mod throttle;
 
 pub use account::Account;
+pub use bus::BusWait;
 pub use cache::Replacement;
 pub use error::ChipError;
 pub use fills::FillClass;
@@ -70,3 +72,4 @@ pub use profiler::Profiler;
 pub use program::SimulatedProgram;
 pub use settings::{Scheduling, SchedulingClass, Settings};
 pub use stops::PausePoint;
+pub use throttle::{BandwidthLimit, CapUnit, SKYLAKE_GAPS, SiblingGap, Throttle};
