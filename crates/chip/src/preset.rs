@@ -174,8 +174,8 @@ pub struct PresetError {
 /// `l1`, `l1i` and `l2` as KB and ways (`l2=256/8`, `l2=none`), `stores` (`back`, or `through/8` by
 /// a buffer of eight), `latency` of L2, last-level cache and memory in cycles
 /// (`latency=12/47/219`), `mbps` (or `unlimited`), `bus` (`queue`, `cascade-lake`, `ice-lake`:
-/// [`BusWait`]), `throttle` (`mba`, `mba-per-thread`, `cap`, `cap-percent`, `none`: [`Throttle`]), `inclusive`
-/// (`true`, `false`) and `replacement` (`lru`, `bit-plru`, `nru`).
+/// [`BusWait`]), `throttle` (`mba`, `mba-per-thread`, `cap`, `cap-percent`, `none`:
+/// [`Throttle`]), `inclusive` (`true`, `false`) and `replacement` (`lru`, `bit-plru`, `nru`).
 ///
 /// # Errors
 /// If no preset has the name, or such a chip can't be simulated: [`PresetError`].

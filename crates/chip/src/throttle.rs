@@ -91,21 +91,21 @@ impl Throttle {
 pub(crate) enum Throttles {
     None,
     Spacing {
-        row: Vec<Row>,
+        row: Vec<RequestRow>,
         gaps: [u64; 10],
         siblings: SiblingGap,
         threads: usize,
     },
     /// `line`: the ticks of a line at the least cap.
     Cap {
-        by_class: Vec<Bucket>,
+        by_class: Vec<ClassCap>,
         line: f64,
     },
 }
 
 /// The requests of a core, or of a hardware thread.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Row {
+pub(crate) struct RequestRow {
     gap: u64,
     /// The earliest time of the next request.
     next: u64,
@@ -114,7 +114,7 @@ pub(crate) struct Row {
 /// The lines of a class. Cores run one after the other in a turn (`run.rs`), so a line waits for
 /// those left over from earlier turns, not for those of this one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Bucket {
+pub(crate) struct ClassCap {
     /// Ticks of a line; 0: no cap.
     line: u64,
     lines: u64,
@@ -126,7 +126,7 @@ impl Throttles {
         match chip.throttle {
             None => Self::None,
             Some(Throttle::Spacing { gaps, siblings }) => Self::Spacing {
-                row: vec![Row::default(); chip.cpus() as usize],
+                row: vec![RequestRow::default(); chip.cpus() as usize],
                 gaps: gaps.map(|tenths| u64::from(tenths) * u64::from(chip.mhz) * TICKS / 10_000),
                 siblings,
                 threads: chip.threads as usize,
@@ -151,11 +151,11 @@ impl Throttles {
                 }
             }
             Self::Cap { by_class, line } => {
-                by_class.iter_mut().for_each(|bucket| bucket.line = 0);
+                by_class.iter_mut().for_each(|cap| cap.line = 0);
                 for limit in apps.iter().filter_map(|app| app.runner.limit) {
                     let class = usize::from(limit.class);
                     if by_class.len() <= class {
-                        by_class.resize_with(class + 1, Bucket::default);
+                        by_class.resize_with(class + 1, ClassCap::default);
                     }
                     by_class[class].line = rounded(*line / f64::from(limit.value.max(1)));
                 }
@@ -166,17 +166,17 @@ impl Throttles {
     /// Ends a turn of this length.
     pub(crate) fn end_turn(&mut self, turn: u64) {
         let Self::Cap { by_class, .. } = self else { return };
-        for bucket in by_class {
-            let requested = bucket.lines * bucket.line + bucket.left_over;
-            bucket.left_over = if bucket.line == 0 { 0 } else { requested.saturating_sub(turn) };
-            bucket.lines = 0;
+        for cap in by_class {
+            let requested = cap.lines * cap.line + cap.left_over;
+            cap.left_over = if cap.line == 0 { 0 } else { requested.saturating_sub(turn) };
+            cap.lines = 0;
         }
     }
 
     /// How long a request that leaves the private caches of a CPU at this time is held back.
     pub(crate) fn space(&mut self, cpu: usize, now: u64) -> u64 {
         let Self::Spacing { row, siblings, threads, .. } = self else { return 0 };
-        let Row { gap, next } = &mut row[row_of(cpu, *siblings, *threads)];
+        let RequestRow { gap, next } = &mut row[row_of(cpu, *siblings, *threads)];
         if *gap == 0 {
             return 0;
         }
@@ -188,9 +188,9 @@ impl Throttles {
     /// Moves a line of a program with this limit; returns how long it waits.
     pub(crate) fn take_line(&mut self, limit: Option<BandwidthLimit>) -> u64 {
         let (Self::Cap { by_class, .. }, Some(limit)) = (self, limit) else { return 0 };
-        let bucket = &mut by_class[usize::from(limit.class)];
-        bucket.lines += 1;
-        bucket.left_over
+        let cap = &mut by_class[usize::from(limit.class)];
+        cap.lines += 1;
+        cap.left_over
     }
 }
 

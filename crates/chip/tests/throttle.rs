@@ -40,13 +40,13 @@ fn program(pattern: Pattern, cpi: f64, overlap: f64) -> Job {
 
 /// What a job did in a span of time.
 #[derive(Clone, Copy, Debug)]
-struct Rate {
+struct LimitedRate {
     instructions: f64,
     gbps: f64,
 }
 
 /// Runs jobs, each with a limit of its own, in a class of its own; `None`: without.
-fn rates(chip: &str, jobs: &[(Job, Option<u32>)], same_class: bool) -> Vec<Rate> {
+fn rates(chip: &str, jobs: &[(Job, Option<u32>)], same_class: bool) -> Vec<LimitedRate> {
     let settings = Settings::new(parse(chip).unwrap());
     let cpus = settings.chip.cpus() as usize;
     let mask = WayMask::full(settings.chip.llc.ways);
@@ -61,12 +61,12 @@ fn rates(chip: &str, jobs: &[(Job, Option<u32>)], same_class: bool) -> Vec<Rate>
     let before: Vec<_> = (0..jobs.len()).map(|job| machine.account(job)).collect();
     run(&mut machine, 2 * MS);
     let seconds = MS as f64 / 1e3;
-    let rate = |(job, before)| {
+    let moved = before.iter().enumerate().map(|(job, before)| {
         let moved = machine.account(job).minus(before);
         let gbps = moved.lines as f64 * 64.0 / seconds / 1e9;
-        Rate { instructions: moved.instructions as f64, gbps }
-    };
-    before.iter().enumerate().map(rate).collect()
+        LimitedRate { instructions: moved.instructions as f64, gbps }
+    });
+    moved.collect()
 }
 
 fn run(chip: &mut Chip, until: u64) {
@@ -74,7 +74,7 @@ fn run(chip: &mut Chip, until: u64) {
     while chip.next_event().is_some() {}
 }
 
-fn alone(chip: &str, job: &Job, limit: Option<u32>) -> Rate {
+fn alone(chip: &str, job: &Job, limit: Option<u32>) -> LimitedRate {
     rates(chip, &[(job.clone(), limit)], false)[0]
 }
 
@@ -88,9 +88,9 @@ fn check_steps(own_nanos: f64, band: f64, measured: &[(u32, f64)]) {
         let ratio = alone("skylake", &job, Some(percent)).gbps / full;
         assert!((ratio / expected - 1.0).abs() <= band, "{percent} %: {ratio:.3}, not {expected}");
     }
-    let at = |percent| alone("skylake", &job, Some(percent)).gbps;
-    for (one, other) in [(90, 70), (60, 50), (15, 20)] {
-        assert!((at(one) / at(other) - 1.0).abs() < 0.02, "{one} and {other} %");
+    for pair in [[90, 70], [60, 50], [15, 20]] {
+        let [one, other] = pair.map(|percent| alone("skylake", &job, Some(percent)).gbps);
+        assert!((one / other - 1.0).abs() < 0.02, "{pair:?} %");
     }
 }
 
@@ -157,11 +157,11 @@ fn siblings_share_a_limit_or_do_not() {
 fn a_cap_is_of_a_class() {
     for cores in [1, 4] {
         let jobs = vec![(stream(4.3), Some(40)); cores];
-        let sum = |same| -> f64 {
-            rates("skylake:throttle=cap", &jobs, same).iter().map(|of| of.gbps).sum()
-        };
-        assert!((sum(true) / 5.0 - 1.0).abs() < 0.03, "{cores}: {}", sum(true));
-        assert!((sum(false) / (5.0 * cores as f64) - 1.0).abs() < 0.03, "{cores}: {}", sum(false));
+        for (same, expected) in [(true, 5.0), (false, 5.0 * cores as f64)] {
+            let moved = rates("skylake:throttle=cap", &jobs, same);
+            let sum: f64 = moved.iter().map(|of| of.gbps).sum();
+            assert!((sum / expected - 1.0).abs() < 0.03, "{cores} cores: {sum}");
+        }
     }
     let percent = rates("skylake:throttle=cap-percent", &[(stream(4.3), Some(5))], true)[0].gbps;
     assert!((percent / 5.1 - 1.0).abs() < 0.03, "{percent}");
@@ -176,13 +176,12 @@ fn a_cap_is_of_a_class() {
 fn throttled_streams_give_way() {
     for bus in ["queue", "cascade-lake", "ice-lake"] {
         let chip = format!("skylake:bus={bus}:mbps=40000");
-        let speed = |limit| {
+        let alone = alone(&chip, &chase(LARGE), None).instructions;
+        let [beside, throttled] = [None, Some(10)].map(|limit| {
             let mut jobs = vec![(stream(4.3), limit); 8];
             jobs.push((chase(LARGE), None));
-            rates(&chip, &jobs, true)[8].instructions
-        };
-        let alone = alone(&chip, &chase(LARGE), None).instructions;
-        let (beside, throttled) = (alone / speed(None), alone / speed(Some(10)));
+            alone / rates(&chip, &jobs, true)[8].instructions
+        });
         assert!(beside > 1.2 && throttled < beside, "{bus}: {beside:.2}, {throttled:.2}");
         // 16 GB/s of 40: measured 1.15 to 1.2.
         let band = if bus == "queue" { 1.0..1.03 } else { 1.08..1.25 };
