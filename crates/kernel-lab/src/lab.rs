@@ -156,8 +156,7 @@ impl Lab {
     }
 
     /// The kernel as a boot loader takes it.
-    #[must_use]
-    pub fn image(&self) -> PathBuf {
+    fn image(&self) -> PathBuf {
         self.directory.join("vmlinuz")
     }
 

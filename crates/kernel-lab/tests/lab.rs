@@ -49,7 +49,8 @@ fn a_guest_that_hangs_is_ended_in_time() {
     let since = Instant::now();
     let error = Guest::new().job("sleep 1000").seconds(12).run(&lab).unwrap_err();
     assert!(matches!(error, Error::Timeout { seconds: 12, .. }), "{error}");
-    assert!(since.elapsed() < Duration::from_secs(20));
+    // On a busy machine it may not come up, and is then booted three times.
+    assert!(since.elapsed() < Duration::from_secs(3 * 20));
 }
 
 #[test]
