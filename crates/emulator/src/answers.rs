@@ -1,64 +1,46 @@
-//! `fairways emulated`: queries and controls a running emulator.
+//! The answers of a running emulator, as tables and JSON.
 
 use std::io::Write;
+use std::path::Path;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::table::{STYLE, fit};
-use fairways_emulator::control::{
+use serde::Serialize;
+
+use crate::control::{
     ArmedFault, Client, ClientError, ClockState, ProgramCounters, ProgramLatencies, ProgramState,
     Request, Response, SCHEMA, Status,
 };
-use fairways_emulator::socket_of;
-use serde::Serialize;
+use crate::emulator::socket_of;
 
-use crate::args::{Asked, Emulated, OnOff};
-
-/// Runs the command.
-pub(crate) fn run(args: &Emulated, out: &mut dyn Write) -> anyhow::Result<()> {
-    let request = request(&args.asked);
-    let mut client = Client::connect(&socket_of(&args.dir)).map_err(refused)?;
+/// Sends a request to the emulator that is mounted here, or listens here, and prints the answer.
+///
+/// # Errors
+/// If no emulator answers, or it refuses.
+pub fn run(
+    dir: &Path,
+    request: &Request,
+    as_json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let mut client = Client::connect(&socket_of(dir)).map_err(refused)?;
     let response = if let Request::Advance { .. } = request {
         // A clock that runs by itself must stop while we advance it.
         if client.status().map_err(refused)?.clock != ClockState::Lockstep {
             client.hold().map_err(refused)?;
         }
-        client.request(&request)
+        client.request(request)
     } else {
-        client.request(&request)
+        client.request(request)
     };
     let response = response.map_err(refused)?;
-    if args.json { json(&response, out) } else { table(&response, out) }
+    if as_json { json(&response, out) } else { table(&response, out) }
 }
 
-fn request(asked: &Asked) -> Request {
-    match asked {
-        Asked::Status => Request::Status {},
-        Asked::Advance { time, until_exit } => {
-            let by_ns = Some(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-            Request::Advance {
-                by_ns,
-                to_ns: None,
-                about_ns: None,
-                until_exit: *until_exit,
-                until: Vec::new(),
-            }
-        }
-        Asked::Fault { fault } => Request::Arm { fault: fault.clone() },
-        Asked::Faults => Request::Faults {},
-        Asked::Clear { id } => Request::Clear { id: *id },
-        Asked::Programs => Request::Programs {},
-        Asked::Counters { programs } => {
-            Request::Counters { programs: (!programs.is_empty()).then(|| programs.clone()) }
-        }
-        Asked::Latencies { programs } => {
-            Request::Latencies { programs: (!programs.is_empty()).then(|| programs.clone()) }
-        }
-        Asked::Cpu { cpu, state } => Request::Cpu { cpu: *cpu, online: *state == OnOff::On },
-    }
-}
-
-pub(crate) fn refused(why: ClientError) -> anyhow::Error {
+/// The error of a command that an emulator has refused: what the user can change is bad input.
+#[must_use]
+pub fn refused(why: ClientError) -> anyhow::Error {
     match why {
         why @ ClientError::Connect { .. } => BadInput(why.to_string()).into(),
         ClientError::Refused(why) => BadInput(why).into(),

@@ -23,6 +23,7 @@
 //! has no throttle; an empty mask (AMD) is read as way 0; a CPU that is taken off line still runs
 //! its program.
 
+pub mod answers;
 mod clock;
 pub mod control;
 mod emulator;

@@ -1,10 +1,9 @@
-//! `fairways man`: the manual pages, made from the help texts and docs/config.md.
+//! The manual: pages for man(1) and a page of all commands, made from the help texts and
+//! docs/config.md.
 
 mod config;
 mod markdown;
 mod synopsis;
-#[cfg(test)]
-mod tests;
 
 use std::fs;
 use std::io::Write;
@@ -14,11 +13,6 @@ use anyhow::Context;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use fairways_command_kit::exit;
-
-use crate::args::{self, EXAMPLES};
-
-/// The date of the last commit; empty for a build without git.
-const DATE: &str = env!("FAIRWAYS_DATE");
 
 /// The text in the middle of a page's head.
 const MANUAL: &str = "Fairways Manual";
@@ -33,88 +27,111 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// One page.
-pub(crate) struct Page {
+#[derive(Clone, Debug)]
+pub struct Page {
     /// Name of its file: `fairways-run.1`.
-    pub(crate) name: String,
+    pub name: String,
     /// Its source, in man(7).
-    pub(crate) text: String,
+    pub text: String,
 }
 
-/// Runs the command: writes all pages to `man1` and `man5` of a folder, where man(1) looks for
-/// them, or prints fairways(1).
-pub(crate) fn run(dir: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
-    let pages = pages()?;
-    let Some(dir) = dir else {
-        let first = pages.iter().find(|page| page.name == "fairways.1");
-        return Ok(out.write_all(first.map_or("", |page| &page.text).as_bytes())?);
-    };
-    for page in pages {
-        let section = page.name.rsplit('.').next().unwrap_or_default();
-        let dir = dir.join(format!("man{section}"));
-        fs::create_dir_all(&dir).with_context(|| format!("{}: can't make it", dir.display()))?;
-        let file = dir.join(&page.name);
-        fs::write(&file, page.text)
-            .with_context(|| format!("{}: can't write it", file.display()))?;
+/// The manual of a command line.
+#[derive(Clone, Debug)]
+pub struct Manual {
+    command: clap::Command,
+    examples: &'static str,
+    date: &'static str,
+}
+
+impl Manual {
+    /// The manual of this command line, with examples for it as a whole, and the date of the last
+    /// commit; the date is empty for a build without git.
+    #[must_use]
+    pub fn new(command: clap::Command, examples: &'static str, date: &'static str) -> Self {
+        let mut command = command.disable_help_subcommand(true);
+        // Adds everything that clap derives.
+        command.build();
+        Self { command, examples, date }
     }
-    Ok(())
-}
 
-/// Prints the reference of all commands as Markdown, for the documentation's site.
-pub(crate) fn print_markdown(out: &mut dyn Write) -> anyhow::Result<()> {
-    Ok(out.write_all(markdown::page(&mut built()).as_bytes())?)
-}
-
-/// The command line, complete with everything that clap derives.
-fn built() -> clap::Command {
-    let mut command = args::command().disable_help_subcommand(true);
-    command.build();
-    command
-}
-
-/// All pages: for the command, its subcommands, and the configuration.
-pub(crate) fn pages() -> anyhow::Result<Vec<Page>> {
-    let command = built();
-    let mut pages = Vec::new();
-    add_pages(&command, None, &mut pages)?;
-    pages.push(Page { name: "fairways.toml.5".to_owned(), text: config::page() });
-    Ok(pages)
-}
-
-/// Adds a command's page, and those of its subcommands.
-fn add_pages(
-    command: &clap::Command,
-    above: Option<&str>,
-    pages: &mut Vec<Page>,
-) -> anyhow::Result<()> {
-    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    let below = || command.get_subcommands().filter(|below| !below.is_hide_set());
-    let man = Man::new(command.clone()).title(&name).date(DATE).source(source()).manual(MANUAL);
-    let mut text = Vec::new();
-    man.render_title(&mut text)?;
-    man.render_name_section(&mut text)?;
-    let mut usage = Roff::new();
-    synopsis::section(command, &mut usage);
-    usage.to_writer(&mut text)?;
-    man.render_description_section(&mut text)?;
-    man.render_options_section(&mut text)?;
-    if below().next().is_some() {
-        man.render_subcommands_section(&mut text)?;
+    /// Writes all pages to `man1` and `man5` of a folder, where man(1) looks for them, or prints
+    /// fairways(1).
+    ///
+    /// # Errors
+    /// If a page can't be made or written.
+    pub fn print(&self, dir: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
+        let pages = self.pages()?;
+        let Some(dir) = dir else {
+            let first = pages.iter().find(|page| page.name == "fairways.1");
+            return Ok(out.write_all(first.map_or("", |page| &page.text).as_bytes())?);
+        };
+        for page in pages {
+            let section = page.name.rsplit('.').next().unwrap_or_default();
+            let dir = dir.join(format!("man{section}"));
+            fs::create_dir_all(&dir)
+                .with_context(|| format!("{}: can't make it", dir.display()))?;
+            let file = dir.join(&page.name);
+            fs::write(&file, page.text)
+                .with_context(|| format!("{}: can't write it", file.display()))?;
+        }
+        Ok(())
     }
-    let mut rest = Roff::new();
-    exit_status(command, &mut rest);
-    if above.is_none() || ["run", "config", "restore"].contains(&command.get_name()) {
-        files(&mut rest);
+
+    /// The reference of all commands as Markdown, for the documentation's site.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        markdown::page(&mut self.command.clone())
     }
-    if above.is_none() {
-        examples(&mut rest);
+
+    /// All pages: for the command, its subcommands, and the configuration.
+    ///
+    /// # Errors
+    /// If a page can't be made.
+    pub fn pages(&self) -> anyhow::Result<Vec<Page>> {
+        let mut pages = Vec::new();
+        self.add_pages(&self.command, None, &mut pages)?;
+        pages.push(Page { name: "fairways.toml.5".to_owned(), text: config::page(self.date) });
+        Ok(pages)
     }
-    let mut also: Vec<String> = above.map(|above| format!("{above}(1)")).into_iter().collect();
-    also.extend(below().filter_map(|below| Some(format!("{}(1)", below.get_display_name()?))));
-    also.push("fairways.toml(5)".to_owned());
-    see_also(&also, &mut rest);
-    rest.to_writer(&mut text)?;
-    pages.push(Page { name: format!("{name}.1"), text: tidy(&String::from_utf8(text)?) });
-    below().try_for_each(|below| add_pages(below, Some(&name), pages))
+
+    /// Adds a command's page, and those of its subcommands.
+    fn add_pages(
+        &self,
+        command: &clap::Command,
+        above: Option<&str>,
+        pages: &mut Vec<Page>,
+    ) -> anyhow::Result<()> {
+        let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+        let below = || command.get_subcommands().filter(|below| !below.is_hide_set());
+        let man =
+            Man::new(command.clone()).title(&name).date(self.date).source(source()).manual(MANUAL);
+        let mut text = Vec::new();
+        man.render_title(&mut text)?;
+        man.render_name_section(&mut text)?;
+        let mut usage = Roff::new();
+        synopsis::section(command, &mut usage);
+        usage.to_writer(&mut text)?;
+        man.render_description_section(&mut text)?;
+        man.render_options_section(&mut text)?;
+        if below().next().is_some() {
+            man.render_subcommands_section(&mut text)?;
+        }
+        let mut rest = Roff::new();
+        exit_status(command, &mut rest);
+        if above.is_none() || ["run", "config", "restore"].contains(&command.get_name()) {
+            files(&mut rest);
+        }
+        if above.is_none() {
+            examples(self.examples, &mut rest);
+        }
+        let mut also: Vec<String> = above.map(|above| format!("{above}(1)")).into_iter().collect();
+        also.extend(below().filter_map(|below| Some(format!("{}(1)", below.get_display_name()?))));
+        also.push("fairways.toml(5)".to_owned());
+        see_also(&also, &mut rest);
+        rest.to_writer(&mut text)?;
+        pages.push(Page { name: format!("{name}.1"), text: tidy(&String::from_utf8(text)?) });
+        below().try_for_each(|below| self.add_pages(below, Some(&name), pages))
+    }
 }
 
 /// The source of a page, for its foot: `fairways 0.1.0`.
@@ -140,10 +157,10 @@ fn files(page: &mut Roff) {
     }
 }
 
-/// Shows the examples of `fairways` alone.
-fn examples(page: &mut Roff) {
+/// Shows the examples of the command line as a whole.
+fn examples(examples: &str, page: &mut Roff) {
     page.control("SH", ["EXAMPLES"]).control("EX", []);
-    for line in EXAMPLES.lines() {
+    for line in examples.lines() {
         page.text([roman(line)]);
     }
     page.control("EE", []);

@@ -1,4 +1,4 @@
-//! `fairways scan`: the programs that use the cache now, and a first configuration.
+//! What `fairways scan` prints: the programs that use the cache now, and a first configuration.
 
 mod measure;
 mod report;
@@ -7,33 +7,44 @@ mod tests;
 mod users;
 
 use std::io::Write;
+use std::time::Duration;
 
 use fairways_command_kit::Interrupted;
+use fairways_daemon::config::Config;
 
-use fairways_daemon::config::{ClockSource, Config, CounterSource};
-
-use crate::args::{Scan, set};
 use report::Report;
 
-/// Runs the command.
-pub(crate) fn run(args: &Scan, out: &mut dyn Write) -> anyhow::Result<()> {
-    let mut config = Config::default();
-    set(&mut config.resctrl.root, &args.resctrl_root);
-    set(&mut config.resctrl.state, &args.state);
-    if args.emulator {
-        config.clock.source = ClockSource::Emulator(None);
-        config.counters.source = CounterSource::Emulator(None);
-    }
-    let users = users::busiest(&config, args.most)?;
-    let measured = measure::measure(&config, users, args.duration)?;
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanFormat {
+    /// A table, and a configuration.
+    Text,
+    /// One JSON object.
+    Json,
+    /// Only the configuration, as TOML.
+    Toml,
+}
+
+/// Watches the `most` busiest programs for this duration, where and by what the configuration
+/// says.
+///
+/// # Errors
+/// If programs can't be listed, the cache can't be watched, or the user ended it early.
+pub fn run(
+    config: &Config,
+    most: usize,
+    duration: Duration,
+    format: ScanFormat,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let users = users::busiest(config, most)?;
+    let measured = measure::measure(config, users, duration)?;
     let interrupted = measured.interrupted;
-    let report = Report::new(&config, measured);
-    if args.json {
-        report.json(out)?;
-    } else if args.toml {
-        write!(out, "{}", report.configuration())?;
-    } else {
-        report.print(out)?;
+    let report = Report::new(config, measured);
+    match format {
+        ScanFormat::Json => report.json(out)?,
+        ScanFormat::Toml => write!(out, "{}", report.configuration())?,
+        ScanFormat::Text => report.print(out)?,
     }
     out.flush()?;
     if interrupted { Err(Interrupted.into()) } else { Ok(()) }

@@ -1,19 +1,14 @@
 //! How the programs fared in the end.
 
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Time;
 use fairways_lab::ServiceSummary;
-use fairways_policy::stock::Stock;
 use fairways_profiles::FairnessMetrics;
 use serde::Serialize;
 
-use super::best::{Best, run_until};
-use super::machine::Running;
-use super::settings::Checked;
 use crate::services::{self, Answers};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
@@ -21,8 +16,8 @@ const SCHEMA: u32 = 1;
 
 /// How the programs fared, and how they would have without partitioning, unless the user had no
 /// patience for that.
-#[derive(Serialize)]
-pub(super) struct Summary {
+#[derive(Debug, Serialize)]
+pub struct Summary {
     schema: u32,
     policy: &'static str,
     seconds: f64,
@@ -34,14 +29,22 @@ pub(super) struct Summary {
     programs: Vec<Program>,
 }
 
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 struct Compared {
     unfairness: f64,
     stp: f64,
     antt: f64,
 }
 
-#[derive(Serialize)]
+impl Compared {
+    fn of(slowdowns: &[f64]) -> Self {
+        let FairnessMetrics { unfairness, stp, antt, .. } =
+            FairnessMetrics::from_slowdowns(slowdowns);
+        Self { unfairness, stp, antt }
+    }
+}
+
+#[derive(Debug, Serialize)]
 struct Program {
     program: String,
     runs: usize,
@@ -52,13 +55,21 @@ struct Program {
 }
 
 /// How a service answered: under the policy, without partitioning, and by itself.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Service {
     service: Answers,
     stock_service: Option<Answers>,
     alone_service: Option<Answers>,
     #[serde(skip)]
     served: [Option<ServiceSummary>; 3],
+}
+
+impl From<RunOfProgram> for Program {
+    fn from(run: RunOfProgram) -> Self {
+        let RunOfProgram { name, runs, slowdown, stock_slowdown, .. } = run;
+        let answers = run.served.map(|ours| Service::new(ours, run.stock_served, run.alone_served));
+        Self { program: name, runs, slowdown, stock_slowdown, answers }
+    }
 }
 
 impl Service {
@@ -77,54 +88,65 @@ impl Service {
     }
 }
 
+/// How a program of a run fared.
+#[derive(Debug)]
+pub struct RunOfProgram {
+    /// Its name.
+    pub name: String,
+    /// How many of its runs have ended.
+    pub runs: usize,
+    /// How many times slower than at its best it ran; NaN where that is not known.
+    pub slowdown: f64,
+    /// The same without partitioning; `None` if that was not tried.
+    pub stock_slowdown: Option<f64>,
+    /// How it answered, if it is a service.
+    pub served: Option<ServiceSummary>,
+    /// The same without partitioning.
+    pub stock_served: Option<ServiceSummary>,
+    /// The same by itself.
+    pub alone_served: Option<ServiceSummary>,
+}
+
 impl Summary {
-    /// Sums up a run that ended at `end`. Unless it was interrupted, this repeats it under `stock`.
-    pub(super) fn new(checked: &Checked, machine: &Running, end: Time, stop: &AtomicBool) -> Self {
-        let (names, best) = (checked.names(), Best::new(checked, end, stop));
-        let ours = best.slowdowns(machine, names.len());
-        let mut stock = checked.machine();
-        let compared = !stop.load(Ordering::Relaxed)
-            && run_until(&mut stock, &mut Stock::default(), end, stop);
-        let theirs = compared.then(|| best.slowdowns(&stock, names.len()));
-        let interrupted = stop.load(Ordering::Relaxed);
-        let program = |(job, program): (usize, String)| Program {
-            program,
-            runs: machine.runs(job),
-            slowdown: ours[job],
-            stock_slowdown: theirs.as_ref().map(|theirs| theirs[job]),
-            answers: machine.served(job).map(|ours| {
-                let stock = theirs.is_some().then(|| stock.served(job)).flatten();
-                Service::new(ours, stock, best.served(job))
-            }),
-        };
-        let programs = names.into_iter().enumerate().map(program).collect();
-        let compared = |slowdowns: &Vec<f64>| {
-            let FairnessMetrics { unfairness, stp, antt, .. } =
-                FairnessMetrics::from_slowdowns(slowdowns);
-            Compared { unfairness, stp, antt }
-        };
-        let Compared { unfairness, stp, antt } = compared(&ours);
+    /// Sums up a run under a policy that ended at `end`, for all programs.
+    #[must_use]
+    pub fn new(
+        policy: &'static str,
+        end: Time,
+        interrupted: bool,
+        programs: Vec<RunOfProgram>,
+    ) -> Self {
+        let ours: Vec<f64> = programs.iter().map(|program| program.slowdown).collect();
+        let theirs: Option<Vec<f64>> =
+            programs.iter().map(|program| program.stock_slowdown).collect();
+        let Compared { unfairness, stp, antt } = Compared::of(&ours);
         Self {
             schema: SCHEMA,
-            policy: checked.policy.name(),
+            policy,
             seconds: end.nanos() as f64 / 1e9,
             interrupted,
             unfairness,
             stp,
             antt,
-            stock: theirs.as_ref().map(compared),
-            programs,
+            stock: theirs.as_deref().map(Compared::of),
+            programs: programs.into_iter().map(Program::from).collect(),
         }
     }
 
     /// Writes one object and a newline.
-    pub(super) fn json(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn json(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         serde_json::to_writer(&mut *out, self)?;
         Ok(writeln!(out)?)
     }
 
     /// Writes a table for people.
-    pub(super) fn table(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn table(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let mut table = Table::new();
         let slowdown = format!("slowdown, {}", self.policy);
         table.load_style(STYLE).set_header(["program", "runs", &slowdown, "stock"]);

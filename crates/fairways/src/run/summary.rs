@@ -1,0 +1,38 @@
+//! How the programs fared in the end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fairways_core::Time;
+use fairways_output::run::{RunOfProgram, Summary};
+use fairways_policy::stock::Stock;
+
+use super::best::{Best, run_until};
+use super::machine::Running;
+use super::settings::Checked;
+
+/// Sums up a run that ended at `end`. Unless it was interrupted, this repeats it under `stock`.
+pub(super) fn summary(
+    checked: &Checked,
+    machine: &Running,
+    end: Time,
+    stop: &AtomicBool,
+) -> Summary {
+    let (names, best) = (checked.names(), Best::new(checked, end, stop));
+    let ours = best.slowdowns(machine, names.len());
+    let mut stock = checked.machine();
+    let is_compared =
+        !stop.load(Ordering::Relaxed) && run_until(&mut stock, &mut Stock::default(), end, stop);
+    let theirs = is_compared.then(|| best.slowdowns(&stock, names.len()));
+    let program = |(job, name): (usize, String)| RunOfProgram {
+        name,
+        runs: machine.runs(job),
+        slowdown: ours[job],
+        stock_slowdown: theirs.as_ref().map(|theirs| theirs[job]),
+        served: machine.served(job),
+        stock_served: theirs.as_ref().and_then(|_| stock.served(job)),
+        alone_served: best.served(job),
+    };
+    let interrupted = stop.load(Ordering::Relaxed);
+    let programs = names.into_iter().enumerate().map(program).collect();
+    Summary::new(checked.policy.name(), end, interrupted, programs)
+}
