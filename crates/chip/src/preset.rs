@@ -7,7 +7,7 @@
 use fairways_core::{Llc, Ways};
 use thiserror::Error;
 
-use crate::cache::Replacement;
+use crate::geometry::Replacement;
 use crate::geometry::{CacheShape, Geometry, MissLatency, StorePath};
 
 /// A preset's name, its description, and the chip.
