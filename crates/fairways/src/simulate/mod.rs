@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
 use fairways_lab::{CompareError, compare, compare_live};
-use fairways_output::simulate::{self, ComparedMixes, Results};
+use fairways_output::simulate::{ComparedMixes, Results, json, table};
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
     let results = compare_all(&checked)?;
     let (programs, ways, policies) = (checked.programs(), checked.ways(), &*checked.policies);
     let compared = ComparedMixes { programs, ways, policies, results };
-    if args.json { simulate::json(&compared, out) } else { simulate::table(&compared, out) }
+    if args.json { json::write(&compared, out) } else { table::write(&compared, out) }
 }
 
 fn compare_all(checked: &Checked) -> anyhow::Result<Results<'_>> {

@@ -1,14 +1,11 @@
 //! Mixes of programs under several policies, compared on the model.
 
-pub(crate) mod json;
-pub(crate) mod table;
+pub mod json;
+pub mod table;
 
 use fairways_core::Ways;
 use fairways_lab::{Comparison, LiveComparison};
 use fairways_profiles::{Mix, ProgramCatalog};
-
-pub use json::write as json;
-pub use table::write as table;
 
 /// Mixes under several policies.
 #[derive(Debug)]
