@@ -55,6 +55,9 @@ pub struct Account {
     pub memory_ticks: u64,
     /// Ticks of waiting for room in the store buffer.
     pub store_ticks: u64,
+    /// The ticks of waiting for a limit of memory bandwidth, among `stall_ticks` or `store_ticks`.
+    /// What a program would move without its limit: `lines` in the other ticks.
+    pub throttled_ticks: u64,
     /// Lines moved over the bus.
     pub lines: u64,
     /// References to the last-level cache, by bank.
@@ -72,6 +75,7 @@ impl Account {
         self.stall_ticks += other.stall_ticks;
         self.memory_ticks += other.memory_ticks;
         self.store_ticks += other.store_ticks;
+        self.throttled_ticks += other.throttled_ticks;
         self.lines += other.lines;
         for (bank, other) in self.banks.iter_mut().zip(other.banks) {
             *bank += other;
@@ -91,6 +95,7 @@ impl Account {
             stall_ticks: self.stall_ticks - from.stall_ticks,
             memory_ticks: self.memory_ticks - from.memory_ticks,
             store_ticks: self.store_ticks - from.store_ticks,
+            throttled_ticks: self.throttled_ticks - from.throttled_ticks,
             lines: self.lines - from.lines,
             banks: core::array::from_fn(|bank| self.banks[bank] - from.banks[bank]),
         }

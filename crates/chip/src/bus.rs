@@ -3,7 +3,8 @@
 //! A line occupies the bus for a time given by the bandwidth. Time passes in turns (`run.rs`) in
 //! which cores run one after the other, so waiting must not depend on their order within a turn.
 //! The wait has two parts: that of an M/D/1 queue at the bus's recent use, and the lines left over
-//! from turns that requested more than the bus can move.
+//! from turns that requested more than the bus can move. Measured latencies under load can take the
+//! queue's place ([`BusWait`]).
 
 /// In the recent use, a turn weighs this many sixteenths of the turn after it.
 const FADING: u64 = 15;
@@ -11,12 +12,68 @@ const FADING: u64 = 15;
 /// The highest use, in 1024ths, for which the queue's wait grows; lines beyond that are left over.
 const MOST_USE: u64 = 1000;
 
+/// How long a line waits for the memory bus until that is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusWait {
+    /// As in an M/D/1 queue at the bus's recent use. Measured waits are far longer: at 80 % use
+    /// thirty times as long.
+    Queue,
+    /// As two sockets of Cascade Lake were measured by the Memory Latency Checker, reading: the
+    /// latency of an idle chip, and its growth with the use of the greatest bandwidth reached.
+    CascadeLake,
+    /// The same of Ice Lake.
+    IceLake,
+}
+
+impl BusWait {
+    /// Use and latency, in 1024ths of the greatest bandwidth and of the idle latency.
+    fn measured(self) -> Option<&'static [(u64, u64)]> {
+        match self {
+            Self::Queue => None,
+            // 82 ns idle, 157 at 98 %.
+            Self::CascadeLake => Some(&[
+                (0, 1024),
+                (133, 1105),
+                (246, 1186),
+                (399, 1218),
+                (512, 1286),
+                (845, 1499),
+                (1004, 1961),
+            ]),
+            // 91 ns idle, 264 at 100 %.
+            Self::IceLake => Some(&[
+                (0, 1024),
+                (133, 1076),
+                (246, 1108),
+                (358, 1148),
+                (512, 1238),
+                (845, 1733),
+                (952, 2082),
+                (1019, 2746),
+                (1024, 2971),
+            ]),
+        }
+    }
+}
+
+/// The latency at this use, in 1024ths of the idle one; beyond the last measured use, as there.
+fn latency_at(measured: &[(u64, u64)], used: u64) -> u64 {
+    let after = measured.partition_point(|&(at, _)| at <= used);
+    let (Some(&(from, low)), to) = (measured[..after].last(), measured.get(after)) else {
+        return 1024;
+    };
+    to.map_or(low, |&(to, high)| low + (high - low) * (used - from) / (to - from))
+}
+
 /// The bus. Times are in ticks.
 #[derive(Clone, Debug)]
 pub(crate) struct Bus {
     /// Ticks that a line takes.
     line: u64,
     turn: u64,
+    kind: BusWait,
+    /// Ticks from a load to its value from memory on an idle chip.
+    latency: u64,
     /// Lines of this turn.
     lines: u64,
     left_over: u64,
@@ -26,8 +83,8 @@ pub(crate) struct Bus {
 }
 
 impl Bus {
-    pub(crate) fn new(line: u64, turn: u64) -> Self {
-        Self { line, turn, lines: 0, left_over: 0, used: 0, wait: 0 }
+    pub(crate) fn new(line: u64, turn: u64, kind: BusWait, latency: u64) -> Self {
+        Self { line, turn, kind, latency, lines: 0, left_over: 0, used: 0, wait: 0 }
     }
 
     /// Moves a line; returns how long it waits.
@@ -50,9 +107,15 @@ impl Bus {
         let weight = (16 - FADING) * turn;
         self.used = (self.used * (16 * self.turn - weight) + used * weight) / (16 * self.turn);
         self.lines = 0;
-        let used = (self.used >> 10).min(MOST_USE);
-        let queue = self.line * used / (2 * (1024 - used));
-        self.wait = queue + self.left_over;
+        let used = self.used >> 10;
+        let wait = match self.kind.measured() {
+            None => {
+                let used = used.min(MOST_USE);
+                self.line * used / (2 * (1024 - used))
+            }
+            Some(measured) => (self.latency * (latency_at(measured, used) - 1024)) >> 10,
+        };
+        self.wait = wait + self.left_over;
     }
 }
 
@@ -68,7 +131,7 @@ mod tests {
 
     #[test]
     fn waits_are_those_of_a_queue_until_it_overflows() {
-        let mut bus = Bus::new(100, 10_000);
+        let mut bus = Bus::new(100, 10_000, BusWait::Queue, 0);
         for _ in 0..200 {
             ask(&mut bus, 50);
             bus.end_turn(10_000);
@@ -84,5 +147,24 @@ mod tests {
         assert!((6000..6600).contains(&bus.take_line()));
         (0..300).for_each(|_| bus.end_turn(10_000));
         assert_eq!(bus.take_line(), 0);
+    }
+
+    /// Latency over that of an idle chip, as measured at half, four fifths and nearly all of the
+    /// bandwidth.
+    #[test]
+    fn waits_are_those_measured() {
+        for (kind, expected) in
+            [(BusWait::CascadeLake, [1.25, 1.45, 1.91]), (BusWait::IceLake, [1.20, 1.65, 2.52])]
+        {
+            for (lines, expected) in [50, 80, 98].into_iter().zip(expected) {
+                let mut bus = Bus::new(100, 10_000, kind, 100_000);
+                for _ in 0..200 {
+                    ask(&mut bus, lines);
+                    bus.end_turn(10_000);
+                }
+                let ratio = 1.0 + bus.take_line() as f64 / 100_000.0;
+                assert!((ratio - expected).abs() < 0.02, "{kind:?} at {lines} %: {ratio}");
+            }
+        }
     }
 }

@@ -19,6 +19,7 @@ use crate::runner::owner;
 use crate::running_program::RunningProgram;
 use crate::running_programs::RunningPrograms;
 use crate::settings::Settings;
+use crate::throttles::Throttles;
 
 /// The cores and their shared parts.
 pub(crate) struct Cores {
@@ -52,7 +53,13 @@ impl Cores {
             caches: vec![PrivateCaches::new(&chip); chip.cores as usize],
             uncore: Uncore {
                 llc: SharedCache::new(sets, chip.llc.ways.get() as usize, chip.replacement),
-                bus: Bus::new(ticks(cycles_of_a_line), turn_ticks),
+                bus: Bus::new(
+                    ticks(cycles_of_a_line),
+                    turn_ticks,
+                    chip.bus,
+                    u64::from(chip.latency.memory) * TICKS,
+                ),
+                throttles: Throttles::new(&chip),
                 lines_held: vec![0; 1 + MOST_CORES as usize],
                 sampling: set_sampling as usize,
                 inclusive: chip.inclusive,
@@ -109,6 +116,7 @@ impl Cores {
         let end = began.after(self.turn.max(slept));
         load.clock.now = next.map_or(end, |next| next.clamp(began, end));
         let until = load.clock.ticks();
+        self.uncore.throttles.begin_turn(load.apps);
         if slept > self.turn {
             // A program that has slept meanwhile does not catch up.
             let turn = load.clock.ticks_at(Time::ZERO.after(self.turn));
@@ -129,6 +137,7 @@ impl Cores {
             self.uncore.bus.reset();
         } else {
             self.uncore.bus.end_turn(until - from);
+            self.uncore.throttles.end_turn(until - from);
         }
         load.clock.now
     }
@@ -202,10 +211,11 @@ impl Cores {
             runner.wait_until(came);
             request_end = serving.end();
         }
-        let core = cpu.map_or(0, |cpu| cpu / self.settings.chip.threads as usize);
+        let cpu = cpu.unwrap_or(0);
+        let core = cpu / self.settings.chip.threads as usize;
         let (caches, uncore) = (&mut self.caches[..], &mut self.uncore);
         let pipeline = &mut self.pipelines[core];
-        let mut turn = CoreTurn { core, place, runner, account, caches, uncore, pipeline };
+        let mut turn = CoreTurn { core, cpu, place, runner, account, caches, uncore, pipeline };
         turn.run::<SHARED>(until, ends.min(phase_end).min(request_end));
         let ran = account.instructions;
         if let Some(serving) = serving.as_mut().filter(|_| ran >= request_end) {

@@ -168,7 +168,9 @@ impl Machine for Chip {
             Action::Partition { plan, partition, .. } => {
                 let running = self.apps.iter().filter(|app| app.is_reported).map(|app| app.id);
                 let legal = partition.check(&self.settings.chip.llc, running);
-                let (answer, is_in_force) = self.fills.in_force.carry_out(plan, &partition, legal);
+                let lever = self.settings.chip.levers().bandwidth;
+                let in_force = &mut self.fills.in_force;
+                let (answer, is_in_force) = in_force.carry_out(plan, &partition, legal, lever);
                 self.agenda.due.push_answer(answer);
                 if !is_in_force {
                     return;

@@ -1,7 +1,10 @@
 //! The parts of a chip and their sizes.
 
-use fairways_core::{Llc, MAX_WAYS};
+use fairways_core::{Bandwidth, BandwidthLever, Levers, Llc, MAX_WAYS};
 use thiserror::Error;
+
+use crate::bus::BusWait;
+use crate::throttle::Throttle;
 
 /// Bytes of a line.
 pub const LINE: u64 = 64;
@@ -54,6 +57,10 @@ pub struct Geometry {
     pub latency: MissLatency,
     /// The bandwidth of the memory bus, MB/s; may be infinite.
     pub bandwidth_mbps: f64,
+    /// How long a line waits for the memory bus.
+    pub bus: BusWait,
+    /// How memory bandwidth can be limited; `None`: it can't.
+    pub throttle: Option<Throttle>,
 }
 
 /// The path of stores out of a core.
@@ -126,6 +133,23 @@ impl Geometry {
     #[must_use]
     pub fn way_bytes(&self) -> u64 {
         u64::from(self.sets) * LINE
+    }
+
+    /// What a policy can set on this chip.
+    #[must_use]
+    pub fn levers(&self) -> Levers {
+        let step = match self.throttle {
+            None => return Levers::from(self.llc),
+            // A tenth, rounded up: a limit never falls below the step that it names.
+            Some(Throttle::Spacing { .. }) => 103,
+            Some(Throttle::Cap(unit)) => {
+                let all = unit.value_of(self.bandwidth_mbps, self.bandwidth_mbps).max(1);
+                u16::try_from(1024_u32.div_ceil(all)).unwrap_or(1024)
+            }
+        };
+        let step = Bandwidth::new(step).unwrap_or(Bandwidth::ALL);
+        let bandwidth = Some(BandwidthLever { step, least: step, clos: self.llc.clos });
+        Levers { llc: self.llc, bandwidth }
     }
 
     /// Checks that such a chip can be simulated.

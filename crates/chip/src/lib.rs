@@ -57,9 +57,12 @@ pub mod service;
 mod settings;
 mod stops;
 mod thread_state;
+mod throttle;
+mod throttles;
 mod time_sharing;
 
 pub use account::Account;
+pub use bus::BusWait;
 pub use error::ChipError;
 pub use fills::FillClass;
 pub use geometry::{CacheShape, Geometry, GeometryError, MissLatency, Replacement, StorePath};
@@ -72,3 +75,4 @@ pub use program::PhaseLength;
 pub use program::SimulatedProgram;
 pub use settings::{Scheduling, SchedulingClass, Settings};
 pub use stops::PausePoint;
+pub use throttle::{BandwidthLimit, CapUnit, SKYLAKE_GAPS, SiblingGap, Throttle};

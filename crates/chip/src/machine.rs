@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fairways_core::{AppId, Cpus, Event, Partition, PlanId, Q32, Time, WayMask};
+use fairways_core::{AppId, Cpus, Event, Partition, PlanId, Q32, Time};
 
 use crate::account::Account;
 use crate::agenda::Agenda;
@@ -48,12 +48,12 @@ impl Chip {
         let cpus = scheduler.map(|scheduling| {
             Event::Cpus(Cpus { count: chip.cpus(), quantum: scheduling.quantum })
         });
-        let first = [Some(Event::Machine(chip.llc.into())), cpus];
+        let first = [Some(Event::Machine(chip.levers())), cpus];
         let clock = Clock::new(&settings);
         Ok(Self {
             clock,
             apps: RunningPrograms::default(),
-            fills: FillRules::new(WayMask::full(chip.llc.ways), jobs.len()),
+            fills: FillRules::new(chip, jobs.len()),
             cores: Cores::new(&settings),
             scheduler: Scheduler::new(&settings),
             agenda: Agenda::new(first.into_iter().flatten(), &jobs, clock),

@@ -7,8 +7,9 @@
 use fairways_core::{Llc, Ways};
 use thiserror::Error;
 
-use crate::geometry::Replacement;
-use crate::geometry::{CacheShape, Geometry, MissLatency, StorePath};
+use crate::bus::BusWait;
+use crate::geometry::{CacheShape, Geometry, MissLatency, Replacement, StorePath};
+use crate::throttle::{CapUnit, SKYLAKE_GAPS, SiblingGap, Throttle};
 
 /// A preset's name, its description, and the chip.
 pub type Preset = (&'static str, &'static str, Geometry);
@@ -39,7 +40,12 @@ const T1: Geometry = Geometry {
     latency: MissLatency { l2: 23, llc: 23, memory: 110 },
     // Cache-fair Table 1.
     bandwidth_mbps: 4000.0,
+    bus: BusWait::Queue,
+    throttle: None,
 };
+
+/// Skylake's limits of memory bandwidth.
+const MBA: Throttle = Throttle::Spacing { gaps: SKYLAKE_GAPS, siblings: SiblingGap::Max };
 
 /// Every preset.
 pub const PRESETS: [Preset; 6] = [
@@ -62,6 +68,8 @@ pub const PRESETS: [Preset; 6] = [
             latency: MissLatency { l2: 12, llc: 42, memory: 170 },
             // Two channels of DDR4-2133.
             bandwidth_mbps: 27_300.0,
+            bus: BusWait::Queue,
+            throttle: None,
         },
     ),
     (
@@ -83,6 +91,8 @@ pub const PRESETS: [Preset; 6] = [
             latency: MissLatency { l2: 12, llc: 47, memory: 219 },
             // Four channels of DDR4-2400.
             bandwidth_mbps: 61_400.0,
+            bus: BusWait::Queue,
+            throttle: None,
         },
     ),
     (
@@ -104,6 +114,8 @@ pub const PRESETS: [Preset; 6] = [
             latency: MissLatency { l2: 12, llc: 45, memory: 209 },
             // Four channels of DDR4-2133.
             bandwidth_mbps: 54_600.0,
+            bus: BusWait::Queue,
+            throttle: None,
         },
     ),
     (
@@ -125,6 +137,8 @@ pub const PRESETS: [Preset; 6] = [
             latency: MissLatency { l2: 14, llc: 55, memory: 180 },
             // Six channels of DDR4-2666.
             bandwidth_mbps: 102_000.0,
+            bus: BusWait::Queue,
+            throttle: Some(MBA),
         },
     ),
     (
@@ -158,8 +172,9 @@ pub struct PresetError {
 /// Known are `cores`, `threads` of each, `mhz`, `sets`, `ways` and `banks` of the last-level cache,
 /// `l1`, `l1i` and `l2` as KB and ways (`l2=256/8`, `l2=none`), `stores` (`back`, or `through/8` by
 /// a buffer of eight), `latency` of L2, last-level cache and memory in cycles
-/// (`latency=12/47/219`), `mbps` (or `unlimited`), `inclusive` (`true`, `false`) and `replacement`
-/// (`lru`, `bit-plru`, `nru`).
+/// (`latency=12/47/219`), `mbps` (or `unlimited`), `bus` (`queue`, `cascade-lake`, `ice-lake`:
+/// [`BusWait`]), `throttle` (`mba`, `mba-per-thread`, `cap`, `cap-percent`, `none`:
+/// [`Throttle`]), `inclusive` (`true`, `false`) and `replacement` (`lru`, `bit-plru`, `nru`).
 ///
 /// # Errors
 /// If no preset has the name, or such a chip can't be simulated: [`PresetError`].
@@ -239,6 +254,32 @@ fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
             }
             chip.bandwidth_mbps = mbps;
         }
+        "bus" => {
+            chip.bus = match value {
+                "queue" => BusWait::Queue,
+                "cascade-lake" => BusWait::CascadeLake,
+                "ice-lake" => BusWait::IceLake,
+                _ => {
+                    let known = "queue, cascade-lake or ice-lake";
+                    return Err(format!("{part}: expected {known}, found {value:?}"));
+                }
+            };
+        }
+        "throttle" => {
+            chip.throttle = match value {
+                "none" => None,
+                "mba" => Some(MBA),
+                "mba-per-thread" => {
+                    Some(Throttle::Spacing { gaps: SKYLAKE_GAPS, siblings: SiblingGap::PerThread })
+                }
+                "cap" => Some(Throttle::Cap(CapUnit::EighthGbps)),
+                "cap-percent" => Some(Throttle::Cap(CapUnit::Percent)),
+                _ => {
+                    let known = "mba, mba-per-thread, cap, cap-percent or none";
+                    return Err(format!("{part}: expected {known}, found {value:?}"));
+                }
+            };
+        }
         "inclusive" => {
             chip.inclusive = value
                 .parse()
@@ -254,7 +295,7 @@ fn change(chip: &mut Geometry, part: &str) -> Result<(), String> {
         }
         _ => {
             let known = "cores, threads, mhz, sets, ways, banks, l1, l1i, l2, stores, latency, mbps, \
-                         inclusive or replacement";
+                         bus, throttle, inclusive or replacement";
             return Err(format!("expected {known}, found {part:?}"));
         }
     }
@@ -268,7 +309,7 @@ mod tests {
     #[test]
     fn what_is_otherwise_is_so() {
         let text = "xeon-e5:threads=2:l1i=16/4:stores=through/8:banks=4:cores=4:ways=8:sets=4096:l1=16/4:l2=none:latency=1/2/3:mbps=1000.5\
-                    :inclusive=false:replacement=bit-plru:mhz=1000";
+                    :inclusive=false:replacement=bit-plru:mhz=1000:bus=ice-lake:throttle=cap-percent";
         let chip = parse(text).expect("a chip");
         let caches = (chip.cores, chip.llc.ways.get(), chip.sets, chip.l1, chip.l2);
         assert_eq!(caches, (4, 8, 4096, CacheShape::from_kb(16, 4), None));
@@ -281,6 +322,10 @@ mod tests {
         assert!(back.bandwidth_mbps.is_infinite());
         let rest = (chip.mhz, chip.bandwidth_mbps, chip.inclusive, chip.replacement);
         assert_eq!(rest, (1000, 1000.5, false, Replacement::BitPlru));
+        assert_eq!(
+            (chip.bus, chip.throttle),
+            (BusWait::IceLake, Some(Throttle::Cap(CapUnit::Percent)))
+        );
         assert_eq!(parse("t1"), Ok(preset("t1").expect("a preset")));
     }
 
@@ -309,6 +354,8 @@ mod tests {
             ("t1:latency=9", "three numbers"),
             ("t1:mbps=0", "more than 0 MB/s"),
             ("t1:mbps=inf", "a number or unlimited"),
+            ("t1:bus=full", "expected queue, cascade-lake or ice-lake, found \"full\""),
+            ("t1:throttle=some", "expected mba, mba-per-thread, cap, cap-percent or none"),
             ("t1:inclusive=perhaps", "true or false"),
             ("t1:replacement=fifo", "lru, bit-plru or nru"),
             ("t1:colour=red", "found \"colour=red\""),

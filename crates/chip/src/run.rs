@@ -10,6 +10,7 @@ use crate::cache::{DIRTY, HitLevel, NONE, PrivateCaches, SharedCache, Tag};
 use crate::pages::PageMap;
 use crate::program::{AccessKind, Supply};
 use crate::runner::{PhaseState, Runner, Stall, owner};
+use crate::throttles::Throttles;
 
 /// Cycles of a turn.
 pub(crate) const TURN: u64 = 1000;
@@ -27,6 +28,7 @@ const SEEN: u32 = 1 << 14;
 pub(crate) struct Uncore {
     pub(crate) llc: SharedCache,
     pub(crate) bus: Bus,
+    pub(crate) throttles: Throttles,
     /// Lines of each program in the simulated sets, by the program's number (`place`).
     pub(crate) lines_held: Vec<u32>,
     /// One of this many sets is simulated.
@@ -44,6 +46,7 @@ pub(crate) struct Uncore {
 /// A program on its core, with everything that running it needs.
 pub(crate) struct CoreTurn<'a> {
     pub(crate) core: usize,
+    pub(crate) cpu: usize,
     /// The program's number, which marks its lines.
     pub(crate) place: usize,
     pub(crate) runner: &'a mut Runner,
@@ -210,6 +213,7 @@ impl CoreTurn<'_> {
     /// Sends a line to memory; no program waits for it.
     fn post_write(&mut self) {
         self.uncore.bus.take_line();
+        self.uncore.throttles.take_line(self.runner.limit);
         self.account.lines += 1;
     }
 
@@ -225,6 +229,14 @@ impl CoreTurn<'_> {
 
     /// Accesses the last-level cache; returns where the line was, and the ticks until it arrives.
     fn shared(&mut self, set: usize, tag: Tag) -> (ServedFrom, u64) {
+        let wait = self.uncore.throttles.space(self.cpu, self.runner.clock);
+        let throttled = wait * TICKS / self.runner.now.cost.overlap;
+        self.account.throttled_ticks += throttled;
+        let (found, ticks) = self.reference(set, tag);
+        (found, throttled + ticks)
+    }
+
+    fn reference(&mut self, set: usize, tag: Tag) -> (ServedFrom, u64) {
         self.account.llc_references += 1;
         self.account.banks[set & self.uncore.banks] += 1;
         let sampling = self.uncore.sampling;
@@ -278,8 +290,10 @@ impl CoreTurn<'_> {
     fn bring(&mut self) -> (ServedFrom, u64) {
         self.account.llc_misses += 1;
         self.account.lines += 1;
-        let wait = self.uncore.bus.take_line();
         let cost = &self.runner.now.cost;
+        let throttled = self.uncore.throttles.take_line(self.runner.limit);
+        self.account.throttled_ticks += throttled * TICKS / cost.overlap;
+        let wait = self.uncore.bus.take_line() + throttled;
         (ServedFrom::Memory, cost.memory + wait * TICKS / cost.overlap)
     }
 }

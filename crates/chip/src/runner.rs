@@ -12,6 +12,7 @@ use crate::pages::{PageMap, PagePlacement, mix};
 use crate::phase::Phase;
 use crate::program::{Access, BATCH, Generate, SimulatedProgram, Supply};
 use crate::settings::Settings;
+use crate::throttle::BandwidthLimit;
 
 /// Ticks of waiting: after L2 misses, the part of that for memory, and for room in the store
 /// buffer.
@@ -36,6 +37,8 @@ pub(crate) struct Runner {
     pub(crate) random: Pcg64Mcg,
     pub(crate) placed: u64,
     pub(crate) fill: FillMask,
+    /// Its limit of memory bandwidth, if it has one.
+    pub(crate) limit: Option<BandwidthLimit>,
     /// The bits of its tags that mark its lines.
     pub(crate) owner: Tag,
     /// The last result of its source.
@@ -119,6 +122,7 @@ impl Runner {
             random,
             placed,
             fill: FillMask::new(WayMask::full(settings.chip.llc.ways)),
+            limit: None,
             owner: Tag::try_from(place).unwrap_or(0) << OWNER,
             supply: Supply::More,
             last: Stall::default(),

@@ -34,7 +34,7 @@ fn run(chip: &mut Chip, until: u64) -> usize {
 }
 
 fn class(first: u32, ways: u32, mark: u16) -> Vec<FillClass> {
-    vec![FillClass { mask: WayMask::span(first, ways), mark }; 2]
+    vec![FillClass { mask: WayMask::span(first, ways), mark, limit: None }; 2]
 }
 
 const WAY: u64 = 1024 * 64;

@@ -36,3 +36,28 @@ pub struct BandwidthLever {
     /// How many classes of service may each have a limit (`num_closids`); at least 1.
     pub clos: u32,
 }
+
+impl BandwidthLever {
+    /// The limit in force once this one is set: the next step, and no less than the lowest limit.
+    #[must_use]
+    pub fn round(self, limit: Bandwidth) -> Bandwidth {
+        let step = self.step.get();
+        let up = limit.get().div_ceil(step).saturating_mul(step);
+        Bandwidth::new(up.max(self.least.get())).unwrap_or(Bandwidth::ALL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_in_force_is_a_step_and_stays_as_it_is() {
+        let tenths = Bandwidth::new(103).unwrap();
+        let lever = BandwidthLever { step: tenths, least: tenths, clos: 8 };
+        for (limit, expected) in [(1, 103), (103, 103), (104, 206), (308, 309), (1000, 1024)] {
+            let rounded = lever.round(Bandwidth::new(limit).unwrap());
+            assert_eq!((rounded.get(), lever.round(rounded)), (expected, rounded));
+        }
+    }
+}

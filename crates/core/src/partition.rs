@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use crate::{AppId, Bandwidth, Llc, MaskError, WayMask};
+use crate::{AppId, Bandwidth, BandwidthLever, Llc, MaskError, WayMask};
 
 /// One program's cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +147,17 @@ impl Partition {
             }
         }
         only
+    }
+
+    /// The same partition with its bandwidth limits as a machine's lever rounds them; without a
+    /// lever, [`without_bandwidth`](Self::without_bandwidth).
+    #[must_use]
+    pub fn with_bandwidth_of(&self, lever: Option<BandwidthLever>) -> Self {
+        let Some(lever) = lever else { return self.without_bandwidth() };
+        let mut partition = self.clone();
+        let limits = partition.clusters.iter_mut().filter_map(|of| of.bandwidth.as_mut());
+        limits.for_each(|limit| *limit = lever.round(*limit));
+        partition
     }
 
     /// The same partition without bandwidth limits, as a machine without that lever carries it out.

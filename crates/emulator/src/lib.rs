@@ -2,9 +2,9 @@
 //!
 //! [`Emulator::start`] mounts it on a directory. Its files obey the [kernel's
 //! rules](fairways_resctrl::rules), and the [machine](Hardware) obeys its files: a class's mask is
-//! where its programs' misses fill, `llc_occupancy` is the cache they occupy, `mbm_total_bytes` the
-//! bytes they moved. So a manager that controls a server by these files can be pointed at it, and
-//! the cache answers.
+//! where its programs' misses fill, its `MB` limits what they move, `llc_occupancy` is the cache
+//! they occupy, `mbm_total_bytes` the bytes they moved. So a manager that controls a server by
+//! these files can be pointed at it, and the cache answers.
 //!
 //! - **Programs** of the machine each have a real process, a [placeholder](hold_place), with the
 //!   program's name, which clients find, move between groups, and see end. Ending the process ends
@@ -19,9 +19,8 @@
 //! A user other than root plays root here: root's files in resctrl belong to that user.
 //!
 //! Known differences from a kernel: statfs(2) returns FUSE's magic number and the tables of mounts
-//! list `fuse.resctrl`; a write of no bytes is not seen; MB values have no effect on a chip, which
-//! has no throttle; an empty mask (AMD) is read as way 0; a CPU that is taken off line still runs
-//! its program.
+//! list `fuse.resctrl`; a write of no bytes is not seen; an empty mask (AMD) is read as way 0; a
+//! CPU that is taken off line still runs its program.
 
 pub mod answers;
 mod clock;

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use fairways_chip::BandwidthLimit;
 use fairways_core::{Time, WayMask};
 use fairways_resctrl::platform::{Platform, Resource};
 use fairways_resctrl::rules::{Node, Resctrl, Side};
@@ -77,7 +78,9 @@ impl State {
             while now >= self.limbo_at {
                 self.limbo_at = self.limbo_at.after(LIMBO);
                 self.rules.check_limbo(&mut self.outside);
+                self.rules.check_bandwidth(&mut self.outside);
             }
+            self.apply();
             if is_met || now >= until.about.min(until.to) {
                 break is_met;
             }
@@ -134,9 +137,18 @@ impl State {
                 .and_then(|domain| self.rules.mask(Resource::L3, Side::Data, class.closid, domain));
             // Without allocation, every program may fill all ways.
             let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
-            FillClass { mask, mark: self.outside.mark(class) }
+            let limit = domain.and_then(|domain| self.limit(class.closid, domain));
+            FillClass { mask, mark: self.outside.mark(class), limit }
         });
         by_cpu.collect()
+    }
+
+    /// The limit of a class's memory bandwidth in a domain; `None`: as much as the platform has.
+    fn limit(&self, closid: u32, domain: u32) -> Option<BandwidthLimit> {
+        let most = self.outside.platform.mb.as_ref()?.max;
+        let value = self.rules.bandwidth(Resource::Mb, closid, domain)?;
+        let class = u16::try_from(closid).ok()?;
+        (value < most).then_some(BandwidthLimit { class, value })
     }
 
     /// Finds new and ended threads of the system. Before tasks are read, unless that was done just

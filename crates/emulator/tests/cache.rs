@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use common::{Mounted, can_mount, chip, lockstep, mounted};
 use fairways_core::Counters;
-use fairways_emulator::{Client, Settings};
+use fairways_emulator::hardware::{platform_of, throttle_of};
+use fairways_emulator::{ChipMachine, Client, Pace, Settings};
+use fairways_resctrl::platform::Platform;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -268,4 +270,78 @@ fn a_program_that_ends_takes_its_placeholder_along() {
         until: Vec::new(),
     });
     assert!(why.unwrap_err().to_string().contains("no program runs"));
+}
+
+/// A second of the files' clock is a millisecond of the chip's.
+const SCALE: u32 = 1000;
+
+/// One stream in the group `a`, on a machine with this platform's limits of bandwidth.
+fn stream_on(platform: Platform, options: &str) -> (Mounted, Client) {
+    let mut chip = fairways_chip::preset::parse("skylake:cores=2:sets=1024:l2=none").unwrap();
+    let platform = platform_of(&chip, platform);
+    chip.throttle = throttle_of(&platform);
+    let settings =
+        fairways_chip::Settings { time_scale: SCALE, ..fairways_chip::Settings::new(chip) };
+    let program = fairways_chip::program::parse("mload:8M", |_| None).unwrap().remove(0).0;
+    let job = fairways_chip::Job::new(program.unwrap());
+    let machine = ChipMachine::new(settings, [("stream".to_owned(), job)]).unwrap();
+    let options = options.to_owned();
+    let settings = Settings::new(platform, Box::new(machine));
+    let of = mounted(Settings { pace: Pace::Lockstep, options, ..settings });
+    let client = of.client();
+    fs::create_dir(of.path("a")).unwrap();
+    of.write("a/tasks", &of.pid("stream").to_string()).unwrap();
+    (of, client)
+}
+
+/// GB/s in the next second.
+fn gbps(of: &Mounted, client: &mut Client) -> f64 {
+    let before = moved(of, "a");
+    client.advance(Duration::from_secs(1)).unwrap();
+    (moved(of, "a") - before) as f64 / 1e9
+}
+
+#[test]
+fn a_limit_of_bandwidth_holds_as_on_its_platform() {
+    if !can_mount() {
+        return;
+    }
+    // A core's cap at 10 % of Intel's, 1 GB/s of AMD's; there is no slow memory.
+    for (platform, line, expected) in [
+        (Platform::skylake(), "MB:0=10", 2.0),
+        (Platform::zen(), "MB:0=8", 1.0),
+        (Platform::zen(), "SMBA:0=8", f64::INFINITY),
+    ] {
+        let (of, mut client) = stream_on(platform, "");
+        let free = gbps(&of, &mut client);
+        of.write("a/schemata", &format!("{line}\n")).unwrap();
+        gbps(&of, &mut client);
+        let limited = gbps(&of, &mut client);
+        let expected = f64::min(expected, free);
+        assert!((limited / expected - 1.0).abs() < 0.05, "{line}: {free} {limited}");
+        assert!(free > 3.0, "{free}");
+        let whole = line.replace("=8", "=2048").replace("=10", "=100");
+        of.write("a/schemata", &format!("{whole}\n")).unwrap();
+        gbps(&of, &mut client);
+        let again = gbps(&of, &mut client);
+        assert!((again / free - 1.0).abs() < 0.05, "{whole}: {free} {again}");
+    }
+}
+
+/// The kernel's own loop goes down a step each second, and stays where one more would be too much.
+#[test]
+fn the_kernel_s_loop_keeps_a_stream_below_its_limit() {
+    if !can_mount() {
+        return;
+    }
+    let (of, mut client) = stream_on(Platform::skylake(), "mba_MBps");
+    of.write("a/schemata", "MB:0=100\n").unwrap();
+    let rates: Vec<f64> = (0..12).map(|_| gbps(&of, &mut client)).collect();
+    // Nine steps from 100 % to 10 %, the last one after the ninth second.
+    assert!(rates[0] > 3.2 && rates[8] > 3.0, "{rates:?}");
+    assert!(rates[10..].iter().all(|rate| (rate / 2.0 - 1.0).abs() < 0.05), "{rates:?}");
+    of.write("a/schemata", "MB:0=4000\n").unwrap();
+    let rates: Vec<f64> = (0..12).map(|_| gbps(&of, &mut client)).collect();
+    // At 20 %; at 30 %, it expects half as much again.
+    assert!(rates[10..].iter().all(|rate| (rate / 3.1 - 1.0).abs() < 0.05), "{rates:?}");
 }

@@ -2,8 +2,8 @@
 //! ([`EventQueue`]), which puts answers to plans before anything else; the one [`Alarm`]; the plan
 //! in force ([`PlanInForce`]); and windows under way ([`OpenWindow`]).
 //!
-//! A machine without a memory-bandwidth lever refuses no plan for its limits, and answers without
-//! them.
+//! No plan is refused for its limits of memory bandwidth: a machine answers with them as its lever
+//! rounds them, or without them if it has no such lever.
 
 mod alarm;
 mod event_queue;

@@ -1,9 +1,8 @@
 //! The plan in force.
 
-use fairways_core::{Event, Partition, PartitionError, PlanId};
+use fairways_core::{BandwidthLever, Event, Partition, PartitionError, PlanId};
 
-/// The plan in force on a machine that carries out every legal plan, but has no lever for memory
-/// bandwidth.
+/// The plan in force on a machine that carries out every legal plan.
 #[derive(Clone, Debug, Default)]
 pub struct PlanInForce {
     /// The plan's number; `None` before the first plan.
@@ -13,18 +12,20 @@ pub struct PlanInForce {
 }
 
 impl PlanInForce {
-    /// Puts a plan in force unless it breaks a rule. Returns the answer to it, and whether it is in
-    /// force.
+    /// Puts a plan in force unless it breaks a rule: with its limits of memory bandwidth as the
+    /// machine's `lever` rounds them, or without them if it has none. Returns the answer to it, and
+    /// whether it is in force.
     pub fn carry_out(
         &mut self,
         plan: PlanId,
         partition: &Partition,
         legal: Result<(), PartitionError>,
+        lever: Option<BandwidthLever>,
     ) -> (Event, bool) {
         if let Err(why) = legal {
             return (Event::Refused { plan, why }, false);
         }
-        let actual = partition.without_bandwidth();
+        let actual = partition.with_bandwidth_of(lever);
         self.plan = Some(plan);
         self.partition.clone_from(&actual);
         (Event::Applied { plan, actual }, true)

@@ -141,7 +141,8 @@ impl Machine for Model {
                 if checked.is_ok() && clusters > 1 && self.observer.refuses() {
                     checked = Err(PartitionError::TooManyClusters { clusters, clos: clusters - 1 });
                 }
-                let (answer, is_in_force) = self.in_force.carry_out(plan, &partition, checked);
+                let (answer, is_in_force) =
+                    self.in_force.carry_out(plan, &partition, checked, None);
                 self.due.push_answer(answer);
                 if !is_in_force {
                     return;

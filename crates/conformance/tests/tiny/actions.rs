@@ -17,7 +17,7 @@ impl Tiny {
         if self.fault == Fault::AcceptsAll {
             legal = Ok(());
         }
-        let (mut answer, is_in_force) = self.in_force.carry_out(plan, partition, legal);
+        let (mut answer, is_in_force) = self.in_force.carry_out(plan, partition, legal, None);
         if let (Event::Applied { actual, .. }, Fault::ClaimsLimits) = (&mut answer, self.fault) {
             actual.clone_from(partition);
         }

@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_chip::{AfterRun, Chip, ChipError, Geometry, Job, PausePoint, Settings};
+use fairways_chip::{
+    AfterRun, CapUnit, Chip, ChipError, Geometry, Job, PausePoint, SKYLAKE_GAPS, Settings,
+    SiblingGap, Throttle,
+};
 use fairways_core::{Counters, Event, LatencyBin, Machine, Time};
-use fairways_resctrl::platform::{Caches, Platform};
+use fairways_resctrl::platform::{Caches, Platform, ThrottleMode};
 
 use super::{FillClass, Hardware, Until};
 
 /// A [`Chip`] behind the files. Its programs start at once.
 ///
-/// A program's lines leave the cache when it ends, and the chip has no throttle for memory
-/// bandwidth: MB values have no effect. On a chip with instruction fetches, they fill the ways of
-/// data (`L3DATA` where CDP is on).
+/// A program's lines leave the cache when it ends. MB values limit as the chip's throttle does
+/// ([`throttle_of`]); all memory is near, so SMBA values have no effect. On a chip with instruction
+/// fetches, they fill the ways of data (`L3DATA` where CDP is on).
 pub struct ChipMachine {
     chip: Chip,
     geometry: Geometry,
@@ -68,6 +71,25 @@ pub fn platform_of(chip: &Geometry, platform: Platform) -> Platform {
         .with_cpus(cpus)
         .with_ways(ways, shared)
         .with_llc_bytes(u32::try_from(bytes).unwrap_or(u32::MAX))
+}
+
+/// How a platform limits memory bandwidth: by spacing requests (Intel), or by a cap in 1/8 GB/s
+/// (AMD) or in percent (MPAM); `None` if it can't.
+#[must_use]
+pub fn throttle_of(platform: &Platform) -> Option<Throttle> {
+    let mb = platform.mb.as_ref()?;
+    let is_mpam = platform.monitoring.as_ref().is_some_and(|of| of.rmids_per_class);
+    Some(if !mb.linear {
+        Throttle::Cap(CapUnit::EighthGbps)
+    } else if is_mpam {
+        Throttle::Cap(CapUnit::Percent)
+    } else {
+        let siblings = match mb.throttle_mode {
+            Some(ThrottleMode::PerThread) => SiblingGap::PerThread,
+            Some(ThrottleMode::Max) | None => SiblingGap::Max,
+        };
+        Throttle::Spacing { gaps: SKYLAKE_GAPS, siblings }
+    })
 }
 
 impl ChipMachine {

@@ -3,7 +3,7 @@
 mod chip;
 mod idle;
 
-pub use chip::{ChipMachine, platform_of};
+pub use chip::{ChipMachine, platform_of, throttle_of};
 pub use idle::Idle;
 
 pub use fairways_chip::FillClass;
@@ -61,8 +61,8 @@ pub trait Hardware: Send {
     /// The CPU that a program is on; `None`: on none, or it is over.
     fn cpu(&self, program: usize) -> Option<u32>;
 
-    /// From now on a program fills these ways under these marks, by the CPU that it is on. Nothing
-    /// is evicted.
+    /// From now on a program fills these ways under these marks, with these limits of memory
+    /// bandwidth, by the CPU that it is on. Nothing is evicted.
     fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>);
 
     /// A program's counts since it started; uncounted ones are missing.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use fairways_chip::{Geometry, Job};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::at_most;
-use fairways_emulator::hardware::platform_of;
+use fairways_emulator::hardware::{platform_of, throttle_of};
 use fairways_emulator::{ChipMachine, Pace, Settings, Starter};
 use fairways_resctrl::platform::Platform;
 
@@ -28,12 +28,13 @@ impl Checked {
     pub(super) fn new(args: &Emulate) -> Result<Self, BadInput> {
         let preset = &args.machine;
         let scale = args.time_scale.unwrap_or(TimeScale::ONE);
-        let World { settings, names, jobs, .. } =
+        let World { mut settings, names, jobs, .. } =
             World::new(preset, &chip(args), scale, &world(args), false)?;
         let instructions = args.instructions;
         let jobs = jobs.into_iter().map(|job| Job { instructions, ..job });
         let geometry = settings.chip;
         let platform = platform(args, &geometry)?;
+        settings.chip.throttle = throttle_of(&platform);
         let machine = ChipMachine::new(settings, names.into_iter().zip(jobs));
         let machine = machine.map_err(|why| BadInput(format!("--programs: {why}")))?;
         let starter = |verb: &str| {
