@@ -28,7 +28,7 @@
 
 use fairways_core::Counters;
 
-use crate::cache::LINE;
+use crate::geometry::LINE;
 use crate::geometry::{MOST_BANKS, MissLatency};
 
 /// Ticks of a cycle.

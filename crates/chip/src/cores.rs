@@ -6,10 +6,12 @@ use fairways_core::{Q32, Time};
 
 use crate::account::{TICKS, ticks};
 use crate::bus::Bus;
-use crate::cache::{LINE, PrivateCaches, SharedCache};
+use crate::cache::{PrivateCaches, SharedCache};
 use crate::clock::Clock;
+use crate::geometry::LINE;
 use crate::geometry::MOST_CORES;
-use crate::phase::{Phase, PhaseLength};
+use crate::phase::Phase;
+use crate::program::PhaseLength;
 use crate::program::Supply;
 use crate::record::JobRecord;
 use crate::run::{CoreTurn, TURN, Uncore};
@@ -17,7 +19,7 @@ use crate::runner::owner;
 use crate::running_program::RunningProgram;
 use crate::running_programs::RunningPrograms;
 use crate::settings::Settings;
-use crate::throttle::Throttles;
+use crate::throttles::Throttles;
 
 /// The cores and their shared parts.
 pub(crate) struct Cores {

@@ -7,7 +7,8 @@ use crate::agenda::DueEvent;
 use crate::cores::CoreLoad;
 use crate::job::AfterRun;
 use crate::machine::Chip;
-use crate::scheduler::{Priority, Scheduler, ThreadState};
+use crate::scheduler::Scheduler;
+use crate::thread_state::{Priority, ThreadState};
 
 impl Chip {
     /// Collects the events of this instant: windows that end, then programs that exit, then

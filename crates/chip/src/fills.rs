@@ -61,7 +61,7 @@ impl FillRules {
         let partition = &self.in_force.partition;
         let share = partition.resources_of(app)?.bandwidth?;
         let cluster = partition.placements().iter().find(|place| place.app == app)?.cluster;
-        let value = self.chip.throttle?.value_of(share.get(), &self.chip);
+        let value = self.chip.throttle?.value_of(share.get(), self.chip.bandwidth_mbps);
         Some(BandwidthLimit { class: u16::try_from(cluster).ok()?, value })
     }
 }

@@ -4,8 +4,26 @@ use fairways_core::{Bandwidth, BandwidthLever, Levers, Llc, MAX_WAYS};
 use thiserror::Error;
 
 use crate::bus::BusWait;
-use crate::cache::{LINE, Replacement};
 use crate::throttle::Throttle;
+
+/// Bytes of a line.
+pub const LINE: u64 = 64;
+
+/// The rule for which line makes room for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replacement {
+    /// The line that was used longest ago.
+    Lru,
+    /// A line that was not used since all others were (bit-PLRU, also called MRU). Each line has a
+    /// bit, set when it is used; once all bits are set, all others are cleared. A program that owns
+    /// some of the ways clears their bits once all of them are set.
+    BitPlru,
+    /// Not recently used, as in the L2 of the UltraSPARC T1 and T2: the bits of bit-PLRU, but the
+    /// search for a way begins at a pointer. All sets share the pointer, and it moves on by one way
+    /// whenever a line is brought in (Kedzierski, Moreto, Cazorla and Valero, Adapting cache
+    /// partitioning algorithms to pseudo-LRU replacement policies, IPDPS 2010, on NRU).
+    Nru,
+}
 
 /// A chip.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,7 +143,7 @@ impl Geometry {
             // A tenth, rounded up: a limit never falls below the step that it names.
             Some(Throttle::Spacing { .. }) => 103,
             Some(Throttle::Cap(unit)) => {
-                let all = unit.value_of(self.bandwidth_mbps, self).max(1);
+                let all = unit.value_of(self.bandwidth_mbps, self.bandwidth_mbps).max(1);
                 u16::try_from(1024_u32.div_ceil(all)).unwrap_or(1024)
             }
         };

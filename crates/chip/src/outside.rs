@@ -4,8 +4,8 @@ use fairways_core::{Counters, WayMask};
 
 use crate::account::Account;
 use crate::agenda::DueEvent;
-use crate::cache::LINE;
 use crate::fills::FillClass;
+use crate::geometry::LINE;
 use crate::geometry::MOST_CORES;
 use crate::job::AfterRun;
 use crate::machine::Chip;

@@ -8,8 +8,7 @@ use fairways_core::{Llc, Ways};
 use thiserror::Error;
 
 use crate::bus::BusWait;
-use crate::cache::Replacement;
-use crate::geometry::{CacheShape, Geometry, MissLatency, StorePath};
+use crate::geometry::{CacheShape, Geometry, MissLatency, Replacement, StorePath};
 use crate::throttle::{CapUnit, SKYLAKE_GAPS, SiblingGap, Throttle};
 
 /// A preset's name, its description, and the chip.

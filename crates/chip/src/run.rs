@@ -10,7 +10,7 @@ use crate::cache::{DIRTY, HitLevel, NONE, PrivateCaches, SharedCache, Tag};
 use crate::pages::PageMap;
 use crate::program::{AccessKind, Supply};
 use crate::runner::{PhaseState, Runner, Stall, owner};
-use crate::throttle::Throttles;
+use crate::throttles::Throttles;
 
 /// Cycles of a turn.
 pub(crate) const TURN: u64 = 1000;

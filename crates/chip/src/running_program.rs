@@ -6,11 +6,12 @@ use fairways_machine_kit::OpenWindow;
 use crate::account::Account;
 use crate::clock::Clock;
 use crate::job::Job;
-use crate::phase::{Phase, PhaseLength};
+use crate::phase::Phase;
+use crate::program::PhaseLength;
 use crate::runner::Runner;
-use crate::scheduler::ThreadState;
 use crate::service::RunningService;
 use crate::settings::Settings;
+use crate::thread_state::ThreadState;
 
 /// A program that runs.
 pub(crate) struct RunningProgram {

@@ -1,10 +1,5 @@
 //! Limits of memory bandwidth, as platforms have them.
 
-use crate::account::TICKS;
-use crate::cache::LINE;
-use crate::geometry::Geometry;
-use crate::running_programs::RunningPrograms;
-
 /// How a chip limits memory bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Throttle {
@@ -32,22 +27,22 @@ pub enum CapUnit {
 }
 
 impl CapUnit {
-    /// MB/s.
-    fn mbps(self, chip: &Geometry) -> f64 {
+    /// MB/s, on a chip with this bandwidth.
+    pub(crate) fn mbps(self, bandwidth_mbps: f64) -> f64 {
         match self {
             Self::EighthGbps => 125.0,
-            Self::Percent => chip.bandwidth_mbps / 100.0,
+            Self::Percent => bandwidth_mbps / 100.0,
         }
     }
 
-    /// A bandwidth in this unit.
+    /// A limit in this unit, on a chip with this bandwidth.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a bandwidth is not negative; the cast saturates"
     )]
-    pub(crate) fn value_of(self, mbps: f64, chip: &Geometry) -> u32 {
-        (mbps / self.mbps(chip)).round() as u32
+    pub(crate) fn value_of(self, mbps: f64, bandwidth_mbps: f64) -> u32 {
+        (mbps / self.mbps(bandwidth_mbps)).round() as u32
     }
 }
 
@@ -76,142 +71,12 @@ pub struct BandwidthLimit {
 
 impl Throttle {
     /// The unit's value for this share of the chip's bandwidth, in 1/1024 of it.
-    pub(crate) fn value_of(self, share: u16, chip: &Geometry) -> u32 {
+    pub(crate) fn value_of(self, share: u16, bandwidth_mbps: f64) -> u32 {
         match self {
             Self::Spacing { .. } => u32::from(share) * 100 / 1024,
             Self::Cap(unit) => {
-                unit.value_of(chip.bandwidth_mbps * f64::from(share) / 1024.0, chip).max(1)
+                unit.value_of(bandwidth_mbps * f64::from(share) / 1024.0, bandwidth_mbps).max(1)
             }
         }
     }
-}
-
-/// The throttles of a chip while it runs. Times are in ticks.
-#[derive(Clone, Debug)]
-pub(crate) enum Throttles {
-    None,
-    Spacing {
-        row: Vec<RequestRow>,
-        gaps: [u64; 10],
-        siblings: SiblingGap,
-        threads: usize,
-    },
-    /// `line`: the ticks of a line at the least cap.
-    Cap {
-        by_class: Vec<ClassCap>,
-        line: f64,
-    },
-}
-
-/// The requests of a core, or of a hardware thread.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RequestRow {
-    gap: u64,
-    /// The earliest time of the next request.
-    next: u64,
-}
-
-/// The lines of a class. Cores run one after the other in a turn (`run.rs`), so a line waits for
-/// those left over from earlier turns, not for those of this one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ClassCap {
-    /// Ticks of a line; 0: no cap.
-    line: u64,
-    lines: u64,
-    left_over: u64,
-}
-
-impl Throttles {
-    pub(crate) fn new(chip: &Geometry) -> Self {
-        match chip.throttle {
-            None => Self::None,
-            Some(Throttle::Spacing { gaps, siblings }) => Self::Spacing {
-                row: vec![RequestRow::default(); chip.cpus() as usize],
-                gaps: gaps.map(|tenths| u64::from(tenths) * u64::from(chip.mhz) * TICKS / 10_000),
-                siblings,
-                threads: chip.threads as usize,
-            },
-            Some(Throttle::Cap(unit)) => {
-                let cycles = f64::from(chip.mhz) * LINE as f64 / unit.mbps(chip);
-                Self::Cap { by_class: Vec::new(), line: cycles * TICKS as f64 }
-            }
-        }
-    }
-
-    /// Applies the limits of the programs that now run.
-    pub(crate) fn begin_turn(&mut self, apps: &RunningPrograms) {
-        match self {
-            Self::None => {}
-            Self::Spacing { row, gaps, siblings, threads } => {
-                row.iter_mut().for_each(|row| row.gap = 0);
-                for app in apps.iter() {
-                    let (Some(cpu), Some(limit)) = (app.cpu, app.runner.limit) else { continue };
-                    let row = &mut row[row_of(cpu, *siblings, *threads)];
-                    row.gap = row.gap.max(gaps[step(limit.value)]);
-                }
-            }
-            Self::Cap { by_class, line } => {
-                by_class.iter_mut().for_each(|cap| cap.line = 0);
-                for limit in apps.iter().filter_map(|app| app.runner.limit) {
-                    let class = usize::from(limit.class);
-                    if by_class.len() <= class {
-                        by_class.resize_with(class + 1, ClassCap::default);
-                    }
-                    by_class[class].line = rounded(*line / f64::from(limit.value.max(1)));
-                }
-            }
-        }
-    }
-
-    /// Ends a turn of this length.
-    pub(crate) fn end_turn(&mut self, turn: u64) {
-        let Self::Cap { by_class, .. } = self else { return };
-        for cap in by_class {
-            let requested = cap.lines * cap.line + cap.left_over;
-            cap.left_over = if cap.line == 0 { 0 } else { requested.saturating_sub(turn) };
-            cap.lines = 0;
-        }
-    }
-
-    /// How long a request that leaves the private caches of a CPU at this time is held back.
-    pub(crate) fn space(&mut self, cpu: usize, now: u64) -> u64 {
-        let Self::Spacing { row, siblings, threads, .. } = self else { return 0 };
-        let RequestRow { gap, next } = &mut row[row_of(cpu, *siblings, *threads)];
-        if *gap == 0 {
-            return 0;
-        }
-        let begins = now.max(*next);
-        *next = begins + *gap;
-        begins - now
-    }
-
-    /// Moves a line of a program with this limit; returns how long it waits.
-    pub(crate) fn take_line(&mut self, limit: Option<BandwidthLimit>) -> u64 {
-        let (Self::Cap { by_class, .. }, Some(limit)) = (self, limit) else { return 0 };
-        let cap = &mut by_class[usize::from(limit.class)];
-        cap.lines += 1;
-        cap.left_over
-    }
-}
-
-/// The index of the row of a CPU's requests.
-fn row_of(cpu: usize, siblings: SiblingGap, threads: usize) -> usize {
-    match siblings {
-        SiblingGap::Max => cpu / threads,
-        SiblingGap::PerThread => cpu,
-    }
-}
-
-/// The index of the step at or above a percent.
-fn step(percent: u32) -> usize {
-    (percent.div_ceil(10).clamp(1, 10) - 1) as usize
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "ticks are not negative; the cast saturates"
-)]
-fn rounded(ticks: f64) -> u64 {
-    ticks.round() as u64
 }

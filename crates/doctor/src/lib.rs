@@ -13,6 +13,7 @@ mod groups;
 mod kernel;
 mod monitors;
 mod mount;
+pub mod output;
 mod perf;
 mod process;
 mod rivals;

@@ -22,6 +22,7 @@
 //! list `fuse.resctrl`; a write of no bytes is not seen; an empty mask (AMD) is read as way 0; a
 //! CPU that is taken off line still runs its program.
 
+pub mod answers;
 mod clock;
 pub mod control;
 mod emulator;

@@ -12,12 +12,9 @@ mod emulated;
 mod man;
 mod optimum;
 mod paper;
-mod policies;
 mod profile;
-mod replay;
 mod run;
 mod scan;
-mod services;
 mod simulate;
 mod suits;
 mod top;
@@ -71,9 +68,13 @@ pub fn main() -> process::ExitCode {
         Command::Top(top) => top::run(*top, &mut out),
         Command::Explain(explain) => fairways_record::explain::run(&explain.into(), &mut out),
         Command::Restore(restore) => fairways_daemon::restore(&restore.into(), &mut out),
-        Command::Replay(replay) => replay::run(&replay, &mut out),
+        Command::Replay(replay) => {
+            fairways_record::replay::run(&replay.journal, replay.json, &mut out)
+        }
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
-        Command::Policies(policies) => policies::run(&policies, &mut out),
+        Command::Policies(policies) => {
+            fairways_output::policies::print(policies.name, policies.json, &mut out)
+        }
         Command::Profile(profile) => profile::run(&profile, &mut out),
         Command::Paper(paper) => paper::run(&paper, &mut out),
         Command::Report(report) => fairways_report::run(&report.into(), &mut out),

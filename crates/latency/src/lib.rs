@@ -21,7 +21,11 @@ use std::time::Duration;
 use fairways_core::LatencyBin;
 
 pub use samples::OpenError;
-pub use spec::{Bounds, Spec, SpecError};
+pub use spec::{Spec, SpecError};
+
+/// The two bounds of a bucket: its requests took longer than the first, and no longer than the
+/// second.
+pub type Bounds = (Duration, Duration);
 
 /// The latency of a request of which a histogram knows only that it took longer than its last
 /// bound: the longest time that a journal can record (584 years).

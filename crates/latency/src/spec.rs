@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::openmetrics::OpenMetrics;
 use super::redis::{self, Address, Redis};
 use super::samples::{FileSource, OpenError, SocketSource};
-use super::{PATIENCE, Source, text};
+use super::{Bounds, PATIENCE, Source, text};
 
 /// Names where a service's latencies come from. As text:
 ///
@@ -61,10 +61,6 @@ impl Spec {
         })
     }
 }
-
-/// The two bounds of a bucket: its requests took longer than the first, and no longer than the
-/// second.
-pub type Bounds = (Duration, Duration);
 
 impl Spec {
     /// The bucket that a latency is in, where the source is a histogram; a page over HTTP is

@@ -31,6 +31,7 @@ use super::tree::Tree;
 /// until the next [`open`](Self::open), or [`restore`](super::restore()).
 #[derive(Debug)]
 pub struct Actuator {
+    pub(super) enforcement: &'static dyn Enforcement,
     /// Files, and the ledger.
     pub(super) mount: Mount,
     /// What others have, and what they leave available.
@@ -73,7 +74,8 @@ impl Actuator {
         };
         let found = Findings::new(survey, &settings, &tree)?;
         Ok(Self {
-            mount: Mount { settings, enforcement, tree, state, errors: Errors::default() },
+            enforcement,
+            mount: Mount { settings, tree, state, errors: Errors::default() },
             found,
             classes: Classes::default(),
             root: Root::default(),
@@ -127,7 +129,7 @@ impl Actuator {
     /// Puts everything back, and returns what could not be.
     #[must_use]
     pub fn close(self) -> Restored {
-        self.mount.enforcement.close(self)
+        self.enforcement.close(self)
     }
 
     /// Puts everything back, and returns what could not be.

@@ -48,8 +48,7 @@ impl Actuator {
         let carried = Carried::of(&self.programs, &self.mount, &self.found);
         let carried = carried.map_err(Refused::Failed)?;
         let (targets, merged) = refine(&self.found.offers.rooms(), &wanted, &carried, most);
-        let enforcement = self.mount.enforcement;
-        let groups = enforcement.carry_out(self, &targets, &carried, reason)?;
+        let groups = self.enforcement.carry_out(self, &targets, &carried, reason)?;
         if merged > 0 {
             tracing::warn!(target: "fairways::actuate", merged, classes = most, reason, "too few classes");
         }
@@ -64,7 +63,7 @@ impl Actuator {
     #[must_use]
     pub fn in_force(&self, domain: u32) -> Option<Partition> {
         let domain = self.found.domain(domain)?;
-        Some(self.mount.enforcement.in_force(self, domain))
+        Some(self.enforcement.in_force(self, domain))
     }
 
     /// What is in force, according to the files.

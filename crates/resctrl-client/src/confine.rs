@@ -4,10 +4,11 @@ use super::class::Class;
 use super::error::Error;
 use super::findings::Findings;
 use super::ledger::ChangedMask;
-use super::masks::{Masks, masks, write_masks};
+use super::masks::{Masks, masks};
 use super::mount::Mount;
 use super::step::Step;
 use super::tree::Tree;
+use super::write_masks::write_masks;
 
 /// The root's group, as far as others are confined in it.
 #[derive(Debug, Default)]

@@ -11,7 +11,6 @@ use super::enforcement::Enforcement;
 use super::error::{Error, OpenError, Refused};
 use super::ledger::State;
 use super::limits::Carried;
-use super::lock::Lock;
 use super::mount::Mount;
 use super::programs::Programs;
 use super::refine::Target;
@@ -27,10 +26,6 @@ impl Enforcement for DryRun {
     /// Groups that another run left are treated as any other manager's.
     fn open(&self, _: &Tree, _: &Settings) -> Result<State, OpenError> {
         Ok(State::dry())
-    }
-
-    fn lock(&self, _: &Mount) -> Result<Option<Lock>, Error> {
-        Ok(None)
     }
 
     fn monitor(&self, actuator: &mut Actuator, _: AppId) -> Result<bool, Error> {

@@ -11,7 +11,6 @@ use super::enforcement::Enforcement;
 use super::error::{Error, OpenError, Refused};
 use super::ledger::State;
 use super::limits::Carried;
-use super::lock::{Kept, Lock};
 use super::mount::Mount;
 use super::programs::Programs;
 use super::recover::recover;
@@ -36,11 +35,6 @@ impl Enforcement for Enforced {
             tracing::warn!(target: "fairways::actuate", "from before: {line}");
         }
         Ok(state)
-    }
-
-    fn lock(&self, mount: &Mount) -> Result<Option<Lock>, Error> {
-        let Mount { tree, settings, .. } = mount;
-        Lock::take(tree, &settings.proc, settings.patience, Kept::Refuse).map(Some)
     }
 
     fn monitor(&self, actuator: &mut Actuator, app: AppId) -> Result<bool, Error> {

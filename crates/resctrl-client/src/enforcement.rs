@@ -10,7 +10,6 @@ use super::domain::Domain;
 use super::error::{Error, OpenError, Refused};
 use super::ledger::State;
 use super::limits::Carried;
-use super::lock::Lock;
 use super::mount::Mount;
 use super::programs::Programs;
 use super::refine::Target;
@@ -22,9 +21,6 @@ use super::tree::Tree;
 pub(super) trait Enforcement: Debug + Sync {
     /// The ledger, after everything was restored that it recorded.
     fn open(&self, tree: &Tree, settings: &Settings) -> Result<State, OpenError>;
-
-    /// Takes the lock between managers, until it is dropped.
-    fn lock(&self, mount: &Mount) -> Result<Option<Lock>, Error>;
 
     /// Makes a program's MON group, if an id is available. Returns whether the program has one.
     fn monitor(&self, actuator: &mut Actuator, app: AppId) -> Result<bool, Error>;

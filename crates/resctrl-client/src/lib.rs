@@ -62,6 +62,7 @@ mod tasks;
 mod threads;
 mod tree;
 mod withheld;
+mod write_masks;
 
 pub use actuator::Actuator;
 pub use applied::{Applied, Placed};

@@ -50,7 +50,7 @@ impl Actuator {
             note(&mut pending.others, group);
         }
         pending.domains |= found.renew(survey, offers, &mount.settings, &mount.tree);
-        self.mount.enforcement.keep_up(self)
+        self.enforcement.keep_up(self)
     }
 
     /// Looks at our own groups, and writes again what has changed.

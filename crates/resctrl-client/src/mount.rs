@@ -1,9 +1,8 @@
 //! The mounted resctrl: its files, and the ledger of what is changed in them.
 
-use super::enforcement::Enforcement;
 use super::error::Error;
 use super::ledger::State;
-use super::lock::Lock;
+use super::lock::{Kept, Lock};
 use super::settings::Settings;
 use super::tally::Errors;
 use super::tree::Tree;
@@ -12,7 +11,6 @@ use super::tree::Tree;
 #[derive(Debug)]
 pub(super) struct Mount {
     pub(super) settings: Settings,
-    pub(super) enforcement: &'static dyn Enforcement,
     pub(super) tree: Tree,
     pub(super) state: State,
     /// The failures.
@@ -22,7 +20,10 @@ pub(super) struct Mount {
 impl Mount {
     /// The lock between managers, until it is dropped; none in a dry run.
     pub(super) fn lock(&self) -> Result<Option<Lock>, Error> {
-        self.enforcement.lock(self)
+        if self.settings.dry_run {
+            return Ok(None);
+        }
+        Lock::take(&self.tree, &self.settings.proc, self.settings.patience, Kept::Refuse).map(Some)
     }
 
     /// Removes a group of ours from the ledger: it is gone, or another has replaced it.

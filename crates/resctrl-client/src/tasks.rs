@@ -41,7 +41,7 @@ impl Actuator {
     pub fn add(&mut self, app: AppId, name: &str, tasks: &[i32]) -> Result<Added, Error> {
         self.programs.by_id.insert(app, Program::new(app, name));
         let _lock = self.mount.lock()?;
-        let monitored = self.mount.enforcement.monitor(self, app)?;
+        let monitored = self.enforcement.monitor(self, app)?;
         Ok(Added { monitored, tasks: self.admit(app, tasks)? })
     }
 
@@ -66,8 +66,8 @@ impl Actuator {
             threads.extend(members(&self.mount.tree, &program.group())?);
         }
         let threads: Vec<i32> = threads.into_iter().collect();
-        let Self { mount, programs, .. } = self;
-        let released = mount.enforcement.release(programs, mount, app, &threads);
+        let Self { enforcement, mount, programs, .. } = self;
+        let released = enforcement.release(programs, mount, app, &threads);
         self.plans.forget(app);
         let Some(program) = self.programs.by_id.remove(&app) else { return released };
         let _lock = self.mount.lock()?;
@@ -105,8 +105,8 @@ impl Actuator {
                 let now: BTreeSet<i32> = listed.iter().copied().collect();
                 program.others.retain(|thread, _| now.contains(thread));
                 let left: Vec<i32> = program.placed.difference(&now).copied().collect();
-                let Self { mount, programs, .. } = self;
-                mount.enforcement.release(programs, mount, app, &left)?;
+                let Self { enforcement, mount, programs, .. } = self;
+                enforcement.release(programs, mount, app, &left)?;
             }
             let program = self.programs.get(app)?;
             listed.retain(|&thread| !program.knows(thread));
@@ -146,9 +146,8 @@ impl Actuator {
         let adopted = programs.adopted_threads(&mount.tree, app)?;
         along.extend(adopted.intersection(&ours.iter().copied().collect()));
         ours.retain(|thread| !along.contains(thread));
-        let enforcement = mount.enforcement;
-        let is_taken = enforcement.take(self, app, &others, &theirs)?;
-        let Self { mount, programs, .. } = self;
+        let is_taken = self.enforcement.take(self, app, &others, &theirs)?;
+        let Self { enforcement, mount, programs, .. } = self;
         if mount.settings.take_over {
             group = programs.get(app)?.group();
             mount.inherit(&group, &ours)?;

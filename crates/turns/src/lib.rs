@@ -6,6 +6,7 @@
 
 mod affinity;
 pub mod ledger;
+mod policy;
 mod settings;
 mod thread;
 pub mod together;

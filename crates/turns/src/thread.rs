@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
-use super::ledger::policy;
+use super::policy;
 
 /// What is read from a thread's `/proc/TID/stat` (proc_pid_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

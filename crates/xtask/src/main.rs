@@ -3,6 +3,8 @@
 
 mod binaries;
 mod ci;
+#[cfg(test)]
+mod circles;
 mod language;
 mod pool;
 mod prepare;

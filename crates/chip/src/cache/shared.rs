@@ -6,7 +6,8 @@
 
 use fairways_core::WayMask;
 
-use super::{DIRTY, NONE, Replacement, Tag};
+use super::{DIRTY, NONE, Tag};
+use crate::geometry::Replacement;
 
 /// The most ways of a set.
 const MOST: usize = 32;

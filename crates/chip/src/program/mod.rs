@@ -26,10 +26,9 @@ pub use mixture::{Mixture, MixturePart};
 pub use named::{NAMES, named};
 pub use pattern::Pattern;
 pub use profiled::profiled;
-pub(crate) use text::time_of;
-pub use text::{FORMS, ParsedPhases, ProgramTextError, parse, split};
+pub use text::{FORMS, ParsedPhases, PhaseLength, ProgramTextError, parse, split};
 pub use trace::{Trace, TraceError};
 pub use workload::{CodeRegion, DataRegion, VisitOrder, Workload};
 pub use zipf::Zipf;
 
-pub use crate::cache::LINE;
+pub use crate::geometry::LINE;

@@ -23,7 +23,7 @@
 //!
 //! The figures are in docs/workloads.md.
 
-use crate::cache::LINE;
+use crate::geometry::LINE;
 use crate::service::{RequestKind, RequestSizes, Requests};
 
 use super::access::MOST_LINES;

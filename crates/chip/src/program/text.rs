@@ -9,9 +9,8 @@ use fairways_tracer::Launch;
 use thiserror::Error;
 
 use crate::account::MOST_OVERLAP;
-use crate::cache::LINE;
-use crate::phase::PhaseLength;
-use crate::service::{RequestSizes, Requests};
+use crate::geometry::LINE;
+use crate::service::{RequestSizes, Requests, time_of};
 
 use super::access::MOST_LINES;
 use super::accesses::{Accesses, CPI, SimulatedProgram};
@@ -21,6 +20,15 @@ use super::named::named;
 use super::pattern::Pattern;
 use super::trace::Trace;
 use super::zipf::Zipf;
+
+/// How long a phase is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseLength {
+    /// Instructions, at least 1; an idle phase runs none, and never ends.
+    Instructions(u64),
+    /// Time.
+    Time(Duration),
+}
 
 /// The phases of a program as parsed; a phase without a program is idle.
 pub type ParsedPhases = Vec<(Option<SimulatedProgram>, Option<PhaseLength>)>;
@@ -297,15 +305,6 @@ fn lines(text: &str) -> Result<u32, String> {
     lines
         .map(whole)
         .ok_or_else(|| format!("expected a size from 64 to 2G, such as 8M, found {text:?}"))
-}
-
-/// Parses `2s`, `100ms`: more than 0.
-pub(crate) fn time_of(text: &str) -> Option<Duration> {
-    let units = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    units.into_iter().find_map(|(unit, seconds)| {
-        let number = text.strip_suffix(unit)?.parse::<f64>().ok()?;
-        Duration::try_from_secs_f64(number * seconds).ok().filter(|span| !span.is_zero())
-    })
 }
 
 /// `2s`, `100ms`; `5G`, `100M` instructions.

@@ -25,9 +25,6 @@ mod placing;
 mod queue;
 mod state;
 mod system;
-mod thread;
-mod time_sharing;
 mod turns;
 
 pub(crate) use state::{ScheduledThreads, Scheduler};
-pub(crate) use thread::{Priority, ThreadState};

@@ -6,10 +6,10 @@ use fairways_core::AppId;
 
 use crate::running_program::RunningProgram;
 use crate::running_programs::RunningPrograms;
+use crate::thread_state::Priority;
+use crate::time_sharing::PriorityLevel;
 
 use super::state::{ScheduledThreads, Scheduler};
-use super::thread::Priority;
-use super::time_sharing::PriorityLevel;
 
 impl Scheduler {
     /// Lets waiting threads preempt threads of lower rank.

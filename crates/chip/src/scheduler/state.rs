@@ -10,10 +10,10 @@ use crate::fills::FillRules;
 use crate::running_program::RunningProgram;
 use crate::running_programs::RunningPrograms;
 use crate::settings::{Scheduling, SchedulingClass, Settings};
+use crate::time_sharing::SECOND;
 
 use super::co_run::CoRunWatch;
 use super::queue::RunQueues;
-use super::time_sharing::SECOND;
 
 /// A thread's turn on a CPU.
 #[derive(Clone, Copy, Debug)]

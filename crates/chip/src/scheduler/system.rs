@@ -6,8 +6,8 @@ use std::time::Duration;
 use fairways_core::Time;
 
 use crate::job::Job;
-use crate::phase::{Phase, PhaseLength};
-use crate::program::{Accesses, Pattern, SimulatedProgram};
+use crate::phase::Phase;
+use crate::program::{Accesses, Pattern, PhaseLength, SimulatedProgram};
 use crate::settings::Scheduling;
 
 /// How long the system's thread sleeps, in twentieths of a quantum, and how long it runs then.

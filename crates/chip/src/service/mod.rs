@@ -20,3 +20,4 @@ pub use request::{RequestKind, RequestSizes, Requests};
 pub use text::{LOADS, LoadError, parse_loads};
 
 pub(crate) use serving::{RunningService, histogram};
+pub(crate) use text::time_of;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::load::{RequestLoad, Stage};
-use crate::program::time_of;
 
 /// The forms of loads, for people.
 pub const LOADS: &str = "RATE (requests a second, a Poisson process), closed:CLIENTS[:THINK], \
@@ -69,6 +68,15 @@ fn parse_load(text: &str) -> Option<RequestLoad> {
         [rate] => Some(RequestLoad::Poisson { per_second: rate.parse().ok()? }),
         _ => None,
     }
+}
+
+/// Parses `2s`, `100ms`: more than 0.
+pub(crate) fn time_of(text: &str) -> Option<Duration> {
+    let units = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    units.into_iter().find_map(|(unit, seconds)| {
+        let number = text.strip_suffix(unit)?.parse::<f64>().ok()?;
+        Duration::try_from_secs_f64(number * seconds).ok().filter(|span| !span.is_zero())
+    })
 }
 
 #[cfg(test)]

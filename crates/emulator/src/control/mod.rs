@@ -11,6 +11,7 @@ pub(crate) use server::{Serving, serve};
 use fairways_core::{Counters, LatencyBin};
 use serde::{Deserialize, Serialize};
 
+pub use crate::clock::ClockState;
 use crate::fault::Fault;
 
 /// The version of these types, in every [`Status`].
@@ -142,18 +143,6 @@ pub struct Status {
     pub programs: usize,
     /// Armed faults.
     pub faults: usize,
-}
-
-/// What sets the clock's pace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClockState {
-    /// Real time's, as far as the machine comes along.
-    Paced,
-    /// Any client that lets time pass.
-    Lockstep,
-    /// The client that holds it.
-    Held,
 }
 
 /// A simulated program.

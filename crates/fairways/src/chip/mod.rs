@@ -1,6 +1,5 @@
 //! `fairways simulate --machine chip:PRESET`: programs on a chip that executes them.
 
-mod output;
 mod services;
 mod settings;
 
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 use fairways_chip::ChipError;
 use fairways_command_kit::{BadInput, exit};
 use fairways_lab::{ChipComparison, compare_on_chip};
+use fairways_output::chip::{self, ComparedOnChip};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -33,11 +33,9 @@ pub(crate) fn simulate(
         end_all_on_signals()?;
     }
     let found = compare(&checked)?;
-    if args.json {
-        output::json(&checked, &found, out)
-    } else {
-        output::table(&checked, &found, out)
-    }
+    let Checked { world: World { preset, settings, names, .. }, protocol, .. } = &checked;
+    let compared = ComparedOnChip { preset, settings, names, protocol, found: &found };
+    if args.json { chip::json(&compared, out) } else { chip::table(&compared, out) }
 }
 
 /// Lets SIGINT and SIGTERM end this process and the processes that it started.

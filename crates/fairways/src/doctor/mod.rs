@@ -1,13 +1,12 @@
 //! `fairways doctor`: what this host supports, and what is missing.
 
-mod output;
 mod windows;
 
 use std::io::Write;
 
 use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, ExitCode, exit};
-use fairways_doctor::{ExaminedHost, Verdict, examine};
+use fairways_doctor::{ExaminedHost, Verdict, examine, output};
 
 use crate::args::Doctor;
 

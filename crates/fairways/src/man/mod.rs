@@ -1,173 +1,28 @@
-//! `fairways man`: the manual pages, made from the help texts and docs/config.md.
+//! `fairways man`: the manual of this command line.
 
-mod config;
-mod markdown;
-mod synopsis;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
-use clap_mangen::Man;
-use clap_mangen::roff::{Roff, bold, roman};
-use fairways_command_kit::exit;
+use fairways_manual::Manual;
 
 use crate::args::{self, EXAMPLES};
 
 /// The date of the last commit; empty for a build without git.
 const DATE: &str = env!("FAIRWAYS_DATE");
 
-/// The text in the middle of a page's head.
-const MANUAL: &str = "Fairways Manual";
-
-const FILES: [(&str, &str); 6] = [
-    ("/etc/fairways/fairways.toml", "The configuration of the daemon, fairways.toml(5)."),
-    ("/etc/fairways/fairways.toml.d/*.toml", "Read on top of it, in the order of their names."),
-    ("/usr/share/fairways/fairways.toml", "Used if there is no configuration in /etc."),
-    ("/var/lib/fairways", "The daemon's changes, so that they can be undone."),
-    ("/run/fairways/fairways.sock", "The daemon's control socket."),
-    ("/sys/fs/resctrl", "The kernel's resctrl, through which ways are assigned."),
-];
-
-/// One page.
-pub(crate) struct Page {
-    /// Name of its file: `fairways-run.1`.
-    pub(crate) name: String,
-    /// Its source, in man(7).
-    pub(crate) text: String,
-}
-
-/// Runs the command: writes all pages to `man1` and `man5` of a folder, where man(1) looks for
-/// them, or prints fairways(1).
+/// Runs the command: writes all pages to a folder, or prints fairways(1).
 pub(crate) fn run(dir: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
-    let pages = pages()?;
-    let Some(dir) = dir else {
-        let first = pages.iter().find(|page| page.name == "fairways.1");
-        return Ok(out.write_all(first.map_or("", |page| &page.text).as_bytes())?);
-    };
-    for page in pages {
-        let section = page.name.rsplit('.').next().unwrap_or_default();
-        let dir = dir.join(format!("man{section}"));
-        fs::create_dir_all(&dir).with_context(|| format!("{}: can't make it", dir.display()))?;
-        let file = dir.join(&page.name);
-        fs::write(&file, page.text)
-            .with_context(|| format!("{}: can't write it", file.display()))?;
-    }
-    Ok(())
+    manual().print(dir, out)
 }
 
 /// Prints the reference of all commands as Markdown, for the documentation's site.
 pub(crate) fn print_markdown(out: &mut dyn Write) -> anyhow::Result<()> {
-    Ok(out.write_all(markdown::page(&mut built()).as_bytes())?)
+    Ok(out.write_all(manual().markdown().as_bytes())?)
 }
 
-/// The command line, complete with everything that clap derives.
-fn built() -> clap::Command {
-    let mut command = args::command().disable_help_subcommand(true);
-    command.build();
-    command
-}
-
-/// All pages: for the command, its subcommands, and the configuration.
-pub(crate) fn pages() -> anyhow::Result<Vec<Page>> {
-    let command = built();
-    let mut pages = Vec::new();
-    add_pages(&command, None, &mut pages)?;
-    pages.push(Page { name: "fairways.toml.5".to_owned(), text: config::page() });
-    Ok(pages)
-}
-
-/// Adds a command's page, and those of its subcommands.
-fn add_pages(
-    command: &clap::Command,
-    above: Option<&str>,
-    pages: &mut Vec<Page>,
-) -> anyhow::Result<()> {
-    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    let below = || command.get_subcommands().filter(|below| !below.is_hide_set());
-    let man = Man::new(command.clone()).title(&name).date(DATE).source(source()).manual(MANUAL);
-    let mut text = Vec::new();
-    man.render_title(&mut text)?;
-    man.render_name_section(&mut text)?;
-    let mut usage = Roff::new();
-    synopsis::section(command, &mut usage);
-    usage.to_writer(&mut text)?;
-    man.render_description_section(&mut text)?;
-    man.render_options_section(&mut text)?;
-    if below().next().is_some() {
-        man.render_subcommands_section(&mut text)?;
-    }
-    let mut rest = Roff::new();
-    exit_status(command, &mut rest);
-    if above.is_none() || ["run", "config", "restore"].contains(&command.get_name()) {
-        files(&mut rest);
-    }
-    if above.is_none() {
-        examples(&mut rest);
-    }
-    let mut also: Vec<String> = above.map(|above| format!("{above}(1)")).into_iter().collect();
-    also.extend(below().filter_map(|below| Some(format!("{}(1)", below.get_display_name()?))));
-    also.push("fairways.toml(5)".to_owned());
-    see_also(&also, &mut rest);
-    rest.to_writer(&mut text)?;
-    pages.push(Page { name: format!("{name}.1"), text: tidy(&String::from_utf8(text)?) });
-    below().try_for_each(|below| add_pages(below, Some(&name), pages))
-}
-
-/// The source of a page, for its foot: `fairways 0.1.0`.
-fn source() -> String {
-    format!("fairways {}", env!("CARGO_PKG_VERSION"))
-}
-
-/// Lists the exit codes from the line `Exit codes: 0 done, 1 failed, ...` at the end of a command's
-/// help, or by default of all commands' help.
-fn exit_status(command: &clap::Command, page: &mut Roff) {
-    page.control("SH", ["EXIT STATUS"]);
-    let help = command.get_after_help().map_or(exit::HELP.to_owned(), ToString::to_string);
-    let (_, codes) = help.rsplit_once("Exit codes: ").unwrap_or_default();
-    for (code, meaning) in codes.split(", ").filter_map(|part| part.split_once(' ')) {
-        page.control("TP", []).text([bold(code)]).text([roman(meaning)]);
-    }
-}
-
-fn files(page: &mut Roff) {
-    page.control("SH", ["FILES"]);
-    for (path, what) in FILES {
-        page.control("TP", []).text([bold(path)]).text([roman(what)]);
-    }
-}
-
-/// Shows the examples of `fairways` alone.
-fn examples(page: &mut Roff) {
-    page.control("SH", ["EXAMPLES"]).control("EX", []);
-    for line in EXAMPLES.lines() {
-        page.text([roman(line)]);
-    }
-    page.control("EE", []);
-}
-
-fn see_also(pages: &[String], page: &mut Roff) {
-    page.control("SH", ["SEE ALSO"]).text([roman(pages.join(", "))]);
-    page.control("PP", []);
-    page.text([roman("Pages called docs/*.md or *.md are in /usr/share/doc/fairways/docs.")]);
-}
-
-/// Removes what mandoc(1) finds superfluous: a paragraph right after a heading, repeated breaks,
-/// blanks at ends of lines, and blank lines except in examples.
-fn tidy(text: &str) -> String {
-    let mut lines: Vec<&str> = Vec::new();
-    let mut example = false;
-    for line in text.lines().map(str::trim_end) {
-        example = (example || line == ".EX") && line != ".EE";
-        let before = lines.last().copied().unwrap_or_default();
-        let again = line == ".br" && before == ".br";
-        if (line.is_empty() && !example) || again || (line == ".PP" && before.starts_with(".SH ")) {
-            continue;
-        }
-        lines.push(line);
-    }
-    lines.join("\n") + "\n"
+fn manual() -> Manual {
+    Manual::new(args::command(), EXAMPLES, DATE)
 }

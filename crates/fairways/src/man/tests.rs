@@ -1,14 +1,16 @@
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use fairways_manual::Page;
 use fairways_needs::{Need, has};
 
 use super::*;
 
 #[test]
 fn every_command_and_the_configuration_have_a_page() {
-    let pages = pages().unwrap();
+    let pages = manual().pages().unwrap();
     let names: BTreeSet<&str> = pages.iter().map(|page| page.name.as_str()).collect();
     for name in [
         "fairways.1",
@@ -62,7 +64,7 @@ fn every_flag_is_in_the_synopsis_with_its_value() {
     }
     let mut command = crate::args::command().disable_help_subcommand(true);
     command.build();
-    let (pages, mut seen) = (pages().unwrap(), 0);
+    let (pages, mut seen) = (manual().pages().unwrap(), 0);
     look(&command, &pages, &mut seen);
     assert!(seen > 100, "{seen}");
     let export = pages.iter().find(|page| page.name == "fairways-export.1").unwrap();
@@ -85,8 +87,9 @@ fn the_reference_has_every_command_and_flag() {
         let below = command.get_subcommands().filter(|below| !below.is_hide_set());
         below.for_each(|below| look(below, page, seen));
     }
-    let mut command = built();
-    let page = markdown::page(&mut command);
+    let mut command = crate::args::command().disable_help_subcommand(true);
+    command.build();
+    let page = manual().markdown();
     let mut seen = 0;
     look(&command, &page, &mut seen);
     assert!(seen > 100, "{seen}");
@@ -98,7 +101,7 @@ fn the_reference_has_every_command_and_flag() {
 /// Every page of section 1 or 5 that a page refers to exists.
 #[test]
 fn pages_refer_to_pages_that_are_there() {
-    let pages = pages().unwrap();
+    let pages = manual().pages().unwrap();
     let mut seen = 0;
     for page in &pages {
         let text = page.text.replace("\\-", "-");
@@ -114,35 +117,10 @@ fn pages_refer_to_pages_that_are_there() {
 }
 
 #[test]
-fn every_key_is_listed_with_its_default() {
-    let text = config::page().replace("\\-", "-").replace("\\&", "");
-    let mut count = 0;
-    for key in fairways_daemon::config::keys() {
-        let entry = format!(".TP\n\\fB{key}\\fR\n");
-        assert_eq!(text.matches(&entry).count(), 1, "{key}");
-        count += 1;
-    }
-    assert_eq!(text.matches(".TP\n\\fB").count(), count + FILES.len());
-    assert!(text.contains("(default: \\fB\"lfoc\"\\fR)"), "{text}");
-    assert!(text.contains("its name, which no other program has (needed)\n"), "{text}");
-    assert!(text.contains(" (default: none)\n") && !text.contains("(default: needed)"), "{text}");
-}
-
-/// Line by line, blank ones too.
-#[test]
-fn the_example_is_the_one_that_is_tested() {
-    let text = config::page().replace("\\-", "-").replace("\\&", "");
-    let (_, rest) = text.split_once("\n.EX\n").unwrap();
-    let (example, _) = rest.split_once(".EE\n").unwrap();
-    assert_eq!(example, config::EXAMPLE);
-    assert!(example.contains("\n\n"));
-}
-
-#[test]
 fn pages_are_written_where_man_looks_for_them() {
     let folder = tempfile::tempdir().unwrap();
     run(Some(&folder.path().join("man")), &mut Vec::new()).unwrap();
-    for Page { name, text } in pages().unwrap() {
+    for Page { name, text } in manual().pages().unwrap() {
         let section = name.rsplit('.').next().unwrap();
         let file = folder.path().join(format!("man/man{section}/{name}"));
         assert_eq!(fs::read_to_string(file).unwrap(), text);
@@ -158,7 +136,7 @@ fn mandoc_has_nothing_against_any_page() {
     if !has("the manual pages", &[Need::Program("mandoc")]) {
         return;
     }
-    for Page { name, text } in pages().unwrap() {
+    for Page { name, text } in manual().pages().unwrap() {
         // A build without git has no date.
         let text =
             text.replacen(&format!("{DATE:?}"), "\"2000-01-01\"", usize::from(DATE.is_empty()));

@@ -1,14 +1,12 @@
 //! `fairways optimum`: the best way to share the cache.
 
-mod output;
-
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
 use fairways_core::Llc;
-use fairways_optimum::{Impossible, Problem, Solution, solve};
-use fairways_profiles::Mix;
+use fairways_optimum::{Impossible, Problem, solve};
+use fairways_output::optimum::{self, SolvedMix};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::args::{self, Kind, Objective, Optimum};
@@ -16,13 +14,6 @@ use crate::world::World;
 
 /// A search that takes longer than this shows its progress.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// A mix, its best plan, and how long the search took.
-pub(crate) struct Found {
-    mix: Mix,
-    solution: Solution,
-    seconds: f64,
-}
 
 /// Runs the command; everything is checked before anything is searched.
 pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -32,10 +23,10 @@ pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
     if let Some(threads) = args.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
-    let mut found = Vec::new();
+    let (kind, objective) = (kind(args.kind), objective(args.objective));
+    let mut solved = Vec::new();
     for mix in world.mixes(&args.mix, args.mixes.as_deref(), false)? {
         let profiles = world.programs().table();
-        let (kind, objective) = (kind(args.kind), objective(args.objective));
         let problem = Problem {
             profiles,
             mix: &mix.programs,
@@ -64,12 +55,12 @@ pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
             };
             BadInput(format!("mix {}: {why}{hint}", mix.name))
         })?;
-        found.push(Found { mix, solution, seconds: start.elapsed().as_secs_f64() });
+        solved.push(SolvedMix { mix, solution, seconds: start.elapsed().as_secs_f64() });
     }
     if args.json {
-        output::json(&world, llc.ways, &found, out)
+        optimum::json(world.programs(), llc.ways, &solved, out)
     } else {
-        output::table(&world, llc.ways, args.objective, &found, out)
+        optimum::table(world.programs(), llc.ways, objective, &solved, out)
     }
 }
 

@@ -1,7 +1,5 @@
 //! `fairways paper`: a paper's claims, row by row.
 
-mod output;
-
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -14,19 +12,12 @@ use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
 use fairways_lab::paper::lfoc::{self, Lfoc};
 use fairways_lab::paper::locpart::{self, Locpart};
-use fairways_lab::paper::{self, ClaimResult, claims, rows};
+use fairways_lab::paper::{self, claims, rows};
+use fairways_output::paper::{self as output, PaperReport};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::args::{self, Name, Paper};
 use crate::world::World;
-
-/// A paper's claims and the measured values.
-pub(crate) struct Report {
-    paper: &'static str,
-    title: &'static str,
-    seconds: f64,
-    rows: Vec<ClaimResult>,
-}
 
 /// Runs the command.
 pub(crate) fn run(args: &Paper, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -67,7 +58,12 @@ pub(crate) fn run(args: &Paper, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// Runs a paper's experiments, and draws their figures into a folder if one is given.
-fn report(name: Name, quick: bool, out: Option<&Path>, world: &World) -> anyhow::Result<Report> {
+fn report(
+    name: Name,
+    quick: bool,
+    out: Option<&Path>,
+    world: &World,
+) -> anyhow::Result<PaperReport> {
     let start = Instant::now();
     let seed = world.seed;
     let bar = progress();
@@ -115,7 +111,7 @@ fn report(name: Name, quick: bool, out: Option<&Path>, world: &World) -> anyhow:
     bar.finish_and_clear();
     let claims = claims(text).with_context(|| format!("the claims of the paper {paper}"))?;
     let rows = rows(paper, claims, findings);
-    Ok(Report { paper, title, seconds: start.elapsed().as_secs_f64(), rows })
+    Ok(PaperReport { paper, title, seconds: start.elapsed().as_secs_f64(), rows })
 }
 
 /// Shows the current step on the bar, with how much of it is done.

@@ -2,7 +2,6 @@
 
 mod best;
 mod machine;
-mod report;
 mod settings;
 mod stepped;
 mod summary;
@@ -15,15 +14,14 @@ use std::time::Duration;
 use fairways_command_kit::Interrupted;
 use fairways_core::{AppId, Event, Machine, Time};
 use fairways_daemon::trial::{Trial, Tried};
+use fairways_output::run::Report;
 use fairways_policy::stock::Stock;
 use fairways_record::journal::Writer;
 
 use crate::args::{Machine as MachineFlag, Run};
 use machine::Running;
-use report::Report;
 use settings::Checked;
 pub(crate) use stepped::Stepped;
-use summary::Summary;
 
 /// Runs the command; everything is checked before anything happens.
 pub(crate) fn run(machine: &MachineFlag, args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -36,7 +34,8 @@ pub(crate) fn run(machine: &MachineFlag, args: &Run, out: &mut dyn Write) -> any
         args.journal.as_ref().map(|path| checked.journal(path, limits)).transpose()?;
     let mut machine = checked.machine();
     machine.stop_when(Arc::clone(&stop));
-    let mut report = (!args.json && !args.quiet).then(|| Report::new(&checked, out));
+    let mut report =
+        (!args.json && !args.quiet).then(|| Report::new(checked.ways(), checked.names(), out));
     let followed = follow(&mut machine, &mut checked, &stop, &mut report, &mut journal);
     drop(report);
     let kept = journal.map_or(Ok(()), Writer::finish);
@@ -47,7 +46,7 @@ pub(crate) fn run(machine: &MachineFlag, args: &Run, out: &mut dyn Write) -> any
     if let Some(why) = machine.failure(end) {
         return Err(why);
     }
-    let summary = Summary::new(&checked, &machine, end, &stop);
+    let summary = summary::summary(&checked, &machine, end, &stop);
     if args.json {
         summary.json(out)?
     } else {
@@ -111,7 +110,7 @@ fn follow(
             journal.write_event(at, &event, started.map(String::as_str))?;
         }
         if let Some(report) = report {
-            report.event(at, &event, machine)?;
+            report.event(at, &event, |app| machine.job(app))?;
         }
         let mut said = Ok(());
         checked.policy.handle(at, &event, &mut |action| {

@@ -1,14 +1,13 @@
 //! `fairways simulate`: mixes under several policies, compared.
 
-pub(crate) mod json;
 mod settings;
-pub(crate) mod table;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_lab::{CompareError, Comparison, LiveComparison, compare, compare_live};
+use fairways_lab::{CompareError, compare, compare_live};
+use fairways_output::simulate::{ComparedMixes, Results, json, table};
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
@@ -18,21 +17,13 @@ use settings::{Checked, How};
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Every mix, compared.
-enum Results<'a> {
-    Scored(Vec<(&'a Mix, Comparison)>),
-    Live(Vec<(&'a Mix, LiveComparison)>),
-}
-
 /// Runs the command; everything is checked before anything is written.
 pub(crate) fn run(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
     let checked = Checked::new(args)?;
     let results = compare_all(&checked)?;
-    if args.json {
-        json::write(&checked, &results, out)
-    } else {
-        table::write(&checked, &results, out)
-    }
+    let (programs, ways, policies) = (checked.programs(), checked.ways(), &*checked.policies);
+    let compared = ComparedMixes { programs, ways, policies, results };
+    if args.json { json::write(&compared, out) } else { table::write(&compared, out) }
 }
 
 fn compare_all(checked: &Checked) -> anyhow::Result<Results<'_>> {

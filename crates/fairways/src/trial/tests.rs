@@ -1,15 +1,13 @@
 //! Verdicts of trials on a chip, against the true differences.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser as _;
 use fairways_core::Partition;
-use parking_lot::Mutex;
+use fairways_trial::{MATTERS, Verdict};
 use rayon::prelude::*;
 
-use super::verdict::{MATTERS, Verdict, of_all};
-use super::{Found, On, planned};
+use super::prepared;
 use crate::args::{Args, Command, Trial};
 use crate::run::fixed;
 
@@ -63,14 +61,11 @@ fn trial(programs: &str, policy: &[&str]) -> Trial {
 
 /// The verdict of a trial, and the plan that it switched on and off.
 fn outcome(args: &Trial) -> (Verdict, Partition) {
-    let found = Arc::new(Mutex::new(Found::default()));
-    let on = On { planned: planned(args).unwrap(), found: Arc::clone(&found) };
-    crate::run::tried(args.run.machine.as_ref().unwrap(), &args.run, &on, on.takes()).unwrap();
-    let found = found.lock();
-    let domain = &found.domains[&0];
-    assert_eq!(domain.broken, None);
-    let verdict = of_all(found.domains.values()).unwrap().verdict();
-    (verdict, domain.decided.clone().unwrap())
+    let trial = prepared(args).unwrap();
+    let machine = args.run.machine.as_ref().unwrap();
+    crate::run::tried(machine, &args.run, &trial, trial.takes()).unwrap();
+    assert_eq!(trial.broken(), None);
+    (trial.verdict().unwrap(), trial.decided(0).unwrap())
 }
 
 /// The true difference of the geometric mean of IPC, from separate runs six times as long as a

@@ -8,10 +8,8 @@ use fairways_core::{Action, AppId, Counters};
 use fairways_programs::ProgramKey;
 use fairways_resctrl_client::{Actuator, Errors, Restored};
 
-use super::settings::Lever;
 use super::state::HostState;
 use super::trouble::Trouble;
-use super::ways::CacheWays;
 
 /// A program that was found.
 pub(super) struct FoundProgram {
@@ -21,8 +19,8 @@ pub(super) struct FoundProgram {
     pub(super) name: String,
 }
 
-/// Sets a lever as policies decide, and knows what is special about that lever: [`CacheWays`] sets
-/// ways, [`Turns`](super::Turns) sets turns.
+/// Sets a lever as policies decide, and knows what is special about that lever:
+/// [`CacheWays`](super::ways::CacheWays) sets ways, [`Turns`](super::Turns) sets turns.
 pub(super) trait Mechanism {
     /// Updates the domains.
     fn survey(&mut self, state: &mut HostState);
@@ -99,18 +97,5 @@ pub(super) trait Mechanism {
     /// How many threads of a program stay in which groups of others.
     fn left(&self, _: AppId) -> Option<&BTreeMap<String, usize>> {
         None
-    }
-}
-
-impl Lever {
-    /// The mechanism for a lever; it sets nothing if programs are only watched.
-    pub(super) fn mechanism(self, observe: bool) -> Box<dyn Mechanism> {
-        match self {
-            Self::Ways(actuator) => Box::new(CacheWays::new(actuator, observe)),
-            Self::Turns(mut turns) => {
-                turns.observe = observe;
-                turns
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a host is made of, and which programs it manages.
+//! How a host is managed, and which programs.
 
 use std::io;
 use std::sync::Arc;
@@ -6,32 +6,7 @@ use std::time::Duration;
 
 use fairways_core::{Profile, Wish};
 use fairways_perf::Target;
-use fairways_programs::{Roots, Wanted};
-use fairways_resctrl_client::Actuator;
-
-use crate::clock::Clock;
-
-use super::Turns;
-
-/// What policies of a host set.
-pub enum Lever {
-    /// The ways of caches that programs may fill, by resctrl.
-    Ways(Box<Actuator>),
-    /// Where threads run and for how long, by a scheduler.
-    Turns(Box<Turns>),
-}
-
-/// What a host is made of.
-pub struct Parts {
-    /// What policies set.
-    pub lever: Lever,
-    /// Where programs are found.
-    pub proc_and_cgroup: Roots,
-    /// What is counted of them.
-    pub source: Box<dyn fairways_perf::Source>,
-    /// The time.
-    pub clock: Box<dyn Clock>,
-}
+use fairways_programs::Wanted;
 
 /// How to manage a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

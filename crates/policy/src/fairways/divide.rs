@@ -5,7 +5,19 @@ use alloc::vec::Vec;
 
 use super::clusters::{Clusters, Row};
 use super::objective::{Objective, Outcome};
-use super::search::Limits;
+
+/// What a plan may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Clusters at most.
+    pub(crate) clusters: usize,
+    /// Ways in all.
+    pub(crate) ways: u32,
+    /// Ways of a cluster at least.
+    pub(crate) least_ways: u32,
+    /// Divisions that are tried at most, after which the best so far is the answer.
+    pub(crate) trials: u32,
+}
 
 /// The ways of each cluster, and the memory that they are found in.
 #[derive(Clone, Debug, Default)]

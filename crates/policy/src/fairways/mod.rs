@@ -40,7 +40,8 @@ use crate::table::{Descriptor, KnowledgeSource, make};
 use crate::ucp::even_share;
 use crate::words;
 use clusters::{Clusters, MOST_PROGRAMS};
-use search::{Limits, Search, members};
+use divide::Limits;
+use search::{Search, members};
 
 pub use objective::Objective;
 pub use parameters::Parameters;

@@ -5,21 +5,8 @@
 use alloc::vec::Vec;
 
 use super::clusters::{Clusters, Row};
-use super::divide::Division;
+use super::divide::{Division, Limits};
 use super::objective::{Objective, Outcome};
-
-/// What a plan may have.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Clusters at most.
-    pub(crate) clusters: usize,
-    /// Ways in all.
-    pub(crate) ways: u32,
-    /// Ways of a cluster at least.
-    pub(crate) least_ways: u32,
-    /// Divisions that are tried at most, after which the best so far is the answer.
-    pub(crate) trials: u32,
-}
 
 /// The search, and the memory that it works in.
 #[derive(Clone, Debug, Default)]

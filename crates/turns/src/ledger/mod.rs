@@ -6,7 +6,6 @@
 //! values, the thread gets the value before.
 
 mod entry;
-pub(super) mod policy;
 mod restorer;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

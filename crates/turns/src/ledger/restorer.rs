@@ -10,9 +10,9 @@ use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client::{Restored, Thing};
 use rustix::io::Errno;
 
+use super::super::policy;
 use super::super::thread::{self, Stat};
 use super::entry::{Entry, set};
-use super::policy;
 
 /// Puts threads back; these are the file systems from which it reads them.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use fairways_lab::{ObjectiveOutcome, ServiceSummary};
 use serde::Serialize;
 
 /// How a service answered; docs/chip.md describes it.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Answers {
     requests: u64,
     per_second: f64,
@@ -22,7 +22,7 @@ pub(crate) struct Answers {
 }
 
 /// How well the objective was met.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Against {
     slo_ms: Option<f64>,
     percentile: Option<f64>,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::found::{Domain, Measure};
 
 /// A smaller difference is not worth partitioning for.
-pub(crate) const MATTERS: f64 = 0.01;
+pub const MATTERS: f64 = 0.01;
 
 /// The fewest pairs for a verdict.
 const LEAST: usize = 3;
@@ -34,7 +34,7 @@ pub(crate) struct Difference {
 /// Whether the policy helped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// It is better with than without, by 1 % or more.
     Helped,
     /// There is no difference of 1 %.

@@ -8,11 +8,8 @@ use fairways_core::{Action, AppId, Event, Levers, Partition, Time, Ways};
 use fairways_policy::{kpart, lfoc};
 use fairways_record::status::estimate_text;
 
-use super::machine::Running;
-use super::settings::Checked;
-
 /// Prints each event and decision as it happens.
-pub(super) struct Report<'a> {
+pub struct Report<'a> {
     out: &'a mut dyn Write,
     ways: Ways,
     /// The names of the mix's programs.
@@ -29,11 +26,12 @@ pub(super) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(checked: &Checked, out: &'a mut dyn Write) -> Self {
+    /// A report of programs with these names that share these ways.
+    pub fn new(ways: Ways, names: Vec<String>, out: &'a mut dyn Write) -> Self {
         Self {
             out,
-            ways: checked.ways(),
-            names: checked.names(),
+            ways,
+            names,
             programs: HashMap::new(),
             sampled: None,
             planned: Partition::default(),
@@ -48,7 +46,16 @@ impl<'a> Report<'a> {
         format!("{} {}", app.0, program.map_or("", String::as_str))
     }
 
-    pub(super) fn event(&mut self, at: Time, event: &Event, machine: &Running) -> io::Result<()> {
+    /// Prints an event; `job` is the number of an app's program, if it runs.
+    ///
+    /// # Errors
+    /// If it can't be printed.
+    pub fn event(
+        &mut self,
+        at: Time,
+        event: &Event,
+        job: impl FnOnce(AppId) -> Option<usize>,
+    ) -> io::Result<()> {
         match event {
             Event::Machine(Levers { llc, .. }) => {
                 let (ways, least, clos) = (llc.ways, llc.min_ways(), llc.clos);
@@ -58,7 +65,7 @@ impl<'a> Report<'a> {
                 )
             }
             Event::Started { app, .. } => {
-                self.programs.extend(machine.job(*app).map(|job| (*app, job)));
+                self.programs.extend(job(*app).map(|job| (*app, job)));
                 writeln!(self.out, "{at:>11}  {} starts", self.name(*app))
             }
             Event::Exited { app } => {
@@ -90,14 +97,21 @@ impl<'a> Report<'a> {
     }
 
     /// Prints the estimates of a program that are not yet printed.
-    pub(super) fn numbers(&mut self, at: Time) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If they can't be printed.
+    pub fn numbers(&mut self, at: Time) -> io::Result<()> {
         let Some(app) = self.of.take() else { return Ok(()) };
         let (name, numbers) = (self.name(app), self.numbers.join(", "));
         self.numbers.clear();
         writeln!(self.out, "{at:>11}  {name}: {numbers}")
     }
 
-    pub(super) fn action(&mut self, at: Time, action: &Action<'_>) -> io::Result<()> {
+    /// Prints an action.
+    ///
+    /// # Errors
+    /// If it can't be printed.
+    pub fn action(&mut self, at: Time, action: &Action<'_>) -> io::Result<()> {
         if !matches!(action, Action::Estimated { thread, .. } if self.of == Some(thread.app)) {
             self.numbers(at)?;
         }

@@ -1,4 +1,4 @@
-//! `fairways policies`: the table of policies, for people and for programs.
+//! The table of policies, for people and for programs.
 
 use std::io::Write;
 
@@ -10,16 +10,21 @@ use fairways_policy::table::{DecisionScope, KnowledgeSource, OwnerRequest};
 use fairways_policy::{Descriptor, POLICIES};
 use serde_json::{Value, json};
 
-use crate::args::Policies;
-
-/// Runs the command.
-pub(crate) fn run(args: &Policies, out: &mut dyn Write) -> anyhow::Result<()> {
-    match &args.name {
-        Some(policy) if args.json => {
+/// Lists all policies, or shows one with its parameters.
+///
+/// # Errors
+/// If that can't be printed.
+pub fn print(
+    policy: Option<&Descriptor>,
+    as_json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    match policy {
+        Some(policy) if as_json => {
             writeln!(out, "{}", serde_json::to_string_pretty(&described(policy))?)?;
         }
         Some(policy) => one(policy, out)?,
-        None if args.json => {
+        None if as_json => {
             let all: Vec<Value> = POLICIES.iter().map(described).collect();
             writeln!(out, "{}", serde_json::to_string_pretty(&json!({ "policies": all }))?)?;
         }

@@ -7,8 +7,7 @@ use fairways_lab::{LiveOutcome, PolicyOutcome, Rate};
 use fairways_profiles::{FairnessMetrics, Mix};
 use serde::Serialize;
 
-use super::Results;
-use super::settings::Checked;
+use super::{ComparedMixes, Results};
 use crate::services::Answers;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
@@ -97,12 +96,11 @@ impl Did {
 }
 
 /// Writes one object and a newline.
-pub(super) fn write(
-    checked: &Checked,
-    results: &Results<'_>,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    let programs = checked.programs();
+///
+/// # Errors
+/// If it can't be written.
+pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let ComparedMixes { programs, ways, results, .. } = compared;
     let report = |mix: &'_ Mix, policies| MixReport {
         mix: mix.name.clone(),
         apps: mix.programs.iter().map(|&program| programs.name(program)).collect(),
@@ -119,7 +117,7 @@ pub(super) fn write(
             .collect(),
     };
     let dynamic = matches!(results, Results::Live(_));
-    let ways = checked.ways().get();
+    let ways = ways.get();
     serde_json::to_writer(&mut *out, &Report { schema: SCHEMA, ways, dynamic, mixes })?;
     writeln!(out)?;
     Ok(())

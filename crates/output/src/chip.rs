@@ -3,14 +3,29 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
+use fairways_chip::Settings;
 use fairways_command_kit::table::{STYLE, fit};
-use fairways_lab::{ChipComparison, ChipOutcome, SoloRun as ByItself};
+use fairways_lab::{ChipComparison, ChipOutcome, ChipProtocol, SoloRun as ByItself};
 use serde::Serialize;
 
-use super::Checked;
 use crate::services::{self, Answers};
 use crate::simulate::json::{Did, How, PolicyReport, SCHEMA, lived, policy};
 use crate::simulate::table::{Row, fit_metrics, metrics_table};
+
+/// Programs on a chip under several policies.
+#[derive(Debug)]
+pub struct ComparedOnChip<'a> {
+    /// The name of the chip's preset.
+    pub preset: &'a str,
+    /// The chip.
+    pub settings: &'a Settings,
+    /// The programs, as they were written.
+    pub names: &'a [String],
+    /// How they were compared.
+    pub protocol: &'a ChipProtocol,
+    /// How they fare.
+    pub found: &'a ChipComparison,
+}
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -32,19 +47,18 @@ struct Alone<'a> {
 }
 
 /// Writes one object and a newline.
-pub(super) fn json(
-    checked: &Checked,
-    found: &ChipComparison,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    let Checked { world, protocol, .. } = checked;
-    let programs = world.names.iter().zip(&found.alone);
+///
+/// # Errors
+/// If it can't be written.
+pub fn json(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let ComparedOnChip { preset, settings, names, protocol, found } = *compared;
+    let programs = names.iter().zip(&found.alone);
     let report = Report {
         schema: SCHEMA,
-        machine: format!("chip:{}", world.preset),
-        ways: world.settings.chip.llc.ways.get(),
-        set_sampling: world.settings.set_sampling,
-        time_scale: 1.0 / f64::from(world.settings.time_scale),
+        machine: format!("chip:{preset}"),
+        ways: settings.chip.llc.ways.get(),
+        set_sampling: settings.set_sampling,
+        time_scale: 1.0 / f64::from(settings.time_scale),
         seconds: protocol.span.as_secs_f64(),
         programs: programs
             .map(|(program, alone)| Alone { program, alone: by_itself(alone) })
@@ -71,17 +85,15 @@ fn outcome<'a>(outcome: &'a ChipOutcome, alone: &[ByItself]) -> PolicyReport<'a>
 }
 
 /// Writes tables for people.
-pub(super) fn table(
-    checked: &Checked,
-    found: &ChipComparison,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    let Checked { world, protocol, .. } = checked;
-    let (settings, scale) = (&world.settings, 1.0 / f64::from(world.settings.time_scale));
+///
+/// # Errors
+/// If it can't be written.
+pub fn table(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let ComparedOnChip { preset, settings, names, protocol, found } = *compared;
+    let scale = 1.0 / f64::from(settings.time_scale);
     writeln!(
         out,
-        "chip:{}, {} ways; {} s after {} s; one of {} sets simulated, time scale {scale}",
-        world.preset,
+        "chip:{preset}, {} ways; {} s after {} s; one of {} sets simulated, time scale {scale}",
         settings.chip.llc.ways,
         protocol.span.as_secs_f64(),
         protocol.warm_up.as_secs_f64(),
@@ -102,7 +114,7 @@ pub(super) fn table(
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    for (job, (name, ByItself { rate, .. })) in world.names.iter().zip(&found.alone).enumerate() {
+    for (job, (name, ByItself { rate, .. })) in names.iter().zip(&found.alone).enumerate() {
         let mut cells =
             vec![name.clone(), format!("{:.3}", rate.ipc), format!("{:.2}", rate.llcmpki)];
         cells.extend(found.outcomes.iter().map(|outcome| {
@@ -115,7 +127,7 @@ pub(super) fn table(
         "Slowdowns, and in brackets the ways held in the end:\n{}\n",
         fit(table, &["MPKI alone", "IPC alone"])
     )?;
-    let rows = answers(&world.names, found);
+    let rows = answers(names, found);
     if !rows.is_empty() {
         writeln!(out, "Services:\n{}\n", services::table(&rows))?;
     }

@@ -9,8 +9,7 @@ use fairways_core::Ways;
 use fairways_lab::{LiveOutcome, PolicyOutcome, classes};
 use fairways_profiles::{FairnessMetrics, Mix};
 
-use super::Results;
-use super::settings::Checked;
+use super::{ComparedMixes, Results};
 
 const LEGEND: &str = "\
 unfairness  largest slowdown over smallest, 1 at best
@@ -50,12 +49,12 @@ pub(crate) struct Row<'a> {
 }
 
 /// Writes a table a mix, and for several mixes a summary.
-pub(super) fn write(
-    checked: &Checked,
-    results: &Results<'_>,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    let ways = checked.ways();
+///
+/// # Errors
+/// If it can't be written.
+pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let ComparedMixes { programs, ways, policies, results } = compared;
+    let ways = *ways;
     let (blocks, beside, legend): (Vec<Block<'_>>, _, _) = match results {
         Results::Scored(results) => {
             let blocks = results.iter().map(|(mix, comparison)| Block {
@@ -74,7 +73,6 @@ pub(super) fn write(
             (blocks.collect(), LIVE, LIVE_LEGEND)
         }
     };
-    let programs = checked.programs();
     let classes = classes(programs.table(), ways);
     for block in &blocks {
         let program = |(number, &program): (usize, &usize)| {
@@ -87,7 +85,7 @@ pub(super) fn write(
     }
     if blocks.len() > 1 {
         writeln!(out, "All {} mixes, geometric means:", blocks.len())?;
-        writeln!(out, "{}\n", fit_metrics(summary(checked, &blocks)))?;
+        writeln!(out, "{}\n", fit_metrics(summary(policies, &blocks)))?;
     }
     out.write_all(LEGEND.as_bytes())?;
     out.write_all(legend.as_bytes())?;
@@ -155,10 +153,10 @@ fn change(ratio: f64) -> String {
     if matches!(percent.as_str(), "+0.0" | "-0.0") { String::new() } else { percent }
 }
 
-fn summary(checked: &Checked, blocks: &[Block<'_>]) -> Table {
+fn summary(policies: &[&str], blocks: &[Block<'_>]) -> Table {
     let header = ["policy", "unfairness", "%", "STP", "%", "ANTT", "%", "fairer than stock"];
     let mut table = table(&header, 8);
-    for (index, policy) in checked.policies.iter().enumerate() {
+    for (index, policy) in policies.iter().enumerate() {
         let pairs = || blocks.iter().map(|block| (&block.rows[index].metrics, block.stock));
         let mut row = vec![(*policy).to_owned()];
         for metric in [

@@ -3,15 +3,15 @@
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::{DATE, MANUAL, files, see_also, source, tidy};
+use super::{MANUAL, files, see_also, source, tidy};
 
-const PAGE: &str = include_str!("../../../../docs/config.md");
-pub(super) const EXAMPLE: &str = include_str!("../../../../docs/config.in/fairways.toml");
+const PAGE: &str = include_str!("../../../docs/config.md");
+const EXAMPLE: &str = include_str!("../../../docs/config.in/fairways.toml");
 
 /// The page.
-pub(super) fn page() -> String {
+pub(super) fn page(date: &str) -> String {
     let mut page = Roff::new();
-    page.control("TH", ["fairways.toml", "5", DATE, &source(), MANUAL]);
+    page.control("TH", ["fairways.toml", "5", date, &source(), MANUAL]);
     page.control("SH", ["NAME"]);
     page.text([roman("fairways.toml - configuration of the daemon that fairways run is")]);
     page.control("SH", ["DESCRIPTION"]);
@@ -114,5 +114,38 @@ fn plain(inline: Inline) -> String {
     match inline {
         Inline::Roman(text) | Inline::Bold(text) | Inline::Italic(text) => text,
         Inline::LineBreak => " ".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_listed_with_its_default() {
+        let text = page("2000-01-01").replace("\\-", "-").replace("\\&", "");
+        let mut count = 0;
+        for key in fairways_daemon::config::keys() {
+            let entry = format!(".TP\n\\fB{key}\\fR\n");
+            assert_eq!(text.matches(&entry).count(), 1, "{key}");
+            count += 1;
+        }
+        assert_eq!(text.matches(".TP\n\\fB").count(), count + crate::FILES.len());
+        assert!(text.contains("(default: \\fB\"lfoc\"\\fR)"), "{text}");
+        assert!(text.contains("its name, which no other program has (needed)\n"), "{text}");
+        assert!(
+            text.contains(" (default: none)\n") && !text.contains("(default: needed)"),
+            "{text}"
+        );
+    }
+
+    /// Line by line, blank ones too.
+    #[test]
+    fn the_example_is_the_one_that_is_tested() {
+        let text = page("2000-01-01").replace("\\-", "-").replace("\\&", "");
+        let (_, rest) = text.split_once("\n.EX\n").unwrap();
+        let (example, _) = rest.split_once(".EE\n").unwrap();
+        assert_eq!(example, EXAMPLE);
+        assert!(example.contains("\n\n"));
     }
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use fairways_core::Time;
 
 use crate::settings::SchedulingClass;
-
-use super::time_sharing::PriorityLevel;
+use crate::time_sharing::PriorityLevel;
 
 /// The priority of a thread: higher runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,9 +7,8 @@ use std::time::Duration;
 use anyhow::Context;
 use fairways_daemon::config::{Config, CounterSource};
 use fairways_emulator::Client;
+use fairways_emulator::answers::refused;
 use fairways_programs::{CpuUser, Roots, Selector};
-
-use crate::emulated::refused;
 
 /// How long processes are observed to find the busy ones.
 const LOOK: Duration = Duration::from_millis(500);

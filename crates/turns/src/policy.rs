@@ -7,7 +7,7 @@ use std::io;
 ///
 /// # Errors
 /// The kernel's.
-pub(in super::super) fn get(thread: i32) -> io::Result<i32> {
+pub(super) fn get(thread: i32) -> io::Result<i32> {
     // SAFETY: it takes a number and reads no memory.
     let policy = unsafe { libc::sched_getscheduler(thread) };
     if policy < 0 { Err(io::Error::last_os_error()) } else { Ok(policy) }

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use fairways_command_kit::plain::plain;
-use fairways_doctor::{Ability, Finding, FindingState, Report, Verdict};
 use serde::Serialize;
+
+use crate::{Ability, Finding, FindingState, Report, Verdict};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
@@ -22,13 +23,19 @@ struct Json<'a> {
 }
 
 /// Writes one object and a newline.
-pub(super) fn json(report: &Report, code: u8, out: &mut dyn Write) -> anyhow::Result<()> {
+///
+/// # Errors
+/// If it can't be written.
+pub fn json(report: &Report, code: u8, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &Json { schema: SCHEMA, report, exit_code: code })?;
-    Ok(writeln!(out)?)
+    writeln!(out)
 }
 
 /// Writes text: one line for a finding that is fine; otherwise also the reason and the remedy.
-pub(super) fn text(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+///
+/// # Errors
+/// If it can't be written.
+pub fn text(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for finding in &report.findings {
         write_finding(finding, out)?;
     }

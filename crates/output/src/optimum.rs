@@ -1,4 +1,4 @@
-//! What was found, as a table and as JSON.
+//! The best plans of mixes.
 
 use std::io::Write;
 
@@ -6,17 +6,27 @@ use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::partition::{bar, members};
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_core::Ways;
+use fairways_optimum::{Goal, Solution};
+use fairways_profiles::{Mix, ProgramCatalog};
 use serde::Serialize;
 
-use super::Found;
-use crate::args::Objective;
 use crate::simulate::json::{PolicyReport, decided};
-use crate::world::World;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
 const REASON: &str = "the best there is";
 const LATE: &str = "the best that was found in time";
+
+/// A mix, its best plan, and how long the search took.
+#[derive(Debug)]
+pub struct SolvedMix {
+    /// The mix.
+    pub mix: Mix,
+    /// The plan.
+    pub solution: Solution,
+    /// How long the search took, in seconds.
+    pub seconds: f64,
+}
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -42,14 +52,16 @@ struct Optimum<'a> {
 }
 
 /// Writes one object and a newline.
-pub(super) fn json(
-    world: &World,
+///
+/// # Errors
+/// If it can't be written.
+pub fn json(
+    programs: &ProgramCatalog,
     ways: Ways,
-    found: &[Found],
+    solved: &[SolvedMix],
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let programs = world.programs();
-    let mixes = found.iter().map(|Found { mix, solution, seconds }| {
+    let mixes = solved.iter().map(|SolvedMix { mix, solution, seconds }| {
         let reason = if solution.is_proven { REASON } else { LATE };
         let (metrics, slowdowns) = (&solution.metrics, &solution.slowdowns);
         let report = decided("optimum", &solution.partition, reason, metrics, slowdowns);
@@ -66,11 +78,14 @@ pub(super) fn json(
 }
 
 /// Writes a table for people.
-pub(super) fn table(
-    world: &World,
+///
+/// # Errors
+/// If it can't be written.
+pub fn table(
+    catalog: &ProgramCatalog,
     ways: Ways,
-    objective: Objective,
-    found: &[Found],
+    goal: Goal,
+    solved: &[SolvedMix],
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let mut table = Table::new();
@@ -80,9 +95,9 @@ pub(super) fn table(
     for column in table.column_iter_mut().skip(1).take(5) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    for Found { mix, solution, seconds } in found {
+    for SolvedMix { mix, solution, seconds } in solved {
         let programs = mix.programs.iter().enumerate();
-        let programs = programs.map(|(n, &index)| format!("{n} {}", world.programs().name(index)));
+        let programs = programs.map(|(n, &index)| format!("{n} {}", catalog.name(index)));
         writeln!(out, "{}: {}", mix.name, programs.collect::<Vec<_>>().join(", "))?;
         let metrics = &solution.metrics;
         let bound = format!("{:.6}", solution.bound);
@@ -98,11 +113,11 @@ pub(super) fn table(
             members(&solution.partition),
         ]);
     }
-    let best = match objective {
-        Objective::Unfairness => "the least unfairness; of equals, the highest STP",
-        Objective::Stp => "the highest STP",
-        Objective::MaxSlowdown => "the least largest slowdown; of equals, the highest STP",
-        Objective::Antt => "the least ANTT",
+    let best = match goal {
+        Goal::Unfairness => "the least unfairness; of equals, the highest STP",
+        Goal::Stp => "the highest STP",
+        Goal::MaxSlowdown => "the least largest slowdown; of equals, the highest STP",
+        Goal::Antt => "the least ANTT",
     };
     writeln!(
         out,

@@ -1,4 +1,4 @@
-//! `fairways replay`: what would the policy do about the same events now?
+//! What the policy would do about a journal's events now.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -7,11 +7,10 @@ use std::path::Path;
 use anyhow::anyhow;
 use fairways_command_kit::{BadInput, policies};
 use fairways_core::Time;
-use fairways_record::journal::{Reader, SCHEMA};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::args::Replay;
+use crate::journal::{Reader, SCHEMA};
 
 /// What a replay found.
 #[derive(Serialize)]
@@ -36,10 +35,13 @@ struct Difference {
     now: Option<Value>,
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &Replay, out: &mut dyn Write) -> anyhow::Result<()> {
-    let found = compare(&args.journal)?;
-    if args.json {
+/// Gives the journal's events to its policy, and prints the first action that differs.
+///
+/// # Errors
+/// If one differs, or the journal can't be read.
+pub fn run(journal: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    let found = compare(journal)?;
+    if json {
         serde_json::to_writer(&mut *out, &found)?;
         writeln!(out)?;
     } else {

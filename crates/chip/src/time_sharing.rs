@@ -7,7 +7,7 @@ use std::time::Duration;
 const HIGHEST: u8 = 59;
 
 /// How often waiting threads are raised.
-pub(super) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 /// A level of the time-sharing class. The highest runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +21,7 @@ impl PriorityLevel {
     pub(crate) const FIRST: Self = Self(HIGHEST / 2);
 
     /// `ts_quantum`, as a share of the longest quantum (200 ms in the table).
-    pub(super) fn quantum(self, longest: Duration) -> Duration {
+    pub(crate) fn quantum(self, longest: Duration) -> Duration {
         let tenths = match self.0 {
             0..10 => 10,
             10..20 => 8,
@@ -34,12 +34,12 @@ impl PriorityLevel {
     }
 
     /// `ts_tqexp`: the level after a quantum is used up.
-    pub(super) fn expired(self) -> Self {
+    pub(crate) fn expired(self) -> Self {
         Self(self.0.saturating_sub(10))
     }
 
     /// `ts_lwait`: the level of a thread that waits when a second begins.
-    pub(super) fn waited(self) -> Self {
+    pub(crate) fn waited(self) -> Self {
         Self(match self.0 {
             level @ 0..30 => 50 + level / 10,
             30..35 => 53,
@@ -53,7 +53,7 @@ impl PriorityLevel {
     }
 
     /// `ts_slpret`: the level after a sleep.
-    pub(super) fn slept(self) -> Self {
+    pub(crate) fn slept(self) -> Self {
         match self.0 {
             49..HIGHEST => Self(58),
             _ => self.waited(),

@@ -28,7 +28,7 @@ pub(crate) struct Planned {
 }
 
 /// A domain's policy on trial.
-pub(crate) struct Trial {
+pub(crate) struct PolicyOnTrial {
     policy: Box<dyn Policy>,
     domain: u32,
     planned: Planned,
@@ -59,7 +59,7 @@ enum State {
     Over,
 }
 
-impl Trial {
+impl PolicyOnTrial {
     pub(crate) fn new(
         policy: Box<dyn Policy>,
         domain: u32,
@@ -207,7 +207,7 @@ fn extend_last(plans: &mut [(Partition, Duration)], more: Duration) {
     }
 }
 
-impl Policy for Trial {
+impl Policy for PolicyOnTrial {
     fn name(&self) -> &'static str {
         self.policy.name()
     }

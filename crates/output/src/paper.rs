@@ -7,7 +7,18 @@ use fairways_command_kit::table::{STYLE, fit};
 use fairways_lab::paper::{Claim, ClaimKind, ClaimResult, MeasuredValue, Reproducibility};
 use serde::Serialize;
 
-use super::Report;
+/// A paper's claims and the measured values.
+#[derive(Debug)]
+pub struct PaperReport {
+    /// The name by which the command knows the paper.
+    pub paper: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// How long its experiments took, in seconds.
+    pub seconds: f64,
+    /// Its claims.
+    pub rows: Vec<ClaimResult>,
+}
 
 #[derive(Serialize)]
 struct Json<'a> {
@@ -87,7 +98,10 @@ impl<'a> JsonRow<'a> {
 }
 
 /// Writes one object and a newline.
-pub(super) fn json(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+///
+/// # Errors
+/// If it can't be written.
+pub fn json(report: &PaperReport, out: &mut dyn Write) -> anyhow::Result<()> {
     let rows = report.rows.iter().map(JsonRow::of).collect();
     let json = Json { paper: report.paper, seconds: report.seconds, rows };
     serde_json::to_writer(&mut *out, &json)?;
@@ -95,7 +109,10 @@ pub(super) fn json(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// Writes a table for people.
-pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+///
+/// # Errors
+/// If it can't be written.
+pub fn table(report: &PaperReport, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut table = Table::new();
     let header = ["item", "case", "unit", "published", "band", "ours", "", "by seed", "counts as"];
     table.load_style(STYLE).set_header(header);
@@ -156,14 +173,17 @@ pub(super) fn table(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> 
 }
 
 /// How many rows of this kind lie within their bands, and how many are judged.
-fn tally(report: &Report, of: ClaimKind) -> (usize, usize) {
+fn tally(report: &PaperReport, of: ClaimKind) -> (usize, usize) {
     let verdicts = report.rows.iter().filter(|row| row.kind == of);
     let verdicts: Vec<bool> = verdicts.filter_map(ClaimResult::in_band).collect();
     (verdicts.iter().filter(|within| **within).count(), verdicts.len())
 }
 
 /// Writes a line for each paper.
-pub(super) fn summary(reports: &[Report], out: &mut dyn Write) -> anyhow::Result<()> {
+///
+/// # Errors
+/// If they can't be written.
+pub fn summary(reports: &[PaperReport], out: &mut dyn Write) -> anyhow::Result<()> {
     let mut table = Table::new();
     table.load_style(STYLE).set_header(["paper", "outcomes within", "of", "seconds"]);
     for column in table.column_iter_mut().skip(1) {

@@ -1,0 +1,12 @@
+//! What commands print: comparisons of policies, the best plans, the claims of papers, runs, and
+//! the list of policies, each as a table for people and as JSON for programs.
+//!
+//! Nothing here computes results, or reads flags.
+
+pub mod chip;
+pub mod optimum;
+pub mod paper;
+pub mod policies;
+pub mod run;
+mod services;
+pub mod simulate;

@@ -1,0 +1,198 @@
+//! How the programs fared in the end.
+
+use std::io::Write;
+
+use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::table::{STYLE, fit};
+use fairways_core::Time;
+use fairways_lab::ServiceSummary;
+use fairways_profiles::FairnessMetrics;
+use serde::Serialize;
+
+use crate::services::{self, Answers};
+
+/// Changes when a field changes its meaning or goes; new fields do not change it.
+const SCHEMA: u32 = 1;
+
+/// How the programs fared, and how they would have without partitioning, unless the user had no
+/// patience for that.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    schema: u32,
+    policy: &'static str,
+    seconds: f64,
+    interrupted: bool,
+    unfairness: f64,
+    stp: f64,
+    antt: f64,
+    stock: Option<Compared>,
+    programs: Vec<Program>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Compared {
+    unfairness: f64,
+    stp: f64,
+    antt: f64,
+}
+
+impl Compared {
+    fn of(slowdowns: &[f64]) -> Self {
+        let FairnessMetrics { unfairness, stp, antt, .. } =
+            FairnessMetrics::from_slowdowns(slowdowns);
+        Self { unfairness, stp, antt }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Program {
+    program: String,
+    runs: usize,
+    slowdown: f64,
+    stock_slowdown: Option<f64>,
+    #[serde(flatten)]
+    answers: Option<Service>,
+}
+
+/// How a service answered: under the policy, without partitioning, and by itself.
+#[derive(Debug, Serialize)]
+struct Service {
+    service: Answers,
+    stock_service: Option<Answers>,
+    alone_service: Option<Answers>,
+    #[serde(skip)]
+    served: [Option<ServiceSummary>; 3],
+}
+
+impl From<RunOfProgram> for Program {
+    fn from(run: RunOfProgram) -> Self {
+        let RunOfProgram { name, runs, slowdown, stock_slowdown, .. } = run;
+        let answers = run.served.map(|ours| Service::new(ours, run.stock_served, run.alone_served));
+        Self { program: name, runs, slowdown, stock_slowdown, answers }
+    }
+}
+
+impl Service {
+    fn new(
+        ours: ServiceSummary,
+        stock: Option<ServiceSummary>,
+        alone: Option<ServiceSummary>,
+    ) -> Self {
+        let of = |served: &ServiceSummary| Answers::of(served, alone.as_ref());
+        Self {
+            service: of(&ours),
+            stock_service: stock.as_ref().map(of),
+            alone_service: alone.map(|alone| Answers::of(&alone, None)),
+            served: [alone, Some(ours), stock],
+        }
+    }
+}
+
+/// How a program of a run fared.
+#[derive(Debug)]
+pub struct RunOfProgram {
+    /// Its name.
+    pub name: String,
+    /// How many of its runs have ended.
+    pub runs: usize,
+    /// How many times slower than at its best it ran; NaN where that is not known.
+    pub slowdown: f64,
+    /// The same without partitioning; `None` if that was not tried.
+    pub stock_slowdown: Option<f64>,
+    /// How it answered, if it is a service.
+    pub served: Option<ServiceSummary>,
+    /// The same without partitioning.
+    pub stock_served: Option<ServiceSummary>,
+    /// The same by itself.
+    pub alone_served: Option<ServiceSummary>,
+}
+
+impl Summary {
+    /// Sums up a run under a policy that ended at `end`, for all programs.
+    #[must_use]
+    pub fn new(
+        policy: &'static str,
+        end: Time,
+        interrupted: bool,
+        programs: Vec<RunOfProgram>,
+    ) -> Self {
+        let ours: Vec<f64> = programs.iter().map(|program| program.slowdown).collect();
+        let theirs: Option<Vec<f64>> =
+            programs.iter().map(|program| program.stock_slowdown).collect();
+        let Compared { unfairness, stp, antt } = Compared::of(&ours);
+        Self {
+            schema: SCHEMA,
+            policy,
+            seconds: end.nanos() as f64 / 1e9,
+            interrupted,
+            unfairness,
+            stp,
+            antt,
+            stock: theirs.as_deref().map(Compared::of),
+            programs: programs.into_iter().map(Program::from).collect(),
+        }
+    }
+
+    /// Writes one object and a newline.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn json(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        Ok(writeln!(out)?)
+    }
+
+    /// Writes a table for people.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn table(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let mut table = Table::new();
+        let slowdown = format!("slowdown, {}", self.policy);
+        table.load_style(STYLE).set_header(["program", "runs", &slowdown, "stock"]);
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let number = |value: f64| {
+            if value.is_nan() { "-".to_owned() } else { format!("{value:.3}") }
+        };
+        for program in &self.programs {
+            table.add_row([
+                program.program.clone(),
+                program.runs.to_string(),
+                number(program.slowdown),
+                program.stock_slowdown.map_or_else(String::new, number),
+            ]);
+        }
+        writeln!(out, "\nAfter {:.3} s:\n{}\n", self.seconds, fit(table, &["runs", "stock"]))?;
+        let rows = self.answers();
+        if !rows.is_empty() {
+            writeln!(out, "{}\n", services::table(&rows))?;
+        }
+        for (name, ours, stock) in [
+            ("unfairness", self.unfairness, self.stock.map(|stock| stock.unfairness)),
+            ("STP", self.stp, self.stock.map(|stock| stock.stp)),
+            ("ANTT", self.antt, self.stock.map(|stock| stock.antt)),
+        ] {
+            write!(out, "{name:10}  {}", number(ours))?;
+            if let Some(stock) = stock.filter(|stock| stock.is_finite() && ours.is_finite()) {
+                let change = 100.0 * (ours / stock - 1.0);
+                write!(out, ", {change:+.1} % against stock ({stock:.3})")?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+    /// The services by themselves, under the policy, and without partitioning.
+    fn answers(&self) -> Vec<services::Row<'_>> {
+        let mut rows = Vec::new();
+        for (which, under) in ["alone", self.policy, "stock"].into_iter().enumerate() {
+            for Program { program: service, answers, .. } in &self.programs {
+                let Some(Service { served: all, .. }) = answers else { continue };
+                let Some(served) = all[which] else { continue };
+                rows.push(services::Row { under, service, served, alone: all[0] });
+            }
+        }
+        rows
+    }
+}

@@ -1,0 +1,30 @@
+//! Mixes of programs under several policies, compared on the model.
+
+pub mod json;
+pub mod table;
+
+use fairways_core::Ways;
+use fairways_lab::{Comparison, LiveComparison};
+use fairways_profiles::{Mix, ProgramCatalog};
+
+/// Mixes under several policies.
+#[derive(Debug)]
+pub struct ComparedMixes<'a> {
+    /// The programs of all mixes.
+    pub programs: &'a ProgramCatalog,
+    /// The ways of the cache.
+    pub ways: Ways,
+    /// The names of the policies.
+    pub policies: &'a [&'static str],
+    /// How each mix fares.
+    pub results: Results<'a>,
+}
+
+/// Every mix, compared.
+#[derive(Debug)]
+pub enum Results<'a> {
+    /// By the model's score of the plans.
+    Scored(Vec<(&'a Mix, Comparison)>),
+    /// By the programs' speed over time.
+    Live(Vec<(&'a Mix, LiveComparison)>),
+}

@@ -1,0 +1,51 @@
+//! What `fairways scan` prints: the programs that use the cache now, and a first configuration.
+
+mod measure;
+mod report;
+#[cfg(test)]
+mod tests;
+mod users;
+
+use std::io::Write;
+use std::time::Duration;
+
+use fairways_command_kit::Interrupted;
+use fairways_daemon::config::Config;
+
+use report::Report;
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanFormat {
+    /// A table, and a configuration.
+    Text,
+    /// One JSON object.
+    Json,
+    /// Only the configuration, as TOML.
+    Toml,
+}
+
+/// Watches the `most` busiest programs for this duration, where and by what the configuration
+/// says.
+///
+/// # Errors
+/// If programs can't be listed, the cache can't be watched, or the user ended it early.
+pub fn run(
+    config: &Config,
+    most: usize,
+    duration: Duration,
+    format: ScanFormat,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let users = users::busiest(config, most)?;
+    let measured = measure::measure(config, users, duration)?;
+    let interrupted = measured.interrupted;
+    let report = Report::new(config, measured);
+    match format {
+        ScanFormat::Json => report.json(out)?,
+        ScanFormat::Toml => write!(out, "{}", report.configuration())?,
+        ScanFormat::Text => report.print(out)?,
+    }
+    out.flush()?;
+    if interrupted { Err(Interrupted.into()) } else { Ok(()) }
+}
