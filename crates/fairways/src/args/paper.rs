@@ -58,6 +58,8 @@ pub(crate) struct Paper {
 pub(crate) enum Name {
     /// All of them, one after the other
     All,
+    /// No paper: what the kernel's self-test and others measured of memory bandwidth
+    Bandwidth,
     /// Fedorova, Seltzer and Smith: the cache-fair scheduler
     CacheFair,
     /// Fedorova, Seltzer, Small and Nussbaum: the cache-aware scheduler

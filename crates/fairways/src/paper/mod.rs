@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::ValueEnum;
 use fairways_command_kit::BadInput;
+use fairways_lab::paper::bandwidth::BandwidthTables;
 use fairways_lab::paper::cache_fair::{self, CacheFair};
 use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
@@ -70,6 +71,12 @@ fn report(
     let show = show_progress(&bar);
     let (paper, title, text, findings) = match name {
         Name::All => unreachable!("each paper by itself"),
+        Name::Bandwidth => {
+            let (findings, latencies) = BandwidthTables::new(quick).run(&show)?;
+            out.map_or(Ok(()), |folder| latencies.draw(folder))?;
+            let title = "Measured limits and latencies of memory bandwidth (docs/paper.md)";
+            ("bandwidth", title, paper::BANDWIDTH, findings)
+        }
         Name::CacheFair => {
             let setting = cache_fair::Setting { seed, ..cache_fair::Setting::new(quick) };
             let (findings, figures) = CacheFair::new(setting).run(&show)?;

@@ -75,7 +75,7 @@ struct NamedClaim {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CACHE_FAIR, CASC, DCAT, LFOC, LOCPART, claims};
+    use super::super::{BANDWIDTH, CACHE_FAIR, CASC, DCAT, LFOC, LOCPART, claims};
     use super::*;
 
     #[test]
@@ -86,6 +86,7 @@ mod tests {
             ("casc", CASC),
             ("cache-fair", CACHE_FAIR),
             ("locpart", LOCPART),
+            ("bandwidth", BANDWIDTH),
         ];
         let mut found = 0;
         for (paper, text) in papers {

@@ -3,6 +3,7 @@
 //! The claims and the bands within which a value counts as theirs are data (`claims/`), set before
 //! anything was measured.
 
+pub mod bandwidth;
 pub mod cache_fair;
 pub mod casc;
 mod claim_kind;
@@ -31,6 +32,9 @@ pub const LOCPART: &str = include_str!("../../claims/locpart.csv");
 
 /// The claims of cache-fair's paper.
 pub const CACHE_FAIR: &str = include_str!("../../claims/cache-fair.csv");
+
+/// What was measured of memory bandwidth ([`bandwidth`]).
+pub const BANDWIDTH: &str = include_str!("../../claims/bandwidth.csv");
 
 /// A claim, and the band within which a value counts as the same.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -1,0 +1,241 @@
+//! Measured limits and latencies of memory bandwidth, repeated on the chip.
+//!
+//! No paper: the kernel's self-test for resctrl printed what one stream moves at each step of
+//! Intel's limit on three machines, two reports say what many cores move at the lowest step, and
+//! the Memory Latency Checker measured latency under load on two machines.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fairways_chip::preset::parse;
+use fairways_chip::program::{Accesses, Pattern};
+use fairways_chip::{
+    BandwidthLimit, Chip, ChipError, FillClass, Geometry, Job, Settings, SimulatedProgram,
+};
+use fairways_core::{Machine, Time, WayMask};
+use rayon::prelude::*;
+
+use super::figures::{FigureError, Line, lines, svg};
+use super::{Findings, MeasuredValue};
+
+/// Lines of 128 MB, of which a cache holds little.
+const LARGE: u32 = 1 << 21;
+
+/// Machines of the self-test: what one stream moves without a limit, MiB/s, and the percents.
+const SELF_TEST: [(&str, f64, &[u32]); 3] = [
+    ("machine 1", 6929.0, &[40, 30, 20, 10]),
+    ("machine 2", 14179.0, &[90, 60, 40, 30, 20, 10]),
+    ("machine 3", 6874.0, &[40, 30, 20, 10]),
+];
+
+/// Machines whose latency under load was measured: the bus, and the percents of its bandwidth.
+const LOADED: [(&str, &str, [u32; 3]); 2] =
+    [("Cascade Lake", "cascade-lake", [50, 82, 98]), ("Ice Lake", "ice-lake", [50, 82, 93])];
+
+/// Streams beside a chase, and the bus that they fill, MB/s.
+const STREAMS: usize = 8;
+const BUS_MBPS: f64 = 40_000.0;
+
+/// How far apart the requests of such a stream are, ns.
+const NANOS: [f64; 18] = [
+    400.0, 120.0, 60.0, 40.0, 30.0, 24.0, 20.0, 18.0, 16.0, 14.0, 13.0, 12.0, 11.0, 10.0, 9.0, 8.0,
+    6.0, 4.3,
+];
+
+/// The measurements, repeated.
+#[derive(Clone, Copy, Debug)]
+pub struct BandwidthTables {
+    /// The milliseconds of each run that count.
+    millis: u64,
+}
+
+/// Latency under load by bus: use of the bandwidth, and the latency over that of an idle bus.
+#[derive(Clone, Debug)]
+pub struct LoadedLatencies(Vec<(String, Vec<(f64, f64)>)>);
+
+impl LoadedLatencies {
+    /// Draws them into a folder, as `latency.svg`.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+        let by_bus = self.0.iter().cloned();
+        let by_bus: Vec<Line> = by_bus.map(|(name, points)| Line { name, points }).collect();
+        let axes = ["use of the bandwidth", "latency over that of an idle bus"];
+        lines(&svg(folder, "latency"), "Latency under load", axes, &by_bus)
+    }
+}
+
+/// A program, and the percent that it is limited to.
+type LimitedJob = (Job, Option<u32>);
+
+impl BandwidthTables {
+    /// The full repetition; if `quick`, with shorter runs.
+    #[must_use]
+    pub fn new(quick: bool) -> Self {
+        Self { millis: if quick { 1 } else { 8 } }
+    }
+
+    /// Runs all measurements. `progress` is called with the current one, the steps done, and all
+    /// steps.
+    ///
+    /// # Errors
+    /// If the chip is not possible.
+    pub fn run(
+        self,
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<(Findings, LoadedLatencies), ChipError> {
+        let mut findings = Findings::default();
+        for (step, (machine, mibps, percents)) in SELF_TEST.into_iter().enumerate() {
+            progress("one stream", step, SELF_TEST.len());
+            self.one_stream(machine, mibps, percents, &mut findings)?;
+        }
+        progress("many cores", 0, 1);
+        for (issue, cores) in [(277, 6), (285, 20)] {
+            let jobs = vec![(stream(4.3), Some(10)); cores];
+            let moved = self.moved(&chip("queue", 200_000.0), &jobs)?;
+            let gbps = moved.iter().map(|one| one.gbps).sum();
+            let item = format!("intel-cmt-cat, issue {issue}");
+            findings.add(&item, &format!("{cores} cores at 10 %"), gbps);
+        }
+        let mut loaded = vec![("queue".to_owned(), self.loaded_latencies("queue")?)];
+        for (step, (machine, bus, percents)) in LOADED.into_iter().enumerate() {
+            progress("latency under load", step, LOADED.len());
+            let points = self.loaded_latencies(bus)?;
+            for (points, name) in [(&points, None), (&loaded[0].1, Some("queue"))] {
+                for percent in percents {
+                    let item = format!("loaded latency, {machine}");
+                    let case = format!("a chase at {percent} % of the bandwidth over idle");
+                    let case = name.map_or(case.clone(), |name| format!("{case}, bus={name}"));
+                    if let Some(ratio) = at(points, f64::from(percent) / 100.0) {
+                        findings.push(&item, &case, "ratio", MeasuredValue::Number(ratio));
+                    }
+                }
+            }
+            loaded.push((bus.to_owned(), points));
+        }
+        progress("a chase beside throttled streams", 0, 1);
+        self.throttled(&mut findings)?;
+        Ok((findings, LoadedLatencies(loaded)))
+    }
+
+    /// One stream's speed at each percent, over that without a limit.
+    fn one_stream(
+        self,
+        machine: &str,
+        mibps: f64,
+        percents: &[u32],
+        findings: &mut Findings,
+    ) -> Result<(), ChipError> {
+        let nanos = 64e9 / (mibps * f64::from(1 << 20));
+        let limits = [None].into_iter().chain(percents.iter().copied().map(Some));
+        let limits: Vec<Option<u32>> = limits.collect();
+        let chip = chip("queue", 102_000.0);
+        let moved: Vec<f64> = limits
+            .par_iter()
+            .map(|&limit| Ok(self.moved(&chip, &[(stream(nanos), limit)])?[0].gbps))
+            .collect::<Result<_, ChipError>>()?;
+        for (percent, gbps) in percents.iter().zip(&moved[1..]) {
+            let case = format!("one stream at {percent} % over 100 %");
+            findings.add(&format!("self-test, {machine}"), &case, gbps / moved[0]);
+        }
+        Ok(())
+    }
+
+    /// How long a chase waits for a line at a growing use of the bandwidth by streams, which begin
+    /// further and further apart, as with the checker's injected delays.
+    fn loaded_latencies(self, bus: &str) -> Result<Vec<(f64, f64)>, ChipError> {
+        let chip = chip(bus, BUS_MBPS);
+        let idle = self.moved(&chip, &[(chase(), None)])?[0].instructions;
+        let mut points: Vec<(f64, f64)> = NANOS
+            .par_iter()
+            .map(|&nanos| {
+                let mut jobs = vec![(stream(nanos), None); STREAMS];
+                jobs.push((chase(), None));
+                let moved = self.moved(&chip, &jobs)?;
+                let gbps: f64 = moved.iter().map(|one| one.gbps).sum();
+                Ok((gbps * 1e3 / BUS_MBPS, idle / moved[STREAMS].instructions))
+            })
+            .collect::<Result<_, ChipError>>()?;
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(points)
+    }
+
+    /// A chase beside streams that are limited, on a bus that they would fill.
+    fn throttled(self, findings: &mut Findings) -> Result<(), ChipError> {
+        for bus in ["queue", "cascade-lake", "ice-lake"] {
+            let chip = chip(bus, BUS_MBPS);
+            let idle = self.moved(&chip, &[(chase(), None)])?[0].instructions;
+            for percent in [100, 60, 30, 20, 10] {
+                let mut jobs = vec![(stream(4.3), Some(percent)); STREAMS];
+                jobs.push((chase(), None));
+                let moved = self.moved(&chip, &jobs)?;
+                let item = format!("{STREAMS} streams on a bus of 40 GB/s, bus={bus}");
+                let ratio = idle / moved[STREAMS].instructions;
+                let case = format!("latency of a chase over idle, streams at {percent} %");
+                findings.add_beside(&item, &case, "ratio", Some(ratio));
+                let gbps = moved.iter().map(|one| one.gbps).sum();
+                let case = format!("moved by all, streams at {percent} %");
+                findings.add_beside(&item, &case, "GB/s", Some(gbps));
+            }
+        }
+        Ok(())
+    }
+
+    /// What each program does in the second half of a run.
+    fn moved(self, chip: &Geometry, jobs: &[LimitedJob]) -> Result<Vec<MovedLines>, ChipError> {
+        let mut machine = Chip::new(Settings::new(*chip), jobs.iter().map(|(job, _)| job.clone()))?;
+        let mask = WayMask::full(chip.llc.ways);
+        for (job, &(_, percent)) in jobs.iter().enumerate() {
+            let limit = percent.map(|value| BandwidthLimit { class: 0, value });
+            machine
+                .set_classes(job, vec![FillClass { mask, mark: 0, limit }; chip.cpus() as usize]);
+        }
+        let [before, after] = [1, 2].map(|times| {
+            machine.stop_at(Time::ZERO.after(Duration::from_millis(times * self.millis)));
+            while machine.next_event().is_some() {}
+            (0..jobs.len()).map(|job| machine.account(job)).collect::<Vec<_>>()
+        });
+        let counted = before.iter().zip(&after).map(|(before, after)| {
+            let counts = after.minus(before);
+            let gbps = counts.lines as f64 * 64.0 / (self.millis as f64 * 1e6);
+            MovedLines { instructions: counts.instructions as f64, gbps }
+        });
+        Ok(counted.collect())
+    }
+}
+
+/// What a program did.
+#[derive(Clone, Copy, Debug)]
+struct MovedLines {
+    instructions: f64,
+    gbps: f64,
+}
+
+/// Skylake's chip with this bus.
+fn chip(bus: &str, mbps: f64) -> Geometry {
+    parse(&format!("skylake:bus={bus}:mbps={mbps}")).expect("a chip of this project")
+}
+
+/// A program at 2 GHz that by itself asks for a line in this many ns: the fewer misses under way,
+/// the slower, and then the more it computes.
+fn stream(nanos: f64) -> Job {
+    let (instructions, latency, cycles) = (32.0, 180.0, nanos * 2.0);
+    let cpi = f64::max(0.1, (cycles - latency) / instructions);
+    let overlap = latency / (cycles - instructions * cpi).min(latency);
+    let accesses = Accesses::Pattern(Pattern::Sequential { lines: LARGE });
+    Job::new(SimulatedProgram::new(accesses, cpi, overlap))
+}
+
+/// A program that waits for each line before it asks for the next, and does nothing else.
+fn chase() -> Job {
+    let accesses = Accesses::Pattern(Pattern::Chase { lines: LARGE });
+    Job::new(SimulatedProgram::new(accesses, 0.01, 1.0))
+}
+
+/// The value at `x` on a line through points; `None` outside them.
+fn at(points: &[(f64, f64)], x: f64) -> Option<f64> {
+    let pair = points.windows(2).find(|pair| (pair[0].0..=pair[1].0).contains(&x))?;
+    let [(from, low), (to, high)] = [pair[0], pair[1]];
+    Some(low + (high - low) * (x - from) / (to - from).max(f64::MIN_POSITIVE))
+}
