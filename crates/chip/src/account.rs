@@ -9,6 +9,10 @@
 //! | last-level cache | `latency.llc` / `overlap` |
 //! | memory | (`latency.memory` + the wait for the bus) / `overlap` |
 //!
+//! A limit of memory bandwidth ([`Throttle`](crate::Throttle)) adds its wait, over `overlap`: to
+//! every access beyond the private caches if it spaces those, or to each from memory if it caps
+//! lines.
+//!
 //! `overlap` is the number of misses that the program has under way at the same time, by itself or
 //! by prefetching. Stores cost the same as loads. Through a store buffer
 //! ([`StorePath::Through`](crate::StorePath)) each store takes as long as a load, stores end one

@@ -135,6 +135,7 @@ impl Cores {
         }
         if slept > self.turn {
             self.uncore.bus.reset();
+            self.uncore.throttles.reset();
         } else {
             self.uncore.bus.end_turn(until - from);
             self.uncore.throttles.end_turn(until - from);

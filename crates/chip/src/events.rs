@@ -114,6 +114,7 @@ impl Chip {
             let Some(next) = next else { return false };
             clock.now = next.max(clock.now);
             cores.uncore.bus.reset();
+            cores.uncore.throttles.reset();
         } else {
             clock.now = cores.run_turn(CoreLoad { clock: *clock, jobs, apps }, next);
         }
@@ -168,9 +169,8 @@ impl Machine for Chip {
             Action::Partition { plan, partition, .. } => {
                 let running = self.apps.iter().filter(|app| app.is_reported).map(|app| app.id);
                 let legal = partition.check(&self.settings.chip.llc, running);
-                let lever = self.settings.chip.levers().bandwidth;
-                let in_force = &mut self.fills.in_force;
-                let (answer, is_in_force) = in_force.carry_out(plan, &partition, legal, lever);
+                let actual = self.settings.chip.with_limits_in_force(&partition);
+                let (answer, is_in_force) = self.fills.in_force.carry_out(plan, actual, legal);
                 self.agenda.due.push_answer(answer);
                 if !is_in_force {
                     return;

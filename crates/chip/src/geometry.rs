@@ -1,6 +1,6 @@
 //! The parts of a chip and their sizes.
 
-use fairways_core::{Bandwidth, BandwidthLever, Levers, Llc, MAX_WAYS};
+use fairways_core::{Bandwidth, BandwidthLever, Levers, LimitScope, Llc, MAX_WAYS, Partition};
 use thiserror::Error;
 
 use crate::bus::BusWait;
@@ -138,18 +138,30 @@ impl Geometry {
     /// What a policy can set on this chip.
     #[must_use]
     pub fn levers(&self) -> Levers {
-        let step = match self.throttle {
-            None => return Levers::from(self.llc),
+        let (step, scope) = match self.throttle {
             // A tenth, rounded up: a limit never falls below the step that it names.
-            Some(Throttle::Spacing { .. }) => 103,
-            Some(Throttle::Cap(unit)) => {
-                let all = unit.value_of(self.bandwidth_mbps, self.bandwidth_mbps).max(1);
-                u16::try_from(1024_u32.div_ceil(all)).unwrap_or(1024)
+            Some(Throttle::Spacing { .. }) => (103, LimitScope::Core),
+            Some(Throttle::Cap(unit)) if self.bandwidth_mbps.is_finite() => {
+                (unit.share_of(1, self.bandwidth_mbps), LimitScope::Class)
             }
+            // Nothing has a share of an unlimited bus.
+            None | Some(Throttle::Cap(_)) => return Levers::from(self.llc),
         };
         let step = Bandwidth::new(step).unwrap_or(Bandwidth::ALL);
-        let bandwidth = Some(BandwidthLever { step, least: step, clos: self.llc.clos });
+        let bandwidth = Some(BandwidthLever { step, least: step, clos: self.llc.clos, scope });
         Levers { llc: self.llc, bandwidth }
+    }
+
+    /// A partition with the limits of memory bandwidth that this chip makes of those planned.
+    pub(crate) fn with_limits_in_force(&self, planned: &Partition) -> Partition {
+        let Some(lever) = self.levers().bandwidth else { return planned.without_bandwidth() };
+        planned.with_bandwidth(|limit| match self.throttle {
+            Some(Throttle::Cap(unit)) => {
+                let value = unit.value_of_share(limit.get(), self.bandwidth_mbps);
+                Bandwidth::new(unit.share_of(value, self.bandwidth_mbps)).unwrap_or(Bandwidth::ALL)
+            }
+            _ => lever.round(limit),
+        })
     }
 
     /// Checks that such a chip can be simulated.

@@ -181,11 +181,15 @@ impl CoreTurn<'_> {
     fn store(&mut self, line: u32, tag: Tag) -> u64 {
         let set = self.runner.now.pages.set_of(line);
         self.caches[self.core].l1.touch(set, tag);
+        let before = self.account.throttled_ticks;
         let (_, takes) = self.shared(set, tag | DIRTY);
+        let throttled = self.account.throttled_ticks - before;
         let now = self.runner.clock;
         let Some(buffer) = &mut self.runner.buffer else { return 0 };
         let waits = buffer.put(now, takes);
         self.account.store_ticks += waits;
+        // Behind the buffer, only the store was held back.
+        self.account.throttled_ticks = before + throttled.min(waits);
         self.runner.last.stores = waits;
         waits
     }

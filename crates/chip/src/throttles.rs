@@ -10,7 +10,7 @@ use crate::throttle::{BandwidthLimit, SiblingGap, Throttle};
 pub(crate) enum Throttles {
     None,
     Spacing {
-        row: Vec<RequestRow>,
+        queues: Vec<RequestQueue>,
         gaps: [u64; 10],
         siblings: SiblingGap,
         threads: usize,
@@ -24,7 +24,7 @@ pub(crate) enum Throttles {
 
 /// The requests of a core, or of a hardware thread.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RequestRow {
+pub(crate) struct RequestQueue {
     gap: u64,
     /// The earliest time of the next request.
     next: u64,
@@ -45,7 +45,7 @@ impl Throttles {
         match chip.throttle {
             None => Self::None,
             Some(Throttle::Spacing { gaps, siblings }) => Self::Spacing {
-                row: vec![RequestRow::default(); chip.cpus() as usize],
+                queues: vec![RequestQueue::default(); chip.cpus() as usize],
                 gaps: gaps.map(|tenths| u64::from(tenths) * u64::from(chip.mhz) * TICKS / 10_000),
                 siblings,
                 threads: chip.threads as usize,
@@ -61,12 +61,12 @@ impl Throttles {
     pub(crate) fn begin_turn(&mut self, apps: &RunningPrograms) {
         match self {
             Self::None => {}
-            Self::Spacing { row, gaps, siblings, threads } => {
-                row.iter_mut().for_each(|row| row.gap = 0);
+            Self::Spacing { queues, gaps, siblings, threads } => {
+                queues.iter_mut().for_each(|queue| queue.gap = 0);
                 for app in apps.iter() {
                     let (Some(cpu), Some(limit)) = (app.cpu, app.runner.limit) else { continue };
-                    let row = &mut row[row_of(cpu, *siblings, *threads)];
-                    row.gap = row.gap.max(gaps[step(limit.value)]);
+                    let queue = &mut queues[queue_of(cpu, *siblings, *threads)];
+                    queue.gap = queue.gap.max(gaps[step(limit.value)]);
                 }
             }
             Self::Cap { by_class, line } => {
@@ -82,6 +82,15 @@ impl Throttles {
         }
     }
 
+    /// Resets the throttles after they were unused for a while.
+    pub(crate) fn reset(&mut self) {
+        match self {
+            Self::None => {}
+            Self::Spacing { queues, .. } => queues.fill(RequestQueue::default()),
+            Self::Cap { by_class, .. } => by_class.fill(ClassCap::default()),
+        }
+    }
+
     /// Ends a turn of this length.
     pub(crate) fn end_turn(&mut self, turn: u64) {
         let Self::Cap { by_class, .. } = self else { return };
@@ -94,8 +103,8 @@ impl Throttles {
 
     /// How long a request that leaves the private caches of a CPU at this time is held back.
     pub(crate) fn space(&mut self, cpu: usize, now: u64) -> u64 {
-        let Self::Spacing { row, siblings, threads, .. } = self else { return 0 };
-        let RequestRow { gap, next } = &mut row[row_of(cpu, *siblings, *threads)];
+        let Self::Spacing { queues, siblings, threads, .. } = self else { return 0 };
+        let RequestQueue { gap, next } = &mut queues[queue_of(cpu, *siblings, *threads)];
         if *gap == 0 {
             return 0;
         }
@@ -113,8 +122,8 @@ impl Throttles {
     }
 }
 
-/// The index of the row of a CPU's requests.
-fn row_of(cpu: usize, siblings: SiblingGap, threads: usize) -> usize {
+/// The index of the queue of a CPU's requests.
+fn queue_of(cpu: usize, siblings: SiblingGap, threads: usize) -> usize {
     match siblings {
         SiblingGap::Max => cpu / threads,
         SiblingGap::PerThread => cpu,

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use fairways_chip::preset::parse;
 use fairways_chip::program::{Accesses, Pattern, SimulatedProgram};
-use fairways_chip::{AfterRun, BandwidthLimit, Chip, FillClass, Job, Settings};
+use fairways_chip::{Account, AfterRun, BandwidthLimit, Chip, FillClass, Job, Settings};
 use fairways_core::{
-    Action, AppId, Bandwidth, Event, Machine, Partition, PlanId, Resources, Time, WayMask,
+    Action, AppId, Bandwidth, Event, Levers, LimitScope, Machine, Partition, PlanId, Resources,
+    Time, WayMask,
 };
 
 /// Lines of 128 MB: far more than the cache.
@@ -189,24 +190,24 @@ fn throttled_streams_give_way() {
     }
 }
 
-/// A plan's limit is in force as the machine's step, and is answered so.
-#[test]
-fn a_plan_limits_bandwidth() {
-    let chip = parse("skylake").unwrap();
-    let settings = Settings { set_sampling: 16, ..Settings::new(chip) };
-    let mut machine = Chip::new(settings, [stream(4.3), stream(4.3)]).unwrap();
+/// Two streams in a cluster with a limit of 300/1024 beside a third without one: the answer's
+/// limit, and what each has moved.
+fn planned(chip: &str) -> (Levers, Option<Bandwidth>, [Account; 3]) {
+    let settings = Settings::new(parse(chip).unwrap());
+    let mut machine = Chip::new(settings, [stream(4.3), stream(4.3), stream(4.3)]).unwrap();
     let mut partition = Partition::default();
     let bandwidth = Bandwidth::new(300);
     let limited = partition.add(Resources { mask: WayMask::span(0, 4), bandwidth });
     let free = partition.add(Resources { mask: WayMask::span(4, 4), bandwidth: None });
-    partition.place(AppId(0), limited);
-    partition.place(AppId(1), free);
-    let mut answered = None;
+    for (app, cluster) in [(0, limited), (1, limited), (2, free)] {
+        partition.place(AppId(app), cluster);
+    }
+    let (mut machine_levers, mut answered) = (None, None);
     machine.stop_at(Time::ZERO.after(Duration::from_millis(MS)));
     while let Some((_, event)) = machine.next_event() {
         match event {
-            Event::Machine(levers) => assert_eq!(levers.bandwidth.unwrap().least.get(), 103),
-            Event::Started { app: AppId(1), .. } => machine.carry_out(Action::Partition {
+            Event::Machine(levers) => machine_levers = Some(levers),
+            Event::Started { app: AppId(2), .. } => machine.carry_out(Action::Partition {
                 plan: PlanId(0),
                 partition: (&partition).into(),
                 reason: "a test".into(),
@@ -215,14 +216,38 @@ fn a_plan_limits_bandwidth() {
             _ => {}
         }
     }
-    let answered = answered.unwrap();
-    let in_force: Vec<_> = answered.clusters().iter().map(|of| of.bandwidth).collect();
-    assert_eq!(in_force, [Bandwidth::new(309), None]);
-    let [limited, free] = [0, 1].map(|job| machine.account(job));
-    let ratio = limited.lines as f64 / free.lines as f64;
-    assert!((0.25..0.34).contains(&ratio), "{ratio}");
+    let in_force: Vec<_> = answered.unwrap().clusters().iter().map(|of| of.bandwidth).collect();
+    assert_eq!(in_force[1], None);
+    let accounts = [0, 1, 2].map(|job| machine.account(job));
+    (machine_levers.unwrap(), in_force[0], accounts)
+}
+
+/// A plan's limit is in force as the machine's lever has it, and is answered so: a step of each
+/// core, or a share of the bandwidth for all of a class.
+#[test]
+fn a_plan_limits_bandwidth() {
+    let seconds = MS as f64 / 1e3;
+    for (chip, scope, answer, expected) in [
+        // A core's cap at 30 %.
+        ("skylake", LimitScope::Core, 309, 2.0 * 4.2),
+        // 239 times 1/8 GB/s of 102, which is about what both ask for.
+        ("skylake:throttle=cap", LimitScope::Class, 300, 29.8),
+        // 29 % of 40 GB/s.
+        ("skylake:throttle=cap-percent:mbps=40000", LimitScope::Class, 297, 11.6),
+    ] {
+        let (levers, in_force, [one, other, free]) = planned(chip);
+        assert_eq!(levers.bandwidth.unwrap().scope, scope);
+        assert_eq!(in_force, Bandwidth::new(answer), "{chip}");
+        let gbps = (one.lines + other.lines) as f64 * 64.0 / seconds / 1e9;
+        assert!((gbps / expected - 1.0).abs() < 0.05, "{chip}: {gbps} GB/s");
+        assert_eq!(free.throttled_ticks, 0);
+    }
     // What it would move without: its lines in the time in which it was not held back.
-    let wanted = limited.lines as f64 / (limited.ticks - limited.throttled_ticks) as f64;
+    let (_, _, [one, _, free]) = planned("skylake");
+    let wanted = one.lines as f64 / (one.ticks - one.throttled_ticks) as f64;
     let would = free.lines as f64 / free.ticks as f64;
-    assert!(free.throttled_ticks == 0 && (wanted / would - 1.0).abs() < 0.1, "{wanted} {would}");
+    assert!((wanted / would - 1.0).abs() < 0.1, "{wanted} {would}");
+    // No share of an unlimited bus is a limit.
+    let (levers, in_force, _) = planned("skylake:throttle=cap:mbps=unlimited");
+    assert_eq!((levers.bandwidth, in_force), (None, None));
 }

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// A share of a domain's peak memory bandwidth, in 1/1024 of it: 1 to [`Bandwidth::ALL`].
+/// A share of a domain's peak memory bandwidth, or of a core's, in 1/1024 of it: 1 to
+/// [`Bandwidth::ALL`]. Which one a limit is of, [`LimitScope`](crate::LimitScope) says.
 ///
 /// Each machine converts this unit to its platform's own (percent, multiples of 1/8 GB/s).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

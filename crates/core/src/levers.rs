@@ -35,6 +35,21 @@ pub struct BandwidthLever {
     pub least: Bandwidth,
     /// How many classes of service may each have a limit (`num_closids`); at least 1.
     pub clos: u32,
+    /// What a limit is of.
+    pub scope: LimitScope,
+}
+
+/// What a limit of memory bandwidth is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum LimitScope {
+    /// Each core of a class, by the distance between its requests (Intel's MBA): a step, not a
+    /// share of anything. [`Bandwidth::ALL`] is no limit.
+    Core,
+    /// All programs of a class together: a share of the domain's peak bandwidth (AMD, MPAM).
+    Class,
 }
 
 impl BandwidthLever {
@@ -54,7 +69,8 @@ mod tests {
     #[test]
     fn a_limit_in_force_is_a_step_and_stays_as_it_is() {
         let tenths = Bandwidth::new(103).unwrap();
-        let lever = BandwidthLever { step: tenths, least: tenths, clos: 8 };
+        let lever =
+            BandwidthLever { step: tenths, least: tenths, clos: 8, scope: LimitScope::Core };
         for (limit, expected) in [(1, 103), (103, 103), (104, 206), (308, 309), (1000, 1024)] {
             let rounded = lever.round(Bandwidth::new(limit).unwrap());
             assert_eq!((rounded.get(), lever.round(rounded)), (expected, rounded));

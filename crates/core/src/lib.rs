@@ -40,7 +40,7 @@ pub use decimal::NotANumber;
 pub use event::{Action, Event, Wish};
 pub use id::{AppId, PlanId};
 pub use latency::{Latencies, LatencyBin, Objective};
-pub use levers::{BandwidthLever, Levers};
+pub use levers::{BandwidthLever, Levers, LimitScope};
 pub use llc::{Llc, MAX_WAYS, Ways};
 pub use mask::{MaskError, WayMask};
 pub use partition::{Partition, PartitionError, Placement, Resources};

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use crate::{AppId, Bandwidth, BandwidthLever, Llc, MaskError, WayMask};
+use crate::{AppId, Bandwidth, Llc, MaskError, WayMask};
 
 /// One program's cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,9 @@ pub struct Placement {
 pub struct Resources {
     /// The ways that they may fill.
     pub mask: WayMask,
-    /// The share of the domain's memory bandwidth that they may use together; `None`: no limit. A
-    /// machine without that lever answers `None`, whatever was planned.
+    /// Their limit of the domain's memory bandwidth, of what the machine's lever limits
+    /// ([`LimitScope`](crate::LimitScope)); `None`: no limit. A machine without that lever answers
+    /// `None`, whatever was planned.
     pub bandwidth: Option<Bandwidth>,
 }
 
@@ -149,14 +150,12 @@ impl Partition {
         only
     }
 
-    /// The same partition with its bandwidth limits as a machine's lever rounds them; without a
-    /// lever, [`without_bandwidth`](Self::without_bandwidth).
+    /// The same partition with other bandwidth limits, as a machine's lever rounds them.
     #[must_use]
-    pub fn with_bandwidth_of(&self, lever: Option<BandwidthLever>) -> Self {
-        let Some(lever) = lever else { return self.without_bandwidth() };
+    pub fn with_bandwidth(&self, round: impl Fn(Bandwidth) -> Bandwidth) -> Self {
         let mut partition = self.clone();
         let limits = partition.clusters.iter_mut().filter_map(|of| of.bandwidth.as_mut());
-        limits.for_each(|limit| *limit = lever.round(*limit));
+        limits.for_each(|limit| *limit = round(*limit));
         partition
     }
 

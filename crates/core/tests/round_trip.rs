@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use fairways_core::{
     Action, AppId, Bandwidth, BandwidthLever, CoRun, Counters, Cpus, Curve, EndedTurn, Event,
-    Latencies, LatencyBin, Levers, Llc, MaskError, Objective, Partition, PartitionError, PlanId,
-    Profile, Q32, Resources, Sample, ThreadCounters, ThreadId, Time, WayMask, Ways, WindowLength,
-    Wish,
+    Latencies, LatencyBin, Levers, LimitScope, Llc, MaskError, Objective, Partition,
+    PartitionError, PlanId, Profile, Q32, Resources, Sample, ThreadCounters, ThreadId, Time,
+    WayMask, Ways, WindowLength, Wish,
 };
 use proptest::option::of;
 use proptest::prelude::*;
@@ -192,6 +192,7 @@ fn event() -> impl Strategy<Value = Event> {
     let llc = (ways(), any::<(u32, bool, u32)>())
         .prop_map(|(ways, (min_bits, contiguous, clos))| Llc { ways, min_bits, contiguous, clos });
     let lever = (share(), share(), any::<u32>()).prop_map(|(step, least, clos)| BandwidthLever {
+        scope: if clos % 2 == 0 { LimitScope::Core } else { LimitScope::Class },
         step,
         least,
         clos,

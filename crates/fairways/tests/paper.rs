@@ -123,7 +123,6 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
     assert_eq!(untimed(&found), untimed(&again));
 }
 
-/// The project's claims are those that were set before anything was measured.
 /// All of its outcomes lie in their bands, quick or not; the least step of a limit wins a chase the
 /// most on a bus with measured latencies, and hardly anything on the queue.
 #[test]
@@ -147,6 +146,7 @@ fn what_was_measured_of_bandwidth_comes_out() {
     assert!(svg.starts_with("<svg") && svg.contains("ice-lake"));
 }
 
+/// The project's claims are those that were set before anything was measured.
 #[test]
 fn the_bands_are_those_set_beforehand() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");

@@ -1,6 +1,6 @@
 //! The plan in force.
 
-use fairways_core::{BandwidthLever, Event, Partition, PartitionError, PlanId};
+use fairways_core::{Event, Partition, PartitionError, PlanId};
 
 /// The plan in force on a machine that carries out every legal plan.
 #[derive(Clone, Debug, Default)]
@@ -12,20 +12,18 @@ pub struct PlanInForce {
 }
 
 impl PlanInForce {
-    /// Puts a plan in force unless it breaks a rule: with its limits of memory bandwidth as the
-    /// machine's `lever` rounds them, or without them if it has none. Returns the answer to it, and
-    /// whether it is in force.
+    /// Puts a plan in force unless it breaks a rule: as `actual`, which has the limits of memory
+    /// bandwidth that the machine's lever makes of the plan's, or none. Returns the answer to it,
+    /// and whether it is in force.
     pub fn carry_out(
         &mut self,
         plan: PlanId,
-        partition: &Partition,
+        actual: Partition,
         legal: Result<(), PartitionError>,
-        lever: Option<BandwidthLever>,
     ) -> (Event, bool) {
         if let Err(why) = legal {
             return (Event::Refused { plan, why }, false);
         }
-        let actual = partition.with_bandwidth_of(lever);
         self.plan = Some(plan);
         self.partition.clone_from(&actual);
         (Event::Applied { plan, actual }, true)

@@ -4,7 +4,7 @@
 mod binaries;
 mod ci;
 #[cfg(test)]
-mod circles;
+mod import_cycles;
 mod language;
 mod pool;
 mod prepare;

@@ -17,7 +17,8 @@ impl Tiny {
         if self.fault == Fault::AcceptsAll {
             legal = Ok(());
         }
-        let (mut answer, is_in_force) = self.in_force.carry_out(plan, partition, legal, None);
+        let (mut answer, is_in_force) =
+            self.in_force.carry_out(plan, partition.without_bandwidth(), legal);
         if let (Event::Applied { actual, .. }, Fault::ClaimsLimits) = (&mut answer, self.fault) {
             actual.clone_from(partition);
         }

@@ -40,8 +40,8 @@ const MOST_CLOS: u32 = 32;
 /// placeholder, its program ends. The emulator runs until it is interrupted or
 /// unmounted (docs/emulator.md).
 ///
-/// The chip cannot limit memory bandwidth: MB values are accepted and shown, but
-/// have no effect.
+/// MB values limit memory bandwidth as they do on the platform (--platform); SMBA
+/// values have no effect.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Emulate {

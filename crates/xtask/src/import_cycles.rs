@@ -1,5 +1,5 @@
-//! Circles of modules inside a crate: a test finds them and compares with `circles.toml`, which has
-//! a reason for each.
+//! Import cycles between modules of a crate: a test finds them and compares with
+//! `import-cycles.toml`, which has a reason for each.
 //!
 //! Modules are compared with the modules beside them: a file in a folder that uses a file in
 //! another folder makes the first folder import the second. Names that a module exports for another
@@ -12,16 +12,16 @@ use std::path::Path;
 use regex::Regex;
 use serde::Deserialize;
 
-/// The content of `circles.toml`.
+/// The content of `import-cycles.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KnownCircles {
-    circle: Vec<KnownCircle>,
+struct KnownCycles {
+    cycle: Vec<KnownCycle>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KnownCircle {
+struct KnownCycle {
     #[serde(rename = "crate")]
     of: String,
     modules: BTreeSet<String>,
@@ -127,20 +127,20 @@ impl CrateCode {
         imports
     }
 
-    /// The circles, as sets of modules.
-    fn circles(&self) -> BTreeSet<BTreeSet<String>> {
+    /// The cycles, as sets of modules.
+    fn cycles(&self) -> BTreeSet<BTreeSet<String>> {
         let imports = self.imports();
         let reached: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> =
             imports.keys().map(|module| (module, reachable(module, &imports))).collect();
-        let mut circles = BTreeSet::new();
+        let mut cycles = BTreeSet::new();
         for (module, others) in &reached {
             let back = others
                 .iter()
                 .filter(|other| reached.get(**other).is_some_and(|others| others.contains(module)));
-            circles.insert(back.map(|other| other.join("::")).collect::<BTreeSet<String>>());
+            cycles.insert(back.map(|other| other.join("::")).collect::<BTreeSet<String>>());
         }
-        circles.remove(&BTreeSet::new());
-        circles
+        cycles.remove(&BTreeSet::new());
+        cycles
     }
 }
 
@@ -180,18 +180,18 @@ fn expanded(path: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_circle_has_a_reason() {
-    let known: KnownCircles = toml::from_str(include_str!("../circles.toml")).unwrap();
-    assert!(known.circle.iter().all(|circle| !circle.reason.is_empty()));
+fn every_cycle_has_a_reason() {
+    let known: KnownCycles = toml::from_str(include_str!("../import-cycles.toml")).unwrap();
+    assert!(known.cycle.iter().all(|cycle| !cycle.reason.is_empty()));
     let known: BTreeSet<(String, BTreeSet<String>)> =
-        known.circle.into_iter().map(|circle| (circle.of, circle.modules)).collect();
+        known.cycle.into_iter().map(|cycle| (cycle.of, cycle.modules)).collect();
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = BTreeSet::new();
     for folder in fs::read_dir(crates).unwrap() {
         let folder = folder.unwrap();
         let name = folder.file_name().into_string().unwrap();
-        let circles = CrateCode::read(&folder.path().join("src")).circles();
-        found.extend(circles.into_iter().map(|circle| (name.clone(), circle)));
+        let cycles = CrateCode::read(&folder.path().join("src")).cycles();
+        found.extend(cycles.into_iter().map(|cycle| (name.clone(), cycle)));
     }
     assert_eq!(found, known);
 }
@@ -210,6 +210,6 @@ fn a_circle_is_found_through_exports_and_folders() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let found = CrateCode::read(folder.path()).circles();
+    let found = CrateCode::read(folder.path()).cycles();
     assert_eq!(found, BTreeSet::from([BTreeSet::from(["a".to_owned(), "b".to_owned()])]));
 }
