@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
-use fairways_command_kit::table::{STYLE, fit};
+use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_lab::{ChipComparison, ChipOutcome, SoloRun as ByItself};
 use serde::Serialize;
 
@@ -78,15 +78,15 @@ pub(super) fn table(
 ) -> anyhow::Result<()> {
     let Checked { world, protocol, .. } = checked;
     let (settings, scale) = (&world.settings, 1.0 / f64::from(world.settings.time_scale));
-    writeln!(
-        out,
+    let setting = format!(
         "chip:{}, {} ways; {} s after {} s; one of {} sets simulated, time scale {scale}",
         world.preset,
         settings.chip.llc.ways,
         protocol.span.as_secs_f64(),
         protocol.warm_up.as_secs_f64(),
         settings.set_sampling,
-    )?;
+    );
+    writeln!(out, "{}", fold(&setting, 2))?;
     let row = |outcome: &'_ ChipOutcome| {
         let activity = &outcome.activity;
         let beside = vec![activity.plans.to_string(), activity.samplings.to_string()];
@@ -112,16 +112,17 @@ pub(super) fn table(
     }
     writeln!(
         out,
-        "Slowdowns, and in brackets the ways held in the end:\n{}\n",
+        "{}\n{}\n",
+        fold("Slowdowns, and in brackets the ways that are filled at the end:", 2),
         fit(table, &["MPKI alone", "IPC alone"])
     )?;
     let rows = answers(&world.names, found);
     if !rows.is_empty() {
         writeln!(out, "Services:\n{}\n", services::table(&rows))?;
     }
-    out.write_all(LEGEND.as_bytes())?;
+    write!(out, "{}", fold(LEGEND, 12))?;
     if !rows.is_empty() {
-        out.write_all(services::LEGEND.as_bytes())?;
+        write!(out, "{}", fold(services::LEGEND, 12))?;
     }
     Ok(())
 }
