@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 
 /// The head of the page.
 const HEAD: &str = "# Every command and flag\n\n\
-    The text of `fairways COMMAND --help` for every command, as one page to search. It is generated from the \
+    Every command with the long text of each flag, as one page to search. It is generated from the \
     definitions of the flags, so no flag is missing. By purpose: [what Fairways can be used for](uses.md).\n";
 
 /// The page: every command with its usage, its arguments and its flags.
