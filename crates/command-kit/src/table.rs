@@ -72,8 +72,9 @@ fn line_end(line: &str, room: usize) -> Option<usize> {
     let text = line.trim_end();
     let (beyond, _) = text.char_indices().nth(room)?;
     let start = text.len() - text.trim_start().len();
-    let blanks = || text.match_indices(' ').map(|(at, _)| at).filter(|at| *at > start);
-    blanks().take_while(|at| *at <= beyond).last().or_else(|| blanks().next())
+    let end = if text[beyond..].starts_with(' ') { beyond + 1 } else { beyond };
+    let with_room = text.get(start..end).and_then(|part| part.rfind(' '));
+    with_room.or_else(|| text[start..].find(' ')).map(|at| start + at)
 }
 
 fn fit_to(mut table: Table, given_up: &[&str], columns: u16) -> String {

@@ -74,12 +74,12 @@ impl Measure {
 
     /// More IPC is better; less is better for the other measures.
     fn verdict(self, pairs: &[(f64, f64)]) -> Verdict {
-        let of = |(with, without): &(f64, f64)| match self {
-            Self::Ipc => (*with, *without),
-            _ => (*without, *with),
-        };
-        let pairs: Vec<(f64, f64)> = pairs.iter().map(of).collect();
-        of_program(&pairs).map_or(Verdict::Inconclusive, Difference::verdict)
+        let better_over_worse = pairs.iter().map(|&(with, without)| match self {
+            Self::Ipc => (with, without),
+            _ => (without, with),
+        });
+        of_program(&better_over_worse.collect::<Vec<_>>())
+            .map_or(Verdict::Inconclusive, Difference::verdict)
     }
 }
 
@@ -164,11 +164,10 @@ impl Report {
             )?;
         }
         let harmed = |program: &&Program| {
-            let of = |measured: &Measured| measured.verdict == Verdict::DidHarm;
-            program
-                .measures
-                .iter()
-                .any(|measured| ["IPC", "tail, ms"].contains(&measured.measure) && of(measured))
+            program.measures.iter().any(|measured| {
+                ["IPC", "tail, ms"].contains(&measured.measure)
+                    && measured.verdict == Verdict::DidHarm
+            })
         };
         let harmed: Vec<&str> =
             self.programs.iter().filter(harmed).map(|program| &*program.program).collect();
