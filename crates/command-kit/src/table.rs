@@ -1,4 +1,4 @@
-//! The style of tables, and fitting them to the terminal.
+//! The style of tables, and fitting them and the lines around them to the terminal.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ pub fn fit(table: Table, given_up: &[&str]) -> String {
 
 /// The terminal's width in columns: `COLUMNS`, or the terminal's own. `None` without
 /// both.
-fn columns() -> Option<u16> {
+pub fn columns() -> Option<u16> {
     if WHOLE.load(Ordering::Relaxed) {
         return None;
     }
@@ -39,6 +39,42 @@ fn columns() -> Option<u16> {
         size.flatten().map(|size| size.ws_col)
     };
     stated.or_else(terminal).filter(|&columns| columns > 0)
+}
+
+/// Lines as text that fits the terminal: each continues below itself, indented by `indent`. A word
+/// that is longer stays whole.
+pub fn fold(text: &str, indent: usize) -> String {
+    match columns() {
+        Some(columns) => fold_to(text, indent, columns.into()),
+        None => text.to_owned(),
+    }
+}
+
+fn fold_to(text: &str, indent: usize, columns: usize) -> String {
+    let indent = indent.min(columns / 3);
+    let mut folded = String::new();
+    for line in text.split_inclusive('\n') {
+        let (mut rest, mut room) = (line, columns);
+        while let Some(end) = line_end(rest, room) {
+            folded += rest[..end].trim_end();
+            folded += &format!("\n{:indent$}", "");
+            rest = rest[end..].trim_start_matches(' ');
+            room = columns - indent;
+        }
+        folded += rest;
+    }
+    folded
+}
+
+/// Where to break a line with room for so many characters: at its last blank that has room,
+/// otherwise at its first one. `None` if the line fits, or is one word.
+fn line_end(line: &str, room: usize) -> Option<usize> {
+    let text = line.trim_end();
+    let (beyond, _) = text.char_indices().nth(room)?;
+    let start = text.len() - text.trim_start().len();
+    let end = if text[beyond..].starts_with(' ') { beyond + 1 } else { beyond };
+    let with_room = text.get(start..end).and_then(|part| part.rfind(' '));
+    with_room.or_else(|| text[start..].find(' ')).map(|at| start + at)
 }
 
 fn fit_to(mut table: Table, given_up: &[&str], columns: u16) -> String {
@@ -76,7 +112,9 @@ fn fit_to(mut table: Table, given_up: &[&str], columns: u16) -> String {
         text = table.trim_fmt();
     }
     if !gone.is_empty() {
-        text += &format!("\nno room for {}; COLUMNS=200 shows all", gone.join(", "));
+        let gone = format!("no room for {}; COLUMNS=200 shows all", gone.join(", "));
+        text += "\n";
+        text += &fold_to(&gone, 2, columns.into());
     }
     text
 }
@@ -93,6 +131,22 @@ mod tests {
     }
 
     #[test]
+    fn lines_continue_below_themselves() {
+        let text = "   1 s  web: sensitive (few ways slow it down)\nno more\n";
+        assert_eq!(fold_to(text, 8, 80), text);
+        let folded = "   1 s  web: sensitive\n        (few ways slow it\n        down)\nno more\n";
+        assert_eq!(fold_to(text, 8, 26), folded);
+        assert_eq!(fold_to("a-long-word and another", 2, 5), "a-long-word\n and\n another");
+        assert_eq!(fold_to("  a-long-word", 2, 5), "  a-long-word");
+        for columns in 24..60 {
+            let folded = fold_to(text, 8, columns);
+            assert!(folded.lines().all(|line| line.chars().count() <= columns), "{folded}");
+            let words: Vec<_> = folded.split_whitespace().collect();
+            assert_eq!(words, text.split_whitespace().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
     fn columns_are_given_up_until_the_rest_fits_and_that_is_said() {
         let whole = table().trim_fmt();
         assert_eq!(fit_to(table(), &["MPKI", "ways"], 80), whole);
@@ -103,8 +157,7 @@ mod tests {
         assert!(narrower.contains("no room for MPKI, ways"), "{narrower}");
         for columns in 24..90 {
             let text = fit_to(table(), &["MPKI", "ways"], columns);
-            let rows = text.lines().filter(|line| !line.starts_with("no room"));
-            let widest = rows.map(|line| line.chars().count()).max().unwrap();
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
             assert!(widest <= columns.into(), "{columns}: {text}");
         }
     }

@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use fairways_command_kit::plain::plain;
+use fairways_command_kit::table::{columns, fold};
 use serde::Serialize;
 
 use crate::{Ability, Finding, FindingState, Report, Verdict};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
-/// Columns of a terminal.
+/// The most columns of a line; a terminal may have fewer.
 const WIDTH: usize = 80;
 /// What is below a finding's first line is so far to the right.
 const INDENT: &str = "         ";
@@ -46,7 +47,7 @@ pub fn text(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         ("can count", &report.count),
         ("can schedule", &report.schedule),
     ] {
-        writeln!(out, "{what}: {}", word(answer))?;
+        writeln!(out, "{}", fold(&format!("{what}: {}", word(answer)), 2))?;
     }
     let verdict = match report.verdict {
         Verdict::Manageable => "Fairways can manage this host.",
@@ -91,7 +92,8 @@ fn word(answer: &Ability) -> String {
 
 /// Splits a text into lines that fit beside the indentation; a longer word has its own line.
 fn wrapped(text: &str) -> Vec<String> {
-    let most = WIDTH - INDENT.len() - 4;
+    let width = columns().map_or(WIDTH, |columns| WIDTH.min(columns.into()));
+    let most = width.saturating_sub(INDENT.len() + 4);
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {

@@ -59,7 +59,7 @@ fn in_kernel(
         ),
         Some(_) => {
             let not = without?;
-            return Some((not.to_owned(), "a fairways that was built with --features sched-ext"));
+            return Some((not.to_owned(), "build fairways with --features sched-ext"));
         }
     };
     Some((obstacle.0.to_owned(), obstacle.1))

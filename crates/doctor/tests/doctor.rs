@@ -482,7 +482,7 @@ fn threads_are_scheduled_in_the_kernel_or_by_affinity_or_not_at_all() {
     let report = host.examine();
     says(&report, "scheduling", FindingState::Ok, &["sched_ext"]);
     assert!(report.schedule.yes);
-    let built = "a fairways that was built with --features sched-ext";
+    let built = "build fairways with --features sched-ext";
     by_affinity(&host.examine_without(Some("not built")), "not built", built);
     host.remove("sys/kernel/btf/vmlinux");
     by_affinity(&host.examine(), "BTF", "CONFIG_DEBUG_INFO_BTF");

@@ -108,7 +108,7 @@ impl FromStr for Fault {
             |expected: &str| FaultError { text: text.to_owned(), expected: expected.to_owned() };
         let form = "OPERATION:PATTERN=WHAT, such as write:*/schemata=EBUSY";
         let (operation, rest) = text.split_once(':').ok_or_else(|| refused(form))?;
-        let (pattern, what) = rest.rsplit_once('=').ok_or_else(|| refused(form))?;
+        let (pattern, effect) = rest.rsplit_once('=').ok_or_else(|| refused(form))?;
         let named = OPERATIONS.iter().find(|(name, _)| *name == operation);
         let operation = named.map(|&(_, operation)| operation).ok_or_else(|| {
             let names: Vec<&str> = OPERATIONS.iter().map(|(name, _)| *name).collect();
@@ -117,21 +117,21 @@ impl FromStr for Fault {
         if pattern.is_empty() || pattern.contains(char::is_control) {
             return Err(refused("a pattern of paths, such as */schemata"));
         }
-        let (what, nth) =
-            what.split_once('@').map_or((what, None), |(what, nth)| (what, Some(nth)));
+        let (effect, nth) =
+            effect.split_once('@').map_or((effect, None), |(effect, nth)| (effect, Some(nth)));
         let nth = nth.map(|nth| nth.parse().ok().filter(|&nth: &u64| nth > 0));
         let nth = match nth {
             Some(None) => return Err(refused("a number from 1 behind the @")),
             Some(Some(nth)) => Some(nth),
             None => None,
         };
-        let what = what.parse::<Effect>().map_err(|()| {
+        let effect = effect.parse::<Effect>().map_err(|()| {
             refused("EBUSY or another error, Unavailable, Error, Unassigned, vanish, or slow:200ms")
         })?;
-        if matches!(what, Effect::Reports(_)) && operation != Operation::Read {
+        if matches!(effect, Effect::Reports(_)) && operation != Operation::Read {
             return Err(refused("read with a text for the file of an event"));
         }
-        Ok(Self { operation, pattern: pattern.to_owned(), effect: what, nth })
+        Ok(Self { operation, pattern: pattern.to_owned(), effect, nth })
     }
 }
 
@@ -242,12 +242,15 @@ impl Faults {
     pub(crate) fn met(&mut self, operation: Operation, path: &str, is_event: bool) -> Vec<Effect> {
         let mut met = Vec::new();
         for armed in &mut self.armed {
-            let Fault { operation: of, pattern, effect: what, nth } = &armed.fault;
-            let can = is_event || !matches!(what, Effect::Reports(_));
-            if can && (*of == operation || *of == Operation::Any) && covers(pattern, path) {
+            let Fault { operation: affected, pattern, effect, nth } = &armed.fault;
+            let applies = is_event || !matches!(effect, Effect::Reports(_));
+            if applies
+                && (*affected == operation || *affected == Operation::Any)
+                && covers(pattern, path)
+            {
                 armed.met += 1;
                 if nth.is_none_or(|nth| nth == armed.met) {
-                    met.push(*what);
+                    met.push(*effect);
                 }
             }
         }

@@ -25,19 +25,19 @@ pub(crate) fn check(
     for policy in policies {
         let why = match descriptor(policy) {
             None if *policy == OPTIMUM && !is_model => {
-                "it is for profiles: expected other policies on a chip"
+                "it needs profiles, which a chip does not have"
             }
             Some(policy) if is_model && policy.schedules() => {
-                "it decides which program runs where and when, and the model gives every program a \
-                 core of its own: expected --machine chip: and a preset with it"
+                "it needs --machine chip:PRESET: it schedules threads, and on the model every \
+                 program has a core of its own"
             }
             Some(policy) if is_model && policy.honours(OwnerRequest::Objectives) => {
-                "it divides ways between services and batch programs, and on the model no \
-                 program answers requests: expected --machine chip: and a preset with it"
+                "it needs --machine chip:PRESET: it divides ways between services and batch \
+                 programs, and on the model no program answers requests"
             }
             Some(policy) if is_model && !is_dynamic && policy.name == "dcat" => {
-                "it decides by what it sees running: expected --dynamic with it, or --machine \
-                 chip:PRESET"
+                "it needs --dynamic or --machine chip:PRESET: it decides from measurements of \
+                 running programs"
             }
             _ => continue,
         };

@@ -158,7 +158,10 @@ fn read_programs(args: &Args) -> Result<Option<ProgramCatalog>, BadInput> {
 }
 
 fn llc(args: &Args, most: Ways) -> Result<Llc, BadInput> {
-    let ways = at_most(args.ways.unwrap_or(most), "--ways", most)?;
+    let ways = args.ways.unwrap_or(most.get());
+    let ways = Ways::new(ways).filter(|ways| *ways <= most).ok_or_else(|| {
+        BadInput(format!("--ways: expected a whole number from 1 to {most}, found \"{ways}\""))
+    })?;
     let min_bits = at_most(args.min_bits, "--min-bits", ways.get())?;
     Ok(Llc { clos: args.clos, min_bits, ..Llc::with_ways(ways) })
 }

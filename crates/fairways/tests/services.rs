@@ -222,7 +222,7 @@ fn bad_input_is_reported_in_one_line() {
         refused(&format!("simulate {flag}"), &said);
         refused(&format!("run --machine model {flag}"), &said);
     }
-    let said = "on the model no program answers requests: expected --machine chip:";
+    let said = "it needs --machine chip:PRESET: it divides ways between services";
     refused("simulate --policies stock,locpart", said);
     refused("run --machine model --policy locpart", said);
 }

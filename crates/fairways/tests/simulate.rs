@@ -44,6 +44,47 @@ fn widest(columns: usize, words: &[&str]) -> (usize, String) {
     (widest, text)
 }
 
+/// What is wider is one word: a line of text continues below itself.
+#[test]
+fn every_line_fits_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("run.journal");
+    let (journal, mix) = (journal.to_str().unwrap(), "graph-walk,btree-lookup,stencil-3d");
+    let run = format!("run --machine model --mix {mix} --duration 2s");
+    let written = format!("{run} --quiet --journal {journal}");
+    assert!(printed(80, &words_of(&written)).contains("stencil-3d"));
+    for words in [
+        run,
+        format!("simulate --mix {mix}"),
+        format!("simulate --dynamic --time-scale 0.01 --mix {mix} --policies lfoc"),
+        format!("optimum --ways 11 --mix {mix}"),
+        format!("explain --journal {journal}"),
+        "policies".to_owned(),
+        "policies lfoc".to_owned(),
+        "doctor".to_owned(),
+        "scan --duration 100ms".to_owned(),
+    ] {
+        for columns in [60, 80, 120, 200] {
+            let text = printed(columns, &words_of(&words));
+            // A configuration is for a file.
+            let text = text.split("\nA configuration").next().unwrap();
+            let wide = text.lines().find(|line| line.chars().count() > columns);
+            assert_eq!(wide, None, "{words}, {columns}: {text}");
+        }
+    }
+}
+
+fn words_of(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+fn printed(columns: usize, words: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairways"));
+    let output = command.args(words).env("COLUMNS", columns.to_string()).output().unwrap();
+    assert!(!output.stdout.is_empty(), "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn tables_fit_the_terminal_and_say_what_they_leave_out() {
     let mix = ["--mix", "graph-walk,btree-lookup,stencil-3d", "--ways", "11"];

@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 
 /// The head of the page.
 const HEAD: &str = "# Every command and flag\n\n\
-    The text of `fairways COMMAND --help` for every command, as one page to search. It is generated from the \
+    Every command with the long text of each flag, as one page to search. It is generated from the \
     definitions of the flags, so no flag is missing. By purpose: [what Fairways can be used for](uses.md).\n";
 
 /// The page: every command with its usage, its arguments and its flags.
@@ -47,8 +47,9 @@ fn item(argument: &Arg, page: &mut String) {
     };
     let short = argument.get_short().map(|short| format!("`-{short}`, ")).unwrap_or_default();
     let help = argument.get_long_help().or_else(|| argument.get_help());
-    let help = prose(&help.map(ToString::to_string).unwrap_or_default()).replace("\n\n", "\n\n  ");
-    let _ = write!(page, "- {short}`{name}`: {help}");
+    let help = prose(&help.map(ToString::to_string).unwrap_or_default());
+    let (line, rest) = help.split_once("\n\n").unwrap_or((&help, ""));
+    let _ = write!(page, "- {short}`{name}`: {line}");
     let defaults = argument.get_default_values();
     if !defaults.is_empty() && !argument.is_hide_default_value_set() {
         let defaults: Vec<String> =
@@ -56,6 +57,9 @@ fn item(argument: &Arg, page: &mut String) {
         let _ = write!(page, " [default: `{}`]", defaults.join(","));
     }
     page.push('\n');
+    if !rest.is_empty() {
+        let _ = writeln!(page, "\n  {}", rest.replace("\n\n", "\n\n  "));
+    }
     for value in argument.get_possible_values().iter().filter(|value| !value.is_hide_set()) {
         if !argument.get_action().takes_values() || argument.is_hide_possible_values_set() {
             break;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_chip::Settings;
-use fairways_command_kit::table::{STYLE, fit};
+use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_lab::{ChipComparison, ChipOutcome, ChipProtocol, SoloRun as ByItself};
 use serde::Serialize;
 
@@ -91,14 +91,14 @@ fn outcome<'a>(outcome: &'a ChipOutcome, alone: &[ByItself]) -> PolicyReport<'a>
 pub fn table(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
     let ComparedOnChip { preset, settings, names, protocol, found } = *compared;
     let scale = 1.0 / f64::from(settings.time_scale);
-    writeln!(
-        out,
+    let setting = format!(
         "chip:{preset}, {} ways; {} s after {} s; one of {} sets simulated, time scale {scale}",
         settings.chip.llc.ways,
         protocol.span.as_secs_f64(),
         protocol.warm_up.as_secs_f64(),
         settings.set_sampling,
-    )?;
+    );
+    writeln!(out, "{}", fold(&setting, 2))?;
     let row = |outcome: &'_ ChipOutcome| {
         let activity = &outcome.activity;
         let beside = vec![activity.plans.to_string(), activity.samplings.to_string()];
@@ -124,16 +124,17 @@ pub fn table(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Resu
     }
     writeln!(
         out,
-        "Slowdowns, and in brackets the ways held in the end:\n{}\n",
+        "{}\n{}\n",
+        fold("Slowdowns, and in brackets the ways that are filled at the end:", 2),
         fit(table, &["MPKI alone", "IPC alone"])
     )?;
     let rows = answers(names, found);
     if !rows.is_empty() {
         writeln!(out, "Services:\n{}\n", services::table(&rows))?;
     }
-    out.write_all(LEGEND.as_bytes())?;
+    write!(out, "{}", fold(LEGEND, 12))?;
     if !rows.is_empty() {
-        out.write_all(services::LEGEND.as_bytes())?;
+        write!(out, "{}", fold(services::LEGEND, 12))?;
     }
     Ok(())
 }

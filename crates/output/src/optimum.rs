@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::partition::{bar, members};
-use fairways_command_kit::table::{STYLE, fit};
+use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::Ways;
 use fairways_optimum::{Goal, Solution};
 use fairways_profiles::{Mix, ProgramCatalog};
@@ -98,7 +98,8 @@ pub fn table(
     for SolvedMix { mix, solution, seconds } in solved {
         let programs = mix.programs.iter().enumerate();
         let programs = programs.map(|(n, &index)| format!("{n} {}", catalog.name(index)));
-        writeln!(out, "{}: {}", mix.name, programs.collect::<Vec<_>>().join(", "))?;
+        let programs = programs.collect::<Vec<_>>().join(", ");
+        writeln!(out, "{}", fold(&format!("{}: {programs}", mix.name), 4))?;
         let metrics = &solution.metrics;
         let bound = format!("{:.6}", solution.bound);
         let bound = if solution.is_proven { "proven".into() } else { bound };
@@ -121,7 +122,8 @@ pub fn table(
     };
     writeln!(
         out,
-        "\nBest: {best}.\n{}",
+        "\n{}\n{}",
+        fold(&format!("Best: {best}."), 2),
         fit(table, &["seconds", "ANTT", "none better than", "STP", "ways"])
     )?;
     Ok(())

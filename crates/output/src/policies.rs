@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::policies::json as value_of;
-use fairways_command_kit::table::{STYLE, fit};
+use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_policy::parameter::{Parameter, ValueKind};
 use fairways_policy::table::{DecisionScope, KnowledgeSource, OwnerRequest};
 use fairways_policy::{Descriptor, POLICIES};
@@ -73,9 +73,9 @@ fn all(out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn one(policy: &Descriptor, out: &mut dyn Write) -> anyhow::Result<()> {
-    writeln!(out, "{}: {}", policy.name, policy.summary)?;
+    writeln!(out, "{}", fold(&format!("{}: {}", policy.name, policy.summary), 2))?;
     if !policy.paper.is_empty() {
-        writeln!(out, "{}", policy.paper)?;
+        writeln!(out, "{}", fold(policy.paper, 2))?;
     }
     let honours = honours(policy);
     write!(out, "decides {}, goes by {}", decides(policy), knows(policy))?;

@@ -58,8 +58,8 @@ impl RunningPrograms {
             Event::Wished { app, wish } => {
                 let program = self.programs.iter_mut().find(|program| program.app == *app)?;
                 let before = core::mem::replace(&mut program.wish, *wish);
-                let promise = before.baseline_ways != wish.baseline_ways;
-                (before != *wish).then_some(Change::Wish { is_promise: promise })
+                let is_promise = before.baseline_ways != wish.baseline_ways;
+                (before != *wish).then_some(Change::Wish { is_promise })
             }
             Event::Exited { app } => {
                 let index = self.programs.iter().position(|program| program.app == *app)?;

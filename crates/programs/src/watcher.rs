@@ -35,13 +35,13 @@ impl Watcher {
     pub(super) fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let stirred = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let notice = Self {
+        let watcher = Self {
             epoll,
             stirred,
             most: MOST_EXITS.min(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 4),
         };
-        notice.add(notice.stirred.as_fd(), PENDING)?;
-        Ok(notice)
+        watcher.add(watcher.stirred.as_fd(), PENDING)?;
+        Ok(watcher)
     }
 
     fn add(&self, fd: BorrowedFd<'_>, token: u64) -> io::Result<()> {
@@ -57,7 +57,7 @@ impl Watcher {
     /// Waits for an exit, until the returned descriptor is dropped; `None` where the kernel
     /// refuses, or as many as allowed are `watched` already.
     pub(super) fn watch_exit(&self, exit: Exit, watched: usize) -> Option<OwnedFd> {
-        if u64::try_from(watched).is_ok_and(|held| held >= self.most) {
+        if u64::try_from(watched).is_ok_and(|watched| watched >= self.most) {
             return None;
         }
         let (pid, token) = match exit {

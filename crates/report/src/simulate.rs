@@ -266,7 +266,7 @@ fn partitions(mix: &Mix, ways: Ways) -> Option<Figure> {
         .collect();
     let caption =
         "A cell a way, the highest first, with the letter of the cluster that may fill it.";
-    (!all.is_empty()).then(|| strips("Who may fill which ways", caption, ways.get(), &all))
+    (!all.is_empty()).then(|| strips("Ways of each cluster", caption, ways.get(), &all))
 }
 
 /// The clusters of every policy, as a table.

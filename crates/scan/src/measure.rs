@@ -146,7 +146,7 @@ fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Res
     let without = match is_counted {
         true => format!("no resctrl at {root}: occupancy and traffic are not known"),
         false => format!(
-            "no resctrl at {root}, and perf counts no misses: who uses the cache is not known, only who uses the processor; fairways doctor says why"
+            "no resctrl at {root}, and perf counts no misses: use of the cache is unknown, and programs are listed by use of the processor; fairways doctor says why"
         ),
     };
     Ok(Measured { rows, cache_bytes: None, without: Some(without), interrupted: false })
@@ -162,7 +162,7 @@ fn threads(pid: i32) -> Vec<i32> {
 pub(super) fn caution(selector: &Selector) -> Option<&'static str> {
     match selector {
         Selector::Process { .. } => Some(
-            "Any user can call a process that: add `,user=USER` where strangers can start processes.",
+            "Any user can give a process this name: add `,user=USER` where strangers can start processes.",
         ),
         Selector::Pid(_) => {
             Some("A restart gives it another number: select it by something that stays.")

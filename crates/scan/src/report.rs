@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::plain::plain;
-use fairways_command_kit::table::{STYLE, fit};
+use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_daemon::config::{ClockSource, Config};
 use serde::Serialize;
 
@@ -81,7 +81,7 @@ impl Report {
 
     pub(super) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.programs.is_empty() {
-            return writeln!(out, "nobody uses the processor now");
+            return writeln!(out, "no program uses the processor now");
         }
         let mut table = Table::new();
         let header = [
@@ -120,7 +120,7 @@ impl Report {
         let given_up = ["processes", "misses/s", "CPUs", "of the cache", "MPKI", "select"];
         writeln!(out, "{}", fit(table, &given_up))?;
         if let Some(without) = &self.without {
-            writeln!(out, "{without}")?;
+            writeln!(out, "{}", fold(without, 2))?;
         }
         writeln!(out, "\nA configuration to begin with (fairways scan --toml):\n")?;
         write!(out, "{}", self.configuration())

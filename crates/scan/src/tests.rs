@@ -42,7 +42,7 @@ fn the_configuration_has_the_programs_that_use_the_cache() {
     let config: Config = toml::from_str(&text).unwrap();
     let names: Vec<&str> = config.program.iter().map(|of| of.name.as_str()).collect();
     assert_eq!(names, ["web.service", "copies", "unknown.service"]);
-    assert_eq!(text.matches("Any user can call a process that").count(), 1, "{text}");
+    assert_eq!(text.matches("Any user can give a process this name").count(), 1, "{text}");
 }
 
 #[test]

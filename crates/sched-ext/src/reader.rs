@@ -69,7 +69,7 @@ fn parse(record: &[u8], records: &mut Records) {
         return;
     }
     let Ok((turn, _)) = contract::Turn::read_from_prefix(record) else { return };
-    let who = match kind {
+    let occupant = match kind {
         contract::TURN_IDLE => Occupant::Idle,
         contract::TURN_THREAD => Occupant::Thread(turn.key),
         _ => Occupant::Other,
@@ -80,7 +80,7 @@ fn parse(record: &[u8], records: &mut Records) {
     }
     records.turns.push(Turn {
         cpu: turn.cpu,
-        occupant: who,
+        occupant,
         thread: turn.tid,
         span: (turn.from, turn.to),
         counters,

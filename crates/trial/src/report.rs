@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table};
-use fairways_command_kit::table::{STYLE, fit};
+use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::AppId;
 use serde::Serialize;
 
@@ -74,12 +74,12 @@ impl Measure {
 
     /// More IPC is better; less is better for the other measures.
     fn verdict(self, pairs: &[(f64, f64)]) -> Verdict {
-        let of = |(with, without): &(f64, f64)| match self {
-            Self::Ipc => (*with, *without),
-            _ => (*without, *with),
-        };
-        let pairs: Vec<(f64, f64)> = pairs.iter().map(of).collect();
-        of_program(&pairs).map_or(Verdict::CantTell, Difference::verdict)
+        let better_over_worse = pairs.iter().map(|&(with, without)| match self {
+            Self::Ipc => (with, without),
+            _ => (without, with),
+        });
+        of_program(&better_over_worse.collect::<Vec<_>>())
+            .map_or(Verdict::Inconclusive, Difference::verdict)
     }
 }
 
@@ -118,7 +118,7 @@ impl Report {
         Self {
             schema: SCHEMA,
             policy: policy.to_owned(),
-            verdict: ipc.map_or(Verdict::CantTell, Difference::verdict),
+            verdict: ipc.map_or(Verdict::Inconclusive, Difference::verdict),
             ipc,
             interrupted,
             pairs,
@@ -135,25 +135,25 @@ impl Report {
 
     pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { policy, pairs, block_seconds, .. } = self;
-        let said = match self.verdict {
-            Verdict::Helped => "helped",
-            Verdict::DidNot => "did not help: there is no difference of 1 %",
-            Verdict::DidHarm => "did harm",
-            Verdict::CantTell => "helped or not: can't tell",
+        let verdict = match self.verdict {
+            Verdict::Helped => " helped",
+            Verdict::DidNot => " did not help: there is no difference of 1 %",
+            Verdict::DidHarm => " did harm",
+            Verdict::Inconclusive => ": inconclusive",
         };
-        writeln!(out, "{policy} {said}")?;
-        match &self.ipc {
-            Some(ipc) => writeln!(
-                out,
-                "IPC {}, the geometric mean of all programs, in {pairs} pairs of blocks of {block_seconds} s",
-                shown(ipc)
-            )?,
-            None => writeln!(
-                out,
-                "IPC was not measured in enough blocks: expected 3 pairs of blocks of {block_seconds} s or more, found {pairs}"
-            )?,
-        }
-        if self.verdict == Verdict::CantTell && self.ipc.is_some() {
+        writeln!(out, "{policy}{verdict}")?;
+        let blocks = format!("pairs of blocks of {block_seconds} s");
+        let found = match &self.ipc {
+            Some(ipc) => {
+                let ipc = shown(ipc);
+                format!("IPC {ipc}, the geometric mean of all programs, in {pairs} {blocks}")
+            }
+            None => format!(
+                "IPC was not measured in enough blocks: expected 3 {blocks} or more, found {pairs}"
+            ),
+        };
+        writeln!(out, "{}", fold(&found, 2))?;
+        if self.verdict == Verdict::Inconclusive && self.ipc.is_some() {
             writeln!(out, "a longer --duration narrows the interval")?;
         }
         if self.others > 0 {
@@ -164,11 +164,10 @@ impl Report {
             )?;
         }
         let harmed = |program: &&Program| {
-            let of = |measured: &Measured| measured.verdict == Verdict::DidHarm;
-            program
-                .measures
-                .iter()
-                .any(|measured| ["IPC", "tail, ms"].contains(&measured.measure) && of(measured))
+            program.measures.iter().any(|measured| {
+                ["IPC", "tail, ms"].contains(&measured.measure)
+                    && measured.verdict == Verdict::DidHarm
+            })
         };
         let harmed: Vec<&str> =
             self.programs.iter().filter(harmed).map(|program| &*program.program).collect();
@@ -189,7 +188,7 @@ impl Report {
                     Verdict::Helped => "better",
                     Verdict::DidNot => "the same",
                     Verdict::DidHarm => "worse",
-                    Verdict::CantTell => "can't tell",
+                    Verdict::Inconclusive => "inconclusive",
                 };
                 let (without, with) = (number(measured.without), number(measured.with));
                 table.add_row([name, measured.measure, &without, &with, &difference, verdict]);

@@ -42,7 +42,7 @@ pub enum Verdict {
     /// It is worse with than without, by 1 % or more.
     DidHarm,
     /// The interval is too wide to decide.
-    CantTell,
+    Inconclusive,
 }
 
 impl Difference {
@@ -67,7 +67,7 @@ impl Difference {
             () if low > 0.0 && by >= MATTERS => Verdict::Helped,
             () if high < 0.0 && by <= -MATTERS => Verdict::DidHarm,
             () if low > -MATTERS && high < MATTERS => Verdict::DidNot,
-            () => Verdict::CantTell,
+            () => Verdict::Inconclusive,
         }
     }
 }
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(verdict(&[1.10, 1.12, 1.09, 1.11]), Verdict::Helped);
         assert_eq!(verdict(&[0.90, 0.92, 0.89, 0.91]), Verdict::DidHarm);
         assert_eq!(verdict(&[1.001, 0.999, 1.0, 1.002]), Verdict::DidNot);
-        assert_eq!(verdict(&[1.5, 0.7, 1.2, 0.9]), Verdict::CantTell);
+        assert_eq!(verdict(&[1.5, 0.7, 1.2, 0.9]), Verdict::Inconclusive);
         // A difference that is certain, and too small to matter.
         assert_eq!(verdict(&[1.004, 1.005, 1.0045, 1.0055]), Verdict::DidNot);
         assert_eq!(Difference::of(&[0.1, 0.1]), None);

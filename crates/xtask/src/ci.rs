@@ -52,6 +52,7 @@ const STEPS: [(&str, &str); 13] = [
 pub(crate) fn ci() -> anyhow::Result<bool> {
     let readme = std::fs::read_to_string("README.md").context("README.md")?;
     ensure!(readme.lines().any(|line| line == TESTS), "README.md: expected the line {TESTS}");
+    ensure!(readme.lines().count() < 150, "README.md: expected fewer than 150 lines");
     let path = prepare()?;
     let suites = Suites::read()?.suite;
     // `--all-targets` leaves out suites with `test = false`.

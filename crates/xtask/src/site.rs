@@ -17,13 +17,17 @@ const INSTALL: &str = "install --locked --quiet --debug --root target/tools --no
 /// The folder with the copy.
 const FOLDER: &str = "target/site";
 
+/// The page that measures the others.
+const WIDTHS: &str = include_str!("widths.html");
+
 /// What stands in docs/SUMMARY.md for the page of all commands, which the copy alone has.
 const COMMANDS: (&str, &str) = ("[Every command and flag]()", "docs/commands.md");
 
-/// Builds the site; whether every link in it leads somewhere.
+/// Builds the site; whether every link in it leads somewhere, and every page fits a phone, a tablet
+/// and a desk, as chromium lays it out.
 ///
 /// # Errors
-/// If a page is missing, or mdBook can't be installed or fails.
+/// If a page is missing, mdBook can't be installed or fails, or chromium can't lay out the pages.
 pub(crate) fn site() -> anyhow::Result<bool> {
     run(Command::new("cargo").args(INSTALL.split_whitespace()))?;
     let folder = Path::new(FOLDER);
@@ -40,7 +44,11 @@ pub(crate) fn site() -> anyhow::Result<bool> {
         writeln!(to, "{link}")?;
     }
     writeln!(to, "{}: {} broken links", book.join("index.html").display(), broken.len())?;
-    Ok(broken.is_empty())
+    let wide = wide_elements(&book)?;
+    for element in &wide {
+        writeln!(to, "{element}")?;
+    }
+    Ok(broken.is_empty() && wide.is_empty())
 }
 
 /// Copies what docs/SUMMARY.md lists, and the files to which those pages link.
@@ -125,6 +133,28 @@ fn broken_links(book: &Path) -> anyhow::Result<Vec<String>> {
         }
     }
     Ok(broken)
+}
+
+/// The elements of pages that reach beyond the right edge of a browser's window.
+fn wide_elements(book: &Path) -> anyhow::Result<Vec<String>> {
+    let mut pages = BTreeMap::new();
+    read_pages(book, &mut pages)?;
+    let names = pages.keys().filter_map(|page| page.strip_prefix(book).ok());
+    let names: Vec<_> = names.filter(|page| !page.ends_with("404.html")).collect();
+    let sheet = book.canonicalize()?.join("widths.html");
+    write(&sheet, WIDTHS.replace("PAGES", &format!("{names:?}")).as_bytes())?;
+    let mut chromium = Command::new("chromium");
+    chromium.args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=600000"]);
+    chromium.args(["--allow-file-access-from-files", "--dump-dom"]);
+    let dumped = output(chromium.arg(format!("file://{}", sheet.display())));
+    fs::remove_file(&sheet)?;
+    let dumped = String::from_utf8(dumped?)?;
+    let (_, found) = dumped.split_once("<pre id=\"found\">").unwrap_or_default();
+    let (found, _) = found.split_once("</pre>").unwrap_or_default();
+    let mut found: Vec<String> = found.lines().map(str::to_owned).collect();
+    let measured = found.pop().unwrap_or_default();
+    ensure!(measured == format!("measured {} pages", names.len()), "chromium: {measured:?}");
+    Ok(found)
 }
 
 fn read_pages(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) -> anyhow::Result<()> {

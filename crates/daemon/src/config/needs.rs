@@ -15,8 +15,8 @@ impl Config {
             let others = policies::names(Descriptor::learns);
             return Some(format!(
                 "policy {policy}: it needs profiles of programs before they start, which a host \
-                 does not have: expected {others}, which find out for themselves, or --machine for \
-                 a simulation"
+                 does not have: expected {others}, which measure the programs themselves, or \
+                 --machine for a simulation"
             ));
         }
         let is_service =
@@ -24,7 +24,7 @@ impl Config {
         if described.is_some_and(|policy| policy.knows == KnowledgeSource::Latencies) && !is_service
         {
             return Some(
-                "policy locpart: expected a program with `objective` and `latency`, which it gives ways by (docs/policies/locpart.md)"
+                "policy locpart: expected a program with `objective` and `latency`, from which it decides (docs/policies/locpart.md)"
                     .to_owned(),
             );
         }

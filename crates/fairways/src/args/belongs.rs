@@ -1,6 +1,7 @@
-//! Which flags go with which machine.
+//! Which flags go with which machine, and which flags need another one.
 //!
-//! Requirements and conflicts between flags are defined at the flags themselves.
+//! Conflicts between flags are defined at the flags themselves. Requirements are here, because clap
+//! would ask for a missing flag before it is known whether the command takes the first one at all.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args as _, Command};
@@ -37,7 +38,7 @@ pub(super) const TRIAL_REFUSES: &[&str] =
 
 /// Which machines take which flags of which commands; the first row with the flag counts. The
 /// flags of a host are in [`HostFlags`].
-const TABLE: [(Taker, &[&str], &[&str]); 12] = [
+const TABLE: [(Taker, &[&str], &[&str]); 13] = [
     // A trial writes a report of its own, and its programs do not finish.
     (Taker::None, &["trial"], TRIAL_REFUSES),
     // The log of a host has levels.
@@ -46,7 +47,8 @@ const TABLE: [(Taker, &[&str], &[&str]); 12] = [
     (Taker::Every, &["trial"], &["seed"]),
     // A daemon or a journal that `top` shows has them already.
     (Taker::Simulated, &["top"], &["duration", "policy", "set"]),
-    (Taker::Model, &["simulate"], &["completions", "dynamic", "instructions", "mixes"]),
+    (Taker::Model, &["simulate"], &["dynamic", "mixes"]),
+    (Taker::ModelOverTime, &["simulate"], &["completions", "instructions"]),
     (Taker::SimulatedOverTime, &["simulate"], &["known_profiles", "time_scale"]),
     (Taker::Chip, &["simulate"], &["duration", "warm_up"]),
     (Taker::Chip, RUNS, &["time_scale"]),
@@ -75,18 +77,46 @@ const TABLE: [(Taker, &[&str], &[&str]); 12] = [
     ),
 ];
 
-/// The first flag of a command line that its machine does not take, with the reason.
+/// Flags that need another flag of the same command.
+const NEEDS: [(&str, &str); 6] = [
+    ("at", "journal"),
+    ("bandwidth_model", "bandwidth_mbps"),
+    ("height", "once"),
+    ("journal_parts", "journal"),
+    ("journal_size", "journal"),
+    ("width", "once"),
+];
+
+/// The first flag of a command line that its machine does not take, or that lacks the flag that it
+/// needs, with the reason.
 pub(super) fn misplaced(command: &Command, matches: &ArgMatches) -> Option<String> {
     let (name, flags) = matches.subcommand()?;
-    if !ALL.contains(&name) {
-        return None;
-    }
+    let verb = command.find_subcommand(name)?;
+    let refused = if ALL.contains(&name) { refused_by_machine(verb, flags) } else { None };
+    refused.or_else(|| lacks_another(verb, flags))
+}
+
+fn is_given(flags: &ArgMatches, id: &str) -> bool {
+    flags.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+fn lacks_another(verb: &Command, flags: &ArgMatches) -> Option<String> {
+    verb.get_arguments().find_map(|flag| {
+        let id = flag.get_id().as_str();
+        let (_, needed) = NEEDS.iter().find(|(needing, _)| *needing == id)?;
+        let is_alone = is_given(flags, id) && !is_given(flags, needed);
+        is_alone.then(|| format!("--{} needs --{}", id.replace('_', "-"), needed.replace('_', "-")))
+    })
+}
+
+fn refused_by_machine(verb: &Command, flags: &ArgMatches) -> Option<String> {
+    let name = verb.get_name();
     let machine = flags.get_one::<Machine>("machine");
     let machine = machine.or((name == "simulate").then_some(&Machine::Model));
     let is_over_time = name != "simulate" || flags.get_flag("dynamic");
-    command.find_subcommand(name)?.get_arguments().find_map(|flag| {
+    verb.get_arguments().find_map(|flag| {
         let id = flag.get_id().as_str();
-        if flags.value_source(id) != Some(ValueSource::CommandLine) {
+        if !is_given(flags, id) {
             return None;
         }
         let why = refusal(name, machine, is_over_time, taker(name, id))?;
@@ -158,6 +188,24 @@ mod tests {
         }
     }
 
+    /// Otherwise a flag that was renamed would need nothing, or the check would panic.
+    #[test]
+    fn every_flag_that_needs_another_has_it_in_its_command() {
+        let all = Args::command();
+        for (needing, needed) in NEEDS {
+            let mut seen = 0;
+            for verb in all.get_subcommands() {
+                let flags: Vec<_> =
+                    verb.get_arguments().map(|flag| flag.get_id().as_str()).collect();
+                if flags.contains(&needing) {
+                    assert!(flags.contains(&needed), "{}: {needing}", verb.get_name());
+                    seen += 1;
+                }
+            }
+            assert!(seen > 0, "{needing}");
+        }
+    }
+
     /// A new flag is placed on purpose, not by being forgotten.
     #[test]
     fn a_flag_outside_of_the_table_is_one_of_those_that_every_machine_takes() {
@@ -210,6 +258,12 @@ mod tests {
             ),
             ("trial --program a=pid:1 --clos 4", "--clos needs --machine: a host does not take it"),
             ("trial --program a=pid:1 --quiet", "--quiet: a trial does not take it"),
+            ("trial --journal-size 5M", "--journal-size: a trial does not take it"),
+            ("run --program a=pid:1 --journal-size 5M", "--journal-size needs --journal"),
+            ("top --width 80", "--width needs --once"),
+            ("top --at 5s", "--at needs --journal"),
+            ("optimum --bandwidth-model stalls", "--bandwidth-model needs --bandwidth-mbps"),
+            ("simulate --completions 2", "--completions needs --dynamic"),
             ("top --policy lfoc", "--policy needs --machine"),
             ("simulate --noise 2", "--noise needs --dynamic"),
             (

@@ -93,8 +93,9 @@ pub(crate) enum SchedulingClass {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "On a chip")]
 pub(crate) struct ChipFlags {
-    /// Programs to run: mlr:8M, mload:60M, lookbusy, and more (docs/chip.md), or names of profiles,
-    /// whose miss curves the programs then follow
+    /// Programs to run: mlr:8M, mload:60M, lookbusy, or names of profiles (docs/chip.md)
+    ///
+    /// A program named after a profile follows the miss curve of the profile.
     #[arg(long, value_name = "A,B,C")]
     pub(crate) programs: Option<Names>,
 
@@ -102,9 +103,10 @@ pub(crate) struct ChipFlags {
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = time)]
     pub(crate) profile_time: Duration,
 
-    /// Let programs take turns on the CPUs, each this long; without turns, each program has a CPU
-    /// to itself [default: 200ms if there are more programs than CPUs or a policy schedules,
-    /// otherwise no turns]
+    /// Let programs take turns on the CPUs, each this long [default: 200ms, or no turns]
+    ///
+    /// Without turns, each program has a CPU to itself. The default is 200ms if there are more
+    /// programs than CPUs or a policy schedules, otherwise no turns.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) quantum: Option<Duration>,
 
@@ -116,14 +118,17 @@ pub(crate) struct ChipFlags {
     #[arg(long, value_name = "A,B,C")]
     pub(crate) best_effort: Option<Names>,
 
-    /// When requests arrive at services: a rate per second (1400), closed:CLIENTS,
-    /// closed:CLIENTS:THINK, bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these
-    /// (1400@10s+2800@5s) (docs/chip.md) [default: always]
+    /// When requests arrive at services: 1400 (a second), closed:8, or bursty (docs/chip.md)
+    /// [default: always]
+    ///
+    /// A load is a rate per second (1400), closed:CLIENTS, closed:CLIENTS:THINK,
+    /// bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these (1400@10s+2800@5s).
     #[arg(long, value_name = "PROGRAM=LOAD,...", value_parser = pairs("PROGRAM=LOAD", loads))]
     pub(crate) loads: Option<Pairs<Vec<Stage>>>,
 
-    /// Latency objectives of services, for locpart: 2ms (99 % of requests), p99.9:2ms, or one after
-    /// another (2ms@10s+1ms)
+    /// Latency objectives of services, for locpart: 2ms (99 % of requests) or p99.9:2ms
+    ///
+    /// They may change over time: 2ms@10s+1ms.
     #[arg(
         long,
         value_name = "PROGRAM=OBJECTIVE,...",

@@ -12,21 +12,30 @@ use fairways_record::explain;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "On this host")]
 pub(crate) struct HostFlags {
-    /// Configuration to read instead of /etc/fairways/fairways.toml and its drop-ins
+    /// Configuration to read instead of /etc/fairways/fairways.toml
+    ///
+    /// It also replaces the drop-ins, /etc/fairways/fairways.toml.d/*.toml; FILE.d/*.toml are read
+    /// on top of it.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// A program to manage. A selector is unit:, user-unit:, cgroup:, container:, pod:, process: or
-    /// pid:, and a name or number, such as unit:nginx.service. NAME.*=SELECTOR makes each match a
-    /// program of its own. May be given more than once; replaces the programs of the configuration
+    /// A program to manage, such as web=unit:nginx.service; may be given more than once
+    ///
+    /// A selector is unit:, user-unit:, cgroup:, container:, pod:, process: or pid:, and a name or
+    /// number. NAME.*=SELECTOR makes each match a program of its own. The flag replaces the
+    /// programs of the configuration.
     #[arg(long, value_name = "NAME=SELECTOR")]
     pub(crate) program: Vec<ProgramConfig>,
 
-    /// Decide and print what would be done, but change nothing, not even make monitoring groups
+    /// Decide and print what would be done, but change nothing
+    ///
+    /// Not even monitoring groups are made.
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Monitor programs in groups of their own and decide, but leave their ways unchanged
+    /// Monitor programs and decide, but leave their ways unchanged
+    ///
+    /// Each program is monitored in a group of its own.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) observe: bool,
 
@@ -38,34 +47,41 @@ pub(crate) struct HostFlags {
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 
-    /// Source of counters: perf, emulator or emulator:SOCKET, profiles:FILE (the profiles of
-    /// programs with the same names; profiles alone takes the embedded ones), or none [default:
-    /// perf]
+    /// Source of counters: perf, emulator, profiles or none [default: perf]
+    ///
+    /// The emulator may be given by its socket, emulator:SOCKET. profiles:FILE takes the profiles
+    /// of programs with the same names; profiles alone takes the embedded ones.
     #[arg(long, value_name = "SOURCE")]
     pub(crate) counters: Option<CounterSource>,
 
-    /// Clock to run by: real, or emulator or emulator:SOCKET, which advances the emulator's clock
-    /// [default: real]
+    /// Clock to run by: real or emulator [default: real]
+    ///
+    /// emulator, or emulator:SOCKET, advances the emulator's clock.
     #[arg(long, value_name = "CLOCK")]
     pub(crate) clock: Option<ClockSource>,
 
-    /// How casc and cache-fair schedule threads: by a scheduler in the kernel (sched_ext), by the
-    /// threads' affinity and weight (affinity), or by the first of these that this build and the
-    /// kernel support (auto) [default: auto]
+    /// How casc and cache-fair schedule threads [default: auto]
+    ///
+    /// By a scheduler in the kernel (sched_ext), by the threads' affinity and weight (affinity), or
+    /// by the first of these that this build and the kernel support (auto).
     #[arg(long, value_name = "KIND")]
     pub(crate) scheduler: Option<SchedulerKind>,
 
-    /// Also move tasks out of other managers' groups; they are moved back on exit
+    /// Also move tasks out of other managers' groups, until exit
+    ///
+    /// They are moved back on exit.
     #[arg(long)]
     pub(crate) take_over: bool,
 
-    /// Adopt other managers' monitoring groups in the root group that monitor one program only;
-    /// they are given back on exit (Linux 6.5 and later)
+    /// Adopt other managers' monitoring groups, until exit
+    ///
+    /// It adopts groups in the root group that monitor one program only, and gives them back on
+    /// exit (Linux 6.5 and later).
     #[arg(long)]
     pub(crate) adopt_monitors: bool,
 
-    /// Limit unmanaged programs to this many ways, at most 31 [default: all ways]
-    #[arg(long, value_name = "WAYS", value_parser = whole(1, 31_u32))]
+    /// Limit unmanaged programs to N ways, at most 31 [default: all ways]
+    #[arg(long, value_name = "N", value_parser = whole(1, 31_u32))]
     pub(crate) confine_others: Option<u32>,
 
     /// Also give out ways that devices fill (I/O)
@@ -77,16 +93,21 @@ pub(crate) struct HostFlags {
     pub(crate) control: Option<PathBuf>,
 
     /// Serve metrics for Prometheus at an address and port, such as 127.0.0.1:19750, or at
-    /// unix:/PATH (docs/metrics.md) [default: no metrics]
+    /// unix:/PATH [default: no metrics]
+    ///
+    /// The metrics are listed in docs/metrics.md.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<Listen>,
 
-    /// Where to log; auto is journald if standard error is connected to it, otherwise stderr
-    /// [default: auto]
+    /// Where to log [default: auto]
+    ///
+    /// auto is journald if standard error is connected to it, otherwise stderr.
     #[arg(long, value_name = "TARGET")]
     pub(crate) log: Option<LogTarget>,
 
-    /// Format of log lines on standard error; json is one object a line [default: text]
+    /// Format of log lines [default: text]
+    ///
+    /// It applies to standard error; json is one object a line.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
@@ -190,6 +211,7 @@ same!(LogLevel: Error, Warn, Info, Debug, Trace);
 /// Examples:
 ///   fairways status
 ///   fairways status --json
+///   fairways status --control /tmp/fairways.sock
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Status {
@@ -253,6 +275,7 @@ impl From<Explain> for explain::Options {
 ///
 /// Examples:
 ///   fairways restore
+///   fairways restore --quiet
 ///   fairways restore --config fairways.toml --json
 ///
 /// Anything that another manager has changed since stays as it is, and is

@@ -34,6 +34,7 @@ const MOST_CLOS: u32 = 32;
 /// Examples:
 ///   fairways emulate --machine chip:xeon-e5 --programs mlr:8M,mload:60M /tmp/resctrl
 ///   fairways emulate --machine chip:xeon-d --platform zen /tmp/resctrl
+///   fairways emulate --machine chip:skylake --clock lockstep /tmp/resctrl
 ///
 /// Each program has a process of its name, a placeholder, whose id can be written
 /// to `tasks`. If you shrink a group's mask, its programs miss more; if you end a
@@ -53,8 +54,9 @@ pub(crate) struct Emulate {
     #[arg(long, value_name = "MACHINE")]
     pub(crate) machine: ChipPreset,
 
-    /// Programs to run: mlr:8M, mload:60M, lookbusy, and more (docs/chip.md), or names of profiles,
-    /// whose miss curves the programs then follow
+    /// Programs to run: mlr:8M, mload:60M, lookbusy, or names of profiles (docs/chip.md)
+    ///
+    /// A program named after a profile follows the miss curve of the profile.
     #[arg(long, value_name = "A,B,C")]
     pub(crate) programs: Option<Names>,
 
@@ -62,14 +64,18 @@ pub(crate) struct Emulate {
     #[arg(long, value_name = "FILE")]
     pub(crate) profiles: Option<PathBuf>,
 
-    /// Let programs take turns on the CPUs, each this long; without turns, each program has a CPU
-    /// to itself [default: 200ms if there are more programs than CPUs, otherwise no turns]
+    /// Let programs take turns on the CPUs, each this long [default: 200ms, or no turns]
+    ///
+    /// Without turns, each program has a CPU to itself. The default is 200ms if there are more
+    /// programs than CPUs, otherwise no turns.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) quantum: Option<Duration>,
 
-    /// When requests arrive at services: a rate per second (1400), closed:CLIENTS,
-    /// closed:CLIENTS:THINK, bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these
-    /// (1400@10s+2800@5s) (docs/chip.md) [default: always]
+    /// When requests arrive at services: 1400 (a second), closed:8, or bursty (docs/chip.md)
+    /// [default: always]
+    ///
+    /// A load is a rate per second (1400), closed:CLIENTS, closed:CLIENTS:THINK,
+    /// bursty:RATE:TIMES:SHARE%:LENGTH, or stages of these (1400@10s+2800@5s).
     #[arg(long, value_name = "PROGRAM=LOAD,...", value_parser = pairs("PROGRAM=LOAD", loads))]
     pub(crate) loads: Option<Pairs<Vec<Stage>>>,
 

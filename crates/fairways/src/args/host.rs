@@ -40,6 +40,7 @@ pub(crate) struct Doctor {
 /// Examples:
 ///   fairways config check fairways.toml
 ///   fairways config show
+///   fairways config show --json fairways.toml
 ///
 /// Without a file, it reads /etc/fairways/fairways.toml, or if there is none,
 /// /usr/share/fairways/fairways.toml, and /etc/fairways/fairways.toml.d/*.toml on

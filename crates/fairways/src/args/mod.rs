@@ -4,6 +4,7 @@ mod belongs;
 mod chip;
 mod daemon;
 mod emulate;
+mod help;
 mod host;
 mod lists;
 mod optimum;
@@ -52,6 +53,12 @@ pub(crate) use world::{Observation, World};
 const MOST_WAYS: u32 = 32;
 /// More instructions than any program runs: weeks of them.
 pub(crate) const ENDLESS: u64 = 1_000_000_000_000_000;
+
+/// Reads a number of ways of the profiles' cache, which bounds it.
+fn ways_of_profiles(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse();
+    number.map_err(|_| format!("expected a whole number above 0, found {text:?}"))
+}
 
 /// Reads a number of ways.
 fn ways(text: &str) -> Result<Ways, String> {
@@ -152,6 +159,7 @@ pub(crate) enum Command {
     ///
     /// Examples:
     ///   fairways completions bash > /usr/share/bash-completion/completions/fairways
+    ///   fairways completions zsh > ~/.zfunc/_fairways
     ///   fairways completions fish > ~/.config/fish/completions/fairways.fish
     #[command(verbatim_doc_comment)]
     Completions {
@@ -162,6 +170,7 @@ pub(crate) enum Command {
     ///
     /// Examples:
     ///   fairways man | man -l -
+    ///   fairways man ~/.local/share/man
     ///   fairways man /usr/local/share/man
     #[command(verbatim_doc_comment)]
     Man {
@@ -180,6 +189,7 @@ pub(crate) enum Command {
 /// Examples:
 ///   fairways replay run.journal
 ///   fairways replay run.journal --json
+///   fairways replay /var/log/fairways.journal
 ///
 /// If an action differs from the journal, the first difference is printed, and the
 /// exit code is 1.

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use fairways_command_kit::input::{above_zero, real, whole};
-use fairways_core::Ways;
 
 use super::paper::Model;
-use super::{MOST_WAYS, Names, ways};
+use super::{MOST_WAYS, Names, ways_of_profiles};
 
 /// Find the best plan for a mix of programs, exactly
 ///
@@ -34,9 +33,11 @@ pub(crate) struct Optimum {
     #[arg(long, value_name = "FILE")]
     pub(crate) mixes: Option<PathBuf>,
 
-    /// Ways of the cache, at most as many as the profiles have [default: as many]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = ways)]
-    pub(crate) ways: Option<Ways>,
+    /// Ways of the cache [default: as many as the profiles have]
+    ///
+    /// At most as many as the profiles have.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = ways_of_profiles)]
+    pub(crate) ways: Option<u32>,
 
     /// Whether programs may share ways
     #[arg(long, value_name = "KIND", default_value = "clustering")]
@@ -61,7 +62,7 @@ pub(crate) struct Optimum {
     pub(crate) bandwidth_mbps: Option<f64>,
 
     /// What happens when programs need more than the memory bandwidth
-    #[arg(long, value_name = "MODEL", default_value = "simple", requires = "bandwidth_mbps")]
+    #[arg(long, value_name = "MODEL", default_value = "simple")]
     pub(crate) bandwidth_model: Model,
 
     /// Seconds per mix after which the search ends with the best plan so far; needed for more

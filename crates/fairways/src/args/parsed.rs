@@ -2,40 +2,22 @@
 
 use std::error::Error as _;
 
+use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, FromArgMatches};
 
+use super::Args;
 use super::belongs::misplaced;
-use super::{Args, command};
+use super::help::command_for;
 
 /// Reads the arguments of this process.
 pub(crate) fn parsed() -> Result<Args, clap::Error> {
-    let mut command = briefly(command());
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let words: Vec<_> = std::env::args_os().collect();
+    let mut command = command_for(&words);
+    let matches = command.try_get_matches_from_mut(words)?;
     if let Some(why) = misplaced(&command, &matches) {
         return Err(command.error(ErrorKind::ArgumentConflict, why));
     }
     Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
-}
-
-/// Flags under a heading that `-h` shows; `--help` shows all.
-const EVERYDAY: [&str; 9] =
-    ["config", "program", "dry_run", "observe", "mix", "programs", "profiles", "seed", "dynamic"];
-
-/// Other flags that `-h` leaves out.
-const RARE: [&str; 5] = ["allow_other", "fault", "host_files", "kernel", "replace"];
-
-/// Lets `-h` fit a screen: it leaves out rare flags, and those under a heading that are not
-/// everyday ones.
-fn briefly(command: Command) -> Command {
-    command.mut_subcommands(|verb| {
-        verb.mut_args(|flag| {
-            let id = flag.get_id().as_str();
-            let has_heading = flag.get_help_heading().is_some();
-            let is_rare = RARE.contains(&id) || has_heading && !EVERYDAY.contains(&id);
-            if is_rare { flag.hide_short_help(true) } else { flag }
-        })
-    })
 }
 
 /// A usage error in one line: clap's message without its usage, and clap's suggestion.
@@ -44,8 +26,9 @@ pub(crate) fn one_line(error: &clap::Error) -> String {
     if let (Some(why), Some(ContextValue::String(flag))) =
         (error.source(), error.get(ContextKind::InvalidArg))
     {
-        let flag = flag.split(' ').next().unwrap_or_default().trim_matches(['[', ']', '<', '>']);
-        return format!("{flag}: {why}");
+        let name = flag.split(' ').next().unwrap_or_default();
+        // An argument without a flag has no name that was typed.
+        return if name.starts_with('-') { format!("{name}: {why}") } else { why.to_string() };
     }
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
@@ -67,30 +50,4 @@ fn suggestion(error: &clap::Error) -> String {
         _ => None,
     });
     suggested.map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Otherwise a flag that was renamed would vanish from the short help, or come back.
-    #[test]
-    fn everyday_and_rare_flags_exist() {
-        let command = command();
-        for id in EVERYDAY.iter().chain(&RARE) {
-            let mut flags = command.get_subcommands().flat_map(Command::get_arguments);
-            assert!(flags.any(|flag| flag.get_id() == *id), "{id}");
-        }
-    }
-
-    #[test]
-    fn the_short_help_of_each_verb_fits_a_screen() {
-        let mut command = briefly(command()).term_width(100);
-        command.build();
-        for verb in command.get_subcommands_mut().filter(|verb| !verb.is_hide_set()) {
-            let help = verb.render_help().to_string();
-            let lines = help.lines().count();
-            assert!(lines <= 50, "{}: {lines} lines", verb.get_name());
-        }
-    }
 }

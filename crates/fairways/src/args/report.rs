@@ -9,6 +9,7 @@ use fairways_report::Options;
 /// Examples:
 ///   fairways report results.json run.journal
 ///   fairways simulate --json | fairways report --out page.html -
+///   fairways report --title 'Tuesday' run.journal
 ///
 /// Reads JSON from `simulate`, `optimum`, `run`, `paper` and `profile`, journals from
 /// `run --journal` (finished parts first), and profiles as CSV, and finds out by

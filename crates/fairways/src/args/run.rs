@@ -28,8 +28,9 @@ use super::{ChipFlags, ENDLESS, HostFlags, Machine, Names, Observation, TimeScal
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Run {
-    /// The simulated machine: model (the analytic model), or a chip that executes programs, such as
-    /// chip:xeon-e5 (docs/chip.md) [default: this host]
+    /// The simulated machine: model, or a chip such as chip:xeon-e5 [default: this host]
+    ///
+    /// model is the analytic model; a chip executes programs (docs/chip.md).
     #[arg(long, value_name = "MACHINE")]
     pub(crate) machine: Option<Machine>,
 
@@ -39,22 +40,27 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) of: RunFlags,
 
-    /// Write every event and action to this file, a journal, for `replay` and `explain`
+    /// Write every event and action to this file, for `replay` and `explain`
+    ///
+    /// The file is a journal (docs/journal.md).
     #[arg(long, value_name = "FILE", help_heading = None::<&'static str>)]
     pub(crate) journal: Option<PathBuf>,
 
-    /// Begin a new part of the journal before one exceeds this size: 500K, 64M, 2G [default: 256M]
-    #[arg(long, value_name = "SIZE", requires = "journal", value_parser = size,
+    /// Most bytes of a part of the journal: 500K, 64M, 2G [default: 256M]
+    ///
+    /// Begins a new part of the journal before one exceeds this size.
+    #[arg(long, value_name = "SIZE", value_parser = size,
         help_heading = None::<&'static str>)]
     pub(crate) journal_size: Option<u64>,
 
-    /// Keep this many finished parts of the journal, and delete older ones [default: 16 on this
-    /// host, otherwise all]
-    #[arg(long, value_name = "N", requires = "journal", allow_negative_numbers = true,
+    /// Finished parts to keep [default: 16 on this host, otherwise all]
+    ///
+    /// Keeps this many finished parts of the journal, and deletes older ones.
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
         value_parser = whole(0, u32::MAX), help_heading = None::<&'static str>)]
     pub(crate) journal_parts: Option<u32>,
 
-    /// Print one JSON object at the end, instead of events as they happen (docs/run.md)
+    /// Print one JSON object at the end, instead of events (docs/run.md)
     #[arg(long, help_heading = None::<&'static str>)]
     pub(crate) json: bool,
 
@@ -75,7 +81,7 @@ pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) chip: ChipFlags,
 
-    /// Run everything in this fraction of the time that the policy sees: 0.1, a tenth [default: 1]
+    /// Run in this fraction of the time that the policy sees: 0.1, a tenth [default: 1]
     #[arg(long, value_name = "X", help_heading = "On a chip")]
     pub(crate) time_scale: Option<TimeScale>,
 
@@ -83,8 +89,9 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "A,B,C", help_heading = SIMULATED)]
     pub(crate) mix: Option<Names>,
 
-    /// The policy; `fairways policies` lists them. locpart, casc and cache-fair need a chip or this
-    /// host [default: the configuration's, or lfoc]
+    /// The policy; `fairways policies` lists them [default: the configuration's, or lfoc]
+    ///
+    /// locpart, casc and cache-fair need a chip or this host.
     #[arg(
         long,
         value_name = "NAME",
@@ -94,13 +101,15 @@ pub(crate) struct RunFlags {
     )]
     pub(crate) policy: Option<&'static Descriptor>,
 
-    /// Set a parameter of the policy; may be given more than once. `fairways policies NAME` lists
-    /// the parameters
+    /// Set a parameter of the policy; `fairways policies NAME` lists them
+    ///
+    /// May be given more than once.
     #[arg(long, value_name = "NAME=VALUE", help_heading = None::<&'static str>)]
     pub(crate) set: Vec<Setting>,
 
-    /// How long to run, on the machine's clock: 500ms, 60s, 2m [default: 60s; on this host, until
-    /// interrupted]
+    /// How long to run: 500ms, 60s, 2m [default: 60s; on this host, until interrupted]
+    ///
+    /// On a simulated machine, its clock counts.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = None::<&'static str>)]
     pub(crate) duration: Option<Duration>,
 

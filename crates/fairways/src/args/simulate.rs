@@ -69,12 +69,12 @@ pub(crate) struct Simulate {
     pub(crate) dynamic: bool,
 
     /// Instructions after which a program finishes [default: 150000000000, as in LFOC §5]
-    #[arg(long, value_name = "N", help_heading = "Over time", requires = "dynamic",
+    #[arg(long, value_name = "N", help_heading = "Over time",
         value_parser = whole(1, ENDLESS))]
     pub(crate) instructions: Option<u64>,
 
     /// End a mix when every program has finished this many times [default: 3, as in LFOC §5]
-    #[arg(long, value_name = "N", help_heading = "Over time", requires = "dynamic",
+    #[arg(long, value_name = "N", help_heading = "Over time",
         value_parser = whole(1, 1000_u32))]
     pub(crate) completions: Option<u32>,
 

@@ -48,7 +48,7 @@ pub(crate) struct Top {
 
     /// Begin a journal at this time on its clock, or show this time with --once: 500ms, 60s
     /// [default: its start, or with --once its end]
-    #[arg(long, value_name = "TIME", requires = "journal", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) at: Option<Duration>,
 
     /// How often to ask a daemon or an emulator: 250ms, 5s [default: 1s]
@@ -65,12 +65,12 @@ pub(crate) struct Top {
     pub(crate) once: bool,
 
     /// Columns of the screen that --once prints [default: 80]
-    #[arg(long, value_name = "N", requires = "once", allow_negative_numbers = true,
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
         default_value = "80", hide_default_value = true, value_parser = whole(1, 1000_u16))]
     pub(crate) width: u16,
 
     /// Lines of the screen that --once prints [default: 24]
-    #[arg(long, value_name = "N", requires = "once", allow_negative_numbers = true,
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
         default_value = "24", hide_default_value = true, value_parser = whole(1, 1000_u16))]
     pub(crate) height: u16,
 

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use fairways_command_kit::input::{above_zero, real, whole};
-use fairways_core::Ways;
 
 use super::lists::pairs;
-use super::{MOST_WAYS, Model, Pairs, ways};
+use super::{MOST_WAYS, Model, Pairs, ways_of_profiles};
 
 /// Programs, and the simulated machine on which they run.
 #[derive(Debug, clap::Args)]
@@ -16,16 +15,20 @@ pub(crate) struct World {
     #[arg(long, value_name = "FILE")]
     pub(crate) profiles: Option<PathBuf>,
 
-    /// Programs with phases, each phase with one of the profiles, as CSV (docs/profiles.md)
-    /// [default: embedded ones, or none with --profiles]
+    /// Programs with phases, as CSV [default: embedded ones]
+    ///
+    /// Each phase has one of the profiles (docs/profiles.md). With --profiles, there are none by
+    /// default.
     #[arg(long, value_name = "FILE")]
     pub(crate) phases: Option<PathBuf>,
 
-    /// Ways of the cache, at most as many as the profiles have [default: as many]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = ways)]
-    pub(crate) ways: Option<Ways>,
+    /// Ways of the cache [default: as many as the profiles have]
+    ///
+    /// At most as many as the profiles have.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = ways_of_profiles)]
+    pub(crate) ways: Option<u32>,
 
-    /// Classes of service of the cache, which limit the number of clusters
+    /// Classes of service, which limit the clusters
     #[arg(long, value_name = "N", default_value = "16", allow_negative_numbers = true,
         value_parser = whole(1, u32::MAX))]
     pub(crate) clos: u32,
@@ -35,8 +38,10 @@ pub(crate) struct World {
         value_parser = whole(1, MOST_WAYS))]
     pub(crate) min_bits: u32,
 
-    /// Size in MB of the cache on which the profiles were measured; over time, larger ways take
-    /// longer to fill
+    /// Size in MB of the cache of the profiles
+    ///
+    /// It is the cache on which the profiles were measured; over time, larger ways take longer to
+    /// fill.
     #[arg(long, value_name = "X", default_value = "27.5", allow_negative_numbers = true,
         value_parser = real(0.001, 1e6))]
     pub(crate) llc_mb: f64,
@@ -46,16 +51,19 @@ pub(crate) struct World {
     pub(crate) bandwidth_mbps: Option<f64>,
 
     /// What happens when programs need more than the memory bandwidth
-    #[arg(long, value_name = "MODEL", default_value = "simple", requires = "bandwidth_mbps")]
+    #[arg(long, value_name = "MODEL", default_value = "simple")]
     pub(crate) bandwidth_model: Model,
 
-    /// Ways promised to programs: `static` gives them exactly these, `dcat` at least these
+    /// Ways promised to programs, for `static` and `dcat`
+    ///
+    /// `static` gives programs exactly these ways, `dcat` at least these.
     #[arg(long, value_name = "PROGRAM=WAYS,...",
         value_parser = pairs("PROGRAM=WAYS", whole(1, MOST_WAYS)))]
     pub(crate) baselines: Option<Pairs<u32>>,
 
-    /// Seed for drawing mixes if none are named, and for everything random over time; the same
-    /// seed gives the same results
+    /// Seed for mixes and for everything random over time
+    ///
+    /// Mixes are drawn if none are named. The same seed gives the same results.
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true,
         value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,

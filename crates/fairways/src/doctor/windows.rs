@@ -1,22 +1,22 @@
-//! Who says when windows by instructions are over.
+//! Whether the kernel ends windows of instructions, or the daemon polls for their ends.
 
 use fairways_daemon::windows_in_kernel;
 use fairways_doctor::{Finding, FindingState};
 
-/// Whether the kernel can, by this program on this host: it is tried, which changes nothing.
+/// Tries whether this program can let this kernel end windows, which changes nothing.
 pub(super) fn check() -> Finding {
     let id = "windows";
-    let why = "policies watch programs by instructions (LFOC); to poll for them is to read each thread's counters";
+    let why = "the windows of some policies (LFOC) end after a number of instructions; polling reads each thread's counters";
     let Err(not) = windows_in_kernel() else {
-        let found = "by instructions they end in the kernel".to_owned();
+        let found = "the kernel ends windows of instructions".to_owned();
         return Finding { id, state: FindingState::Ok, found, why, remedy: None };
     };
     let first = not.lines().next().unwrap_or_default();
     let remedy = if cfg!(feature = "sched-ext") {
         "Linux 5.15 or later; run it as root, or give it CAP_BPF and CAP_PERFMON"
     } else {
-        "a fairways that was built with --features sched-ext"
+        "build fairways with --features sched-ext"
     };
-    let found = format!("by instructions they are polled for: {first}");
+    let found = format!("windows of instructions are polled: {first}");
     Finding { id, state: FindingState::Limited, found, why, remedy: Some(remedy.to_owned()) }
 }

@@ -94,7 +94,7 @@ fn the_reference_has_every_command_and_flag() {
     look(&command, &page, &mut seen);
     assert!(seen > 100, "{seen}");
     assert!(page.contains(" [default: `"), "{page}");
-    let examples = "\n\nExamples:\n\n```sh\nfairways status\nfairways status --json\n```\n";
+    let examples = "\n\nExamples:\n\n```sh\nfairways status\nfairways status --json\nfairways status --control /tmp/fairways.sock\n```\n";
     assert!(page.contains(examples), "{page}");
 }
 

@@ -85,7 +85,7 @@ fn is_right(verdict: Verdict, truth: f64) -> bool {
         Verdict::Helped => truth > MATTERS - NEAR,
         Verdict::DidHarm => truth < -MATTERS + NEAR,
         Verdict::DidNot => truth.abs() < MATTERS + NEAR,
-        Verdict::CantTell => false,
+        Verdict::Inconclusive => false,
     }
 }
 

@@ -26,7 +26,7 @@ struct Script {
 /// A source that reports what its script holds. Each read finds a million instructions more.
 struct ScriptedSource {
     script: Rc<RefCell<Script>>,
-    ear: UnixStream,
+    receiver: UnixStream,
 }
 
 impl Source for ScriptedSource {
@@ -53,11 +53,11 @@ impl Source for ScriptedSource {
     }
 
     fn attention(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.ear.as_fd())
+        Some(self.receiver.as_fd())
     }
 
     fn take_ended(&mut self, reported: &mut Vec<EndedWindow>) {
-        let _ = self.ear.read(&mut [0; 16]);
+        let _ = self.receiver.read(&mut [0; 16]);
         reported.append(&mut self.script.borrow_mut().ended);
     }
 }
@@ -82,15 +82,15 @@ fn a_window_ends_as_the_source_says_and_nobody_polls() {
     let Some(bench) = Bench::new() else { return };
     let sleeper = Sleeper::start(0);
     let script = Rc::new(RefCell::new(Script::default()));
-    let (ear, mut mouth) = UnixStream::pair().unwrap();
-    ear.set_nonblocking(true).unwrap();
-    let source = Box::new(ScriptedSource { script: Rc::clone(&script), ear });
+    let (receiver, mut sender) = UnixStream::pair().unwrap();
+    receiver.set_nonblocking(true).unwrap();
+    let source = Box::new(ScriptedSource { script: Rc::clone(&script), receiver });
     let list = vec![managed("a", Selector::Pid(sleeper.id()))];
     let mut host = bench.host_of(bench.parts(source, Roots::default()), list, LOOK);
     assert_eq!(all_started(&mut host, 1), [(0, APP)]);
     let mut report = |of: &[EndedWindow]| {
         script.borrow_mut().ended.extend_from_slice(of);
-        mouth.write_all(b"x").unwrap();
+        sender.write_all(b"x").unwrap();
     };
     host.carry_out(0, Action::Watch { app: APP, every: WindowLength::Instructions(1000) });
     assert_eq!(script.borrow().asked, [(APP, 0, Some(1000))]);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use fairways_command_kit::partition::{bar, members};
+use fairways_command_kit::table::fold;
 use fairways_core::{Action, AppId, Event, Levers, Partition, Time, Ways};
 use fairways_policy::{kpart, lfoc};
 use fairways_record::status::estimate_text;
@@ -46,6 +47,11 @@ impl<'a> Report<'a> {
         format!("{} {}", app.0, program.map_or("", String::as_str))
     }
 
+    /// Prints a line with its time; it continues below itself where the terminal is narrow.
+    fn line(&mut self, at: Time, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", fold(&format!("{at:>11}  {text}"), 15))
+    }
+
     /// Prints an event; `job` is the number of an app's program, if it runs.
     ///
     /// # Errors
@@ -59,33 +65,32 @@ impl<'a> Report<'a> {
         match event {
             Event::Machine(Levers { llc, .. }) => {
                 let (ways, least, clos) = (llc.ways, llc.min_ways(), llc.clos);
-                writeln!(
-                    self.out,
-                    "{at:>11}  a cache of {ways} ways, {clos} classes of service, {least} at least a mask"
+                let least = format!("at least {least} in a mask");
+                self.line(
+                    at,
+                    &format!("a cache of {ways} ways, {clos} classes of service, {least}"),
                 )
             }
             Event::Started { app, .. } => {
                 self.programs.extend(job(*app).map(|job| (*app, job)));
-                writeln!(self.out, "{at:>11}  {} starts", self.name(*app))
+                self.line(at, &format!("{} starts", self.name(*app)))
             }
-            Event::Exited { app } => {
-                writeln!(self.out, "{at:>11}  {} has finished", self.name(*app))
-            }
+            Event::Exited { app } => self.line(at, &format!("{} has finished", self.name(*app))),
             Event::Applied { plan, actual } if !actual.agrees_with(&self.planned) => {
                 let (bar, members) = (bar(actual, self.ways), members(actual));
-                writeln!(self.out, "{at:>11}  plan {} has come to {bar}  {members}", plan.0)
+                self.line(at, &format!("plan {} has come to {bar}  {members}", plan.0))
             }
             Event::Refused { plan, why } => {
-                writeln!(self.out, "{at:>11}  plan {} is refused: {why}", plan.0)
+                self.line(at, &format!("plan {} is refused: {why}", plan.0))
             }
             Event::Cpus(cpus) => {
                 let quantum = cpus.quantum;
-                writeln!(self.out, "{at:>11}  {} CPUs, a quantum of {quantum:?}", cpus.count)
+                self.line(at, &format!("{} CPUs, a quantum of {quantum:?}", cpus.count))
             }
             Event::Wished { app, wish } => {
                 let wished = wish.objective.map(|objective| format!("an objective of {objective}"));
                 let wished = wished.unwrap_or_else(|| "no objective".to_owned());
-                writeln!(self.out, "{at:>11}  {} has {wished} from now on", self.name(*app))
+                self.line(at, &format!("{} has {wished} from now on", self.name(*app)))
             }
             Event::Applied { .. }
             | Event::Sampled(_)
@@ -104,7 +109,7 @@ impl<'a> Report<'a> {
         let Some(app) = self.of.take() else { return Ok(()) };
         let (name, numbers) = (self.name(app), self.numbers.join(", "));
         self.numbers.clear();
-        writeln!(self.out, "{at:>11}  {name}: {numbers}")
+        self.line(at, &format!("{name}: {numbers}"))
     }
 
     /// Prints an action.
@@ -128,27 +133,27 @@ impl<'a> Report<'a> {
                 }
                 self.sampled = app;
                 let name = app.map_or(String::new(), |app| self.name(app));
-                writeln!(self.out, "{at:>11}  {name} is sampled")
+                self.line(at, &format!("{name} is sampled"))
             }
             Action::Partition { plan, partition, reason } => {
                 self.sampled = None;
                 let bar = bar(partition, self.ways);
                 let members = members(partition);
-                writeln!(self.out, "{at:>11}  plan {} {bar}  {members}  ({reason})", plan.0)
+                self.line(at, &format!("plan {} {bar}  {members}  ({reason})", plan.0))
             }
             Action::Classified { app, class, reason } => {
-                writeln!(self.out, "{at:>11}  {} is {class}: {reason}", self.name(*app))
+                self.line(at, &format!("{} is {class}: {reason}", self.name(*app)))
             }
             Action::Allow { thread, cpus, reason } => {
                 let name = self.name(thread.app);
                 let cpus = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-                writeln!(self.out, "{at:>11}  {name} may run on CPUs {cpus}: {reason}")
+                self.line(at, &format!("{name} may run on CPUs {cpus}: {reason}"))
             }
             Action::Priority { threads, raised, reason } => {
                 let names = threads.iter().map(|thread| self.name(thread.app));
                 let names = names.collect::<Vec<_>>().join(", ");
                 let what = if *raised { "raised" } else { "no longer raised" };
-                writeln!(self.out, "{at:>11}  {what}: {names} ({reason})")
+                self.line(at, &format!("{what}: {names} ({reason})"))
             }
             // Printed later, in one line with the program's next ones.
             Action::Estimated { thread, what, value, raw } => {

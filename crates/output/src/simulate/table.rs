@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::partition::{bar, members};
-use fairways_command_kit::table::{STYLE, fit};
+use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::Ways;
 use fairways_lab::{LiveOutcome, PolicyOutcome, classes};
 use fairways_profiles::{FairnessMetrics, Mix};
@@ -80,15 +80,14 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
             format!("{number} {} ({class})", programs.name(program))
         };
         let mix: Vec<_> = block.mix.programs.iter().enumerate().map(program).collect();
-        writeln!(out, "{}: {}", block.mix.name, mix.join(", "))?;
+        writeln!(out, "{}", fold(&format!("{}: {}", block.mix.name, mix.join(", ")), 4))?;
         writeln!(out, "{}\n", fit_metrics(metrics_table(&block.rows, block.stock, beside)))?;
     }
     if blocks.len() > 1 {
         writeln!(out, "All {} mixes, geometric means:", blocks.len())?;
         writeln!(out, "{}\n", fit_metrics(summary(policies, &blocks)))?;
     }
-    out.write_all(LEGEND.as_bytes())?;
-    out.write_all(legend.as_bytes())?;
+    write!(out, "{}{}", fold(LEGEND, 12), fold(legend, 12))?;
     Ok(())
 }
 

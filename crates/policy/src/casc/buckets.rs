@@ -141,9 +141,9 @@ impl Descent {
         Q32::from_raw((level as u64).saturating_mul(self.unit.raw())).min(HUNDRED)
     }
 
-    fn assignment(&self, threshold: Q32, reached: bool) -> Assignment {
+    fn assignment(&self, threshold: Q32, is_reached: bool) -> Assignment {
         let max_pcmrs = self.levels.iter().map(|&level| self.max_pcmr(level)).collect();
-        Assignment { max_pcmrs, threshold, is_reached: reached, steps: self.steps }
+        Assignment { max_pcmrs, threshold, is_reached, steps: self.steps }
     }
 
     /// Whether the projected miss rate is at most this threshold.

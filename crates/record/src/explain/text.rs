@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use fairways_command_kit::table::fold;
 use fairways_core::Time;
 use fairways_policy::words;
 
@@ -115,19 +116,19 @@ pub(super) fn print(
             }
         }
         if is_shown(decision) {
-            write_head(decision, plan, (several, dated), out)?;
+            write_line(&head(decision, plan, (several, dated)), out)?;
             for (program, done) in notes {
                 if about.is_none_or(|about| about == program) {
                     let held = known.get(&(domain, program)).map(assessment).unwrap_or_default();
                     let parts: Vec<String> = held.into_iter().chain(done).collect();
-                    writeln!(out, "{INDENT}{program}: {}", parts.join("; "))?;
+                    write_line(&format!("{INDENT}{program}: {}", parts.join("; ")), out)?;
                 }
             }
             for share in shares {
-                writeln!(out, "{INDENT}{}", share_text(share))?;
+                write_line(&format!("{INDENT}{}", share_text(share)), out)?;
             }
             for share in actual {
-                writeln!(out, "{INDENT}in force: {}", share_text(share))?;
+                write_line(&format!("{INDENT}in force: {}", share_text(share)), out)?;
             }
         }
         for ended in &decision.ended {
@@ -137,34 +138,38 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Prints the time, the event, the plan with its reason, and what became of it.
-fn write_head(
+/// Writes a line, which continues below itself where the terminal is narrow.
+fn write_line(line: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", fold(line, INDENT.len() + 2))
+}
+
+/// The time, the event, the plan with its reason, and what became of it.
+fn head(
     decision: &Decision,
     plan: Option<(&u32, &String, &Outcome)>,
     (several, dated): (bool, bool),
-    out: &mut dyn Write,
-) -> io::Result<()> {
+) -> String {
+    let mut head = String::new();
     if let Some(at) = decision.at.filter(|_| dated) {
-        write!(out, "{at}  ")?;
+        head += &format!("{at}  ");
     }
-    let at = Time::from_nanos(decision.at_ns);
-    write!(out, "{at:>11}  ")?;
+    head += &format!("{:>11}  ", Time::from_nanos(decision.at_ns));
     if several {
-        write!(out, "domain {}: ", decision.domain)?;
+        head += &format!("domain {}: ", decision.domain);
     }
-    write!(out, "{}", decision.event)?;
+    head += &decision.event.to_string();
     if let Some((number, reason, outcome)) = plan {
-        write!(out, ": plan {number}, {reason}")?;
+        head += &format!(": plan {number}, {reason}");
         if decision.alike > 0 {
-            write!(out, " (and {} like it before)", decision.alike)?;
+            head += &format!(" (and {} like it before)", decision.alike);
         }
         match outcome {
             Outcome::Done => {}
-            Outcome::Otherwise(_) => write!(out, "; in force with other ways")?,
-            Outcome::Refused(why) => write!(out, "; refused: {why}")?,
+            Outcome::Otherwise(_) => head += "; in force with other ways",
+            Outcome::Refused(why) => head += &format!("; refused: {why}"),
         }
     }
-    writeln!(out)
+    head
 }
 
 /// A program's class, its numbers, and the reason for the class.

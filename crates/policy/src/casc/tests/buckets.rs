@@ -37,7 +37,7 @@ fn by_the_text(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignmen
     let mut threshold = parameters.threshold;
     loop {
         let mut max = vec![100u32; cpus];
-        let (mut steps, mut reached) = (0, true);
+        let (mut steps, mut is_reached) = (0, true);
         while max.iter().sum::<u32>() as u128 * (1 << 32)
             > u128::from(threshold.raw()) * cpus as u128
         {
@@ -70,7 +70,7 @@ fn by_the_text(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignmen
             let Some(cpu) =
                 candidates.min_by_key(|&cpu| (penalty(cpu), 100 - max[cpu], cpus - cpu))
             else {
-                reached = false;
+                is_reached = false;
                 break;
             };
             max[cpu] -= 1;
@@ -78,7 +78,7 @@ fn by_the_text(pcmrs: &[Q32], cpus: usize, parameters: &Parameters) -> Assignmen
         }
         let max_pcmrs: Vec<Q32> = max.into_iter().map(Q32::from_int).collect();
         if keeps_busy(&max_pcmrs, pcmrs, parameters.m) {
-            return Assignment { max_pcmrs, threshold, is_reached: reached, steps };
+            return Assignment { max_pcmrs, threshold, is_reached, steps };
         }
         let raised =
             Q32::from_raw(threshold.raw() / 4 * 5).max(Q32::from_raw(threshold.raw() + (1 << 32)));
