@@ -92,17 +92,18 @@ impl Clusters {
         }
     }
 
-    /// The slowdown of each program of a set with this number of ways, in units of 2^-32.
-    pub(crate) fn slowdowns(&mut self, set: u64, ways: u32, mut each: impl FnMut(usize, u64)) {
+    /// The slowdown of each program of a set with this number of ways, and the ways that it
+    /// occupies, both in units of 2^-32.
+    pub(crate) fn slowdowns(&mut self, set: u64, ways: u32, mut each: impl FnMut(usize, u64, u64)) {
         self.gather(set);
         let Self { slowdowns, pressures, members, .. } = self;
         if let [(only, ..)] = members[..] {
-            each(only, slowdowns[only].at(ways).raw());
+            each(only, slowdowns[only].at(ways).raw(), u64::from(ways) << 32);
             return;
         }
         (0..ways).for_each(|_| divide_way(pressures, members));
         for &(program, occupancy, _) in &*members {
-            each(program, interpolate_raw(&slowdowns[program], occupancy));
+            each(program, interpolate_raw(&slowdowns[program], occupancy), occupancy);
         }
     }
 

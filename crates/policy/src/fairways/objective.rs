@@ -69,6 +69,24 @@ impl Objective {
         }
     }
 
+    /// How much better the second of two outcomes of the same programs is, as a share of the first,
+    /// in units of 2^-32.
+    pub(crate) fn gain(self, before: &Outcome, after: &Outcome) -> u64 {
+        let [worse, better] = match self {
+            Self::Unfairness => [
+                u128::from(before.largest) * u128::from(after.smallest),
+                u128::from(after.largest) * u128::from(before.smallest),
+            ],
+            Self::Stp => [u128::from(after.stp), u128::from(before.stp)],
+            Self::MaxSlowdown => [u128::from(before.largest), u128::from(after.largest)],
+        };
+        // 96 bits of the larger leave room for 32 more.
+        let spare = (u128::BITS - worse.leading_zeros()).saturating_sub(96);
+        let (worse, better) = (worse >> spare, better >> spare);
+        let share = (worse.saturating_sub(better) << 32) / worse.max(1);
+        u64::try_from(share).unwrap_or(u64::MAX)
+    }
+
     /// Whether one outcome is better than another.
     pub(crate) fn is_better(self, one: &Outcome, other: &Outcome) -> bool {
         self.compare(one, other) == Ordering::Less
