@@ -74,22 +74,42 @@ impl LearnedProgram {
         Some(Q32::from_raw(end))
     }
 
-    /// Brings the profile up to date; whether it is another one.
-    pub(crate) fn refresh(&mut self, ways: Ways) -> bool {
-        if self.first_windows > 0 || (self.profile.is_some() && !self.has_changed) {
-            return false;
+    /// Assumes any curves, until it is known.
+    pub(crate) fn assume(&mut self, ways: Ways) {
+        let flat = Curve::from_fn(ways, |_| Q32::ONE);
+        self.set_curves(ways, [flat, Curve::from_fn(ways, |_| Q32::default())]);
+        self.has_changed = true;
+    }
+
+    /// Whether it was seen at any size in the phase at hand.
+    pub(crate) fn is_seen(&self) -> bool {
+        self.observed().range().is_some()
+    }
+
+    /// Whether its curves have changed since its profile was brought up to date.
+    pub(crate) fn is_news(&self) -> bool {
+        self.first_windows == 0 && self.has_changed
+    }
+
+    /// Brings the profile up to date.
+    pub(crate) fn refresh(&mut self, ways: Ways) {
+        if !self.is_news() {
+            return;
         }
-        let Some([ipc, llcmpkc]) = self.phases.current().curves(ways) else { return false };
+        let Some(curves) = self.phases.current().curves(ways) else { return };
         self.has_changed = false;
+        self.set_curves(ways, curves);
+    }
+
+    fn set_curves(&mut self, ways: Ways, [ipc, llcmpkc]: [Curve; 2]) {
         if let Some(profile) = self.profile.as_mut().and_then(Arc::get_mut) {
             (profile.ipc, profile.llcmpkc) = (ipc, llcmpkc);
-            return true;
+            return;
         }
         // Nothing looks at the other curves.
         let none = Curve::from_fn(ways, |_| Q32::default());
         let profile =
             Profile { ipc, llcmpkc, llcmpki: none, bandwidth_mbps: none, stalls_l2_miss: none };
         self.profile = Some(Arc::new(profile));
-        true
     }
 }

@@ -20,6 +20,7 @@
 
 mod clusters;
 mod divide;
+mod keeping;
 mod learner;
 mod objective;
 mod observed;
@@ -27,8 +28,14 @@ mod online;
 mod parameters;
 mod phases;
 mod planner;
+mod points;
+mod program;
+mod promises;
+mod reasons;
+mod sampling;
 mod search;
 mod session;
+mod starts;
 #[cfg(test)]
 mod tests;
 
@@ -37,7 +44,7 @@ use alloc::vec::Vec;
 use fairways_core::{Action, AppId, Event, Llc, PlanId, Policy, Time, WindowLength};
 
 use crate::running::{Change, RunningPrograms};
-use crate::table::{Descriptor, KnowledgeSource, make};
+use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
 use learner::LearnedProgram;
 use planner::Planner;
 use session::Growth;
@@ -48,6 +55,7 @@ pub use parameters::Parameters;
 /// `fairways`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     knows: KnowledgeSource::OtherWays,
+    honours: &[OwnerRequest::Baselines, OwnerRequest::BestEffort],
     ..Descriptor::new::<Parameters>(
         "fairways",
         "the fairest clustering that a local search finds, from LFOC+'s on",
@@ -70,6 +78,8 @@ pub struct Fairways {
     learning_since: Option<Time>,
     /// Whether a sampling partition may be in force.
     is_divided: bool,
+    /// Whether one was in force before the last plan.
+    was_divided: bool,
     plan: Option<PlanId>,
 }
 
@@ -136,13 +146,15 @@ impl Policy for Fairways {
             Event::Sampled(sample) => self.sampled(at, sample, act),
             Event::Woke => self.wake(at, act),
             Event::Refused { plan, .. } => self.refused(at, *plan, act),
+            Event::Applied { plan, actual } => {
+                self.was_divided &= self.plan != Some(*plan);
+                self.running.applied(*plan, actual);
+            }
             _ => {
                 let before = self.running.llc();
                 let Some(change) = self.running.update(event) else { return };
-                if !matches!(change, Change::Wish { .. }) {
-                    self.follow(at, change, before, act);
-                    self.decide(at, true, act);
-                }
+                self.follow(at, change, before, act);
+                self.decide(at, Some(change), act);
             }
         }
     }

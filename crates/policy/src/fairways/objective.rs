@@ -30,11 +30,21 @@ impl Outcome {
     /// Of no program.
     pub(crate) const NONE: Self = Self { largest: 0, smallest: u64::MAX, stp: 0 };
 
+    /// Of a plan that breaks a promise: worse than every other.
+    pub(crate) const BROKEN: Self = Self { largest: u64::MAX, smallest: 1, stp: 0 };
+
     /// Adds a program with this slowdown, which is above 0.
     pub(crate) fn add(&mut self, slowdown: u64) {
         self.largest = self.largest.max(slowdown);
         self.smallest = self.smallest.min(slowdown);
         // 2^64 over a slowdown in units of 2^-32 is its inverse in those units.
+        self.stp = self.stp.saturating_add(u64::MAX / slowdown.max(1));
+    }
+
+    /// Adds a program whose slowdown counts for throughput only. Beside it, fair is what does not
+    /// slow the others down at all.
+    pub(crate) fn add_best_effort(&mut self, slowdown: u64) {
+        self.smallest = self.smallest.min(1 << 32);
         self.stp = self.stp.saturating_add(u64::MAX / slowdown.max(1));
     }
 

@@ -7,14 +7,13 @@
 
 use fairways_core::{Counters, Curve, MAX_WAYS, Q32, Ways};
 
+use super::points::Points;
+
 /// Sizes are told apart by half ways.
-const SIZES: usize = 2 * MAX_WAYS + 1;
+pub(crate) const SIZES: usize = 2 * MAX_WAYS + 1;
 
 /// The windows that a mean remembers: the last of them, roughly.
 const REMEMBERED: u32 = 16;
-
-/// A rise in cycles per instruction with more ways that is taken for noise: 1/64.
-const NOISE: u64 = 64;
 
 /// The rates of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +159,7 @@ impl Observed {
         for &(weight, mean) in self.means() {
             points.push(weight, &mean);
         }
-        (points.count > 0).then(|| points.curves(ways))
+        points.curves(ways)
     }
 }
 
@@ -170,101 +169,67 @@ fn differ(one: Q32, other: Q32, part: u64, least: Q32) -> bool {
     most > least && one.raw().abs_diff(other.raw()) > most.raw() / part
 }
 
-/// Points of a curve, in the order of their sizes.
-struct Points {
-    points: [CurvePoint; SIZES],
-    count: usize,
-}
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
 
-#[derive(Clone, Copy, Default)]
-struct CurvePoint {
-    weight: u32,
-    occupancy: u64,
-    cpi: u64,
-    llcmpkc: u64,
-}
-
-impl Default for Points {
-    fn default() -> Self {
-        Self { points: [CurvePoint::default(); SIZES], count: 0 }
-    }
-}
-
-impl Points {
-    /// Adds a point. With more ways a program is no slower, but for noise: points that say so in
-    /// between get their mean.
-    fn push(&mut self, weight: u32, rates: &ObservedRates) {
-        self.points[self.count] = CurvePoint {
-            weight,
-            occupancy: rates.occupancy.raw(),
-            cpi: rates.cpi.raw(),
-            llcmpkc: rates.llcmpkc.raw(),
+    /// A window with this occupancy in quarters of a way, cycles for 1000 instructions, and misses
+    /// in 1000 cycles, a quarter of whose cycles are stalls.
+    pub(crate) fn rates(quarters: u64, cycles: u64, misses: u64) -> ObservedRates {
+        let counters = Counters {
+            instructions: Some(1_000_000),
+            cycles: Some(cycles * 1000),
+            llc_misses: Some(misses * cycles),
+            llc_references: Some(50_000),
+            stalls_l2_miss: Some(cycles * 250),
+            ..Counters::default()
         };
-        self.count += 1;
-        let (mut sum, mut weights, mut first) = (0u128, 0u128, self.count);
-        while first > 0 {
-            let CurvePoint { weight, cpi, .. } = self.points[first - 1];
-            // The mean of the points after it is slower, but not by much.
-            let rises = weights == 0
-                || (sum > u128::from(cpi) * weights
-                    && sum - u128::from(cpi) * weights < u128::from(cpi / NOISE) * weights);
-            if !rises {
-                break;
-            }
-            sum += u128::from(cpi) * u128::from(weight);
-            weights += u128::from(weight);
-            first -= 1;
-        }
-        let mean = u64::try_from(sum / weights.max(1)).unwrap_or(u64::MAX);
-        self.points[first..self.count].iter_mut().for_each(|point| point.cpi = mean);
+        ObservedRates::new(&counters, Q32::from_raw(quarters << 30)).unwrap()
     }
 
-    fn curves(&self, ways: Ways) -> [Curve; 2] {
-        let ipc = Curve::from_fn(ways, |ways| {
-            let cpi = self.at(ways, |point| point.cpi);
-            Q32::ratio(Q32::ONE.raw(), cpi.max(1)).max(Q32::from_raw(1))
-        });
-        [ipc, Curve::from_fn(ways, |ways| Q32::from_raw(self.at(ways, |point| point.llcmpkc)))]
+    #[test]
+    fn a_size_has_the_mean_of_its_windows() {
+        let mut observed = Observed::default();
+        assert!(observed.add(&rates(8, 1000, 4)));
+        assert!(observed.add(&rates(9, 1020, 4)));
+        // Less than a 256th.
+        assert!(!observed.add(&rates(8, 1012, 4)));
+        let range = observed.range().unwrap();
+        assert_eq!(range.0, range.1);
+        assert_eq!(range.0.raw() >> 30, 8);
     }
 
-    /// A quantity with this number of ways: on the line between its neighbours. What goes on
-    /// beyond the last point is 3/4 as steep as before it, for a way; then nothing changes.
-    fn at(&self, ways: u32, quantity: impl Fn(&CurvePoint) -> u64) -> u64 {
-        let points = &self.points[..self.count];
-        let x = u64::from(ways) << 32;
-        let after = points.partition_point(|point| point.occupancy < x);
-        let (Some(first), Some(last)) = (points.first(), points.last()) else { return 0 };
-        if after == 0 {
-            let second = points.iter().find(|point| point.occupancy >= first.occupancy + HALF);
-            let Some(second) = second else { return quantity(first) };
-            let ends = [quantity(first), quantity(second)];
-            let span = second.occupancy - first.occupancy;
-            return extend(ends, span, (first.occupancy - x).min(2 * HALF));
-        }
-        if after == points.len() {
-            let before =
-                points.iter().rev().find(|point| point.occupancy + 3 * HALF <= last.occupancy);
-            let Some(before) = before else { return quantity(last) };
-            let ends = [quantity(last), quantity(before)];
-            let span = last.occupancy - before.occupancy;
-            return extend(ends, span, (x - last.occupancy).min(2 * HALF) / 4 * 3);
-        }
-        let [before, after] = [&points[after - 1], &points[after]];
-        let span = u128::from(after.occupancy - before.occupancy).max(1);
-        let part = u128::from(x - before.occupancy);
-        let value =
-            u128::from(quantity(before)) * (span - part) + u128::from(quantity(after)) * part;
-        u64::try_from(value / span).unwrap_or(u64::MAX)
+    #[test]
+    fn a_window_differs_from_those_of_its_size_only() {
+        let mut observed = Observed::default();
+        observed.add(&rates(8, 1000, 4));
+        assert_eq!(observed.differs(&rates(10, 1100, 4)), Some(false));
+        assert_eq!(observed.differs(&rates(10, 1150, 4)), Some(true));
+        assert_eq!(observed.differs(&rates(16, 1150, 4)), None);
+        let other = ObservedRates { references: Some(Q32::from_int(90)), ..rates(8, 1000, 4) };
+        assert_eq!(observed.differs(&other), Some(true));
     }
-}
 
-/// Half a way.
-const HALF: u64 = 1 << 31;
+    #[test]
+    fn what_more_ways_may_bring_is_bounded_until_they_were_seen() {
+        let mut observed = Observed::default();
+        observed.add(&rates(8, 1000, 1));
+        // One miss in 1000 cycles may cost a fifth of them; half a cycle is lost in rounding.
+        assert_eq!((observed.possible_gain() * 1000 + (1 << 31)) >> 32, 200);
+        observed.add(&rates(12, 1000, 10));
+        // Three eighths by stalls, and two cycles for each miss.
+        assert_eq!((observed.possible_gain() * 1000 + (1 << 31)) >> 32, 395);
+        let least = observed.least_cpi().unwrap();
+        assert_eq!((least.raw() * 1000 + (1 << 31)) >> 32, 605);
+        observed.is_sampled = true;
+        assert_eq!(observed.possible_gain(), 0);
+    }
 
-/// Goes on beyond the first of two values, which are `span` apart, by `further`; not below half of
-/// the first, nor above twice.
-fn extend([end, inner]: [u64; 2], span: u64, further: u64) -> u64 {
-    let change = u128::from(end.abs_diff(inner)) * u128::from(further) / u128::from(span.max(1));
-    let change = u64::try_from(change).unwrap_or(u64::MAX);
-    if end > inner { end.saturating_add(change.min(end)) } else { end - change.min(end / 2) }
+    #[test]
+    fn a_window_that_lacks_a_counter_shows_nothing() {
+        let counters = Counters { instructions: Some(1), cycles: Some(1), ..Counters::default() };
+        assert_eq!(ObservedRates::new(&counters, Q32::ONE), None);
+        let counters = Counters { instructions: Some(0), llc_misses: Some(0), ..counters };
+        assert_eq!(ObservedRates::new(&counters, Q32::ONE), None);
+    }
 }

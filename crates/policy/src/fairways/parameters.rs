@@ -21,6 +21,9 @@ parameters! {
         /// What a plan must gain if all lines move by it; if a part of them moves, that part.
         move_cost_percent: u32 = 1, "percent", "ours";
 
+        /// How much slower a promised program may be where it shares ways than alone with its own.
+        tolerance_percent: u32 = 2, "percent", "ours; dCat §3.1";
+
         /// How often it decides on what was observed.
         decision_period: Duration = Duration::from_millis(250), "", "ours", least MILLISECOND;
 

@@ -72,3 +72,39 @@ impl ObservedPhases {
         self.phases[..=place].rotate_right(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fairways::observed::tests::rates;
+
+    #[test]
+    fn a_phase_that_comes_back_is_known() {
+        let mut phases = ObservedPhases::new();
+        assert!(phases.add(&rates(8, 1000, 4)));
+        // One window may have been part of both.
+        assert!(!phases.add(&rates(8, 1600, 4)));
+        assert!(phases.add(&rates(8, 2000, 4)));
+        assert_eq!(phases.phases.len(), 2);
+        phases.current_mut().is_sampled = true;
+        for cycles in [1000, 2000] {
+            assert!(!phases.add(&rates(8, cycles, 4)));
+            assert!(phases.add(&rates(8, cycles, 4)));
+            assert_eq!(phases.phases.len(), 2);
+        }
+        assert!(phases.current().is_sampled);
+    }
+
+    #[test]
+    fn the_phase_that_is_longest_gone_makes_room() {
+        let mut phases = ObservedPhases::new();
+        for phase in 0..=MOST_PHASES as u64 {
+            phases.add(&rates(8, 1000 << phase, 4));
+            phases.add(&rates(8, 1000 << phase, 4));
+        }
+        assert_eq!(phases.phases.len(), MOST_PHASES);
+        let first =
+            phases.phases.iter().any(|phase| phase.differs(&rates(8, 1000, 4)) == Some(false));
+        assert!(!first);
+    }
+}

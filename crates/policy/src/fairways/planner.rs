@@ -5,14 +5,15 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, Llc, Partition, Q32};
 
 use super::clusters::{Clusters, MOST_PROGRAMS};
-use super::objective::{Objective, Outcome};
+use super::keeping::Gain;
 use super::parameters::Parameters;
+use super::promises::KeptPromises;
+use super::reasons::reason;
 use super::search::{Limits, Search};
 use crate::announce::{Announcer, cluster_name, raw, raw_ways};
 use crate::lfoc;
 use crate::program::RunningProgram;
 use crate::running::leave_unpartitioned;
-use crate::slowdown::slowdown_table;
 use crate::split::Stack;
 use crate::words;
 
@@ -22,19 +23,36 @@ pub(crate) struct Planner {
     pub(crate) rules: lfoc::Rules,
     /// The programs whose curves are known, by their numbers in the search.
     pub(crate) known: Vec<RunningProgram>,
+    /// How well each is known.
+    pub(crate) knowledge: Vec<Knowledge>,
+    pub(crate) promises: KeptPromises,
     pub(crate) start: Partition,
     pub(crate) clusters: Clusters,
     pub(crate) search: Search,
     /// The slowdown to expect of each, in units of 2^-32.
     pub(crate) slowdowns: Vec<u64>,
     kind: PlanKind,
+    /// What the plan gained over the one before it, if that could have stayed.
+    pub(crate) gain: Option<u64>,
     /// The cluster of each program in the plan, and the ways of each cluster.
-    placed: Vec<(AppId, usize)>,
-    planned_ways: Vec<u32>,
+    pub(crate) placed: Vec<(AppId, usize)>,
+    pub(crate) planned_ways: Vec<u32>,
     /// The clusters by the programs that are known now.
-    planned_sets: Vec<u64>,
+    pub(crate) planned_sets: Vec<u64>,
     /// The lines of each program under one plan and under another, in ways times 2^32.
-    lines: Vec<[u64; 2]>,
+    pub(crate) lines: Vec<[u64; 2]>,
+}
+
+/// The source of a program's curves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Knowledge {
+    /// None yet: it has the ways that were promised to it, and shares none that are promised.
+    Assumed,
+    /// Its windows, which can't tell all phases apart: where ways are promised to it, it shares
+    /// none.
+    Observed,
+    /// Its profile.
+    Profiled,
 }
 
 /// Where a plan comes from.
@@ -48,6 +66,7 @@ enum PlanKind {
 
 /// Why a plan is not by the search.
 pub(crate) const UNPARTITIONED: &str = "too few profiles, or one class of service: no partitioning";
+const REFUSED: &str = "more ways are promised than exist: this promise is not kept";
 pub(crate) const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-plus";
 
 impl Planner {
@@ -60,6 +79,7 @@ impl Planner {
         programs: &[RunningProgram],
     ) -> bool {
         let known = self.known.len();
+        let before = self.kind;
         self.kind = if known == 0 || (known < programs.len() && llc.max_clusters() == 1) {
             PlanKind::Unpartitioned
         } else if known > MOST_PROGRAMS {
@@ -71,7 +91,7 @@ impl Planner {
         self.slowdowns.resize(known, Q32::ONE.raw());
         if self.kind != PlanKind::Search {
             self.placed.clear();
-            return true;
+            return self.kind == PlanKind::Rules || self.kind != before;
         }
         let limits = Limits {
             clusters: llc.max_clusters() as usize,
@@ -81,8 +101,10 @@ impl Planner {
         };
         let is_kept = self.follow(limits);
         self.search_all(p, llc, limits, is_kept);
-        let is_another = !is_kept || self.is_worth_its_cost(p, limits);
+        let gain = if is_kept { self.gain(p, limits) } else { Gain::Needed };
+        let is_another = gain != Gain::None;
         if is_another {
+            self.gain = if let Gain::Worth(share) = gain { Some(share) } else { None };
             self.planned_sets.clear();
             self.planned_sets.extend_from_slice(self.search.best_sets());
             self.planned_ways.clear();
@@ -94,36 +116,6 @@ impl Planner {
         }
         self.place(programs);
         is_another
-    }
-
-    /// Brings the plan before up to date: programs that are gone leave it, and the largest cluster
-    /// gets the ways of clusters that have none left. Whether it is a plan of all known programs.
-    fn follow(&mut self, limits: Limits) -> bool {
-        let Self { known, placed, planned_ways, planned_sets, .. } = self;
-        planned_sets.clear();
-        planned_sets.resize(planned_ways.len(), 0);
-        for (number, program) in known.iter().enumerate() {
-            let Some(&(_, cluster)) = placed.iter().find(|(app, _)| *app == program.app) else {
-                return false;
-            };
-            planned_sets[cluster] |= 1 << number;
-        }
-        let mut place = 0;
-        let mut free = 0;
-        while place < planned_sets.len() {
-            if planned_sets[place] == 0 {
-                planned_sets.remove(place);
-                free += planned_ways.remove(place);
-            } else {
-                place += 1;
-            }
-        }
-        if let Some(largest) = planned_ways.iter_mut().max() {
-            *largest += free;
-        }
-        planned_ways.iter().sum::<u32>() == limits.ways
-            && planned_ways.len() <= limits.clusters
-            && planned_ways.iter().all(|&ways| ways >= limits.least_ways)
     }
 
     /// Puts each program into its cluster: one that is not known into the largest, as in LFOC
@@ -139,32 +131,6 @@ impl Planner {
                 .and_then(|number| planned_sets.iter().position(|set| set >> number & 1 == 1));
             (program.app, own.or(largest).unwrap_or(0))
         }));
-    }
-
-    /// Whether the search's plan gains more than it costs to move lines from the plan before to it.
-    fn is_worth_its_cost(&mut self, p: &Parameters, limits: Limits) -> bool {
-        let Self { clusters, search, planned_sets, planned_ways, lines, .. } = self;
-        lines.clear();
-        lines.resize(self.known.len(), [0; 2]);
-        let plans: [(&[u64], &[u32]); 2] =
-            [(planned_sets, planned_ways), (search.best_sets(), search.best_ways())];
-        let mut outcomes = [Outcome::NONE; 2];
-        for (place, (sets, ways)) in plans.into_iter().enumerate() {
-            for (&set, &owned) in sets.iter().zip(ways) {
-                clusters.slowdowns(set, owned, |program, slowdown, occupied| {
-                    outcomes[place].add(slowdown);
-                    lines[program][place] = occupied;
-                });
-            }
-        }
-        let [before, after] = outcomes;
-        if !p.objective.is_better(&after, &before) {
-            return false;
-        }
-        let moved: u64 = lines.iter().map(|[before, after]| after.saturating_sub(*before)).sum();
-        let gain = u128::from(p.objective.gain(&before, &after));
-        let all = u128::from(limits.ways);
-        gain * 100 * all >= u128::from(p.move_cost_percent) * u128::from(moved)
     }
 
     /// Fills the partition with the plan that was decided on, and announces the slowdown to expect
@@ -205,53 +171,21 @@ impl Planner {
                     announcer.announce_class(app, "unknown", reason);
                     continue;
                 };
-                announcer.announce_class(app, name, "as fair as the search found");
+                if self.knowledge[known] == Knowledge::Assumed {
+                    let reason = "not known yet; it shares no promised ways";
+                    announcer.announce_class(app, "unknown", reason);
+                    continue;
+                }
+                let is_refused = self.known[known].wish.baseline_ways.is_some()
+                    && self.promises.of(app).is_none();
+                let reason = if is_refused { REFUSED } else { "as fair as the search found" };
+                announcer.announce_class(app, name, reason);
                 let slowdown = raw(Q32::from_raw(self.slowdowns[known]));
                 let numbers = [raw_ways(owned), slowdown];
                 announcer.announce_numbers(app, [words::WAYS, words::SLOWDOWN], numbers);
             }
         }
-        match p.objective {
-            Objective::Unfairness => "no clustering nearby is fairer",
-            Objective::Stp => "no clustering nearby has a higher throughput",
-            Objective::MaxSlowdown => "no clustering nearby has a smaller largest slowdown",
-        }
-    }
-
-    /// Searches from LFOC+'s plan, from one cluster, from a cluster for each program, and from the
-    /// plan before if it was of the same programs.
-    fn search_all(&mut self, p: &Parameters, llc: &Llc, limits: Limits, is_same: bool) {
-        let Self { rules, known, start, clusters, search, .. } = self;
-        clusters.restart(
-            limits.ways,
-            known.iter().filter_map(|program| program.profile.as_deref()).map(|profile| {
-                let slowdowns = slowdown_table(&profile.ipc, llc.ways, p.reference);
-                (slowdowns, profile.llcmpkc.resized(llc.ways))
-            }),
-        );
-        rules.plan(llc, known, start);
-        search.begin();
-        for (cluster, mask) in (0..).zip(start.masks()) {
-            let set = known.iter().enumerate().filter(|(_, program)| {
-                start.placements().iter().any(|at| at.app == program.app && at.cluster == cluster)
-            });
-            let set = set.fold(0, |set, (program, _)| set | 1 << program);
-            search.start_with(set, mask.count());
-        }
-        search.run(p.objective, limits, clusters);
-        // A local search may end before the best plan: others begin elsewhere.
-        search.start_with(u64::MAX >> (u64::BITS as usize - known.len()), limits.ways);
-        search.run(p.objective, limits, clusters);
-        if known.len() <= limits.clusters {
-            (0..known.len()).for_each(|program| search.start_with(1 << program, 0));
-            search.run(p.objective, limits, clusters);
-        }
-        if is_same {
-            for (&set, &ways) in self.planned_sets.iter().zip(&self.planned_ways) {
-                search.start_with(set, ways);
-            }
-            search.run(p.objective, limits, clusters);
-        }
+        reason(p.objective, self.gain)
     }
 }
 
@@ -261,7 +195,11 @@ fn is_among(known: &[RunningProgram], app: AppId) -> bool {
 
 /// Announces the cluster of each program of a plan that is not by the search: the numbers that an
 /// earlier search estimated are void.
-fn announce_classes(partition: &Partition, reason: &'static str, announcer: &mut Announcer<'_>) {
+pub(crate) fn announce_classes(
+    partition: &Partition,
+    reason: &'static str,
+    announcer: &mut Announcer<'_>,
+) {
     for at in partition.placements() {
         announcer.announce_class(at.app, cluster_name(at.cluster), reason);
     }

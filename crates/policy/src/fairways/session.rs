@@ -4,6 +4,7 @@
 use fairways_core::{AppId, Llc, Partition, PlanId, Q32, Time};
 
 use super::parameters::Parameters;
+use super::promises::KeptPromises;
 use crate::lfoc::SAMPLING;
 use crate::program::RunningProgram;
 use crate::split::Stack;
@@ -39,44 +40,83 @@ pub(crate) enum GrowthStep {
 }
 
 impl Growth {
-    /// Begins with the least ways if what it does with so few was never seen.
+    /// Begins with the fewest ways if what it does with so few was never seen. `None` if sampling
+    /// is not possible.
     pub(crate) fn new(
-        app: AppId,
-        llc: &Llc,
+        (app, cpi_of_interest): (AppId, Q32),
         at: Time,
+        sizes: Option<(u32, u32)>,
         range: Option<(Q32, Q32)>,
-        cpi_of_interest: Q32,
-    ) -> Self {
-        let largest = llc.ways.get() - llc.min_ways();
-        let few = Q32::from_raw(Q32::from_int(llc.min_ways()).raw() / 2 * 3);
-        let knows_few = range.is_some_and(|(least, _)| least <= few);
-        Self {
+    ) -> Option<Self> {
+        let (least, largest) = sizes?;
+        let few = Q32::from_int(least).raw() / 2 * 3;
+        let knows_few = range.is_some_and(|(least, _)| least.raw() <= few);
+        Some(Self {
             app,
             began: at,
             plan: None,
-            ways: if knows_few { largest } else { llc.min_ways() },
+            ways: if knows_few { largest } else { least },
             largest,
             windows: 0,
             still: 0,
             full: 0,
             occupancy: Q32::default(),
             cpi_of_interest,
-        }
+        })
     }
 
-    /// The sampling partition, and the others in the rest.
+    /// The fewest and the most ways of a sampling partition for a program: it has at least what was
+    /// promised to it, and leaves the others what was promised to them. `None` if there are no two
+    /// sizes.
+    pub(crate) fn sizes(
+        app: AppId,
+        llc: &Llc,
+        programs: &[RunningProgram],
+        promises: &KeptPromises,
+    ) -> Option<(u32, u32)> {
+        let (count, promised) =
+            promises.of_others(app).fold((0, 0), |(count, sum), (_, ways)| (count + 1, sum + ways));
+        let has_rest = programs.len() > count as usize + 1;
+        let rest = if has_rest { llc.min_ways() } else { 0 };
+        let least = promises.of(app).unwrap_or(llc.min_ways());
+        let largest = llc.ways.get().checked_sub(promised + rest)?;
+        let clusters = 1 + count + u32::from(has_rest);
+        (programs.len() > 1 && clusters <= llc.max_clusters() && largest > least)
+            .then_some((least, largest))
+    }
+
+    /// Whether its partition is possible with these sizes.
+    pub(crate) fn fits(&self, sizes: Option<(u32, u32)>) -> bool {
+        sizes.is_some_and(|(least, largest)| (least..=largest).contains(&self.ways))
+            && sizes.is_some_and(|(_, largest)| largest >= self.largest)
+    }
+
+    /// The sampling partition, the promised ways of others, and all other programs in the rest.
     pub(crate) fn plan(
         &self,
         llc: &Llc,
         programs: &[RunningProgram],
+        promises: &KeptPromises,
         partition: &mut Partition,
     ) -> &'static str {
         let mut stack = Stack::new(llc);
         let own = partition.add_cluster(stack.next(self.ways));
         partition.place(self.app, own);
-        let rest = partition.add_cluster(stack.next(llc.ways.get() - self.ways));
-        for program in programs.iter().filter(|program| program.app != self.app) {
-            partition.place(program.app, rest);
+        let mut free = llc.ways.get() - self.ways;
+        for (app, ways) in promises.of_others(self.app) {
+            let cluster = partition.add_cluster(stack.next(ways));
+            partition.place(app, cluster);
+            free -= ways;
+        }
+        let is_promised = |app| promises.of_others(self.app).any(|(other, _)| other == app);
+        let mut others = programs
+            .iter()
+            .map(|program| program.app)
+            .filter(|&app| app != self.app && !is_promised(app))
+            .peekable();
+        if others.peek().is_some() {
+            let rest = partition.add_cluster(stack.next(free));
+            others.for_each(|app| partition.place(app, rest));
         }
         SAMPLING
     }

@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, Curve, Profile, Q32, Ways, Wish};
 use proptest::prelude::*;
 
-use super::objective::Outcome;
-use super::planner::{BY_RULES, UNPARTITIONED};
-use super::*;
 use crate::announce::static_text;
+use crate::fairways::objective::Outcome;
+use crate::fairways::planner::{BY_RULES, UNPARTITIONED};
+use crate::fairways::*;
 use crate::program::RunningProgram;
 
 /// A program whose IPC and LLCMPKC with every number of ways are these.
