@@ -13,8 +13,13 @@
 //! evaluated once, for every number of ways, by the published model of shared ways
 //! (`clusters.rs`). What better means is a parameter (`objective.rs`).
 //!
-//! Programs are known from their profiles. Those without one share a cluster of the width that
-//! an even split would give them, as under `ucp`. Beyond 64 programs the plan is LFOC+'s.
+//! A program without a profile is known by its own windows, each of which counts for the occupancy
+//! that it was measured at (`observed.rs`, `points.rs`), phase by phase (`phases.rs`). It is sampled
+//! only if it could be slower than the slowest (`sampling.rs`), in one pass over all sizes
+//! (`session.rs`). Until its first windows are over, it is in the largest cluster, as under LFOC.
+//!
+//! Another plan has to be worth the lines that move by it (`keeping.rs`). Promised ways limit what
+//! plans there are, those of sampling too (`promises.rs`). Beyond 64 programs the plan is LFOC+'s.
 //!
 //! Integers only; a decision reuses the memory of the one before.
 
