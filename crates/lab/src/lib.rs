@@ -26,8 +26,8 @@ pub use executed::{
     measure_alone, profile, table_of, timeline,
 };
 pub use live::{
-    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, WorkMeter, compare_live, job, live,
-    watch,
+    Activity, LiveComparison, LiveError, LiveOutcome, Protocol, WorkMeter, compare_live, informed,
+    job, live, watch,
 };
 pub use machine::StaticMachine;
 pub use online::{Accuracy, ClassChange, ClassChanges, accuracy, class_changes};

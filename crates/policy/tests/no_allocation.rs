@@ -1,14 +1,15 @@
 //! LFOC decides without allocating once it has seen as many programs; so does Locpart if nothing
-//! changes.
+//! changes, and so does `fairways` whatever it observes.
 
 use std::sync::Arc;
 
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Curve, Event, Latencies, LatencyBin, Llc, Objective, Policy, Profile, Q32, Time,
-    Ways, Wish,
+    Action, AppId, Counters, Curve, Event, Latencies, LatencyBin, Llc, Objective, Policy, Profile,
+    Q32, Sample, Time, Ways, Wish,
 };
+use fairways_policy::fairways::Fairways;
 use fairways_policy::lfoc::{Lfoc, Parameters};
 use fairways_policy::locpart::{self, Locpart};
 
@@ -95,4 +96,54 @@ fn a_period_in_which_nothing_changes_allocates_nothing() {
         assert!(period < 150 || counted.count_total == 0, "{counted:?} in period {period}");
     }
     assert_eq!(plans, 4);
+}
+
+/// Programs whose windows show another size and another speed each time: plans change, programs are
+/// sampled, and phases come and go.
+#[test]
+fn what_fairways_observes_allocates_nothing() {
+    let mut policy = Fairways::default();
+    let (mut plans, mut plan) = (0, None);
+    let mut handle = |at: u64, event: &Event| {
+        policy.handle(Time::from_nanos(at), event, &mut |action| {
+            if let Action::Partition { plan: id, .. } = action {
+                (plans, plan) = (plans + 1, Some(id));
+            }
+        });
+    };
+    handle(0, &Event::Machine(Llc::with_ways(Ways::new(11).expect("from 1 to 32")).into()));
+    for app in (0..8).map(AppId) {
+        handle(0, &Event::Started { app, wish: Wish::default(), profile: None });
+    }
+    for round in 1..3000_u64 {
+        let at = round * 1_000_000;
+        let samples = (0..8_u64).map(|app| {
+            let ways = (round * (app + 3) / 16) % 11;
+            // Every two seconds, each program is another one for a while.
+            let kind = app + 8 * (round / 2000);
+            let cycles = 1_000_000 * (2 + kind % 3) - 80_000 * ways * (kind % 4) / 3;
+            let counters = Counters {
+                instructions: Some(1_000_000),
+                cycles: Some(cycles),
+                llc_misses: Some(30_000 / (1 + ways * (kind % 3))),
+                stalls_l2_miss: Some(cycles / 2),
+                ..Counters::default()
+            };
+            Event::Sampled(Sample {
+                app: AppId(u32::try_from(app).expect("below 8")),
+                counters,
+                occupancy: Some(Q32::from_raw(ways << 32)),
+                window: Duration::from_millis(1),
+                plan: None,
+                straddled: false,
+            })
+        });
+        let mut events: Vec<Event> = samples.collect();
+        events.extend((round % 250 == 0).then_some(Event::Woke));
+        let counted =
+            allocation_counter::measure(|| events.iter().for_each(|event| handle(at, event)));
+        // The memory of the search is then as large as it gets.
+        assert!(round < 1500 || counted.count_total == 0, "{counted:?} in round {round}");
+    }
+    assert!(plans > 20, "{plans}");
 }

@@ -100,18 +100,29 @@ pub fn live(
             ..job(programs, index, settings.llc.ways, protocol.scale)
         })
         .collect();
-    let best = jobs.iter().map(|job| job.best_seconds(settings.mhz));
-    let best: Vec<f64> = best.map(|seconds| seconds.expect("a run has an end")).collect();
-    let mut model = Model::new(*settings, jobs);
+    let mut model = Model::new(*settings, jobs.iter().cloned());
     model.stop_after(protocol.completions as usize);
     let activity = watch(&mut model, policy, |_, _, _, _| ());
     if let Some(why) = model.failure() {
         return Err(LiveError { mix: mix.name.clone(), policy: policy.name(), why });
     }
-    let slowdown = |(job, best): (usize, &f64)| geometric_mean(model.completions(job)) / best;
-    let slowdowns: Vec<f64> = best.iter().enumerate().map(slowdown).collect();
-    let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
+    let (slowdowns, metrics) = metrics_of_runs(&model, &jobs, settings.mhz);
     Ok(LiveOutcome { policy: policy.name(), slowdowns, metrics, activity })
+}
+
+/// The slowdowns of the runs of jobs that a machine has completed, and their metrics.
+pub(super) fn metrics_of_runs(
+    model: &Model,
+    jobs: &[Job],
+    mhz: f64,
+) -> (Vec<f64>, FairnessMetrics) {
+    let slowdown = |(number, job): (usize, &Job)| {
+        let best = job.best_seconds(mhz).expect("a run has an end");
+        geometric_mean(model.completions(number)) / best
+    };
+    let slowdowns: Vec<f64> = jobs.iter().enumerate().map(slowdown).collect();
+    let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
+    (slowdowns, metrics)
 }
 
 /// Runs a mix under each of these policies.

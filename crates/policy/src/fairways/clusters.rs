@@ -3,9 +3,8 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::Curve;
-
 use super::objective::Outcome;
+use super::program::SharingProgram;
 use crate::occupancy::{interpolate_raw, pressure_at};
 
 /// Programs that may be searched: a set of them is a word, bit `i` for program `i`.
@@ -14,11 +13,13 @@ pub(crate) const MOST_PROGRAMS: usize = 64;
 /// The outcomes of sets of programs. Its memory is reused from decision to decision.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clusters {
-    slowdowns: Vec<Curve>,
-    pressures: Vec<Curve>,
+    programs: Vec<SharingProgram>,
     ways: usize,
     /// The set of each row.
     sets: Vec<u64>,
+    /// The fewest ways with which a set, and with which any more, keeps what is promised to its
+    /// programs; more than there are if it never does.
+    least: Vec<u32>,
     /// At `[row * ways + w - 1]`.
     outcomes: Vec<Outcome>,
     /// A table of rows by their sets, with open addresses; `u32::MAX` is free.
@@ -36,19 +37,20 @@ pub(crate) struct Row(u32);
 const FREE: u32 = u32::MAX;
 
 impl Clusters {
-    /// Begins with programs of these slowdowns and pressures (LLCMPKC), all curves of this many
-    /// ways.
-    pub(crate) fn restart(&mut self, ways: u32, programs: impl Iterator<Item = (Curve, Curve)>) {
+    /// Begins with these programs, all of whose curves are of this many ways.
+    pub(crate) fn restart(&mut self, ways: u32, programs: impl Iterator<Item = SharingProgram>) {
         self.ways = ways as usize;
-        self.slowdowns.clear();
-        self.pressures.clear();
-        for (slowdowns, pressures) in programs {
-            self.slowdowns.push(slowdowns);
-            self.pressures.push(pressures);
-        }
+        self.programs.clear();
+        self.programs.extend(programs);
         self.sets.clear();
+        self.least.clear();
         self.outcomes.clear();
         self.places.fill(FREE);
+    }
+
+    /// The fewest ways of a set, given the least that a cluster may have.
+    pub(crate) fn least(&self, Row(row): Row, least_ways: u32) -> u32 {
+        self.least[row as usize].max(least_ways)
     }
 
     /// The outcome of a set with some ways, at least one.
@@ -92,55 +94,82 @@ impl Clusters {
         }
     }
 
-    /// The slowdown of each program of a set with this number of ways, in units of 2^-32.
-    pub(crate) fn slowdowns(&mut self, set: u64, ways: u32, mut each: impl FnMut(usize, u64)) {
+    /// The slowdown of each program of a set with this number of ways, and the ways that it
+    /// occupies, both in units of 2^-32.
+    pub(crate) fn slowdowns(&mut self, set: u64, ways: u32, mut each: impl FnMut(usize, u64, u64)) {
         self.gather(set);
-        let Self { slowdowns, pressures, members, .. } = self;
+        let Self { programs, members, .. } = self;
         if let [(only, ..)] = members[..] {
-            each(only, slowdowns[only].at(ways).raw());
+            each(only, programs[only].slowdowns.at(ways).raw(), u64::from(ways) << 32);
             return;
         }
-        (0..ways).for_each(|_| divide_way(pressures, members));
+        (0..ways).for_each(|_| divide_way(programs, members));
         for &(program, occupancy, _) in &*members {
-            each(program, interpolate_raw(&slowdowns[program], occupancy));
+            each(program, interpolate_raw(&programs[program].slowdowns, occupancy), occupancy);
         }
+    }
+
+    /// The outcome of a plan: sets, and the ways of each.
+    pub(crate) fn outcome_of(
+        &mut self,
+        plan: impl Iterator<Item = (u64, u32)>,
+        least_ways: u32,
+    ) -> Outcome {
+        let mut all = Outcome::NONE;
+        for (set, ways) in plan {
+            let row = self.row(set);
+            if ways < self.least(row, least_ways) {
+                return Outcome::BROKEN;
+            }
+            all = all.with(self.outcome(row, ways));
+        }
+        all
     }
 
     /// Lists the members of a set, which occupy nothing.
     fn gather(&mut self, set: u64) {
-        let all = (0..self.slowdowns.len()).filter(|program| set >> program & 1 == 1);
+        let all = (0..self.programs.len()).filter(|program| set >> program & 1 == 1);
         self.members.clear();
         self.members.extend(all.map(|program| (program, 0, 0)));
     }
 
     fn evaluate(&mut self, set: u64) {
         self.gather(set);
-        let Self { slowdowns, pressures, ways, members, outcomes, .. } = self;
+        let Self { programs, ways, members, outcomes, least, .. } = self;
+        let mut fewest = 1;
         if let [(only, ..)] = members[..] {
+            let only = &programs[only];
+            fewest = only.promise.map_or(1, |(ways, _)| ways);
             outcomes.extend((1..).take(*ways).map(|ways| {
                 let mut outcome = Outcome::NONE;
-                outcome.add(slowdowns[only].at(ways).raw());
+                only.add_to(&mut outcome, only.slowdowns.at(ways).raw());
                 outcome
             }));
-            return;
-        }
-        for _ in 0..*ways {
-            divide_way(pressures, members);
-            let mut outcome = Outcome::NONE;
-            for &(program, occupancy, _) in &*members {
-                outcome.add(interpolate_raw(&slowdowns[program], occupancy));
+        } else {
+            for ways in (1..).take(*ways) {
+                divide_way(programs, members);
+                let mut outcome = Outcome::NONE;
+                for &(program, occupancy, _) in &*members {
+                    let program = &programs[program];
+                    let slowdown = interpolate_raw(&program.slowdowns, occupancy);
+                    program.add_to(&mut outcome, slowdown);
+                    if program.promise.is_some_and(|(_, slowest)| slowdown > slowest) {
+                        fewest = ways + 1;
+                    }
+                }
+                outcomes.push(outcome);
             }
-            outcomes.push(outcome);
         }
+        least.push(fewest);
     }
 }
 
 /// Divides one more way among members, by how hard each presses.
-fn divide_way(pressures: &[Curve], members: &mut [Member]) {
+fn divide_way(programs: &[SharingProgram], members: &mut [Member]) {
     let even = (1 << 32) / members.len().max(1) as u64;
     let mut bits = 0;
     for (program, occupancy, presses) in &mut *members {
-        *presses = pressure_at(&pressures[*program], *occupancy);
+        *presses = pressure_at(&programs[*program].pressures, *occupancy);
         bits |= *presses;
     }
     // Each has 31 bits then: sums of 64 members, and 32 bits more for one, fit.
@@ -153,16 +182,44 @@ fn divide_way(pressures: &[Curve], members: &mut [Member]) {
 
 #[cfg(test)]
 mod tests {
-    use fairways_core::Q32;
+    use fairways_core::{Curve, Q32};
 
     use super::*;
+
+    fn program(slowdowns: Curve, pressures: Curve) -> SharingProgram {
+        SharingProgram { slowdowns, pressures, promise: None, is_best_effort: false }
+    }
+
+    /// Two programs that share evenly: the first is as fast as its promise demands from four ways
+    /// on, with two of which it would be so alone.
+    #[test]
+    fn a_promise_demands_ways_of_its_set() {
+        let curve = |values: [u32; 5]| Curve::new(values.map(Q32::from_int)).unwrap();
+        let mut clusters = Clusters::default();
+        let promise = Some((2, 6 << 32));
+        let first = program(curve([9, 6, 4, 3, 2]), curve([1; 5]));
+        let first = SharingProgram { promise, ..first };
+        let second = program(curve([9; 5]), curve([1; 5]));
+        let best_effort = SharingProgram { is_best_effort: true, ..second.clone() };
+        let never = SharingProgram { promise: Some((2, 0)), ..second.clone() };
+        clusters.restart(5, [first, second, best_effort, never].into_iter());
+        let least = |clusters: &mut Clusters, set| {
+            let row = clusters.row(set);
+            clusters.least(row, 1)
+        };
+        let sets = [0b0001, 0b0010, 0b0011, 0b1010, 0b1000];
+        assert_eq!(sets.map(|set| least(&mut clusters, set)), [2, 1, 4, 6, 2]);
+        let row = clusters.row(0b0101);
+        assert_eq!(clusters.outcome(row, 4).largest, 6 << 32);
+    }
 
     #[test]
     fn a_set_is_evaluated_once_and_shares_its_ways_by_pressure() {
         let curve = |values: [u32; 2]| Curve::new(values.map(Q32::from_int)).unwrap();
         let mut clusters = Clusters::default();
         // Equal pressures: after two ways each occupies one.
-        let programs = [(curve([4, 2]), curve([1, 1])), (curve([8, 1]), curve([1, 1]))];
+        let programs =
+            [curve([4, 2]), curve([8, 1])].map(|slowdowns| program(slowdowns, curve([1, 1])));
         clusters.restart(2, programs.into_iter());
         let [first, both] = [0b01, 0b11].map(|set| clusters.row(set));
         let slowdowns = |row| {
@@ -181,7 +238,7 @@ mod tests {
     fn every_set_keeps_its_row_as_the_table_grows() {
         let curve = |value| Curve::new([Q32::from_int(value)]).unwrap();
         let mut clusters = Clusters::default();
-        clusters.restart(1, (1..=10).map(|value| (curve(value), curve(1))));
+        clusters.restart(1, (1..=10).map(|value| program(curve(value), curve(1))));
         let rows: Vec<Row> = (1..1024).map(|set| clusters.row(set)).collect();
         assert_eq!(clusters.sets.len(), 1023);
         for (set, row) in (1..1024).zip(rows) {

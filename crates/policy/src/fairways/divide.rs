@@ -36,8 +36,8 @@ impl Division {
         &self.ways
     }
 
-    /// Divides `total` ways among the clusters of these rows, each of which gets `least` ways at
-    /// least; there are enough for that.
+    /// Divides `total` ways among the clusters of these rows. Each gets `least` ways at least, and
+    /// what was promised to its programs; if there are not enough for that, a promise is broken.
     pub(crate) fn divide(
         &mut self,
         objective: Objective,
@@ -45,13 +45,18 @@ impl Division {
         rows: &[Row],
         (total, least): (u32, u32),
     ) -> Outcome {
-        let all = Rows { clusters, rows };
+        let all = Rows { clusters, rows, least };
+        if (0..rows.len()).map(|cluster| all.least(cluster)).sum::<u32>() > total {
+            self.ways.clear();
+            self.ways.resize(rows.len(), 0);
+            return Outcome::BROKEN;
+        }
         if objective == Objective::Stp {
-            self.divide_for_stp(all, total, least);
+            self.divide_for_stp(all, total);
             return all.sum(&self.ways);
         }
-        self.give_to_the_slowest(all, total, least);
-        self.trade(objective, all, least)
+        self.give_to_the_slowest(all, total);
+        self.trade(objective, all)
     }
 
     /// Trades ways from those of a plan on, and keeps what was divided last, whose outcome is
@@ -64,10 +69,14 @@ impl Division {
         planned: &[u32],
         (limits, outcome): (Limits, Outcome),
     ) -> Outcome {
+        let all = Rows { clusters, rows, least: limits.least_ways };
+        if planned.iter().enumerate().any(|(cluster, &ways)| ways < all.least(cluster)) {
+            return outcome;
+        }
         core::mem::swap(&mut self.ways, &mut self.spare);
         self.ways.clear();
         self.ways.extend_from_slice(planned);
-        let improved = self.trade(objective, Rows { clusters, rows }, limits.least_ways);
+        let improved = self.trade(objective, all);
         if objective.is_better(&improved, &outcome) {
             return improved;
         }
@@ -77,12 +86,11 @@ impl Division {
 
     /// Gives the slowest cluster as many ways as it takes to make it faster; the ways that no
     /// cluster gains from so go to the slowest, too.
-    fn give_to_the_slowest(&mut self, clusters: Rows<'_>, total: u32, least: u32) {
+    fn give_to_the_slowest(&mut self, clusters: Rows<'_>, total: u32) {
         let Self { ways, .. } = self;
         ways.clear();
-        ways.resize(clusters.rows.len(), least);
-        let taken = least * u32::try_from(clusters.rows.len()).unwrap_or(0);
-        let mut free = total.saturating_sub(taken);
+        ways.extend((0..clusters.rows.len()).map(|cluster| clusters.least(cluster)));
+        let mut free = total.saturating_sub(ways.iter().sum());
         while free > 0 {
             let slowest = (0..clusters.rows.len()).max_by_key(|&cluster| {
                 (clusters.at(cluster, ways[cluster]).largest, core::cmp::Reverse(cluster))
@@ -98,7 +106,7 @@ impl Division {
     }
 
     /// Divides for the largest sum: of each cluster with every number of ways, one after another.
-    fn divide_for_stp(&mut self, clusters: Rows<'_>, total: u32, least: u32) {
+    fn divide_for_stp(&mut self, clusters: Rows<'_>, total: u32) {
         let Self { ways, best, .. } = self;
         let width = total as usize + 1;
         best.clear();
@@ -107,6 +115,7 @@ impl Division {
         for number in 0..clusters.rows.len() {
             let (done, rest) = best.split_at_mut(width * (number + 1));
             let sums = &done[width * number..];
+            let least = clusters.least(number);
             let last = number + 1 == clusters.rows.len();
             let low = before + least;
             for sum in if last { total..=total } else { low..=total } {
@@ -125,7 +134,7 @@ impl Division {
             before = low;
         }
         ways.clear();
-        ways.resize(clusters.rows.len(), least);
+        ways.resize(clusters.rows.len(), 0);
         let mut sum = total;
         for number in (0..clusters.rows.len()).rev() {
             ways[number] = best[width * (number + 1) + sum as usize].1;
@@ -134,7 +143,7 @@ impl Division {
     }
 
     /// Moves single ways between clusters as long as the outcome gets better; the outcome.
-    fn trade(&mut self, objective: Objective, clusters: Rows<'_>, least: u32) -> Outcome {
+    fn trade(&mut self, objective: Objective, clusters: Rows<'_>) -> Outcome {
         let mut outcome = clusters.sum(&self.ways);
         loop {
             let mut best: Option<(Outcome, usize, usize)> = None;
@@ -144,7 +153,7 @@ impl Division {
                     let gives = clusters.at(giver, self.ways[giver]);
                     // Only then is the largest or the smallest slowdown another one.
                     let changes = is_slowest || gives.smallest == outcome.smallest;
-                    if !changes || giver == taker || self.ways[giver] <= least {
+                    if !changes || giver == taker || self.ways[giver] <= clusters.least(giver) {
                         continue;
                     }
                     self.ways[giver] -= 1;
@@ -171,9 +180,16 @@ impl Division {
 struct Rows<'a> {
     clusters: &'a Clusters,
     rows: &'a [Row],
+    /// The fewest ways that a cluster may have.
+    least: u32,
 }
 
 impl Rows<'_> {
+    /// The fewest ways that this cluster may have.
+    fn least(&self, cluster: usize) -> u32 {
+        self.clusters.least(self.rows[cluster], self.least)
+    }
+
     /// The outcome of a cluster with this number of ways.
     fn at(&self, cluster: usize, ways: u32) -> &Outcome {
         self.clusters.outcome(self.rows[cluster], ways)

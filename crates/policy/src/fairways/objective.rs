@@ -30,11 +30,21 @@ impl Outcome {
     /// Of no program.
     pub(crate) const NONE: Self = Self { largest: 0, smallest: u64::MAX, stp: 0 };
 
+    /// Of a plan that breaks a promise: worse than every other.
+    pub(crate) const BROKEN: Self = Self { largest: u64::MAX, smallest: 1, stp: 0 };
+
     /// Adds a program with this slowdown, which is above 0.
     pub(crate) fn add(&mut self, slowdown: u64) {
         self.largest = self.largest.max(slowdown);
         self.smallest = self.smallest.min(slowdown);
         // 2^64 over a slowdown in units of 2^-32 is its inverse in those units.
+        self.stp = self.stp.saturating_add(u64::MAX / slowdown.max(1));
+    }
+
+    /// Adds a program whose slowdown counts for throughput only. Beside it, fair is what does not
+    /// slow the others down at all.
+    pub(crate) fn add_best_effort(&mut self, slowdown: u64) {
+        self.smallest = self.smallest.min(1 << 32);
         self.stp = self.stp.saturating_add(u64::MAX / slowdown.max(1));
     }
 
@@ -67,6 +77,24 @@ impl Objective {
                 one.largest.cmp(&other.largest).then_with(unfairness).then_with(stp)
             }
         }
+    }
+
+    /// How much better the second of two outcomes of the same programs is, as a share of the first,
+    /// in units of 2^-32.
+    pub(crate) fn gain(self, before: &Outcome, after: &Outcome) -> u64 {
+        let [worse, better] = match self {
+            Self::Unfairness => [
+                u128::from(before.largest) * u128::from(after.smallest),
+                u128::from(after.largest) * u128::from(before.smallest),
+            ],
+            Self::Stp => [u128::from(after.stp), u128::from(before.stp)],
+            Self::MaxSlowdown => [u128::from(before.largest), u128::from(after.largest)],
+        };
+        // 96 bits of the larger leave room for 32 more.
+        let spare = (u128::BITS - worse.leading_zeros()).saturating_sub(96);
+        let (worse, better) = (worse >> spare, better >> spare);
+        let share = (worse.saturating_sub(better) << 32) / worse.max(1);
+        u64::try_from(share).unwrap_or(u64::MAX)
     }
 
     /// Whether one outcome is better than another.

@@ -1,7 +1,9 @@
 //! The parameters of `fairways`.
 
+use core::time::Duration;
+
 use super::objective::Objective;
-use crate::parameter::parameters;
+use crate::parameter::{MILLISECOND, parameters};
 use crate::slowdown::Reference;
 
 parameters! {
@@ -15,5 +17,38 @@ parameters! {
 
         /// Clusterings that a decision tries at most; the best so far is the plan.
         trials: u32 = 20_000, "clusterings", "ours", least 1;
+
+        /// What a plan must gain if all lines move by it; if a part of them moves, that part.
+        move_cost_percent: u32 = 1, "percent", "ours";
+
+        /// How much slower a promised program may be where it shares ways than alone with its own.
+        tolerance_percent: u32 = 2, "percent", "ours; dCat §3.1";
+
+        /// How often it decides on what was observed.
+        decision_period: Duration = Duration::from_millis(250), "", "ours", least MILLISECOND;
+
+        /// Instructions of a window in normal operation.
+        normal_window: u64 = 100_000_000, "instructions", "LFOC §5.2", least 1;
+
+        /// How long a window is after a start and while sampling.
+        sampling_window: Duration = Duration::from_millis(1), "", "ours", least MILLISECOND;
+
+        /// Short windows after a program's start.
+        first_windows: u32 = 10, "windows", "ours";
+
+        /// Sampling ends after this many windows with the partition full.
+        full_windows: u32 = 3, "windows", "ours";
+
+        /// Sampling ends after this many windows in a row in which hardly a line moved.
+        still_windows: u32 = 20, "windows", "ours";
+
+        /// Sampling ends after this many windows, whatever moves.
+        most_windows: u32 = 200, "windows", "ours";
+
+        /// The share of the time in which a program may be sampled, beyond the first second.
+        sampling_percent: u32 = 5, "percent", "ours";
+
+        /// A program is sampled if it could be slower than the slowest by more than this.
+        stake_percent: u32 = 1, "percent", "ours";
     }
 }

@@ -265,6 +265,7 @@ fn policies() -> impl Strategy<Value = AnyPolicy> {
         2 => Just(AnyPolicy::Climb),
         3 => parameters::locpart().prop_map(AnyPolicy::Locpart),
         2 => prop::sample::select(PLAIN).prop_map(AnyPolicy::Plain),
+        2 => Just(AnyPolicy::Plain("fairways")),
     ]
 }
 

@@ -1,12 +1,14 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Curve, Profile, Ways, Wish};
+use fairways_core::{AppId, Curve, Profile, Q32, Ways, Wish};
 use proptest::prelude::*;
 
-use super::objective::Outcome;
-use super::*;
 use crate::announce::static_text;
+use crate::fairways::objective::Outcome;
+use crate::fairways::planner::{BY_RULES, UNPARTITIONED};
+use crate::fairways::*;
+use crate::program::RunningProgram;
 
 /// A program whose IPC and LLCMPKC with every number of ways are these.
 fn program(app: u32, ipc: &[u32], llcmpkc: &[u32]) -> RunningProgram {
@@ -75,14 +77,17 @@ fn the_objective_decides() {
     assert_eq!(plan(Objective::MaxSlowdown), [(1, 1), (2, 1)]);
 }
 
+/// As under LFOC (decision LFOC 8), until its first windows are over.
 #[test]
-fn programs_without_a_profile_have_an_even_share() {
-    let mut programs: Vec<RunningProgram> =
-        (0..4).map(|app| program(app, &[2, 4, 6, 8], &[9, 4, 1, 1])).collect();
-    programs[1].profile = None;
-    let found = clusters(&mut Fairways::default(), llc(8), &programs);
-    assert!(found.contains(&(2, [1].into())), "{found:?}");
-    assert_eq!(found.iter().map(|(ways, _)| ways).sum::<u32>(), 8);
+fn a_program_without_a_profile_joins_the_largest_cluster() {
+    let mut programs: Vec<RunningProgram> = (0..3)
+        .map(|app| program(app, &[8 - 2 * app, 9 - app, 8, 8, 8, 8], &[30 - 9 * app; 6]))
+        .collect();
+    programs.push(RunningProgram { profile: None, ..program(3, &[1], &[1]) });
+    let found = clusters(&mut Fairways::default(), llc(6), &programs);
+    let (most, members) = found.iter().max_by_key(|(ways, _)| *ways).unwrap();
+    assert!(*most > 2 && members.contains(&3), "{found:?}");
+    assert_eq!(found.iter().map(|(ways, _)| ways).sum::<u32>(), 6);
 }
 
 #[test]
@@ -150,7 +155,7 @@ proptest! {
         let mut outcome = |plan: &[(u64, u32)]| {
             let mut all = Outcome::NONE;
             for &(set, ways) in plan {
-                clusters.slowdowns(set, ways, |_, slowdown| all.add(slowdown));
+                clusters.slowdowns(set, ways, |_, slowdown, _| all.add(slowdown));
             }
             all
         };

@@ -1,0 +1,91 @@
+//! `fairways` without profiles: how far it is from an optimum that knows them, what finding out
+//! costs beside LFOC, and how it keeps promises. The figures of docs/policies/fairways.md, on fewer
+//! mixes and another seed.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+
+use fairways_core::{Llc, Policy, Ways};
+use fairways_lab::guarantee::{on_model, random_promises};
+use fairways_lab::{LiveOutcome, Protocol, draw_workloads, informed, live};
+use fairways_model::Settings;
+use fairways_policy::fairways::{Fairways, Parameters};
+use fairways_policy::lfoc::Lfoc;
+use fairways_profiles::{Mix, ProgramCatalog, embedded, embedded_programs, read_phased};
+use rayon::prelude::*;
+
+const SEED: u64 = 77;
+
+/// The measured programs, and phased ones made of them.
+fn spec(test: &str) -> Option<ProgramCatalog> {
+    let (table, _) = common::spec(&common::shared(test)?);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/spec-phases.csv");
+    let phased = read_phased(&std::fs::read(path).unwrap(), "spec-phases.csv", &table).unwrap();
+    Some(ProgramCatalog::new(table, phased))
+}
+
+/// Over mixes of 8, 12 and 16 programs, steady and phased: the mean unfairness over the informed
+/// optimum's, and the instructions while a program was sampled over LFOC's.
+fn means(programs: &ProgramCatalog, noise: f64) -> (f64, f64) {
+    let llc = Llc::with_ways(programs.table().ways());
+    let settings = Settings { seed: SEED, noise, ..Settings::new(llc) };
+    let protocol = Protocol { instructions: 75_000_000_000, ..Protocol::default() };
+    let mixes = draw_workloads(programs, llc.ways, 1, SEED);
+    let each = mixes.par_iter().map(|mix: &Mix| {
+        let best = informed(programs, mix, &settings, &protocol, &mut Fairways::default());
+        let run = |policy: &mut dyn Policy| -> LiveOutcome {
+            live(programs, mix, &settings, &protocol, policy).unwrap()
+        };
+        let (ours, lfoc) = (run(&mut Fairways::default()), run(&mut Lfoc::default()));
+        let sampled = |outcome: &LiveOutcome| outcome.activity.sampling_work.instructions;
+        let ratio = ours.metrics.unfairness / best.unfairness;
+        println!("{} {ratio:.4} {:.3e} {:.3e}", mix.name, sampled(&ours), sampled(&lfoc));
+        [ratio, sampled(&ours), sampled(&lfoc)]
+    });
+    let each: Vec<[f64; 3]> = each.collect();
+    let sum = |place: usize| each.iter().map(|one| one[place]).sum::<f64>();
+    (sum(0) / each.len() as f64, sum(1) / sum(2))
+}
+
+#[test]
+fn embedded_mixes_are_nearly_as_fair_as_with_all_profiles() {
+    let (ratio, sampling) = means(embedded_programs(), 0.0);
+    println!("{ratio:.4}, {sampling:.3} of LFOC's sampling");
+    assert!(ratio <= 1.01 && sampling <= 1.0 / 3.0, "{ratio} {sampling}");
+}
+
+#[test]
+fn measured_mixes_are_nearly_as_fair_as_with_all_profiles() {
+    let Some(programs) = spec("fairways without profiles") else { return };
+    for (noise, most) in [(0.0, 1.01), (0.02, 1.02)] {
+        let (ratio, sampling) = means(&programs, noise);
+        println!("noise {noise}: {ratio:.4}, {sampling:.3} of LFOC's sampling");
+        assert!(ratio <= most && sampling <= 1.0 / 3.0, "{noise}: {ratio} {sampling}");
+    }
+}
+
+/// Beside the same neighbours, no program does the same work more than 5 % slower than with its
+/// promised ways, in any second, whatever is sampled; its phases differ in nothing that windows
+/// must show.
+#[test]
+fn promises_are_kept() {
+    let llc = Llc::with_ways(Ways::new(20).unwrap());
+    let perfect = Settings::new(llc);
+    for settings in [perfect, Settings { noise: 0.02, lost: 0.1, ..perfect }] {
+        let kept: Vec<_> = (0..400_u64)
+            .into_par_iter()
+            .flat_map_iter(|seed| {
+                let promises = random_promises(embedded(), llc.ways, 0.0, seed);
+                let mut policy = Fairways::new(Parameters::default());
+                on_model(embedded(), settings, &promises, &mut policy, 60, 0.05)
+            })
+            .collect();
+        let rounds: u32 = kept.iter().map(|one| one.rounds).sum();
+        assert!(kept.len() > 1800 && rounds > 50 * 1800, "{} {rounds}", kept.len());
+        let broken: Vec<_> = kept.iter().filter(|one| one.below > 0).collect();
+        assert!(broken.is_empty(), "{broken:?}");
+    }
+}

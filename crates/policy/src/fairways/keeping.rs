@@ -1,0 +1,82 @@
+//! The plan before: whether it can stay, and whether another one is worth its cost.
+
+use super::divide::Limits;
+use super::objective::Outcome;
+use super::parameters::Parameters;
+use super::planner::Planner;
+
+/// What another plan gains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gain {
+    /// Nothing that is worth its cost.
+    None,
+    /// This share, in units of 2^-32.
+    Worth(u64),
+    /// The plan before can't stay.
+    Needed,
+}
+
+impl Planner {
+    /// Brings the plan before up to date: programs that are gone leave it, and the largest cluster
+    /// gets the ways of clusters that have none left. Whether it is a plan of all known programs.
+    pub(super) fn follow(&mut self, limits: Limits) -> bool {
+        let Self { known, placed, planned_ways, planned_sets, .. } = self;
+        planned_sets.clear();
+        planned_sets.resize(planned_ways.len(), 0);
+        for (number, program) in known.iter().enumerate() {
+            let Some(&(_, cluster)) = placed.iter().find(|(app, _)| *app == program.app) else {
+                return false;
+            };
+            planned_sets[cluster] |= 1 << number;
+        }
+        let mut place = 0;
+        let mut free = 0;
+        while place < planned_sets.len() {
+            if planned_sets[place] == 0 {
+                planned_sets.remove(place);
+                free += planned_ways.remove(place);
+            } else {
+                place += 1;
+            }
+        }
+        if let Some(largest) = planned_ways.iter_mut().max() {
+            *largest += free;
+        }
+        planned_ways.iter().sum::<u32>() == limits.ways
+            && planned_ways.len() <= limits.clusters
+            && planned_ways.iter().all(|&ways| ways >= limits.least_ways)
+    }
+
+    /// What the search's plan gains over the plan before, if that is worth the lines that move.
+    pub(super) fn gain(&mut self, p: &Parameters, limits: Limits) -> Gain {
+        let Self { clusters, search, planned_sets, planned_ways, lines, .. } = self;
+        lines.clear();
+        lines.resize(self.known.len(), [0; 2]);
+        let plans: [(&[u64], &[u32]); 2] =
+            [(planned_sets, planned_ways), (search.best_sets(), search.best_ways())];
+        for (place, (sets, ways)) in plans.into_iter().enumerate() {
+            for (&set, &owned) in sets.iter().zip(ways) {
+                clusters.slowdowns(set, owned, |program, _, occupied| {
+                    lines[program][place] = occupied;
+                });
+            }
+        }
+        let [before, after] = plans.map(|(sets, ways)| {
+            clusters.outcome_of(sets.iter().copied().zip(ways.iter().copied()), limits.least_ways)
+        });
+        if before == Outcome::BROKEN {
+            return Gain::Needed;
+        }
+        if !p.objective.is_better(&after, &before) {
+            return Gain::None;
+        }
+        let moved: u64 = lines.iter().map(|[before, after]| after.saturating_sub(*before)).sum();
+        let share = p.objective.gain(&before, &after);
+        let gain = u128::from(share) * 100 * u128::from(limits.ways);
+        if gain >= u128::from(p.move_cost_percent) * u128::from(moved) {
+            Gain::Worth(share)
+        } else {
+            Gain::None
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! What a program did at every size that it ever had: its own windows, by its occupancy.
+//!
+//! A program whose partition grows fills it line by line. As long as lines are replaced least
+//! recently used first, it holds the same lines on the way as it would with so many ways for good:
+//! the footprint theory of Xiang, Ding, Luo and Bao (HOTL, ASPLOS 2013). So a window counts for the
+//! occupancy that it was measured at, whatever ways the program was given.
+
+use fairways_core::{Counters, Curve, MAX_WAYS, Q32, Ways};
+
+use super::points::Points;
+
+/// Sizes are told apart by half ways.
+pub(crate) const SIZES: usize = 2 * MAX_WAYS + 1;
+
+/// The windows that a mean remembers: the last of them, roughly.
+const REMEMBERED: u32 = 16;
+
+/// The rates of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ObservedRates {
+    /// The ways that the program occupied.
+    pub(crate) occupancy: Q32,
+    /// Cycles per instruction.
+    pub(crate) cpi: Q32,
+    /// LLC misses per 1000 cycles.
+    pub(crate) llcmpkc: Q32,
+    /// LLC references per 1000 instructions, which depend little on the size.
+    pub(crate) references: Option<Q32>,
+    /// The share of cycles stalled while an L2 miss is outstanding.
+    pub(crate) stalls: Option<Q32>,
+}
+
+impl ObservedRates {
+    /// `None` if a counter is missing that has to be there.
+    pub(crate) fn new(counters: &Counters, occupancy: Q32) -> Option<Self> {
+        let instructions = counters.instructions.filter(|&count| count > 0)?;
+        let cpi = Q32::ratio(counters.cycles.filter(|&cycles| cycles > 0)?, instructions);
+        let references = counters
+            .llc_references
+            .map(|count| Q32::ratio(count.saturating_mul(1000), instructions));
+        Some(Self {
+            occupancy,
+            cpi: cpi.clamp(Q32::from_raw(1 << 8), Q32::MAX_IN_CURVE),
+            llcmpkc: counters.llcmpkc()?.min(Q32::MAX_IN_CURVE),
+            references,
+            stalls: counters.stalls_l2_miss_share().map(|share| share.min(Q32::ONE)),
+        })
+    }
+
+    /// The mean of `weight - 1` windows like this and another.
+    fn blend(&mut self, other: &Self, weight: u32) {
+        let mean = |one: Q32, other: Q32| {
+            let sum = u128::from(one.raw()) * u128::from(weight - 1) + u128::from(other.raw());
+            Q32::from_raw(u64::try_from(sum / u128::from(weight)).unwrap_or(u64::MAX))
+        };
+        let either = |one: Option<Q32>, other: Option<Q32>| match (one, other) {
+            (Some(one), Some(other)) => Some(mean(one, other)),
+            (one, other) => one.or(other),
+        };
+        self.occupancy = mean(self.occupancy, other.occupancy);
+        self.cpi = mean(self.cpi, other.cpi);
+        self.llcmpkc = mean(self.llcmpkc, other.llcmpkc);
+        self.references = either(self.references, other.references);
+        self.stalls = either(self.stalls, other.stalls);
+    }
+}
+
+/// The mean rates at each size that a program had in one phase.
+#[derive(Clone, Debug)]
+pub(crate) struct Observed {
+    /// By half ways: how many windows a mean is of, and the mean.
+    sizes: [Option<(u32, ObservedRates)>; SIZES],
+    /// Whether it was sampled up to the largest size that sampling has.
+    pub(crate) is_sampled: bool,
+}
+
+impl Default for Observed {
+    fn default() -> Self {
+        Self { sizes: [None; SIZES], is_sampled: false }
+    }
+}
+
+impl Observed {
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Adds a window; whether that changes its curves by more than noise would.
+    pub(crate) fn add(&mut self, rates: &ObservedRates) -> bool {
+        let place = usize::try_from((rates.occupancy.raw() >> 31).min(SIZES as u64 - 1));
+        let Some((weight, mean)) = &mut self.sizes[place.unwrap_or(SIZES - 1)] else {
+            self.sizes[place.unwrap_or(SIZES - 1)] = Some((1, *rates));
+            return true;
+        };
+        let before = mean.cpi.raw();
+        *weight = (*weight + 1).min(REMEMBERED);
+        mean.blend(rates, *weight);
+        mean.cpi.raw().abs_diff(before) > before / 256
+    }
+
+    fn means(&self) -> impl DoubleEndedIterator<Item = &(u32, ObservedRates)> {
+        self.sizes.iter().flatten()
+    }
+
+    /// The fewest and the most ways that it was seen with.
+    pub(crate) fn range(&self) -> Option<(Q32, Q32)> {
+        let (_, least) = self.means().next()?;
+        let (_, most) = self.means().next_back()?;
+        Some((least.occupancy, most.occupancy))
+    }
+
+    /// Whether a window is unlike those before at this size: `None` if it was not seen at such a
+    /// size.
+    pub(crate) fn differs(&self, rates: &ObservedRates) -> Option<bool> {
+        let near = |other: &&(u32, ObservedRates)| {
+            other.1.occupancy.raw().abs_diff(rates.occupancy.raw()) <= Q32::ONE.raw()
+        };
+        let mut near = self.means().filter(near).map(|(_, mean)| mean);
+        let first = near.next()?;
+        let last = near.next_back().unwrap_or(first);
+        let known = first.references.max(last.references).zip(rates.references);
+        if known.is_some_and(|(known, now)| differ(known, now, 4, Q32::ONE)) {
+            return Some(true);
+        }
+        let [slower, faster] = [first.cpi.max(last.cpi), first.cpi.min(last.cpi)];
+        let beyond = |cpi: Q32, known: Q32| cpi.raw().abs_diff(known.raw()) > known.raw() / 8;
+        Some(
+            (rates.cpi > slower && beyond(rates.cpi, slower))
+                || (rates.cpi < faster && beyond(rates.cpi, faster)),
+        )
+    }
+
+    /// The largest share of its cycles that the program could save with more ways than it was ever
+    /// seen with, in units of 2^-32; 0 once it was sampled.
+    ///
+    /// A miss costs up to 200 cycles. Most of that shows as a stall, and the rest is next to
+    /// nothing: 1.5 times the stalls and two cycles for each miss bound what 50 of 55 measured
+    /// programs gain.
+    pub(crate) fn possible_gain(&self) -> u64 {
+        let Some((_, most)) = self.means().next_back().filter(|_| !self.is_sampled) else {
+            return 0;
+        };
+        let misses = most.llcmpkc.raw();
+        let by_misses = misses / 5;
+        let by_stalls = most.stalls.map_or(u64::MAX, |stalls| stalls.raw() / 2 * 3 + misses / 500);
+        by_misses.min(by_stalls).min(Q32::ONE.raw() / 10 * 9)
+    }
+
+    /// The fewest cycles per instruction that it could take.
+    pub(crate) fn least_cpi(&self) -> Option<Q32> {
+        let least = self.means().map(|(_, mean)| mean.cpi.raw()).min()?;
+        let at_best = u128::from(least) * u128::from(Q32::ONE.raw() - self.possible_gain()) >> 32;
+        Some(Q32::from_raw(u64::try_from(at_best).unwrap_or(u64::MAX)))
+    }
+
+    /// Its IPC and its LLCMPKC with each number of ways; `None` if it was never seen.
+    pub(crate) fn curves(&self, ways: Ways) -> Option<[Curve; 2]> {
+        let mut points = Points::default();
+        for &(weight, mean) in self.means() {
+            points.push(weight, &mean);
+        }
+        points.curves(ways)
+    }
+}
+
+/// Whether two rates differ by more than one part in `part` of the larger, which is above `least`.
+fn differ(one: Q32, other: Q32, part: u64, least: Q32) -> bool {
+    let most = one.max(other);
+    most > least && one.raw().abs_diff(other.raw()) > most.raw() / part
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A window with this occupancy in quarters of a way, cycles for 1000 instructions, and misses
+    /// in 1000 cycles, a quarter of whose cycles are stalls.
+    pub(crate) fn rates(quarters: u64, cycles: u64, misses: u64) -> ObservedRates {
+        let counters = Counters {
+            instructions: Some(1_000_000),
+            cycles: Some(cycles * 1000),
+            llc_misses: Some(misses * cycles),
+            llc_references: Some(50_000),
+            stalls_l2_miss: Some(cycles * 250),
+            ..Counters::default()
+        };
+        ObservedRates::new(&counters, Q32::from_raw(quarters << 30)).unwrap()
+    }
+
+    #[test]
+    fn a_size_has_the_mean_of_its_windows() {
+        let mut observed = Observed::default();
+        assert!(observed.add(&rates(8, 1000, 4)));
+        assert!(observed.add(&rates(9, 1020, 4)));
+        // Less than a 256th.
+        assert!(!observed.add(&rates(8, 1012, 4)));
+        let range = observed.range().unwrap();
+        assert_eq!(range.0, range.1);
+        assert_eq!(range.0.raw() >> 30, 8);
+    }
+
+    #[test]
+    fn a_window_differs_from_those_of_its_size_only() {
+        let mut observed = Observed::default();
+        observed.add(&rates(8, 1000, 4));
+        assert_eq!(observed.differs(&rates(10, 1100, 4)), Some(false));
+        assert_eq!(observed.differs(&rates(10, 1150, 4)), Some(true));
+        assert_eq!(observed.differs(&rates(16, 1150, 4)), None);
+        let other = ObservedRates { references: Some(Q32::from_int(90)), ..rates(8, 1000, 4) };
+        assert_eq!(observed.differs(&other), Some(true));
+    }
+
+    #[test]
+    fn what_more_ways_may_bring_is_bounded_until_they_were_seen() {
+        let mut observed = Observed::default();
+        observed.add(&rates(8, 1000, 1));
+        // One miss in 1000 cycles may cost a fifth of them; half a cycle is lost in rounding.
+        assert_eq!((observed.possible_gain() * 1000 + (1 << 31)) >> 32, 200);
+        observed.add(&rates(12, 1000, 10));
+        // Three eighths by stalls, and two cycles for each miss.
+        assert_eq!((observed.possible_gain() * 1000 + (1 << 31)) >> 32, 395);
+        let least = observed.least_cpi().unwrap();
+        assert_eq!((least.raw() * 1000 + (1 << 31)) >> 32, 605);
+        observed.is_sampled = true;
+        assert_eq!(observed.possible_gain(), 0);
+    }
+
+    #[test]
+    fn a_window_that_lacks_a_counter_shows_nothing() {
+        let counters = Counters { instructions: Some(1), cycles: Some(1), ..Counters::default() };
+        assert_eq!(ObservedRates::new(&counters, Q32::ONE), None);
+        let counters = Counters { instructions: Some(0), llc_misses: Some(0), ..counters };
+        assert_eq!(ObservedRates::new(&counters, Q32::ONE), None);
+    }
+}

@@ -1,0 +1,207 @@
+//! From the curves of the programs to a plan.
+
+use alloc::vec::Vec;
+
+use fairways_core::{AppId, Llc, Partition, Q32};
+
+use super::clusters::{Clusters, MOST_PROGRAMS};
+use super::divide::Limits;
+use super::keeping::Gain;
+use super::parameters::Parameters;
+use super::promises::KeptPromises;
+use super::reasons::reason;
+use super::search::Search;
+use crate::announce::{Announcer, cluster_name, raw, raw_ways};
+use crate::lfoc;
+use crate::program::RunningProgram;
+use crate::running::leave_unpartitioned;
+use crate::split::Stack;
+use crate::words;
+
+/// What a decision computes with; reused.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Planner {
+    pub(crate) rules: lfoc::Rules,
+    /// The programs whose curves are known, by their numbers in the search.
+    pub(crate) known: Vec<RunningProgram>,
+    /// How well each is known.
+    pub(crate) knowledge: Vec<Knowledge>,
+    pub(crate) promises: KeptPromises,
+    pub(crate) start: Partition,
+    pub(crate) clusters: Clusters,
+    pub(crate) search: Search,
+    /// The slowdown to expect of each, in units of 2^-32.
+    pub(crate) slowdowns: Vec<u64>,
+    kind: PlanKind,
+    /// What the plan gained over the one before it, if that could have stayed.
+    pub(crate) gain: Option<u64>,
+    /// The cluster of each program in the plan, and the ways of each cluster.
+    pub(crate) placed: Vec<(AppId, usize)>,
+    pub(crate) planned_ways: Vec<u32>,
+    /// The clusters by the programs that are known now.
+    pub(crate) planned_sets: Vec<u64>,
+    /// The lines of each program under one plan and under another, in ways times 2^32.
+    pub(crate) lines: Vec<[u64; 2]>,
+}
+
+/// The source of a program's curves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Knowledge {
+    /// None yet: it has the ways that were promised to it, and shares none that are promised.
+    Assumed,
+    /// Its windows, which can't tell all phases apart: where ways are promised to it, it shares
+    /// none.
+    Observed,
+    /// Its profile.
+    Profiled,
+}
+
+/// Where a plan comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum PlanKind {
+    #[default]
+    Unpartitioned,
+    Rules,
+    Search,
+}
+
+/// Why a plan is not by the search.
+pub(crate) const UNPARTITIONED: &str = "too few profiles, or one class of service: no partitioning";
+const REFUSED: &str = "more ways are promised than exist: this promise is not kept";
+pub(crate) const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-plus";
+
+impl Planner {
+    /// Decides on a plan for these programs, of which those of `known` have curves. Returns whether
+    /// it is another plan than before.
+    pub(crate) fn decide(
+        &mut self,
+        p: &Parameters,
+        llc: &Llc,
+        programs: &[RunningProgram],
+    ) -> bool {
+        let known = self.known.len();
+        let before = self.kind;
+        self.kind = if known == 0 || (known < programs.len() && llc.max_clusters() == 1) {
+            PlanKind::Unpartitioned
+        } else if known > MOST_PROGRAMS {
+            PlanKind::Rules
+        } else {
+            PlanKind::Search
+        };
+        self.slowdowns.clear();
+        self.slowdowns.resize(known, Q32::ONE.raw());
+        if self.kind != PlanKind::Search {
+            self.placed.clear();
+            return self.kind == PlanKind::Rules || self.kind != before;
+        }
+        let limits = Limits {
+            clusters: llc.max_clusters() as usize,
+            ways: llc.ways.get(),
+            least_ways: llc.min_ways(),
+            trials: p.trials,
+        };
+        let is_kept = self.follow(limits);
+        self.search_all(p, llc, limits, is_kept);
+        let gain = if is_kept { self.gain(p, limits) } else { Gain::Needed };
+        let is_another = gain != Gain::None;
+        if is_another {
+            self.gain = if let Gain::Worth(share) = gain { Some(share) } else { None };
+            self.planned_sets.clear();
+            self.planned_sets.extend_from_slice(self.search.best_sets());
+            self.planned_ways.clear();
+            self.planned_ways.extend_from_slice(self.search.best_ways());
+        }
+        let Self { clusters, slowdowns, planned_sets, planned_ways, .. } = self;
+        for (&set, &owned) in planned_sets.iter().zip(&*planned_ways) {
+            clusters.slowdowns(set, owned, |program, slowdown, _| slowdowns[program] = slowdown);
+        }
+        self.place(programs);
+        is_another
+    }
+
+    /// Puts each program into its cluster: one that is not known into the largest, as in LFOC
+    /// (decision LFOC 8).
+    fn place(&mut self, programs: &[RunningProgram]) {
+        let Self { known, placed, planned_ways, planned_sets, .. } = self;
+        let largest = (0..planned_ways.len())
+            .max_by_key(|&cluster| (planned_ways[cluster], core::cmp::Reverse(cluster)));
+        placed.clear();
+        placed.extend(programs.iter().map(|program| {
+            let number = known.iter().position(|known| known.app == program.app);
+            let own = number
+                .and_then(|number| planned_sets.iter().position(|set| set >> number & 1 == 1));
+            (program.app, own.or(largest).unwrap_or(0))
+        }));
+    }
+
+    /// Fills the partition with the plan that was decided on, and announces the slowdown to expect
+    /// of each program; the reason.
+    pub(crate) fn fill(
+        &mut self,
+        p: &Parameters,
+        llc: &Llc,
+        programs: &[RunningProgram],
+        partition: &mut Partition,
+        announcer: &mut Announcer<'_>,
+    ) -> &'static str {
+        match self.kind {
+            PlanKind::Unpartitioned => {
+                leave_unpartitioned(llc, programs, partition);
+                announce_classes(partition, UNPARTITIONED, announcer);
+                return UNPARTITIONED;
+            }
+            PlanKind::Rules => {
+                self.rules.plan(llc, &self.known, partition);
+                let known = &self.known;
+                let unknown = programs.iter().filter(|program| !is_among(known, program.app));
+                for program in unknown {
+                    partition.place(program.app, 0);
+                }
+                announce_classes(partition, BY_RULES, announcer);
+                return BY_RULES;
+            }
+            PlanKind::Search => {}
+        }
+        let mut stack = Stack::new(llc);
+        for (cluster, &owned) in self.planned_ways.iter().enumerate() {
+            let name = cluster_name(partition.add_cluster(stack.next(owned)));
+            for &(app, _) in self.placed.iter().filter(|(_, own)| *own == cluster) {
+                partition.place(app, u32::try_from(cluster).unwrap_or(u32::MAX));
+                let Some(known) = self.known.iter().position(|known| known.app == app) else {
+                    let reason = "not known yet; in the largest cluster";
+                    announcer.announce_class(app, "unknown", reason);
+                    continue;
+                };
+                if self.knowledge[known] == Knowledge::Assumed {
+                    let reason = "not known yet; it shares no promised ways";
+                    announcer.announce_class(app, "unknown", reason);
+                    continue;
+                }
+                let is_refused = self.known[known].wish.baseline_ways.is_some()
+                    && self.promises.of(app).is_none();
+                let reason = if is_refused { REFUSED } else { "as fair as the search found" };
+                announcer.announce_class(app, name, reason);
+                let slowdown = raw(Q32::from_raw(self.slowdowns[known]));
+                let numbers = [raw_ways(owned), slowdown];
+                announcer.announce_numbers(app, [words::WAYS, words::SLOWDOWN], numbers);
+            }
+        }
+        reason(p.objective, self.gain)
+    }
+}
+
+fn is_among(known: &[RunningProgram], app: AppId) -> bool {
+    known.iter().any(|program| program.app == app)
+}
+
+/// Announces the cluster of each program of a plan that is not by the search: the numbers that an
+/// earlier search estimated are void.
+pub(crate) fn announce_classes(
+    partition: &Partition,
+    reason: &'static str,
+    announcer: &mut Announcer<'_>,
+) {
+    for at in partition.placements() {
+        announcer.announce_class(at.app, cluster_name(at.cluster), reason);
+    }
+}

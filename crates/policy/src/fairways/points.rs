@@ -1,0 +1,151 @@
+//! Curves through what was observed at some sizes.
+
+use fairways_core::{Curve, Q32, Ways};
+
+use super::observed::{ObservedRates, SIZES};
+
+/// A rise in cycles per instruction with more ways that is taken for noise: 1/64.
+const NOISE: u64 = 64;
+
+/// Points of a curve, in the order of their sizes.
+pub(crate) struct Points {
+    points: [CurvePoint; SIZES],
+    count: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct CurvePoint {
+    weight: u32,
+    occupancy: u64,
+    cpi: u64,
+    llcmpkc: u64,
+}
+
+impl Default for Points {
+    fn default() -> Self {
+        Self { points: [CurvePoint::default(); SIZES], count: 0 }
+    }
+}
+
+impl Points {
+    /// Adds a point. With more ways a program is no slower, but for noise: points that say so in
+    /// between get their mean.
+    pub(crate) fn push(&mut self, weight: u32, rates: &ObservedRates) {
+        self.points[self.count] = CurvePoint {
+            weight,
+            occupancy: rates.occupancy.raw(),
+            cpi: rates.cpi.raw(),
+            llcmpkc: rates.llcmpkc.raw(),
+        };
+        self.count += 1;
+        let (mut sum, mut weights, mut first) = (0u128, 0u128, self.count);
+        while first > 0 {
+            let CurvePoint { weight, cpi, .. } = self.points[first - 1];
+            // The mean of the points after it is slower, but not by much.
+            let rises = weights == 0
+                || (sum > u128::from(cpi) * weights
+                    && sum - u128::from(cpi) * weights < u128::from(cpi / NOISE) * weights);
+            if !rises {
+                break;
+            }
+            sum += u128::from(cpi) * u128::from(weight);
+            weights += u128::from(weight);
+            first -= 1;
+        }
+        let mean = u64::try_from(sum / weights.max(1)).unwrap_or(u64::MAX);
+        self.points[first..self.count].iter_mut().for_each(|point| point.cpi = mean);
+    }
+
+    /// IPC and LLCMPKC with each number of ways; `None` if there is no point.
+    pub(crate) fn curves(&self, ways: Ways) -> Option<[Curve; 2]> {
+        if self.count == 0 {
+            return None;
+        }
+        let ipc = Curve::from_fn(ways, |ways| {
+            let cpi = self.at(ways, |point| point.cpi);
+            Q32::ratio(Q32::ONE.raw(), cpi.max(1)).max(Q32::from_raw(1))
+        });
+        Some([
+            ipc,
+            Curve::from_fn(ways, |ways| Q32::from_raw(self.at(ways, |point| point.llcmpkc))),
+        ])
+    }
+
+    /// A quantity with this number of ways: on the line between its neighbours. What goes on
+    /// beyond the last point is 3/4 as steep as before it, for a way; then nothing changes.
+    fn at(&self, ways: u32, quantity: impl Fn(&CurvePoint) -> u64) -> u64 {
+        let points = &self.points[..self.count];
+        let x = u64::from(ways) << 32;
+        let after = points.partition_point(|point| point.occupancy < x);
+        let (Some(first), Some(last)) = (points.first(), points.last()) else { return 0 };
+        if after == 0 {
+            let second = points.iter().find(|point| point.occupancy >= first.occupancy + HALF);
+            let Some(second) = second else { return quantity(first) };
+            let ends = [quantity(first), quantity(second)];
+            let span = second.occupancy - first.occupancy;
+            return extend(ends, span, (first.occupancy - x).min(2 * HALF));
+        }
+        if after == points.len() {
+            let before =
+                points.iter().rev().find(|point| point.occupancy + 3 * HALF <= last.occupancy);
+            let Some(before) = before else { return quantity(last) };
+            let ends = [quantity(last), quantity(before)];
+            let span = last.occupancy - before.occupancy;
+            return extend(ends, span, (x - last.occupancy).min(2 * HALF) / 4 * 3);
+        }
+        let [before, after] = [&points[after - 1], &points[after]];
+        let span = u128::from(after.occupancy - before.occupancy).max(1);
+        let part = u128::from(x - before.occupancy);
+        let value =
+            u128::from(quantity(before)) * (span - part) + u128::from(quantity(after)) * part;
+        u64::try_from(value / span).unwrap_or(u64::MAX)
+    }
+}
+
+/// Half a way.
+const HALF: u64 = 1 << 31;
+
+/// Goes on beyond the first of two values, which are `span` apart, by `further`; not below half of
+/// the first, nor above twice.
+fn extend([end, inner]: [u64; 2], span: u64, further: u64) -> u64 {
+    let change = u128::from(end.abs_diff(inner)) * u128::from(further) / u128::from(span.max(1));
+    let change = u64::try_from(change).unwrap_or(u64::MAX);
+    if end > inner { end.saturating_add(change.min(end)) } else { end - change.min(end / 2) }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::fairways::observed::tests::rates;
+
+    /// Cycles for 1000 instructions with 1 to 5 ways, from these at quarters of a way.
+    fn cycles(points: &[(u64, u64)]) -> Vec<u64> {
+        let mut all = Points::default();
+        for &(quarters, cycles) in points {
+            all.push(1, &rates(quarters, cycles, 4));
+        }
+        let [ipc, llcmpkc] = all.curves(Ways::new(5).unwrap()).unwrap();
+        assert!(llcmpkc.values().iter().all(|value| (value.raw() + (1 << 30)) >> 32 == 4));
+        ipc.values().iter().map(|ipc| ((1000 << 32) + ipc.raw() / 2) / ipc.raw()).collect()
+    }
+
+    #[test]
+    fn a_curve_goes_through_what_was_observed() {
+        assert_eq!(cycles(&[(4, 2000), (12, 1000), (20, 900)]), [2000, 1500, 1000, 950, 900]);
+    }
+
+    #[test]
+    fn a_curve_goes_on_for_a_way() {
+        // Down by 200 for a way; then by 3/4 of 100, and no further.
+        assert_eq!(cycles(&[(6, 1500), (8, 1400), (14, 1250)]), [1600, 1400, 1300, 1213, 1175]);
+        assert_eq!(cycles(&[(8, 1500)]), [1500; 5]);
+    }
+
+    #[test]
+    fn a_small_rise_is_noise_and_a_large_one_is_not() {
+        assert_eq!(cycles(&[(4, 1200), (8, 1000), (12, 1010), (16, 1005)])[1..4], [1005; 3]);
+        assert_eq!(cycles(&[(4, 1200), (8, 1000), (12, 1100)])[..3], [1200, 1000, 1100]);
+    }
+}

@@ -1,0 +1,29 @@
+//! A program as the search sees it.
+
+use fairways_core::Curve;
+
+use super::objective::Outcome;
+
+/// A program as the search sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct SharingProgram {
+    /// Its slowdown and its pressure (LLCMPKC) with each number of ways.
+    pub(crate) slowdowns: Curve,
+    pub(crate) pressures: Curve,
+    /// The ways that were promised to it, and how slow it may be where it shares some, in units of
+    /// 2^-32.
+    pub(crate) promise: Option<(u32, u64)>,
+    /// Whether it counts for throughput only.
+    pub(crate) is_best_effort: bool,
+}
+
+impl SharingProgram {
+    /// Adds its slowdown to an outcome.
+    pub(crate) fn add_to(&self, outcome: &mut Outcome, slowdown: u64) {
+        if self.is_best_effort {
+            outcome.add_best_effort(slowdown);
+        } else {
+            outcome.add(slowdown);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Which promises of ways can be kept at once (dCat §3.1), and what they demand of a plan.
+//!
+//! A program with `baseline_ways` is to be no slower, beyond a tolerance, than alone with so many
+//! ways. It is as fast as that with at least these ways to itself. It may also share ways, if its
+//! curves say that it is fast enough there.
+
+use alloc::vec::Vec;
+
+use fairways_core::{AppId, Llc};
+
+use crate::program::RunningProgram;
+
+/// The promises that are kept, with their ways: where there are too many, those of the programs
+/// that started first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeptPromises(Vec<(AppId, u32)>);
+
+impl KeptPromises {
+    /// Finds which promises can be kept at once.
+    pub(crate) fn admit(&mut self, llc: &Llc, programs: &[RunningProgram]) {
+        // The others need ways and a cluster, unless all are promised theirs.
+        let (mut ways, mut clusters) = (llc.ways.get(), llc.max_clusters());
+        if !self.fill(llc, programs, ways, clusters) {
+            ways -= llc.min_ways().min(ways);
+            clusters -= 1;
+            self.fill(llc, programs, ways, clusters);
+        }
+    }
+
+    /// Keeps promises as long as there are ways and clusters; whether that is all programs.
+    fn fill(
+        &mut self,
+        llc: &Llc,
+        programs: &[RunningProgram],
+        mut ways: u32,
+        mut clusters: u32,
+    ) -> bool {
+        self.0.clear();
+        for program in programs {
+            let Some(promised) = program.wish.baseline_ways else { continue };
+            let promised = promised.max(llc.min_ways());
+            if promised <= ways && clusters > 0 {
+                (ways, clusters) = (ways - promised, clusters - 1);
+                self.0.push((program.app, promised));
+            }
+        }
+        self.0.len() == programs.len()
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The ways that are promised to a program, if that is kept.
+    pub(crate) fn of(&self, app: AppId) -> Option<u32> {
+        self.0.iter().find(|(other, _)| *other == app).map(|&(_, ways)| ways)
+    }
+
+    /// All but this program's.
+    pub(crate) fn of_others(&self, app: AppId) -> impl Iterator<Item = (AppId, u32)> {
+        self.0.iter().copied().filter(move |(other, _)| *other != app)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use fairways_core::{Ways, Wish};
+
+    use super::*;
+
+    fn kept(promised: &[Option<u32>], clos: u32) -> Vec<Option<u32>> {
+        let programs: Vec<RunningProgram> = (0..)
+            .zip(promised)
+            .map(|(app, &baseline_ways)| RunningProgram {
+                app: AppId(app),
+                wish: Wish { baseline_ways, ..Wish::default() },
+                profile: None,
+            })
+            .collect();
+        let mut promises = KeptPromises::default();
+        promises.admit(&Llc { clos, ..Llc::with_ways(Ways::new(8).unwrap()) }, &programs);
+        programs.iter().map(|program| promises.of(program.app)).collect()
+    }
+
+    #[test]
+    fn the_first_promises_are_kept_as_far_as_there_are_ways_and_classes() {
+        assert_eq!(kept(&[Some(5), Some(3)], 16), [Some(5), Some(3)]);
+        // A way is left for the third.
+        assert_eq!(kept(&[Some(5), Some(3), None], 16), [Some(5), None, None]);
+        assert_eq!(kept(&[Some(5), Some(3), Some(2)], 16), [Some(5), None, Some(2)]);
+        assert_eq!(kept(&[Some(2), Some(2), None], 2), [Some(2), None, None]);
+        assert_eq!(kept(&[Some(2), None], 1), [None, None]);
+        assert_eq!(kept(&[Some(9)], 16), [None]);
+    }
+}

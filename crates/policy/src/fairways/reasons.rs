@@ -1,0 +1,60 @@
+//! The reasons of plans: what they gain.
+
+use super::objective::Objective;
+
+/// One text for each percent from 0 to 25; texts that are made up would be allocated.
+macro_rules! percents {
+    ($before:literal, $after:literal) => {
+        percents!(@ $before, $after;
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25)
+    };
+    (@ $before:literal, $after:literal; $($percent:literal)*) => {
+        [$(concat!($before, $percent, $after)),*]
+    };
+}
+
+const FAIRER: [&str; 26] = percents!("unfairness is ", " % lower than with the plan before");
+const FASTER: [&str; 26] = percents!("throughput is ", " % higher than with the plan before");
+const SHORTER: [&str; 26] =
+    percents!("the largest slowdown is ", " % smaller than with the plan before");
+
+/// The reason of a plan that is better than the one before it by this share, in units of 2^-32;
+/// `None` where there was none that could stay.
+pub(crate) fn reason(objective: Objective, gain: Option<u64>) -> &'static str {
+    let (texts, more, only) = match objective {
+        Objective::Unfairness => (
+            FAIRER,
+            "unfairness is more than 25 % lower than with the plan before",
+            "no clustering nearby is fairer",
+        ),
+        Objective::Stp => (
+            FASTER,
+            "throughput is more than 25 % higher than with the plan before",
+            "no clustering nearby has a higher throughput",
+        ),
+        Objective::MaxSlowdown => (
+            SHORTER,
+            "the largest slowdown is more than 25 % smaller than with the plan before",
+            "no clustering nearby has a smaller largest slowdown",
+        ),
+    };
+    let Some(gain) = gain else { return only };
+    // To the nearest percent.
+    let percent = (u128::from(gain) * 100 + (1 << 31)) >> 32;
+    usize::try_from(percent).ok().and_then(|percent| texts.get(percent).copied()).unwrap_or(more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_states_the_gain_to_the_nearest_percent() {
+        let percent =
+            |hundredths: u64| reason(Objective::Unfairness, Some((hundredths << 32) / 10_000));
+        assert_eq!(percent(551), "unfairness is 6 % lower than with the plan before");
+        assert_eq!(percent(2549), "unfairness is 25 % lower than with the plan before");
+        assert_eq!(percent(2600), "unfairness is more than 25 % lower than with the plan before");
+        assert_eq!(reason(Objective::Stp, None), "no clustering nearby has a higher throughput");
+    }
+}

@@ -1,0 +1,161 @@
+//! Which program is sampled, and from when to when.
+//!
+//! The stake of a program is how slow it could be under the plan, if it gained as much from more
+//! ways as it possibly can. If it could be slower than the slowest, it is sampled; if it could not,
+//! the plan would be the same whatever sampling found.
+
+use fairways_core::{Action, AppId, Llc, PlanId, Q32, Time, WindowLength};
+
+use super::Fairways;
+use super::planner::announce_classes;
+use super::session::{Growth, GrowthStep};
+use crate::running::leave_unpartitioned;
+
+/// The time that sampling may take whatever share of the time it is.
+const FIRST_NANOS: u64 = 1_000_000_000;
+
+/// A sampling that was given up is put off for at most 4 times 2^5 decisions.
+const MOST_GIVEN_UP: u32 = 5;
+
+const UNPARTITIONED_YET: &str =
+    "one cluster with every way until a plan after sampling is accepted";
+
+impl Fairways {
+    /// The program to sample. It is of interest as long as it could take fewer cycles per
+    /// instruction than the number beside it.
+    pub(super) fn next_sample(&self, at: Time, llc: &Llc) -> Option<(AppId, Q32)> {
+        let since = at.since(self.learning_since?);
+        let allowed = since.as_nanos() * u128::from(self.parameters.sampling_percent) / 100;
+        if u128::from(self.sampled_nanos) > allowed + u128::from(FIRST_NANOS) {
+            return None;
+        }
+        let known = || self.planner.known.iter().zip(&self.planner.slowdowns);
+        let slowest = known().map(|(_, &slowdown)| slowdown).max()?;
+        let bound = u128::from(slowest) * u128::from(100 + self.parameters.stake_percent) / 100;
+        let stakes = known().filter_map(|(program, &slowdown)| {
+            let learner = self.learners.iter().find(|learner| learner.app == program.app)?;
+            let best_ipc = self.parameters.reference.ipc(&program.profile.as_ref()?.ipc, llc.ways);
+            let planned = u128::from(Q32::ratio(slowdown, best_ipc.raw()).raw());
+            let least = u128::from(learner.observed().least_cpi()?.raw().max(1));
+            let possible = (planned << 32) / least;
+            let of_interest = u64::try_from((planned << 32) / u128::from(slowest.max(1)));
+            let may_be = learner.put_off == 0 && !learner.observed().is_sampled;
+            (may_be && possible > bound && self.sizes(program.app, llc).is_some()).then_some((
+                possible,
+                program.app,
+                Q32::from_raw(of_interest.unwrap_or(u64::MAX)),
+            ))
+        });
+        let most = stakes.max_by_key(|&(possible, app, _)| (possible, core::cmp::Reverse(app)));
+        most.map(|(_, app, of_interest)| (app, of_interest))
+    }
+
+    /// The sizes of a program's sampling partition.
+    pub(super) fn sizes(&self, app: AppId, llc: &Llc) -> Option<(u32, u32)> {
+        Growth::sizes(app, llc, self.running.programs(), &self.planner.promises)
+    }
+
+    /// A window of the program that is being sampled ended.
+    pub(super) fn go_on(
+        &mut self,
+        at: Time,
+        occupancy: Option<Q32>,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
+        let Some(session) = &mut self.session else { return };
+        let app = session.app;
+        let Some(learner) = self.learners.iter_mut().find(|learner| learner.app == app) else {
+            return;
+        };
+        let step = session.observe(&self.parameters, occupancy);
+        if step == GrowthStep::Grow {
+            session.grow();
+            self.divide(act);
+            return;
+        }
+        if step == GrowthStep::Complete {
+            learner.set_sampled();
+        }
+        if step == GrowthStep::Complete
+            || learner.observed().least_cpi() > Some(session.cpi_of_interest)
+        {
+            self.stop(at, act);
+            self.decide(at, None, act);
+        }
+    }
+
+    /// Begins to sample a program.
+    pub(super) fn begin(
+        &mut self,
+        at: Time,
+        llc: &Llc,
+        next: (AppId, Q32),
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
+        let (app, _) = next;
+        let learner = self.learners.iter().find(|learner| learner.app == app);
+        let range = learner.and_then(|learner| learner.observed().range());
+        self.session = Growth::new(next, at, self.sizes(app, llc), range);
+        self.divide(act);
+        self.watch(app, WindowLength::Time(self.parameters.sampling_window), act);
+    }
+
+    /// Plans for the program that is being sampled.
+    pub(super) fn divide(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        let Self { running, planner, session, .. } = self;
+        let Some(session) = session else { return };
+        self.plan = running.plan(act, |llc, programs, partition, _| {
+            session.plan(llc, programs, &planner.promises, partition)
+        });
+        session.plan = self.plan;
+        self.is_divided = true;
+    }
+
+    /// Ends the sampling at hand, whose program goes on.
+    pub(super) fn stop(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        if let Some(app) = self.sampling() {
+            self.leave(at);
+            self.watch_normally(app, act);
+        }
+    }
+
+    /// Ends a sampling.
+    pub(super) fn leave(&mut self, at: Time) {
+        let Some(session) = self.session.take() else { return };
+        let nanos = u64::try_from(at.since(session.began).as_nanos()).unwrap_or(u64::MAX);
+        self.sampled_nanos = self.sampled_nanos.saturating_add(nanos);
+    }
+
+    /// Gives up a sampling that can't go on, and puts it off, twice as long each time.
+    pub(super) fn give_up(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        let Some(app) = self.sampling() else { return };
+        self.stop(at, act);
+        if let Some(learner) = self.learners.iter_mut().find(|learner| learner.app == app) {
+            learner.put_off = 4 << learner.given_up.min(MOST_GIVEN_UP);
+            learner.given_up += 1;
+        }
+        self.decide(at, None, act);
+    }
+
+    /// A plan could not be carried out.
+    pub(super) fn refused(&mut self, at: Time, plan: PlanId, act: &mut dyn FnMut(Action<'_>)) {
+        if self.plan != Some(plan) {
+            return;
+        }
+        if self.session.is_some() {
+            self.give_up(at, act);
+            return;
+        }
+        if core::mem::take(&mut self.was_divided) {
+            // No program is to be left with the ways that a sampling partition could spare. One
+            // cluster requires the least of a machine.
+            self.plan = self.running.plan(act, |llc, programs, partition, announcer| {
+                leave_unpartitioned(llc, programs, partition);
+                announce_classes(partition, UNPARTITIONED_YET, announcer);
+                UNPARTITIONED_YET
+            });
+        }
+        // The next decision tries again.
+        self.is_divided = self.learning_since.is_some();
+    }
+}

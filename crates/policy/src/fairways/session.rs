@@ -1,0 +1,155 @@
+//! Sampling: a program alone in a large partition, which it fills from few ways up, while short
+//! windows show what it does at every size on the way. All others share the rest.
+
+use fairways_core::{AppId, Llc, Partition, PlanId, Q32, Time};
+
+use super::parameters::Parameters;
+use super::promises::KeptPromises;
+use crate::lfoc::SAMPLING;
+use crate::program::RunningProgram;
+use crate::split::Stack;
+
+/// A program that is being sampled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    pub(crate) app: AppId,
+    pub(crate) began: Time,
+    /// The last plan with its partition.
+    pub(crate) plan: Option<PlanId>,
+    /// The ways of its partition, and the largest number that it can have.
+    pub(crate) ways: u32,
+    largest: u32,
+    /// Windows with these ways, the last of them in which hardly a line moved, and those with the
+    /// partition full.
+    windows: u32,
+    still: u32,
+    full: u32,
+    occupancy: Q32,
+    /// It is of interest as long as it could take fewer cycles per instruction than these.
+    pub(crate) cpi_of_interest: Q32,
+}
+
+/// What comes after a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GrowthStep {
+    Wait,
+    /// It has few lines left: now it may grow.
+    Grow,
+    /// It has seen every size that it can.
+    Complete,
+}
+
+impl Growth {
+    /// Begins with the fewest ways if what it does with so few was never seen. `None` if sampling
+    /// is not possible.
+    pub(crate) fn new(
+        (app, cpi_of_interest): (AppId, Q32),
+        at: Time,
+        sizes: Option<(u32, u32)>,
+        range: Option<(Q32, Q32)>,
+    ) -> Option<Self> {
+        let (least, largest) = sizes?;
+        let few = Q32::from_int(least).raw() / 2 * 3;
+        let knows_few = range.is_some_and(|(least, _)| least.raw() <= few);
+        Some(Self {
+            app,
+            began: at,
+            plan: None,
+            ways: if knows_few { largest } else { least },
+            largest,
+            windows: 0,
+            still: 0,
+            full: 0,
+            occupancy: Q32::default(),
+            cpi_of_interest,
+        })
+    }
+
+    /// The fewest and the most ways of a sampling partition for a program: it has at least what was
+    /// promised to it, and leaves the others what was promised to them. `None` if there are no two
+    /// sizes.
+    pub(crate) fn sizes(
+        app: AppId,
+        llc: &Llc,
+        programs: &[RunningProgram],
+        promises: &KeptPromises,
+    ) -> Option<(u32, u32)> {
+        let (count, promised) =
+            promises.of_others(app).fold((0, 0), |(count, sum), (_, ways)| (count + 1, sum + ways));
+        let has_rest = programs.len() > count as usize + 1;
+        let rest = if has_rest { llc.min_ways() } else { 0 };
+        let least = promises.of(app).unwrap_or(llc.min_ways());
+        let largest = llc.ways.get().checked_sub(promised + rest)?;
+        let clusters = 1 + count + u32::from(has_rest);
+        (programs.len() > 1 && clusters <= llc.max_clusters() && largest > least)
+            .then_some((least, largest))
+    }
+
+    /// Whether its partition is possible with these sizes.
+    pub(crate) fn fits(&self, sizes: Option<(u32, u32)>) -> bool {
+        sizes.is_some_and(|(least, largest)| (least..=largest).contains(&self.ways))
+            && sizes.is_some_and(|(_, largest)| largest >= self.largest)
+    }
+
+    /// The sampling partition, the promised ways of others, and all other programs in the rest.
+    pub(crate) fn plan(
+        &self,
+        llc: &Llc,
+        programs: &[RunningProgram],
+        promises: &KeptPromises,
+        partition: &mut Partition,
+    ) -> &'static str {
+        let mut stack = Stack::new(llc);
+        let own = partition.add_cluster(stack.next(self.ways));
+        partition.place(self.app, own);
+        let mut free = llc.ways.get() - self.ways;
+        for (app, ways) in promises.of_others(self.app) {
+            let cluster = partition.add_cluster(stack.next(ways));
+            partition.place(app, cluster);
+            free -= ways;
+        }
+        let is_promised = |app| promises.of_others(self.app).any(|(other, _)| other == app);
+        let mut others = programs
+            .iter()
+            .map(|program| program.app)
+            .filter(|&app| app != self.app && !is_promised(app))
+            .peekable();
+        if others.peek().is_some() {
+            let rest = partition.add_cluster(stack.next(free));
+            others.for_each(|app| partition.place(app, rest));
+        }
+        SAMPLING
+    }
+
+    /// Handles a window that ended with this occupancy.
+    pub(crate) fn observe(&mut self, p: &Parameters, occupancy: Option<Q32>) -> GrowthStep {
+        self.windows += 1;
+        if let Some(now) = occupancy {
+            let moved = now.raw().abs_diff(self.occupancy.raw());
+            self.still = if moved < Q32::ONE.raw() / 32 { self.still + 1 } else { 0 };
+            self.occupancy = now;
+        }
+        let quarter = Q32::ONE.raw() / 4;
+        let edge = Q32::from_int(self.ways).raw();
+        let is_growing = self.ways == self.largest;
+        let is_there = if is_growing {
+            self.occupancy.raw() + quarter >= edge
+        } else {
+            self.occupancy.raw() <= edge + quarter
+        };
+        self.full += u32::from(is_there);
+        let is_over = self.full > p.full_windows
+            || self.still > p.still_windows
+            || self.windows > p.most_windows;
+        match (is_over, is_growing) {
+            (false, _) => GrowthStep::Wait,
+            (true, true) => GrowthStep::Complete,
+            (true, false) => GrowthStep::Grow,
+        }
+    }
+
+    /// Lets it grow.
+    pub(crate) fn grow(&mut self) {
+        (self.ways, self.windows, self.still, self.full) = (self.largest, 0, 0, 0);
+    }
+}

@@ -1,0 +1,63 @@
+//! Where searches begin.
+
+use fairways_core::Llc;
+
+use super::divide::Limits;
+use super::parameters::Parameters;
+use super::planner::{Knowledge, Planner};
+use super::program::SharingProgram;
+use crate::slowdown::slowdown_table;
+
+impl Planner {
+    /// Searches from LFOC+'s plan, from one cluster, from a cluster for each program, and from the
+    /// plan before if it was of the same programs.
+    pub(super) fn search_all(&mut self, p: &Parameters, llc: &Llc, limits: Limits, is_same: bool) {
+        let Self { rules, known, knowledge, promises, start, clusters, search, .. } = self;
+        let tolerated = u128::from(100 + p.tolerance_percent);
+        let sharing = known.iter().zip(&*knowledge).filter_map(|(program, &knowledge)| {
+            let profile = program.profile.as_deref()?;
+            let slowdowns = slowdown_table(&profile.ipc, llc.ways, p.reference);
+            let promise = promises.of(program.app).map(|ways| {
+                let there = u128::from(slowdowns.at(ways).raw()) * tolerated / 100;
+                let is_sure = knowledge == Knowledge::Profiled;
+                (ways, if is_sure { u64::try_from(there).unwrap_or(u64::MAX) } else { 0 })
+            });
+            let pressures = profile.llcmpkc.resized(llc.ways);
+            let is_best_effort = program.wish.best_effort;
+            Some(SharingProgram { slowdowns, pressures, promise, is_best_effort })
+        });
+        clusters.restart(limits.ways, sharing);
+        rules.plan(llc, known, start);
+        search.begin();
+        for (cluster, mask) in (0..).zip(start.masks()) {
+            let set = known.iter().enumerate().filter(|(_, program)| {
+                start.placements().iter().any(|at| at.app == program.app && at.cluster == cluster)
+            });
+            let set = set.fold(0, |set, (program, _)| set | 1 << program);
+            search.start_with(set, mask.count());
+        }
+        search.run(p.objective, limits, clusters);
+        // A local search may end before the best plan: others begin elsewhere.
+        search.start_with(u64::MAX >> (u64::BITS as usize - known.len()), limits.ways);
+        search.run(p.objective, limits, clusters);
+        if known.len() <= limits.clusters {
+            (0..known.len()).for_each(|program| search.start_with(1 << program, 0));
+            search.run(p.objective, limits, clusters);
+        }
+        let mut others = 0;
+        for (number, program) in known.iter().enumerate() {
+            match promises.of(program.app) {
+                Some(ways) => search.start_with(1 << number, ways),
+                None => others |= 1 << number,
+            }
+        }
+        search.start_with(others, 0);
+        search.run(p.objective, limits, clusters);
+        if is_same {
+            for (&set, &ways) in self.planned_sets.iter().zip(&self.planned_ways) {
+                search.start_with(set, ways);
+            }
+            search.run(p.objective, limits, clusters);
+        }
+    }
+}

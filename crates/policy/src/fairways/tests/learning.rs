@@ -1,0 +1,210 @@
+//! What the policy makes of the windows of programs without a profile.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use fairways_core::{
+    Counters, Llc, Partition, PartitionError, Profile, Q32, Sample, WayMask, Ways, Wish,
+};
+
+use crate::announce::static_text;
+use crate::fairways::*;
+use crate::lfoc::SAMPLING;
+
+/// Cycles for 1000 instructions, and misses and stalls in 1000 cycles, with some ways.
+type Behaviour = fn(u64) -> [u64; 3];
+
+/// A machine on which a program occupies its share of its ways as soon as its window ends.
+pub(super) struct Bench {
+    pub(super) policy: Fairways,
+    llc: Llc,
+    now: Time,
+    programs: BTreeMap<u32, Behaviour>,
+    pub(super) partition: Partition,
+    plan: Option<PlanId>,
+    pub(super) reason: &'static str,
+    /// The reasons of all plans.
+    pub(super) reasons: Vec<&'static str>,
+    pub(super) refuses: bool,
+}
+
+impl Bench {
+    pub(super) fn new(parameters: Parameters) -> Self {
+        let llc = Llc::with_ways(Ways::new(8).unwrap());
+        let mut bench = Self {
+            policy: Fairways::new(parameters),
+            llc,
+            now: Time::ZERO,
+            programs: BTreeMap::new(),
+            partition: Partition::default(),
+            plan: None,
+            reason: "",
+            reasons: Vec::new(),
+            refuses: false,
+        };
+        bench.report(&Event::Machine(llc.into()));
+        bench
+    }
+
+    pub(super) fn report(&mut self, event: &Event) {
+        let mut answers = Vec::new();
+        let Self { policy, programs, partition, plan, reason, reasons, refuses, .. } = self;
+        policy.handle(self.now, event, &mut |action| {
+            let Action::Partition { plan: id, partition: planned, reason: why } = action else {
+                return;
+            };
+            assert_eq!(planned.check(&self.llc, programs.keys().map(|&app| AppId(app))), Ok(()));
+            if *refuses && planned.clusters().len() > 1 {
+                let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
+                answers.push(Event::Refused { plan: id, why });
+                return;
+            }
+            (*plan, *partition, *reason) = (Some(id), planned.into_owned(), static_text(why));
+            reasons.push(reason);
+            answers.push(Event::Applied { plan: id, actual: partition.clone() });
+        });
+        answers.iter().for_each(|answer| self.report(answer));
+    }
+
+    pub(super) fn start(&mut self, app: u32, wish: Wish, behaviour: Behaviour) {
+        self.programs.insert(app, behaviour);
+        self.report(&Event::Started { app: AppId(app), wish, profile: None::<Arc<Profile>> });
+    }
+
+    pub(super) fn ways(&self, app: u32) -> u32 {
+        self.partition.mask_of(AppId(app)).map_or(0, WayMask::count)
+    }
+
+    /// Ends a window of each program.
+    pub(super) fn windows(&mut self, count: u32) {
+        for _ in 0..count {
+            self.now = self.now.after(Duration::from_millis(1));
+            for (app, behaviour) in self.programs.clone() {
+                let mask = self.partition.mask_of(AppId(app)).unwrap_or_default();
+                let sharing = self.partition.placements().iter();
+                let sharing = sharing.filter(|at| self.partition.mask_of(at.app) == Some(mask));
+                let ways = u64::from(mask.count()) / sharing.count().max(1) as u64;
+                let [cycles, misses, stalls] = behaviour(ways.max(1));
+                let counters = Counters {
+                    instructions: Some(1_000_000),
+                    cycles: Some(cycles * 1000),
+                    llc_misses: Some(misses * cycles),
+                    stalls_l2_miss: Some(cycles * stalls),
+                    ..Counters::default()
+                };
+                self.report(&Event::Sampled(Sample {
+                    app: AppId(app),
+                    counters,
+                    occupancy: Some(Q32::from_raw(ways << 32)),
+                    window: Duration::from_millis(1),
+                    plan: self.plan,
+                    straddled: false,
+                }));
+            }
+        }
+    }
+
+    /// Lets the alarm ring after this time.
+    pub(super) fn wake(&mut self, millis: u64) {
+        self.now = self.now.after(Duration::from_millis(millis));
+        self.report(&Event::Woke);
+    }
+}
+
+/// Gains by every way up to six.
+pub(super) fn sensitive(ways: u64) -> [u64; 3] {
+    let few = 6_u64.saturating_sub(ways);
+    [1000 + 150 * few, 2 + 3 * few, 400]
+}
+
+pub(super) fn streaming(_: u64) -> [u64; 3] {
+    [1000, 30, 400]
+}
+
+pub(super) fn light(_: u64) -> [u64; 3] {
+    [500, 2, 2]
+}
+
+#[test]
+fn the_program_with_most_at_stake_is_sampled_and_a_light_one_is_not() {
+    let mut bench = Bench::new(Parameters::default());
+    bench.start(0, Wish::default(), light);
+    bench.start(1, Wish::default(), sensitive);
+    assert_eq!(bench.partition.clusters().len(), 1);
+    bench.windows(9);
+    assert_eq!(bench.reasons.iter().filter(|&&reason| reason == SAMPLING).count(), 0);
+    bench.windows(1);
+    // It was seen with four ways: with one first.
+    assert_eq!((bench.reason, bench.policy.sampling()), (SAMPLING, Some(AppId(1))));
+    assert_eq!([0, 1].map(|app| bench.ways(app)), [7, 1]);
+    bench.windows(4);
+    assert_eq!([0, 1].map(|app| bench.ways(app)), [1, 7]);
+    bench.windows(5);
+    assert_eq!(bench.policy.sampling(), None);
+    assert_eq!([0, 1].map(|app| bench.ways(app)), [1, 7]);
+    assert_eq!(bench.reasons.iter().filter(|&&reason| reason == SAMPLING).count(), 2);
+    // Nothing changes: no plan.
+    let plans = bench.reasons.len();
+    (0..40).for_each(|_| {
+        bench.windows(3);
+        bench.wake(250);
+    });
+    assert_eq!(bench.reasons.len(), plans);
+}
+
+#[test]
+fn a_program_whose_windows_do_not_come_is_sampled_again_later() {
+    let mut bench = Bench::new(Parameters::default());
+    bench.start(0, Wish::default(), streaming);
+    bench.start(1, Wish::default(), sensitive);
+    bench.windows(10);
+    assert!(bench.policy.sampling().is_some());
+    let first = bench.policy.sampling();
+    bench.wake(1001);
+    assert_ne!(bench.policy.sampling(), first);
+    bench.programs.clone().into_keys().for_each(|_| bench.wake(1001));
+    assert_eq!(bench.policy.sampling(), None);
+    // The time that sampling may take is used up for long.
+    bench.wake(250);
+    assert_eq!(bench.policy.sampling(), None);
+    (0..200).for_each(|_| {
+        if bench.policy.sampling().is_none() {
+            bench.wake(250);
+        }
+    });
+    assert!(bench.policy.sampling().is_some());
+}
+
+#[test]
+fn where_no_second_class_is_free_all_share() {
+    let mut bench = Bench::new(Parameters::default());
+    bench.start(0, Wish::default(), streaming);
+    bench.start(1, Wish::default(), sensitive);
+    bench.windows(10);
+    assert_eq!(bench.reason, SAMPLING);
+    bench.refuses = true;
+    bench.windows(30);
+    assert_eq!(bench.policy.sampling(), None);
+    assert_eq!([0, 1].map(|app| bench.ways(app)), [8, 8]);
+    bench.refuses = false;
+    bench.windows(1);
+    (0..300).for_each(|_| {
+        bench.windows(1);
+        bench.wake(250);
+    });
+    assert_eq!([0, 1].map(|app| bench.ways(app)), [1, 7]);
+}
+
+#[test]
+fn a_program_that_exits_while_it_is_sampled_ends_that() {
+    let mut bench = Bench::new(Parameters::default());
+    bench.start(0, Wish::default(), light);
+    bench.start(1, Wish::default(), sensitive);
+    bench.windows(10);
+    assert_eq!(bench.policy.sampling(), Some(AppId(1)));
+    bench.programs.remove(&1);
+    bench.report(&Event::Exited { app: AppId(1) });
+    assert_eq!((bench.policy.sampling(), bench.ways(0)), (None, 8));
+}

@@ -1,0 +1,3 @@
+mod learning;
+mod plans;
+mod promised;
