@@ -14,6 +14,7 @@ mod optimum;
 mod paper;
 mod policies;
 mod profile;
+mod record;
 mod replay;
 mod run;
 mod scan;
@@ -21,6 +22,7 @@ mod services;
 mod simulate;
 mod suits;
 mod top;
+mod traced;
 mod trial;
 mod world;
 
@@ -75,6 +77,7 @@ pub fn main() -> process::ExitCode {
         Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
         Command::Policies(policies) => policies::run(&policies, &mut out),
         Command::Profile(profile) => profile::run(&profile, &mut out),
+        Command::Record(record) => record::run(&record, &mut out),
         Command::Paper(paper) => paper::run(&paper, &mut out),
         Command::Report(report) => fairways_report::run(&report.into(), &mut out),
         Command::Emulate(emulate) => emulate::run(&emulate, &mut out),
