@@ -27,6 +27,7 @@ pub(crate) fn check(settings: &Settings, jobs: &[Job]) -> Result<(), ChipError> 
             return Err(ChipError::Share { what, most, found });
         }
     }
+    jobs.iter().flat_map(Job::streams).try_for_each(|stream| stream.check(&chip))?;
     jobs.iter().try_for_each(|job| check_service(job, time_scale)).map_err(ChipError::Service)
 }
 

@@ -35,6 +35,16 @@ pub enum ChipError {
     /// A real program among programs that take turns: it needs a CPU to itself.
     #[error("a live program can't take turns with others: expected no quantum")]
     LiveTurns,
+    /// A stream that left other private caches than the chip's.
+    #[error("stream of {program}: expected private caches of {recorded}, found {found}")]
+    Stream {
+        /// The program that was recorded.
+        program: String,
+        /// The private caches then.
+        recorded: String,
+        /// The chip's.
+        found: String,
+    },
     /// A span of 0.
     #[error("{0}: expected more than 0")]
     Span(&'static str),

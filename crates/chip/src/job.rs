@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairways_core::{Profile, Time, Wish};
 
 use crate::phase::Phase;
-use crate::program::{LiveProgram, SimulatedProgram};
+use crate::program::{Accesses, LiveProgram, SimulatedProgram, StreamReplay};
 use crate::service::{Requests, Stage};
 
 /// The action after a program has run its instructions.
@@ -81,5 +81,13 @@ impl Job {
     /// The real programs that it runs.
     pub fn live(&self) -> impl Iterator<Item = &LiveProgram> {
         self.phases.iter().filter_map(|phase| phase.program.as_ref()?.as_live())
+    }
+
+    /// The streams that it replays.
+    pub fn streams(&self) -> impl Iterator<Item = &StreamReplay> {
+        self.phases.iter().filter_map(|phase| match &phase.program.as_ref()?.accesses {
+            Accesses::Stream(stream) => Some(stream),
+            _ => None,
+        })
     }
 }

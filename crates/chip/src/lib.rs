@@ -16,7 +16,7 @@
 //!   phases by instructions change within a turn.
 //! - A program is a generator of accesses, a recorded trace, or a real program that runs under QEMU
 //!   while it is simulated ([`program::LiveProgram`]). [`Profiler`] measures it with every number
-//!   of ways in one pass.
+//!   of ways in one pass; [`Recorder`] keeps what leaves its private caches.
 //! - **Services** answer requests ([`service`]), whose latencies result from cache hits and misses,
 //!   and from waiting for each other.
 //! - **Hardware threads** of a core share its pipeline and its private caches; each is a CPU.
@@ -45,9 +45,11 @@ mod outside;
 mod pages;
 mod phase;
 pub mod preset;
+mod private_side;
 mod profiler;
 pub mod program;
 mod record;
+mod recorder;
 mod run;
 mod runner;
 mod running_program;
@@ -55,6 +57,7 @@ mod running_programs;
 mod scheduler;
 pub mod service;
 mod settings;
+mod slices;
 mod stops;
 mod thread_state;
 mod throttle;
@@ -73,6 +76,8 @@ pub use phase::Phase;
 pub use profiler::Profiler;
 pub use program::PhaseLength;
 pub use program::SimulatedProgram;
+pub use recorder::Recorder;
 pub use settings::{Scheduling, SchedulingClass, Settings};
+pub use slices::Slices;
 pub use stops::PausePoint;
 pub use throttle::{BandwidthLimit, CapUnit, SKYLAKE_GAPS, SiblingGap, Throttle};

@@ -10,39 +10,23 @@
 //! remove from them; no access waits for the bus; and the line used longest ago makes room,
 //! whatever the chip's rule.
 
-use fairways_core::{AppId, MAX_WAYS};
-use rand_pcg::Pcg64Mcg;
+use fairways_core::MAX_WAYS;
+use fairways_profiles::StreamEventKind;
 
 use crate::account::{Account, Cost};
-use crate::cache::{DIRTY, HitLevel, NONE, PrivateCaches, Tag};
+use crate::cache::{DIRTY, NONE, Tag};
 use crate::geometry::GeometryError;
-use crate::pages::PageMap;
-use crate::program::{Access, AccessKind, BATCH, Generate, SimulatedProgram, Supply};
-use crate::runner::{pages_of, seeds};
+use crate::private_side::PrivateSide;
+use crate::program::{SimulatedProgram, Supply};
 use crate::settings::Settings;
+use crate::slices::Slices;
 
 /// A program under measurement.
 pub struct Profiler {
     settings: Settings,
     cost: Cost,
-    source: Box<dyn Generate>,
-    random: Pcg64Mcg,
-    accesses: Vec<Access>,
-    pages: PageMap,
-    caches: PrivateCaches,
+    side: PrivateSide,
     stacks: Stacks,
-    /// Counts that do not depend on the ways.
-    common: Account,
-    l2_hits: u64,
-}
-
-/// The source of a program that was ended.
-struct Exhausted;
-
-impl Generate for Exhausted {
-    fn generate(&mut self, _: &mut Pcg64Mcg, _: &mut Vec<Access>) -> Supply {
-        Supply::Ended
-    }
 }
 
 /// A stack for each set.
@@ -136,97 +120,62 @@ impl Profiler {
         let Settings { chip, set_sampling, .. } = settings;
         chip.check()?;
         let sets = chip.sets.div_ceil(set_sampling) as usize;
-        // As for the first program of a chip.
-        let (placed, random) = seeds(&settings, AppId(0), 0);
         Ok(Self {
             settings,
             cost: Cost::new(program.base_cpi, program.overlap, chip.latency),
-            source: program.accesses.source(&chip),
-            random,
-            accesses: Vec::with_capacity(2 * BATCH),
-            pages: pages_of(&settings, Some(program), placed),
-            caches: PrivateCaches::new(&chip),
+            side: PrivateSide::new(&settings, program),
             stacks: Stacks::new(sets, chip.llc.ways.get() as usize),
-            common: Account::default(),
-            l2_hits: 0,
         })
+    }
+
+    /// The same, for these slices of the program. The instructions before a slice go through the
+    /// private caches only; the last-level cache begins empty.
+    #[must_use]
+    pub fn within(self, slices: Slices) -> Self {
+        Self { side: self.side.within(slices), ..self }
     }
 
     /// Runs the program for one batch of accesses.
     pub fn step(&mut self) -> Supply {
-        self.accesses.clear();
-        let supply = self.source.generate(&mut self.random, &mut self.accesses);
-        let accesses = std::mem::take(&mut self.accesses);
-        accesses.iter().for_each(|access| self.run(access));
-        self.accesses = accesses;
-        supply
+        let (sampling, stacks) = (self.settings.set_sampling as usize, &mut self.stacks);
+        self.side.step(&mut |_, departure| {
+            if !departure.set.is_multiple_of(sampling) {
+                return;
+            }
+            let (index, line) = (departure.set / sampling, departure.line << DIRTY);
+            match departure.kind {
+                StreamEventKind::WriteBack => stacks.write_back(index, line),
+                _ => stacks.access(index, line),
+            }
+        })
     }
 
     /// Waits for a program that is asleep, in real time, at most `most`.
     pub fn wait(&mut self, most: std::time::Duration) {
-        self.source.wait(most);
+        self.side.wait(most);
     }
 
     /// Ends the program, if it has not ended.
     pub fn end(&mut self) {
-        self.source = Box::new(Exhausted);
+        self.side.end();
     }
 
-    fn run(&mut self, access: &Access) {
-        self.common.instructions += u64::from(access.instructions);
-        self.common.l1_references += u64::from(access.references);
-        let tag = access.line << DIRTY;
-        let set = match access.kind {
-            // Fetches are ignored, too: profiles are of data.
-            AccessKind::None | AccessKind::Fetch => return,
-            AccessKind::Load | AccessKind::Store | AccessKind::Missed => {
-                self.pages.set_of(access.line)
-            }
-        };
-        let (level, left) = match access.kind {
-            AccessKind::Missed => (HitLevel::Beyond, [NONE; 2]),
-            kind => {
-                let pages = &mut self.pages;
-                let tag = tag | Tag::from(kind == AccessKind::Store);
-                self.caches.access(set, tag, |tag| pages.set_of(tag >> DIRTY))
-            }
-        };
-        if level == HitLevel::L1 {
-            return;
-        }
-        self.common.l1_misses += 1;
-        for tag in left.into_iter().filter(|&tag| tag != NONE) {
-            let set = self.pages.set_of(tag >> DIRTY);
-            if let Some(index) = self.index(set) {
-                self.stacks.write_back(index, tag & !DIRTY);
-            }
-        }
-        if level == HitLevel::L2 {
-            self.l2_hits += 1;
-        } else {
-            self.common.llc_references += 1;
-            if let Some(index) = self.index(set) {
-                self.stacks.access(index, tag);
-            }
-        }
-    }
-
-    /// The index of a set among the simulated sets; `None` if it is not simulated.
-    fn index(&self, set: usize) -> Option<usize> {
-        let sampling = self.settings.set_sampling as usize;
-        set.is_multiple_of(sampling).then(|| set / sampling)
+    /// Whether all slices were run.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.side.slices.is_complete()
     }
 
     /// Instructions up to now.
     #[must_use]
     pub fn instructions(&self) -> u64 {
-        self.common.instructions
+        self.side.counts.account.instructions
     }
 
     /// Loads and stores up to now.
     #[must_use]
     pub fn references(&self) -> u64 {
-        self.common.l1_references
+        self.side.counts.account.l1_references
     }
 
     /// The program's counts up to now with `ways` ways, at most the chip's.
@@ -234,18 +183,19 @@ impl Profiler {
     pub fn account(&self, ways: u32) -> Account {
         let ways = (ways as usize).clamp(1, self.stacks.ways);
         let llc_hits = self.extrapolated(self.stacks.uses_by_depth[..ways].iter().sum());
-        let (cost, llc_misses) = (&self.cost, self.common.llc_references - llc_hits);
+        let (cost, llc_misses) = (&self.cost, self.side.counts.account.llc_references - llc_hits);
         let stall_ticks = llc_hits * cost.llc + llc_misses * cost.memory;
-        let ticks =
-            self.common.instructions * cost.instruction + self.l2_hits * cost.l2 + stall_ticks;
+        let ticks = self.side.counts.account.instructions * cost.instruction
+            + self.side.counts.l2_hits * cost.l2
+            + stall_ticks;
         let lines = llc_misses + self.extrapolated(self.stacks.written(ways));
-        Account { ticks, llc_misses, stall_ticks, lines, ..self.common }
+        Account { ticks, llc_misses, stall_ticks, lines, ..self.side.counts.account }
     }
 
     /// A count in the simulated sets, extrapolated to all sets.
     fn extrapolated(&self, count: u64) -> u64 {
         let seen: u64 = self.stacks.uses_by_depth.iter().sum();
-        let scaled = u128::from(count) * u128::from(self.common.llc_references);
+        let scaled = u128::from(count) * u128::from(self.side.counts.account.llc_references);
         u64::try_from(scaled.checked_div(u128::from(seen)).unwrap_or(0)).unwrap_or(u64::MAX)
     }
 
@@ -258,7 +208,7 @@ impl Profiler {
     /// Ticks that waited for the L2.
     #[must_use]
     pub fn l2_ticks(&self) -> u64 {
-        self.l2_hits * self.cost.l2
+        self.side.counts.l2_hits * self.cost.l2
     }
 
     /// Lines that a cache of `ways` ways has now.

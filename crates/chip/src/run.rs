@@ -111,6 +111,15 @@ impl CoreTurn<'_> {
                 AccessKind::Store if self.runner.buffer.is_some() => self.store(access.line, tag),
                 AccessKind::Store => self.access(access.line, tag | DIRTY),
                 AccessKind::Fetch => self.fetch(access.line, tag),
+                AccessKind::WriteBack => {
+                    self.write_back(tag | DIRTY);
+                    0
+                }
+                AccessKind::HitL2 => {
+                    let hits = u64::from(access.line);
+                    self.account.l1_misses += hits;
+                    hits * self.runner.now.cost.l2
+                }
                 AccessKind::Missed => {
                     self.account.l1_misses += 1;
                     let set = self.runner.now.pages.set_of(access.line);

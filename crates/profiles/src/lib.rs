@@ -26,6 +26,7 @@ mod bandwidth;
 mod embedded;
 mod error;
 pub mod generate;
+mod measured_run;
 mod metrics;
 mod mixes;
 mod phased;
@@ -36,12 +37,14 @@ mod read_phased;
 mod records;
 mod score;
 mod series;
+mod stream;
 mod table;
 mod write;
 
 pub use bandwidth::{BandwidthModel, Demand, DemandError, MemoryBandwidth};
 pub use embedded::{EMBEDDED_CSV, embedded, embedded_programs};
 pub use error::InputError;
+pub use measured_run::{MeasuredRun, hexadecimal};
 pub use metrics::FairnessMetrics;
 pub use mixes::{Mix, read_mixes};
 pub use phased::{PhasedProgram, ProgramPhase};
@@ -50,5 +53,9 @@ pub use programs::ProgramCatalog;
 pub use read::read_table;
 pub use read_phased::read_phased;
 pub use score::Scorer;
+pub use stream::{
+    MOST_STREAM_LINES, OverlapEstimate, RecordedStream, StreamBlock, StreamBlockContent,
+    StreamError, StreamEvent, StreamEventKind, StreamManifest, StreamTotals, StreamWriter,
+};
 pub use table::{ProfileMetric, ProfileTable};
 pub use write::write_table;

@@ -3,14 +3,16 @@
 //! A CSV with a header. `BENCH` and `NR_WAYS` name the program and the ways it ran with; the other
 //! columns are [`ProfileMetric::ALL`]'s. `l1rpki`, L1 references per 1000 instructions, is
 //! optional. Columns and rows may be in any order; further columns are ignored. Every program has
-//! one row for each way count from 1 to the file's largest.
+//! one row for each way count from 1 to the file's largest. Lines that begin with `#` are comments,
+//! of which `# NAME {...}` has the run in which a program was measured ([`MeasuredRun`]).
 
 use std::collections::HashMap;
 
 use fairways_core::{MAX_WAYS, Ways};
 
 use crate::error::{InputError, shown};
-use crate::records::{CsvRecord, CsvRecords, SourceLines};
+use crate::measured_run::MeasuredRun;
+use crate::records::{CsvRecord, CsvRecords, SourceLines, utf8};
 use crate::table::{L1RPKI, L1RPKI_RANGE, MeasuredProgram, MetricRow, ProfileMetric, ProfileTable};
 
 const BENCH: &str = "BENCH";
@@ -24,7 +26,7 @@ const NR_WAYS: &str = "NR_WAYS";
 /// long, a way count that is not 1 to [`MAX_WAYS`], a number that is not finite or outside
 /// [`ProfileMetric::range`], two rows for one program and way count, or none.
 pub fn read_table(bytes: &[u8], file: &str) -> Result<ProfileTable, InputError> {
-    let mut records = CsvRecords::new(bytes, file, None)?;
+    let mut records = CsvRecords::new(bytes, file, Some(b'#'))?;
     let lines = records.lines();
     let columns = match records.next()? {
         Some(header) => ProfileColumns::find(&header)?,
@@ -59,7 +61,22 @@ pub fn read_table(bytes: &[u8], file: &str) -> Result<ProfileTable, InputError> 
             programs[index].l1rpki = l1rpki;
         }
     }
-    complete(programs, &lines)
+    let mut table = complete(programs, &lines)?;
+    for (number, line) in (1..).zip(utf8(bytes, file)?.lines()) {
+        if let Some((name, run)) = run_of(line).filter(|(name, _)| table.find(name).is_some()) {
+            let run = run.map_err(|why| {
+                lines.error(number, None, "the run that was measured, in JSON", &why.to_string())
+            })?;
+            table.set_run(name, run);
+        }
+    }
+    Ok(table)
+}
+
+/// The program and its run, if this line is about a run.
+fn run_of(line: &str) -> Option<(&str, serde_json::Result<MeasuredRun>)> {
+    let (name, json) = line.strip_prefix("# ")?.split_once(" {")?;
+    Some((name, serde_json::from_str(&format!("{{{json}"))))
 }
 
 /// A program as far as it has been read.

@@ -6,8 +6,10 @@ use crate::error::{InputError, shown};
 pub(crate) const NAME_RULE: &str = "a name without commas, quotes or control characters";
 
 pub(crate) fn is_name(name: &str) -> bool {
-    // A byte-order mark anywhere but at the start of a file is invisible.
+    // A byte-order mark anywhere but at the start of a file is invisible; a line that begins with #
+    // is a comment.
     !name.is_empty()
+        && !name.starts_with('#')
         && !name.contains(|c: char| matches!(c, ',' | '"' | '\u{feff}') || c.is_control())
 }
 

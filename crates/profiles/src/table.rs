@@ -1,9 +1,10 @@
 //! Profiles of many programs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use fairways_core::{Curve, Profile, Q32, Ways};
 
+use crate::measured_run::MeasuredRun;
 use crate::series::WaySeries;
 
 /// A quantity measured of a program that runs alone with some ways.
@@ -114,6 +115,8 @@ pub struct ProfileTable {
     rows: Vec<Vec<MetricRow>>,
     /// By program.
     l1rpki: Vec<Option<f64>>,
+    /// By name, as far as the file says.
+    runs: BTreeMap<String, MeasuredRun>,
 }
 
 impl ProfileTable {
@@ -124,7 +127,7 @@ impl ProfileTable {
             programs.into_iter().map(|program| (program.name, program.rows)).unzip();
         debug_assert!(rows.iter().all(|rows| rows.len() == ways.get() as usize));
         let by_name = names.iter().cloned().zip(0..).collect();
-        Self { ways, names, by_name, rows, l1rpki }
+        Self { ways, names, by_name, rows, l1rpki, runs: BTreeMap::new() }
     }
 
     /// A table of one program, whose measured values by metric and ways are those of `value`. They
@@ -155,8 +158,13 @@ impl ProfileTable {
     /// If they were measured with another number of ways.
     pub fn put(&mut self, other: Self) {
         assert_eq!(self.ways, other.ways, "tables of the same number of ways");
+        let mut runs = other.runs;
         for ((name, rows), l1rpki) in other.names.into_iter().zip(other.rows).zip(other.l1rpki) {
             let place = *self.by_name.entry(name.clone()).or_insert(self.names.len());
+            match runs.remove(&name) {
+                Some(run) => self.runs.insert(name.clone(), run),
+                None => self.runs.remove(&name),
+            };
             if place == self.names.len() {
                 self.names.push(name);
                 self.rows.push(rows);
@@ -199,6 +207,17 @@ impl ProfileTable {
     #[must_use]
     pub fn l1rpki(&self, program: usize) -> Option<f64> {
         self.l1rpki[program]
+    }
+
+    /// The run in which a program was measured, if the file says so.
+    #[must_use]
+    pub fn run(&self, program: usize) -> Option<&MeasuredRun> {
+        self.runs.get(&self.names[program])
+    }
+
+    /// Notes the run in which the program of this name was measured.
+    pub fn set_run(&mut self, name: &str, run: MeasuredRun) {
+        self.runs.insert(name.to_owned(), run);
     }
 
     pub(crate) fn rows(&self, program: usize) -> &[MetricRow] {

@@ -44,4 +44,4 @@ pub use producer::{Producer, Session};
 pub use program::{TraceState, TracedProgram};
 pub use record::{LINE_SHIFT, Line, Record, TraceEntry};
 #[cfg(feature = "launch")]
-pub use start::{Launch, StartError};
+pub use start::{FIXED_ENVIRONMENT, Launch, StartError};

@@ -34,6 +34,8 @@ pub struct TracedProgram {
     /// The thread that is on the core, and the instructions until it is another's turn.
     thread: usize,
     left: u32,
+    /// Instructions after which a silent thread's progress is reported.
+    far: u32,
     /// Whether no thread had records at the last call.
     asleep: bool,
     status: Option<ExitStatus>,
@@ -86,8 +88,11 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// How long a thread may be silent before it is looked at.
 const SILENCE: Duration = Duration::from_millis(1);
 
-/// The instructions of a silent thread that are worth a report.
+/// The instructions of a silent thread that are worth a report. A report comes before accesses that
+/// the thread has not shown yet, so runs that are to be alike have none, unless a thread hardly
+/// uses memory at all.
 const FAR: u32 = 1 << 16;
+const FAR_IF_ALIKE: u32 = 1 << 31;
 
 /// How often to check whether the program still runs.
 const LOOK: Duration = Duration::from_millis(5);
@@ -99,7 +104,13 @@ const REAP: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_secs(2);
 
 impl TracedProgram {
-    pub(crate) fn new(guard: Child, session: Session, apart: bool, files: [File; 2]) -> Self {
+    pub(crate) fn new(
+        guard: Child,
+        session: Session,
+        (apart, alike): (bool, bool),
+        files: [File; 2],
+    ) -> Self {
+        let far = if alike { FAR_IF_ALIKE } else { FAR };
         let (status, looked) = (None, Instant::now());
         let (thread, left) = (0, TURN);
         let progress = Box::new([Progress::default(); SLOTS]);
@@ -115,6 +126,7 @@ impl TracedProgram {
             progress,
             thread,
             left,
+            far,
             asleep,
             status,
             looked,
@@ -263,7 +275,7 @@ impl TracedProgram {
         {
             let begun = slot.instructions.0.load(Relaxed).saturating_sub(progress.reported);
             let instructions = u32::try_from(begun).unwrap_or(u32::MAX);
-            if instructions > FAR {
+            if instructions > self.far {
                 progress.reported += u64::from(instructions);
                 progress.ahead += u64::from(instructions);
                 let process = slot.process.load(Relaxed);
@@ -328,6 +340,13 @@ impl TracedProgram {
         let (noted, notes) = self.session.notes();
         let kept = u32::try_from(notes.len()).unwrap_or(u32::MAX);
         (notes, noted.saturating_sub(kept))
+    }
+
+    /// Whether several threads or processes were traced: the order of their turns then differs from
+    /// run to run.
+    #[must_use]
+    pub fn took_turns(&self) -> bool {
+        self.session.segment.header.used.load(Relaxed) > 1
     }
 
     /// The number of threads that could not be traced, because there were too many.

@@ -38,7 +38,28 @@ pub struct Launch {
     pub quiet: bool,
     /// The QEMU to run it, unless it is the one in PATH.
     pub qemu: Option<PathBuf>,
+    /// Its environment, unless it is this program's ([`FIXED_ENVIRONMENT`]): all its runs are to be
+    /// alike.
+    pub environment: Option<Vec<(OsString, OsString)>>,
 }
+
+/// An environment in which programs run alike everywhere: names, numbers and dates have one form,
+/// libraries start no further threads, and hash tables are not seeded at random. The last three are
+/// QEMU's, for the program's stack, its random numbers (`AT_RANDOM`), and the kernel's release.
+pub const FIXED_ENVIRONMENT: [(&str, &str); 12] = [
+    ("HOME", "/"),
+    ("LC_ALL", "C"),
+    ("OMP_NUM_THREADS", "1"),
+    ("OPENBLAS_NUM_THREADS", "1"),
+    ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/games"),
+    ("PERL_HASH_SEED", "0"),
+    ("PYTHONHASHSEED", "0"),
+    ("TERM", "dumb"),
+    ("TZ", "UTC0"),
+    ("QEMU_STACK_SIZE", "8388608"),
+    ("QEMU_RAND_SEED", "1"),
+    ("QEMU_UNAME", "6.1.0"),
+];
 
 /// A program that can't be started.
 #[derive(Debug, Error)]
@@ -81,7 +102,8 @@ impl Launch {
     #[must_use]
     pub fn new(command: Vec<OsString>) -> Self {
         let (follow, passes, apart, quiet) = (false, false, false, false);
-        Self { command, l1: (64, 8), follow, passes, apart, quiet, qemu: None }
+        let (qemu, environment) = (None, None);
+        Self { command, l1: (64, 8), follow, passes, apart, quiet, qemu, environment }
     }
 
     /// Checks for reasons why it can't be started, as far as possible beforehand.
@@ -92,7 +114,11 @@ impl Launch {
         self.resolve().map(|_| ())
     }
 
-    fn resolve(&self) -> Result<(PathBuf, Executable), StartError> {
+    /// The QEMU that runs it, and the file that runs under it: for a script, its interpreter.
+    ///
+    /// # Errors
+    /// As [`Launch::start`].
+    pub fn resolve(&self) -> Result<(PathBuf, Executable), StartError> {
         let name = self.command.first().map_or(OsStr::new(""), OsString::as_os_str);
         let target = Executable::resolve(
             &find(name).ok_or_else(|| StartError::NotFound(name.to_string_lossy().into_owned()))?,
@@ -137,7 +163,7 @@ impl Launch {
         Ok(TracedProgram::new(
             child,
             Session::new(segment, &rings_path),
-            self.apart,
+            (self.apart, self.environment.is_some()),
             [plugin, rings],
         ))
     }
@@ -145,6 +171,9 @@ impl Launch {
     fn spawn(&self, all: &[OsString], segment: &Segment) -> std::io::Result<Child> {
         let mut command = Command::new(&all[0]);
         command.args(&all[1..]);
+        if let Some(environment) = &self.environment {
+            command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+        }
         if self.apart {
             command.process_group(0).stdin(Stdio::null());
         }

@@ -3,6 +3,7 @@
 
 mod binaries;
 mod ci;
+mod corpus;
 #[cfg(test)]
 mod import_cycles;
 mod language;
@@ -28,6 +29,8 @@ struct Args {
 enum Verb {
     /// Install what is missing, then run every suite, the lints and the documentation
     Ci,
+    /// Profile and record the programs of corpus/programs.toml again, or compare them
+    Corpus(corpus::Asked),
     /// Build the documentation as a site in target/site/book
     Site,
     /// Run suites side by side: all, those of a tier, or those that are named
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
     let done = match args.verb {
         Verb::Ci => ci::ci(),
         Verb::Test { tier, suites } => ci::test(tier, &suites),
+        Verb::Corpus(asked) => corpus::corpus(&asked),
         Verb::Site => site::site(),
         Verb::Language { list } => language::language(list),
         Verb::List => suites::list().map(|()| true),

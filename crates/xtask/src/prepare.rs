@@ -52,7 +52,7 @@ fn apt_get() -> Command {
     command
 }
 
-fn install(packages: &[&str]) -> anyhow::Result<()> {
+pub(crate) fn install(packages: &[&str]) -> anyhow::Result<()> {
     eprintln!("== apt-get install {}", packages.join(" "));
     // The archive is unreachable at times.
     for pause in [10, 30, 60, 0] {
@@ -105,7 +105,7 @@ fn quietly(command: &mut Command) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-fn run(command: &mut Command) -> anyhow::Result<()> {
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let status = command.stdin(Stdio::null()).status().context(name.clone())?;
     if !status.success() {

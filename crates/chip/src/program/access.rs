@@ -36,6 +36,10 @@ pub enum AccessKind {
     /// A fetch of instructions, through the first private cache of instructions where the chip has
     /// one; it is no reference.
     Fetch,
+    /// A changed line that leaves the private caches; it is no reference, and nothing waits for it.
+    WriteBack,
+    /// References that missed the first private cache and hit the second; the line is their number.
+    HitL2,
     /// None: all references hit the L1.
     None,
 }

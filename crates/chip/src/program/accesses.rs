@@ -10,6 +10,7 @@ use super::curve::MissCurve;
 use super::live::{LiveProgram, LiveSource};
 use super::mixture::Mixture;
 use super::pattern::Pattern;
+use super::stream::StreamReplay;
 use super::trace::Trace;
 use super::workload::Workload;
 use super::zipf::Zipf;
@@ -45,6 +46,14 @@ impl SimulatedProgram {
         Self::new(Accesses::Live(Arc::new(live)), CPI, 4.0)
     }
 
+    /// A recorded program: the stream says how fast it is.
+    #[must_use]
+    pub fn replayed(stream: StreamReplay) -> Self {
+        let manifest = stream.manifest();
+        let (cpi, overlap) = (manifest.cpi, manifest.overlap);
+        Self::new(Accesses::Stream(stream), cpi, overlap)
+    }
+
     /// The real program, if it is one.
     #[must_use]
     pub fn as_live(&self) -> Option<&LiveProgram> {
@@ -70,6 +79,8 @@ pub enum Accesses {
     Curve(MissCurve),
     /// A recorded program.
     Trace(Trace),
+    /// What left the private caches of a program when it was recorded.
+    Stream(StreamReplay),
     /// A real program that runs while it is simulated.
     Live(Arc<LiveProgram>),
 }
@@ -84,6 +95,7 @@ impl Accesses {
             Self::Workload(workload) => Box::new(workload.source()),
             Self::Curve(curve) => Box::new(curve.source(chip.sets)),
             Self::Trace(trace) => Box::new(trace.source()),
+            Self::Stream(stream) => Box::new(stream.source()),
             Self::Live(live) => Box::new(LiveSource::start(live, chip.l1)),
         }
     }

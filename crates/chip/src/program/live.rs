@@ -238,6 +238,13 @@ impl LiveSource {
             let remark = format!("{}: {what}, which is not simulated", self.live.name());
             self.live.add_remark(remark, true);
         }
+        if program.took_turns() && self.live.launch.environment.is_some() {
+            let remark = format!(
+                "{}: several threads or processes took turns, whose order differs from run to run",
+                self.live.name()
+            );
+            self.live.add_remark(remark, false);
+        }
         if program.untraced_threads() > 0 {
             let remark = format!("{}: had too many threads to simulate all", self.live.name());
             self.live.add_remark(remark, false);

@@ -18,6 +18,7 @@ use super::live::LiveProgram;
 use super::mixture::{Mixture, MixturePart, whole};
 use super::named::named;
 use super::pattern::Pattern;
+use super::stream::StreamReplay;
 use super::trace::Trace;
 use super::zipf::Zipf;
 
@@ -44,7 +45,7 @@ pub struct ProgramTextError {
 /// The forms of programs, for people.
 pub const FORMS: &str = "mlr:SIZE, mload:SIZE, chase:SIZE, blocked:SIZE:BLOCK:SWEEPS, \
                          zipf:SIZE:RECORD:EXPONENT, regions:REFERENCES:SHARE%SIZE:..., \
-                         trace:FILE:INSTRUCTIONS, live:COMMAND, lookbusy, idle, art-like and others of CPU2000, \
+                         trace:FILE:INSTRUCTIONS, stream:FILE, live:COMMAND, lookbusy, idle, art-like and others of CPU2000, \
                          berkeley-db-like, silo-like and others of TailBench, mcf06-like";
 
 /// Splits a list of programs at its commas. Commas in quotes are part of a program.
@@ -221,6 +222,10 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<SimulatedProgram>, Stri
             let trace = Trace::open(Path::new(path), most).map_err(|why| why.to_string())?;
             some(Accesses::Trace(trace), 4.0)
         }
+        ("stream", [path]) => {
+            let stream = StreamReplay::open(Path::new(path))?;
+            Ok(Some(SimulatedProgram::replayed(stream)))
+        }
         // MLR measures the latency of each load, so none overlap.
         ("mlr", [size]) => pattern(Pattern::Random { lines: lines(size)? }, 1.0),
         ("mload", [size]) => pattern(Pattern::Sequential { lines: lines(size)? }, PREFETCHED),
@@ -257,9 +262,11 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<SimulatedProgram>, Stri
             let mixture = Mixture { parts, per_kilo_instructions, stores: 0.0, missed: true };
             some(Accesses::Mixture(mixture), 4.0)
         }
-        ("mlr" | "mload" | "chase" | "blocked" | "zipf" | "regions" | "trace" | "lookbusy", _) => {
-            Err(format!("expected one of {FORMS}"))
-        }
+        (
+            "mlr" | "mload" | "chase" | "blocked" | "zipf" | "regions" | "trace" | "stream"
+            | "lookbusy",
+            _,
+        ) => Err(format!("expected one of {FORMS}")),
         _ => Ok(None),
     }
 }
@@ -458,6 +465,9 @@ mod tests {
             ("idle@5G", "expected a length in time"),
             ("trace:/nonesuch", "/nonesuch: can't read it"),
             ("trace:/nonesuch:2s", "instructions of a trace"),
+            ("stream:/nonesuch", "/nonesuch: can't read it"),
+            ("stream:/dev/null", "expected a stream that fairways record wrote"),
+            ("stream:a:b", "expected one of"),
             ("zipf:1K:2K", "at least a record"),
             ("blocked:1M:4K:0", "at least 1 sweep"),
             ("regions:0:100%1M", "references per 1000 instructions"),

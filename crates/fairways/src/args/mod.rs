@@ -12,6 +12,7 @@ mod paper;
 mod parsed;
 mod policies;
 mod profile;
+mod record;
 mod report;
 mod run;
 mod scan;
@@ -19,6 +20,7 @@ mod simulate;
 #[cfg(test)]
 mod tests;
 mod top;
+mod traced;
 mod trial;
 mod world;
 
@@ -41,11 +43,13 @@ pub(crate) use paper::{Model, Name, Paper};
 pub(crate) use parsed::{one_line, parsed};
 pub(crate) use policies::{Policies, PolicyNames};
 pub(crate) use profile::Profile;
+pub(crate) use record::Recording;
 pub(crate) use report::Report;
 pub(crate) use run::{Run, RunFlags};
 pub(crate) use scan::Scan;
 pub(crate) use simulate::Simulate;
 pub(crate) use top::Top;
+pub(crate) use traced::Traced;
 pub(crate) use trial::Trial;
 pub(crate) use world::{Observation, World};
 
@@ -131,6 +135,7 @@ pub(crate) enum Command {
     Optimum(Box<Optimum>),
     Policies(Policies),
     Profile(Box<Profile>),
+    Record(Box<Recording>),
     Paper(Paper),
     Report(Report),
     Emulate(Box<Emulate>),

@@ -9,7 +9,7 @@ use fairways_chip::Profiler;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_command_kit::whole;
 use fairways_lab::paper::{Line, lines};
-use fairways_profiles::{ProfileMetric, ProfileTable, write_table};
+use fairways_profiles::{MeasuredRun, ProfileMetric, ProfileTable, write_table};
 use serde::Serialize;
 
 use super::settings::{Checked, Output, others};
@@ -78,12 +78,12 @@ pub(super) fn table(
     writeln!(
         out,
         "{}: {} instructions, {} loads and stores in {seconds:.1} s ({per_second:.0} M/s)",
-        checked.name, all.instructions, all.l1_references
+        checked.subject.name, all.instructions, all.l1_references
     )?;
     writeln!(
         out,
-        "chip:{}, {} ways of {} KB; one of {} sets simulated",
-        checked.preset,
+        "{}, {} ways of {} KB; one of {} sets simulated",
+        checked.subject.machine,
         settings.chip.llc.ways,
         settings.chip.way_bytes() / 1024,
         settings.set_sampling
@@ -134,6 +134,7 @@ struct Report<'a> {
     seconds: f64,
     exit_code: Option<i32>,
     remarks: Vec<String>,
+    run: Option<&'a MeasuredRun>,
     instructions: u64,
     l1_references: u64,
     l1_misses: u64,
@@ -175,13 +176,14 @@ pub(super) fn json(
     let all = profiler.account(1);
     let report = Report {
         schema: 1,
-        program: &checked.name,
-        machine: format!("chip:{}", checked.preset),
+        program: &checked.subject.name,
+        machine: checked.subject.machine.clone(),
         ways,
         set_sampling: checked.settings.set_sampling,
         seconds: *seconds,
-        exit_code: checked.live().exit_code(),
-        remarks: checked.live().remarks().into_iter().map(|remark| remark.text).collect(),
+        exit_code: checked.subject.exit_code(*profiler),
+        remarks: checked.subject.remarks(),
+        run: table.run(0),
         instructions: all.instructions,
         l1_references: all.l1_references,
         l1_misses: all.l1_misses,

@@ -1,0 +1,26 @@
+//! The flags of `record`.
+
+use std::path::PathBuf;
+
+use super::Traced;
+
+/// Record what leaves a program's private caches, to replay it on a chip
+///
+/// Examples:
+///   fairways record -o xz.stream --skip 1G --instructions 200M -- xz -9 -c text
+///   fairways simulate --machine chip:skylake --programs stream:xz.stream,mload:60M
+///   fairways profile stream:xz.stream
+///
+/// It runs a command, unmodified, under QEMU's user mode (package qemu-user), and
+/// writes a stream: the loads and stores that miss the private caches of a chip's
+/// core, and the changed lines that leave them (docs/streams.md).
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Recording {
+    #[command(flatten)]
+    pub(crate) traced: Traced,
+
+    /// Write the stream here
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}

@@ -1,0 +1,72 @@
+//! `fairways record`: keeps what leaves a program's private caches.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use fairways_chip::program::private_caches;
+use fairways_chip::{Recorder, Settings};
+use fairways_command_kit::{BadInput, ExitCode, Interrupted, input, whole};
+use fairways_profiles::{StreamManifest, StreamTotals};
+
+use crate::args::Recording;
+use crate::traced::{RunEnd, TracedCommand, can_write, measure};
+
+/// Runs the command; everything is checked before anything is run.
+pub(crate) fn run(args: &Recording, out: &mut dyn Write) -> anyhow::Result<()> {
+    let (traced, path) = (&args.traced, &args.output);
+    let subject = TracedCommand::new(traced, false, traced.json)?;
+    let Some(_) = subject.live() else {
+        let said = "expected a command to record, found a stream that was recorded";
+        return Err(BadInput(said.to_owned()).into());
+    };
+    can_write(path)?;
+    let chip = traced.machine.geometry;
+    let settings = Settings { seed: traced.seed, ..Settings::new(chip) };
+    let mut recorder = Recorder::new(&settings, &subject.program, subject.slices)?;
+    let end = measure(&subject, &mut recorder, traced.quiet)?;
+    subject.check_end(&recorder, end)?;
+    let code = subject.exit_code(&recorder).unwrap_or(0);
+    let manifest = StreamManifest {
+        program: subject.name.clone(),
+        run: subject.run(&recorder)?,
+        private: private_caches(&chip),
+        cpi: traced.cpi,
+        overlap: traced.overlap,
+        overlap_estimate: 0.0,
+        totals: StreamTotals::default(),
+        blocks: Vec::new(),
+    };
+    let (stream, manifest) = recorder.finish(manifest);
+    whole::write(path, &stream, Some(".old"))
+        .with_context(|| format!("{}: can't write it", input::shown(path)))?;
+    if traced.json {
+        serde_json::to_writer(&mut *out, &manifest)?;
+        writeln!(out)?;
+    } else if !traced.quiet {
+        write!(std::io::stderr(), "{}", summary(&manifest, path, stream.len()))?;
+    }
+    if end == RunEnd::Interrupted {
+        return Err(Interrupted.into());
+    }
+    match code {
+        0 => Ok(()),
+        code => Err(ExitCode(u8::try_from(code).unwrap_or(1)).into()),
+    }
+}
+
+/// The stream, for people.
+fn summary(manifest: &StreamManifest, path: &Path, bytes: usize) -> String {
+    let StreamManifest { program, run, totals, overlap, overlap_estimate, .. } = manifest;
+    let StreamTotals { instructions, loads, stores, write_backs, .. } = totals;
+    let (file, machine) = (input::shown(path), &run.machine);
+    let per_event = bytes as f64 / (loads + stores + write_backs).max(1) as f64;
+    format!(
+        "{program}: {instructions} instructions, from the private caches of {machine} {loads} loads, \
+         {stores} stores, {write_backs} write-backs\n\
+         overlap {overlap}; by the distances of misses at most {overlap_estimate}: QEMU does not \
+         show dependences\n\
+         {bytes} bytes, {per_event:.2} for each of these; fairways simulate --machine {machine} \
+         --programs stream:{file}\n"
+    )
+}
