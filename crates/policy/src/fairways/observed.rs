@@ -149,7 +149,7 @@ impl Observed {
     /// The fewest cycles per instruction that it could take.
     pub(crate) fn least_cpi(&self) -> Option<Q32> {
         let least = self.means().map(|(_, mean)| mean.cpi.raw()).min()?;
-        let at_best = u128::from(least) * u128::from(Q32::ONE.raw() - self.possible_gain()) >> 32;
+        let at_best = (u128::from(least) * u128::from(Q32::ONE.raw() - self.possible_gain())) >> 32;
         Some(Q32::from_raw(u64::try_from(at_best).unwrap_or(u64::MAX)))
     }
 
