@@ -117,7 +117,7 @@ fn bad_input_is_reported_in_one_line() {
         ),
         (
             &[&chip[..], &["--policies", "optimum"]].concat(),
-            "--policies optimum: it is for profiles",
+            "--policies optimum: it needs profiles",
         ),
         (
             &["--machine", "chip:xeon-d", "--programs", &["lookbusy"; 64].join(",")],

@@ -310,7 +310,7 @@ fn the_other_verb_asks_for_all_there_is() {
     let table = Command::new(this()).arg("emulated").arg(&of.dir).arg("programs").output().unwrap();
     assert!(String::from_utf8(table.stdout).unwrap().contains("mlr:500K"));
     for (args, said) in [
-        (&["advance", "soon"][..], "TIME: expected a time"),
+        (&["advance", "soon"][..], "expected a time such as 500ms"),
         (&["fault", "chew:x=EBUSY"], "expected an operation among"),
         (&["clear", "77"], "no fault 77"),
         (&["counters", "nonesuch"], "one of the programs mlr:500K, lookbusy"),
