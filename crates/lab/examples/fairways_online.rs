@@ -18,7 +18,7 @@ use rayon::prelude::*;
 /// The seed of every mix and machine.
 const SEED: u64 = 2033;
 /// Mixes of each size and kind, and for each observation.
-const MIXES: usize = 3;
+const MIXES: usize = 2;
 const POLICIES: [&str; 3] = ["lfoc", "lfoc-plus", "fairways"];
 
 /// A policy on a mix.

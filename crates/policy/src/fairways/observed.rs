@@ -15,6 +15,10 @@ pub(crate) const SIZES: usize = 2 * MAX_WAYS + 1;
 /// The windows that a mean remembers: the last of them, roughly.
 const REMEMBERED: u32 = 16;
 
+/// LLC misses per 1000 cycles from which on a program may stream (LFOC Table 1): it may gain much by
+/// a way, and nothing by those before it.
+const STREAMING: Q32 = Q32::from_int(10);
+
 /// The rates of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObservedRates {
@@ -134,22 +138,41 @@ impl Observed {
     /// seen with, in units of 2^-32; 0 once it was sampled.
     ///
     /// A miss costs up to 200 cycles. Most of that shows as a stall, and the rest is next to
-    /// nothing: 1.5 times the stalls and two cycles for each miss bound what 50 of 55 measured
-    /// programs gain.
-    pub(crate) fn possible_gain(&self) -> u64 {
+    /// nothing: 1.5 times the stalls and two cycles for each miss. A program that misses less than
+    /// a streaming one gains less and less by each way: at most twice as much by each as by the
+    /// last two.
+    pub(crate) fn possible_gain(&self, ways: Ways) -> u64 {
         let Some((_, most)) = self.means().next_back().filter(|_| !self.is_sampled) else {
             return 0;
         };
         let misses = most.llcmpkc.raw();
         let by_misses = misses / 5;
         let by_stalls = most.stalls.map_or(u64::MAX, |stalls| stalls.raw() / 2 * 3 + misses / 500);
-        by_misses.min(by_stalls).min(Q32::ONE.raw() / 10 * 9)
+        let streams = most.llcmpkc >= STREAMING;
+        let by_slope = if streams { None } else { self.gain_by_slope(most, ways) };
+        by_misses.min(by_stalls).min(by_slope.unwrap_or(u64::MAX)).min(Q32::ONE.raw() / 10 * 9)
+    }
+
+    /// What the program saves with all ways if it saves twice as much with each as with the last
+    /// two that it was seen with.
+    fn gain_by_slope(&self, most: &ObservedRates, ways: Ways) -> Option<u64> {
+        let two = 2 * Q32::ONE.raw();
+        let before =
+            |(_, mean): &&(u32, ObservedRates)| mean.occupancy.raw() + two <= most.occupancy.raw();
+        let (_, before) = self.means().rev().find(before)?;
+        let span = u128::from(most.occupancy.raw() - before.occupancy.raw());
+        let left = Q32::from_int(ways.get()).raw().saturating_sub(most.occupancy.raw());
+        // A 500th may be noise.
+        let saved = before.cpi.raw().saturating_sub(most.cpi.raw()) + most.cpi.raw() / 500;
+        let gain = 2 * u128::from(saved) * u128::from(left) / span;
+        u64::try_from((gain << 32) / u128::from(most.cpi.raw())).ok()
     }
 
     /// The fewest cycles per instruction that it could take.
-    pub(crate) fn least_cpi(&self) -> Option<Q32> {
+    pub(crate) fn least_cpi(&self, ways: Ways) -> Option<Q32> {
         let least = self.means().map(|(_, mean)| mean.cpi.raw()).min()?;
-        let at_best = (u128::from(least) * u128::from(Q32::ONE.raw() - self.possible_gain())) >> 32;
+        let at_best =
+            u128::from(least) * u128::from(Q32::ONE.raw() - self.possible_gain(ways)) >> 32;
         Some(Q32::from_raw(u64::try_from(at_best).unwrap_or(u64::MAX)))
     }
 
@@ -210,19 +233,33 @@ pub(crate) mod tests {
         assert_eq!(observed.differs(&other), Some(true));
     }
 
+    const EIGHT: Ways = Ways::new(8).unwrap();
+
+    #[test]
+    fn a_program_that_does_not_stream_gains_less_and_less() {
+        for (misses, gain) in [(9, 51), (10, 395)] {
+            let mut observed = Observed::default();
+            observed.add(&rates(8, 1010, misses));
+            observed.add(&rates(16, 1000, misses));
+            // 10 and 2 cycles by two ways: twice that by each two of the four that are left.
+            let gain_found = (observed.possible_gain(EIGHT) * 1000 + (1 << 31)) >> 32;
+            assert_eq!(gain_found, gain, "{misses}");
+        }
+    }
+
     #[test]
     fn what_more_ways_may_bring_is_bounded_until_they_were_seen() {
         let mut observed = Observed::default();
         observed.add(&rates(8, 1000, 1));
         // One miss in 1000 cycles may cost a fifth of them; half a cycle is lost in rounding.
-        assert_eq!((observed.possible_gain() * 1000 + (1 << 31)) >> 32, 200);
+        assert_eq!((observed.possible_gain(EIGHT) * 1000 + (1 << 31)) >> 32, 200);
         observed.add(&rates(12, 1000, 10));
         // Three eighths by stalls, and two cycles for each miss.
-        assert_eq!((observed.possible_gain() * 1000 + (1 << 31)) >> 32, 395);
-        let least = observed.least_cpi().unwrap();
+        assert_eq!((observed.possible_gain(EIGHT) * 1000 + (1 << 31)) >> 32, 395);
+        let least = observed.least_cpi(EIGHT).unwrap();
         assert_eq!((least.raw() * 1000 + (1 << 31)) >> 32, 605);
         observed.is_sampled = true;
-        assert_eq!(observed.possible_gain(), 0);
+        assert_eq!(observed.possible_gain(EIGHT), 0);
     }
 
     #[test]

@@ -90,7 +90,9 @@ impl Fairways {
             || self.is_divided
             || self.learners.iter().any(LearnedProgram::is_news);
         let is_another = is_new && self.plan_anew(&llc);
-        if let Some(next) = self.next_sample(at, &llc) {
+        // What ends now may begin again at once: sampling waits for the next decision.
+        let next = if change.is_none() { self.next_sample(at, &llc) } else { None };
+        if let Some(next) = next {
             self.begin(at, &llc, next, act);
         } else if are_others || is_another || self.is_divided {
             let Self { parameters: p, running, planner, .. } = self;

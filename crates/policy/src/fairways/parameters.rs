@@ -40,10 +40,10 @@ parameters! {
         full_windows: u32 = 3, "windows", "ours";
 
         /// Sampling ends after this many windows in a row in which hardly a line moved.
-        still_windows: u32 = 20, "windows", "ours";
+        still_windows: u32 = 8, "windows", "ours";
 
         /// Sampling ends after this many windows, whatever moves.
-        most_windows: u32 = 200, "windows", "ours";
+        most_windows: u32 = 64, "windows", "ours";
 
         /// The share of the time in which a program may be sampled, beyond the first second.
         sampling_percent: u32 = 5, "percent", "ours";

@@ -17,6 +17,9 @@ const FIRST_NANOS: u64 = 1_000_000_000;
 /// A sampling that was given up is put off for at most 4 times 2^5 decisions.
 const MOST_GIVEN_UP: u32 = 5;
 
+/// For so many decisions a program is not sampled that turned out not to be of interest.
+const UNINTERESTING: u32 = 20;
+
 const UNPARTITIONED_YET: &str =
     "one cluster with every way until a plan after sampling is accepted";
 
@@ -36,7 +39,7 @@ impl Fairways {
             let learner = self.learners.iter().find(|learner| learner.app == program.app)?;
             let best_ipc = self.parameters.reference.ipc(&program.profile.as_ref()?.ipc, llc.ways);
             let planned = u128::from(Q32::ratio(slowdown, best_ipc.raw()).raw());
-            let least = u128::from(learner.observed().least_cpi()?.raw().max(1));
+            let least = u128::from(learner.observed().least_cpi(llc.ways)?.raw().max(1));
             let possible = (planned << 32) / least;
             let of_interest = u64::try_from((planned << 32) / u128::from(slowest.max(1)));
             let may_be = learner.put_off == 0 && !learner.observed().is_sampled;
@@ -67,6 +70,7 @@ impl Fairways {
         let Some(learner) = self.learners.iter_mut().find(|learner| learner.app == app) else {
             return;
         };
+        let Some(llc) = self.running.llc() else { return };
         let step = session.observe(&self.parameters, occupancy);
         if step == GrowthStep::Grow {
             session.grow();
@@ -76,9 +80,12 @@ impl Fairways {
         if step == GrowthStep::Complete {
             learner.set_sampled();
         }
-        if step == GrowthStep::Complete
-            || learner.observed().least_cpi() > Some(session.cpi_of_interest)
-        {
+        let is_of_interest =
+            learner.observed().least_cpi(llc.ways) <= Some(session.cpi_of_interest);
+        if !is_of_interest {
+            learner.put_off = UNINTERESTING;
+        }
+        if step == GrowthStep::Complete || !is_of_interest {
             self.stop(at, act);
             self.decide(at, None, act);
         }
