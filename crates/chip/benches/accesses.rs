@@ -5,6 +5,7 @@
 //! - `misses`: a stream, behind the private caches: everything misses.
 //! - `mlr`: dCat's random reader of 8 MB, and `mload`, its sequential reader of 60 MB, through the
 //!   private caches.
+//! - `replay`: a recorded stream of the random reader's misses and write-backs.
 //! - `mix`: six programs, as in dCat's evaluation: an MLR, two MLOADs and three lookbusy.
 //!
 //! Prints CSV. An argument `--sampling N` simulates one of N sets.
@@ -13,9 +14,12 @@
 
 use std::time::{Duration, Instant};
 
-use fairways_chip::program::{Accesses, Mixture, MixturePart, Pattern};
-use fairways_chip::{Chip, Job, Settings, SimulatedProgram, preset};
+use fairways_chip::program::{
+    Accesses, Mixture, MixturePart, Pattern, StreamReplay, Supply, private_caches,
+};
+use fairways_chip::{Chip, Job, Recorder, Settings, SimulatedProgram, Slices, preset};
 use fairways_core::{Machine, Time};
+use fairways_profiles::{MeasuredRun, StreamManifest, StreamTotals};
 
 const ROUNDS: usize = 7;
 const MB: u32 = 1 << 14;
@@ -24,6 +28,37 @@ fn missed(lines: u32) -> SimulatedProgram {
     let parts = vec![MixturePart { share: 1.0, lines }];
     let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
     SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 4.0)
+}
+
+/// The stream of a program, recorded in memory.
+fn recorded(settings: &Settings, program: &SimulatedProgram) -> SimulatedProgram {
+    let slices = Slices { length: Some(20_000_000), ..Slices::ALL };
+    let mut recorder = Recorder::new(settings, program, slices).expect("a chip");
+    while recorder.step() == Supply::More {}
+    let (stream, _) = recorder.finish(StreamManifest {
+        program: "mlr".to_owned(),
+        run: MeasuredRun {
+            command: Vec::new(),
+            file: String::new(),
+            sha256: String::new(),
+            version: None,
+            qemu: String::new(),
+            machine: String::new(),
+            skip: 0,
+            instructions: 0,
+            slices: 1,
+            apart: 0,
+            exit_code: None,
+        },
+        private: private_caches(&settings.chip),
+        cpi: program.base_cpi,
+        overlap: program.overlap,
+        overlap_estimate: 0.0,
+        totals: StreamTotals::default(),
+        blocks: Vec::new(),
+    });
+    let replay = StreamReplay::read(&stream, "a stream").expect("a stream");
+    SimulatedProgram::replayed(replay)
 }
 
 fn main() {
@@ -39,7 +74,9 @@ fn main() {
     let mload = pattern(Pattern::Sequential { lines: 60 * MB }, 8.0);
     let busy = pattern(Pattern::Busy, 1.0);
     let mix = [&mlr, &mload, &mload, &busy, &busy, &busy].map(Clone::clone).to_vec();
+    let replay = recorded(&settings, &mlr);
     let subjects = [
+        ("replay", vec![replay]),
         ("hits", vec![missed(8 * MB)]),
         ("misses", vec![missed(0)]),
         ("mlr", vec![mlr]),

@@ -22,8 +22,8 @@ pub use compare::{CompareError, Comparison, ComparisonSettings, PolicyOutcome, c
 pub use draw::{classes, draw_mixes, draw_workloads, random_mixes};
 pub use executed::{
     ChipComparison, ChipOutcome, ChipProtocol, Latency, ObjectiveOutcome, ObservedChip,
-    ProgramOutcome, ProgramStep, Rate, ServiceSummary, SoloRun, compare_on_chip, measure,
-    measure_alone, profile, table_of, timeline,
+    ProgramOutcome, ProgramStep, Rate, ServiceSummary, SoloRun, WorkCurve, compare_on_chip,
+    measure, measure_alone, profile, table_of, timeline,
 };
 pub use live::{
     Activity, LiveComparison, LiveError, LiveOutcome, Protocol, WorkMeter, compare_live, informed,

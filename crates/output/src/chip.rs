@@ -78,7 +78,9 @@ fn outcome<'a>(outcome: &'a ChipOutcome, alone: &[ByItself]) -> PolicyReport<'a>
     let fares = outcome.programs.iter().zip(alone).map(|(fare, alone)| {
         let served = fare.service.as_ref();
         let service = served.map(|served| Answers::of(served, alone.service.as_ref()));
-        Did::of(&fare.rate, Some(fare.occupancy), service)
+        let mut did = Did::of(&fare.rate, Some(fare.occupancy), service);
+        did.not_comparable = !fare.is_comparable(alone);
+        did
     });
     let how = How::Chip { activity: lived(&outcome.activity), programs: fares.collect() };
     policy(outcome.policy, &outcome.metrics, how, &outcome.slowdowns)
@@ -118,7 +120,10 @@ pub fn table(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Resu
         let mut cells =
             vec![name.clone(), format!("{:.3}", rate.ipc), format!("{:.2}", rate.llcmpki)];
         cells.extend(found.outcomes.iter().map(|outcome| {
-            format!("{:.3} ({:.1})", outcome.slowdowns[job], outcome.programs[job].occupancy)
+            let program = &outcome.programs[job];
+            let is_comparable = program.is_comparable(&found.alone[job]);
+            let remark = if is_comparable { "" } else { ", not comparable" };
+            format!("{:.3} ({:.1}){remark}", outcome.slowdowns[job], program.occupancy)
         }));
         table.add_row(cells);
     }

@@ -15,7 +15,7 @@ use crate::suites::{Suite, Suites, Tier};
 const TESTS: &str = "cargo test --workspace";
 
 /// The other steps, one after the other.
-const STEPS: [(&str, &str); 13] = [
+const STEPS: [(&str, &str); 14] = [
     (
         "tools",
         "cargo install --locked --debug --root target/tools cargo-deny@0.20.2 cargo-machete@0.9.2",
@@ -28,6 +28,7 @@ const STEPS: [(&str, &str); 13] = [
         "cargo test -p fairways-daemon -p fairways-sched-ext --features sched-ext --lib --locked",
     ),
     ("simulate", "cargo run --release --locked -- simulate"),
+    ("corpus", "cargo xtask corpus --check gzip bzip2 perl"),
     ("format", "cargo fmt --all --check"),
     ("format of fuzz targets", "cargo fmt --manifest-path fuzz/Cargo.toml --check"),
     ("clippy", "cargo clippy --workspace --all-targets --locked -- --deny warnings"),

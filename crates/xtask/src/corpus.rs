@@ -13,7 +13,7 @@ use crate::prepare::{install, run};
 
 /// The flags of the command.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Asked {
+pub(crate) struct CorpusFlags {
     /// Programs of the corpus [default: all]
     programs: Vec<String>,
     /// Compare with what is committed, rather than replace it
@@ -33,7 +33,7 @@ pub(crate) struct Asked {
 /// `corpus/programs.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Corpus {
+struct CorpusManifest {
     /// For all programs that say nothing else.
     skip: u64,
     instructions: u64,
@@ -44,14 +44,14 @@ struct Corpus {
     /// Packages that inputs need.
     packages: Vec<String>,
     machines: BTreeMap<String, String>,
-    input: Vec<Input>,
+    input: Vec<MadeInput>,
     program: Vec<CorpusProgram>,
 }
 
 /// A file that is made for programs to read.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct MadeInput {
     file: String,
     /// Made by a shell; its output is the file, unless it writes the file itself.
     make: String,
@@ -82,6 +82,9 @@ struct CorpusProgram {
 
 const FOLDER: &str = "corpus";
 
+/// Bytes of a stream at most: 16 have 12 MB.
+const MOST_STREAM: usize = 750_000;
+
 /// Where programs run. What they write stays there.
 const WORK: &str = "target/corpus";
 
@@ -89,17 +92,17 @@ const WORK: &str = "target/corpus";
 ///
 /// # Errors
 /// If a program is missing, is another version, or can't be measured.
-pub(crate) fn corpus(asked: &Asked) -> anyhow::Result<bool> {
+pub(crate) fn corpus(asked: &CorpusFlags) -> anyhow::Result<bool> {
     let text = fs::read_to_string(Path::new(FOLDER).join("programs.toml"))?;
-    let corpus: Corpus = toml::from_str(&text).context("corpus/programs.toml")?;
+    let corpus: CorpusManifest = toml::from_str(&text).context("corpus/programs.toml")?;
     if asked.mixes {
         print!("{}", mixes(corpus.program.iter().map(|program| program.name.as_str()).collect()));
         return Ok(true);
     }
-    let is_asked = |program: &&CorpusProgram| {
-        asked.programs.is_empty() || asked.programs.contains(&program.name)
-    };
-    let programs: Vec<&CorpusProgram> = corpus.program.iter().filter(is_asked).collect();
+    let programs = corpus.program.iter();
+    let programs: Vec<&CorpusProgram> = programs
+        .filter(|program| asked.programs.is_empty() || asked.programs.contains(&program.name))
+        .collect();
     for name in &asked.programs {
         let is_there = programs.iter().any(|program| program.name == *name);
         ensure!(is_there, "{name}: expected a program of corpus/programs.toml");
@@ -114,10 +117,11 @@ pub(crate) fn corpus(asked: &Asked) -> anyhow::Result<bool> {
         Some(file) => file.canonicalize()?,
         None => built()?,
     };
+    prepare_work()?;
     let mut alike = true;
     for program in programs {
         check_version(program)?;
-        for file in &program.inputs {
+        for file in program.inputs.iter().chain(&program.stdin) {
             make(&corpus, file)?;
         }
         for (result, made) in corpus.measure(&fairways, program)? {
@@ -180,8 +184,8 @@ fn check_version(program: &CorpusProgram) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes an input that is not there yet, after those that its command names.
-fn make(corpus: &Corpus, file: &str) -> anyhow::Result<()> {
+/// Makes the folder in which programs run, with the inputs that are committed.
+fn prepare_work() -> anyhow::Result<()> {
     let work = Path::new(WORK);
     fs::create_dir_all(work)?;
     // Programs write here as another user.
@@ -190,6 +194,12 @@ fn make(corpus: &Corpus, file: &str) -> anyhow::Result<()> {
         let entry = entry?;
         fs::copy(entry.path(), work.join(entry.file_name()))?;
     }
+    Ok(())
+}
+
+/// Makes an input that is not there yet, after those that its command names.
+fn make(corpus: &CorpusManifest, file: &str) -> anyhow::Result<()> {
+    let work = Path::new(WORK);
     let to = work.join(file);
     if to.exists() {
         return Ok(());
@@ -211,7 +221,7 @@ fn make(corpus: &Corpus, file: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Corpus {
+impl CorpusManifest {
     /// The results of a program: where each belongs, and its bytes.
     fn measure(
         &self,
@@ -225,8 +235,12 @@ impl Corpus {
             results.push((Path::new(FOLDER).join("profiles").join(format!("{name}.csv")), made));
         }
         if program.stream {
-            let (machine, length) = (&self.stream_machine, self.stream_instructions);
-            let made = self.traced(fairways, program, "record", machine, length)?;
+            let (machine, mut length) = (&self.stream_machine, self.stream_instructions);
+            let mut made = self.traced(fairways, program, "record", machine, length)?;
+            while made.len() > MOST_STREAM {
+                length /= 2;
+                made = self.traced(fairways, program, "record", machine, length)?;
+            }
             let file = format!("{}.stream", program.name);
             results.push((Path::new(FOLDER).join("streams").join(file), made));
         }
@@ -284,7 +298,12 @@ fn committed(result: &Path, program: &CorpusProgram) -> anyhow::Result<Vec<u8>> 
 }
 
 /// Replaces what is committed of a program.
-fn put(result: &Path, program: &CorpusProgram, corpus: &Corpus, made: &[u8]) -> anyhow::Result<()> {
+fn put(
+    result: &Path,
+    program: &CorpusProgram,
+    corpus: &CorpusManifest,
+    made: &[u8],
+) -> anyhow::Result<()> {
     fs::create_dir_all(result.parent().context("a folder")?)?;
     if result.extension().is_some_and(|extension| extension == "stream") {
         return Ok(fs::write(result, made)?);
@@ -338,7 +357,7 @@ mod tests {
     #[test]
     fn the_corpus_is_well_formed() {
         let text = include_str!("../../../corpus/programs.toml");
-        let corpus: Corpus = toml::from_str(text).expect("corpus/programs.toml");
+        let corpus: CorpusManifest = toml::from_str(text).expect("corpus/programs.toml");
         let inputs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/inputs");
         for program in &corpus.program {
             for file in program.inputs.iter().chain(&program.stdin) {
@@ -356,7 +375,7 @@ mod tests {
 
     #[test]
     fn the_mixes_are_those_that_are_committed() {
-        let corpus: Corpus =
+        let corpus: CorpusManifest =
             toml::from_str(include_str!("../../../corpus/programs.toml")).expect("a corpus");
         let names = corpus.program.iter().map(|program| program.name.as_str()).collect();
         assert_eq!(mixes(names), include_str!("../../../corpus/mixes.csv"));

@@ -30,7 +30,7 @@ enum Verb {
     /// Install what is missing, then run every suite, the lints and the documentation
     Ci,
     /// Profile and record the programs of corpus/programs.toml again, or compare them
-    Corpus(corpus::Asked),
+    Corpus(corpus::CorpusFlags),
     /// Build the documentation as a site in target/site/book
     Site,
     /// Run suites side by side: all, those of a tier, or those that are named

@@ -8,12 +8,12 @@ use super::Traced;
 ///
 /// Examples:
 ///   fairways record -o xz.stream --skip 1G --instructions 200M -- xz -9 -c text
-///   fairways simulate --machine chip:skylake --programs stream:xz.stream,mload:60M
-///   fairways profile stream:xz.stream
+///   fairways record -o sort.stream --instructions 50M --slices 4 --apart 1G -- sort big
 ///
 /// It runs a command, unmodified, under QEMU's user mode (package qemu-user), and
 /// writes a stream: the loads and stores that miss the private caches of a chip's
-/// core, and the changed lines that leave them (docs/streams.md).
+/// core, and the changed lines that leave them (docs/streams.md). `simulate --machine
+/// chip:PRESET --programs stream:FILE` replays it.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Recording {

@@ -55,11 +55,24 @@ pub struct ProgramOutcome {
     pub occupancy: f64,
     /// How it answered, if it is a service.
     pub service: Option<ServiceSummary>,
+    /// How many times longer its instructions took than alone, if it is a stream or a real program
+    /// that got that far alone.
+    pub same_work: Option<f64>,
 }
 
 impl ProgramOutcome {
+    /// Whether its slowdown is of the same instructions, where those of the same time may be
+    /// others.
+    #[must_use]
+    pub fn is_comparable(&self, alone: &SoloRun) -> bool {
+        alone.curve.is_none() || self.same_work.is_some()
+    }
+
     /// How many times slower it was than alone.
     fn slowdown(&self, alone: &SoloRun) -> f64 {
+        if let Some(slowdown) = self.same_work {
+            return slowdown;
+        }
         if let (Some(alone), Some(here)) = (&alone.service, &self.service) {
             return here.slowdown(alone);
         }
@@ -76,7 +89,8 @@ pub struct ChipOutcome {
     pub policy: &'static str,
     /// The slowdown of each program, in order: the instructions that it ran alone with the whole
     /// cache over those that it ran here in the same time; for a service,
-    /// [`ServiceSummary::slowdown`].
+    /// [`ServiceSummary::slowdown`]; for a stream or a real program,
+    /// [`ProgramOutcome::same_work`].
     pub slowdowns: Vec<f64>,
     /// The metrics of the slowdowns.
     pub metrics: FairnessMetrics,
@@ -228,7 +242,12 @@ fn run_together(
     let program = |(job, (before, after)): (usize, (&Account, &Account))| {
         let occupancy = worked.machine.chip.occupancy_of(job).raw() as f64 / (1u64 << 32) as f64;
         let service = worked.machine.service_summary(job);
-        ProgramOutcome { rate: Rate::between(before, after, seconds), occupancy, service }
+        let same_work = match (&alone[job].curve, &service) {
+            (Some(curve), None) => curve.slowdown(before, after, protocol.span),
+            _ => None,
+        };
+        let rate = Rate::between(before, after, seconds);
+        ProgramOutcome { rate, occupancy, service, same_work }
     };
     let programs: Vec<ProgramOutcome> =
         before.iter().zip(&after).enumerate().map(program).collect();

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::observed::ObservedChip;
 use super::served::ServiceSummary;
+use super::work_curve::WorkCurve;
 
 /// The rates of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,13 +30,18 @@ pub struct Rate {
 }
 
 /// The results of a program alone.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SoloRun {
     /// Its rates.
     pub rate: Rate,
     /// How it answers, if it is a service.
     pub service: Option<ServiceSummary>,
+    /// How long it took for its instructions, if it is a stream or a real program.
+    pub curve: Option<WorkCurve>,
 }
+
+/// The points of a [`WorkCurve`] in the warm-up, and after it.
+const POINTS: u32 = 64;
 
 impl Rate {
     /// The rates between two accounts that are `seconds` apart; all 0 if nothing ran.
@@ -92,6 +98,7 @@ pub fn measure_alone(
     warm_up: Duration,
     span: Duration,
 ) -> Result<SoloRun, ChipError> {
+    let mut curve = WorkCurve::of(job);
     let job = Job { at: Time::ZERO, then: AfterRun::Restart, ..job.clone() };
     let mut machine = ObservedChip::new(settings, [job])?;
     let mut until = |end: Time| {
@@ -112,12 +119,30 @@ pub fn measure_alone(
         machine.chip.account(0)
     };
     let warm = Time::ZERO.after(warm_up);
-    let (before, after) = (until(warm), until(warm.after(span)));
+    if let Some(curve) = &mut curve {
+        for point in 1..POINTS {
+            let at = warm_up * point / POINTS;
+            curve.note(at, &until(Time::ZERO.after(at)));
+        }
+    }
+    let before = until(warm);
+    if let Some(curve) = &mut curve {
+        curve.note(warm_up, &before);
+        for point in 1..POINTS {
+            let at = warm_up + span * point / POINTS;
+            curve.note(at, &until(Time::ZERO.after(at)));
+        }
+    }
+    let after = until(warm.after(span));
+    if let Some(curve) = &mut curve {
+        curve.note(warm_up + span, &after);
+    }
     machine.chip.failure().map_or(Ok(()), Err)?;
     let seconds = span.as_secs_f64() / f64::from(settings.time_scale);
     Ok(SoloRun {
         rate: Rate::between(&before, &after, seconds),
         service: machine.service_summary(0),
+        curve,
     })
 }
 

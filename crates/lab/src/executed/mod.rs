@@ -6,6 +6,7 @@ mod observed;
 mod served;
 mod sweep;
 mod timeline;
+mod work_curve;
 
 pub use compare::{ChipComparison, ChipOutcome, ChipProtocol, ProgramOutcome, compare_on_chip};
 pub use measure::{Rate, SoloRun, measure, measure_alone, profile};
@@ -13,3 +14,4 @@ pub use observed::ObservedChip;
 pub use served::{Latency, ObjectiveOutcome, ServiceSummary};
 pub use sweep::table_of;
 pub use timeline::{ProgramStep, timeline};
+pub use work_curve::WorkCurve;

@@ -86,12 +86,23 @@ pub(crate) struct Did {
     occupancy_ways: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     service: Option<Answers>,
+    /// Its slowdown is not of the same instructions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) not_comparable: bool,
 }
 
 impl Did {
     pub(crate) fn of(rate: &Rate, occupancy_ways: Option<f64>, service: Option<Answers>) -> Self {
         let Rate { ipc, llcrpki, llcmpki, bandwidth_mbps, .. } = *rate;
-        Self { ipc, llcrpki, llcmpki, bandwidth_mbps, occupancy_ways, service }
+        Self {
+            ipc,
+            llcrpki,
+            llcmpki,
+            bandwidth_mbps,
+            occupancy_ways,
+            service,
+            not_comparable: false,
+        }
     }
 }
 
