@@ -123,6 +123,14 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
     assert_eq!(untimed(&found), untimed(&again));
 }
 
+/// How long a chase waits beside streams at this percent, over an idle bus.
+fn latency(rows: &[Value], bus: &str, percent: u32) -> f64 {
+    let item = format!("8 streams on a bus of 40 GB/s, bus={bus}");
+    let case = format!("latency of a chase over idle, streams at {percent} %");
+    let row = rows.iter().find(|row| row["item"] == item && row["case"] == case);
+    row.unwrap()["measured"].as_f64().unwrap()
+}
+
 /// All of its outcomes lie in their bands, quick or not; the least step of a limit wins a chase the
 /// most on a bus with measured latencies, and hardly anything on the queue.
 #[test]
@@ -134,14 +142,10 @@ fn what_was_measured_of_bandwidth_comes_out() {
     assert!(rows.iter().all(|row| !row["measured"].is_null()), "{rows:?}");
     let outcomes: Vec<_> = rows.iter().filter(|row| !row["in_band"].is_null()).collect();
     assert!(outcomes.len() == 6 && outcomes.iter().all(|row| row["in_band"] == true));
-    let latency = |bus: &str, percent: u32| {
-        let item = format!("8 streams on a bus of 40 GB/s, bus={bus}");
-        let case = format!("latency of a chase over idle, streams at {percent} %");
-        let row = rows.iter().find(|row| row["item"] == item && row["case"] == case);
-        row.unwrap()["measured"].as_f64().unwrap()
-    };
-    assert!(latency("queue", 30) < 1.1 && latency("queue", 10) > 0.95 * latency("queue", 30));
-    assert!(latency("ice-lake", 30) > 1.4 && latency("ice-lake", 10) < 1.25);
+    let [queue, ice_lake] =
+        ["queue", "ice-lake"].map(|bus| [30, 10].map(|percent| latency(rows, bus, percent)));
+    assert!(queue[0] < 1.1 && queue[1] > 0.95 * queue[0], "{queue:?}");
+    assert!(ice_lake[0] > 1.4 && ice_lake[1] < 1.25, "{ice_lake:?}");
     let svg = std::fs::read_to_string(folder.path().join("latency.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("ice-lake"));
 }

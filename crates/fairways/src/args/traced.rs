@@ -9,8 +9,8 @@ use super::ChipPreset;
 
 /// Reads a program's name, as a profile file may have it.
 fn name(text: &str) -> Result<String, String> {
-    let is_odd = |letter: char| letter == ',' || letter == '"' || letter.is_control();
-    if text.is_empty() || text.starts_with('#') || text.contains(is_odd) {
+    let odd = text.chars().any(|letter| letter == ',' || letter == '"' || letter.is_control());
+    if text.is_empty() || text.starts_with('#') || odd {
         let expected = "expected a name without commas, quotes or control characters";
         return Err(format!("{expected}, found {text:?}"));
     }

@@ -23,7 +23,7 @@ pub(super) fn summary(
     let is_compared =
         !stop.load(Ordering::Relaxed) && run_until(&mut stock, &mut Stock::default(), end, stop);
     let theirs = is_compared.then(|| best.slowdowns(&stock, names.len()));
-    let program = |(job, name): (usize, String)| RunOfProgram {
+    let programs = names.into_iter().enumerate().map(|(job, name)| RunOfProgram {
         name,
         runs: machine.runs(job),
         slowdown: ours[job],
@@ -31,8 +31,7 @@ pub(super) fn summary(
         served: machine.served(job),
         stock_served: theirs.as_ref().and_then(|_| stock.served(job)),
         alone_served: best.served(job),
-    };
+    });
     let interrupted = stop.load(Ordering::Relaxed);
-    let programs = names.into_iter().enumerate().map(program).collect();
-    Summary::new(checked.policy.name(), end, interrupted, programs)
+    Summary::new(checked.policy.name(), end, interrupted, programs.collect())
 }

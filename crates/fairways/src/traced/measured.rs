@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fairways_chip::program::Supply;
-use fairways_chip::{Profiler, Recorder};
 use fairways_command_kit::BadInput;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::TracedCommand;
 use super::signals::stop_on_signals;
+use super::steppable::{RunEnd, Steppable};
 
 /// How long a program that is asleep is waited for at a time, and how often progress is shown.
 const NAP: Duration = Duration::from_millis(50);
@@ -22,57 +22,6 @@ const LATE: Duration = Duration::from_millis(100);
 
 /// The exit codes of a program that SIGINT or SIGTERM ended.
 const BY_SIGNAL: [i32; 2] = [128 + SIGINT, 128 + SIGTERM];
-
-/// A program under measurement.
-pub(crate) trait Steppable {
-    fn step(&mut self) -> Supply;
-    fn wait(&mut self, most: Duration);
-    fn end(&mut self);
-    fn instructions(&self) -> u64;
-    fn references(&self) -> u64;
-    fn is_complete(&self) -> bool;
-}
-
-macro_rules! measured {
-    ($($name:ty),*) => {$(
-        impl Steppable for $name {
-            fn step(&mut self) -> Supply {
-                Self::step(self)
-            }
-
-            fn wait(&mut self, most: Duration) {
-                Self::wait(self, most);
-            }
-
-            fn end(&mut self) {
-                Self::end(self);
-            }
-
-            fn instructions(&self) -> u64 {
-                Self::instructions(self)
-            }
-
-            fn references(&self) -> u64 {
-                Self::references(self)
-            }
-
-            fn is_complete(&self) -> bool {
-                Self::is_complete(self)
-            }
-        }
-    )*};
-}
-
-measured!(Profiler, Recorder);
-
-/// How a run came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunEnd {
-    /// The program ended, or everything was seen that was to be looked at.
-    Ended,
-    /// The user stopped it.
-    Interrupted,
-}
 
 /// Lets the program run, and ends it.
 pub(crate) fn measure(

@@ -3,7 +3,9 @@
 
 mod measured;
 mod signals;
+mod steppable;
 mod subject;
 
-pub(crate) use measured::{RunEnd, Steppable, measure};
+pub(crate) use measured::measure;
+pub(crate) use steppable::RunEnd;
 pub(crate) use subject::{TracedCommand, can_write};

@@ -14,7 +14,7 @@ use fairways_profiles::{MeasuredRun, hexadecimal};
 use fairways_tracer::{FIXED_ENVIRONMENT, Launch, StartError};
 use sha2::{Digest, Sha256};
 
-use super::{RunEnd, Steppable};
+use super::steppable::{RunEnd, Steppable};
 use crate::args::Traced;
 
 /// A program to measure, whose flags are valid.
@@ -189,8 +189,8 @@ fn environment(further: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
 /// What the result calls a command, unless it is given a name.
 fn plain_name(command: &OsStr) -> String {
     let name = Path::new(command).file_name().map(OsStr::to_string_lossy);
-    let plain = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
-    name.unwrap_or_default().replace(|letter| !plain(letter), "_")
+    let name = name.unwrap_or_default();
+    name.replace(|letter: char| !letter.is_alphanumeric() && !"._-".contains(letter), "_")
 }
 
 /// The first line that a command prints.

@@ -1,20 +1,9 @@
 //! The plan before: whether it can stay, and whether another one is worth its cost.
 
 use super::divide::Limits;
-use super::objective::Outcome;
+use super::objective::{Gain, Outcome};
 use super::parameters::Parameters;
 use super::planner::Planner;
-
-/// What another plan gains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gain {
-    /// Nothing that is worth its cost.
-    None,
-    /// This share, in units of 2^-32.
-    Worth(u64),
-    /// The plan before can't stay.
-    Needed,
-}
 
 impl Planner {
     /// Brings the plan before up to date: programs that are gone leave it, and the largest cluster

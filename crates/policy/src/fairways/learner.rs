@@ -4,8 +4,9 @@ use alloc::sync::Arc;
 
 use fairways_core::{AppId, Curve, Profile, Q32, Sample, Ways};
 
-use super::observed::{Observed, ObservedRates};
+use super::observed::Observed;
 use super::phases::ObservedPhases;
+use super::rates::ObservedRates;
 
 /// Lines that move in a window beyond this, in ways, blur what it shows.
 const BLURRED: u64 = 2 << 32;

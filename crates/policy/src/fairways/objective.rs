@@ -65,6 +65,17 @@ impl Outcome {
     }
 }
 
+/// What another plan gains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gain {
+    /// Nothing that is worth its cost.
+    None,
+    /// This share, in units of 2^-32.
+    Worth(u64),
+    /// The plan before can't stay.
+    Needed,
+}
+
 impl Objective {
     /// Compares two outcomes of the same programs: `Less` is better.
     pub(crate) fn compare(self, one: &Outcome, other: &Outcome) -> Ordering {

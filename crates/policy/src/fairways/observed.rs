@@ -1,73 +1,21 @@
 //! What a program did at every size that it ever had: its own windows, by its occupancy.
 //!
 //! A program whose partition grows fills it line by line. As long as lines are replaced least
-//! recently used first, it holds the same lines on the way as it would with so many ways for good:
+//! recently used first, it has the same lines on the way as it would with that many ways for good:
 //! the footprint theory of Xiang, Ding, Luo and Bao (HOTL, ASPLOS 2013). So a window counts for the
 //! occupancy that it was measured at, whatever ways the program was given.
 
-use fairways_core::{Counters, Curve, MAX_WAYS, Q32, Ways};
+use fairways_core::{Curve, Q32, Ways};
 
 use super::points::Points;
-
-/// Sizes are told apart by half ways.
-pub(crate) const SIZES: usize = 2 * MAX_WAYS + 1;
+use super::rates::{ObservedRates, SIZES};
 
 /// The windows that a mean remembers: the last of them, roughly.
 const REMEMBERED: u32 = 16;
 
-/// LLC misses per 1000 cycles from which on a program may stream (LFOC Table 1): it may gain much by
-/// a way, and nothing by those before it.
+/// The LLC misses per 1000 cycles from which a program may be streaming (LFOC Table 1): it may gain
+/// much from a way, and nothing from those before it.
 const STREAMING: Q32 = Q32::from_int(10);
-
-/// The rates of a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ObservedRates {
-    /// The ways that the program occupied.
-    pub(crate) occupancy: Q32,
-    /// Cycles per instruction.
-    pub(crate) cpi: Q32,
-    /// LLC misses per 1000 cycles.
-    pub(crate) llcmpkc: Q32,
-    /// LLC references per 1000 instructions, which depend little on the size.
-    pub(crate) references: Option<Q32>,
-    /// The share of cycles stalled while an L2 miss is outstanding.
-    pub(crate) stalls: Option<Q32>,
-}
-
-impl ObservedRates {
-    /// `None` if a counter is missing that has to be there.
-    pub(crate) fn new(counters: &Counters, occupancy: Q32) -> Option<Self> {
-        let instructions = counters.instructions.filter(|&count| count > 0)?;
-        let cpi = Q32::ratio(counters.cycles.filter(|&cycles| cycles > 0)?, instructions);
-        let references = counters
-            .llc_references
-            .map(|count| Q32::ratio(count.saturating_mul(1000), instructions));
-        Some(Self {
-            occupancy,
-            cpi: cpi.clamp(Q32::from_raw(1 << 8), Q32::MAX_IN_CURVE),
-            llcmpkc: counters.llcmpkc()?.min(Q32::MAX_IN_CURVE),
-            references,
-            stalls: counters.stalls_l2_miss_share().map(|share| share.min(Q32::ONE)),
-        })
-    }
-
-    /// The mean of `weight - 1` windows like this and another.
-    fn blend(&mut self, other: &Self, weight: u32) {
-        let mean = |one: Q32, other: Q32| {
-            let sum = u128::from(one.raw()) * u128::from(weight - 1) + u128::from(other.raw());
-            Q32::from_raw(u64::try_from(sum / u128::from(weight)).unwrap_or(u64::MAX))
-        };
-        let either = |one: Option<Q32>, other: Option<Q32>| match (one, other) {
-            (Some(one), Some(other)) => Some(mean(one, other)),
-            (one, other) => one.or(other),
-        };
-        self.occupancy = mean(self.occupancy, other.occupancy);
-        self.cpi = mean(self.cpi, other.cpi);
-        self.llcmpkc = mean(self.llcmpkc, other.llcmpkc);
-        self.references = either(self.references, other.references);
-        self.stalls = either(self.stalls, other.stalls);
-    }
-}
 
 /// The mean rates at each size that a program had in one phase.
 #[derive(Clone, Debug)]
@@ -116,10 +64,9 @@ impl Observed {
     /// Whether a window is unlike those before at this size: `None` if it was not seen at such a
     /// size.
     pub(crate) fn differs(&self, rates: &ObservedRates) -> Option<bool> {
-        let near = |other: &&(u32, ObservedRates)| {
-            other.1.occupancy.raw().abs_diff(rates.occupancy.raw()) <= Q32::ONE.raw()
-        };
-        let mut near = self.means().filter(near).map(|(_, mean)| mean);
+        let at = rates.occupancy.raw();
+        let means = self.means().map(|(_, mean)| mean);
+        let mut near = means.filter(|mean| mean.occupancy.raw().abs_diff(at) <= Q32::ONE.raw());
         let first = near.next()?;
         let last = near.next_back().unwrap_or(first);
         let known = first.references.max(last.references).zip(rates.references);
@@ -127,11 +74,9 @@ impl Observed {
             return Some(true);
         }
         let [slower, faster] = [first.cpi.max(last.cpi), first.cpi.min(last.cpi)];
-        let beyond = |cpi: Q32, known: Q32| cpi.raw().abs_diff(known.raw()) > known.raw() / 8;
-        Some(
-            (rates.cpi > slower && beyond(rates.cpi, slower))
-                || (rates.cpi < faster && beyond(rates.cpi, faster)),
-        )
+        let least = faster.raw() - faster.raw() / 8;
+        let most = slower.raw() + slower.raw() / 8;
+        Some(!(least..=most).contains(&rates.cpi.raw()))
     }
 
     /// The largest share of its cycles that the program could save with more ways than it was ever
@@ -171,8 +116,8 @@ impl Observed {
     /// The fewest cycles per instruction that it could take.
     pub(crate) fn least_cpi(&self, ways: Ways) -> Option<Q32> {
         let least = self.means().map(|(_, mean)| mean.cpi.raw()).min()?;
-        let at_best =
-            u128::from(least) * u128::from(Q32::ONE.raw() - self.possible_gain(ways)) >> 32;
+        let share = u128::from(Q32::ONE.raw() - self.possible_gain(ways));
+        let at_best = (u128::from(least) * share) >> 32;
         Some(Q32::from_raw(u64::try_from(at_best).unwrap_or(u64::MAX)))
     }
 
@@ -194,6 +139,8 @@ fn differ(one: Q32, other: Q32, part: u64, least: Q32) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use fairways_core::Counters;
+
     use super::*;
 
     /// A window with this occupancy in quarters of a way, cycles for 1000 instructions, and misses

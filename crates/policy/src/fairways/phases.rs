@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::observed::{Observed, ObservedRates};
+use super::observed::Observed;
+use super::rates::ObservedRates;
 
 /// Phases that are kept of a program.
 const MOST_PHASES: usize = 4;

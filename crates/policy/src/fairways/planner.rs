@@ -6,7 +6,7 @@ use fairways_core::{AppId, Llc, Partition, Q32};
 
 use super::clusters::{Clusters, MOST_PROGRAMS};
 use super::divide::Limits;
-use super::keeping::Gain;
+use super::objective::Gain;
 use super::parameters::Parameters;
 use super::promises::KeptPromises;
 use super::reasons::reason;
@@ -49,7 +49,7 @@ pub(crate) struct Planner {
 pub(crate) enum Knowledge {
     /// None yet: it has the ways that were promised to it, and shares none that are promised.
     Assumed,
-    /// Its windows, which can't tell all phases apart: where ways are promised to it, it shares
+    /// Its windows, which do not show every phase: where ways are promised to it, it shares
     /// none.
     Observed,
     /// Its profile.

@@ -2,7 +2,7 @@
 
 use fairways_core::{Curve, Q32, Ways};
 
-use super::observed::{ObservedRates, SIZES};
+use super::rates::{ObservedRates, SIZES};
 
 /// A rise in cycles per instruction with more ways that is taken for noise: 1/64.
 const NOISE: u64 = 64;
