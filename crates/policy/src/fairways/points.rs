@@ -128,7 +128,7 @@ mod tests {
         }
         let [ipc, llcmpkc] = all.curves(Ways::new(5).unwrap()).unwrap();
         assert!(llcmpkc.values().iter().all(|value| (value.raw() + (1 << 30)) >> 32 == 4));
-        ipc.values().iter().map(|ipc| (((1000 << 32) + ipc.raw() / 2) / ipc.raw())).collect()
+        ipc.values().iter().map(|ipc| ((1000 << 32) + ipc.raw() / 2) / ipc.raw()).collect()
     }
 
     #[test]
