@@ -87,8 +87,7 @@ impl Growth {
 
     /// Whether its partition is possible with these sizes.
     pub(crate) fn fits(&self, sizes: Option<(u32, u32)>) -> bool {
-        sizes.is_some_and(|(least, largest)| (least..=largest).contains(&self.ways))
-            && sizes.is_some_and(|(_, largest)| largest >= self.largest)
+        sizes.is_some_and(|(least, largest)| least <= self.ways && self.largest <= largest)
     }
 
     /// The sampling partition, the promised ways of others, and all other programs in the rest.
@@ -151,5 +150,57 @@ impl Growth {
     /// Lets it grow.
     pub(crate) fn grow(&mut self) {
         (self.ways, self.windows, self.still, self.full) = (self.largest, 0, 0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_core::{Ways, Wish};
+
+    use super::*;
+
+    fn sizes(promised: &[Option<u32>], sampled: u32) -> Option<(u32, u32)> {
+        let programs: alloc::vec::Vec<RunningProgram> = (0..)
+            .zip(promised)
+            .map(|(app, &baseline_ways)| RunningProgram {
+                app: AppId(app),
+                wish: Wish { baseline_ways, ..Wish::default() },
+                profile: None,
+            })
+            .collect();
+        let llc = Llc::with_ways(Ways::new(8).unwrap());
+        let mut promises = KeptPromises::default();
+        promises.admit(&llc, &programs);
+        Growth::sizes(AppId(sampled), &llc, &programs, &promises)
+    }
+
+    #[test]
+    fn a_sampling_partition_leaves_what_is_promised() {
+        assert_eq!(sizes(&[None, None], 0), Some((1, 7)));
+        assert_eq!(sizes(&[None, Some(3), None], 0), Some((1, 4)));
+        // Its own promise is the least; nothing has to be left for others.
+        assert_eq!(sizes(&[Some(2), Some(3)], 0), Some((2, 5)));
+        assert_eq!(sizes(&[Some(5), Some(3)], 0), None);
+        assert_eq!(sizes(&[None], 0), None);
+    }
+
+    #[test]
+    fn it_grows_once_few_lines_are_left_and_ends_when_it_is_full() {
+        let p = Parameters { full_windows: 1, ..Parameters::default() };
+        let seen = Some((Q32::from_int(4), Q32::from_int(4)));
+        let mut growth = Growth::new((AppId(0), Q32::ONE), Time::ZERO, Some((1, 7)), seen).unwrap();
+        for (ways, step) in [
+            (4, GrowthStep::Wait),
+            (1, GrowthStep::Wait),
+            (1, GrowthStep::Grow),
+            (3, GrowthStep::Wait),
+            (7, GrowthStep::Wait),
+            (7, GrowthStep::Complete),
+        ] {
+            assert_eq!(growth.observe(&p, Some(Q32::from_int(ways))), step, "{ways}");
+            if step == GrowthStep::Grow {
+                growth.grow();
+            }
+        }
     }
 }
