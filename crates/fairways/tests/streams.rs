@@ -58,7 +58,8 @@ fn profile(folder: &Path, output: &str, more: &[&str]) {
     succeeds(folder, &[&words[..], &SLICE, more, &["--", "sort", "text"]].concat());
 }
 
-/// Whatever the environment, the folder, the limits and the load are.
+/// Whatever the environment, the folder, the limits, the ignored signals, the open files and the
+/// load are.
 #[test]
 fn runs_come_out_alike_to_the_last_byte() {
     if !there_is_qemu() {
@@ -69,7 +70,7 @@ fn runs_come_out_alike_to_the_last_byte() {
     profile(here.path(), "a.csv", &SLICES);
     let busy = ["profile", "-q", "-o", "busy.csv", "--", "sh", "-c", "while :; do :; done"];
     let mut busy = fairways(here.path(), &busy).stderr(Stdio::null()).spawn().unwrap();
-    let script = "ulimit -s 65536; exec \"$0\" \"$@\"";
+    let script = "ulimit -s 65536; trap '' INT QUIT HUP; exec 7< text; exec \"$0\" \"$@\"";
     for (words, output) in
         [(["record", "-q", "-o"], "b.stream"), (["profile", "-q", "-o"], "b.csv")]
     {

@@ -181,6 +181,9 @@ impl Launch {
             command.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
         }
         place_alike(&mut command);
+        if self.environment.is_some() {
+            begin_alike(&mut command);
+        }
         guard(&mut command, &segment.header);
         command.spawn()
     }
@@ -202,6 +205,29 @@ fn place_alike(command: &mut Command) {
         });
     }
 }
+
+/// Begins a command with the same signals and open files in all its runs: a program that finds a
+/// signal ignored, as in the background of a shell, installs no handler.
+fn begin_alike(command: &mut Command) {
+    // SAFETY: between fork and exec this makes system calls, and allocates nothing.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in 1..LAST_SIGNAL {
+                // Those that can't be set are default.
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            // Before Linux 5.11 further files stay open.
+            libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_RANGE_CLOEXEC);
+            Ok(())
+        });
+    }
+}
+
+/// Signals from here on have no default meaning.
+const LAST_SIGNAL: i32 = 32;
+
+/// As in Linux's `uapi/linux/close_range.h`.
+const CLOSE_RANGE_CLOEXEC: u32 = 4;
 
 /// As in Linux's `uapi/linux/personality.h`.
 const ADDR_NO_RANDOMIZE: u64 = 0x0004_0000;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -96,7 +97,8 @@ pub(crate) fn corpus(asked: &CorpusFlags) -> anyhow::Result<bool> {
     let text = fs::read_to_string(Path::new(FOLDER).join("programs.toml"))?;
     let corpus: CorpusManifest = toml::from_str(&text).context("corpus/programs.toml")?;
     if asked.mixes {
-        print!("{}", mixes(corpus.program.iter().map(|program| program.name.as_str()).collect()));
+        let names = corpus.program.iter().map(|program| program.name.as_str()).collect();
+        std::io::stdout().write_all(mixes(names).as_bytes())?;
         return Ok(true);
     }
     let programs = corpus.program.iter();
