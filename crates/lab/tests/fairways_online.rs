@@ -36,18 +36,17 @@ fn means(programs: &ProgramCatalog, noise: f64) -> (f64, f64) {
     let mixes = draw_workloads(programs, llc.ways, 1, SEED);
     let each = mixes.par_iter().map(|mix: &Mix| {
         let best = informed(programs, mix, &settings, &protocol, &mut Fairways::default());
-        let run = |policy: &mut dyn Policy| -> LiveOutcome {
-            live(programs, mix, &settings, &protocol, policy).unwrap()
-        };
-        let (ours, lfoc) = (run(&mut Fairways::default()), run(&mut Lfoc::default()));
-        let sampled = |outcome: &LiveOutcome| outcome.activity.sampling_work.instructions;
+        let [ours, lfoc]: [LiveOutcome; 2] =
+            [&mut Fairways::default() as &mut dyn Policy, &mut Lfoc::default()]
+                .map(|policy| live(programs, mix, &settings, &protocol, policy).unwrap());
         let ratio = ours.metrics.unfairness / best.unfairness;
-        println!("{} {ratio:.4} {:.3e} {:.3e}", mix.name, sampled(&ours), sampled(&lfoc));
-        [ratio, sampled(&ours), sampled(&lfoc)]
+        let [ours, lfoc] = [ours, lfoc].map(|one| one.activity.sampling_work.instructions);
+        println!("{} {ratio:.4} {ours:.3e} {lfoc:.3e}", mix.name);
+        [ratio, ours, lfoc]
     });
     let each: Vec<[f64; 3]> = each.collect();
-    let sum = |place: usize| each.iter().map(|one| one[place]).sum::<f64>();
-    (sum(0) / each.len() as f64, sum(1) / sum(2))
+    let [ratio, ours, lfoc] = [0, 1, 2].map(|place| each.iter().map(|one| one[place]).sum::<f64>());
+    (ratio / each.len() as f64, ours / lfoc)
 }
 
 #[test]

@@ -190,11 +190,14 @@ mod tests {
         SharingProgram { slowdowns, pressures, promise: None, is_best_effort: false }
     }
 
+    fn curve(values: [u32; 5]) -> Curve {
+        Curve::new(values.map(Q32::from_int)).unwrap()
+    }
+
     /// Two programs that share evenly: the first is as fast as its promise demands from four ways
     /// on, with two of which it would be so alone.
     #[test]
     fn a_promise_demands_ways_of_its_set() {
-        let curve = |values: [u32; 5]| Curve::new(values.map(Q32::from_int)).unwrap();
         let mut clusters = Clusters::default();
         let promise = Some((2, 6 << 32));
         let first = program(curve([9, 6, 4, 3, 2]), curve([1; 5]));
@@ -203,12 +206,10 @@ mod tests {
         let best_effort = SharingProgram { is_best_effort: true, ..second.clone() };
         let never = SharingProgram { promise: Some((2, 0)), ..second.clone() };
         clusters.restart(5, [first, second, best_effort, never].into_iter());
-        let least = |clusters: &mut Clusters, set| {
+        for (set, least) in [(0b0001, 2), (0b0010, 1), (0b0011, 4), (0b1010, 6), (0b1000, 2)] {
             let row = clusters.row(set);
-            clusters.least(row, 1)
-        };
-        let sets = [0b0001, 0b0010, 0b0011, 0b1010, 0b1000];
-        assert_eq!(sets.map(|set| least(&mut clusters, set)), [2, 1, 4, 6, 2]);
+            assert_eq!(clusters.least(row, 1), least, "{set:b}");
+        }
         let row = clusters.row(0b0101);
         assert_eq!(clusters.outcome(row, 4).largest, 6 << 32);
     }

@@ -14,8 +14,8 @@
 //! (`clusters.rs`). What better means is a parameter (`objective.rs`).
 //!
 //! A program without a profile is known by its own windows, each of which counts for the occupancy
-//! that it was measured at (`observed.rs`, `points.rs`), phase by phase (`phases.rs`). It is sampled
-//! only if it could be slower than the slowest (`sampling.rs`), in one pass over all sizes
+//! that it was measured at (`observed.rs`, `points.rs`), phase by phase (`phases.rs`). It is
+//! sampled only if it could be slower than the slowest (`sampling.rs`), in one pass over all sizes
 //! (`session.rs`). Until its first windows are over, it is in the largest cluster, as under LFOC.
 //!
 //! Another plan has to be worth the lines that move by it (`keeping.rs`). Promised ways limit what

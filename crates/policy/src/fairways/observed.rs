@@ -1,22 +1,22 @@
 //! What a program did at every size that it ever had: its own windows, by its occupancy.
 //!
 //! A program whose partition grows fills it line by line. As long as lines are replaced least
-//! recently used first, it holds the same lines on the way as it would with so many ways for good:
+//! recently used first, it holds the same lines on the way as it would with as many ways for good:
 //! the footprint theory of Xiang, Ding, Luo and Bao (HOTL, ASPLOS 2013). So a window counts for the
 //! occupancy that it was measured at, whatever ways the program was given.
 
 use fairways_core::{Counters, Curve, MAX_WAYS, Q32, Ways};
 
-use super::points::Points;
+use super::points::CurvePoints;
 
-/// Sizes are told apart by half ways.
+/// Sizes differ by half ways.
 pub(crate) const SIZES: usize = 2 * MAX_WAYS + 1;
 
 /// The windows that a mean remembers: the last of them, roughly.
 const REMEMBERED: u32 = 16;
 
-/// LLC misses per 1000 cycles from which on a program may stream (LFOC Table 1): it may gain much by
-/// a way, and nothing by those before it.
+/// LLC misses per 1000 cycles from which on a program may stream (LFOC Table 1): a way may bring it
+/// much, after others that brought nothing.
 const STREAMING: Q32 = Q32::from_int(10);
 
 /// The rates of a window.
@@ -53,20 +53,24 @@ impl ObservedRates {
 
     /// The mean of `weight - 1` windows like this and another.
     fn blend(&mut self, other: &Self, weight: u32) {
-        let mean = |one: Q32, other: Q32| {
-            let sum = u128::from(one.raw()) * u128::from(weight - 1) + u128::from(other.raw());
-            Q32::from_raw(u64::try_from(sum / u128::from(weight)).unwrap_or(u64::MAX))
-        };
-        let either = |one: Option<Q32>, other: Option<Q32>| match (one, other) {
-            (Some(one), Some(other)) => Some(mean(one, other)),
+        self.occupancy = mean(self.occupancy, other.occupancy, weight);
+        self.cpi = mean(self.cpi, other.cpi, weight);
+        self.llcmpkc = mean(self.llcmpkc, other.llcmpkc, weight);
+        self.references = match (self.references, other.references) {
+            (Some(one), Some(other)) => Some(mean(one, other, weight)),
             (one, other) => one.or(other),
         };
-        self.occupancy = mean(self.occupancy, other.occupancy);
-        self.cpi = mean(self.cpi, other.cpi);
-        self.llcmpkc = mean(self.llcmpkc, other.llcmpkc);
-        self.references = either(self.references, other.references);
-        self.stalls = either(self.stalls, other.stalls);
+        self.stalls = match (self.stalls, other.stalls) {
+            (Some(one), Some(other)) => Some(mean(one, other, weight)),
+            (one, other) => one.or(other),
+        };
     }
+}
+
+/// The mean of `weight - 1` numbers whose mean is known, and another.
+fn mean(known: Q32, other: Q32, weight: u32) -> Q32 {
+    let sum = u128::from(known.raw()) * u128::from(weight - 1) + u128::from(other.raw());
+    Q32::from_raw(u64::try_from(sum / u128::from(weight)).unwrap_or(u64::MAX))
 }
 
 /// The mean rates at each size that a program had in one phase.
@@ -116,10 +120,10 @@ impl Observed {
     /// Whether a window is unlike those before at this size: `None` if it was not seen at such a
     /// size.
     pub(crate) fn differs(&self, rates: &ObservedRates) -> Option<bool> {
-        let near = |other: &&(u32, ObservedRates)| {
-            other.1.occupancy.raw().abs_diff(rates.occupancy.raw()) <= Q32::ONE.raw()
-        };
-        let mut near = self.means().filter(near).map(|(_, mean)| mean);
+        let mut near = self
+            .means()
+            .map(|(_, mean)| mean)
+            .filter(|mean| mean.occupancy.raw().abs_diff(rates.occupancy.raw()) <= Q32::ONE.raw());
         let first = near.next()?;
         let last = near.next_back().unwrap_or(first);
         let known = first.references.max(last.references).zip(rates.references);
@@ -127,11 +131,10 @@ impl Observed {
             return Some(true);
         }
         let [slower, faster] = [first.cpi.max(last.cpi), first.cpi.min(last.cpi)];
-        let beyond = |cpi: Q32, known: Q32| cpi.raw().abs_diff(known.raw()) > known.raw() / 8;
-        Some(
-            (rates.cpi > slower && beyond(rates.cpi, slower))
-                || (rates.cpi < faster && beyond(rates.cpi, faster)),
-        )
+        // By an eighth, beyond what lies between its neighbours.
+        let [slower, faster] = [slower, faster].map(Q32::raw);
+        let now = rates.cpi.raw();
+        Some(now > slower.saturating_add(slower / 8) || now < faster - faster / 8)
     }
 
     /// The largest share of its cycles that the program could save with more ways than it was ever
@@ -157,9 +160,10 @@ impl Observed {
     /// two that it was seen with.
     fn gain_by_slope(&self, most: &ObservedRates, ways: Ways) -> Option<u64> {
         let two = 2 * Q32::ONE.raw();
-        let before =
-            |(_, mean): &&(u32, ObservedRates)| mean.occupancy.raw() + two <= most.occupancy.raw();
-        let (_, before) = self.means().rev().find(before)?;
+        let (_, before) = self
+            .means()
+            .rev()
+            .find(|(_, mean)| mean.occupancy.raw() + two <= most.occupancy.raw())?;
         let span = u128::from(most.occupancy.raw() - before.occupancy.raw());
         let left = Q32::from_int(ways.get()).raw().saturating_sub(most.occupancy.raw());
         // A 500th may be noise.
@@ -178,7 +182,7 @@ impl Observed {
 
     /// Its IPC and its LLCMPKC with each number of ways; `None` if it was never seen.
     pub(crate) fn curves(&self, ways: Ways) -> Option<[Curve; 2]> {
-        let mut points = Points::default();
+        let mut points = CurvePoints::default();
         for &(weight, mean) in self.means() {
             points.push(weight, &mean);
         }

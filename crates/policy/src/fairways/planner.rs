@@ -48,7 +48,7 @@ pub(crate) struct Planner {
 pub(crate) enum Knowledge {
     /// None yet: it has the ways that were promised to it, and shares none that are promised.
     Assumed,
-    /// Its windows, which can't tell all phases apart: where ways are promised to it, it shares
+    /// Its windows. They do not distinguish all phases: where ways are promised to it, it shares
     /// none.
     Observed,
     /// Its profile.
