@@ -99,7 +99,8 @@ impl Planner {
             least_ways: llc.min_ways(),
             trials: p.trials,
         };
-        let is_kept = self.follow(limits);
+        // Where profiles decide alone, earlier events leave no trace.
+        let is_kept = self.knowledge.contains(&Knowledge::Observed) && self.follow(limits);
         self.search_all(p, llc, limits, is_kept);
         let gain = if is_kept { self.gain(p, limits) } else { Gain::Needed };
         let is_another = gain != Gain::None;
