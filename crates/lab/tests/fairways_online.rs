@@ -10,7 +10,7 @@ use std::path::Path;
 
 use fairways_core::{Llc, Policy, Ways};
 use fairways_lab::guarantee::{on_model, random_promises};
-use fairways_lab::{Protocol, draw_workloads, informed, live};
+use fairways_lab::{LiveOutcome, Protocol, draw_workloads, informed, live};
 use fairways_model::Settings;
 use fairways_policy::fairways::{Fairways, Parameters};
 use fairways_policy::lfoc::Lfoc;
@@ -36,18 +36,17 @@ fn means(programs: &ProgramCatalog, noise: f64) -> (f64, f64) {
     let mixes = draw_workloads(programs, llc.ways, 1, SEED);
     let each = mixes.par_iter().map(|mix: &Mix| {
         let best = informed(programs, mix, &settings, &protocol, &mut Fairways::default());
-        let policies: [&mut dyn Policy; 2] = [&mut Fairways::default(), &mut Lfoc::default()];
-        let [ours, lfoc] =
-            policies.map(|policy| live(programs, mix, &settings, &protocol, policy).unwrap());
+        let [ours, lfoc]: [LiveOutcome; 2] =
+            [&mut Fairways::default() as &mut dyn Policy, &mut Lfoc::default()]
+                .map(|policy| live(programs, mix, &settings, &protocol, policy).unwrap());
         let ratio = ours.metrics.unfairness / best.unfairness;
-        let [ours, lfoc] = [ours, lfoc].map(|of| of.activity.sampling_work.instructions);
+        let [ours, lfoc] = [ours, lfoc].map(|one| one.activity.sampling_work.instructions);
         println!("{} {ratio:.4} {ours:.3e} {lfoc:.3e}", mix.name);
         [ratio, ours, lfoc]
     });
     let each: Vec<[f64; 3]> = each.collect();
-    let [ratios, ours, lfoc] =
-        [0, 1, 2].map(|place| each.iter().map(|one| one[place]).sum::<f64>());
-    (ratios / each.len() as f64, ours / lfoc)
+    let [ratio, ours, lfoc] = [0, 1, 2].map(|place| each.iter().map(|one| one[place]).sum::<f64>());
+    (ratio / each.len() as f64, ours / lfoc)
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn what_fairways_observes_allocates_nothing() {
     for app in (0..8).map(AppId) {
         handle(0, &Event::Started { app, wish: Wish::default(), profile: None });
     }
-    for round in 1..3000_u64 {
+    for round in 1..6000_u64 {
         let at = round * 1_000_000;
         let samples = (0..8_u64).map(|app| {
             let ways = (round * (app + 3) / 16) % 11;

@@ -116,11 +116,11 @@ pub(super) fn metrics_of_runs(
     jobs: &[Job],
     mhz: f64,
 ) -> (Vec<f64>, FairnessMetrics) {
-    let slowdown = |(number, job): (usize, &Job)| {
+    let each = jobs.iter().enumerate().map(|(number, job)| {
         let best = job.best_seconds(mhz).expect("a run has an end");
         geometric_mean(model.completions(number)) / best
-    };
-    let slowdowns: Vec<f64> = jobs.iter().enumerate().map(slowdown).collect();
+    });
+    let slowdowns: Vec<f64> = each.collect();
     let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
     (slowdowns, metrics)
 }

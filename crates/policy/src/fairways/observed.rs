@@ -1,20 +1,20 @@
 //! What a program did at every size that it ever had: its own windows, by its occupancy.
 //!
 //! A program whose partition grows fills it line by line. As long as lines are replaced least
-//! recently used first, it has the same lines on the way as it would with that many ways for good:
+//! recently used first, it holds the same lines on the way as it would with as many ways for good:
 //! the footprint theory of Xiang, Ding, Luo and Bao (HOTL, ASPLOS 2013). So a window counts for the
 //! occupancy that it was measured at, whatever ways the program was given.
 
 use fairways_core::{Curve, Q32, Ways};
 
-use super::points::Points;
+use super::points::CurvePoints;
 use super::rates::{ObservedRates, SIZES};
 
 /// The windows that a mean remembers: the last of them, roughly.
 const REMEMBERED: u32 = 16;
 
-/// The LLC misses per 1000 cycles from which a program may be streaming (LFOC Table 1): it may gain
-/// much from a way, and nothing from those before it.
+/// LLC misses per 1000 cycles from which on a program may stream (LFOC Table 1): a way may bring it
+/// much, after others that brought nothing.
 const STREAMING: Q32 = Q32::from_int(10);
 
 /// The mean rates at each size that a program had in one phase.
@@ -64,9 +64,10 @@ impl Observed {
     /// Whether a window is unlike those before at this size: `None` if it was not seen at such a
     /// size.
     pub(crate) fn differs(&self, rates: &ObservedRates) -> Option<bool> {
-        let at = rates.occupancy.raw();
-        let means = self.means().map(|(_, mean)| mean);
-        let mut near = means.filter(|mean| mean.occupancy.raw().abs_diff(at) <= Q32::ONE.raw());
+        let mut near = self
+            .means()
+            .map(|(_, mean)| mean)
+            .filter(|mean| mean.occupancy.raw().abs_diff(rates.occupancy.raw()) <= Q32::ONE.raw());
         let first = near.next()?;
         let last = near.next_back().unwrap_or(first);
         let known = first.references.max(last.references).zip(rates.references);
@@ -74,9 +75,10 @@ impl Observed {
             return Some(true);
         }
         let [slower, faster] = [first.cpi.max(last.cpi), first.cpi.min(last.cpi)];
-        let least = faster.raw() - faster.raw() / 8;
-        let most = slower.raw() + slower.raw() / 8;
-        Some(!(least..=most).contains(&rates.cpi.raw()))
+        // By an eighth, beyond what lies between its neighbours.
+        let [slower, faster] = [slower, faster].map(Q32::raw);
+        let now = rates.cpi.raw();
+        Some(now > slower.saturating_add(slower / 8) || now < faster - faster / 8)
     }
 
     /// The largest share of its cycles that the program could save with more ways than it was ever
@@ -102,9 +104,10 @@ impl Observed {
     /// two that it was seen with.
     fn gain_by_slope(&self, most: &ObservedRates, ways: Ways) -> Option<u64> {
         let two = 2 * Q32::ONE.raw();
-        let before =
-            |(_, mean): &&(u32, ObservedRates)| mean.occupancy.raw() + two <= most.occupancy.raw();
-        let (_, before) = self.means().rev().find(before)?;
+        let (_, before) = self
+            .means()
+            .rev()
+            .find(|(_, mean)| mean.occupancy.raw() + two <= most.occupancy.raw())?;
         let span = u128::from(most.occupancy.raw() - before.occupancy.raw());
         let left = Q32::from_int(ways.get()).raw().saturating_sub(most.occupancy.raw());
         // A 500th may be noise.
@@ -116,14 +119,14 @@ impl Observed {
     /// The fewest cycles per instruction that it could take.
     pub(crate) fn least_cpi(&self, ways: Ways) -> Option<Q32> {
         let least = self.means().map(|(_, mean)| mean.cpi.raw()).min()?;
-        let share = u128::from(Q32::ONE.raw() - self.possible_gain(ways));
-        let at_best = (u128::from(least) * share) >> 32;
+        let at_best =
+            (u128::from(least) * u128::from(Q32::ONE.raw() - self.possible_gain(ways))) >> 32;
         Some(Q32::from_raw(u64::try_from(at_best).unwrap_or(u64::MAX)))
     }
 
     /// Its IPC and its LLCMPKC with each number of ways; `None` if it was never seen.
     pub(crate) fn curves(&self, ways: Ways) -> Option<[Curve; 2]> {
-        let mut points = Points::default();
+        let mut points = CurvePoints::default();
         for &(weight, mean) in self.means() {
             points.push(weight, &mean);
         }

@@ -1,5 +1,5 @@
-//! The policy's reaction to what it observes: it adds windows to the curves, decides again when
-//! they have changed, and samples the program with most at stake.
+//! Windows change the curves of programs; the policy decides when they have changed, and samples
+//! the program with most at stake.
 
 use fairways_core::{Action, AppId, Llc, Sample, Time, WayMask, WindowLength};
 
@@ -89,7 +89,7 @@ impl Fairways {
         let is_new = change.is_some()
             || self.is_divided
             || self.learners.iter().any(LearnedProgram::is_news);
-        let is_another = is_new && self.replan(&llc);
+        let is_another = is_new && self.reconsider(&llc);
         // What ends now may begin again at once: sampling waits for the next decision.
         let next = if change.is_none() { self.next_sample(at, &llc) } else { None };
         if let Some(next) = next {
@@ -104,7 +104,7 @@ impl Fairways {
     }
 
     /// Decides on a plan by all that is known; whether it is another one.
-    fn replan(&mut self, llc: &Llc) -> bool {
+    fn reconsider(&mut self, llc: &Llc) -> bool {
         let Self { parameters: p, running, planner, learners, .. } = self;
         // Profiles that nothing else has are brought up to date in place.
         planner.known.clear();

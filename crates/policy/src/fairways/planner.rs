@@ -49,7 +49,7 @@ pub(crate) struct Planner {
 pub(crate) enum Knowledge {
     /// None yet: it has the ways that were promised to it, and shares none that are promised.
     Assumed,
-    /// Its windows, which do not show every phase: where ways are promised to it, it shares
+    /// Its windows. They do not distinguish all phases: where ways are promised to it, it shares
     /// none.
     Observed,
     /// Its profile.
@@ -100,7 +100,8 @@ impl Planner {
             least_ways: llc.min_ways(),
             trials: p.trials,
         };
-        let is_kept = self.follow(limits);
+        // Where profiles decide alone, earlier events leave no trace.
+        let is_kept = self.knowledge.contains(&Knowledge::Observed) && self.follow(limits);
         self.search_all(p, llc, limits, is_kept);
         let gain = if is_kept { self.gain(p, limits) } else { Gain::Needed };
         let is_another = gain != Gain::None;

@@ -7,8 +7,8 @@ use super::rates::{ObservedRates, SIZES};
 /// A rise in cycles per instruction with more ways that is taken for noise: 1/64.
 const NOISE: u64 = 64;
 
-/// Points of a curve, in the order of their sizes.
-pub(crate) struct Points {
+/// CurvePoints of a curve, in the order of their sizes.
+pub(crate) struct CurvePoints {
     points: [CurvePoint; SIZES],
     count: usize,
 }
@@ -21,13 +21,13 @@ struct CurvePoint {
     llcmpkc: u64,
 }
 
-impl Default for Points {
+impl Default for CurvePoints {
     fn default() -> Self {
         Self { points: [CurvePoint::default(); SIZES], count: 0 }
     }
 }
 
-impl Points {
+impl CurvePoints {
     /// Adds a point. With more ways a program is no slower, but for noise: points that say so in
     /// between get their mean.
     pub(crate) fn push(&mut self, weight: u32, rates: &ObservedRates) {
@@ -122,7 +122,7 @@ mod tests {
 
     /// Cycles for 1000 instructions with 1 to 5 ways, from these at quarters of a way.
     fn cycles(points: &[(u64, u64)]) -> Vec<u64> {
-        let mut all = Points::default();
+        let mut all = CurvePoints::default();
         for &(quarters, cycles) in points {
             all.push(1, &rates(quarters, cycles, 4));
         }

@@ -2,7 +2,7 @@
 
 use fairways_core::{Counters, MAX_WAYS, Q32};
 
-/// Sizes are half ways.
+/// Sizes differ by half ways.
 pub(crate) const SIZES: usize = 2 * MAX_WAYS + 1;
 
 /// The rates of a window.
@@ -39,18 +39,22 @@ impl ObservedRates {
 
     /// The mean of `weight - 1` windows like this and another.
     pub(crate) fn blend(&mut self, other: &Self, weight: u32) {
-        let mean = |one: Q32, other: Q32| {
-            let sum = u128::from(one.raw()) * u128::from(weight - 1) + u128::from(other.raw());
-            Q32::from_raw(u64::try_from(sum / u128::from(weight)).unwrap_or(u64::MAX))
-        };
-        let either = |one: Option<Q32>, other: Option<Q32>| match (one, other) {
-            (Some(one), Some(other)) => Some(mean(one, other)),
+        self.occupancy = mean(self.occupancy, other.occupancy, weight);
+        self.cpi = mean(self.cpi, other.cpi, weight);
+        self.llcmpkc = mean(self.llcmpkc, other.llcmpkc, weight);
+        self.references = match (self.references, other.references) {
+            (Some(one), Some(other)) => Some(mean(one, other, weight)),
             (one, other) => one.or(other),
         };
-        self.occupancy = mean(self.occupancy, other.occupancy);
-        self.cpi = mean(self.cpi, other.cpi);
-        self.llcmpkc = mean(self.llcmpkc, other.llcmpkc);
-        self.references = either(self.references, other.references);
-        self.stalls = either(self.stalls, other.stalls);
+        self.stalls = match (self.stalls, other.stalls) {
+            (Some(one), Some(other)) => Some(mean(one, other, weight)),
+            (one, other) => one.or(other),
+        };
     }
+}
+
+/// The mean of `weight - 1` numbers whose mean is known, and another.
+fn mean(known: Q32, other: Q32, weight: u32) -> Q32 {
+    let sum = u128::from(known.raw()) * u128::from(weight - 1) + u128::from(other.raw());
+    Q32::from_raw(u64::try_from(sum / u128::from(weight)).unwrap_or(u64::MAX))
 }

@@ -48,10 +48,13 @@ pub(crate) fn reason(objective: Objective, gain: Option<u64>) -> &'static str {
 mod tests {
     use super::*;
 
+    /// With a gain of some hundredths of a percent.
+    fn percent(hundredths: u64) -> &'static str {
+        reason(Objective::Unfairness, Some((hundredths << 32) / 10_000))
+    }
+
     #[test]
     fn a_reason_states_the_gain_to_the_nearest_percent() {
-        let percent =
-            |hundredths: u64| reason(Objective::Unfairness, Some((hundredths << 32) / 10_000));
         assert_eq!(percent(551), "unfairness is 6 % lower than with the plan before");
         assert_eq!(percent(2549), "unfairness is 25 % lower than with the plan before");
         assert_eq!(percent(2600), "unfairness is more than 25 % lower than with the plan before");

@@ -32,10 +32,10 @@ impl Fairways {
         if u128::from(self.sampled_nanos) > allowed + u128::from(FIRST_NANOS) {
             return None;
         }
-        let known = || self.planner.known.iter().zip(&self.planner.slowdowns);
-        let slowest = known().map(|(_, &slowdown)| slowdown).max()?;
+        let slowest = self.planner.slowdowns.iter().copied().max()?;
         let bound = u128::from(slowest) * u128::from(100 + self.parameters.stake_percent) / 100;
-        let stakes = known().filter_map(|(program, &slowdown)| {
+        let known = self.planner.known.iter().zip(&self.planner.slowdowns);
+        let stakes = known.filter_map(|(program, &slowdown)| {
             let learner = self.learners.iter().find(|learner| learner.app == program.app)?;
             let best_ipc = self.parameters.reference.ipc(&program.profile.as_ref()?.ipc, llc.ways);
             let planned = u128::from(Q32::ratio(slowdown, best_ipc.raw()).raw());

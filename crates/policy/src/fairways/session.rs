@@ -107,11 +107,10 @@ impl Growth {
             partition.place(app, cluster);
             free -= ways;
         }
-        let is_promised = |app| promises.of_others(self.app).any(|(other, _)| other == app);
         let mut others = programs
             .iter()
             .map(|program| program.app)
-            .filter(|&app| app != self.app && !is_promised(app))
+            .filter(|&app| app != self.app && promises.of(app).is_none())
             .peekable();
         if others.peek().is_some() {
             let rest = partition.add_cluster(stack.next(free));

@@ -14,14 +14,14 @@ use crate::fairways::*;
 use crate::lfoc::SAMPLING;
 
 /// Cycles for 1000 instructions, and misses and stalls in 1000 cycles, with some ways.
-type Behaviour = fn(u64) -> [u64; 3];
+type SizedBehaviour = fn(u64) -> [u64; 3];
 
 /// A machine on which a program occupies its share of its ways as soon as its window ends.
-pub(super) struct Bench {
+pub(super) struct LearningBench {
     pub(super) policy: Fairways,
     llc: Llc,
     now: Time,
-    programs: BTreeMap<u32, Behaviour>,
+    programs: BTreeMap<u32, SizedBehaviour>,
     pub(super) partition: Partition,
     plan: Option<PlanId>,
     pub(super) reason: &'static str,
@@ -30,7 +30,7 @@ pub(super) struct Bench {
     pub(super) refuses: bool,
 }
 
-impl Bench {
+impl LearningBench {
     pub(super) fn new(parameters: Parameters) -> Self {
         let llc = Llc::with_ways(Ways::new(8).unwrap());
         let mut bench = Self {
@@ -68,7 +68,7 @@ impl Bench {
         answers.iter().for_each(|answer| self.report(answer));
     }
 
-    pub(super) fn start(&mut self, app: u32, wish: Wish, behaviour: Behaviour) {
+    pub(super) fn start(&mut self, app: u32, wish: Wish, behaviour: SizedBehaviour) {
         self.programs.insert(app, behaviour);
         self.report(&Event::Started { app: AppId(app), wish, profile: None::<Arc<Profile>> });
     }
@@ -129,7 +129,7 @@ pub(super) fn light(_: u64) -> [u64; 3] {
 
 #[test]
 fn the_program_with_most_at_stake_is_sampled_and_a_light_one_is_not() {
-    let mut bench = Bench::new(Parameters::default());
+    let mut bench = LearningBench::new(Parameters::default());
     bench.start(0, Wish::default(), light);
     bench.start(1, Wish::default(), sensitive);
     assert_eq!(bench.partition.clusters().len(), 1);
@@ -156,7 +156,7 @@ fn the_program_with_most_at_stake_is_sampled_and_a_light_one_is_not() {
 
 #[test]
 fn a_program_whose_windows_do_not_come_is_sampled_again_later() {
-    let mut bench = Bench::new(Parameters::default());
+    let mut bench = LearningBench::new(Parameters::default());
     bench.start(0, Wish::default(), streaming);
     bench.start(1, Wish::default(), sensitive);
     bench.windows(10);
@@ -179,7 +179,7 @@ fn a_program_whose_windows_do_not_come_is_sampled_again_later() {
 
 #[test]
 fn where_no_second_class_is_free_all_share() {
-    let mut bench = Bench::new(Parameters::default());
+    let mut bench = LearningBench::new(Parameters::default());
     bench.start(0, Wish::default(), streaming);
     bench.start(1, Wish::default(), sensitive);
     bench.windows(10);
@@ -199,7 +199,7 @@ fn where_no_second_class_is_free_all_share() {
 
 #[test]
 fn a_program_that_exits_while_it_is_sampled_ends_that() {
-    let mut bench = Bench::new(Parameters::default());
+    let mut bench = LearningBench::new(Parameters::default());
     bench.start(0, Wish::default(), light);
     bench.start(1, Wish::default(), sensitive);
     bench.windows(10);

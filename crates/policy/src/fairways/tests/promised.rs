@@ -2,7 +2,7 @@
 
 use fairways_core::Wish;
 
-use super::learning::{Bench, light, sensitive, streaming};
+use super::learning::{LearningBench, light, sensitive, streaming};
 use crate::fairways::*;
 
 const fn promised(ways: u32) -> Wish {
@@ -12,7 +12,7 @@ const fn promised(ways: u32) -> Wish {
 /// Whatever is sampled, and before anything is known.
 #[test]
 fn a_promised_program_always_has_its_ways_for_itself() {
-    let mut bench = Bench::new(Parameters::default());
+    let mut bench = LearningBench::new(Parameters::default());
     bench.start(0, promised(3), light);
     assert!(bench.ways(0) >= 3);
     bench.start(1, Wish::default(), sensitive);
@@ -33,7 +33,7 @@ fn a_promised_program_always_has_its_ways_for_itself() {
 
 #[test]
 fn a_promise_that_is_made_later_is_kept_from_then_on() {
-    let mut bench = Bench::new(Parameters::default());
+    let mut bench = LearningBench::new(Parameters::default());
     bench.start(0, Wish::default(), light);
     bench.start(1, Wish::default(), sensitive);
     bench.windows(30);
@@ -47,7 +47,7 @@ fn a_promise_that_is_made_later_is_kept_from_then_on() {
 fn background_work_makes_room() {
     let best_effort = Wish { best_effort: true, ..Wish::default() };
     for (wish, makes_room) in [(Wish::default(), false), (best_effort, true)] {
-        let mut bench = Bench::new(Parameters::default());
+        let mut bench = LearningBench::new(Parameters::default());
         bench.start(0, wish, sensitive);
         bench.start(1, Wish::default(), sensitive);
         bench.windows(40);
