@@ -28,7 +28,7 @@ const STEPS: [(&str, &str); 14] = [
         "cargo test -p fairways-daemon -p fairways-sched-ext --features sched-ext --lib --locked",
     ),
     ("simulate", "cargo run --release --locked -- simulate"),
-    ("corpus", "cargo xtask corpus --check gzip bzip2 perl"),
+    ("corpus", "cargo xtask corpus --check gzip bzip2 sqlite3"),
     ("format", "cargo fmt --all --check"),
     ("format of fuzz targets", "cargo fmt --manifest-path fuzz/Cargo.toml --check"),
     ("clippy", "cargo clippy --workspace --all-targets --locked -- --deny warnings"),

@@ -280,9 +280,11 @@ impl CorpusManifest {
             Some(file) => fs::File::open(Path::new(WORK).join(file))?.into(),
             None => Stdio::null(),
         });
-        let output = command.stdout(Stdio::null()).output()?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // Always a file: some programs do other things if it is a pipe or a terminal.
+        let errors = Path::new(WORK).join("errors");
+        command.stdout(Stdio::null()).stderr(fs::File::create(&errors)?);
+        if !command.status()?.success() {
+            let said = String::from_utf8_lossy(&fs::read(errors)?).into_owned();
             bail!("{}: {}", program.name, said.lines().last().unwrap_or_default());
         }
         Ok(fs::read(result)?)
