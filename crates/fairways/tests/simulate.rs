@@ -227,9 +227,9 @@ fn bandwidth_slows_programs_down() {
 #[test]
 fn bad_flags_are_reported_in_one_line() {
     for (args, said) in [
-        (&["--ways", "0"][..], "--ways: expected a whole number from 1 to 32, found \"0\""),
+        (&["--ways", "0"][..], "--ways: expected a whole number from 1 to 20, found \"0\""),
         (&["--ways", "21"], "--ways: expected a whole number from 1 to 20, found \"21\""),
-        (&["--ways", "-1"], "--ways: expected a whole number from 1 to 32, found \"-1\""),
+        (&["--ways", "-1"], "--ways: expected a whole number from 1 to 20, found \"-1\""),
         (
             &["--bandwidth-mbps", "NaN"],
             "--bandwidth-mbps: expected a number above 0, found \"NaN\"",

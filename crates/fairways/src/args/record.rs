@@ -9,6 +9,7 @@ use super::Traced;
 /// Examples:
 ///   fairways record -o xz.stream --skip 1G --instructions 200M -- xz -9 -c text
 ///   fairways record -o sort.stream --instructions 50M --slices 4 --apart 1G -- sort big
+///   fairways record -o gcc.stream --machine chip:skylake --children -- gcc -O2 -c program.c
 ///
 /// It runs a command, unmodified, under QEMU's user mode (package qemu-user), and
 /// writes a stream: the loads and stores that miss the private caches of a chip's
