@@ -229,7 +229,7 @@ fn bad_flags_are_reported_in_one_line() {
     for (args, said) in [
         (&["--ways", "0"][..], "--ways: expected a whole number from 1 to 20, found \"0\""),
         (&["--ways", "21"], "--ways: expected a whole number from 1 to 20, found \"21\""),
-        (&["--ways", "-1"], "--ways: expected a whole number from 1 to 20, found \"-1\""),
+        (&["--ways", "-1"], "--ways: expected a whole number above 0, found \"-1\""),
         (
             &["--bandwidth-mbps", "NaN"],
             "--bandwidth-mbps: expected a number above 0, found \"NaN\"",
