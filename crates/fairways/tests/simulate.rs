@@ -238,7 +238,7 @@ fn bad_flags_are_reported_in_one_line() {
         (&["--min-bits", "21"], "--min-bits: expected a whole number from 1 to 20, found \"21\""),
         (
             &["--baselines", "chess=1"],
-            "--baselines needs --policies static or dcat: no other policy honours them",
+            "--baselines needs --policies static, dcat or fairways: no other policy honours them",
         ),
         (
             &["--policies", "static", "--baselines", "chess"],
