@@ -98,8 +98,14 @@ fn bad_input_is_reported_in_one_line() {
     let many = ["lookbusy"; 64].join(",");
     let chip = "run --machine chip:t1 --programs lookbusy,art-like";
     for (args, said) in [
-        ("run --machine model --policy casc".into(), "--policy casc: it needs --machine chip:PRESET: it schedules threads"),
-        ("simulate --policies stock,cache-fair".into(), "--policies cache-fair: it needs --machine chip:PRESET: it schedules"),
+        (
+            "run --machine model --policy casc".into(),
+            "--policy casc: it needs --machine chip:PRESET: it schedules threads",
+        ),
+        (
+            "simulate --policies stock,cache-fair".into(),
+            "--policies cache-fair: it needs --machine chip:PRESET: it schedules",
+        ),
         ("run --machine model --quantum 2ms".into(), "--quantum needs --machine chip:"),
         ("simulate --best-effort chess".into(), "--best-effort needs --machine chip:"),
         (format!("{chip} --quantum 0s"), "--quantum: expected a time such as"),
