@@ -2,29 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::{MB, chip};
 use fairways_chip::program::{Accesses, Mixture, MixturePart, Pattern, Supply, Zipf};
-use fairways_chip::{
-    Account, CacheShape, Chip, Geometry, Job, PagePlacement, Profiler, Settings, SimulatedProgram,
-    preset,
-};
+use fairways_chip::{Account, Chip, Job, PagePlacement, Profiler, Settings, SimulatedProgram};
 use fairways_core::{Action, Event, Machine, Partition, PlanId, WayMask};
 
-const MB: u32 = 1 << 14;
 const INSTRUCTIONS: u64 = 4_000_000;
-
-/// A program some of whose lines stay in the L1 and the L2, on a cache that removes nothing from
-/// these.
-fn chip() -> Geometry {
-    Geometry {
-        l1: CacheShape::from_kb(8, 4),
-        l2: Some(CacheShape::from_kb(64, 4)),
-        sets: 1024,
-        inclusive: false,
-        // No program waits for the bus.
-        bandwidth_mbps: 1e9,
-        ..preset::preset("skylake").unwrap()
-    }
-}
 
 fn part(share: f64, lines: u32) -> MixturePart {
     MixturePart { share, lines }

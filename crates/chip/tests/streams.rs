@@ -2,30 +2,20 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::{MB, chip};
 use fairways_chip::program::{
     Accesses, Mixture, MixturePart, Pattern, StreamReplay, Supply, Zipf, private_caches,
 };
 use fairways_chip::{
-    Account, AfterRun, CacheShape, Chip, ChipError, Geometry, Job, Profiler, Recorder, Scheduling,
-    Settings, SimulatedProgram, Slices, preset,
+    Account, AfterRun, Chip, ChipError, Geometry, Job, Profiler, Recorder, Scheduling, Settings,
+    SimulatedProgram, Slices,
 };
 use fairways_core::Machine;
 use fairways_profiles::{MeasuredRun, StreamManifest, StreamTotals};
 
-const MB: u32 = 1 << 14;
 const INSTRUCTIONS: u64 = 1_000_000;
-
-fn chip() -> Geometry {
-    Geometry {
-        l1: CacheShape::from_kb(8, 4),
-        l2: Some(CacheShape::from_kb(64, 4)),
-        sets: 1024,
-        inclusive: false,
-        // No program waits for the bus.
-        bandwidth_mbps: 1e9,
-        ..preset::preset("skylake").unwrap()
-    }
-}
 
 fn programs() -> Vec<SimulatedProgram> {
     let parts = [(5.0, MB / 8), (3.0, MB / 2), (1.0, 2 * MB), (1.0, 0)];

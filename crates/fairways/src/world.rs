@@ -51,8 +51,11 @@ impl World {
     /// needs to cannot distinguish phases.
     pub(crate) fn warn(&self, mixes: &[Mix], policies: &[&str]) {
         let wish = |index: &usize| self.wishes.get(*index).copied().unwrap_or_default();
-        let most = |mix: &Mix| promised(mix.programs.iter().map(wish));
-        let total = mixes.iter().map(most).max().unwrap_or(0);
+        let total = mixes
+            .iter()
+            .map(|mix: &Mix| promised(mix.programs.iter().map(wish)))
+            .max()
+            .unwrap_or(0);
         warn_of_promises(total, self.llc.ways);
         if policies.contains(&"dcat") && self.programs().table().l1rpki(0).is_none() {
             fairways_command_kit::warn(

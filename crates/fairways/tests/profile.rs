@@ -3,40 +3,19 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+mod traced;
+
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assert_cmd::cargo::cargo_bin;
-use fairways_needs::Need;
-use fairways_tracer::QEMU;
-
-fn there_is_qemu() -> bool {
-    fairways_needs::has("a real program", &[Need::Program(QEMU)])
-}
-
-fn fairways(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(cargo_bin("fairways"));
-    command.current_dir(folder).args(words).stdin(Stdio::null());
-    command
-}
-
-fn run(folder: &Path, words: &[&str]) -> Output {
-    fairways(folder, words).output().unwrap()
-}
-
-fn errors(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use traced::{errors, fairways, folder, run, there_is_qemu};
 
 #[test]
 fn a_profile_is_what_simulate_reads() {
     if !there_is_qemu() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let text: String = (0..20_000).map(|n| format!("{} line\n", n * 7919 % 20_011)).collect();
-    std::fs::write(folder.path().join("text"), text).unwrap();
+    let folder = folder();
     let out = run(folder.path(), &["profile", "--plot", "p.svg", "--", "sort", "text"]);
     assert!(out.status.success(), "{}", errors(&out));
     // The command's own output is passed on, and nothing more.

@@ -3,42 +3,17 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod traced;
+
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::cargo_bin;
-use fairways_needs::Need;
 use fairways_profiles::{ProfileMetric, read_table};
-use fairways_tracer::QEMU;
-
-fn there_is_qemu() -> bool {
-    fairways_needs::has("a recorded program", &[Need::Program(QEMU)])
-}
-
-/// A folder with a text to sort.
-fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let text: String = (0..20_000).map(|n| format!("{} line\n", n * 7919 % 20_011)).collect();
-    fs::write(folder.path().join("text"), text).unwrap();
-    folder
-}
-
-fn fairways(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(cargo_bin("fairways"));
-    command.current_dir(folder).args(words).stdin(Stdio::null());
-    command
-}
-
-fn run(folder: &Path, words: &[&str]) -> Output {
-    fairways(folder, words).output().unwrap()
-}
-
-fn errors(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use traced::{errors, fairways, folder, run, there_is_qemu};
 
 fn succeeds(folder: &Path, words: &[&str]) {
     let out = run(folder, words);

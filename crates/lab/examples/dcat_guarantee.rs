@@ -5,11 +5,10 @@
 #![allow(clippy::print_stdout)]
 
 use fairways_core::{Llc, Ways};
-use fairways_lab::guarantee::{PromiseOutcome, on_model, random_promises};
+use fairways_lab::guarantee::on_model_mixes;
 use fairways_model::Settings;
 use fairways_policy::dcat::{Dcat, Parameters};
 use fairways_profiles::embedded;
-use rayon::prelude::*;
 
 /// Seconds of a mix; each is a round.
 const SECONDS: u32 = 60;
@@ -39,17 +38,12 @@ fn main() {
         (0.101, false, lossy, "10 % lost windows"),
     ] {
         let parameters = Parameters { reclaim_on_ipc, ..Parameters::default() };
-        let kept: Vec<PromiseOutcome> = (0..mixes)
-            .into_par_iter()
-            .flat_map_iter(|seed| {
-                let promises = random_promises(embedded(), llc.ways, differ, seed);
-                let mut policy = Dcat::new(parameters);
-                on_model(embedded(), settings, &promises, &mut policy, SECONDS, LOSS)
-            })
-            .collect();
-        let rounds: u64 = kept.iter().map(|one| u64::from(one.rounds)).sum();
-        let below: u64 = kept.iter().map(|one| u64::from(one.below)).sum();
-        let broken = kept.iter().filter(|one| one.longest_run > ROUNDS).count();
+        let mixes = (mixes, differ);
+        let kept =
+            on_model_mixes(embedded(), settings, mixes, SECONDS, LOSS, || Dcat::new(parameters));
+        let rounds: u64 = kept.iter().map(|(.., one)| u64::from(one.rounds)).sum();
+        let below: u64 = kept.iter().map(|(.., one)| u64::from(one.below)).sum();
+        let broken = kept.iter().filter(|(.., one)| one.longest_run > ROUNDS).count();
         println!(
             "{:<14} {reclaim_on_ipc:<14} {observation:<17} {:>9} {rounds:>8} {:>11.3} %  {broken:>6} ({:.3} %)",
             if differ > 0.0 { "by 10.1 %" } else { "not at all" },

@@ -5,11 +5,10 @@
 #![allow(clippy::print_stdout)]
 
 use fairways_core::{Llc, Ways};
-use fairways_lab::guarantee::{PromiseOutcome, on_model, random_promises};
+use fairways_lab::guarantee::on_model_mixes;
 use fairways_model::Settings;
-use fairways_policy::fairways::{Fairways, Parameters};
+use fairways_policy::fairways::Fairways;
 use fairways_profiles::embedded;
-use rayon::prelude::*;
 
 /// Seconds of a mix; each is a round.
 const SECONDS: u32 = 60;
@@ -29,15 +28,8 @@ fn main() {
         ("2 % noise", Settings { noise: 0.02, ..perfect }),
         ("10 % lost windows", Settings { lost: 0.1, ..perfect }),
     ] {
-        let kept: Vec<(u64, usize, PromiseOutcome)> = (0..mixes)
-            .into_par_iter()
-            .flat_map_iter(|seed| {
-                let promises = random_promises(embedded(), llc.ways, 0.0, seed);
-                let mut policy = Fairways::new(Parameters::default());
-                let kept = on_model(embedded(), settings, &promises, &mut policy, SECONDS, LOSS);
-                kept.into_iter().enumerate().map(move |(place, kept)| (seed, place, kept))
-            })
-            .collect();
+        let kept =
+            on_model_mixes(embedded(), settings, (mixes, 0.0), SECONDS, LOSS, Fairways::default);
         let rounds: u64 = kept.iter().map(|(.., one)| u64::from(one.rounds)).sum();
         let below: u64 = kept.iter().map(|(.., one)| u64::from(one.below)).sum();
         let broken: Vec<_> = kept.iter().filter(|(.., one)| one.longest_run > ROUNDS).collect();

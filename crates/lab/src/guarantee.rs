@@ -11,6 +11,7 @@ use fairways_policy::by_name;
 use fairways_profiles::{ProfileMetric, ProfileTable, ProfiledProgram};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
+use rayon::prelude::*;
 
 use crate::draw::pick;
 
@@ -220,6 +221,24 @@ pub fn on_model(
 ) -> Vec<PromiseOutcome> {
     let jobs = || promises.iter().map(|promise| job_of(promise, table, &settings));
     run_both(|| Model::new(settings, jobs()), promises, policy, seconds, loss)
+}
+
+/// By seed, from 0 on, and by workload, how each guarantee of that many random mixes is kept on the
+/// model under a policy.
+pub fn on_model_mixes<P: Policy>(
+    table: &ProfileTable,
+    settings: fairways_model::Settings,
+    (mixes, differ): (u64, f64),
+    seconds: u32,
+    loss: f64,
+    policy: impl Fn() -> P + Sync,
+) -> Vec<(u64, usize, PromiseOutcome)> {
+    let mixes = (0..mixes).into_par_iter().flat_map_iter(|seed| {
+        let promises = random_promises(table, settings.llc.ways, differ, seed);
+        let kept = on_model(table, settings, &promises, &mut policy(), seconds, loss);
+        kept.into_iter().enumerate().map(move |(place, kept)| (seed, place, kept))
+    });
+    mixes.collect()
 }
 
 fn job_of(

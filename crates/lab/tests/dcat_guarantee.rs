@@ -5,7 +5,7 @@
 
 use fairways_chip::{Settings, preset};
 use fairways_core::{Llc, Ways};
-use fairways_lab::guarantee::{PromiseOutcome, on_chip, on_model, random_promises};
+use fairways_lab::guarantee::{PromiseOutcome, on_chip, on_model_mixes, random_promises};
 use fairways_policy::dcat::{Dcat, Parameters, SpareWaysGoal};
 use fairways_profiles::embedded;
 use rayon::prelude::*;
@@ -16,16 +16,8 @@ const ROUNDS: u32 = 2;
 /// By seed and workload, how each guarantee of `mixes` mixes was kept.
 fn model(mixes: u64, differ: f64, parameters: Parameters) -> Vec<(u64, usize, PromiseOutcome)> {
     let llc = Llc::with_ways(Ways::new(20).unwrap());
-    (0..mixes)
-        .into_par_iter()
-        .flat_map_iter(|seed| {
-            let promises = random_promises(embedded(), llc.ways, differ, seed);
-            let settings = fairways_model::Settings::new(llc);
-            let kept =
-                on_model(embedded(), settings, &promises, &mut Dcat::new(parameters), 60, LOSS);
-            kept.into_iter().enumerate().map(move |(place, kept)| (seed, place, kept))
-        })
-        .collect()
+    let settings = fairways_model::Settings::new(llc);
+    on_model_mixes(embedded(), settings, (mixes, differ), 60, LOSS, || Dcat::new(parameters))
 }
 
 fn broken(all: &[(u64, usize, PromiseOutcome)]) -> Vec<&(u64, usize, PromiseOutcome)> {

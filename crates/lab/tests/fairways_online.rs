@@ -5,27 +5,18 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 mod common;
-
-use std::path::Path;
+mod phased;
 
 use fairways_core::{Llc, Policy, Ways};
-use fairways_lab::guarantee::{on_model, random_promises};
+use fairways_lab::guarantee::on_model_mixes;
 use fairways_lab::{LiveOutcome, Protocol, draw_workloads, informed, live};
 use fairways_model::Settings;
-use fairways_policy::fairways::{Fairways, Parameters};
+use fairways_policy::fairways::Fairways;
 use fairways_policy::lfoc::Lfoc;
-use fairways_profiles::{Mix, ProgramCatalog, embedded, embedded_programs, read_phased};
+use fairways_profiles::{Mix, ProgramCatalog, embedded, embedded_programs};
 use rayon::prelude::*;
 
 const SEED: u64 = 77;
-
-/// The measured programs, and phased ones made of them.
-fn spec(test: &str) -> Option<ProgramCatalog> {
-    let (table, _) = common::spec(&common::shared(test)?);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/spec-phases.csv");
-    let phased = read_phased(&std::fs::read(path).unwrap(), "spec-phases.csv", &table).unwrap();
-    Some(ProgramCatalog::new(table, phased))
-}
 
 /// Over mixes of 8, 12 and 16 programs, steady and phased: the mean unfairness over the informed
 /// optimum's, and the instructions while a program was sampled over LFOC's.
@@ -58,7 +49,7 @@ fn embedded_mixes_are_nearly_as_fair_as_with_all_profiles() {
 
 #[test]
 fn measured_mixes_are_nearly_as_fair_as_with_all_profiles() {
-    let Some(programs) = spec("fairways without profiles") else { return };
+    let Some(programs) = phased::catalog("fairways without profiles") else { return };
     for (noise, most) in [(0.0, 1.01), (0.02, 1.02)] {
         let (ratio, sampling) = means(&programs, noise);
         println!("noise {noise}: {ratio:.4}, {sampling:.3} of LFOC's sampling");
@@ -74,17 +65,10 @@ fn promises_are_kept() {
     let llc = Llc::with_ways(Ways::new(20).unwrap());
     let perfect = Settings::new(llc);
     for settings in [perfect, Settings { noise: 0.02, lost: 0.1, ..perfect }] {
-        let kept: Vec<_> = (0..400_u64)
-            .into_par_iter()
-            .flat_map_iter(|seed| {
-                let promises = random_promises(embedded(), llc.ways, 0.0, seed);
-                let mut policy = Fairways::new(Parameters::default());
-                on_model(embedded(), settings, &promises, &mut policy, 60, 0.05)
-            })
-            .collect();
-        let rounds: u32 = kept.iter().map(|one| one.rounds).sum();
+        let kept = on_model_mixes(embedded(), settings, (400, 0.0), 60, 0.05, Fairways::default);
+        let rounds: u32 = kept.iter().map(|(.., one)| one.rounds).sum();
         assert!(kept.len() > 1800 && rounds > 50 * 1800, "{} {rounds}", kept.len());
-        let broken: Vec<_> = kept.iter().filter(|one| one.below > 0).collect();
+        let broken: Vec<_> = kept.iter().filter(|(.., one)| one.below > 0).collect();
         assert!(broken.is_empty(), "{broken:?}");
     }
 }

@@ -4,8 +4,8 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 mod common;
+mod phased;
 
-use std::path::Path;
 use std::time::Duration;
 
 use fairways_core::{Llc, Policy};
@@ -15,18 +15,10 @@ use fairways_lab::{
 use fairways_model::Settings;
 use fairways_policy::lfoc::{Class, Lfoc, Parameters};
 use fairways_policy::stock::Stock;
-use fairways_profiles::{Mix, ProgramCatalog, embedded_programs, read_phased};
+use fairways_profiles::{Mix, ProgramCatalog, embedded_programs};
 
 /// Another seed than that of docs/lfoc-online.md: results must not depend on it.
 const SEED: u64 = 77;
-
-/// The measured programs, and phased ones made of them.
-fn spec(test: &str) -> Option<ProgramCatalog> {
-    let (table, _) = common::spec(&common::shared(test)?);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/spec-phases.csv");
-    let phased = read_phased(&std::fs::read(path).unwrap(), "spec-phases.csv", &table).unwrap();
-    Some(ProgramCatalog::new(table, phased))
-}
 
 fn settings(programs: &ProgramCatalog) -> Settings {
     Settings { seed: SEED, ..Settings::new(Llc::with_ways(programs.table().ways())) }
@@ -68,7 +60,7 @@ fn classes_of_embedded_programs_are_found() {
 
 #[test]
 fn classes_of_measured_programs_are_found() {
-    let Some(programs) = spec("classes_of_measured_programs_are_found") else { return };
+    let Some(programs) = phased::catalog("classes_of_measured_programs_are_found") else { return };
     // 94.4 %, with noise 93.5 % (Missed in SPECIFICATION.md): perlbench and vortex miss little, and
     // are sensitive.
     classes_are_right(&programs, form(false), [93, 85]);
@@ -127,7 +119,9 @@ fn embedded_mixes_are_fairer_than_under_stock() {
 
 #[test]
 fn measured_mixes_are_fairer_than_under_stock() {
-    let Some(programs) = spec("measured_mixes_are_fairer_than_under_stock") else { return };
+    let Some(programs) = phased::catalog("measured_mixes_are_fairer_than_under_stock") else {
+        return;
+    };
     fairer_than_stock(&programs, form(false), 0.9);
     fairer_than_stock(&programs, form(true), 0.9);
 }

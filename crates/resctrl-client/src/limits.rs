@@ -140,8 +140,10 @@ impl Findings {
     /// The strictest of these programs' limits; the root's if there are no programs.
     pub(super) fn limits_for(&self, members: &[AppId], carried: &Carried) -> Limits {
         let root = self.root_limits();
-        let of = |app: &AppId| carried.0.get(app).unwrap_or(&root).clone();
-        let all = members.iter().map(of).reduce(|one, other| self.stricter(&one, &other));
+        let all = members
+            .iter()
+            .map(|app: &AppId| carried.0.get(app).unwrap_or(&root).clone())
+            .reduce(|one, other| self.stricter(&one, &other));
         all.unwrap_or(root)
     }
 }

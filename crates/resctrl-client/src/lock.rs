@@ -95,8 +95,7 @@ impl Lock {
         let may_wait = holders.is_empty() || holders.iter().any(Holder::is_root);
         let may = kept == Kept::GoOn && is_over || !may_wait;
         let ignored = &mut *tree.ignored.borrow_mut();
-        let is_known = |of: &Holder| ignored.contains(&of.pid);
-        if !may || !is_over && !holders.iter().all(is_known) {
+        if !may || !is_over && !holders.iter().all(|of: &Holder| ignored.contains(&of.pid)) {
             return None;
         }
         for holder in holders {

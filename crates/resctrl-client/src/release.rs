@@ -35,8 +35,11 @@ impl Programs {
         if mount.state.ledger.tasks.iter().any(ended) {
             mount.state.note(|ledger| ledger.tasks.retain(|task| !ended(task)));
         }
-        let here = |thread: &i32| started(proc, *thread).is_some();
-        let alive: Vec<i32> = threads.iter().copied().filter(here).collect();
+        let alive: Vec<i32> = threads
+            .iter()
+            .copied()
+            .filter(|thread: &i32| started(proc, *thread).is_some())
+            .collect();
         if alive.is_empty() {
             return Ok(());
         }

@@ -156,8 +156,10 @@ impl Actuator {
         if is_taken {
             ours.extend(others);
         } else {
-            let of = |thread: i32| Some((thread, theirs.get(&thread)?.clone()));
-            left = others.into_iter().filter_map(of).collect();
+            left = others
+                .into_iter()
+                .filter_map(|thread: i32| Some((thread, theirs.get(&thread)?.clone())))
+                .collect();
         }
         let program = programs.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
         program.others.extend(left.iter().cloned());

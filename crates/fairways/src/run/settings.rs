@@ -62,10 +62,11 @@ impl Checked {
     /// The programs' names, in order.
     pub(super) fn names(&self) -> Vec<String> {
         match &self.on {
-            On::Model { world, mix, .. } => {
-                let name = |&index: &usize| world.programs().name(index).to_owned();
-                mix.programs.iter().map(name).collect()
-            }
+            On::Model { world, mix, .. } => mix
+                .programs
+                .iter()
+                .map(|&index: &usize| world.programs().name(index).to_owned())
+                .collect(),
             On::Chip(world) => world.names.clone(),
         }
     }

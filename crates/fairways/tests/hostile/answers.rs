@@ -94,8 +94,8 @@ const SHOWN: &str = "a?[2J?]0;t??1m???b????z";
 
 fn assert_plain(what: &str, output: &[u8]) {
     let text = String::from_utf8(output.to_vec()).unwrap();
-    let is_odd = |of: &char| !(fairways_core::is_plain(*of) || *of == '\n');
-    let odd: Vec<char> = text.chars().filter(is_odd).collect();
+    let odd: Vec<char> =
+        text.chars().filter(|of: &char| !(fairways_core::is_plain(*of) || *of == '\n')).collect();
     assert!(odd.is_empty(), "{what}: {odd:?} in {text:?}");
 }
 

@@ -248,8 +248,12 @@ fn the_configuration_of_the_map_is_right() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.starts_with("fairways: expected a program to manage: "), "{said}");
-    let is_key = |rest: &&str| !rest.is_empty() && !rest.starts_with(' ');
-    let bare = |line: &str| line.strip_prefix('#').filter(is_key).unwrap_or(line).to_owned();
+    let bare = |line: &str| {
+        line.strip_prefix('#')
+            .filter(|rest: &&str| !rest.is_empty() && !rest.starts_with(' '))
+            .unwrap_or(line)
+            .to_owned()
+    };
     let shown = shown(&text.lines().map(bare).collect::<Vec<_>>().join("\n"));
     let programs = shown["program"].as_array().unwrap().iter();
     let selects: Vec<&str> = programs.map(|program| program["select"].as_str().unwrap()).collect();

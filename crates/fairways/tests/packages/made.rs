@@ -17,8 +17,10 @@ fn printed(program: &str, args: &[&str], file: &Path) -> String {
 
 /// The paths of all files, without the documentation.
 fn paths(listed: &str) -> BTreeSet<String> {
-    let file = |line: &&str| !line.ends_with('/');
-    let paths = listed.lines().filter(file).map(|line| line.trim_start_matches('.').to_owned());
+    let paths = listed
+        .lines()
+        .filter(|line: &&str| !line.ends_with('/'))
+        .map(|line| line.trim_start_matches('.').to_owned());
     paths.filter(|path| !path.starts_with("/usr/share/doc/")).collect()
 }
 

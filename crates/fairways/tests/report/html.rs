@@ -53,11 +53,12 @@ impl Table {
                 value: value.map(|value| value.parse().unwrap()),
             }
         };
-        let row = |row: &str| row.split("<t").skip(1).map(cell).collect();
         Self {
             caption,
             head: head.collect(),
-            rows: between(body, "<tr>", "</tr>").map(row).collect(),
+            rows: between(body, "<tr>", "</tr>")
+                .map(|row: &str| row.split("<t").skip(1).map(cell).collect())
+                .collect(),
         }
     }
 

@@ -59,8 +59,12 @@ impl Weighed {
     }
 
     fn millis(&self) -> BTreeMap<i32, [u128; 2]> {
-        let millis = |seconds: f64| Duration::from_secs_f64(seconds).as_millis();
-        self.times.iter().map(|(&nice, times)| (nice, times.map(millis))).collect()
+        self.times
+            .iter()
+            .map(|(&nice, times)| {
+                (nice, times.map(|seconds: f64| Duration::from_secs_f64(seconds).as_millis()))
+            })
+            .collect()
     }
 }
 

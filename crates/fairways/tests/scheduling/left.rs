@@ -50,8 +50,7 @@ impl Programs {
         let limit = ["--set", "initial_limit=1s"];
         let mut daemon = Daemon::start(&self.place, &[&limit, flags].concat());
         daemon.eventually("a thread is confined or runs before others", |daemon| {
-            let is_changed = |of: &Value| !of["cpus"].is_null() || of["raised"] == true;
-            daemon.programs().iter().any(is_changed)
+            daemon.programs().iter().any(|of: &Value| !of["cpus"].is_null() || of["raised"] == true)
         });
         daemon
     }

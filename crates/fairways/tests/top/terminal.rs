@@ -137,8 +137,10 @@ impl Terminal {
         let bytes = self.seen.lock().unwrap().bytes.clone();
         let text = String::from_utf8_lossy(&bytes);
         text.split("\u{1b}[").skip(1).any(|rest| {
-            let is_sign = |of: char| !of.is_ascii_digit() && of != ';';
-            let Some(end) = rest.find(is_sign).filter(|end| rest[*end..].starts_with('m')) else {
+            let Some(end) = rest
+                .find(|of: char| !of.is_ascii_digit() && of != ';')
+                .filter(|end| rest[*end..].starts_with('m'))
+            else {
                 return false;
             };
             let mut numbers = rest[..end].split(';').filter_map(|of| of.parse::<u32>().ok());

@@ -66,19 +66,13 @@ impl KeptPromises {
 mod tests {
     use alloc::vec::Vec;
 
-    use fairways_core::{Ways, Wish};
+    use fairways_core::Ways;
 
     use super::*;
+    use crate::fairways::tests::programs_with_promises;
 
     fn kept(promised: &[Option<u32>], clos: u32) -> Vec<Option<u32>> {
-        let programs: Vec<RunningProgram> = (0..)
-            .zip(promised)
-            .map(|(app, &baseline_ways)| RunningProgram {
-                app: AppId(app),
-                wish: Wish { baseline_ways, ..Wish::default() },
-                profile: None,
-            })
-            .collect();
+        let programs = programs_with_promises(promised);
         let mut promises = KeptPromises::default();
         promises.admit(&Llc { clos, ..Llc::with_ways(Ways::new(8).unwrap()) }, &programs);
         programs.iter().map(|program| promises.of(program.app)).collect()

@@ -154,19 +154,13 @@ impl Growth {
 
 #[cfg(test)]
 mod tests {
-    use fairways_core::{Ways, Wish};
+    use fairways_core::Ways;
 
     use super::*;
+    use crate::fairways::tests::programs_with_promises;
 
     fn sizes(promised: &[Option<u32>], sampled: u32) -> Option<(u32, u32)> {
-        let programs: alloc::vec::Vec<RunningProgram> = (0..)
-            .zip(promised)
-            .map(|(app, &baseline_ways)| RunningProgram {
-                app: AppId(app),
-                wish: Wish { baseline_ways, ..Wish::default() },
-                profile: None,
-            })
-            .collect();
+        let programs = programs_with_promises(promised);
         let llc = Llc::with_ways(Ways::new(8).unwrap());
         let mut promises = KeptPromises::default();
         promises.admit(&llc, &programs);

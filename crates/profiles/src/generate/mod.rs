@@ -241,8 +241,10 @@ mod tests {
     fn the_densest_region_is_cached_first() {
         let dense = ReusedRegion { mb: 2.0, share: 0.5, cyclic: false };
         let sparse = ReusedRegion { mb: 4.0, share: 0.4, cyclic: false };
-        let hits = |mb| program(&[sparse, dense]).hits(mb).0;
-        assert_eq!([1.0, 2.0, 4.0, 6.0, 9.0].map(hits), [0.25, 0.5, 0.7, 0.9, 0.9]);
+        assert_eq!(
+            [1.0, 2.0, 4.0, 6.0, 9.0].map(|mb| program(&[sparse, dense]).hits(mb).0),
+            [0.25, 0.5, 0.7, 0.9, 0.9]
+        );
     }
 
     #[test]

@@ -138,9 +138,11 @@ impl Gathering {
         if threads.is_empty() {
             return None;
         }
-        let ran = |(thread, counters)| ThreadCounters { thread, counters };
         let together = CoRun {
-            threads: threads.into_iter().map(ran).collect(),
+            threads: threads
+                .into_iter()
+                .map(|(thread, counters)| ThreadCounters { thread, counters })
+                .collect(),
             group: group?,
             window: std::time::Duration::from_nanos(span.1 - span.0),
         };

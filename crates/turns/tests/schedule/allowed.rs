@@ -103,9 +103,12 @@ fn no_thread_is_on_a_cpu_that_it_may_not_use() {
                 .wrapping_add(1_442_695_040_888_963_407);
             let bits = random >> 33;
             if bits % 3 == 0 {
-                let some = |(at, _): &(usize, &u32)| bits >> (2 + at % 20) & 1 == 1;
-                let chosen: CpuSet =
-                    cpus.iter().enumerate().filter(some).map(|(_, &cpu)| cpu).collect();
+                let chosen: CpuSet = cpus
+                    .iter()
+                    .enumerate()
+                    .filter(|(at, _): &(usize, &u32)| bits >> (2 + at % 20) & 1 == 1)
+                    .map(|(_, &cpu)| cpu)
+                    .collect();
                 affinity.allow(app, &chosen).unwrap();
                 moved.push((id, if chosen.is_empty() { all.clone() } else { chosen }));
             }

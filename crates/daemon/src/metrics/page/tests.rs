@@ -40,8 +40,10 @@ fn page(watched: &MachineRecord, means: Means) -> String {
 
 /// The samples of a metric.
 fn samples<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
-    let is_of = |line: &&str| line.split(['{', ' ']).next() == Some(name);
-    page.lines().filter(is_of).map(|line| &line[name.len()..]).collect()
+    page.lines()
+        .filter(|line: &&str| line.split(['{', ' ']).next() == Some(name))
+        .map(|line| &line[name.len()..])
+        .collect()
 }
 
 #[test]

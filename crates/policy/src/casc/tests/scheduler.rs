@@ -61,11 +61,13 @@ impl Scheduler {
         }
         for cpu in 0..self.running.len() {
             if self.running[cpu].is_none() {
-                let fits = |&&at: &&usize| self.may(self.queue[at], cpu);
                 let places: Vec<usize> = (0..self.queue.len()).collect();
                 let raised =
                     |at: usize| self.is_obeyed && self.bench.raised.contains(&self.queue[at]);
-                let next = places.iter().filter(fits).min_by_key(|&&at| (!raised(at), at));
+                let next = places
+                    .iter()
+                    .filter(|&&at: &&usize| self.may(self.queue[at], cpu))
+                    .min_by_key(|&&at| (!raised(at), at));
                 // Quanta of different lengths, so that CPUs do not switch in step.
                 let quantum = 17 + 3 * u32::try_from(cpu).unwrap();
                 self.running[cpu] = next.copied().map(|at| (self.queue.remove(at), quantum));
