@@ -108,6 +108,60 @@ fn a_stream_fed_back_has_the_profile_of_the_run() {
     }
 }
 
+/// Without a slice, too.
+#[test]
+fn whole_runs_are_recorded_alike() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = folder();
+    let folder = folder.path();
+    for output in ["a.stream", "b.stream"] {
+        succeeds(folder, &["record", "-q", "-o", output, "--", "sort", "text"]);
+    }
+    let [a, b] = ["a.stream", "b.stream"].map(|file| fs::read(folder.join(file)).unwrap());
+    assert!(a == b, "{} and {} bytes", a.len(), b.len());
+}
+
+/// Nothing was measured: nothing is kept, whatever flags say.
+#[test]
+fn a_run_that_ends_while_it_is_skipped_is_refused() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = folder();
+    for verb in ["record", "profile"] {
+        let words = [verb, "-q", "--keep-any", "-o", "out", "--skip", "9G", "--", "true"];
+        let out = run(folder.path(), &words);
+        assert_eq!(out.status.code(), Some(2), "{verb}: {}", errors(&out));
+        assert!(errors(&out).contains("true: ran no instruction that was seen"), "{verb}");
+        assert!(!folder.path().join("out").exists(), "{verb}");
+    }
+}
+
+/// Flags of a run mean nothing to a stream; its costs can be changed.
+#[test]
+fn a_stream_takes_no_flags_of_a_run() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = folder();
+    let folder = folder.path();
+    record(folder, "s.stream", &[]);
+    for more in [&["--children"][..], &["--env", "A=1"], &["--skip", "1M"], &["--by-address"]] {
+        let out = run(folder, &[&["profile", "-q"][..], more, &["stream:s.stream"]].concat());
+        let expected = format!("fairways: {}: a stream does not take it", more[0]);
+        assert_eq!((out.status.code(), errors(&out).trim_end()), (Some(2), &*expected));
+    }
+    let ipc = [&[][..], &["--cpi", "2"]].map(|more| {
+        let words = [&["profile", "-q", "-o", "fed.csv"][..], more, &["stream:s.stream"]];
+        succeeds(folder, &words.concat());
+        let table = read_table(&fs::read(folder.join("fed.csv")).unwrap(), "fed.csv").unwrap();
+        table.values(0, ProfileMetric::Ipc).next().unwrap()
+    });
+    assert!(ipc[1] < 0.6 * ipc[0], "{ipc:?}");
+}
+
 #[test]
 fn a_stream_that_was_cut_or_altered_is_refused_in_a_line() {
     if !there_is_qemu() {

@@ -52,6 +52,7 @@ pub use program::{ProfiledProgram, ProgramRates, contend, divide};
 pub use programs::ProgramCatalog;
 pub use read::read_table;
 pub use read_phased::read_phased;
+pub use records::{NAME_RULE, is_name};
 pub use score::Scorer;
 pub use stream::{
     MOST_STREAM_LINES, OverlapEstimate, RecordedStream, StreamBlock, StreamBlockContent,

@@ -3,9 +3,11 @@
 use crate::error::{InputError, shown};
 
 /// The rule for names of programs and mixes.
-pub(crate) const NAME_RULE: &str = "a name without commas, quotes or control characters";
+pub const NAME_RULE: &str = "a name without commas, quotes or control characters";
 
-pub(crate) fn is_name(name: &str) -> bool {
+/// Whether a program or a mix can have this name.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
     // A byte-order mark anywhere but at the start of a file is invisible; a line that begins with #
     // is a comment.
     !name.is_empty()

@@ -123,8 +123,12 @@ pub fn find(name: &OsStr) -> Option<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return Some(PathBuf::from(name)).filter(|file| file.exists());
     }
-    let path = std::env::var_os("PATH")?;
-    let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
+    find_in(name, &std::env::var_os("PATH")?)
+}
+
+/// The same with this `PATH`, for a name without folders.
+pub(crate) fn find_in(name: &OsStr, path: &OsStr) -> Option<PathBuf> {
+    let mut files = std::env::split_paths(path).map(|folder| folder.join(name));
     files.find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())
 }
 

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::{MemfdFlags, memfd_create};
 use thiserror::Error;
 
-use crate::command::{Executable, QEMU, Unfit, find};
+use crate::command::{Executable, QEMU, Unfit, find, find_in};
 use crate::guard::guard;
 use crate::producer::{Session, this_process};
 use crate::program::TracedProgram;
@@ -120,10 +121,13 @@ impl Launch {
     /// As [`Launch::start`].
     pub fn resolve(&self) -> Result<(PathBuf, Executable), StartError> {
         let name = self.command.first().map_or(OsStr::new(""), OsString::as_os_str);
-        let target = Executable::resolve(
-            &find(name).ok_or_else(|| StartError::NotFound(name.to_string_lossy().into_owned()))?,
-            &self.command,
-        )?;
+        let mut variables = self.environment.iter().flatten();
+        let file = match variables.find(|(variable, _)| variable == "PATH") {
+            Some((_, path)) if !name.as_bytes().contains(&b'/') => find_in(name, path),
+            _ => find(name),
+        };
+        let file = file.ok_or_else(|| StartError::NotFound(name.to_string_lossy().into_owned()))?;
+        let target = Executable::resolve(&file, &self.command)?;
         let qemu = self
             .qemu
             .as_ref()
@@ -212,7 +216,7 @@ fn begin_alike(command: &mut Command) {
     // SAFETY: between fork and exec this makes system calls, and allocates nothing.
     unsafe {
         command.pre_exec(|| {
-            for signal in 1..LAST_SIGNAL {
+            for signal in 1..SIGNALS_END {
                 // Those that can't be set are default.
                 libc::signal(signal, libc::SIG_DFL);
             }
@@ -223,8 +227,8 @@ fn begin_alike(command: &mut Command) {
     }
 }
 
-/// Signals from here on have no default meaning.
-const LAST_SIGNAL: i32 = 32;
+/// The standard signals are below this one (signal(7)).
+const SIGNALS_END: i32 = 32;
 
 /// As in Linux's `uapi/linux/close_range.h`.
 const CLOSE_RANGE_CLOEXEC: u32 = 4;

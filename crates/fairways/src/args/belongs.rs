@@ -78,12 +78,15 @@ const TABLE: [(Taker, &[&str], &[&str]); 13] = [
 ];
 
 /// Flags that need another flag of the same command.
-const NEEDS: [(&str, &str); 6] = [
+const NEEDS: [(&str, &str); 9] = [
+    ("apart", "slices"),
     ("at", "journal"),
     ("bandwidth_model", "bandwidth_mbps"),
     ("height", "once"),
     ("journal_parts", "journal"),
     ("journal_size", "journal"),
+    ("slices", "apart"),
+    ("slices", "instructions"),
     ("width", "once"),
 ];
 
@@ -103,9 +106,9 @@ fn is_given(flags: &ArgMatches, id: &str) -> bool {
 fn lacks_another(verb: &Command, flags: &ArgMatches) -> Option<String> {
     verb.get_arguments().find_map(|flag| {
         let id = flag.get_id().as_str();
-        let (_, needed) = NEEDS.iter().find(|(needing, _)| *needing == id)?;
-        let is_alone = is_given(flags, id) && !is_given(flags, needed);
-        is_alone.then(|| format!("--{} needs --{}", id.replace('_', "-"), needed.replace('_', "-")))
+        let mut needed = NEEDS.iter().filter(|(needing, _)| *needing == id && is_given(flags, id));
+        let (_, needed) = needed.find(|(_, needed)| !is_given(flags, needed))?;
+        Some(format!("--{} needs --{}", id.replace('_', "-"), needed.replace('_', "-")))
     })
 }
 

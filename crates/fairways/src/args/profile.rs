@@ -16,8 +16,8 @@ use super::{How, Traced, ways};
 /// It runs a command, unmodified, under QEMU's user mode (package qemu-user),
 /// simulates the caches, and counts in one pass the misses with each number of ways
 /// of the last-level cache. The result is a profile for `simulate`
-/// (docs/profile.md). The exit code is the command's. For stream:FILE as the command
-/// it is the profile of what `record` wrote, without QEMU.
+/// (docs/profile.md). The exit code is the command's. With stream:FILE as the
+/// command, it profiles a recorded stream, without QEMU.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Profile {

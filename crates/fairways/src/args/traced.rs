@@ -4,17 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use fairways_command_kit::input::{real, whole};
+use fairways_profiles::{NAME_RULE, is_name};
 
 use super::ChipPreset;
 
 /// Reads a program's name, as a profile file may have it.
 fn name(text: &str) -> Result<String, String> {
-    let odd = text.chars().any(|letter| letter == ',' || letter == '"' || letter.is_control());
-    if text.is_empty() || text.starts_with('#') || odd {
-        let expected = "expected a name without commas, quotes or control characters";
-        return Err(format!("{expected}, found {text:?}"));
-    }
-    Ok(text.to_owned())
+    let name = is_name(text).then(|| text.to_owned());
+    name.ok_or_else(|| format!("expected {NAME_RULE}, found {text:?}"))
 }
 
 /// Reads a number of instructions, such as `200M`.
@@ -69,22 +66,21 @@ pub(crate) struct Traced {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub(crate) skip: Option<u64>,
 
-    /// Look at N instructions, such as 200M, then end the command; it runs in an environment of its
-    /// own, so that the same comes out everywhere [default: to the end]
+    /// Look at N instructions, such as 200M, then end the command, which runs in a fixed
+    /// environment, so that results are the same on every machine [default: to the end]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = length)]
     pub(crate) instructions: Option<u64>,
 
     /// Look at N slices of --instructions each [default: 1]
-    #[arg(long, value_name = "N", requires = "instructions", requires = "apart",
-        allow_negative_numbers = true, value_parser = whole(1u32, 10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+        value_parser = whole(1u32, 10_000))]
     pub(crate) slices: Option<u32>,
 
-    /// Instructions from the begin of one slice to that of the next
-    #[arg(long, value_name = "N", requires = "slices", allow_negative_numbers = true,
-        value_parser = length)]
+    /// Instructions from the start of one slice to the start of the next
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = length)]
     pub(crate) apart: Option<u64>,
 
-    /// A variable of the environment, beside those that are fixed; may be repeated
+    /// Set an environment variable, besides the fixed ones; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) env: Vec<(OsString, OsString)>,
 
@@ -92,15 +88,14 @@ pub(crate) struct Traced {
     #[arg(long)]
     pub(crate) keep_any: bool,
 
-    /// Cycles per instruction if every access hits the L1
-    #[arg(long, value_name = "X", default_value = "0.5", allow_negative_numbers = true,
+    /// Cycles per instruction if every access hits the L1 [default: 0.5, or the stream's]
+    #[arg(long, value_name = "X", allow_negative_numbers = true,
         value_parser = real(0.05, 1000.0))]
-    pub(crate) cpi: f64,
+    pub(crate) cpi: Option<f64>,
 
-    /// Misses that are served at the same time
-    #[arg(long, value_name = "X", default_value = "4", allow_negative_numbers = true,
-        value_parser = real(1.0, 64.0))]
-    pub(crate) overlap: f64,
+    /// Misses that are served at the same time [default: 4, or the stream's]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = real(1.0, 64.0))]
+    pub(crate) overlap: Option<f64>,
 
     /// Also measure the command's children and the programs that it executes
     #[arg(long)]

@@ -36,7 +36,7 @@ impl Checked {
             settings.placement = PagePlacement::Sequential;
         }
         let quiet = args.traced.json || args.output.as_deref() == Some(Path::new("-"));
-        let subject = TracedCommand::new(&args.traced, args.by_address, quiet)?;
+        let subject = TracedCommand::profiled(&args.traced, args.by_address, quiet)?;
         let output = match &args.output {
             Some(path) if path == Path::new("-") => Output::Standard,
             Some(path) => Output::File(path.clone()),

@@ -10,12 +10,12 @@ use fairways_command_kit::{BadInput, ExitCode, Interrupted, input, whole};
 use fairways_profiles::{StreamManifest, StreamTotals};
 
 use crate::args::Recording;
-use crate::traced::{RunEnd, TracedCommand, can_write, measure};
+use crate::traced::{CPI, OVERLAP, RunEnd, TracedCommand, can_write, measure};
 
 /// Runs the command; everything is checked before anything is run.
 pub(crate) fn run(args: &Recording, out: &mut dyn Write) -> anyhow::Result<()> {
     let (traced, path) = (&args.traced, &args.output);
-    let subject = TracedCommand::new(traced, false, traced.json)?;
+    let subject = TracedCommand::recorded(traced, traced.json)?;
     let Some(_) = subject.live() else {
         let said = "expected a command to record, found a stream that was recorded";
         return Err(BadInput(said.to_owned()).into());
@@ -31,8 +31,8 @@ pub(crate) fn run(args: &Recording, out: &mut dyn Write) -> anyhow::Result<()> {
         program: subject.name.clone(),
         run: subject.run(&recorder)?,
         private: private_caches(&chip),
-        cpi: traced.cpi,
-        overlap: traced.overlap,
+        cpi: traced.cpi.unwrap_or(CPI),
+        overlap: traced.overlap.unwrap_or(OVERLAP),
         overlap_estimate: 0.0,
         totals: StreamTotals::default(),
         blocks: Vec::new(),

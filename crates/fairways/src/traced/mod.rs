@@ -8,4 +8,4 @@ mod subject;
 
 pub(crate) use measured::measure;
 pub(crate) use steppable::RunEnd;
-pub(crate) use subject::{TracedCommand, can_write};
+pub(crate) use subject::{CPI, OVERLAP, TracedCommand, can_write};

@@ -17,6 +17,11 @@ use sha2::{Digest, Sha256};
 use super::steppable::{RunEnd, Steppable};
 use crate::args::Traced;
 
+/// Cycles of an instruction while everything hits the L1, and misses under way at once, without
+/// `--cpi` and `--overlap`.
+pub(crate) const CPI: f64 = 0.5;
+pub(crate) const OVERLAP: f64 = 4.0;
+
 /// A program to measure, whose flags are valid.
 pub(crate) struct TracedCommand {
     pub(crate) name: String,
@@ -30,8 +35,19 @@ pub(crate) struct TracedCommand {
 }
 
 impl TracedCommand {
-    /// Reads the flags. `quiet`: the command's output goes to standard error.
-    pub(crate) fn new(args: &Traced, by_address: bool, quiet: bool) -> anyhow::Result<Self> {
+    /// Reads the flags of `profile`.
+    pub(crate) fn profiled(args: &Traced, by_address: bool, quiet: bool) -> anyhow::Result<Self> {
+        let has_fixed_part = args.skip.is_some() || args.instructions.is_some();
+        Self::new(args, by_address, quiet, has_fixed_part || !args.env.is_empty())
+    }
+
+    /// Reads the flags of `record`: its runs are always to come out alike.
+    pub(crate) fn recorded(args: &Traced, quiet: bool) -> anyhow::Result<Self> {
+        Self::new(args, false, quiet, true)
+    }
+
+    /// `quiet`: the command's output goes to standard error. `is_fixed`: so is its environment.
+    fn new(args: &Traced, by_address: bool, quiet: bool, is_fixed: bool) -> anyhow::Result<Self> {
         let machine = format!("chip:{}", args.machine.name);
         let (count, apart) = (args.slices.unwrap_or(1), args.apart.unwrap_or(0));
         let slices =
@@ -42,14 +58,13 @@ impl TracedCommand {
         }
         let keep_any = args.keep_any;
         if let Some(path) = args.command[0].to_str().and_then(|text| text.strip_prefix("stream:")) {
-            return Self::replayed(args, Path::new(path), slices);
+            return Self::replayed(args, Path::new(path), by_address);
         }
-        let is_repeated = args.skip.is_some() || args.instructions.is_some();
         let launch = Launch {
             follow: args.children,
             quiet,
             qemu: args.qemu.clone(),
-            environment: (is_repeated || !args.env.is_empty()).then(|| environment(&args.env)),
+            environment: is_fixed.then(|| environment(&args.env)),
             ..Launch::new(args.command.clone())
         };
         let mut live = LiveProgram::new(launch);
@@ -62,16 +77,27 @@ impl TracedCommand {
             why => anyhow::Error::from(why),
         })?;
         let program = SimulatedProgram {
-            base_cpi: args.cpi,
-            overlap: args.overlap,
+            base_cpi: args.cpi.unwrap_or(CPI),
+            overlap: args.overlap.unwrap_or(OVERLAP),
             ..SimulatedProgram::live(live)
         };
         let name = args.name.clone().unwrap_or_else(|| plain_name(&args.command[0]));
         Ok(Self { name, machine, program, slices, keep_any, run: OnceLock::new() })
     }
 
-    /// A stream as the program: all of it, unless flags say otherwise.
-    fn replayed(args: &Traced, path: &Path, slices: Slices) -> anyhow::Result<Self> {
+    /// A stream as the program: all of it, or its first instructions.
+    fn replayed(args: &Traced, path: &Path, by_address: bool) -> anyhow::Result<Self> {
+        let of_a_run = [
+            (by_address, "by-address"),
+            (args.children, "children"),
+            (!args.env.is_empty(), "env"),
+            (args.qemu.is_some(), "qemu"),
+            (args.skip.is_some(), "skip"),
+            (args.slices.is_some(), "slices"),
+        ];
+        if let Some((_, flag)) = of_a_run.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(BadInput(format!("--{flag}: a stream does not take it")).into());
+        }
         let stream = StreamReplay::open(path).map_err(BadInput)?;
         stream.check(&args.machine.geometry).map_err(|why| BadInput(why.to_string()))?;
         let manifest = stream.manifest();
@@ -81,12 +107,16 @@ impl TracedCommand {
             name: args.name.clone().unwrap_or_else(|| manifest.program.clone()),
             machine,
             slices: Slices {
-                length: slices.length.or(Some(manifest.totals.instructions)),
-                ..slices
+                length: args.instructions.or(Some(manifest.totals.instructions)),
+                ..Slices::ALL
             },
             keep_any: args.keep_any,
             run: OnceLock::from(run),
-            program: SimulatedProgram::replayed(stream),
+            program: SimulatedProgram {
+                base_cpi: args.cpi.unwrap_or(manifest.cpi),
+                overlap: args.overlap.unwrap_or(manifest.overlap),
+                ..SimulatedProgram::replayed(stream.clone())
+            },
         })
     }
 
@@ -119,7 +149,7 @@ impl TracedCommand {
     /// Checks that a run was what was asked for, where only such runs are kept.
     pub(crate) fn check_end(&self, measured: &impl Steppable, end: RunEnd) -> Result<(), BadInput> {
         let (name, seen) = (&self.name, measured.instructions());
-        if seen == 0 && self.slices == Slices::ALL {
+        if seen == 0 && self.slices.length.is_none() {
             return Err(BadInput(format!("{name}: ran no instruction that was seen")));
         }
         if self.keep_any && seen > 0 {

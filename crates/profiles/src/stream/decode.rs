@@ -72,12 +72,15 @@ impl RecordedStream {
     /// # Errors
     /// If it is not what the manifest says.
     pub fn block(&self, place: usize) -> Result<StreamBlockContent, StreamError> {
-        let error =
-            || self.error(&format!("expected block {place} as its manifest says, found another"));
-        let block = self.manifest.blocks.get(place).ok_or_else(error)?;
+        let block = self.manifest.blocks.get(place).ok_or_else(|| self.other_block(place))?;
         let before = self.manifest.blocks[..place].iter();
         let from: usize = before.map(|block| block.bytes as usize).sum();
-        unpack(&self.body[from..from + block.bytes as usize], *block).ok_or_else(error)
+        let body = &self.body[from..from + block.bytes as usize];
+        unpack(body, *block).ok_or_else(|| self.other_block(place))
+    }
+
+    fn other_block(&self, place: usize) -> StreamError {
+        self.error(&format!("expected block {place} as its manifest says, found another"))
     }
 }
 
