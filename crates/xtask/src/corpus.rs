@@ -86,8 +86,8 @@ const FOLDER: &str = "corpus";
 /// Bytes of a stream at most: 16 have 12 MB.
 const MOST_STREAM: usize = 750_000;
 
-/// Where programs run. What they write stays there.
-const WORK: &str = "target/corpus";
+/// Where results are put that differ from those that are committed.
+const DIFFERENT: &str = "target/corpus";
 
 /// Makes or compares the programs that were asked for; whether all are as they were committed.
 ///
@@ -119,18 +119,26 @@ pub(crate) fn corpus(asked: &CorpusFlags) -> anyhow::Result<bool> {
         Some(file) => file.canonicalize()?,
         None => built()?,
     };
-    prepare_work()?;
+    let place = RunFolder::new(&fairways)?;
     let mut alike = true;
     for program in programs {
         check_version(program)?;
         for file in program.inputs.iter().chain(&program.stdin) {
-            make(&corpus, file)?;
+            place.make(&corpus, file)?;
         }
-        for (result, made) in corpus.measure(&fairways, program)? {
+        for (result, made) in corpus.measure(&place, program)? {
             if asked.check {
                 let is_alike = committed(&result, program)? == made;
-                let said = if is_alike { "as committed" } else { "differs" };
-                eprintln!("{}: {}: {said}", program.name, result.display());
+                let shown = format!("{}: {}", program.name, result.display());
+                if is_alike {
+                    eprintln!("{shown}: as committed");
+                } else {
+                    let file = result.file_name().unwrap_or_default().to_string_lossy();
+                    let found = Path::new(DIFFERENT).join(format!("{}.{file}", program.name));
+                    fs::create_dir_all(DIFFERENT)?;
+                    fs::write(&found, &made)?;
+                    eprintln!("{shown}: differs from {}", found.display());
+                }
                 alike &= is_alike;
             } else {
                 put(&result, program, &corpus, &made)?;
@@ -186,62 +194,81 @@ fn check_version(program: &CorpusProgram) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the folder in which programs run, with the inputs that are committed.
-fn prepare_work() -> anyhow::Result<()> {
-    let work = Path::new(WORK);
-    fs::create_dir_all(work)?;
-    // Programs write here as another user.
-    fs::set_permissions(work, fs::Permissions::from_mode(0o777))?;
-    for entry in fs::read_dir(Path::new(FOLDER).join("inputs"))? {
-        let entry = entry?;
-        fs::copy(entry.path(), work.join(entry.file_name()))?;
-    }
-    Ok(())
+/// Where programs run: a folder that any user can reach, whatever folder the project is in.
+struct RunFolder {
+    folder: tempfile::TempDir,
 }
 
-/// Makes an input that is not there yet, after those that its command names.
-fn make(corpus: &CorpusManifest, file: &str) -> anyhow::Result<()> {
-    let work = Path::new(WORK);
-    let to = work.join(file);
-    if to.exists() {
-        return Ok(());
-    }
-    let input = corpus.input.iter().find(|input| input.file == file);
-    let input = input.with_context(|| format!("{file}: expected an input that is made"))?;
-    for word in input.make.split_whitespace().filter(|word| *word != file) {
-        if corpus.input.iter().any(|other| other.file == word) {
-            make(corpus, word)?;
+impl RunFolder {
+    /// A folder with this program and the inputs that are committed.
+    fn new(fairways: &Path) -> anyhow::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
+        let place = Self { folder };
+        fs::copy(fairways, place.fairways())?;
+        let inputs = place.path();
+        fs::create_dir(&inputs)?;
+        // Programs write here as another user.
+        fs::set_permissions(&inputs, fs::Permissions::from_mode(0o777))?;
+        for entry in fs::read_dir(Path::new(FOLDER).join("inputs"))? {
+            let entry = entry?;
+            fs::copy(entry.path(), inputs.join(entry.file_name()))?;
         }
+        Ok(place)
     }
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &input.make]).current_dir(work);
-    let output = shell.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "{file}: {}", input.make);
-    if !to.exists() {
-        fs::write(to, output.stdout)?;
+
+    fn fairways(&self) -> PathBuf {
+        self.folder.path().join("fairways")
     }
-    Ok(())
+
+    /// The working directory of programs.
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("run")
+    }
+
+    /// Makes an input that is not there yet, after those that its command names.
+    fn make(&self, corpus: &CorpusManifest, file: &str) -> anyhow::Result<()> {
+        let to = self.path().join(file);
+        if to.exists() {
+            return Ok(());
+        }
+        let input = corpus.input.iter().find(|input| input.file == file);
+        let input = input.with_context(|| format!("{file}: expected an input that is made"))?;
+        for word in input.make.split_whitespace().filter(|word| *word != file) {
+            if corpus.input.iter().any(|other| other.file == word) {
+                self.make(corpus, word)?;
+            }
+        }
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &input.make]).current_dir(self.path());
+        let output = shell.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+        ensure!(output.status.success(), "{file}: {}", input.make);
+        if !to.exists() {
+            fs::write(to, output.stdout)?;
+        }
+        Ok(())
+    }
 }
 
 impl CorpusManifest {
     /// The results of a program: where each belongs, and its bytes.
     fn measure(
         &self,
-        fairways: &Path,
+        place: &RunFolder,
         program: &CorpusProgram,
     ) -> anyhow::Result<Vec<(PathBuf, Vec<u8>)>> {
         let mut results = Vec::new();
         for (name, machine) in &self.machines {
             eprintln!("== {} on {name}", program.name);
-            let made = self.traced(fairways, program, "profile", machine, self.instructions)?;
+            let made = self.traced(place, program, "profile", machine, self.instructions)?;
             results.push((Path::new(FOLDER).join("profiles").join(format!("{name}.csv")), made));
         }
         if program.stream {
             let (machine, mut length) = (&self.stream_machine, self.stream_instructions);
-            let mut made = self.traced(fairways, program, "record", machine, length)?;
+            let mut made = self.traced(place, program, "record", machine, length)?;
             while made.len() > MOST_STREAM {
                 length /= 2;
-                made = self.traced(fairways, program, "record", machine, length)?;
+                made = self.traced(place, program, "record", machine, length)?;
             }
             let file = format!("{}.stream", program.name);
             results.push((Path::new(FOLDER).join("streams").join(file), made));
@@ -252,13 +279,14 @@ impl CorpusManifest {
     /// Runs `fairways profile` or `record`, as a user without rights if this one has them.
     fn traced(
         &self,
-        fairways: &Path,
+        place: &RunFolder,
         program: &CorpusProgram,
         verb: &str,
         machine: &str,
         instructions: u64,
     ) -> anyhow::Result<Vec<u8>> {
-        let result = Path::new(WORK).canonicalize()?.join("result");
+        let (fairways, work) = (place.fairways(), place.path());
+        let result = work.join("result");
         let _ = fs::remove_file(&result);
         let is_root = fs::metadata("/proc/self").is_ok_and(|own| {
             use std::os::unix::fs::MetadataExt as _;
@@ -266,22 +294,22 @@ impl CorpusManifest {
         });
         let mut command = match is_root {
             true => Command::new("setpriv"),
-            false => Command::new(fairways),
+            false => Command::new(&fairways),
         };
         if is_root {
-            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(fairways);
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&fairways);
         }
         let (skip, instructions) =
             (program.skip.unwrap_or(self.skip).to_string(), instructions.to_string());
         command.args([verb, "-q", "--name", &program.name, "--machine", machine]).arg("-o");
         command.arg(&result).args(["--skip", &skip, "--instructions", &instructions, "--"]);
-        command.args(program.command.split_whitespace()).current_dir(WORK);
+        command.args(program.command.split_whitespace()).current_dir(&work);
         command.stdin(match &program.stdin {
-            Some(file) => fs::File::open(Path::new(WORK).join(file))?.into(),
+            Some(file) => fs::File::open(work.join(file))?.into(),
             None => Stdio::null(),
         });
         // Always a file: some programs do other things if it is a pipe or a terminal.
-        let errors = Path::new(WORK).join("errors");
+        let errors = work.join("errors");
         command.stdout(Stdio::null()).stderr(fs::File::create(&errors)?);
         if !command.status()?.success() {
             let said = String::from_utf8_lossy(&fs::read(errors)?).into_owned();
