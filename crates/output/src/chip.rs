@@ -138,6 +138,9 @@ pub fn table(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Resu
         writeln!(out, "Services:\n{}\n", services::table(&rows))?;
     }
     write!(out, "{}", fold(LEGEND, 12))?;
+    if names.iter().any(|name| name.starts_with("stream:") || name.starts_with("live:")) {
+        write!(out, "{}", fold(BY_WORK, 12))?;
+    }
     if !rows.is_empty() {
         write!(out, "{}", fold(services::LEGEND, 12))?;
     }
@@ -160,6 +163,10 @@ fn answers<'a>(names: &'a [String], found: &'a ChipComparison) -> Vec<services::
     });
     alone.chain(under).collect()
 }
+
+/// How slowdowns of real programs are measured instead (docs/chip.md).
+const BY_WORK: &str = "            of real programs, the time beside the others over the time alone, \
+                       for the same instructions\n";
 
 const LEGEND: &str = "\
 slowdown    instructions alone in the same time, over those beside the others

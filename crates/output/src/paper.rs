@@ -157,17 +157,14 @@ pub fn table(report: &PaperReport, out: &mut dyn Write) -> anyhow::Result<()> {
     });
     let open = report.rows.iter().filter(|row| row.in_band().is_none()).count();
     let beside = beside.collect::<Vec<_>>().join(", ");
-    writeln!(
-        out,
-        "besides, of what says nothing of the system: {beside}; {open} rows are not judged"
-    )?;
+    writeln!(out, "not counted as outcomes: {beside}; not judged: {open} rows")?;
     let turned = report.rows.iter().filter(|row| {
         row.seeds_in_band().is_some_and(|within| (1..row.by_seed.len()).contains(&within))
     });
     match turned.count() {
         0 => {}
-        1 => writeln!(out, "1 verdict is another with another seed")?,
-        turned => writeln!(out, "{turned} verdicts are others with another seed")?,
+        1 => writeln!(out, "1 verdict depends on the seed")?,
+        turned => writeln!(out, "{turned} verdicts depend on the seed")?,
     }
     Ok(())
 }

@@ -114,7 +114,8 @@ pub(crate) struct ChipFlags {
     #[arg(long, value_enum, value_name = "CLASS")]
     pub(crate) scheduling_class: Option<SchedulingClass>,
 
-    /// Programs that are background work: cache-fair may give their CPU time to others
+    /// Programs that are background work: cache-fair may give their CPU time to others,
+    /// fairways plans for the others first
     #[arg(long, value_name = "A,B,C")]
     pub(crate) best_effort: Option<Names>,
 

@@ -46,7 +46,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE", help_heading = None::<&'static str>)]
     pub(crate) journal: Option<PathBuf>,
 
-    /// Most bytes of a part of the journal: 500K, 64M, 2G [default: 256M]
+    /// Largest size of one part of the journal: 500K, 64M, 2G [default: 256M]
     ///
     /// Begins a new part of the journal before one exceeds this size.
     #[arg(long, value_name = "SIZE", value_parser = size,

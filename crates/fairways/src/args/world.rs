@@ -54,9 +54,9 @@ pub(crate) struct World {
     #[arg(long, value_name = "MODEL", default_value = "simple")]
     pub(crate) bandwidth_model: Model,
 
-    /// Ways promised to programs, for `static` and `dcat`
+    /// Ways promised to programs, for `static`, `dcat` and `fairways`
     ///
-    /// `static` gives programs exactly these ways, `dcat` at least these.
+    /// `static` gives programs exactly these ways; `dcat` and `fairways` promise them.
     #[arg(long, value_name = "PROGRAM=WAYS,...",
         value_parser = pairs("PROGRAM=WAYS", whole(1, MOST_WAYS)))]
     pub(crate) baselines: Option<Pairs<u32>>,
