@@ -50,7 +50,9 @@ pub fn fold(text: &str, indent: usize) -> String {
     }
 }
 
-fn fold_to(text: &str, indent: usize, columns: usize) -> String {
+/// The same for this many columns.
+#[must_use]
+pub fn fold_to(text: &str, indent: usize, columns: usize) -> String {
     let indent = indent.min(columns / 3);
     let mut folded = String::new();
     for line in text.split_inclusive('\n') {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use fairways_command_kit::plain::plain;
-use fairways_command_kit::table::{columns, fold};
+use fairways_command_kit::table::{columns, fold, fold_to};
 use serde::Serialize;
 
 use crate::{Ability, Finding, FindingState, Report, Verdict};
@@ -66,19 +66,14 @@ fn write_finding(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
         FindingState::Unknown => "unknown",
     };
     let first = format!("{}: {}", finding.id, plain(&finding.found));
-    let mut lines = wrapped(&first).into_iter();
-    writeln!(out, "{state:<9}{}", lines.next().unwrap_or_default())?;
-    for line in lines {
-        writeln!(out, "{INDENT}  {line}")?;
-    }
+    let width = columns().map_or(WIDTH, |columns| WIDTH.min(columns.into()));
+    writeln!(out, "{}", fold_to(&format!("{state:<9}{first}"), INDENT.len() + 2, width))?;
     if finding.state == FindingState::Ok {
         return Ok(());
     }
     let remedy = finding.remedy.as_ref().map(|remedy| format!("do: {remedy}"));
     for text in [Some(format!("why: {}", finding.why)), remedy].into_iter().flatten() {
-        for (at, line) in wrapped(&text).into_iter().enumerate() {
-            writeln!(out, "{INDENT}{}{line}", if at == 0 { "  " } else { "    " })?;
-        }
+        writeln!(out, "{}", fold_to(&format!("{INDENT}  {text}"), INDENT.len() + 4, width))?;
     }
     Ok(())
 }
@@ -88,21 +83,4 @@ fn word(answer: &Ability) -> String {
         None => "yes".to_owned(),
         Some(why) => format!("no: {why}"),
     }
-}
-
-/// Splits a text into lines that fit beside the indentation; a longer word has its own line.
-fn wrapped(text: &str) -> Vec<String> {
-    let width = columns().map_or(WIDTH, |columns| WIDTH.min(columns.into()));
-    let most = width.saturating_sub(INDENT.len() + 4);
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

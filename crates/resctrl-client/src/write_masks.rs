@@ -132,7 +132,7 @@ pub(super) fn write_masks(
         }
         if got != mask {
             tracing::warn!(
-                target: "fairways::actuate", group, domain, asked = %mask, got = %got, "hardware took another mask"
+                target: "fairways::actuate", group, domain, requested = %mask, got = %got, "hardware took another mask"
             );
         }
     }

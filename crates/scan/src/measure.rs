@@ -79,11 +79,10 @@ fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::R
     let cache_bytes = status.domains.iter().map(cache).sum();
     let row = |user: User| of_program(user, status, totals);
     let rows: Vec<Row> = users.into_iter().map(row).collect();
-    let nobody = |known: fn(&Row) -> bool| !rows.iter().any(known);
     let missing = [
-        ("occupancy", nobody(|row| row.occupancy_bytes.is_some())),
-        ("traffic", nobody(|row| row.bytes_per_second.is_some())),
-        ("misses", nobody(|row| row.misses_per_second.is_some())),
+        ("occupancy", rows.iter().all(|row| row.occupancy_bytes.is_none())),
+        ("traffic", rows.iter().all(|row| row.bytes_per_second.is_none())),
+        ("misses", rows.iter().all(|row| row.misses_per_second.is_none())),
     ];
     let missing: Vec<&str> =
         missing.iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| *name).collect();

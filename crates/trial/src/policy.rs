@@ -184,7 +184,7 @@ impl PolicyOnTrial {
             Event::Started { .. } | Event::Exited { .. } => {
                 self.found.lock().others(self.domain);
                 let arm = self.planned.order.get(number).copied().unwrap_or(Arm::Without);
-                self.plan(arm, "a trial: another program came or went", act);
+                self.plan(arm, "a trial: a program started or exited", act);
             }
             Event::Sampled(sample) => {
                 let is_whole = !sample.straddled && sample.plan == self.now;
@@ -249,9 +249,7 @@ impl Policy for PolicyOnTrial {
                 if decided.is_some() {
                     self.begin(0, at, act);
                 } else {
-                    self.end(Some(
-                        "the policy has decided nothing in the time that it had to learn",
-                    ));
+                    self.end(Some("the policy made no plan during --learn"));
                 }
             }
         }

@@ -159,7 +159,7 @@ impl Report {
         if self.others > 0 {
             writeln!(
                 out,
-                "programs came or went {} times meanwhile; they are in no pair that they miss",
+                "programs started or exited {} times; a pair of blocks counts only for programs that ran in both",
                 self.others
             )?;
         }
@@ -200,7 +200,7 @@ impl Report {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        writeln!(out, "\n{}", fit(table, &[]))
+        writeln!(out, "\n{}", fit(table, &["without", "with"]))
     }
 }
 

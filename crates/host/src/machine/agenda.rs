@@ -149,7 +149,7 @@ impl Agenda {
     /// Until when to wait as far as looks go, at most until `end`.
     pub(super) fn deadlines(&self, end: Option<Time>) -> Deadlines {
         let mut until = end.unwrap_or(Time::from_nanos(u64::MAX));
-        // Whatever is shown the host at every turn may take a missing turn for the host's end.
+        // A watcher that sees the host at every turn may take a missing turn for the host's end.
         let mut about = self.look_at.min(self.now.after(LONGEST));
         if self.has_rung() && (about <= self.now || self.is_called) {
             // What there is to see is of the next instant.

@@ -22,7 +22,7 @@ pub struct Parts {
     pub lever: Lever,
     /// Where programs are found.
     pub proc_and_cgroup: Roots,
-    /// What is counted of them.
+    /// Where their counters come from.
     pub source: Box<dyn fairways_perf::Source>,
     /// The time.
     pub clock: Box<dyn Clock>,

@@ -98,7 +98,7 @@ pub fn measure_alone(
     warm_up: Duration,
     span: Duration,
 ) -> Result<SoloRun, ChipError> {
-    let mut curve = WorkCurve::of(job);
+    let mut curve = WorkCurve::for_job(job);
     let job = Job { at: Time::ZERO, then: AfterRun::Restart, ..job.clone() };
     let mut machine = ObservedChip::new(settings, [job])?;
     let mut until = |end: Time| {

@@ -32,7 +32,7 @@ const BEYOND: f64 = 1.02;
 impl WorkCurve {
     /// A curve for a job that replays a stream or runs a real program all the time; `None` for
     /// others.
-    pub(super) fn of(job: &Job) -> Option<Self> {
+    pub(super) fn for_job(job: &Job) -> Option<Self> {
         let (has_live, has_stream) = (job.live().next().is_some(), job.streams().next().is_some());
         let clock = if has_live { WorkClock::Cycles } else { WorkClock::Chip };
         let is_of_one_kind = job.phases.len() == 1 && (has_live || has_stream);
