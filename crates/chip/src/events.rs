@@ -168,8 +168,8 @@ impl Machine for Chip {
         match action {
             Action::Partition { plan, partition, .. } => {
                 let running = self.apps.iter().filter(|app| app.is_reported).map(|app| app.id);
-                let legal = partition.check(&self.settings.chip.llc, running);
-                let actual = self.settings.chip.with_limits_in_force(&partition);
+                let legal = partition.check_levers(self.settings.chip.levers(), running);
+                let actual = self.settings.chip.with_levels_in_force(&partition);
                 let (answer, is_in_force) = self.fills.in_force.carry_out(plan, actual, legal);
                 self.agenda.due.push_answer(answer);
                 if !is_in_force {

@@ -59,9 +59,10 @@ impl FillRules {
     /// The limit of a program's cluster; its programs are a class.
     fn planned_limit(&self, app: AppId) -> Option<BandwidthLimit> {
         let partition = &self.in_force.partition;
-        let share = partition.resources_of(app)?.bandwidth?;
+        let level = partition.resources_of(app)?.bandwidth?;
+        let most = self.chip.levers().bandwidth?.most;
         let cluster = partition.placements().iter().find(|place| place.app == app)?.cluster;
-        let value = self.chip.throttle?.value_of(share.get(), self.chip.bandwidth_mbps);
-        Some(BandwidthLimit { class: u16::try_from(cluster).ok()?, value })
+        let limit = BandwidthLimit { class: u16::try_from(cluster).ok()?, value: level.get() };
+        (level < most).then_some(limit)
     }
 }

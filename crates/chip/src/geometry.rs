@@ -1,10 +1,12 @@
 //! The parts of a chip and their sizes.
 
-use fairways_core::{Bandwidth, BandwidthLever, Levers, LimitScope, Llc, MAX_WAYS, Partition};
+use fairways_core::{
+    BandwidthLevel, BandwidthLever, BandwidthUnit, Levers, LimitScope, Llc, MAX_WAYS, Partition,
+};
 use thiserror::Error;
 
 use crate::bus::BusWait;
-use crate::throttle::Throttle;
+use crate::throttle::{CapUnit, Throttle};
 
 /// Bytes of a line.
 pub const LINE: u64 = 64;
@@ -138,29 +140,31 @@ impl Geometry {
     /// What a policy can set on this chip.
     #[must_use]
     pub fn levers(&self) -> Levers {
-        let (step, scope) = match self.throttle {
-            // A tenth, rounded up: a limit never falls below the step that it names.
-            Some(Throttle::Spacing { .. }) => (103, LimitScope::Core),
-            Some(Throttle::Cap(unit)) if self.bandwidth_mbps.is_finite() => {
-                (unit.share_of(1, self.bandwidth_mbps), LimitScope::Class)
-            }
-            // Nothing has a share of an unlimited bus.
-            None | Some(Throttle::Cap(_)) => return Levers::from(self.llc),
-        };
-        let step = Bandwidth::new(step).unwrap_or(Bandwidth::ALL);
-        let bandwidth = Some(BandwidthLever { step, least: step, clos: self.llc.clos, scope });
-        Levers { llc: self.llc, bandwidth }
+        Levers { llc: self.llc, bandwidth: self.bandwidth_lever() }
     }
 
-    /// A partition with the limits of memory bandwidth that this chip makes of those planned.
-    pub(crate) fn with_limits_in_force(&self, planned: &Partition) -> Partition {
-        let Some(lever) = self.levers().bandwidth else { return planned.without_bandwidth() };
-        planned.with_bandwidth(|limit| match self.throttle {
-            Some(Throttle::Cap(unit)) => {
-                let value = unit.value_of_share(limit.get(), self.bandwidth_mbps);
-                Bandwidth::new(unit.share_of(value, self.bandwidth_mbps)).unwrap_or(Bandwidth::ALL)
+    fn bandwidth_lever(&self) -> Option<BandwidthLever> {
+        let (unit, step, most, scope) = match self.throttle? {
+            Throttle::Spacing { .. } => (BandwidthUnit::Percent, 10, 100, LimitScope::Core),
+            // Of AMD's values, 256 GB/s is the greatest (resctrl.rst).
+            Throttle::Cap(CapUnit::EighthGbps) => {
+                (BandwidthUnit::EighthGbps, 1, 2048, LimitScope::Class)
             }
-            _ => lever.round(limit),
+            // Nothing is a percent of an unlimited bus.
+            Throttle::Cap(CapUnit::Percent) if self.bandwidth_mbps.is_infinite() => return None,
+            Throttle::Cap(CapUnit::Percent) => (BandwidthUnit::Percent, 1, 100, LimitScope::Class),
+        };
+        let (step, most) = (BandwidthLevel::new(step)?, BandwidthLevel::new(most)?);
+        Some(BandwidthLever { unit, least: step, step, most, scope })
+    }
+
+    /// A partition with the levels of memory bandwidth that this chip makes of those planned: it
+    /// rounds up to a step, as Linux does.
+    pub(crate) fn with_levels_in_force(&self, planned: &Partition) -> Partition {
+        let Some(lever) = self.bandwidth_lever() else { return planned.clone() };
+        let step = lever.step.get();
+        planned.with_bandwidth(|level| {
+            BandwidthLevel::new(level.get().next_multiple_of(step)).unwrap_or(lever.most)
         })
     }
 

@@ -36,28 +36,6 @@ impl CapUnit {
             Self::Percent => bandwidth_mbps / 100.0,
         }
     }
-
-    /// The value for this share of a chip's bandwidth, in 1/1024 of it; at least 1.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a bandwidth is not negative; the cast saturates"
-    )]
-    pub(crate) fn value_of_share(self, share: u16, bandwidth_mbps: f64) -> u32 {
-        let mbps = bandwidth_mbps * f64::from(share) / 1024.0;
-        ((mbps / self.mbps(bandwidth_mbps)).round() as u32).max(1)
-    }
-
-    /// The share of a chip's bandwidth, in 1/1024 of it, that this value is; at least 1.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share is not negative; the cast saturates"
-    )]
-    pub(crate) fn share_of(self, value: u32, bandwidth_mbps: f64) -> u16 {
-        let mbps = f64::from(value) * self.mbps(bandwidth_mbps);
-        ((mbps * 1024.0 / bandwidth_mbps).round() as u16).max(1)
-    }
 }
 
 /// The gap of a hardware thread whose sibling has another one (`thread_throttle_mode`).
@@ -81,14 +59,4 @@ pub struct BandwidthLimit {
     pub class: u16,
     /// The limit, in the unit of the chip's [`Throttle`].
     pub value: u32,
-}
-
-impl Throttle {
-    /// The value for this limit of a plan, in 1/1024.
-    pub(crate) fn value_of(self, share: u16, bandwidth_mbps: f64) -> u32 {
-        match self {
-            Self::Spacing { .. } => u32::from(share) * 100 / 1024,
-            Self::Cap(unit) => unit.value_of_share(share, bandwidth_mbps),
-        }
-    }
 }

@@ -12,8 +12,8 @@ use fairways_chip::preset::parse;
 use fairways_chip::program::{Accesses, Pattern, SimulatedProgram};
 use fairways_chip::{Account, AfterRun, BandwidthLimit, Chip, FillClass, Job, Settings};
 use fairways_core::{
-    Action, AppId, Bandwidth, Event, Levers, LimitScope, Machine, Partition, PlanId, Resources,
-    Time, WayMask,
+    Action, AppId, BandwidthLevel, Event, Levers, LimitScope, Machine, Partition, PlanId,
+    Resources, Time, WayMask,
 };
 
 /// Lines of 128 MB: far more than the cache.
@@ -190,13 +190,13 @@ fn throttled_streams_give_way() {
     }
 }
 
-/// Two streams in a cluster with a limit of 300/1024 beside a third without one: the answer's
-/// limit, and what each has moved.
-fn planned(chip: &str) -> (Levers, Option<Bandwidth>, [Account; 3]) {
+/// Two streams in a cluster with this level beside a third without one: the answer's level, and
+/// what each has moved.
+fn planned(chip: &str, level: u32) -> (Levers, Option<u32>, [Account; 3]) {
     let settings = Settings::new(parse(chip).unwrap());
     let mut machine = Chip::new(settings, [stream(4.3), stream(4.3), stream(4.3)]).unwrap();
     let mut partition = Partition::default();
-    let bandwidth = Bandwidth::new(300);
+    let bandwidth = BandwidthLevel::new(level);
     let limited = partition.add(Resources { mask: WayMask::span(0, 4), bandwidth });
     let free = partition.add(Resources { mask: WayMask::span(4, 4), bandwidth: None });
     for (app, cluster) in [(0, limited), (1, limited), (2, free)] {
@@ -219,7 +219,7 @@ fn planned(chip: &str) -> (Levers, Option<Bandwidth>, [Account; 3]) {
     let in_force: Vec<_> = answered.unwrap().clusters().iter().map(|of| of.bandwidth).collect();
     assert_eq!(in_force[1], None);
     let accounts = [0, 1, 2].map(|job| machine.account(job));
-    (machine_levers.unwrap(), in_force[0], accounts)
+    (machine_levers.unwrap(), in_force[0].map(BandwidthLevel::get), accounts)
 }
 
 /// A plan's limit is in force as the machine's lever has it, and is answered so: a step of each
@@ -227,27 +227,31 @@ fn planned(chip: &str) -> (Levers, Option<Bandwidth>, [Account; 3]) {
 #[test]
 fn a_plan_limits_bandwidth() {
     let seconds = MS as f64 / 1e3;
-    for (chip, scope, answer, expected) in [
+    for (chip, scope, (level, answer), expected) in [
         // A core's cap at 30 %.
-        ("skylake", LimitScope::Core, 309, 2.0 * 4.2),
-        // 239 times 1/8 GB/s of 102, which is about what both ask for.
-        ("skylake:throttle=cap", LimitScope::Class, 300, 29.8),
-        // 29 % of 40 GB/s.
-        ("skylake:throttle=cap-percent:mbps=40000", LimitScope::Class, 297, 11.6),
+        ("skylake", LimitScope::Core, (21, 30), 2.0 * 4.2),
+        // In 1/8 GB/s, about what both ask for.
+        ("skylake:throttle=cap", LimitScope::Class, (238, 238), 29.8),
+        ("skylake:throttle=cap:mbps=unlimited", LimitScope::Class, (80, 80), 10.0),
+        // Of 40 GB/s.
+        ("skylake:throttle=cap-percent:mbps=40000", LimitScope::Class, (29, 29), 11.6),
     ] {
-        let (levers, in_force, [one, other, free]) = planned(chip);
+        let (levers, in_force, [one, other, free]) = planned(chip, level);
         assert_eq!(levers.bandwidth.unwrap().scope, scope);
-        assert_eq!(in_force, Bandwidth::new(answer), "{chip}");
+        assert_eq!(in_force, Some(answer), "{chip}");
         let gbps = (one.lines + other.lines) as f64 * 64.0 / seconds / 1e9;
         assert!((gbps / expected - 1.0).abs() < 0.05, "{chip}: {gbps} GB/s");
         assert_eq!(free.throttled_ticks, 0);
     }
     // What it would move without: its lines in the time in which it was not held back.
-    let (_, _, [one, _, free]) = planned("skylake");
+    let (_, _, [one, _, free]) = planned("skylake", 30);
     let wanted = one.lines as f64 / (one.ticks - one.throttled_ticks) as f64;
     let would = free.lines as f64 / free.ticks as f64;
     assert!((wanted / would - 1.0).abs() < 0.1, "{wanted} {would}");
-    // No share of an unlimited bus is a limit.
-    let (levers, in_force, _) = planned("skylake:throttle=cap:mbps=unlimited");
-    assert_eq!((levers.bandwidth, in_force), (None, None));
+    // Nothing is a percent of an unlimited bus.
+    let unlimited = parse("skylake:throttle=cap-percent:mbps=unlimited").unwrap();
+    assert_eq!(unlimited.levers().bandwidth, None);
+    // The highest level is no limit.
+    let (_, in_force, [one, _, free]) = planned("skylake", 100);
+    assert_eq!((in_force, one.throttled_ticks, free.throttled_ticks), (Some(100), 0, 0));
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Event, Llc, Machine, Partition, PlanId, Sample, Time, WindowLength,
+    Action, AppId, BandwidthLever, Event, Llc, Machine, Partition, PlanId, Sample, Time,
+    WindowLength,
 };
 
 use crate::promise::{self, require};
@@ -57,9 +58,9 @@ impl<'a> Drive<'a> {
         self.witness.llc().expect("the first event has been reported")
     }
 
-    /// Whether the machine can limit memory bandwidth.
-    pub(crate) fn can_limit_bandwidth(&self) -> bool {
-        self.witness.can_limit_bandwidth()
+    /// How the machine limits memory bandwidth, if it can.
+    pub(crate) fn bandwidth(&self) -> Option<BandwidthLever> {
+        self.witness.bandwidth()
     }
 
     pub(crate) fn cpus(&self) -> Option<u32> {

@@ -29,7 +29,7 @@ pub fn check_all(subject: &dyn Subject) {
     starts_after_a_plan(subject);
     plans_that_break_a_rule_are_refused(subject);
     refusals_are_in_order(subject);
-    limits_without_a_lever_are_dropped(subject);
+    levels_are_answered_or_refused(subject);
     exits_cut_windows_short(subject);
     the_end_is_final(subject);
     if subject.has_time() {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fairways_core::{AppId, Event, PartitionError, PlanId, Time};
+use fairways_core::{AppId, BandwidthLever, Event, PartitionError, PlanId, Time};
 
 use crate::promise::{self, require};
 
@@ -26,13 +26,19 @@ impl PlanChecker {
     }
 
     /// Checks the next event, which must answer the first open plan if there is one; `None`: the
-    /// machine has ended. `can_limit`: whether the machine can limit memory bandwidth.
-    pub(crate) fn settle(&mut self, event: Option<&Event>, running: &[AppId], can_limit: bool) {
+    /// machine has ended. `bandwidth`: how the machine limits memory bandwidth, if it can.
+    pub(crate) fn settle(
+        &mut self,
+        event: Option<&Event>,
+        running: &[AppId],
+        bandwidth: Option<BandwidthLever>,
+    ) {
         if let Some(Event::Applied { actual, .. }) = event {
             let runs = actual.placements().iter().all(|place| running.contains(&place.app));
             require(runs, promise::ACTUAL, format_args!("{event:?}: {running:?}"));
-            let has_limit = actual.clusters().iter().any(|cluster| cluster.bandwidth.is_some());
-            require(can_limit || !has_limit, promise::NO_LEVER, format_args!("{event:?}"));
+            let mut levels = actual.clusters().iter().filter_map(|cluster| cluster.bandwidth);
+            let are_legal = levels.all(|level| bandwidth.is_some_and(|lever| lever.accepts(level)));
+            require(are_legal, promise::LEVELS, format_args!("{event:?}: {bandwidth:?}"));
         }
         let Some(OpenPlan { at, plan, legal }) = self.open.pop_front() else {
             let is_answer = match event {

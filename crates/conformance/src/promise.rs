@@ -38,9 +38,8 @@ pub const COUNTERS: &str = "counters agree with each other";
 pub const ANSWERED: &str = "each plan is answered before any other event";
 /// Every program of the partition in force runs.
 pub const ACTUAL: &str = "the partition in force has only programs that run";
-/// A machine that has no lever for memory bandwidth refuses no plan for its limits, and answers
-/// without them.
-pub const NO_LEVER: &str = "without a lever the answer has no limit";
+/// The levels of memory bandwidth in an answer are those in force, which the machine's lever has.
+pub const LEVELS: &str = "levels of memory bandwidth in an answer are those of the lever";
 /// A plan that breaks a rule is refused. A plan that breaks no rule is refused only if the machine
 /// fails.
 pub const REFUSED: &str = "a plan that breaks a rule is refused";

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Latencies, Levers, Llc, Machine, Sample, Time};
+use fairways_core::{
+    Action, AppId, BandwidthLever, Event, Latencies, Levers, Llc, Machine, Sample, Time,
+};
 
 use crate::plans::PlanChecker;
 use crate::promise::{self, require};
@@ -18,9 +20,7 @@ pub struct Witness<'a> {
     now: Time,
     /// The rank of the last event in the order of events at one instant.
     rank: u8,
-    llc: Option<Llc>,
-    /// Whether the machine can limit memory bandwidth.
-    can_limit_bandwidth: bool,
+    levers: Option<Levers>,
     running: Vec<AppId>,
     started: BTreeSet<AppId>,
     windows: WindowChecker,
@@ -39,8 +39,7 @@ impl<'a> Witness<'a> {
             is_simulated: subject.is_simulated(),
             now: Time::ZERO,
             rank: 0,
-            llc: None,
-            can_limit_bandwidth: false,
+            levers: None,
             running: Vec::new(),
             started: BTreeSet::new(),
             windows: WindowChecker::new(subject.is_noisy()),
@@ -59,13 +58,13 @@ impl<'a> Witness<'a> {
     /// The cache, as reported last; `None` before the first event.
     #[must_use]
     pub fn llc(&self) -> Option<Llc> {
-        self.llc
+        self.levers.map(|levers| levers.llc)
     }
 
-    /// Whether the machine can limit memory bandwidth.
+    /// How the machine limits memory bandwidth, if it can.
     #[must_use]
-    pub fn can_limit_bandwidth(&self) -> bool {
-        self.can_limit_bandwidth
+    pub fn bandwidth(&self) -> Option<BandwidthLever> {
+        self.levers.and_then(|levers| levers.bandwidth)
     }
 
     /// The number of CPUs on which the machine schedules threads; `None` if it has reported none.
@@ -116,8 +115,8 @@ impl<'a> Witness<'a> {
 
     fn check(&mut self, at: Time, event: &Event) {
         let is_machine = matches!(event, Event::Machine(_));
-        require(is_machine || self.llc.is_some(), promise::FIRST, format_args!("{event:?}"));
-        self.plans.settle(Some(event), &self.running, self.can_limit_bandwidth);
+        require(is_machine || self.levers.is_some(), promise::FIRST, format_args!("{event:?}"));
+        self.plans.settle(Some(event), &self.running, self.bandwidth());
         if let Event::Exited { app }
         | Event::Wished { app, .. }
         | Event::Sampled(Sample { app, .. })
@@ -138,9 +137,7 @@ impl<'a> Witness<'a> {
             self.windows.note_other_event();
         }
         match event {
-            Event::Machine(Levers { llc, bandwidth }) => {
-                (self.llc, self.can_limit_bandwidth) = (Some(*llc), bandwidth.is_some());
-            }
+            Event::Machine(levers) => self.levers = Some(*levers),
             Event::Started { app, .. } => {
                 require(
                     self.started.insert(*app),
@@ -174,7 +171,7 @@ impl Machine for Witness<'_> {
         let event = self.machine.next_event();
         match &event {
             Some((at, event)) => self.check(*at, event),
-            None => self.plans.settle(None, &self.running, self.can_limit_bandwidth),
+            None => self.plans.settle(None, &self.running, self.bandwidth()),
         }
         event
     }
@@ -182,8 +179,8 @@ impl Machine for Witness<'_> {
     fn carry_out(&mut self, action: Action<'_>) {
         match &action {
             &Action::Partition { plan, ref partition, .. } => {
-                if let Some(llc) = &self.llc {
-                    let legal = partition.check(llc, self.running.iter().copied());
+                if let Some(levers) = self.levers {
+                    let legal = partition.check_levers(levers, self.running.iter().copied());
                     self.plans.request(self.now, plan, legal);
                 }
             }

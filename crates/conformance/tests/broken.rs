@@ -102,7 +102,7 @@ fn each_broken_promise_is_named() {
         (Fault::RefusesAll, promise::CARRIED_OUT),
         (Fault::AnswersNothing, promise::ANSWERED),
         (Fault::AnswersOfStrangers, promise::ACTUAL),
-        (Fault::ClaimsLimits, promise::NO_LEVER),
+        (Fault::ClaimsLimits, promise::LEVELS),
         (Fault::RefusesLate, promise::ANSWERED),
         (Fault::RefusesLastFirst, promise::ANSWERED),
         (Fault::NeverRings, promise::ALARM),

@@ -59,9 +59,10 @@ pub enum Event {
     Applied {
         /// The plan.
         plan: PlanId,
-        /// The partition in force: with masks as the platform rounded them, clusters merged where
-        /// classes are too few, and programs that could not be moved where they are. The plan does
-        /// not limit a program that is in no cluster.
+        /// The partition in force: with masks and levels as the platform rounded them, or lower
+        /// levels where somebody else limits more, clusters merged where classes are too few, and
+        /// programs that could not be moved where they are. The plan does not limit a program that
+        /// is in no cluster.
         actual: Partition,
     },
     /// The machine can't carry a plan out; the plan before it stays in force.

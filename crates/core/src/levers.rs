@@ -1,6 +1,6 @@
 //! The levers of a machine, which a policy can set.
 
-use crate::{Bandwidth, Llc};
+use crate::{BandwidthLevel, BandwidthUnit, Llc};
 
 /// The levers of a machine: the ways of its cache, and its memory bandwidth if it can limit that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,28 +14,33 @@ pub struct Levers {
     pub bandwidth: Option<BandwidthLever>,
 }
 
+/// A machine whose only lever is the cache's ways.
 impl From<Llc> for Levers {
-    /// A machine whose only lever is the cache's ways.
     fn from(llc: Llc) -> Self {
         Self { llc, bandwidth: None }
     }
 }
 
 /// How a machine limits memory bandwidth (Linux `Documentation/filesystems/resctrl.rst`, the files
-/// of `info/MB`). The machine rounds a limit between two steps, and answers with the rounded one.
+/// of `info/MB`).
+///
+/// A policy chooses levels from `least` to `most`. Which of them the machine can tell apart is not
+/// known: steps may be uneven, and neighbours may have one effect. The machine's answer to a plan
+/// has the level in force, so compare with that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BandwidthLever {
-    /// The step between two limits (`bandwidth_gran`). It may be an approximation: the machine's
-    /// answer has the limit in force.
-    pub step: Bandwidth,
-    /// The lowest limit (`min_bandwidth`).
-    pub least: Bandwidth,
-    /// How many classes of service may each have a limit (`num_closids`); at least 1.
-    pub clos: u32,
-    /// What a limit is of.
+    /// The unit of levels.
+    pub unit: BandwidthUnit,
+    /// The lowest level (`min_bandwidth`).
+    pub least: BandwidthLevel,
+    /// The step between two levels (`bandwidth_gran`), which may be an approximation.
+    pub step: BandwidthLevel,
+    /// The highest level, which is no limit.
+    pub most: BandwidthLevel,
+    /// What a level limits.
     pub scope: LimitScope,
 }
 
@@ -45,20 +50,31 @@ pub struct BandwidthLever {
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum LimitScope {
-    /// Each core of a class, by the distance between its requests (Intel's MBA): a step, not a
-    /// share of anything. [`Bandwidth::ALL`] is no limit.
+    /// Each core of a class, by the distance between its requests (Intel's MBA).
     Core,
-    /// All programs of a class together: a share of the domain's peak bandwidth (AMD, MPAM).
+    /// All programs of a class together (AMD, MPAM, `mba_MBps`).
     Class,
 }
 
 impl BandwidthLever {
-    /// The limit in force once this one is set: the next step, and no less than the lowest limit.
+    /// A step below a level; `None` if that is the lowest one.
     #[must_use]
-    pub fn round(self, limit: Bandwidth) -> Bandwidth {
-        let step = self.step.get();
-        let up = limit.get().div_ceil(step).saturating_mul(step);
-        Bandwidth::new(up.max(self.least.get())).unwrap_or(Bandwidth::ALL)
+    pub fn below(self, level: BandwidthLevel) -> Option<BandwidthLevel> {
+        let lower = level.get().saturating_sub(self.step.get()).max(self.least.get());
+        BandwidthLevel::new(lower).filter(|lower| *lower < level)
+    }
+
+    /// A step above a level; `None` if that is no limit.
+    #[must_use]
+    pub fn above(self, level: BandwidthLevel) -> Option<BandwidthLevel> {
+        let higher = level.get().saturating_add(self.step.get()).min(self.most.get());
+        BandwidthLevel::new(higher).filter(|higher| *higher > level)
+    }
+
+    /// Whether a level is one that the machine accepts.
+    #[must_use]
+    pub fn accepts(self, level: BandwidthLevel) -> bool {
+        (self.least..=self.most).contains(&level)
     }
 }
 
@@ -67,13 +83,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_in_force_is_a_step_and_stays_as_it_is() {
-        let tenths = Bandwidth::new(103).unwrap();
-        let lever =
-            BandwidthLever { step: tenths, least: tenths, clos: 8, scope: LimitScope::Core };
-        for (limit, expected) in [(1, 103), (103, 103), (104, 206), (308, 309), (1000, 1024)] {
-            let rounded = lever.round(Bandwidth::new(limit).unwrap());
-            assert_eq!((rounded.get(), lever.round(rounded)), (expected, rounded));
-        }
+    fn steps_end_at_the_lowest_level_and_at_no_limit() {
+        let level = |value| BandwidthLevel::new(value).unwrap();
+        let lever = BandwidthLever {
+            unit: BandwidthUnit::Percent,
+            least: level(10),
+            step: level(10),
+            most: level(100),
+            scope: LimitScope::Core,
+        };
+        let below = [10, 15, 20, 100].map(|value| lever.below(level(value)).map(|of| of.get()));
+        assert_eq!(below, [None, Some(10), Some(10), Some(90)]);
+        let above = [10, 95, 100].map(|value| lever.above(level(value)).map(|of| of.get()));
+        assert_eq!(above, [Some(20), Some(100), None]);
+        assert_eq!(
+            [9, 10, 100, 101].map(|value| lever.accepts(level(value))),
+            [false, true, true, false]
+        );
+    }
+
+    #[test]
+    fn a_percent_is_no_number_of_bytes() {
+        let level = BandwidthLevel::new(16).unwrap();
+        assert_eq!(BandwidthUnit::Percent.bytes_per_second(level), None);
+        assert_eq!(BandwidthUnit::EighthGbps.bytes_per_second(level), Some(2_000_000_000));
+        assert_eq!(BandwidthUnit::MibPerSecond.bytes_per_second(level), Some(16_777_216));
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use crate::{AppId, Bandwidth, Llc, MaskError, WayMask};
+use crate::{AppId, BandwidthLevel, Levers, Llc, MaskError, WayMask};
 
 /// One program's cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +22,9 @@ pub struct Placement {
 pub struct Resources {
     /// The ways that they may fill.
     pub mask: WayMask,
-    /// Their limit of the domain's memory bandwidth, of what the machine's lever limits
-    /// ([`LimitScope`](crate::LimitScope)); `None`: no limit. A machine without that lever answers
-    /// `None`, whatever was planned.
-    pub bandwidth: Option<Bandwidth>,
+    /// Their limit of the domain's memory bandwidth, for a machine whose [`Levers`] have one;
+    /// `None`: no limit.
+    pub bandwidth: Option<BandwidthLevel>,
 }
 
 /// Clusters of programs, each with the ways that its members may fill (LFOC §2.2) and a bandwidth
@@ -152,7 +151,7 @@ impl Partition {
 
     /// The same partition with other bandwidth limits, as a machine's lever rounds them.
     #[must_use]
-    pub fn with_bandwidth(&self, round: impl Fn(Bandwidth) -> Bandwidth) -> Self {
+    pub fn with_bandwidth(&self, round: impl Fn(BandwidthLevel) -> BandwidthLevel) -> Self {
         let mut partition = self.clone();
         let limits = partition.clusters.iter_mut().filter_map(|of| of.bandwidth.as_mut());
         limits.for_each(|limit| *limit = round(*limit));
@@ -167,8 +166,8 @@ impl Partition {
         partition
     }
 
-    /// Whether a machine with this cache, on which exactly `running` run, can carry the partition
-    /// out.
+    /// Whether a machine with this cache and no other lever, on which exactly `running` run, can
+    /// carry the partition out.
     ///
     /// # Errors
     /// The first rule that it breaks, in the order of [`PartitionError`].
@@ -177,12 +176,34 @@ impl Partition {
         llc: &Llc,
         running: impl IntoIterator<Item = AppId>,
     ) -> Result<(), PartitionError> {
+        self.check_levers(Levers::from(*llc), running)
+    }
+
+    /// Whether a machine with these levers, on which exactly `running` run, can carry the partition
+    /// out.
+    ///
+    /// # Errors
+    /// The first rule that it breaks, in the order of [`PartitionError`].
+    pub fn check_levers(
+        &self,
+        levers: Levers,
+        running: impl IntoIterator<Item = AppId>,
+    ) -> Result<(), PartitionError> {
+        let Levers { llc, bandwidth } = levers;
         let clusters = u32::try_from(self.clusters.len()).unwrap_or(u32::MAX);
         if clusters > llc.clos {
             return Err(PartitionError::TooManyClusters { clusters, clos: llc.clos });
         }
-        for (cluster, mask) in (0..).zip(self.masks()) {
-            mask.check(llc).map_err(|why| PartitionError::Mask { cluster, why })?;
+        for (cluster, resources) in (0..).zip(&self.clusters) {
+            let legal = resources.mask.check(&llc);
+            legal.map_err(|why| PartitionError::Mask { cluster, why })?;
+            if let Some(level) = resources.bandwidth {
+                let lever = bandwidth.ok_or(PartitionError::NoBandwidthLever { cluster })?;
+                if !lever.accepts(level) {
+                    let (least, most) = (lever.least, lever.most);
+                    return Err(PartitionError::Level { cluster, level, least, most });
+                }
+            }
             if self.members(cluster).next().is_none() {
                 return Err(PartitionError::NoMember { cluster });
             }
@@ -237,6 +258,22 @@ pub enum PartitionError {
         /// The rule that the mask breaks.
         why: MaskError,
     },
+    /// A cluster has a limit of memory bandwidth, and the machine can't limit that.
+    NoBandwidthLever {
+        /// The cluster.
+        cluster: u32,
+    },
+    /// A cluster's limit of memory bandwidth is not a level of the machine's lever.
+    Level {
+        /// The cluster.
+        cluster: u32,
+        /// The level requested.
+        level: BandwidthLevel,
+        /// The lowest level.
+        least: BandwidthLevel,
+        /// The highest level.
+        most: BandwidthLevel,
+    },
     /// A cluster has ways and no programs.
     NoMember {
         /// The cluster.
@@ -278,6 +315,17 @@ impl fmt::Display for PartitionError {
                 )
             }
             Self::Mask { cluster, why } => write!(f, "cluster {cluster}: {why}"),
+            Self::NoBandwidthLever { cluster } => {
+                write!(
+                    f,
+                    "cluster {cluster} has a limit of memory bandwidth; the machine can't limit that"
+                )
+            }
+            Self::Level { cluster, level, least, most } => write!(
+                f,
+                "cluster {cluster}: expected a limit of memory bandwidth of {least} to {most}, \
+                 found {level}"
+            ),
             Self::NoMember { cluster } => write!(f, "cluster {cluster} has no program"),
             Self::NoCluster { app, cluster } => {
                 write!(f, "{app} is in cluster {cluster}, which does not exist")
@@ -295,7 +343,7 @@ impl core::error::Error for PartitionError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ways;
+    use crate::{BandwidthLever, BandwidthUnit, LimitScope, Ways};
 
     const LLC: Llc = Llc { ways: Ways::new(11).unwrap(), min_bits: 1, contiguous: true, clos: 2 };
 
@@ -337,6 +385,29 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_is_a_level_of_the_lever() {
+        let level = |value| BandwidthLevel::new(value).unwrap();
+        let [least, most] = [10, 100].map(level);
+        let (unit, scope) = (BandwidthUnit::Percent, LimitScope::Core);
+        let lever = BandwidthLever { unit, least, step: least, most, scope };
+        let levers = |bandwidth| Levers { llc: LLC, bandwidth };
+        let check = |value, levers| {
+            let mut partition = Partition::default();
+            let mask = WayMask::from_bits(1);
+            partition.add(Resources { mask, bandwidth: Some(level(value)) });
+            partition.place(AppId(0), 0);
+            partition.check_levers(levers, [AppId(0)])
+        };
+        assert_eq!(check(10, levers(Some(lever))), Ok(()));
+        for level in [9, 101].map(level) {
+            let wrong = PartitionError::Level { cluster: 0, level, least, most };
+            assert_eq!(check(level.get(), levers(Some(lever))), Err(wrong));
+        }
+        let none = PartitionError::NoBandwidthLever { cluster: 0 };
+        assert_eq!(check(50, levers(None)), Err(none));
+    }
+
+    #[test]
     fn programs_are_dealt_out_in_turn() {
         let mut partition = partition(&[1, 2, 4], &[]);
         partition.place_all([8, 6, 7, 5, 9].map(AppId), 1..=2);
@@ -352,7 +423,7 @@ mod tests {
         assert!(!one.agrees_with(&partition(&[0x0ff, 0x300], &[(3, 0), (5, 1), (9, 0)])));
         let mut limited = Partition::default();
         for cluster in one.clusters() {
-            limited.add(Resources { bandwidth: Bandwidth::new(512), ..*cluster });
+            limited.add(Resources { bandwidth: BandwidthLevel::new(50), ..*cluster });
         }
         one.placements().iter().for_each(|place| limited.place(place.app, place.cluster));
         assert!(!one.agrees_with(&limited) && one.agrees_with(&limited.without_bandwidth()));

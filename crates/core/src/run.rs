@@ -25,8 +25,8 @@ pub trait Policy {
 ///   time; the window that an exit cuts short is not reported.
 /// - A plan is in force from the moment it is carried out, and its answer has the partition in
 ///   force. A program that started later, and so is in no cluster, may fill every way.
-/// - A machine that can't limit memory bandwidth ([`Levers`](crate::Levers)) refuses no plan for
-///   its limits, and answers without them.
+/// - A machine that can't limit memory bandwidth ([`Levers`](crate::Levers)) refuses plans that
+///   limit it. One that can answers with the levels in force, as its lever rounds them.
 /// - Turns on a CPU, and spans in which the same threads ran, are reported at the instant at which
 ///   they end, in no fixed order with other events of that instant; an action may end them.
 /// - Windows follow each other without a gap, are at least as long as requested, and name the plan

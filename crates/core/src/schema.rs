@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::text::JournalCluster;
-use crate::{Bandwidth, Curve, Partition, Q32, WayMask, Ways};
+use crate::{BandwidthLevel, Curve, Partition, Q32, WayMask, Ways};
 
 /// Implements [`JsonSchema`] for a value by its name and its schema.
 macro_rules! schemas {
@@ -36,9 +36,9 @@ schemas! {
         "description": "A number that is exact in units of 2^-32, in decimals.",
         "type": "string", "pattern": "^[0-9]+([.][0-9]+)?$"
     },
-    Bandwidth: {
-        "description": "A share of a domain's peak memory bandwidth, in 1/1024 of it.",
-        "type": "integer", "minimum": 1, "maximum": 1024
+    BandwidthLevel: {
+        "description": "A limit of memory bandwidth, in the machine's unit.",
+        "type": "integer", "minimum": 1, "maximum": 4294967295_u32
     },
 }
 

@@ -8,7 +8,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{AppId, Bandwidth, Curve, NotANumber, Partition, Q32, Resources, WayMask, Ways};
+use crate::{AppId, BandwidthLevel, Curve, NotANumber, Partition, Q32, Resources, WayMask, Ways};
 
 /// Spans of time as whole nanoseconds, for `#[serde(with)]`.
 pub mod nanos {
@@ -106,17 +106,17 @@ impl<'de> Deserialize<'de> for Curve {
     }
 }
 
-impl Serialize for Bandwidth {
+impl Serialize for BandwidthLevel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u16(self.get())
+        serializer.serialize_u32(self.get())
     }
 }
 
-impl<'de> Deserialize<'de> for Bandwidth {
+impl<'de> Deserialize<'de> for BandwidthLevel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let share = u16::deserialize(deserializer)?;
-        Self::new(share).ok_or_else(|| {
-            D::Error::invalid_value(Unexpected::Unsigned(share.into()), &"1 to 1024")
+        let value = u32::deserialize(deserializer)?;
+        Self::new(value).ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Unsigned(value.into()), &"a level of 1 or more")
         })
     }
 }
@@ -128,10 +128,9 @@ impl<'de> Deserialize<'de> for Bandwidth {
 pub(crate) struct JournalCluster {
     /// The ways that its programs may fill.
     mask: WayMask,
-    /// The share of the memory bandwidth that they may use, in 1/1024 of the peak; missing: no
-    /// limit.
+    /// The limit of their memory bandwidth, in the unit of the machine's lever; missing: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    bandwidth: Option<Bandwidth>,
+    bandwidth: Option<BandwidthLevel>,
     /// Its programs.
     apps: Vec<AppId>,
 }

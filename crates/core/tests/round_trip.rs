@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Bandwidth, BandwidthLever, CoRun, Counters, Cpus, Curve, EndedTurn, Event,
-    Latencies, LatencyBin, Levers, LimitScope, Llc, MaskError, Objective, Partition,
-    PartitionError, PlanId, Profile, Q32, Resources, Sample, ThreadCounters, ThreadId, Time,
-    WayMask, Ways, WindowLength, Wish,
+    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, CoRun, Counters, Cpus, Curve,
+    EndedTurn, Event, Latencies, LatencyBin, Levers, LimitScope, Llc, MaskError, Objective,
+    Partition, PartitionError, PlanId, Profile, Q32, Resources, Sample, ThreadCounters, ThreadId,
+    Time, WayMask, Ways, WindowLength, Wish,
 };
 use proptest::option::of;
 use proptest::prelude::*;
@@ -47,6 +47,10 @@ fn refusal() -> impl Strategy<Value = PartitionError> {
         any::<(u32, u32)>()
             .prop_map(|(clusters, clos)| PartitionError::TooManyClusters { clusters, clos }),
         (any::<u32>(), why).prop_map(|(cluster, why)| PartitionError::Mask { cluster, why }),
+        any::<u32>().prop_map(|cluster| PartitionError::NoBandwidthLever { cluster }),
+        (any::<u32>(), level(), level(), level()).prop_map(|(cluster, level, least, most)| {
+            PartitionError::Level { cluster, level, least, most }
+        }),
         any::<u32>().prop_map(|cluster| PartitionError::NoMember { cluster }),
         (app.clone(), any::<u32>())
             .prop_map(|(app, cluster)| PartitionError::NoCluster { app, cluster }),
@@ -115,13 +119,13 @@ fn latencies() -> impl Strategy<Value = Latencies> {
         .prop_map(|(app, window, answered)| Latencies { app: AppId(app), window, answered })
 }
 
-fn share() -> impl Strategy<Value = Bandwidth> {
-    (1u16..=1024).prop_map(|share| Bandwidth::new(share).unwrap())
+fn level() -> impl Strategy<Value = BandwidthLevel> {
+    (1..=u32::MAX).prop_map(|value| BandwidthLevel::new(value).unwrap())
 }
 
 /// Its programs are in the order of clusters, as they are read.
 fn partition() -> impl Strategy<Value = Partition> {
-    let cluster = (any::<u32>(), of(share()), prop::collection::vec(any::<u32>(), 0..4));
+    let cluster = (any::<u32>(), of(level()), prop::collection::vec(any::<u32>(), 0..4));
     prop::collection::vec(cluster, 0..4).prop_map(|clusters| {
         let mut partition = Partition::default();
         for (mask, bandwidth, apps) in clusters {
@@ -191,11 +195,13 @@ fn event() -> impl Strategy<Value = Event> {
     let app = any::<u32>().prop_map(AppId);
     let llc = (ways(), any::<(u32, bool, u32)>())
         .prop_map(|(ways, (min_bits, contiguous, clos))| Llc { ways, min_bits, contiguous, clos });
-    let lever = (share(), share(), any::<u32>()).prop_map(|(step, least, clos)| BandwidthLever {
-        scope: if clos % 2 == 0 { LimitScope::Core } else { LimitScope::Class },
-        step,
-        least,
-        clos,
+    let kind = prop_oneof![
+        Just((BandwidthUnit::Percent, LimitScope::Core)),
+        Just((BandwidthUnit::EighthGbps, LimitScope::Class)),
+        Just((BandwidthUnit::MibPerSecond, LimitScope::Class)),
+    ];
+    let lever = (kind, level(), level(), level()).prop_map(|((unit, scope), least, step, most)| {
+        BandwidthLever { unit, least, step, most, scope }
     });
     let machine =
         (llc, of(lever)).prop_map(|(llc, bandwidth)| Event::Machine(Levers { llc, bandwidth }));

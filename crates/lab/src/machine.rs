@@ -78,7 +78,7 @@ impl Machine for StaticMachine {
         let Action::Partition { plan, partition, reason } = action else { return };
         let legal = partition.check(&self.llc, self.running.iter().copied());
         let mut in_force = PlanInForce::default();
-        let (answer, is_in_force) = in_force.carry_out(plan, partition.without_bandwidth(), legal);
+        let (answer, is_in_force) = in_force.carry_out(plan, partition.into_owned(), legal);
         if is_in_force {
             self.partition = Some((in_force.partition, reason));
         }

@@ -1,9 +1,6 @@
 //! What every [`Machine`](fairways_core::Machine) needs, whatever runs on it: a queue of due events
 //! ([`EventQueue`]), which puts answers to plans before anything else; the one [`Alarm`]; the plan
 //! in force ([`PlanInForce`]); and windows under way ([`OpenWindow`]).
-//!
-//! No plan is refused for its limits of memory bandwidth: a machine answers with them as its lever
-//! rounds them, or without them if it has no such lever.
 
 mod alarm;
 mod event_queue;

@@ -12,8 +12,8 @@ pub struct PlanInForce {
 }
 
 impl PlanInForce {
-    /// Puts a plan in force unless it breaks a rule: as `actual`, which has the limits of memory
-    /// bandwidth that the machine's lever makes of the plan's, or none. Returns the answer to it,
+    /// Puts a plan in force unless it breaks a rule: as `actual`, which has the levels of memory
+    /// bandwidth that the machine's lever makes of the plan's. Returns the answer to it,
     /// and whether it is in force.
     pub fn carry_out(
         &mut self,

@@ -142,7 +142,7 @@ impl Machine for Model {
                     checked = Err(PartitionError::TooManyClusters { clusters, clos: clusters - 1 });
                 }
                 let (answer, is_in_force) =
-                    self.in_force.carry_out(plan, partition.without_bandwidth(), checked);
+                    self.in_force.carry_out(plan, partition.clone().into_owned(), checked);
                 self.due.push_answer(answer);
                 if !is_in_force {
                     return;

@@ -1,6 +1,6 @@
 //! Plans that can't be carried out.
 
-use fairways_core::{AppId, Bandwidth, Event, Partition, Resources};
+use fairways_core::{AppId, BandwidthLevel, Event, Partition, Resources};
 
 use crate::drive::Drive;
 use crate::partitions::{BrokenRule, halves, shared};
@@ -63,25 +63,31 @@ pub fn refusals_are_in_order(subject: &dyn Subject) {
     drive.wait_for_samples(apps[0], 2);
 }
 
-/// A machine that can't limit memory bandwidth refuses no plan for its limits, and answers without
-/// them.
+/// A plan's levels of memory bandwidth are answered as they are in force. A machine that can't limit
+/// memory bandwidth refuses the plan.
 ///
 /// # Panics
 /// If it does not keep this.
-pub fn limits_without_a_lever_are_dropped(subject: &dyn Subject) {
+pub fn levels_are_answered_or_refused(subject: &dyn Subject) {
     let (mut drive, apps) = Drive::with_kinds(subject, &KINDS);
+    let lever = drive.bandwidth();
+    let level = lever.map_or(BandwidthLevel::new(50), |lever| Some(lever.least));
     let mut limited = Partition::default();
     for cluster in shared(&drive.llc(), &apps).clusters() {
-        limited.add(Resources { bandwidth: Bandwidth::new(512), ..*cluster });
+        limited.add(Resources { bandwidth: level, ..*cluster });
     }
     limited.place_all(apps, 0..=0);
-    // A machine may fail, but not because of the limit.
+    if lever.is_none() {
+        let plan = drive.plan(&limited);
+        drive.wait_for_refusal(plan);
+        return;
+    }
+    // A machine may fail, but not because of the level.
     drive.insist(limited);
-    let (plan, actual) = drive.wait_for(promise::NO_LEVER, |_, event| match event {
-        Event::Applied { plan, actual } => Some((*plan, actual.clone())),
+    let actual = drive.wait_for(promise::LEVELS, |_, event| match event {
+        Event::Applied { actual, .. } => Some(actual.clone()),
         _ => None,
     });
-    let has_limit = actual.clusters().iter().any(|cluster| cluster.bandwidth.is_some());
-    let is_right = drive.can_limit_bandwidth() || !has_limit;
-    require(is_right, promise::NO_LEVER, format_args!("{plan:?}: {actual:?}"));
+    let has_levels = actual.clusters().iter().all(|cluster| cluster.bandwidth.is_some());
+    require(has_levels, promise::LEVELS, format_args!("{actual:?}"));
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use fairways_core::{AppId, Event, Partition, PartitionError, PlanId, Time, WindowLength};
+use fairways_core::{
+    AppId, BandwidthLevel, Event, Partition, PartitionError, PlanId, Resources, Time, WindowLength,
+};
 use fairways_machine_kit::OpenWindow;
 
 use super::Tiny;
@@ -17,10 +19,15 @@ impl Tiny {
         if self.fault == Fault::AcceptsAll {
             legal = Ok(());
         }
-        let (mut answer, is_in_force) =
-            self.in_force.carry_out(plan, partition.without_bandwidth(), legal);
+        let (mut answer, is_in_force) = self.in_force.carry_out(plan, partition.clone(), legal);
         if let (Event::Applied { actual, .. }, Fault::ClaimsLimits) = (&mut answer, self.fault) {
-            actual.clone_from(partition);
+            let mut limited = Partition::default();
+            for cluster in partition.clusters() {
+                limited.add(Resources { bandwidth: BandwidthLevel::new(50), ..*cluster });
+            }
+            let places = partition.placements().iter();
+            places.for_each(|place| limited.place(place.app, place.cluster));
+            *actual = limited;
         }
         match self.fault {
             Fault::AnswersNothing if is_in_force => {}
