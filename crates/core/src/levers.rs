@@ -24,8 +24,8 @@ impl From<Llc> for Levers {
 /// How a machine limits memory bandwidth (Linux `Documentation/filesystems/resctrl.rst`, the files
 /// of `info/MB`).
 ///
-/// A policy chooses levels from `least` to `most`. Which of them the machine can tell apart is not
-/// known: steps may be uneven, and neighbours may have one effect. The machine's answer to a plan
+/// A policy chooses levels from `least` to `most`. It does not know which of them differ on the
+/// machine: steps may be uneven, and neighbours may have one effect. The machine's answer to a plan
 /// has the level in force, so compare with that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -82,9 +82,12 @@ impl BandwidthLever {
 mod tests {
     use super::*;
 
+    fn level(value: u32) -> BandwidthLevel {
+        BandwidthLevel::new(value).unwrap()
+    }
+
     #[test]
     fn steps_end_at_the_lowest_level_and_at_no_limit() {
-        let level = |value| BandwidthLevel::new(value).unwrap();
         let lever = BandwidthLever {
             unit: BandwidthUnit::Percent,
             least: level(10),
@@ -104,9 +107,8 @@ mod tests {
 
     #[test]
     fn a_percent_is_no_number_of_bytes() {
-        let level = BandwidthLevel::new(16).unwrap();
-        assert_eq!(BandwidthUnit::Percent.bytes_per_second(level), None);
-        assert_eq!(BandwidthUnit::EighthGbps.bytes_per_second(level), Some(2_000_000_000));
-        assert_eq!(BandwidthUnit::MibPerSecond.bytes_per_second(level), Some(16_777_216));
+        assert_eq!(BandwidthUnit::Percent.bytes_per_second(level(16)), None);
+        assert_eq!(BandwidthUnit::EighthGbps.bytes_per_second(level(16)), Some(2_000_000_000));
+        assert_eq!(BandwidthUnit::MibPerSecond.bytes_per_second(level(16)), Some(16_777_216));
     }
 }

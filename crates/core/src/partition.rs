@@ -384,27 +384,30 @@ mod tests {
         assert_eq!(check(&[1], &stranger), Err(E::NotRunning { app: AppId(7) }));
     }
 
+    fn level(value: u32) -> BandwidthLevel {
+        BandwidthLevel::new(value).unwrap()
+    }
+
+    /// Checks a cluster with this level.
+    fn check_level(value: u32, bandwidth: Option<BandwidthLever>) -> Result<(), PartitionError> {
+        let mut partition = Partition::default();
+        let mask = WayMask::from_bits(1);
+        partition.add(Resources { mask, bandwidth: Some(level(value)) });
+        partition.place(AppId(0), 0);
+        partition.check_levers(Levers { llc: LLC, bandwidth }, [AppId(0)])
+    }
+
     #[test]
     fn a_limit_is_a_level_of_the_lever() {
-        let level = |value| BandwidthLevel::new(value).unwrap();
         let [least, most] = [10, 100].map(level);
         let (unit, scope) = (BandwidthUnit::Percent, LimitScope::Core);
         let lever = BandwidthLever { unit, least, step: least, most, scope };
-        let levers = |bandwidth| Levers { llc: LLC, bandwidth };
-        let check = |value, levers| {
-            let mut partition = Partition::default();
-            let mask = WayMask::from_bits(1);
-            partition.add(Resources { mask, bandwidth: Some(level(value)) });
-            partition.place(AppId(0), 0);
-            partition.check_levers(levers, [AppId(0)])
-        };
-        assert_eq!(check(10, levers(Some(lever))), Ok(()));
+        assert_eq!(check_level(10, Some(lever)), Ok(()));
         for level in [9, 101].map(level) {
             let wrong = PartitionError::Level { cluster: 0, level, least, most };
-            assert_eq!(check(level.get(), levers(Some(lever))), Err(wrong));
+            assert_eq!(check_level(level.get(), Some(lever)), Err(wrong));
         }
-        let none = PartitionError::NoBandwidthLever { cluster: 0 };
-        assert_eq!(check(50, levers(None)), Err(none));
+        assert_eq!(check_level(50, None), Err(PartitionError::NoBandwidthLever { cluster: 0 }));
     }
 
     #[test]

@@ -63,8 +63,8 @@ impl Actuator {
             &Enforced
         };
         let state = enforcement.open(&tree, &settings)?;
-        let survey =
-            Survey::read(&tree, None, &|_| false).map_err(|error| not_mounted(&settings, error))?;
+        let survey = Survey::read(&tree, &settings.proc, None, &|_| false)
+            .map_err(|error| not_mounted(&settings, error))?;
         let Some(survey) = survey else {
             let root = settings.root.display();
             return Err(OpenError::NotSupported(format!(
@@ -178,7 +178,7 @@ impl Actuator {
         }
         if self.plans.applied.merged > 0 {
             lines.push(format!(
-                "too few classes of service: of the plan's, two were made one {} times, and their programs may fill more ways than planned",
+                "too few classes of service: of the plan's, two were made one {} times, and their programs may have more ways or bandwidth than planned",
                 self.plans.applied.merged
             ));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairways_core::{AppId, Partition, WayMask};
+use fairways_core::{AppId, BandwidthLevel, Partition, Resources, WayMask};
 
 use super::refine::Plan;
 
@@ -23,6 +23,8 @@ pub struct Placed {
     pub group: String,
     /// The offered ways that it may fill, by domain.
     pub masks: BTreeMap<u32, WayMask>,
+    /// The levels of memory bandwidth in force, by domain, where one was planned.
+    pub levels: BTreeMap<u32, BandwidthLevel>,
     /// Its programs, ascending.
     pub programs: Vec<AppId>,
 }
@@ -34,7 +36,8 @@ impl Applied {
         let mut partition = Partition::default();
         for placed in &self.placed {
             let Some(&mask) = placed.masks.get(&domain) else { continue };
-            let cluster = partition.add_cluster(mask);
+            let bandwidth = placed.levels.get(&domain).copied();
+            let cluster = partition.add(Resources { mask, bandwidth });
             placed.programs.iter().for_each(|&app| partition.place(app, cluster));
         }
         partition

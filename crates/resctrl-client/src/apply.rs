@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use fairways_core::Partition;
+use fairways_core::{LimitScope, Partition};
 
 use super::actuator::Actuator;
 use super::applied::{Applied, Placed, Plans};
 use super::error::Refused;
 use super::limits::Carried;
-use super::refine::{Plan, Target, refine};
+use super::refine::{Plan, Planned, Target, refine};
 
 impl Actuator {
     /// Carries out a plan for each of these domains, in offered ways; other domains' plans stay in
@@ -36,13 +36,17 @@ impl Actuator {
             let domain = self.found.domain(id).ok_or(Refused::NoDomain(id))?;
             let placed = partition.placements().iter().map(|place| place.app);
             let known = placed.filter(|app| self.programs.by_id.contains_key(app));
-            let checked = partition.check(&domain.llc, known.collect::<BTreeSet<_>>());
+            let checked = partition.check_levers(domain.levers(), known.collect::<BTreeSet<_>>());
             checked.map_err(|why| Refused::Partition { domain: id, why })?;
-            let masks = partition.placements().iter().filter_map(|place| {
-                let mask = partition.mask(place.cluster)?;
-                Some((place.app, domain.physical(mask)))
+            let is_shared = domain.bandwidth.is_some_and(|of| of.scope == LimitScope::Class);
+            let places = partition.placements().iter().filter_map(|place| {
+                let resources = partition.clusters().get(place.cluster as usize)?;
+                let level = resources.bandwidth;
+                let shared_by = Some(place.cluster).filter(|_| is_shared && level.is_some());
+                let mask = domain.physical(resources.mask);
+                Some((place.app, Planned { mask, level, shared_by }))
             });
-            wanted.insert(id, masks.collect::<Plan>());
+            wanted.insert(id, places.collect::<Plan>());
         }
         let most = self.found.offers.classes as usize;
         let carried = Carried::of(&self.programs, &self.mount, &self.found);
@@ -52,7 +56,7 @@ impl Actuator {
         if merged > 0 {
             tracing::warn!(target: "fairways::actuate", merged, classes = most, reason, "too few classes");
         }
-        let applied = Applied { placed: self.placed(&targets, groups), merged };
+        let applied = Applied { placed: self.placed(&targets, groups, &carried), merged };
         self.plans = Plans { by_domain: wanted, applied: applied.clone() };
         Ok(applied)
     }
@@ -67,7 +71,7 @@ impl Actuator {
     }
 
     /// What is in force, according to the files.
-    fn placed(&self, targets: &[Target], names: Vec<String>) -> Vec<Placed> {
+    fn placed(&self, targets: &[Target], names: Vec<String>, carried: &Carried) -> Vec<Placed> {
         let mut placed: Vec<Placed> = names
             .into_iter()
             .zip(targets)
@@ -79,7 +83,15 @@ impl Actuator {
                     let mask = now.or_else(|| target.masks.get(&domain.id))?;
                     Some((domain.id, domain.offered(*mask)))
                 });
-                Placed { masks: masks.collect(), programs: target.members.clone(), group }
+                let levels = match class {
+                    Some(class) => class
+                        .levels
+                        .keys()
+                        .filter_map(|&domain| Some((domain, class.level_in_force(domain)?)))
+                        .collect(),
+                    None => self.found.levels_for(target, carried),
+                };
+                Placed { masks: masks.collect(), levels, programs: target.members.clone(), group }
             })
             .collect();
         placed.sort_by(|one, other| one.group.cmp(&other.group));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairways_core::{AppId, WayMask};
+use fairways_core::{AppId, BandwidthLevel, WayMask};
 
 use super::limits::Limits;
 use super::masks::Masks;
@@ -16,8 +16,13 @@ pub(super) struct Class {
     pub(super) now: Masks,
     /// The masks that it is to have, in the domains that were planned.
     pub(super) wanted: BTreeMap<u32, WayMask>,
-    /// The values that others decide on, as its `schemata` showed last.
+    /// Its other values, as its `schemata` showed last.
     pub(super) limits: Limits,
+    /// The levels of memory bandwidth that it is to have, in the domains where one was planned.
+    pub(super) levels: BTreeMap<u32, BandwidthLevel>,
+    /// The bandwidths that somebody else has written to its `schemata`: limits like those of the
+    /// groups that its programs came from.
+    pub(super) set_by_others: Limits,
     /// The limits that were requested last, and what was read then.
     pub(super) limits_taken: Option<(Limits, Limits)>,
     /// Programs for which it was logged that these limits are stricter than where they came from.
@@ -27,6 +32,28 @@ pub(super) struct Class {
 }
 
 impl Class {
+    /// The level of memory bandwidth in force in a domain, if one was planned there.
+    pub(super) fn level_in_force(&self, domain: u32) -> Option<BandwidthLevel> {
+        let planned = self.levels.get(&domain)?;
+        Some(self.limits.level(domain).unwrap_or(*planned))
+    }
+
+    /// Records the limits that its `schemata` shows. Returns whether somebody else has written a
+    /// bandwidth since it was read last; that is a limit from then on.
+    pub(super) fn saw_limits(&mut self, now: Limits) -> bool {
+        let changed = now.changed_bandwidths(&self.limits);
+        self.limits = now;
+        if changed.is_empty() {
+            return false;
+        }
+        tracing::warn!(
+            target: "fairways::actuate", group = self.name, limits = changed.shown(),
+            "somebody wrote a bandwidth: it is a limit from now on"
+        );
+        self.set_by_others.extend(changed);
+        true
+    }
+
     /// Its masks. Where hardware took another mask than this request, it is the requested one,
     /// which is in force as far as possible.
     pub(super) fn known(&self, asked: &Masks) -> Masks {

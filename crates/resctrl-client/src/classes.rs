@@ -40,7 +40,7 @@ impl Classes {
             let class = &mut self.list[at];
             if let Some(now) = schemata(&mount.tree, &class.name)? {
                 class.now = masks_in(&now, found.survey.sides);
-                class.limits = found.limits_in(&now);
+                changes.limits |= class.saw_limits(found.limits_in(&now));
                 continue;
             }
             let name = class.name.clone();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use fairways_core::{Llc, WayMask, Ways};
+use fairways_core::{BandwidthLever, Levers, Llc, WayMask, Ways};
 use fairways_linux::topology::{Topology, listed};
 use fairways_resctrl::language::CpuSet;
 
@@ -21,6 +21,8 @@ pub struct Domain {
     /// What is offered: the ways and the classes of service that no other manager has, less the
     /// root's class.
     pub llc: Llc,
+    /// How memory bandwidth can be limited, if it can.
+    pub bandwidth: Option<BandwidthLever>,
     /// All ways of the cache, given out or not (`cbm_mask`).
     pub cache: WayMask,
     /// Bytes of one way; 0 where resctrl is not asked.
@@ -33,6 +35,12 @@ pub struct Domain {
 }
 
 impl Domain {
+    /// What policies can set.
+    #[must_use]
+    pub const fn levers(&self) -> Levers {
+        Levers { llc: self.llc, bandwidth: self.bandwidth }
+    }
+
     /// A mask of offered ways as resctrl's.
     #[must_use]
     pub fn physical(&self, mask: WayMask) -> WayMask {
@@ -66,6 +74,8 @@ pub(super) struct Offers {
     pub(super) counted: u32,
     contiguous: bool,
     min_bits: u32,
+    /// How memory bandwidth can be limited, by domain.
+    bandwidth: BTreeMap<u32, BandwidthLever>,
 }
 
 impl Offers {
@@ -113,14 +123,20 @@ impl Offers {
                 holders()
             )));
         }
-        Ok(Self { of, classes, counted, contiguous: rules.contiguous, min_bits: rules.min_bits })
+        let levers = of.keys().filter_map(|&id| Some((id, survey.bandwidth(id)?)));
+        let bandwidth = levers.collect();
+        let Rules { contiguous, min_bits, .. } = rules;
+        Ok(Self { of, classes, counted, contiguous, min_bits, bandwidth })
     }
 
     /// The domains as classes need to know them.
     pub(super) fn rooms(&self) -> BTreeMap<u32, Room> {
         let Self { contiguous, min_bits, .. } = *self;
-        let room = |offer: &Offer| Room { ways: offer.ways, contiguous, min_bits };
-        self.of.iter().map(|(&id, offer)| (id, room(offer))).collect()
+        let rooms = self.of.iter().map(|(&id, offer)| {
+            let bandwidth = self.bandwidth.get(&id).copied();
+            (id, Room { ways: offer.ways, contiguous, min_bits, bandwidth })
+        });
+        rooms.collect()
     }
 
     /// The domains as policies see them.
@@ -139,6 +155,7 @@ impl Offers {
                     contiguous: self.contiguous,
                     clos: self.classes,
                 },
+                bandwidth: self.bandwidth.get(&found.id).copied(),
                 cache: survey.cache.mask,
                 way_bytes: found.way_bytes,
                 ways: (0..32).filter(|&way| offer.ways.contains(way)).collect(),

@@ -72,15 +72,17 @@ impl Enforcement for DryRun {
         &self,
         actuator: &mut Actuator,
         targets: &[Target],
-        _: &Carried,
+        carried: &Carried,
         reason: &str,
     ) -> Result<Vec<String>, Refused> {
         for (number, target) in targets.iter().enumerate() {
+            let levels = actuator.found.levels_for(target, carried);
             for (domain, mask) in &target.masks {
+                let level = levels.get(domain).map(|level| level.get());
                 let programs = target.members.iter().map(|app| app.0.to_string());
                 let programs = programs.collect::<Vec<_>>().join(" ");
                 tracing::info!(
-                    target: "fairways::actuate", class = number, domain, after = %mask, programs, reason, "would be set"
+                    target: "fairways::actuate", class = number, domain, after = %mask, level, programs, reason, "would be set"
                 );
             }
         }

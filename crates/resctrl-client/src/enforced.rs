@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use fairways_core::{AppId, Partition};
+use fairways_core::{AppId, Partition, Resources};
 use rustix::io::Errno;
 
 use super::actuator::Actuator;
@@ -18,7 +18,6 @@ use super::refine::{Target, assign};
 use super::restored::Restored;
 use super::settings::Settings;
 use super::step::Step;
-use super::survey::Survey;
 use super::threads;
 use super::tree::Tree;
 
@@ -94,7 +93,9 @@ impl Enforcement for Enforced {
             let mask = class.now.get(&(found.survey.sides[0], domain.id));
             let members = programs.in_class(&class.name);
             if let Some(&mask) = mask.filter(|_| !members.is_empty()) {
-                let cluster = partition.add_cluster(domain.offered(mask));
+                let bandwidth = class.level_in_force(domain.id);
+                let mask = domain.offered(mask);
+                let cluster = partition.add(Resources { mask, bandwidth });
                 members.into_iter().for_each(|app| partition.place(app, cluster));
             }
         }
@@ -123,7 +124,7 @@ impl Actuator {
             self.classes.see_replaced(&mut self.mount, &mut self.programs, &mut self.pending);
         replaced.map_err(Refused::Failed)?;
         let ours = |name: &str| self.is_ours(name);
-        let survey = Survey::read(&self.mount.tree, Some(&self.found.survey), &ours);
+        let survey = self.survey(&ours);
         let survey = survey.map_err(Refused::Failed)?;
         let Self { mount, found, classes, programs, pending, .. } = self;
         let offers =
@@ -179,7 +180,8 @@ impl Actuator {
         // No thread is ever limited less: until a class holds just the threads that it is to hold,
         // it has the stricter of its old and its new limits.
         for (target, name) in targets.iter().zip(&names) {
-            let limits = found.limits_for(&target.members, carried);
+            classes.plan_levels(name, &target.levels, done);
+            let limits = classes.wanted_limits(found, name, &target.members, carried);
             classes.limit(&mount.tree, found, name, &limits, true, done)?;
             classes.set_masks(&mount.tree, found, name, &target.masks, reason, done)?;
         }
@@ -193,7 +195,15 @@ impl Actuator {
             programs.change_class(mount, app, to, reason, done)?;
         }
         for (target, name) in targets.iter().zip(&names) {
-            let limits = found.limits_for(&target.members, carried);
+            let limits = classes.wanted_limits(found, name, &target.members, carried);
+            classes.limit(&mount.tree, found, name, &limits, false, done)?;
+        }
+        // Others may monitor in a class that no program of ours is in any longer.
+        let names_before: Vec<String> =
+            classes.list.iter().map(|class| class.name.clone()).collect();
+        for name in names_before.iter().filter(|name| !names.contains(name)) {
+            classes.plan_levels(name, &BTreeMap::new(), done);
+            let limits = classes.wanted_limits(found, name, &[], carried);
             classes.limit(&mount.tree, found, name, &limits, false, done)?;
         }
         Ok(names)
@@ -211,9 +221,12 @@ impl Actuator {
                     let reason = "the plan was refused";
                     programs.change_class(mount, app, &from, reason, &mut Vec::new())
                 }
+                Step::Levels(group, before) => {
+                    classes.plan_levels(&group, &before, &mut Vec::new());
+                    Ok(())
+                }
                 Step::Limits(group, before) => {
-                    let tree = &mount.tree;
-                    classes.limit(tree, found, &group, &before, false, &mut Vec::new()).map(drop)
+                    classes.limits_again(&mount.tree, found, &group, &before)
                 }
                 Step::Masks(group, before) => {
                     classes.masks_again(&mount.tree, found.survey.sides, &group, &before)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairways_core::{AppId, WayMask};
+use fairways_core::{AppId, BandwidthLevel, WayMask};
 
 use super::classes::Classes;
 use super::error::Error;
@@ -16,6 +16,37 @@ use super::threads::apart;
 use super::tree::{Tree, of};
 
 impl Classes {
+    /// The limits for a class with these programs: the strictest of those that they came with, of
+    /// those that others wrote to the class, and of its planned levels of bandwidth.
+    pub(super) fn wanted_limits(
+        &self,
+        found: &Findings,
+        name: &str,
+        members: &[AppId],
+        carried: &Carried,
+    ) -> Limits {
+        let inherited = found.limits_for(members, carried);
+        let Some(class) = self.get(name) else { return inherited };
+        let others = found.stricter(&inherited, &class.set_by_others);
+        found.stricter(&others, &Limits::of_levels(&class.levels))
+    }
+
+    /// Sets the levels of memory bandwidth that a class is to have. They are written as
+    /// [limits](Self::limit).
+    pub(super) fn plan_levels(
+        &mut self,
+        name: &str,
+        levels: &BTreeMap<u32, BandwidthLevel>,
+        done: &mut Vec<Step>,
+    ) {
+        if let Some(class) = self.get_mut(name)
+            && class.levels != *levels
+        {
+            let before = std::mem::replace(&mut class.levels, levels.clone());
+            done.push(Step::Levels(name.to_owned(), before));
+        }
+    }
+
     /// Limits a class to these values. With `tighter`, values only become stricter: it may hold
     /// threads with other limits.
     pub(super) fn limit(
@@ -36,17 +67,36 @@ impl Classes {
             return Ok(false);
         }
         done.push(Step::Limits(name.to_owned(), before.clone()));
-        tree.write(&of(name, "schemata"), &text).inspect_err(|error| {
+        let written = tree.write(&of(name, "schemata"), &text);
+        // A write that failed may have been done, and is no change of somebody else's. Until they
+        // are read, the limits are not known.
+        let now = found.read_limits(tree, name);
+        class.limits = now.as_ref().ok().cloned().flatten().unwrap_or_default();
+        written.inspect_err(|error| {
             tracing::error!(target: "fairways::actuate", group = name, %error, "limits refused");
         })?;
-        let now = found.read_limits(tree, name)?.unwrap_or_default();
+        let now = now?.unwrap_or_default();
         tracing::info!(
-            target: "fairways::actuate", group = name, before = before.shown(), after = now.shown(),
-            "limits of its programs' groups"
+            target: "fairways::actuate", group = name, before = before.shown(),
+            requested = wanted.shown(), after = now.shown(), "limits changed"
         );
-        class.limits_taken = Some((wanted, now.clone()));
-        class.limits = now;
+        class.limits_taken = Some((wanted, now));
         Ok(true)
+    }
+
+    /// Gives a class the limits again that it had before a plan.
+    pub(super) fn limits_again(
+        &mut self,
+        tree: &Tree,
+        found: &Findings,
+        name: &str,
+        before: &Limits,
+    ) -> Result<(), Error> {
+        let now = found.read_limits(tree, name)?.unwrap_or_default();
+        if let Some(class) = self.get_mut(name) {
+            class.limits = now;
+        }
+        self.limit(tree, found, name, before, false, &mut Vec::new()).map(drop)
     }
 
     /// Logs, once for each change, the programs with stricter limits than the groups that their
@@ -60,7 +110,8 @@ impl Classes {
         let root = found.root_limits();
         for class in &mut self.list {
             let mut members = programs.in_class(&class.name);
-            members.retain(|app| *carried.0.get(app).unwrap_or(&root) != class.limits);
+            let strictest = found.limits_for(&members, carried);
+            members.retain(|app| *carried.0.get(app).unwrap_or(&root) != strictest);
             if members == class.tightened {
                 continue;
             }
@@ -91,7 +142,7 @@ impl Classes {
             if members.is_empty() {
                 continue;
             }
-            let wanted = found.limits_for(&members, &carried);
+            let wanted = self.wanted_limits(found, &name, &members, &carried);
             match self.limit(&mount.tree, found, &name, &wanted, false, &mut Vec::new()) {
                 Ok(did) => changed |= did,
                 // The next look tries again.

@@ -1,11 +1,12 @@
-//! Limits that others decide on: bandwidth, L2, and the L3 of domains that are not managed.
+//! Limits beside the ways of managed domains: bandwidth, L2, and the L3 of other domains.
 //!
 //! A class of ours has those of the groups that its programs' threads came from, from before the
-//! first thread enters. Where these differ, the strictest holds.
+//! first thread enters. Where these differ, the strictest holds. A plan's level of memory bandwidth
+//! is one limit more: it makes none of the others less strict.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use fairways_core::{AppId, WayMask};
+use fairways_core::{AppId, BandwidthLevel, WayMask};
 use fairways_resctrl::language::{Line, Schemata, Value};
 
 use super::error::Error;
@@ -13,6 +14,7 @@ use super::findings::Findings;
 use super::masks::schemata;
 use super::mount::Mount;
 use super::programs::Programs;
+use super::refine::Target;
 use super::threads::apart;
 use super::tree::Tree;
 
@@ -21,6 +23,41 @@ use super::tree::Tree;
 pub(super) struct Limits(BTreeMap<(String, u32), Value>);
 
 impl Limits {
+    /// The limits that these levels of memory bandwidth are, by domain.
+    pub(super) fn of_levels(levels: &BTreeMap<u32, BandwidthLevel>) -> Self {
+        let mut limits = Self::default();
+        for (&domain, level) in levels {
+            limits.0.insert(("MB".to_owned(), domain), Value::Number(level.get()));
+        }
+        limits
+    }
+
+    /// The level of memory bandwidth in a domain, if there is one.
+    pub(super) fn level(&self, domain: u32) -> Option<BandwidthLevel> {
+        match self.0.get(&("MB".to_owned(), domain))? {
+            Value::Number(value) => BandwidthLevel::new(*value),
+            Value::Mask(_) => None,
+        }
+    }
+
+    /// The bandwidths that are not as they were `before`.
+    pub(super) fn changed_bandwidths(&self, before: &Self) -> Self {
+        let changed = self.0.iter().filter(|(key, value)| {
+            let was = before.0.get(*key);
+            matches!(value, Value::Number(_)) && was.is_some_and(|was| was != *value)
+        });
+        Self(changed.map(|(key, value)| (key.clone(), *value)).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Replaces the values that the others have.
+    pub(super) fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     /// The stricter of each two values. Of numbers, that is the smaller. Of masks, it is what they
     /// have in common if that has at least `least` bits, otherwise the one of fewer bits.
     pub(super) fn strictest(&self, other: &Self, least: u32) -> Self {
@@ -135,6 +172,18 @@ impl Findings {
             return Ok(self.limits_in(&known.schemata));
         }
         Ok(self.read_limits(tree, class)?.unwrap_or_else(|| self.root_limits()))
+    }
+
+    /// The levels that a class would have.
+    pub(super) fn levels_for(
+        &self,
+        target: &Target,
+        carried: &Carried,
+    ) -> BTreeMap<u32, BandwidthLevel> {
+        let others = self.limits_for(&target.members, carried);
+        let limits = self.stricter(&others, &Limits::of_levels(&target.levels));
+        let domains = target.levels.keys();
+        domains.filter_map(|&domain| Some((domain, limits.level(domain)?))).collect()
     }
 
     /// The strictest of these programs' limits; the root's if there are no programs.

@@ -7,6 +7,7 @@ use super::changes::{Changes, note};
 use super::domain::Offers;
 use super::error::Error;
 use super::foreign::{Foreign, residents};
+use super::mount::Mount;
 use super::survey::Survey;
 
 impl Actuator {
@@ -33,7 +34,7 @@ impl Actuator {
         }
         self.classes.see_replaced(&mut self.mount, &mut self.programs, &mut self.pending)?;
         let ours = |name: &str| self.is_ours(name);
-        let survey = match Survey::read(&self.mount.tree, Some(&self.found.survey), &ours) {
+        let survey = match self.survey(&ours) {
             Ok(survey) => survey.ok_or_else(unmounted)?,
             Err(error) if error.is_gone() => return Err(unmounted()),
             Err(error) => return Err(error),
@@ -51,6 +52,12 @@ impl Actuator {
         }
         pending.domains |= found.renew(survey, offers, &mount.settings, &mount.tree);
         self.enforcement.keep_up(self)
+    }
+
+    /// What exists now.
+    pub(super) fn survey(&self, ours: &dyn Fn(&str) -> bool) -> Result<Option<Survey>, Error> {
+        let Mount { tree, settings, .. } = &self.mount;
+        Survey::read(tree, &settings.proc, Some(&self.found.survey), ours)
     }
 
     /// Looks at our own groups, and writes again what has changed.

@@ -1,6 +1,6 @@
 //! The ways that policies are offered.
 
-use fairways_core::WayMask;
+use fairways_core::{BandwidthLever, WayMask};
 
 /// What a cache accepts, and which ways are to be left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub(super) struct Room {
     pub(super) contiguous: bool,
     /// The fewest ways of a mask.
     pub(super) min_bits: u32,
+    /// How memory bandwidth can be limited, if it can.
+    pub(super) bandwidth: Option<BandwidthLever>,
 }
 
 /// The free ways except those that others have `reserved`; where masks may have no gaps, the

@@ -1,6 +1,8 @@
 //! Steps of carrying out a plan.
 
-use fairways_core::AppId;
+use std::collections::BTreeMap;
+
+use fairways_core::{AppId, BandwidthLevel};
 
 use super::limits::Limits;
 use super::masks::Masks;
@@ -14,6 +16,8 @@ pub(super) enum Step {
     Masks(String, Masks),
     /// Limits of a class were changed from these.
     Limits(String, Limits),
+    /// The planned levels of memory bandwidth of a class were changed from these.
+    Levels(String, BTreeMap<u32, BandwidthLevel>),
     /// A program was moved from this class.
     Moved(AppId, String),
 }

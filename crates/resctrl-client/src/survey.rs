@@ -2,9 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::ops::Deref;
+use std::path::Path;
 
-use fairways_core::WayMask;
-use fairways_resctrl::language::{Cache, Info, Line, Monitoring, Schemata, Value};
+use fairways_core::{BandwidthLever, WayMask};
+use fairways_linux::mounts;
+use fairways_resctrl::language::{Bandwidth, Cache, Info, Line, Monitoring, Schemata, Value};
+use rustix::fs::{major, minor};
 
 use super::error::Error;
 use super::foreign::{Foreign, Groups, groups};
@@ -17,15 +21,7 @@ const SIDES: [&[&str]; 2] = [&["L3"], &["L3CODE", "L3DATA"]];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Survey {
     shape: Shape,
-    /// The L3; with CDP, its data.
-    pub(super) cache: Cache,
-    /// Its lines in `schemata`.
-    pub(super) sides: &'static [&'static str],
-    /// Classes of service that every resource has (`closid_init`), the root's among them.
-    pub(super) closids: u32,
-    pub(super) monitoring: Option<Monitoring>,
-    /// The fewest bits that a mask of any cache must have.
-    pub(super) least_bits: u32,
+    fixed: Fixed,
     /// The root's `schemata`.
     pub(super) root: Schemata,
     /// The domains on line, ascending.
@@ -51,6 +47,7 @@ impl Survey {
     /// survey `before`; `None` where no L3 can be shared out. `ours` are names of groups.
     pub(super) fn read(
         tree: &Tree,
+        proc: &Path,
         before: Option<&Self>,
         ours: &dyn Fn(&str) -> bool,
     ) -> Result<Option<Self>, Error> {
@@ -59,27 +56,19 @@ impl Survey {
         let shape = Shape::of(tree, &root)?;
         let known = before.filter(|before| before.shape == shape);
         let fixed = match known {
-            Some(Self { cache, sides, closids, monitoring, least_bits, .. }) => {
-                Some((cache.clone(), *sides, *closids, monitoring.clone(), *least_bits))
-            }
-            None => fixed(tree)?,
+            Some(before) => Some(before.fixed.clone()),
+            None => fixed(tree, proc)?,
         };
-        let Some((cache, sides, closids, monitoring, least_bits)) = fixed else { return Ok(None) };
+        let Some(fixed) = fixed else { return Ok(None) };
+        let sides = fixed.sides;
         let domains = domains(tree, &root, sides[sides.len() - 1])?;
         let Groups { foreign, monitors, ours } = groups(tree, sides, ours)?;
-        Ok(Some(Self {
-            shape,
-            cache,
-            sides,
-            closids,
-            monitoring,
-            least_bits,
-            root,
-            domains,
-            foreign,
-            monitors,
-            ours,
-        }))
+        Ok(Some(Self { shape, fixed, root, domains, foreign, monitors, ours }))
+    }
+
+    /// How memory bandwidth can be limited in a domain, if it can.
+    pub(super) fn bandwidth(&self, domain: u32) -> Option<BandwidthLever> {
+        self.bandwidth.as_ref()?.lever(&self.root, domain, self.is_in_mbps)
     }
 
     /// Ways that others occupy in a domain: those of groups that do not have the whole cache, or
@@ -100,10 +89,33 @@ impl Survey {
     }
 }
 
-/// What `info` shows, which does not change while the shape is the same.
-type Fixed = (Cache, &'static [&'static str], u32, Option<Monitoring>, u32);
+impl Deref for Survey {
+    type Target = Fixed;
 
-fn fixed(tree: &Tree) -> Result<Option<Fixed>, Error> {
+    fn deref(&self) -> &Fixed {
+        &self.fixed
+    }
+}
+
+/// What `info` and the mount show, which does not change while the shape is the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fixed {
+    /// The L3; with CDP, its data.
+    pub(super) cache: Cache,
+    /// Its lines in `schemata`.
+    pub(super) sides: &'static [&'static str],
+    /// Classes of service that every resource has (`closid_init`), the root's among them.
+    pub(super) closids: u32,
+    pub(super) monitoring: Option<Monitoring>,
+    /// The fewest bits that a mask of any cache must have.
+    pub(super) least_bits: u32,
+    /// Memory bandwidth, if it can be limited.
+    bandwidth: Option<Bandwidth>,
+    /// Whether values of `MB` are MiB/s, to which the kernel steers: the option `mba_MBps`.
+    is_in_mbps: bool,
+}
+
+fn fixed(tree: &Tree, proc: &Path) -> Result<Option<Fixed>, Error> {
     let info = info(tree)?;
     let closids = info.caches.iter().map(|cache| cache.closids);
     let closids = closids.chain(info.bandwidths.iter().map(|bandwidth| bandwidth.closids)).min();
@@ -111,9 +123,24 @@ fn fixed(tree: &Tree) -> Result<Option<Fixed>, Error> {
     let sides = SIDES.into_iter().find(|sides| sides.iter().all(|side| has(side)));
     let (Some(sides), Some(closids)) = (sides, closids) else { return Ok(None) };
     let last = sides[sides.len() - 1];
-    let least = info.caches.iter().map(|cache| cache.min_bits).max().unwrap_or(1);
+    let least_bits = info.caches.iter().map(|cache| cache.min_bits).max().unwrap_or(1);
     let cache = info.caches.into_iter().find(|cache| cache.resource == last);
-    Ok(cache.map(|cache| (cache, sides, closids, info.monitoring, least)))
+    let Some(cache) = cache else { return Ok(None) };
+    let is_in_mbps = is_in_mbps(tree, proc)?;
+    let bandwidth = info.bandwidths.into_iter().find(|bandwidth| bandwidth.resource == "MB");
+    let monitoring = info.monitoring;
+    Ok(Some(Fixed { cache, sides, closids, monitoring, least_bits, bandwidth, is_in_mbps }))
+}
+
+/// Whether the mount has the option `mba_MBps`. Newer kernels have a file for it in each group.
+fn is_in_mbps(tree: &Tree, proc: &Path) -> Result<bool, Error> {
+    if tree.inode("mba_MBps_event")?.is_some() {
+        return Ok(true);
+    }
+    let number = format!("{}:{}", major(tree.device()), minor(tree.device()));
+    let mounts = mounts::all(proc).unwrap_or_default();
+    let mut own = mounts.iter().filter(|mount| mount.device == number);
+    Ok(own.any(|mount| mount.options.split(',').any(|option| option == "mba_MBps")))
 }
 
 /// What shows that `info` is to be read again.

@@ -63,8 +63,8 @@ pub fn refusals_are_in_order(subject: &dyn Subject) {
     drive.wait_for_samples(apps[0], 2);
 }
 
-/// A plan's levels of memory bandwidth are answered as they are in force. A machine that can't limit
-/// memory bandwidth refuses the plan.
+/// A plan's levels of memory bandwidth are answered as they are in force. A machine that can't
+/// limit memory bandwidth refuses the plan.
 ///
 /// # Panics
 /// If it does not keep this.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{AppId, Cpus, Event, Llc, Partition, PartitionError};
+use fairways_core::{AppId, BandwidthLever, Cpus, Event, Levers, Llc, Partition, PartitionError};
 use fairways_machine_kit::{Alarm, EventQueue};
 use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client as client;
@@ -26,6 +26,8 @@ impl From<Event> for Pending {
 
 pub(super) struct Domain {
     pub(super) llc: Llc,
+    /// How memory bandwidth can be limited, if it can.
+    bandwidth: Option<BandwidthLever>,
     pub(super) way_bytes: u64,
     /// Which ways of the cache are offered.
     pub(super) ways: Vec<u32>,
@@ -45,14 +47,14 @@ pub(super) struct Domain {
 
 impl Domain {
     pub(super) fn new(found: &client::Domain) -> Self {
-        let llc = found.llc;
         Self {
-            llc,
+            llc: found.llc,
+            bandwidth: found.bandwidth,
             way_bytes: found.way_bytes,
             ways: found.ways.clone(),
             cpus: Vec::new(),
             quantum: None,
-            due: [Event::Machine(llc.into()).into()].into_iter().collect(),
+            due: [Event::Machine(found.levers()).into()].into_iter().collect(),
             running: Vec::new(),
             alarm: Alarm::default(),
             plan: PlanInForce::default(),
@@ -62,13 +64,23 @@ impl Domain {
 
     /// Updates what the cache offers, and reports it if it has changed.
     pub(super) fn offer(&mut self, found: &client::Domain) {
-        if (self.llc, &self.ways) != (found.llc, &found.ways) {
-            // Masks now mean other ways, even if as many are offered as before.
+        if (self.levers(), &self.ways) != (found.levers(), &found.ways) {
+            // Masks now mean other ways, even if as many are offered as before; levels may be none.
             self.plan.clear();
-            self.llc = found.llc;
+            (self.llc, self.bandwidth) = (found.llc, found.bandwidth);
             self.ways.clone_from(&found.ways);
-            self.report(Event::Machine(self.llc.into()));
+            self.report_levers();
         }
+    }
+
+    /// What its policy can set.
+    pub(super) const fn levers(&self) -> Levers {
+        Levers { llc: self.llc, bandwidth: self.bandwidth }
+    }
+
+    /// Reports what its policy can set, which then plans again.
+    pub(super) fn report_levers(&mut self) {
+        self.report(Event::Machine(self.levers()));
     }
 
     /// Updates the CPUs and the length of turns, and reports them if they have changed.
@@ -98,7 +110,7 @@ impl Domain {
 
     /// Whether a plan is legal here.
     pub(super) fn check(&self, partition: &Partition) -> Result<(), PartitionError> {
-        partition.check(&self.llc, self.running.iter().copied())
+        partition.check_levers(self.levers(), self.running.iter().copied())
     }
 
     /// Reports something that happens now.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fairways_core::{AppId, Event, Llc, Time};
+use fairways_core::{AppId, Event, Levers, Time};
 use fairways_resctrl_client as client;
 
 use super::domain::{Domain, Pending};
@@ -29,9 +29,9 @@ impl Domains {
     }
 
     /// What a domain offers: how much, and which ways.
-    pub(super) fn offer(&self, id: u32) -> Option<(Llc, Vec<u32>)> {
+    pub(super) fn offer(&self, id: u32) -> Option<(Levers, Vec<u32>)> {
         let domain = self.get(id).filter(|domain| !domain.is_gone)?;
-        Some((domain.llc, domain.ways.clone()))
+        Some((domain.levers(), domain.ways.clone()))
     }
 
     /// The only domain; `None` if there are several.
@@ -84,7 +84,7 @@ impl Domains {
     pub(super) fn ask_again(&mut self, now: Time) {
         for domain in self.by_id.values_mut() {
             if domain.plan.take_retry(now) {
-                domain.report(Event::Machine(domain.llc.into()));
+                domain.report_levers();
             }
         }
     }

@@ -44,10 +44,9 @@ impl Bench {
         fs::create_dir(&dir).unwrap();
         fs::write(folder.path().join("boot_id"), "5f7c4a32-8a0f-4d0a-9f1e-00000000000d\n").unwrap();
         let chip = settings.chip;
-        let mut platform =
-            platform_of(&chip, Platform::broadwell().with_ways(chip.llc.ways.get(), 0))
-                .with_closids(chip.llc.clos + 1)
-                .with_rmids(128);
+        let mb = chip.throttle.and(Platform::skylake().mb);
+        let like = Platform { mb, ..Platform::broadwell() }.with_ways(chip.llc.ways.get(), 0);
+        let mut platform = platform_of(&chip, like).with_closids(chip.llc.clos + 1).with_rmids(128);
         if let Some(monitoring) = &mut platform.monitoring {
             // Readings are then the same as on a chip by itself.
             monitoring.scale_bytes = 1;

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use fairways_chip::service::{RequestLoad, Stage};
 use fairways_chip::{AfterRun, CacheShape, Chip, Job, Phase, Settings, preset, program};
-use fairways_core::{Action, Event, Llc, Machine, Objective, Policy, Q32, Time, Wish};
+use fairways_core::{
+    Action, AppId, BandwidthLevel, Event, Levers, Llc, Machine, Objective, Partition, PlanId,
+    Policy, Q32, Resources, Time, WayMask, WindowLength, Wish,
+};
 use fairways_lab::profile;
 use fairways_policy::by_name;
 
@@ -76,27 +79,107 @@ fn story(machine: &mut dyn Machine, policy: &mut dyn Policy, until: Time) -> Vec
 }
 
 fn compare(name: &str, seconds: u64) {
-    let jobs = jobs(name);
     let until = Time::ZERO.after(Duration::from_secs(seconds));
-    let mut chip = Chip::new(settings(), jobs.clone()).unwrap();
-    chip.stop_at(until);
-    let alone = story(&mut chip, by_name(name).unwrap().as_mut(), until);
-    let bench = Bench::new(settings(), &jobs);
-    let mut host = bench.host_of_all(until);
-    let behind = {
-        let mut machine = host.one_domain().unwrap();
-        story(&mut machine, by_name(name).unwrap().as_mut(), until)
-    };
-    assert!(host.failure().is_none(), "{name}: {:?}", host.failure());
+    let alone = compare_on(settings(), jobs(name), &|| by_name(name).unwrap(), until);
     let plans = alone.iter().filter(|line| line.contains("Partition {")).count();
     let exits = alone.iter().filter(|line| line.contains("Exited")).count();
     assert!(plans >= 1 && exits == 1, "{name}: {plans} plans, {exits} exits");
+}
+
+/// Checks that both are the same until then; returns what happened.
+fn compare_on(
+    settings: Settings,
+    jobs: Vec<Job>,
+    policy: &dyn Fn() -> Box<dyn Policy>,
+    until: Time,
+) -> Vec<String> {
+    let mut chip = Chip::new(settings, jobs.clone()).unwrap();
+    chip.stop_at(until);
+    let alone = story(&mut chip, policy().as_mut(), until);
+    let bench = Bench::new(settings, &jobs);
+    let mut host = bench.host_of_all(until);
+    let behind = {
+        let mut machine = host.one_domain().unwrap();
+        story(&mut machine, policy().as_mut(), until)
+    };
+    let name = policy().name();
+    assert!(host.failure().is_none(), "{name}: {:?}", host.failure());
     for (line, (alone, behind)) in alone.iter().zip(&behind).enumerate() {
         assert_eq!(alone, behind, "{name}, line {line}");
     }
     assert_eq!(alone.len(), behind.len(), "{name}: {:?}", alone.last());
     let restored = host.close();
     assert!(restored.left.is_empty(), "{name}: {restored}");
+    alone
+}
+
+/// Takes the first program's level down by a step in each window, to the lowest, and then up again.
+#[derive(Default)]
+struct Stairs {
+    levers: Option<Levers>,
+    apps: Vec<AppId>,
+    level: Option<BandwidthLevel>,
+    is_going_up: bool,
+    plan: u32,
+}
+
+impl Policy for Stairs {
+    fn name(&self) -> &'static str {
+        "stairs"
+    }
+
+    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        match event {
+            Event::Machine(levers) => self.levers = Some(*levers),
+            Event::Started { app, .. } => {
+                self.apps.push(*app);
+                let every = WindowLength::Time(Duration::from_millis(200));
+                act(Action::Watch { app: *app, every });
+            }
+            Event::Sampled(sample) if self.apps.first() == Some(&sample.app) => {
+                let Some(Levers { llc, bandwidth: Some(lever) }) = self.levers else { return };
+                let level = self.level.unwrap_or(lever.most);
+                let next = if self.is_going_up { lever.above(level) } else { lever.below(level) };
+                self.is_going_up |= next.is_none();
+                self.level = next.or(Some(level));
+                let mut partition = Partition::default();
+                let half = WayMask::span(0, llc.ways.get() / 2);
+                partition.add(Resources { mask: half, bandwidth: self.level });
+                partition.add_cluster(WayMask::full(llc.ways));
+                for (cluster, app) in [0, 1].into_iter().zip(&self.apps) {
+                    partition.place(*app, cluster);
+                }
+                self.plan += 1;
+                act(Action::Partition {
+                    plan: PlanId(self.plan),
+                    partition: (&partition).into(),
+                    reason: "a step".into(),
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Levels of memory bandwidth act as on a chip by itself.
+#[test]
+fn levels() {
+    if !can_mount() {
+        return;
+    }
+    let mut chip = preset::preset("skylake").unwrap();
+    chip.sets /= 64;
+    (chip.l1, chip.l2) = (CacheShape { sets: 1, ways: 8 }, None);
+    chip.llc = Llc { clos: 6, ..chip.llc };
+    let settings = Settings { time_scale: 64, seed: 5, ..Settings::new(chip) };
+    let jobs = vec![job("mload:16M:overlap=8"), job("mlr:200K")];
+    let until = Time::ZERO.after(Duration::from_secs(5));
+    let story = compare_on(settings, jobs, &|| Box::new(Stairs::default()), until);
+    for level in (1..=10).map(|step| 10 * step) {
+        let in_force = format!("bandwidth: Some(BandwidthLevel({level}))");
+        let is_it = |line: &String| line.contains("Applied") && line.contains(&in_force);
+        assert!(story.iter().any(is_it), "{level}");
+    }
 }
 
 macro_rules! parity {

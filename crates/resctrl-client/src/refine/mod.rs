@@ -6,21 +6,26 @@
 //! than exist, those that differ in no domain that matters to both are joined first, which changes
 //! nobody's ways; then the two whose union changes the masks of fewest programs, and again.
 
+mod planned;
+
 use std::collections::BTreeMap;
 
-use fairways_core::{AppId, WayMask};
+use fairways_core::{AppId, BandwidthLevel, WayMask};
 
 use super::limits::{Carried, Limits};
 use super::offer::Room;
+pub(super) use planned::Planned;
 
-/// A domain's plan: masks in the cache's bits by program.
-pub(super) type Plan = BTreeMap<AppId, WayMask>;
+/// A domain's plan, by program.
+pub(super) type Plan = BTreeMap<AppId, Planned>;
 
 /// A class of service to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     /// The mask in each domain.
     pub(super) masks: BTreeMap<u32, WayMask>,
+    /// The level of memory bandwidth in each domain where it is limited.
+    pub(super) levels: BTreeMap<u32, BandwidthLevel>,
     /// Its programs, ascending; at least one.
     pub(super) members: Vec<AppId>,
 }
@@ -29,7 +34,7 @@ pub(super) struct Target {
 #[derive(Clone, Debug)]
 struct Draft {
     /// By domain, in the order of the rooms; `None`: none of its programs has a place there.
-    masks: Vec<Option<WayMask>>,
+    places: Vec<Option<Planned>>,
     /// How many of its programs have a place in each domain.
     placed: Vec<u64>,
     /// Where these are not the root's; of two that were made one, the first one's.
@@ -52,13 +57,18 @@ pub(super) fn refine(
     let order: Vec<Room> = rooms.values().copied().collect();
     let mut drafts = pair(drafts(rooms, plans, carried), most.max(1));
     let merged = merge(&order, &mut drafts, most.max(1));
+    planned::divide(&order, &mut drafts);
     let mut targets: Vec<Target> = drafts
         .into_iter()
         .map(|mut draft| {
             draft.members.sort_unstable();
-            let masks = rooms.iter().zip(draft.masks);
-            let masks = masks.map(|((&id, room), mask)| (id, mask.unwrap_or(room.ways)));
-            Target { masks: masks.collect(), members: draft.members }
+            let (mut masks, mut levels) = (BTreeMap::new(), BTreeMap::new());
+            for ((&id, room), place) in rooms.iter().zip(draft.places) {
+                let place = place.unwrap_or(Planned::ways(room.ways));
+                masks.insert(id, place.mask);
+                levels.extend(place.level.map(|level| (id, level)));
+            }
+            Target { masks, levels, members: draft.members }
         })
         .collect();
     targets.sort_by(|one, other| {
@@ -75,7 +85,7 @@ fn drafts(
     plans: &BTreeMap<u32, Plan>,
     carried: &Carried,
 ) -> Vec<Draft> {
-    type Key = (Vec<Option<u32>>, Option<Limits>);
+    type Key = (Vec<Option<Planned>>, Option<Limits>);
     let mut classes: BTreeMap<Key, Vec<AppId>> = BTreeMap::new();
     let mut apps: Vec<AppId> = plans.values().flat_map(|plan| plan.keys().copied()).collect();
     // In the root's group, they would be limited less than where they came from.
@@ -83,21 +93,21 @@ fn drafts(
     apps.sort_unstable();
     apps.dedup();
     for app in apps {
-        let mask = |(domain, room): (&u32, &Room)| {
+        let place = |(domain, room): (&u32, &Room)| {
             let planned = plans.get(domain).and_then(|plan| plan.get(&app));
-            planned.map(|&mask| fit(room, mask).bits())
+            planned.map(|planned| planned.fit(room))
         };
-        let mut masks: Vec<Option<u32>> = rooms.iter().map(mask).collect();
-        if masks.iter().all(Option::is_none) {
+        let mut places: Vec<Option<Planned>> = rooms.iter().map(place).collect();
+        if places.iter().all(Option::is_none) {
             // Its domains are off line, so that it runs where it has no place.
-            masks = rooms.values().map(|room| Some(room.ways.bits())).collect();
+            places = rooms.values().map(|room| Some(Planned::ways(room.ways))).collect();
         }
-        classes.entry((masks, carried.0.get(&app).cloned())).or_default().push(app);
+        classes.entry((places, carried.0.get(&app).cloned())).or_default().push(app);
     }
-    let draft = |((masks, limits), members): (Key, Vec<AppId>)| Draft {
+    let draft = |((places, limits), members): (Key, Vec<AppId>)| Draft {
         limits,
-        placed: masks.iter().map(|mask| mask.map_or(0, |_| members.len() as u64)).collect(),
-        masks: masks.into_iter().map(|mask| mask.map(WayMask::from_bits)).collect(),
+        placed: places.iter().map(|place| place.map_or(0, |_| members.len() as u64)).collect(),
+        places,
         members,
     };
     classes.into_iter().map(draft).collect()
@@ -107,17 +117,17 @@ fn drafts(
 /// places in most domains first, each with the first that it fits.
 fn pair(mut drafts: Vec<Draft>, most: usize) -> Vec<Draft> {
     let mut left = drafts.len();
-    drafts.sort_by_key(|draft| draft.masks.iter().filter(|mask| mask.is_none()).count());
+    drafts.sort_by_key(|draft| draft.places.iter().filter(|place| place.is_none()).count());
     let mut paired: Vec<Draft> = Vec::new();
     for draft in drafts {
         let fits = |other: &&mut Draft| {
-            let mut both = other.masks.iter().zip(&draft.masks);
+            let mut both = other.places.iter().zip(&draft.places);
             other.limits == draft.limits
                 && both.all(|(one, other)| one.is_none() || other.is_none() || one == other)
         };
         match paired.iter_mut().find(fits).filter(|_| left > most) {
             Some(into) => {
-                for (one, other) in into.masks.iter_mut().zip(&draft.masks) {
+                for (one, other) in into.places.iter_mut().zip(&draft.places) {
                     *one = one.or(*other);
                 }
                 into.gain(draft);
@@ -138,17 +148,22 @@ impl Draft {
         self.members.extend(other.members);
     }
 
-    /// By how much the union differs from what the programs of the two have, in ways times programs
-    /// over all domains.
-    fn cost(&self, other: &Self, rooms: &[Room]) -> u64 {
-        let mut cost = 0;
+    /// By how much the union differs from what the programs of the two have, times programs, over
+    /// all domains: in levels of bandwidth, then in ways.
+    fn cost(&self, other: &Self, rooms: &[Room]) -> (u64, u64) {
+        let (mut levels, mut ways) = (0_u64, 0);
         for (at, room) in rooms.iter().enumerate() {
-            let (Some(one), Some(two)) = (self.masks[at], other.masks[at]) else { continue };
-            let both = join(room, one, two).bits();
-            let more = |mask: WayMask| u64::from((both ^ mask.bits()).count_ones());
-            cost += more(one) * self.placed[at] + more(two) * other.placed[at];
+            let (Some(one), Some(two)) = (self.places[at], other.places[at]) else { continue };
+            let both = one.join(two, room);
+            let more =
+                |place: Planned| u64::from((both.mask.bits() ^ place.mask.bits()).count_ones());
+            ways += more(one) * self.placed[at] + more(two) * other.placed[at];
+            for (place, placed) in [(one, self.placed[at]), (two, other.placed[at])] {
+                let higher = u64::from(both.value().abs_diff(place.value()));
+                levels = levels.saturating_add(higher * placed);
+            }
         }
-        cost
+        (levels, ways)
     }
 }
 
@@ -163,7 +178,7 @@ fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
         let (one, other) = (&drafts[one], &drafts[other]);
         (one.cost(other, rooms), one.limits != other.limits)
     };
-    let mut costs: Vec<Vec<(u64, bool)>> = (0..drafts.len())
+    let mut costs: Vec<Vec<((u64, u64), bool)>> = (0..drafts.len())
         .map(|other| (0..other).map(|one| cost(&drafts[..], one, other)).collect())
         .collect();
     let mut merged = 0;
@@ -173,7 +188,7 @@ fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
             row.iter().enumerate().map(move |(one, &cost)| (cost, one, other))
         });
         let Some((least, into, gone)) = pairs.min() else { break };
-        merged += usize::from(least.0 > 0);
+        merged += usize::from(least.0 != (0, 0));
         let from = drafts.remove(gone);
         costs.remove(gone);
         for row in &mut costs[gone..] {
@@ -181,8 +196,8 @@ fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
         }
         let kept = &mut drafts[into];
         for (at, room) in rooms.iter().enumerate() {
-            kept.masks[at] = match (kept.masks[at], from.masks[at]) {
-                (Some(one), Some(other)) => Some(join(room, one, other)),
+            kept.places[at] = match (kept.places[at], from.places[at]) {
+                (Some(one), Some(other)) => Some(one.join(other, room)),
                 (one, other) => one.or(other),
             };
         }
@@ -195,24 +210,6 @@ fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
         }
     }
     merged
-}
-
-/// What is left of a mask whose plan was made for an earlier offer, or everything if that is no
-/// mask.
-fn fit(room: &Room, mask: WayMask) -> WayMask {
-    let left = WayMask::from_bits(mask.bits() & room.ways.bits());
-    let ok = left.count() >= room.min_bits.max(1) && (!room.contiguous || left.is_contiguous());
-    if ok { left } else { room.ways }
-}
-
-/// The least mask that holds both.
-fn join(room: &Room, one: WayMask, other: WayMask) -> WayMask {
-    let union = one.bits() | other.bits();
-    if !room.contiguous || union == 0 {
-        return WayMask::from_bits(union);
-    }
-    let lowest = union.trailing_zeros();
-    WayMask::span(lowest, 32 - union.leading_zeros() - lowest)
 }
 
 /// Which group becomes which class, so that many programs stay: of all pairs, the one with most

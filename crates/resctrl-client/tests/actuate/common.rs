@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use fairways_core::{AppId, Partition, WayMask};
+use fairways_core::{AppId, BandwidthLevel, Partition, Resources, WayMask};
 use fairways_emulator::{Emulator, Idle, Pace, Settings as Emulated};
 use fairways_needs::{Need, has};
 use fairways_resctrl::platform::Platform;
@@ -168,6 +168,17 @@ impl Drop for Sleeper {
 
 pub(crate) fn mask(bits: u32) -> WayMask {
     WayMask::from_bits(bits)
+}
+
+/// Clusters by mask, each with a level of memory bandwidth; 0 is none.
+pub(crate) fn levelled(clusters: &[(u32, u32, &[u32])]) -> Partition {
+    let mut partition = Partition::default();
+    for (bits, level, apps) in clusters {
+        let bandwidth = BandwidthLevel::new(*level);
+        let cluster = partition.add(Resources { mask: mask(*bits), bandwidth });
+        apps.iter().for_each(|&app| partition.place(AppId(app), cluster));
+    }
+    partition
 }
 
 /// Clusters by mask.

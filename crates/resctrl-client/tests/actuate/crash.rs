@@ -11,7 +11,7 @@ use fairways_needs::{Need, has};
 use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl_client::{Actuator, Settings, restore};
 
-use crate::common::{Host, Sleeper, can_mount, plan};
+use crate::common::{Host, Sleeper, can_mount, levelled, plan};
 use crate::limits::{is_no_looser, of_thread};
 use crate::sealed::{opened, sealed};
 
@@ -33,8 +33,12 @@ fn everything(settings: Settings, processes: &[i32]) {
     for (app, &process) in (1..).zip(processes) {
         client.add(AppId(app), "x", &[process]).unwrap();
     }
-    client.apply(&[(0, &plan(&[(0x1, &[1, 2]), (0x1e, &[3])]))], "a test").unwrap();
-    client.apply(&[(0, &plan(&[(0x3, &[1]), (0x1c, &[2]), (0x20, &[3])]))], "a test").unwrap();
+    let level = |level| if client.domains()[0].bandwidth.is_some() { level } else { 0 };
+    let [low, high] = [10, 50].map(level);
+    let first = levelled(&[(0x1, high, &[1, 2]), (0x1e, low, &[3])]);
+    client.apply(&[(0, &first)], "a test").unwrap();
+    let second = levelled(&[(0x3, low, &[1]), (0x1c, 0, &[2]), (0x20, high, &[3])]);
+    client.apply(&[(0, &second)], "a test").unwrap();
     client.remove(AppId(3)).unwrap();
     client.look().unwrap();
     client.apply(&[(0, &plan(&[(0x1f, &[1, 2])]))], "a test").unwrap();

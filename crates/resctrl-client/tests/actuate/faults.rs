@@ -8,7 +8,7 @@ use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl_client::{Actuator, Refused};
 
-use crate::common::{Host, Sleeper, can_mount, plan};
+use crate::common::{Host, Sleeper, can_mount, levelled, plan};
 
 fn client(host: &Host) -> Client {
     Client::connect(host.socket()).unwrap()
@@ -22,7 +22,9 @@ fn arranged(host: &Host, processes: &[Sleeper]) -> Actuator {
     for (app, process) in (1..).zip(processes) {
         client.add(AppId(app), "x", &[process.id()]).unwrap();
     }
-    client.apply(&[(0, &plan(&[(0x0f, &[1, 2]), (0xf0, &[3])]))], "before").unwrap();
+    let level = if client.domains()[0].bandwidth.is_some() { 30 } else { 0 };
+    let before = levelled(&[(0x0f, level, &[1, 2]), (0xf0, 0, &[3])]);
+    client.apply(&[(0, &before)], "before").unwrap();
     client.look().unwrap();
     client
 }
@@ -37,7 +39,8 @@ fn a_plan_of_which_a_step_fails_leaves_the_one_before_in_force() {
     let every = ["mkdir:*=ENOSPC", "write:*=EBUSY", "rename:*=EIO", "read:*=EIO", "open:*=EMFILE"];
     // The older one differs in what it does, not in what it reads.
     for (kernel, faults) in [(Kernel::v7_2(), &every[..]), (Kernel::v6_1(), &every[..2])] {
-        let mut host = Host::new(Platform::broadwell().with_domains(1, 2).with_kernel(kernel));
+        let platform = Platform { mb: Platform::skylake().mb, ..Platform::broadwell() };
+        let mut host = Host::new(platform.with_domains(1, 2).with_kernel(kernel));
         host.settings.confine_others = Some(2);
         let original = host.snapshot();
         let processes = [(); 3].map(|()| Sleeper::start());
@@ -47,7 +50,8 @@ fn a_plan_of_which_a_step_fails_leaves_the_one_before_in_force() {
                 let mut of = arranged(&host, &processes);
                 let before = host.snapshot();
                 host.fault(&format!("{fault}@{nth}"));
-                let done = of.apply(&[(0, &plan(&[(0x3, &[3, 2]), (0xc, &[1])]))], "after");
+                let after = levelled(&[(0x3, 20, &[3, 2]), (0xc, 80, &[1])]);
+                let done = of.apply(&[(0, &after)], "after");
                 let met = client(&host).faults().unwrap()[0].met >= nth;
                 client(&host).clear(None).unwrap();
                 match done {

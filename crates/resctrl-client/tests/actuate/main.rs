@@ -8,6 +8,7 @@ mod cost;
 mod crash;
 mod faults;
 mod ledgers;
+mod levels;
 mod limits;
 mod machines;
 mod others;

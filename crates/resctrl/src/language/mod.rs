@@ -5,6 +5,7 @@
 mod bit_usage;
 mod cpus;
 mod info;
+mod lever;
 mod mode;
 mod reading;
 mod schemata;

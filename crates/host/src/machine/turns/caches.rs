@@ -73,7 +73,7 @@ fn domain(id: u32, cpus: CpuSet, sysfs: &Path) -> Option<Domain> {
     let ways = Ways::new(count)?;
     let llc = Llc { clos: 1, ..Llc::with_ways(ways) };
     let (cache, way_bytes) = (WayMask::full(ways), 0);
-    Some(Domain { id, llc, cache, way_bytes, ways: (0..count).collect(), cpus })
+    Some(Domain { id, llc, bandwidth: None, cache, way_bytes, ways: (0..count).collect(), cpus })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairways_core::{AppId, Event, Partition, PartitionError, PlanId};
+use fairways_core::{AppId, Event, Partition, PartitionError, PlanId, Resources};
 use fairways_resctrl_client::Refused;
 
 use super::super::mechanism::Mechanism;
@@ -58,9 +58,10 @@ impl CacheWays {
         if !self.observe {
             return self.apply(Some((id, partition)), reason, state);
         }
-        for (cluster, mask) in (0..).zip(partition.masks()) {
+        for (cluster, &Resources { mask, bandwidth }) in (0..).zip(partition.clusters()) {
+            let level = bandwidth.map(|level| level.get());
             tracing::info!(
-                target: "fairways::machine", domain = id, mask = %mask, reason,
+                target: "fairways::machine", domain = id, mask = %mask, level, reason,
                 "observed, not carried out: {}", names(partition, cluster, &state.roster)
             );
         }
@@ -71,15 +72,14 @@ impl CacheWays {
     /// every program that still runs has what was planned for it.
     fn in_force(&self, id: u32, planned: &Partition, state: &HostState) -> Partition {
         let Some(domain) = state.domains.get(id) else { return Partition::default() };
-        let planned = planned.without_bandwidth();
         // While observing, nothing is written, and the policy decides as if it were.
         let Some(found) = self.actuator.in_force(id).filter(|_| !self.observe) else {
-            return planned;
+            return planned.clone();
         };
         let running: BTreeSet<AppId> = domain.running.iter().copied().collect();
         let actual =
             found.restricted_to(|app| running.contains(&app) && self.can_follow_plan(app, state));
-        if actual.agrees_with(&state.roster.living(&planned)) { planned } else { actual }
+        if actual.agrees_with(&state.roster.living(planned)) { planned.clone() } else { actual }
     }
 
     /// Whether a program is not over, and not all of its threads are in groups of others.
