@@ -60,13 +60,21 @@ impl BandwidthUnit {
     }
 }
 
-/// What people read after a level: ` %`, say.
-impl fmt::Display for BandwidthUnit {
+/// A level with its unit, as people read it: `20 %`, `2.125 GB/s`, `400 MiB/s`.
+#[derive(Clone, Copy, Debug)]
+pub struct LevelInUnit(pub BandwidthLevel, pub BandwidthUnit);
+
+impl fmt::Display for LevelInUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Percent => "%",
-            Self::EighthGbps => "x 1/8 GB/s",
-            Self::MibPerSecond => "MiB/s",
-        })
+        let Self(level, unit) = self;
+        let value = level.get();
+        match unit {
+            BandwidthUnit::Percent => write!(f, "{value} %"),
+            BandwidthUnit::MibPerSecond => write!(f, "{value} MiB/s"),
+            BandwidthUnit::EighthGbps => {
+                let eighths = ["", ".125", ".25", ".375", ".5", ".625", ".75", ".875"];
+                write!(f, "{}{} GB/s", value / 8, eighths[(value % 8) as usize])
+            }
+        }
     }
 }

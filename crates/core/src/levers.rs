@@ -80,7 +80,10 @@ impl BandwidthLever {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
+    use crate::LevelInUnit;
 
     fn level(value: u32) -> BandwidthLevel {
         BandwidthLevel::new(value).unwrap()
@@ -103,6 +106,14 @@ mod tests {
             [9, 10, 100, 101].map(|value| lever.accepts(level(value))),
             [false, true, true, false]
         );
+    }
+
+    #[test]
+    fn a_level_is_shown_in_its_unit() {
+        use BandwidthUnit::{EighthGbps, MibPerSecond, Percent};
+        let shown = [(20, Percent), (17, EighthGbps), (8, EighthGbps), (400, MibPerSecond)]
+            .map(|(value, unit)| LevelInUnit(level(value), unit).to_string());
+        assert_eq!(shown, ["20 %", "2.125 GB/s", "1 GB/s", "400 MiB/s"]);
     }
 
     #[test]

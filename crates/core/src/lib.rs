@@ -33,7 +33,7 @@ mod schema;
 mod text;
 mod time;
 
-pub use bandwidth::{BandwidthLevel, BandwidthUnit};
+pub use bandwidth::{BandwidthLevel, BandwidthUnit, LevelInUnit};
 pub use counter::{Counter, Counters};
 pub use curve::{Curve, CurveError, Q32};
 pub use decimal::NotANumber;

@@ -118,6 +118,12 @@ impl Partition {
         self.resources_of(app).map(|resources| resources.mask)
     }
 
+    /// The level of memory bandwidth of `app`; `None` if it has no limit.
+    #[must_use]
+    pub fn level_of(&self, app: AppId) -> Option<BandwidthLevel> {
+        self.resources_of(app)?.bandwidth
+    }
+
     /// Whether every program has the same resources under both, however the clusters are numbered.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {

@@ -24,8 +24,8 @@ pub fn status(control: Option<&Path>, json: bool, out: &mut dyn Write) -> anyhow
 }
 
 /// The columns that are left out where the terminal is too narrow, in this order.
-const GIVEN_UP: [&str; 9] =
-    ["mask", "LLCMPKC", "GB/s", "occupancy", "MPKI", "domain", "SLO", "slowdown", "class"];
+const GIVEN_UP: [&str; 10] =
+    ["mask", "LLCMPKC", "GB/s", "occupancy", "MPKI", "domain", "SLO", "slowdown", "limit", "class"];
 
 /// Prints it, as a table or as one JSON object.
 pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -80,14 +80,18 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
         "slowdown",
         "SLO",
     ];
-    table.load_style(STYLE).set_header(header);
+    // Most hosts limit nothing.
+    let is_limited = status.programs.iter().any(|program| status.limit_text(program).is_some());
+    let header: Vec<&str> = header.into_iter().chain(is_limited.then_some("limit")).collect();
+    table.load_style(STYLE).set_header(&header);
     for (column, of) in table.column_iter_mut().enumerate() {
         if ![0, 4, 11].contains(&column) {
             of.set_cell_alignment(CellAlignment::Right);
         }
     }
     for program in &status.programs {
-        table.add_row(row(program));
+        let limit = is_limited.then(|| text(&status.limit_text(program)));
+        table.add_row(row(program).into_iter().chain(limit));
     }
     for missing in &status.unmatched {
         let rest = std::iter::repeat_n("-", header.len() - 1);
@@ -208,6 +212,19 @@ mod tests {
             super::row(&program)[11].clone()
         });
         assert_eq!(words, ["met", "missed", "unknown"]);
+    }
+
+    #[test]
+    fn a_limit_of_memory_bandwidth_has_a_column_where_there_is_one() {
+        let limited = ProgramStatus { bandwidth_level: Some(20), ..ProgramStatus::default() };
+        let programs = vec![limited, ProgramStatus::default()];
+        let mut out = Vec::new();
+        keep_whole();
+        print(&Status { programs, ..Status::default() }, false, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines = text.lines().filter_map(|line| line.split_whitespace().last());
+        let column: Vec<&str> = lines.filter(|end| ["limit", "20", "-"].contains(end)).collect();
+        assert_eq!(column, ["limit", "20", "-"], "{text}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What resctrl offers: ways, classes, RMIDs, bandwidth, domains.
 
-use fairways_core::WayMask;
-use fairways_resctrl::language::{Cache, CpuSet, Monitoring, Value};
+use fairways_core::{LevelInUnit, LimitScope, WayMask};
+use fairways_resctrl::language::{Bandwidth, Cache, CpuSet, Monitoring, Value};
 
 use super::facts::Facts;
 use super::{Finding, FindingState};
@@ -108,22 +108,32 @@ fn rmids(facts: &Facts, monitoring: Option<&Monitoring>) -> Finding {
 }
 
 fn bandwidth(facts: &Facts) -> Finding {
-    let why = "Fairways gives out ways, not bandwidth; what others set stays as it is";
+    let why = "policies may limit clusters; what others limit stays limited";
     let bandwidths = facts.info.iter().flat_map(|info| &info.bandwidths);
-    let parts: Vec<String> = bandwidths
-        .map(|mb| {
-            let throttle = mb.throttle.as_deref().map(|mode| format!(", throttled {mode}"));
-            let (least, step) = (mb.min, mb.step);
-            format!(
-                "{}: at least {least}, steps of {step}{}",
-                mb.resource,
-                throttle.unwrap_or_default()
-            )
-        })
-        .collect();
+    let parts: Vec<String> = bandwidths.map(|mb| lever(facts, mb)).collect();
     let found =
         if parts.is_empty() { "none can be given out".to_owned() } else { parts.join("; ") };
     Finding::new("bandwidth", FindingState::Ok, found, why)
+}
+
+/// A line of bandwidth: the levels that it has, and what they limit.
+fn lever(facts: &Facts, mb: &Bandwidth) -> String {
+    let resctrl = facts.resctrl.as_ref();
+    let root = resctrl.and_then(|resctrl| resctrl.schemata.as_ref());
+    let domain = root.and_then(|root| root.line(&mb.resource)?.domains.first());
+    let mounted = resctrl.and_then(|resctrl| resctrl.mounted.as_ref());
+    let is_in_mbps = mounted.is_some_and(|(_, given)| given.iter().any(|of| of == "mba_MBps"));
+    let lever = root.zip(domain).and_then(|(root, (id, _))| mb.lever(root, *id, is_in_mbps));
+    let Some(lever) = lever else {
+        return format!("{}: at least {}, steps of {}", mb.resource, mb.min, mb.step);
+    };
+    let [least, step] = [lever.least, lever.step].map(|level| LevelInUnit(level, lever.unit));
+    let of = match (lever.scope, mb.throttle.as_deref()) {
+        (LimitScope::Core, Some("per-thread")) => "each hardware thread",
+        (LimitScope::Core, _) => "each core; of two hardware threads, the stricter level holds",
+        (LimitScope::Class, _) => "a class as a whole",
+    };
+    format!("{}: at least {least}, steps of {step}, of {of}", mb.resource)
 }
 
 fn domains(facts: &Facts) -> Finding {

@@ -124,6 +124,8 @@ fn a_server_with_resctrl_can_be_managed() {
         &["11 of L3", "2 shareable with devices (0x600)", "no gaps"],
     );
     says(&report, "classes", FindingState::Ok, &["8 classes", "7 for Fairways"]);
+    let levels = "MB: at least 10 %, steps of 10 %, of each core";
+    says(&report, "bandwidth", FindingState::Ok, &[levels]);
     says(&report, "domains", FindingState::Ok, &["0: CPUs 0-1, 2560 KiB a way", "1: CPUs 2-3"]);
     says(
         &report,
@@ -216,9 +218,13 @@ fn zen_has_sparse_masks_and_ids_with_gaps() {
         ("L3/shareable_bits", "0\n"),
         ("L3/sparse_masks", "1\n"),
         ("MB/num_closids", "16\n"),
+        ("MB/min_bandwidth", "0\n"),
+        ("MB/bandwidth_gran", "1\n"),
+        ("MB/delay_linear", "0\n"),
     ] {
         host.put(&format!("{RESCTRL}/info/{file}"), text);
     }
+    host.remove(&format!("{RESCTRL}/info/MB/thread_throttle_mode"));
     for cpu in [2, 3] {
         host.put(&format!("sys/devices/system/cpu/cpu{cpu}/cache/index3/id"), "16\n");
     }
@@ -228,6 +234,8 @@ fn zen_has_sparse_masks_and_ids_with_gaps() {
     says(&report, "ways", FindingState::Ok, &[ways]);
     says(&report, "domains", FindingState::Ok, &["0: CPUs 0-1, 1760 KiB a way", "16: CPUs 2-3"]);
     says(&report, "classes", FindingState::Ok, &["16 classes"]);
+    let levels = "MB: at least 0.125 GB/s, steps of 0.125 GB/s, of a class as a whole";
+    says(&report, "bandwidth", FindingState::Ok, &[levels]);
 }
 
 #[test]
@@ -252,6 +260,8 @@ fn mount_options_state_what_they_change() {
     let expected = ["half the classes", "MB/s, not percent", "hardware ids"];
     says(&report, "mount-options", FindingState::Limited, &expected);
     says(&report, "ways", FindingState::Ok, &["11 of L3DATA"]);
+    let levels = "MB: at least 1 MiB/s, steps of 1 MiB/s, of a class as a whole";
+    says(&report, "bandwidth", FindingState::Ok, &[levels]);
     says(&report, "domains", FindingState::Ok, &["2 L3 cache(s)"]);
     assert_eq!(report.verdict, Verdict::Manageable);
 }

@@ -5,6 +5,8 @@
 
 use std::io::Write;
 
+use fairways_core::{BandwidthUnit, LevelInUnit};
+
 use super::plan::Plan;
 use super::{Domains, heading, one_line};
 
@@ -22,6 +24,17 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
                     writeln!(out, "          \"{id}\": \"{:#x}\"", cluster.mask)?;
                 }
             }
+        }
+        match (cluster.level, plan.domain) {
+            // A list may have a value for each of goresctrl's two units.
+            (Some(LevelInUnit(level, BandwidthUnit::Percent)), Some(id)) => {
+                writeln!(out, "        mbAllocation:\n          all: [\"100%\"]")?;
+                writeln!(out, "          \"{id}\": [\"{level}%\"]")?;
+            }
+            (Some(level), _) => {
+                writeln!(out, "        # at most {level} of memory bandwidth: set that by hand")?
+            }
+            _ => {}
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use fairways_core::{BandwidthLevel, BandwidthLever, LevelInUnit};
 use serde::Deserialize;
 
 use super::cut;
@@ -25,6 +26,8 @@ pub(super) struct Document {
 #[derive(Deserialize)]
 struct Domain {
     id: u32,
+    #[serde(default)]
+    bandwidth: Option<BandwidthLever>,
     reason: Option<String>,
     clusters: Vec<Managed>,
 }
@@ -32,6 +35,8 @@ struct Domain {
 #[derive(Deserialize)]
 struct Managed {
     mask: String,
+    #[serde(default)]
+    bandwidth_level: Option<u32>,
     programs: Vec<String>,
     tasks: Vec<i32>,
 }
@@ -76,6 +81,8 @@ pub(super) struct Cluster<'a> {
     pub(super) tasks: Option<&'a [i32]>,
     /// The ways, from the lowest bit.
     pub(super) mask: u32,
+    /// The level of memory bandwidth and its unit, if there is a limit.
+    pub(super) level: Option<LevelInUnit>,
 }
 
 impl Document {
@@ -107,7 +114,11 @@ impl Document {
             let programs = of.programs.iter().map(|name| named(name)).collect::<Result<_, _>>()?;
             // Scripts of several domains can be run one after the other.
             let (name, tasks) = (format!("domain-{id}-cluster-{index}"), Some(&of.tasks[..]));
-            clusters.push(Cluster { name, programs, tasks, mask: mask(&of.mask)? });
+            let level = match of.bandwidth_level {
+                Some(level) => Some(level_in_unit(level, domain.bandwidth)?),
+                None => None,
+            };
+            clusters.push(Cluster { name, programs, tasks, mask: mask(&of.mask)?, level });
         }
         if clusters.is_empty() {
             return Err(format!("domain {id}: expected a plan, found none yet"));
@@ -134,6 +145,7 @@ impl Document {
                 programs: programs(written, mix)?,
                 tasks: None,
                 mask: mask(&written.mask)?,
+                level: None,
             };
             if !cluster.programs.is_empty() {
                 clusters.push(cluster);
@@ -209,6 +221,15 @@ fn named(name: &str) -> Result<&str, String> {
     Ok(name)
 }
 
+fn level_in_unit(level: u32, lever: Option<BandwidthLever>) -> Result<LevelInUnit, String> {
+    let lever = lever.ok_or("bandwidth: expected the lever that has the clusters' levels")?;
+    let BandwidthLever { least, most, unit, .. } = lever;
+    let legal = BandwidthLevel::new(level).filter(|level| lever.accepts(*level));
+    let legal = legal
+        .ok_or_else(|| format!("bandwidth_level: expected {least} to {most}, found {level}"))?;
+    Ok(LevelInUnit(legal, unit))
+}
+
 fn mask(text: &str) -> Result<u32, String> {
     let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
     let bits = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
@@ -255,6 +276,40 @@ mod tests {
         let refused = |id| document.plan_of_domain(id).map(|_| ()).unwrap_err();
         assert_eq!(refused(0), "--domain: expected one of 8, 9, found 0");
         assert_eq!(refused(9), "domain 9: expected a plan, found none yet");
+    }
+
+    /// A host's plan of one cluster with this level, for one of the tools.
+    fn limited(level: u32, unit: &str) -> Result<String, String> {
+        let text = format!(
+            r#"{{"schema":1,"policy":"p","domains":[{{"id":8,"bandwidth":{{"unit":"{unit}",
+            "least":10,"step":10,"most":100,"scope":"core"}},"clusters":[{{"mask":"0x600",
+            "bandwidth_level":{level},"programs":["web"],"tasks":[7]}}]}}]}}"#
+        );
+        let document = Document::parse(text.as_bytes())?;
+        let plan = document.plan_of_domain(8)?;
+        let (domains, mut out) = (crate::Domains::Some(vec![8]), Vec::new());
+        crate::schemata::write(&plan, &domains, &mut out).unwrap();
+        crate::pqos::write(&plan, &domains, 1, &mut out).unwrap();
+        crate::goresctrl::write(&plan, &domains, &mut out).unwrap();
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn a_level_is_exported_in_each_tools_words() {
+        let text = limited(20, "percent").unwrap();
+        for line in [
+            "echo 'MB:8=20' > \"$root/domain-8-cluster-0/schemata\"",
+            "pqos -I -e 'mba@8:1=20'",
+            "        mbAllocation:\n          all: [\"100%\"]\n          \"8\": [\"20%\"]",
+        ] {
+            assert!(text.contains(&format!("\n{line}\n")), "{text}");
+        }
+        // The units of pqos and goresctrl for these are not resctrl's.
+        let text = limited(16, "eighth_gbps").unwrap();
+        assert!(text.contains("MB:8=16") && !text.contains("mba") && !text.contains("mbAlloc"));
+        assert_eq!(text.matches("at most 2 GB/s of memory bandwidth: set that by hand").count(), 2);
+        let why = limited(9, "percent").unwrap_err();
+        assert_eq!(why, "bandwidth_level: expected 10 to 100, found 9");
     }
 
     #[test]

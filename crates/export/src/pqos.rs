@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use fairways_core::{BandwidthUnit, LevelInUnit};
+
 use super::plan::Plan;
 use super::{Domains, heading, one_line, pattern};
 
@@ -25,6 +27,18 @@ pub(super) fn write(
     let masks =
         classes.clone().map(|(class, cluster)| format!("llc{places}:{class}={:#x}", cluster.mask));
     writeln!(out, "pqos -I -e '{}'", masks.collect::<Vec<_>>().join(";"))?;
+    for (class, cluster) in classes.clone() {
+        match cluster.level {
+            Some(LevelInUnit(level, BandwidthUnit::Percent)) => {
+                writeln!(out, "pqos -I -e 'mba{places}:{class}={level}'")?;
+            }
+            Some(level) => writeln!(
+                out,
+                "# class {class} is to have at most {level} of memory bandwidth: set that by hand"
+            )?,
+            None => {}
+        }
+    }
     for (class, cluster) in classes {
         writeln!(out, "# class {class}: {}", one_line(&cluster.programs.join(", ")))?;
         // pqos moves only the named threads, not the others of their processes.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairways_core::WayMask;
+use fairways_core::{LevelInUnit, WayMask};
 use fairways_resctrl::language::{Line, Value};
 
 use super::plan::Plan;
@@ -61,6 +61,10 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
             }
         };
         writeln!(out, "{line} > \"$root/{name}/schemata\"")?;
+        // Only a host's plan has levels, and it is of one domain.
+        if let (Some(LevelInUnit(level, _)), Some(id)) = (cluster.level, plan.domain) {
+            writeln!(out, "echo 'MB:{id}={level}' > \"$root/{name}/schemata\"")?;
+        }
         let Some(tasks) = cluster.tasks else {
             writeln!(out, "move {name} {}", pattern(&cluster.programs))?;
             continue;

@@ -3,7 +3,7 @@
 //!
 //! Names follow node_exporter and cAdvisor: base units, `_total` on counters, `_info` on facts.
 
-use fairways_core::Counter;
+use fairways_core::{BandwidthLevel, BandwidthUnit, Counter};
 use fairways_policy::words;
 use fairways_record::status::{DomainStatus, ProgramStatus, ProgramTotals};
 use fairways_resctrl::language::CpuSet;
@@ -156,6 +156,8 @@ pub(super) struct Row<'a> {
     pub(super) of: &'a ProgramStatus,
     pub(super) counted: &'a ProgramTotals,
     pub(super) way_bytes: Option<u64>,
+    /// The unit of levels of memory bandwidth, where it can be limited.
+    pub(super) unit: Option<BandwidthUnit>,
 }
 
 /// Takes a sample, with the labels that it has besides its program's.
@@ -165,7 +167,7 @@ pub(super) type Put<'a> = dyn FnMut(&[(&str, &str)], Value) + 'a;
 pub(super) type OfProgram = fn(&Row<'_>, &mut Put<'_>);
 
 /// The metrics of each program, in each domain in which it runs.
-pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
+pub(super) const OF_PROGRAMS: [(Family, OfProgram); 27] = [
     (gauge("fairways_program_ways", "Ways that it may fill."), |row, put| {
         one(put, row.of.ways.map(|ways| Value::Whole(ways.into())));
     }),
@@ -179,6 +181,38 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
     (info("fairways_program_class", "Its class under the policy."), |row, put| {
         fact(put, "class", row.of.class.as_deref());
     }),
+    (
+        gauge(
+            "fairways_program_bandwidth_requested",
+            "The limit of its memory bandwidth that the plan has, where that is a percent.",
+        )
+        .in_unit("ratio"),
+        |row, put| one(put, row.requested_level().and_then(|level| row.ratio(level))),
+    ),
+    (
+        gauge(
+            "fairways_program_bandwidth_effective",
+            "The limit of its memory bandwidth that is in force, where that is a percent.",
+        )
+        .in_unit("ratio"),
+        |row, put| one(put, row.of.bandwidth_level.and_then(|level| row.ratio(level))),
+    ),
+    (
+        gauge(
+            "fairways_program_bandwidth_requested",
+            "The limit of its memory bandwidth that the plan has, where that is a rate.",
+        )
+        .in_unit("bytes_per_second"),
+        |row, put| one(put, row.requested_level().and_then(|level| row.rate(level))),
+    ),
+    (
+        gauge(
+            "fairways_program_bandwidth_effective",
+            "The limit of its memory bandwidth that is in force, where that is a rate.",
+        )
+        .in_unit("bytes_per_second"),
+        |row, put| one(put, row.of.bandwidth_level.and_then(|level| row.rate(level))),
+    ),
     (
         gauge(
             "fairways_llc_occupancy",
@@ -317,6 +351,21 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 23] = [
 impl Row<'_> {
     fn event(&self, counter: Counter, put: &mut Put<'_>) {
         one(put, self.counted.counters.get(counter).map(Value::Whole));
+    }
+
+    /// The level that its plan has, in force or not.
+    fn requested_level(&self) -> Option<u32> {
+        self.of.planned_bandwidth_level.or(self.of.bandwidth_level)
+    }
+
+    /// A level of percents, as a ratio.
+    fn ratio(&self, level: u32) -> Option<Value> {
+        (self.unit == Some(BandwidthUnit::Percent)).then(|| Value::Real(f64::from(level) / 100.0))
+    }
+
+    /// A level that is a rate, in bytes per second.
+    fn rate(&self, level: u32) -> Option<Value> {
+        self.unit?.bytes_per_second(BandwidthLevel::new(level)?).map(Value::Whole)
     }
 
     /// Its occupancy, converted from ways to bytes. The ways are exact to 2^-32 of a way.

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Event, Llc, Partition, PartitionError, PlanId, Q32, Sample, ThreadId,
-    Time, WayMask, Ways, Wish,
+    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, Counters, Event, Levers,
+    LimitScope, Llc, Partition, PartitionError, PlanId, Q32, Resources, Sample, ThreadId, Time,
+    WayMask, Ways, Wish,
 };
 use fairways_policy::lfoc::SAMPLING;
 use fairways_policy::words;
@@ -259,4 +260,41 @@ fn a_plan_is_kept_once() {
     let json = serde_json::to_string(&decisions).unwrap();
     assert!(json.len() < 64 * 256, "{} bytes", json.len());
     assert_eq!(json.matches("worker-77").count(), 1);
+}
+
+/// A plan's level is shown with its unit, and beside it what the machine made of it.
+#[test]
+fn a_level_is_shown_with_what_is_in_force_of_it() {
+    let mut watched = MachineRecord::new(Status::default());
+    let record = |watched: &mut MachineRecord, event: Event| {
+        watched.record_event(0, Time::ZERO, &event, &WholeMachine, |_| "lbm".to_owned());
+    };
+    let [least, most] = [1, 2048].map(|level| BandwidthLevel::new(level).unwrap());
+    let (unit, scope) = (BandwidthUnit::EighthGbps, LimitScope::Class);
+    let bandwidth = Some(BandwidthLever { unit, least, step: least, most, scope });
+    let llc = Llc::with_ways(Ways::new(8).unwrap());
+    record(&mut watched, Event::Machine(Levers { llc, bandwidth }));
+    let (app, wish) = (AppId(0), Wish::default());
+    record(&mut watched, Event::Started { app, wish, profile: None });
+    let [planned, actual] = [80, 16].map(|level| {
+        let mut partition = Partition::default();
+        let (mask, bandwidth) = (WayMask::from_bits(3), BandwidthLevel::new(level));
+        partition.add(Resources { mask, bandwidth });
+        partition.place(app, 0);
+        partition
+    });
+    let plan = PlanId(0);
+    let reason = "the bus is full".into();
+    let action = Action::Partition { plan, partition: planned.into(), reason };
+    watched.record_action(0, &action, &WholeMachine);
+    record(&mut watched, Event::Applied { plan, actual });
+    let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
+    let expected = [
+        "    0.000 s  lbm started: plan 0, the bus is full; in force with other ways or bandwidth",
+        "             2 ways 0x3, at most 10 GB/s of memory bandwidth: lbm",
+        "             in force: 2 ways 0x3, at most 2 GB/s of memory bandwidth: lbm",
+    ];
+    assert_eq!(sentences(&decisions, &[1], None), expected);
+    let about = &sentences(&decisions, &[1], Some("lbm"))[1];
+    assert!(about.ends_with("bandwidth; in force: 2 ways 0x3, at most 2 GB/s of memory bandwidth"));
 }

@@ -165,7 +165,14 @@ fn head(
         }
         match outcome {
             Outcome::Done => {}
-            Outcome::Otherwise(_) => head += "; in force with other ways",
+            Outcome::Otherwise(others) => {
+                let is_limited = others.iter().any(|share| share.bandwidth.is_some());
+                head += if is_limited {
+                    "; in force with other ways or bandwidth"
+                } else {
+                    "; in force with other ways"
+                };
+            }
             Outcome::Refused(why) => head += &format!("; refused: {why}"),
         }
     }
@@ -202,7 +209,11 @@ fn share_text(share: &Share) -> String {
 
 fn ways_and_mask(share: &Share) -> String {
     let unit = if share.ways == 1 { "way" } else { "ways" };
-    format!("{} {unit} {}", share.ways, share.mask)
+    let ways = format!("{} {unit} {}", share.ways, share.mask);
+    match &share.bandwidth {
+        Some(level) => format!("{ways}, at most {level} of memory bandwidth"),
+        None => ways,
+    }
 }
 
 fn member_text(share: &Share, own: &Member) -> String {

@@ -108,7 +108,7 @@ pub enum Outcome {
     /// It is or was in force.
     #[default]
     Done,
-    /// Other ways than planned are in force: the clusters with their programs and ways.
+    /// Something else than planned is in force: the clusters with their programs and ways.
     Otherwise(Vec<Share>),
     /// The machine refused it, for this reason.
     Refused(String),
@@ -122,6 +122,8 @@ pub struct Share {
     pub mask: String,
     /// The number of the ways.
     pub ways: u32,
+    /// The level of memory bandwidth, with its unit; `null` for no limit.
+    pub bandwidth: Option<String>,
     /// The programs that share them.
     pub members: Vec<Member>,
 }
@@ -401,10 +403,13 @@ fn shares(
     let mut shares: Vec<(u32, Share)> = Vec::new();
     for (place, cluster) in places {
         let program = &status.programs[place];
-        let Some(mask) = partition.mask(cluster) else { continue };
+        let Some(resources) = partition.clusters().get(cluster as usize) else { continue };
+        let mask = resources.mask;
         let at = shares.iter().position(|(other, _)| *other == cluster).unwrap_or_else(|| {
             let (physical, members) = (seen.physical(domain, mask), Vec::new());
-            let share = Share { mask: physical.to_string(), ways: mask.count(), members };
+            let level = resources.bandwidth.map(|level| status.level_text(domain, level.get()));
+            let (mask, ways) = (physical.to_string(), mask.count());
+            let share = Share { mask, ways, bandwidth: level, members };
             shares.push((cluster, share));
             shares.len() - 1
         });

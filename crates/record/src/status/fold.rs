@@ -26,13 +26,14 @@ impl Status {
             plans.forget();
         }
         match event {
-            Event::Machine(Levers { llc, .. }) => {
+            Event::Machine(Levers { llc, bandwidth }) => {
                 let cache = seen.cache(domain).unwrap_or_else(|| {
                     let all = WayMask::full(llc.ways);
                     CacheWays { all, offered: all, way_bytes: None }
                 });
                 let entry = self.domain(domain);
                 (entry.ways, entry.clos) = (llc.ways.get(), llc.clos);
+                entry.bandwidth = *bandwidth;
                 entry.cache = Some(cache.all.to_string());
                 entry.offered = Some(cache.offered.to_string());
                 entry.way_bytes = cache.way_bytes;
@@ -93,7 +94,7 @@ impl Status {
     pub fn record_action(&mut self, domain: u32, action: &Action<'_>, seen: &dyn MachineView) {
         match action {
             Action::Partition { plan, partition, reason } => {
-                let planned = partition.without_bandwidth();
+                let planned = partition.clone().into_owned();
                 self.add_plan(domain, *plan, planned, reason.clone().into_owned());
             }
             Action::Classified { app, class, reason } => {

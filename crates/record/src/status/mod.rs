@@ -14,7 +14,9 @@ mod view;
 use std::collections::BTreeMap;
 
 use fairways_command_kit::moment::Moment;
-use fairways_core::{Action, AppId, Event, Time, WayMask};
+use fairways_core::{
+    Action, AppId, BandwidthLevel, BandwidthLever, Event, LevelInUnit, Time, WayMask,
+};
 use fairways_policy::words;
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +115,8 @@ pub struct DomainStatus {
     pub ways: u32,
     /// The number of classes of service that it may use.
     pub clos: u32,
+    /// How memory bandwidth can be limited; `null` where it can't be.
+    pub bandwidth: Option<BandwidthLever>,
     /// The ways of the cache that it may give out, as a line of schemata shows them.
     pub offered: Option<String>,
     /// The CPUs as the policy numbers them, from 0 on; `null` where they are not known.
@@ -137,6 +141,8 @@ pub struct DomainStatus {
 pub struct ClusterStatus {
     /// The ways that its programs may fill, as a line of schemata shows them.
     pub mask: String,
+    /// The level of memory bandwidth, in the unit of the domain's lever; `null` for no limit.
+    pub bandwidth_level: Option<u32>,
     /// Its programs, by name.
     pub programs: Vec<String>,
     /// The threads of its programs when the plan was made.
@@ -163,6 +169,11 @@ pub struct ProgramStatus {
     pub planned_mask: Option<String>,
     /// The number of the planned ways.
     pub planned_ways: Option<u32>,
+    /// The level of memory bandwidth in force, in the unit of the domain's lever; `null` for no
+    /// limit by a plan.
+    pub bandwidth_level: Option<u32>,
+    /// The level that is planned for it; `null` where that is in force, and for no limit.
+    pub planned_bandwidth_level: Option<u32>,
     /// Its cluster, an index into its domain's; `null` while it is in none.
     pub cluster: Option<u32>,
     /// Its baseline: the ways that it is guaranteed.
@@ -229,6 +240,26 @@ impl Status {
     pub fn name(&self, domain: u32, app: AppId) -> String {
         let program = self.program_status(domain, app);
         program.map_or_else(|| format!("program {}", app.0), |program| program.name.clone())
+    }
+
+    /// A level of memory bandwidth in a domain, with its unit.
+    pub fn level_text(&self, domain: u32, level: u32) -> String {
+        let domain = self.domains.iter().find(|of| of.id == domain);
+        let unit = domain.and_then(|domain| domain.bandwidth).map(|lever| lever.unit);
+        match BandwidthLevel::new(level).zip(unit) {
+            Some((level, unit)) => LevelInUnit(level, unit).to_string(),
+            None => level.to_string(),
+        }
+    }
+
+    /// A program's level of memory bandwidth in force, and the planned one where it differs;
+    /// `None` if it has neither.
+    pub fn limit_text(&self, program: &ProgramStatus) -> Option<String> {
+        let ProgramStatus { domain, bandwidth_level, planned_bandwidth_level, .. } = *program;
+        let in_force = bandwidth_level.map(|level| self.level_text(domain, level));
+        let Some(planned) = planned_bandwidth_level else { return in_force };
+        let in_force = in_force.unwrap_or_else(|| "none".to_owned());
+        Some(format!("{in_force} ({} planned)", self.level_text(domain, planned)))
     }
 
     /// A program that an event started in a domain.
@@ -328,7 +359,8 @@ pub fn estimate_text(what: &str, value: f64) -> String {
 }
 
 impl ClusterStatus {
-    fn new(mask: WayMask) -> Self {
-        Self { mask: mask.to_string(), ..Self::default() }
+    fn new(mask: WayMask, level: Option<BandwidthLevel>) -> Self {
+        let bandwidth_level = level.map(BandwidthLevel::get);
+        Self { mask: mask.to_string(), bandwidth_level, ..Self::default() }
     }
 }

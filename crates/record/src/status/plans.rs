@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairways_core::{AppId, Partition, PlanId};
+use fairways_core::{AppId, BandwidthLevel, Partition, PlanId};
 
-use super::{ClusterStatus, MachineView, Status};
+use super::{ClusterStatus, MachineView, ProgramStatus, Status};
 
 /// The plans of a domain.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,15 +66,22 @@ impl Status {
         all.find(|entry| entry.plan == plan).map(|plan| &plan.planned)
     }
 
-    /// The programs of a domain whose ways differ from the plan's, a line each.
+    /// What programs of a domain have otherwise than planned, a line each.
     pub fn differences(&self, domain: u32) -> impl Iterator<Item = String> {
         let here = self.programs.iter().filter(move |program| program.domain == domain);
-        here.filter_map(|program| {
-            let planned = program.planned_mask.as_deref()?;
-            Some(match &program.mask {
-                Some(mask) => format!("{} has ways {mask}, planned {planned}", program.name),
-                None => format!("{} is not limited to its planned ways {planned}", program.name),
-            })
+        here.flat_map(|program| [program.other_ways(), self.other_level(program)]).flatten()
+    }
+
+    /// A program's level of memory bandwidth, if it differs from the plan's.
+    fn other_level(&self, program: &ProgramStatus) -> Option<String> {
+        let name = &program.name;
+        let planned = self.level_text(program.domain, program.planned_bandwidth_level?);
+        Some(match program.bandwidth_level {
+            Some(level) => {
+                let level = self.level_text(program.domain, level);
+                format!("{name} is limited to {level} of memory bandwidth, planned {planned}")
+            }
+            None => format!("{name} is not limited to the planned {planned} of memory bandwidth"),
         })
     }
 
@@ -121,6 +128,10 @@ impl Status {
             let app = AppId(program.app);
             let mask = actual.mask_of(app);
             program.ways = mask.map(|mask| mask.count());
+            let [level, wanted] = [actual, &planned].map(|of| of.level_of(app));
+            program.bandwidth_level = level.map(BandwidthLevel::get);
+            program.planned_bandwidth_level =
+                wanted.filter(|_| wanted != level).map(BandwidthLevel::get);
             program.cluster = here.get(&program.app).copied().filter(|_| mask.is_some());
             let own = program.cluster.and_then(|cluster| clusters.get_mut(cluster as usize));
             match own {
@@ -148,7 +159,19 @@ impl Status {
     }
 }
 
+impl ProgramStatus {
+    /// Its ways, if they differ from the plan's.
+    fn other_ways(&self) -> Option<String> {
+        let (name, planned) = (&self.name, self.planned_mask.as_deref()?);
+        Some(match &self.mask {
+            Some(mask) => format!("{name} has ways {mask}, planned {planned}"),
+            None => format!("{name} is not limited to its planned ways {planned}"),
+        })
+    }
+}
+
 /// The clusters of a partition, without their programs.
 fn clusters(domain: u32, partition: &Partition, seen: &dyn MachineView) -> Vec<ClusterStatus> {
-    partition.masks().map(|mask| ClusterStatus::new(seen.physical(domain, mask))).collect()
+    let all = partition.clusters().iter();
+    all.map(|of| ClusterStatus::new(seen.physical(domain, of.mask), of.bandwidth)).collect()
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Event, Latencies, LatencyBin, Llc, Partition, PartitionError, PlanId,
-    Q32, Sample, ThreadId, Time, WayMask, Ways, Wish,
+    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, Counters, Event, Latencies,
+    LatencyBin, Levers, LimitScope, Llc, Partition, PartitionError, PlanId, Q32, Resources, Sample,
+    ThreadId, Time, WayMask, Ways, Wish,
 };
 
 use super::*;
@@ -274,4 +275,58 @@ fn what_is_in_force_is_shown_beside_what_was_planned() {
     });
     assert!(watched.status.domains[0].planned.is_none() && watched.totals.planned == 1);
     assert_eq!(watched.status.differences(3).count(), 0);
+}
+
+/// A level that the machine rounded, one that somebody else's limit is below, and one of a program
+/// that could not be moved.
+#[test]
+fn levels_in_force_are_shown_beside_those_planned() {
+    let mut watched = MachineRecord::new(Status::default());
+    fn record(event: &Event, watched: &mut MachineRecord) {
+        watched.record_event(3, Time::ZERO, event, &OffsetMachine, |app: AppId| {
+            ["web", "batch", "other"][app.0 as usize].to_owned()
+        });
+    }
+    let [least, most] = [10, 100].map(|level| BandwidthLevel::new(level).unwrap());
+    let (unit, scope) = (BandwidthUnit::Percent, LimitScope::Core);
+    let lever = BandwidthLever { unit, least, step: least, most, scope };
+    let llc = Llc::with_ways(Ways::new(11).unwrap());
+    record(&Event::Machine(Levers { llc, bandwidth: Some(lever) }), &mut watched);
+    for app in [0, 1, 2].map(AppId) {
+        record(&Event::Started { app, wish: Wish::default(), profile: None }, &mut watched);
+    }
+    fn of(levels: &[u32]) -> Partition {
+        let mut partition = Partition::default();
+        for (app, level) in (0..).zip(levels) {
+            let mask = WayMask::from_bits(0x0ff);
+            partition.add(Resources { mask, bandwidth: BandwidthLevel::new(*level) });
+            partition.place(AppId(app), app);
+        }
+        partition
+    }
+    let (plan, planned) = (PlanId(4), of(&[0, 11, 30]));
+    let action = Action::Partition { plan, partition: planned.into(), reason: "because".into() };
+    watched.record_action(3, &action, &OffsetMachine);
+    record(&Event::Applied { plan, actual: of(&[0, 20]) }, &mut watched);
+    let levels: Vec<_> = watched
+        .status
+        .programs
+        .iter()
+        .map(|program| (program.bandwidth_level, program.planned_bandwidth_level))
+        .collect();
+    assert_eq!(levels, [(None, None), (Some(20), Some(11)), (None, Some(30))]);
+    assert_eq!(
+        watched.status.differences(3).collect::<Vec<_>>(),
+        [
+            "batch is limited to 20 % of memory bandwidth, planned 11 %",
+            "other is not limited to its planned ways 0x3fc",
+            "other is not limited to the planned 30 % of memory bandwidth",
+        ]
+    );
+    let limits = watched.status.programs.iter().map(|program| watched.status.limit_text(program));
+    let shown = [None, Some("20 % (11 % planned)"), Some("none (30 % planned)")];
+    assert!(limits.eq(shown.map(|limit| limit.map(str::to_owned))));
+    record(&Event::Applied { plan, actual: of(&[0, 11, 30]) }, &mut watched);
+    assert_eq!(watched.status.differences(3).count(), 0);
+    assert_eq!(watched.status.domains[0].clusters[2].bandwidth_level, Some(30));
 }

@@ -19,6 +19,8 @@ pub(super) enum Column {
     Mpki,
     Occupancy,
     Bandwidth,
+    /// The limit of memory bandwidth.
+    Limit,
     Slowdown,
     /// Whether the objective is met.
     Slo,
@@ -28,7 +30,7 @@ pub(super) enum Column {
 
 /// The columns that are dropped when the screen is narrow, the first one first; docs/top.md lists
 /// the same.
-const GIVEN_UP: [Column; 9] = [
+const GIVEN_UP: [Column; 10] = [
     Column::Latency,
     Column::Bandwidth,
     Column::Occupancy,
@@ -36,6 +38,7 @@ const GIVEN_UP: [Column; 9] = [
     Column::Slowdown,
     Column::Slo,
     Column::Mpki,
+    Column::Limit,
     Column::Estimate,
     Column::Class,
 ];
@@ -88,6 +91,8 @@ impl Columns {
             programs.iter().flat_map(|program| program.estimates.keys()).collect();
         names_of_estimates.sort_unstable();
         names_of_estimates.dedup();
+        let limits = programs.iter().filter_map(|program| scene.status.limit_text(program));
+        let limits: Vec<String> = limits.collect();
         let estimate = match names_of_estimates[..] {
             [one] if bar.is_none() => Some(one.clone()),
             _ => None,
@@ -98,6 +103,7 @@ impl Columns {
             (Column::Mpki, 6),
             (Column::Occupancy, 9),
             (Column::Bandwidth, 6),
+            (Column::Limit, longest(limits.iter().map(String::as_str), (5, 24))),
             (Column::Slowdown, 8),
             (Column::Slo, 7),
             (Column::Latency, 18),
@@ -108,6 +114,9 @@ impl Columns {
         let mut unused = Vec::new();
         if programs.iter().all(|program| program.objective.is_none()) {
             unused.extend([Column::Slo, Column::Latency]);
+        }
+        if programs.iter().all(|program| scene.status.limit_text(program).is_none()) {
+            unused.push(Column::Limit);
         }
         if programs.iter().all(|program| program.slowdown().is_none()) {
             unused.push(Column::Slowdown);

@@ -25,6 +25,7 @@ pub(super) fn numbers(scene: &Scene, view: &View, name: &str, width: u16) -> Vec
         entries.push(("CPUs", turns(program)));
     } else {
         entries.extend([("ways", ways(program)), ("occupancy", occupancy(program))]);
+        entries.extend(scene.status.limit_text(program).map(|limit| ("limit", limit)));
     }
     entries.extend([
         ("window", window(program)),

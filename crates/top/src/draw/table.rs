@@ -98,6 +98,7 @@ fn title((column, width): (Column, u16), view: &View, columns: &Columns) -> Stri
         Column::Mpki => "MPKI",
         Column::Occupancy => "occupancy",
         Column::Bandwidth => "GB/s",
+        Column::Limit => "limit",
         Column::Slowdown => "slowdown",
         Column::Slo => "SLO",
         Column::Latency => "latency",
@@ -108,8 +109,8 @@ fn title((column, width): (Column, u16), view: &View, columns: &Columns) -> Stri
 }
 
 fn is_number(column: Column) -> bool {
-    use Column::{Bandwidth, Estimate, Ipc, Mpki, Occupancy, Slowdown, Turn};
-    [Turn, Estimate, Ipc, Mpki, Occupancy, Bandwidth, Slowdown].contains(&column)
+    use Column::{Bandwidth, Estimate, Ipc, Limit, Mpki, Occupancy, Slowdown, Turn};
+    [Turn, Estimate, Ipc, Mpki, Occupancy, Bandwidth, Limit, Slowdown].contains(&column)
 }
 
 /// A program's row, and what it is drawn from.
@@ -181,6 +182,7 @@ impl ProgramRow<'_> {
             Column::Mpki => number(program.llcmpki),
             Column::Occupancy => number(program.occupancy_ways),
             Column::Bandwidth => number(program.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
+            Column::Limit => or_dash(&self.scene.status.limit_text(program)),
             Column::Slowdown => number(program.slowdown()),
             Column::Slo => program.objective.map_or("-", |objective| objective.word()).to_owned(),
             Column::Latency => {

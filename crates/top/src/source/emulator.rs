@@ -135,7 +135,9 @@ impl Emulated {
                     status.programs.push(program);
                 }
                 let (programs, tasks) = members.map(|state| (name(state), state.pid)).unzip();
-                domain.clusters.push(ClusterStatus { mask: mask.to_string(), programs, tasks });
+                let mask = mask.to_string();
+                let bandwidth_level = None;
+                domain.clusters.push(ClusterStatus { mask, bandwidth_level, programs, tasks });
             }
             status.domains.push(domain);
         }

@@ -54,6 +54,12 @@ fn several_programs() {
     check("several", &scenes::several(), "");
 }
 
+/// The column is there only where something is limited.
+#[test]
+fn limits_of_memory_bandwidth() {
+    check("limited", &scenes::limited(), "");
+}
+
 #[test]
 fn a_program_is_selected_and_sorted_by_what_it_does() {
     check("selected", &scenes::several(), "jjcss");

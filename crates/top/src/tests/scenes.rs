@@ -1,5 +1,6 @@
 //! Machines to look at.
 
+use fairways_core::{BandwidthLevel, BandwidthLever, BandwidthUnit, LimitScope};
 use fairways_record::status::{
     ClusterStatus, Decision, DomainStatus, Member, ObjectiveStatus, Outcome, ProgramStatus,
     RecordedAction, SCHEMA, Share, Status,
@@ -56,7 +57,7 @@ fn domain(id: u32, clusters: &[(&str, &[&str])]) -> DomainStatus {
             .map(|(mask, programs): &(&str, &[&str])| ClusterStatus {
                 mask: (*mask).to_owned(),
                 programs: programs.iter().map(|&name| name.to_owned()).collect(),
-                tasks: Vec::new(),
+                ..ClusterStatus::default()
             })
             .collect(),
         ..DomainStatus::default()
@@ -93,6 +94,22 @@ fn objective(latency_ns: Option<u64>, met: Option<bool>) -> Option<ObjectiveStat
     })
 }
 
+/// The same, with limits of memory bandwidth: one in force as planned, one rounded, one that could
+/// not be set.
+pub(super) fn limited() -> Scene {
+    let mut scene = several();
+    let [least, most] = [10, 100].map(|level| BandwidthLevel::new(level).unwrap());
+    let (unit, scope) = (BandwidthUnit::Percent, LimitScope::Core);
+    scene.status.domains[0].bandwidth =
+        Some(BandwidthLever { unit, least, step: least, most, scope });
+    let levels = [(1, Some(20), None), (3, Some(20), Some(11)), (4, None, Some(30))];
+    for (program, level, planned) in levels {
+        let program = &mut scene.status.programs[program];
+        (program.bandwidth_level, program.planned_bandwidth_level) = (level, planned);
+    }
+    scene
+}
+
 /// Three clusters, of which two overlap, with services and missing readings.
 pub(super) fn several() -> Scene {
     let clusters: [(&str, &[&str]); 3] =
@@ -114,6 +131,7 @@ pub(super) fn several() -> Scene {
         Share {
             mask: mask.to_owned(),
             ways,
+            bandwidth: None,
             members: programs
                 .iter()
                 .map(|&name: &&str| Member { program: name.to_owned(), before: Some(before) })

@@ -113,7 +113,8 @@ impl Snapshot {
                 let domain = status.domains.iter().find(|domain| domain.id == id);
                 let counted = totals.program(id, of.app).unwrap_or(&nothing);
                 let way_bytes = domain.and_then(|domain| domain.way_bytes);
-                (name, id.to_string(), Row { of, counted, way_bytes })
+                let unit = domain.and_then(|domain| domain.bandwidth).map(|lever| lever.unit);
+                (name, id.to_string(), Row { of, counted, way_bytes, unit })
             })
             .collect();
         for (of_family, put_samples) in &OF_PROGRAMS {

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use fairways_core::{
-    Action, AppId, Counters, Event, Latencies, LatencyBin, Llc, Partition, PlanId, Q32, Sample,
-    Time, WayMask, Ways, Wish,
+    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, Counters, Event, Latencies,
+    LatencyBin, LimitScope, Llc, Partition, PlanId, Q32, Sample, Time, WayMask, Ways, Wish,
 };
 use fairways_policy::words;
 use fairways_record::status::{DomainStatus, MachineRecord, ObjectiveStatus, WholeMachine};
@@ -190,6 +190,34 @@ fn ways_are_those_in_force_and_those_planned_stand_beside() {
     assert_eq!(samples(&shown, "fairways_program_planned_ways"), [of("batch", 2), of("web", 1)]);
 }
 
+/// A lever of levels in this unit.
+fn lever(unit: BandwidthUnit) -> BandwidthLever {
+    let [least, most] = [1, 100].map(|level| BandwidthLevel::new(level).unwrap());
+    BandwidthLever { unit, least, step: least, most, scope: LimitScope::Class }
+}
+
+/// The page shows the limits of memory bandwidth that are in force, and those of the plan, in the
+/// base unit of the lever's.
+#[test]
+fn limits_are_those_in_force_and_those_planned_stand_beside() {
+    for (unit, suffix, [requested, effective]) in [
+        (BandwidthUnit::Percent, "ratio", ["0.11", "0.2"]),
+        (BandwidthUnit::EighthGbps, "bytes_per_second", ["1375000000", "2500000000"]),
+    ] {
+        let mut watched = watched(&["web", "batch"]);
+        watched.status.domains[0].bandwidth = Some(lever(unit));
+        let batch = &mut watched.status.programs[1];
+        (batch.bandwidth_level, batch.planned_bandwidth_level) = (Some(20), Some(11));
+        let shown = page(&watched, Means::default());
+        for (word, value) in [("requested", requested), ("effective", effective)] {
+            let name = format!("fairways_program_bandwidth_{word}_{suffix}");
+            let expected = format!("{{program=\"batch\",domain=\"3\"}} {value}");
+            assert_eq!(samples(&shown, &name), [expected]);
+        }
+        assert_eq!(shown.matches("\nfairways_program_bandwidth_").count(), 2);
+    }
+}
+
 /// Fills in everything that the page can show about each program, and about the means.
 fn fill(watched: &mut MachineRecord) {
     watched.status.scheduler = Some("affinity".to_owned());
@@ -198,6 +226,7 @@ fn fill(watched: &mut MachineRecord) {
         of.ways = Some(11);
         of.class = Some("sensitive".to_owned());
         of.baseline_ways = Some(2);
+        of.bandwidth_level = Some(20);
         of.cpus = Some("0-3".to_owned());
         of.ordered_ns = Some(10_000_000);
         let words = [words::SLOWDOWN, words::CRITICAL_SIZE, words::LOOKAHEAD, words::SLACK];
@@ -220,6 +249,7 @@ fn fill(watched: &mut MachineRecord) {
     let domain = &mut watched.status.domains[0];
     (domain.plan, domain.quantum_ns) = (Some(7), Some(10_000_000));
     (domain.ways, domain.cpus) = (11, Some("0-63".to_owned()));
+    domain.bandwidth = Some(lever(BandwidthUnit::Percent));
 }
 
 #[test]
@@ -260,7 +290,8 @@ fn a_page_of_256_programs_is_made_soon() {
         // Nothing failed, no program is missing, and a policy that gives out turns gives out no
         // ways.
         let missing = ["actuation_errors", "domain_ways", "program_unmatched"];
-        let is_missing = missing.contains(&name);
+        // A limit is a percent or a rate.
+        let is_missing = missing.contains(&name) || name.ends_with("_bytes_per_second");
         let shown = samples(&page, &format!("fairways_{name}{end}"));
         assert_eq!(shown.is_empty(), is_missing, "{name}");
     }
