@@ -12,14 +12,11 @@ mod emulated;
 mod man;
 mod optimum;
 mod paper;
-mod profile;
-mod record;
 mod run;
 mod scan;
 mod simulate;
 mod suits;
 mod top;
-mod traced;
 mod trial;
 mod world;
 
@@ -77,8 +74,8 @@ pub fn main() -> process::ExitCode {
         Command::Policies(policies) => {
             fairways_output::policies::print(policies.name, policies.json, &mut out)
         }
-        Command::Profile(profile) => profile::run(&profile, &mut out),
-        Command::Record(record) => record::run(&record, &mut out),
+        Command::Profile(profile) => profile.run(&mut out),
+        Command::Record(record) => record.run(&mut out),
         Command::Paper(paper) => paper::run(&paper, &mut out),
         Command::Report(report) => fairways_report::run(&report.into(), &mut out),
         Command::Emulate(emulate) => emulate::run(&emulate, &mut out),

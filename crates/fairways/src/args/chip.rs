@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use fairways_chip::service::{Stage, parse_loads};
-use fairways_chip::{Geometry, preset};
-use fairways_command_kit::input::{real, time, whole};
-use fairways_command_kit::objective;
+use fairways_chip::{Geometry, PagePlacement, PageSize, Settings, preset};
+use fairways_command_kit::input::{at_most, real, time, whole};
+use fairways_command_kit::{BadInput, objective};
 use fairways_core::{Objective, Time};
 
 use super::lists::{Names, Pairs, pairs};
@@ -179,6 +179,19 @@ pub(crate) struct How {
     pub(crate) placement: Placement,
 }
 
+impl How {
+    /// The settings of a chip, simulated like this.
+    pub(crate) fn settings(self, chip: Geometry, seed: u64) -> Result<Settings, BadInput> {
+        Ok(Settings {
+            pages: self.pages.into(),
+            placement: self.placement.into(),
+            set_sampling: at_most(self.set_sampling, "--set-sampling", chip.sets)?,
+            seed,
+            ..Settings::new(chip)
+        })
+    }
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Pages {
     /// 4 KB
@@ -196,3 +209,7 @@ pub(crate) enum Placement {
     /// One after the other
     Sequential,
 }
+
+same!(SchedulingClass => fairways_chip::SchedulingClass: FixedPriority, TimeSharing);
+same!(Pages => PageSize: Small, Huge);
+same!(Placement => PagePlacement: Random, Sequential);

@@ -112,12 +112,7 @@ pub(crate) struct Export {
 
 impl From<Export> for fairways_export::Options {
     fn from(Export { plan, format, mix, policy, domain, first_cos }: Export) -> Self {
-        let format = match format {
-            Format::Schemata => fairways_export::Format::Schemata,
-            Format::Pqos => fairways_export::Format::Pqos,
-            Format::Goresctrl => fairways_export::Format::Goresctrl,
-        };
-        Self { plan, format, mix, policy, domain, first_cos }
+        Self { plan, format: format.into(), mix, policy, domain, first_cos }
     }
 }
 
@@ -131,3 +126,5 @@ pub(crate) enum Format {
     /// goresctrl's YAML, for its `rdt configure`, containerd and CRI-O
     Goresctrl,
 }
+
+same!(Format => fairways_export::Format: Schemata, Pqos, Goresctrl);

@@ -1,5 +1,18 @@
 //! The commands and flags, and the values that each accepts.
 
+/// Converts a flag's word to the same word of another type.
+macro_rules! same {
+    ($name:ident => $other:ty: $($word:ident),+) => {
+        impl From<$name> for $other {
+            fn from(word: $name) -> Self {
+                match word {
+                    $($name::$word => Self::$word),+
+                }
+            }
+        }
+    };
+}
+
 mod belongs;
 mod chip;
 mod daemon;
@@ -31,9 +44,7 @@ use clap_complete::Shell;
 use fairways_command_kit::input::whole;
 use fairways_core::Ways;
 
-pub(crate) use chip::{
-    ChipFlags, ChipPreset, How, Machine, Pages, Placement, SchedulingClass, TimeScale,
-};
+pub(crate) use chip::{ChipFlags, ChipPreset, How, Machine, SchedulingClass, TimeScale};
 pub(crate) use daemon::{Explain, HostFlags, Restore, Status, set};
 pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
 pub(crate) use host::{AskedOfConfig, Config, Doctor, Export};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use fairways_command_kit::input::{real, whole};
 use fairways_profiles::{NAME_RULE, is_name};
+use fairways_profiling::TraceSettings;
 
 use super::ChipPreset;
 
@@ -118,4 +119,28 @@ pub(crate) struct Traced {
     /// output goes to standard error (docs/profile.md)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Traced {
+    /// What to trace, on the machine's chip, simulated like this.
+    pub(super) fn on(self, chip: fairways_chip::Settings) -> TraceSettings {
+        TraceSettings {
+            command: self.command,
+            name: self.name,
+            machine: format!("chip:{}", self.machine.name),
+            chip,
+            skip: self.skip,
+            instructions: self.instructions,
+            slices: self.slices,
+            apart: self.apart,
+            environment: self.env,
+            keep_any: self.keep_any,
+            cpi: self.cpi,
+            overlap: self.overlap,
+            children: self.children,
+            qemu: self.qemu,
+            quiet: self.quiet,
+            json: self.json,
+        }
+    }
 }

@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::{ChipPreset, Simulate};
 use settings::Checked;
-pub(crate) use settings::{World, simulated};
+pub(crate) use settings::World;
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -4,17 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_chip::program::{LiveProgram, ParsedPhases, parse, profiled};
-use fairways_chip::{
-    AfterRun, Chip, Geometry, Job, PagePlacement, PageSize, Phase, Scheduling, SchedulingClass,
-    Settings,
-};
+use fairways_chip::{AfterRun, Chip, Job, Phase, Scheduling, SchedulingClass, Settings};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::at_most;
 use fairways_command_kit::similar::did_you_mean;
 use fairways_lab::ChipProtocol;
 use fairways_policy::{Descriptor, descriptor};
 
-use crate::args::{self, ChipFlags, ChipPreset, How, Machine, Pages, Pairs, Simulate, TimeScale};
+use crate::args::{self, ChipFlags, ChipPreset, Machine, Pairs, Simulate, TimeScale};
 use crate::suits;
 use crate::world::{profiles, promised, warn_of_promises};
 
@@ -50,7 +47,7 @@ impl World {
         let mut chip = preset.geometry;
         chip.llc.clos = world.clos;
         chip.llc.min_bits = at_most(world.min_bits, "--min-bits", chip.llc.ways.get())?;
-        let settings = Settings { time_scale, ..simulated(chip, &flags.how, world.seed)? };
+        let settings = Settings { time_scale, ..flags.how.settings(chip, world.seed)? };
         let table = profiles(world)?;
         let profile = |name: &str| {
             let index = table.table().find(name)?;
@@ -133,23 +130,6 @@ impl World {
         let named = self.names.iter().zip(&mut self.jobs).filter(move |(other, _)| *other == name);
         Ok(named.map(|(_, job)| job))
     }
-}
-
-/// A chip that is simulated as the flags say.
-pub(crate) fn simulated(chip: Geometry, how: &How, seed: u64) -> Result<Settings, BadInput> {
-    Ok(Settings {
-        pages: match how.pages {
-            Pages::Small => PageSize::Small,
-            Pages::Huge => PageSize::Huge,
-        },
-        placement: match how.placement {
-            args::Placement::Random => PagePlacement::Random,
-            args::Placement::Sequential => PagePlacement::Sequential,
-        },
-        set_sampling: at_most(how.set_sampling, "--set-sampling", chip.sets)?,
-        seed,
-        ..Settings::new(chip)
-    })
 }
 
 /// What a program is called: as it was written, but a command by its first word.
