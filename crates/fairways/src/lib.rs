@@ -5,19 +5,12 @@
 
 mod args;
 mod chip;
-mod daemon;
 mod doctor;
 mod emulate;
-mod emulated;
-mod man;
 mod optimum;
 mod paper;
 mod run;
-mod scan;
 mod simulate;
-mod suits;
-mod top;
-mod trial;
 mod world;
 
 use std::io::{self, BufWriter, Write};
@@ -55,16 +48,13 @@ pub fn main() -> process::ExitCode {
             Some(Machine::Chip(preset)) => chip::simulate(preset, &simulate, &mut out),
             _ => simulate::run(&simulate, &mut out),
         },
-        Command::Scan(scan) => scan::run(&scan, &mut out),
-        Command::Run(run) => match &run.machine {
-            Some(machine) => run::run(machine, &run, &mut out),
-            None => daemon::run(*run, &mut out),
-        },
-        Command::Trial(trial) => trial::run(*trial, &mut out),
+        Command::Scan(scan) => scan.run(&mut out),
+        Command::Run(run) => run.run(&mut out),
+        Command::Trial(trial) => trial.run(&mut out),
         Command::Status(status) => {
             fairways_daemon::status(status.control.as_deref(), status.json, &mut out)
         }
-        Command::Top(top) => top::run(*top, &mut out),
+        Command::Top(top) => top.run(&mut out),
         Command::Explain(explain) => fairways_record::explain::run(&explain.into(), &mut out),
         Command::Restore(restore) => fairways_daemon::restore(&restore.into(), &mut out),
         Command::Replay(replay) => {
@@ -79,8 +69,8 @@ pub fn main() -> process::ExitCode {
         Command::Paper(paper) => paper::run(&paper, &mut out),
         Command::Report(report) => fairways_report::run(&report.into(), &mut out),
         Command::Emulate(emulate) => emulate::run(&emulate, &mut out),
-        Command::Emulated(emulated) => emulated::run(&emulated, &mut out),
-        Command::Doctor(doctor) => doctor::run(&doctor, &mut out),
+        Command::Emulated(emulated) => emulated.run(&mut out),
+        Command::Doctor(doctor) => doctor.run(&mut out),
         Command::Config(config) => match config.asked {
             AskedOfConfig::Check { file } => config::check(file.as_deref(), &mut out),
             AskedOfConfig::Show { file, json } => config::show(file.as_deref(), json, &mut out),
@@ -92,8 +82,8 @@ pub fn main() -> process::ExitCode {
             clap_complete::generate(shell, &mut args::command(), "fairways", &mut out);
             Ok(())
         }
-        Command::Man { markdown: true, .. } => man::print_markdown(&mut out),
-        Command::Man { dir, .. } => man::run(dir.as_deref(), &mut out),
+        Command::Man { markdown: true, .. } => args::man::print_markdown(&mut out),
+        Command::Man { dir, .. } => args::man::run(dir.as_deref(), &mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => process::ExitCode::SUCCESS,

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Subcommand, ValueEnum};
 use fairways_chip::service::Stage;
 use fairways_command_kit::input::{real, time, whole};
 use fairways_emulator::Fault;
@@ -163,79 +163,4 @@ pub(crate) enum Pacing {
     Paced,
     /// Only when a client advances it
     Lockstep,
-}
-
-/// Query and control a running emulator
-///
-/// Examples:
-///   fairways emulated /tmp/resctrl status
-///   fairways emulated /tmp/resctrl counters mlr:8M
-///   fairways emulated /tmp/resctrl fault 'write:*/schemata=EBUSY@1'
-#[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
-pub(crate) struct Emulated {
-    /// Where it is mounted, or its control socket
-    #[arg(value_name = "DIR")]
-    pub(crate) dir: PathBuf,
-
-    #[command(subcommand)]
-    pub(crate) asked: Asked,
-
-    /// Print one JSON object instead of a table (docs/emulator.md)
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Asked {
-    /// Show its clock, and how many times as fast as real time it runs
-    Status,
-    /// Advance the clock at once, by 500ms, 2s; a paced clock continues from there
-    Advance {
-        /// How far
-        #[arg(value_parser = time)]
-        time: Duration,
-        /// Stop as soon as a program ends
-        #[arg(long)]
-        until_exit: bool,
-    },
-    /// Arm a fault, such as write:*/schemata=EBUSY@1
-    Fault {
-        /// The fault
-        fault: Fault,
-    },
-    /// List the armed faults
-    Faults,
-    /// Disarm a fault, or all
-    Clear {
-        /// Its number, as `faults` shows it
-        id: Option<u64>,
-    },
-    /// List the programs, their processes and classes
-    Programs,
-    /// Show the counters of programs
-    Counters {
-        /// Programs, by name or process id [default: all]
-        programs: Vec<String>,
-    },
-    /// Show how soon services have answered since they started
-    Latencies {
-        /// Services, by name or process id [default: all]
-        programs: Vec<String>,
-    },
-    /// Take a CPU online or offline
-    Cpu {
-        /// Its number
-        cpu: u32,
-        /// Its new state
-        state: OnOff,
-    },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnOff {
-    /// Online
-    On,
-    /// Offline
-    Off,
 }

@@ -1,5 +1,6 @@
 //! The flags of `doctor`, `config` and `export`, which are for a real host.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
@@ -33,6 +34,13 @@ pub(crate) struct Doctor {
     /// Print one JSON object instead of text (docs/doctor.md)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Doctor {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        crate::doctor::run(&self.sysroot, self.resctrl_root.as_deref(), self.json, out)
+    }
 }
 
 /// Check the daemon's configuration, or show its effective values

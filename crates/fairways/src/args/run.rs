@@ -1,14 +1,17 @@
 //! The flags of a run.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_command_kit::input::{size, time, whole};
 use fairways_command_kit::policies::Setting;
+use fairways_daemon::Options;
+use fairways_daemon::config::Config;
 use fairways_policy::Descriptor;
 
 use super::policies::PolicyName;
-use super::{ChipFlags, ENDLESS, HostFlags, Machine, Names, Observation, TimeScale, World};
+use super::{ChipFlags, ENDLESS, HostFlags, Machine, Names, Observation, TimeScale, World, set};
 
 /// Share the cache between programs, on this host or simulated
 ///
@@ -124,6 +127,36 @@ pub(crate) struct RunFlags {
 
     #[command(flatten)]
     pub(crate) observation: Observation,
+}
+
+impl Run {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match &self.machine {
+            Some(machine) => crate::run::run(machine, &self, out),
+            None => fairways_daemon::run(&self.options(), out),
+        }
+    }
+
+    /// The daemon's options; it checks them together with the configuration.
+    pub(super) fn options(self) -> Options {
+        Options {
+            file: self.host.config.clone(),
+            parameters: self.of.set.clone(),
+            duration: self.of.duration,
+            json: self.json,
+            commit: env!("FAIRWAYS_HASH"),
+            flags: Box::new(move |config| self.lay_over(config)),
+        }
+    }
+
+    fn lay_over(&self, config: &mut Config) {
+        self.host.lay_over(config);
+        set(&mut config.policy, &self.of.policy.map(|policy| policy.name.to_owned()));
+        config.journal.file = self.journal.clone().or(config.journal.file.take());
+        set(&mut config.journal.size, &self.journal_size);
+        config.journal.parts = self.journal_parts.or(config.journal.parts);
+    }
 }
 
 #[cfg(test)]

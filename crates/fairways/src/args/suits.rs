@@ -8,7 +8,7 @@ use fairways_lab::OPTIMUM;
 use fairways_policy::descriptor;
 use fairways_policy::table::OwnerRequest;
 
-use crate::args::Machine;
+use super::Machine;
 
 /// Checks that the policies that a flag names suit a simulated machine. `is_dynamic`: its programs
 /// run over time.

@@ -1,7 +1,7 @@
 //! `fairways simulate --machine chip:PRESET`: programs on a chip that executes them.
 
 mod services;
-mod settings;
+mod world;
 
 use std::io::Write;
 use std::process;
@@ -16,8 +16,8 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::{ChipPreset, Simulate};
-use settings::Checked;
-pub(crate) use settings::World;
+use world::Checked;
+pub(crate) use world::World;
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -6,7 +6,7 @@ use fairways_command_kit::BadInput;
 use fairways_core::{Objective, Time, Wish};
 use fairways_policy::table::OwnerRequest;
 
-use super::settings::World;
+use super::world::World;
 use crate::args::Pairs;
 
 impl World {

@@ -11,8 +11,8 @@ use fairways_command_kit::similar::did_you_mean;
 use fairways_lab::ChipProtocol;
 use fairways_policy::{Descriptor, descriptor};
 
+use crate::args::suits;
 use crate::args::{self, ChipFlags, ChipPreset, Machine, Pairs, Simulate, TimeScale};
-use crate::suits;
 use crate::world::{profiles, promised, warn_of_promises};
 
 /// How texts of programs begin (docs/chip.md), to suggest one for a misspelt text.

@@ -7,7 +7,7 @@ use fairways_lab::{ObservedChip, ServiceSummary};
 use rayon::prelude::*;
 
 use super::machine::Running;
-use super::settings::{Checked, On};
+use super::simulated::{Checked, On};
 
 /// What each program did at its best, for as long as a run took.
 pub(super) enum Best {

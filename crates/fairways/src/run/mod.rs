@@ -2,7 +2,7 @@
 
 mod best;
 mod machine;
-mod settings;
+mod simulated;
 mod stepped;
 mod summary;
 
@@ -20,7 +20,7 @@ use fairways_record::journal::Writer;
 
 use crate::args::{Machine as MachineFlag, Run};
 use machine::Running;
-use settings::Checked;
+use simulated::Checked;
 pub(crate) use stepped::Stepped;
 
 /// Runs the command; everything is checked before anything happens.

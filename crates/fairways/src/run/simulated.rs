@@ -14,9 +14,9 @@ use fairways_record::journal::{Start, Writer};
 use serde_json::{Value, json};
 
 use super::machine::Running;
+use crate::args::suits;
 use crate::args::{ChipPreset, ENDLESS, Machine, RunFlags, TimeScale};
 use crate::chip;
-use crate::suits;
 use crate::world::World;
 
 /// How long a run takes where no flag says so.

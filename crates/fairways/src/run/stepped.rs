@@ -10,7 +10,7 @@ use fairways_record::status::{
 };
 
 use super::machine::Running;
-use super::settings::Checked;
+use super::simulated::Checked;
 use crate::args::{Machine, RunFlags};
 
 /// A run, with its record so far.

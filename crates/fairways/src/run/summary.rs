@@ -8,7 +8,7 @@ use fairways_policy::stock::Stock;
 
 use super::best::{Best, run_until};
 use super::machine::Running;
-use super::settings::Checked;
+use super::simulated::Checked;
 
 /// Sums up a run that ended at `end`. Unless it was interrupted, this repeats it under `stock`.
 pub(super) fn summary(

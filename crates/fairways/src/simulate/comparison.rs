@@ -6,8 +6,8 @@ use fairways_lab::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_policy::by_name;
 use fairways_profiles::{Mix, ProgramCatalog};
 
+use crate::args::suits;
 use crate::args::{Machine, Simulate};
-use crate::suits;
 use crate::world::World;
 
 /// A comparison that can be made.

@@ -1,6 +1,6 @@
 //! `fairways simulate`: mixes under several policies, compared.
 
-mod settings;
+mod comparison;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::args::Simulate;
-use settings::{Checked, How};
+use comparison::{Checked, How};
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -7,8 +7,8 @@ use fairways_core::Partition;
 use fairways_trial::{MATTERS, Verdict};
 use rayon::prelude::*;
 
-use super::prepared;
-use crate::args::{Args, Command, Trial};
+use super::Trial;
+use crate::args::{Args, Command};
 use crate::run::fixed;
 
 /// How close to [`MATTERS`] a true difference may be for both verdicts to be right.
@@ -61,7 +61,7 @@ fn trial(programs: &str, policy: &[&str]) -> Trial {
 
 /// The verdict of a trial, and the plan that it switched on and off.
 fn outcome(args: &Trial) -> (Verdict, Partition) {
-    let trial = prepared(args).unwrap();
+    let trial = args.prepared().unwrap();
     let machine = args.run.machine.as_ref().unwrap();
     crate::run::tried(machine, &args.run, &trial, trial.takes()).unwrap();
     assert_eq!(trial.broken(), None);
