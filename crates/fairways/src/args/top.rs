@@ -94,7 +94,7 @@ impl From<Top> for Options {
             (Some(file), ..) => Target::Journal { file, at },
             (None, Some(machine), _) => {
                 let make: MakeMachine =
-                    Box::new(move |stop| Ok(Box::new(Stepped::new(&machine, &of, stop)?)));
+                    Box::new(move |stop| Ok(Box::new(Stepped::new(of.simulated(&machine)?, stop))));
                 Target::Machine { make, kill: fairways_tracer::kill_all }
             }
             (None, None, Some(dir)) => Target::Emulator(dir),

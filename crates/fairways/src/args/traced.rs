@@ -8,6 +8,7 @@ use fairways_profiles::{NAME_RULE, is_name};
 use fairways_profiling::TraceSettings;
 
 use super::ChipPreset;
+use crate::run::ENDLESS;
 
 /// Reads a program's name, as a profile file may have it.
 fn name(text: &str) -> Result<String, String> {
@@ -24,7 +25,7 @@ fn count(text: &str) -> Result<u64, String> {
         _ => (text, 1),
     };
     let number = digits.parse().ok().and_then(|number: u64| number.checked_mul(unit));
-    let found = number.filter(|&number| number <= super::ENDLESS);
+    let found = number.filter(|&number| number <= ENDLESS);
     found.ok_or_else(|| format!("expected a number of instructions, such as 200M, found {text:?}"))
 }
 

@@ -1,4 +1,4 @@
-//! A chip and its programs, from checked flags.
+//! A chip and its programs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +8,10 @@ use fairways_chip::{AfterRun, Chip, Job, Phase, Scheduling, SchedulingClass, Set
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::at_most;
 use fairways_command_kit::similar::did_you_mean;
-use fairways_lab::ChipProtocol;
-use fairways_policy::{Descriptor, descriptor};
+use fairways_lab::profile;
+use fairways_profiles::ProfileTable;
 
-use crate::args::suits;
-use crate::args::{self, ChipFlags, ChipPreset, Machine, Pairs, Simulate, TimeScale};
-use crate::world::{profiles, promised, warn_of_promises};
+use crate::world::{promised, warn_of_promises};
 
 /// How texts of programs begin (docs/chip.md), to suggest one for a misspelt text.
 const KINDS: [&str; 10] =
@@ -28,36 +26,20 @@ pub(crate) struct World {
     pub(crate) jobs: Vec<Job>,
 }
 
-/// A comparison that can be made.
-pub(super) struct Checked {
-    pub(super) world: World,
-    pub(super) protocol: ChipProtocol,
-    pub(super) policies: Vec<&'static str>,
-}
-
 impl World {
-    /// Reads the files and checks every flag.
+    /// Places programs on a chip, each on a CPU of its own. `texts` describe programs (docs/chip.md),
+    /// which may have one of the profiles.
     pub(crate) fn new(
-        preset: &ChipPreset,
-        flags: &ChipFlags,
-        TimeScale(time_scale): TimeScale,
-        world: &args::World,
-        schedules: bool,
+        preset: &str,
+        settings: Settings,
+        profiles: &ProfileTable,
+        texts: &[String],
     ) -> Result<Self, BadInput> {
-        let mut chip = preset.geometry;
-        chip.llc.clos = world.clos;
-        chip.llc.min_bits = at_most(world.min_bits, "--min-bits", chip.llc.ways.get())?;
-        let settings = Settings { time_scale, ..flags.how.settings(chip, world.seed)? };
-        let table = profiles(world)?;
+        let chip = settings.chip;
         let profile = |name: &str| {
-            let index = table.table().find(name)?;
-            let ways = table.table().ways().min(chip.llc.ways);
-            profiled(table.table(), index, ways, chip.latency).ok()
+            let ways = profiles.ways().min(chip.llc.ways);
+            profiled(profiles, profiles.find(name)?, ways, chip.latency).ok()
         };
-        let texts = flags.programs.as_ref().map(|programs| &programs.each).ok_or_else(|| {
-            BadInput("--programs: expected programs to run on the chip, such as mlr:8M".to_owned())
-        })?;
-        let names: Vec<String> = texts.iter().map(|text| name_of(text)).collect();
         let written = texts.iter().map(|text| {
             parse(text, profile).map_err(|why| {
                 let kind = text.split(':').next().unwrap_or_default();
@@ -66,36 +48,72 @@ impl World {
         });
         let keyed = |(key, written): (u64, Result<ParsedPhases, BadInput>)| Ok(job(written?, key));
         let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
-        let has_live = jobs.iter().any(|job| job.live().next().is_some());
-        let has_services = jobs.iter().any(|job| job.requests().is_some());
-        if has_services && (flags.quantum.is_some() || schedules) {
+        let names = texts.iter().map(|text| name_of(text)).collect();
+        Ok(Self { preset: preset.to_owned(), settings, names, jobs })
+    }
+
+    /// Lets programs take turns: as requested, or by default if there are more programs than CPUs
+    /// or a policy schedules.
+    pub(crate) fn take_turns(
+        &mut self,
+        quantum: Option<Duration>,
+        class: Option<SchedulingClass>,
+        policy_schedules: bool,
+    ) -> Result<(), BadInput> {
+        let has_live = self.has_live();
+        let has_services = self.jobs.iter().any(|job| job.requests().is_some());
+        if has_services && (quantum.is_some() || policy_schedules) {
             let said = "a service has a CPU to itself: expected no --quantum, and no policy that schedules";
             return Err(BadInput(format!("--programs: {said}")));
         }
-        let too_many = jobs.len() > chip.cpus() as usize && !has_live && !has_services;
-        let scheduler = scheduling(flags, schedules || too_many)?;
-        let settings = Settings { scheduler, ..settings };
-        let mut world_of = Self { preset: preset.name.clone(), settings, names, jobs };
-        if let Some(programs) = &flags.best_effort {
-            for name in &programs.each {
-                world_of.named("--best-effort", name)?.for_each(|job| job.wish.best_effort = true);
+        let cpus = self.settings.chip.cpus() as usize;
+        let too_many = self.jobs.len() > cpus && !has_live && !has_services;
+        let must = policy_schedules || too_many;
+        let default = Scheduling {
+            class: class.unwrap_or(SchedulingClass::FixedPriority),
+            ..Scheduling::default()
+        };
+        self.settings.scheduler = match quantum {
+            // A turn is ten ticks or more.
+            Some(quantum) => {
+                let tick = default.tick.min(quantum / 10).max(Duration::from_nanos(1));
+                Some(Scheduling { quantum, tick, ..default })
             }
+            None if !must && class.is_some() => {
+                let expected = "expected --quantum, or more programs than CPUs";
+                return Err(BadInput(format!("--scheduling-class: {expected}")));
+            }
+            None => must.then_some(default),
+        };
+        Ok(())
+    }
+
+    /// Marks programs as background work.
+    pub(crate) fn set_best_effort(&mut self, names: &[String]) -> Result<(), BadInput> {
+        for name in names {
+            self.named("--best-effort", name)?.for_each(|job| job.wish.best_effort = true);
         }
-        if let Some(baselines) = &world.baselines {
-            world_of.promise(baselines)?;
-            let total = promised(world_of.jobs.iter().map(|job| job.wish));
-            warn_of_promises(total, chip.llc.ways);
+        Ok(())
+    }
+
+    /// Checks that the chip has room for all programs.
+    pub(crate) fn check_room(&self) -> Result<(), BadInput> {
+        let tried = Chip::new(self.settings, self.jobs.iter().cloned());
+        tried.map(|_| ()).map_err(|why| BadInput(format!("--programs: {why}")))
+    }
+
+    /// Gives policies a profile of each program, measured for this long with each number of ways.
+    pub(crate) fn measure_profiles(&mut self, span: Duration) -> Result<(), BadInput> {
+        for job in &mut self.jobs {
+            let measured = profile(self.settings, job, span / 2, span / 2);
+            job.profile = Some(Arc::new(measured.map_err(|why| BadInput(why.to_string()))?));
         }
-        if let Some(loads) = &flags.loads {
-            world_of.load(loads)?;
-        }
-        if let Some(objectives) = &flags.objectives {
-            world_of.oblige(objectives)?;
-        }
-        // Checks that the chip has room for all programs.
-        let tried = Chip::new(settings, world_of.jobs.iter().cloned());
-        tried.map_err(|why| BadInput(format!("--programs: {why}")))?;
-        Ok(world_of)
+        Ok(())
+    }
+
+    /// Whether real programs are among them.
+    pub(super) fn has_live(&self) -> bool {
+        self.jobs.iter().any(|job| job.live().next().is_some())
     }
 
     /// Prints remarks for the user about real programs that have run.
@@ -106,13 +124,15 @@ impl World {
     }
 
     /// Promises ways to programs.
-    fn promise(&mut self, Pairs(baselines): &Pairs<u32>) -> Result<(), BadInput> {
+    pub(crate) fn promise(&mut self, baselines: &[(String, u32)]) -> Result<(), BadInput> {
         let most = self.settings.chip.llc.ways.get();
         for (name, ways) in baselines {
             let ways = at_most(*ways, &format!("--baselines: {name}"), most)?;
             let jobs = self.named("--baselines", name)?;
             jobs.for_each(|job| job.wish.baseline_ways = Some(ways));
         }
+        let total = promised(self.jobs.iter().map(|job| job.wish));
+        warn_of_promises(total, self.settings.chip.llc.ways);
         Ok(())
     }
 
@@ -152,43 +172,4 @@ fn job(written: ParsedPhases, key: u64) -> Job {
         .into_iter()
         .map(|(program, length)| Phase { program: program.map(Arc::new), length });
     Job { phases: phases.collect(), then: AfterRun::Restart, key: Some(key), ..Job::default() }
-}
-
-/// How programs take turns: as the flags request, or by default if they must.
-fn scheduling(flags: &ChipFlags, must: bool) -> Result<Option<Scheduling>, BadInput> {
-    let class = match flags.scheduling_class {
-        Some(args::SchedulingClass::TimeSharing) => SchedulingClass::TimeSharing,
-        Some(args::SchedulingClass::FixedPriority) | None => SchedulingClass::FixedPriority,
-    };
-    let default = Scheduling { class, ..Scheduling::default() };
-    let Some(quantum) = flags.quantum else {
-        if !must && flags.scheduling_class.is_some() {
-            let expected = "expected --quantum, or more programs than CPUs";
-            return Err(BadInput(format!("--scheduling-class: {expected}")));
-        }
-        return Ok(must.then_some(default));
-    };
-    // A turn is ten ticks or more.
-    let tick = default.tick.min(quantum / 10).max(Duration::from_nanos(1));
-    Ok(Some(Scheduling { quantum, tick, ..default }))
-}
-
-impl Checked {
-    pub(super) fn new(preset: &ChipPreset, args: &Simulate) -> Result<Self, BadInput> {
-        let policies = args.policies.0.clone();
-        suits::check("--policies", &policies, &Machine::Chip(preset.clone()), true)?;
-        let schedule =
-            policies.iter().any(|name| descriptor(name).is_some_and(Descriptor::schedules));
-        let scale = args.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
-        let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
-        let world = World::new(preset, &args.chip, scale, &args.world, schedule)?;
-        world.warn(&policies);
-        let protocol = ChipProtocol {
-            warm_up: args.warm_up,
-            span: args.duration,
-            profile: args.chip.profile_time,
-            profiles_known: args.known_profiles,
-        };
-        Ok(Self { world, protocol, policies })
-    }
 }

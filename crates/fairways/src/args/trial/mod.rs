@@ -45,7 +45,9 @@ impl Trial {
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let (trial, json) = (self.prepared()?, self.run.json);
         let tried = match &self.run.machine {
-            Some(machine) => crate::run::tried(machine, &self.run, &trial, trial.takes())?,
+            Some(machine) => {
+                crate::run::tried(self.run.of.simulated(machine)?, &trial, trial.takes())?
+            }
             None => fairways_daemon::tried(&self.run.options(), Box::new(trial.clone()))?,
         };
         trial.print(&tried, json, out)
