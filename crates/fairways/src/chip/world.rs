@@ -27,8 +27,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Places programs on a chip, each on a CPU of its own. `texts` describe programs (docs/chip.md),
-    /// which may have one of the profiles.
+    /// Places programs on a chip, each on a CPU of its own. `texts` describe the programs
+    /// (docs/chip.md); one that is the name of a profile follows that profile.
     pub(crate) fn new(
         preset: &str,
         settings: Settings,
