@@ -5,7 +5,6 @@ use std::path::Path;
 use std::str::FromStr;
 
 use fairways_chip::program::split;
-
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{at_most, read, repeated, shown};
 use fairways_command_kit::plain::plain;

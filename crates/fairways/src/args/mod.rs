@@ -1,4 +1,4 @@
-//! The commands and flags, and the values that each accepts.
+//! The commands and flags, the values that each accepts, and what the verbs take for them.
 
 /// Converts a flag's word to the same word of another type.
 macro_rules! same {
@@ -32,7 +32,7 @@ mod report;
 mod run;
 mod scan;
 mod simulate;
-pub(crate) mod suits;
+mod suits;
 #[cfg(test)]
 mod tests;
 mod top;

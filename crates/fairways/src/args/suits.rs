@@ -15,7 +15,7 @@ use super::Machine;
 ///
 /// # Errors
 /// If a policy does not suit it; the first one is named.
-pub(crate) fn check(
+pub(super) fn check(
     flag: &str,
     policies: &[&str],
     machine: &Machine,
@@ -50,7 +50,7 @@ pub(crate) fn check(
 ///
 /// # Errors
 /// If none does.
-pub(crate) fn check_baselines(flag: &str, policies: &[&str]) -> Result<(), BadInput> {
+pub(super) fn check_baselines(flag: &str, policies: &[&str]) -> Result<(), BadInput> {
     if policies.iter().any(|policy| honours(policy, OwnerRequest::Baselines)) {
         return Ok(());
     }

@@ -23,7 +23,7 @@ pub(crate) struct Paper {
 }
 
 /// The papers, in the order in which they are repeated.
-pub(crate) const PAPERS: [Paper; 6] = [
+pub(crate) static PAPERS: [Paper; 6] = [
     Paper {
         name: "bandwidth",
         summary: "No paper: what the kernel's self-test and others measured of memory bandwidth",
