@@ -98,8 +98,9 @@ impl Division {
             let Some(slowest) = slowest else { return };
             let here = clusters.at(slowest, ways[slowest]).largest;
             // Past a plateau, if the ways reach so far.
-            let gains = |more: &u32| clusters.at(slowest, ways[slowest] + more).largest < here;
-            let more = (1..=free).find(gains).unwrap_or(free);
+            let more = (1..=free)
+                .find(|more| clusters.at(slowest, ways[slowest] + more).largest < here)
+                .unwrap_or(free);
             ways[slowest] += more;
             free -= more;
         }

@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use fairways_core::{AppId, Curve, Profile, Q32, Sample, Ways};
+use fairways_core::{AppId, Curve, MAX_WAYS, Profile, Q32, Sample, Ways};
 
 use super::observed::Observed;
 use super::phases::ObservedPhases;
@@ -10,6 +10,9 @@ use super::rates::ObservedRates;
 
 /// Lines that move in a window beyond this, in ways, blur what it shows.
 const BLURRED: u64 = 2 << 32;
+
+/// No program occupies more; sums of occupancies have room then.
+const MOST: Q32 = Q32::from_raw((MAX_WAYS as u64) << 32);
 
 /// A program without a profile.
 #[derive(Clone, Debug)]
@@ -58,13 +61,13 @@ impl LearnedProgram {
     pub(crate) fn forget(&mut self, first_windows: u32) {
         self.phases.clear();
         (self.occupancy, self.profile, self.has_changed) = (None, None, false);
-        self.first_windows = first_windows;
+        (self.first_windows, self.put_off, self.given_up) = (first_windows, 0, 0);
     }
 
     /// Handles a window. Where occupancies can't be read, a program that has `ways` ways for itself
     /// occupies them. Returns the occupancy at the end.
     pub(crate) fn add(&mut self, sample: &Sample, ways: Option<u32>) -> Option<Q32> {
-        let end = sample.occupancy.or(ways.map(Q32::from_int));
+        let end = sample.occupancy.or(ways.map(Q32::from_int)).map(|end| end.min(MOST));
         let before = core::mem::replace(&mut self.occupancy, end);
         let (end, before) = (end?.raw(), before?.raw());
         let rates = ObservedRates::new(&sample.counters, Q32::from_raw(before / 2 + end / 2));
@@ -79,7 +82,6 @@ impl LearnedProgram {
     pub(crate) fn assume(&mut self, ways: Ways) {
         let flat = Curve::from_fn(ways, |_| Q32::ONE);
         self.set_curves(ways, [flat, Curve::from_fn(ways, |_| Q32::default())]);
-        self.has_changed = true;
     }
 
     /// Whether it was seen at any size in the phase at hand.
@@ -112,5 +114,61 @@ impl LearnedProgram {
         let profile =
             Profile { ipc, llcmpkc, llcmpki: none, bandwidth_mbps: none, stalls_l2_miss: none };
         self.profile = Some(Arc::new(profile));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use fairways_core::Counters;
+
+    use super::*;
+
+    const EIGHT: Ways = Ways::new(8).unwrap();
+
+    fn window(occupancy: Q32) -> Sample {
+        let counters = Counters {
+            instructions: Some(1000),
+            cycles: Some(1000),
+            llc_misses: Some(1),
+            ..Counters::default()
+        };
+        Sample {
+            app: AppId(0),
+            counters,
+            occupancy: Some(occupancy),
+            window: Duration::from_millis(1),
+            plan: None,
+            straddled: false,
+        }
+    }
+
+    #[test]
+    fn no_program_occupies_more_ways_than_a_cache_has() {
+        let mut learner = LearnedProgram::new(AppId(0), 0);
+        for _ in 0..2 {
+            assert_eq!(learner.add(&window(Q32::from_raw(u64::MAX)), None), Some(MOST));
+        }
+        assert_eq!(learner.observed().range(), Some((MOST, MOST)));
+        learner.refresh(EIGHT);
+        assert!(learner.profile.is_some());
+    }
+
+    #[test]
+    fn curves_that_are_assumed_are_no_news() {
+        let mut learner = LearnedProgram::new(AppId(0), 0);
+        learner.assume(EIGHT);
+        assert!(!learner.is_news());
+        learner.add(&window(Q32::ONE), None);
+        assert!(learner.is_news());
+    }
+
+    #[test]
+    fn on_another_cache_a_program_may_be_sampled_at_once() {
+        let mut learner = LearnedProgram::new(AppId(0), 0);
+        (learner.put_off, learner.given_up) = (8, 2);
+        learner.forget(10);
+        assert_eq!((learner.put_off, learner.given_up), (0, 0));
     }
 }

@@ -112,7 +112,7 @@ impl Fairways {
     ) {
         match change {
             Change::Machine => {
-                self.leave(at);
+                self.stop(at, act);
                 if before.map(|llc| llc.ways) != self.running.llc().map(|llc| llc.ways) {
                     let windows = self.parameters.first_windows;
                     self.learners.iter_mut().for_each(|learner| learner.forget(windows));
@@ -125,7 +125,8 @@ impl Fairways {
                 }
                 let app = program.app;
                 self.learners.push(LearnedProgram::new(app, self.parameters.first_windows));
-                self.watch(app, WindowLength::Time(self.parameters.sampling_window), act);
+                let every = WindowLength::Time(self.parameters.sampling_window);
+                act(Action::Watch { app, every });
                 if self.learning_since.is_none() {
                     self.learning_since = Some(at);
                     act(Action::Wake { at: at.after(self.parameters.decision_period) });

@@ -63,29 +63,33 @@ impl Outcome {
             .map(|(one, two)| u128::from(one.largest) * u128::from(two.smallest));
         ours.cmp(&theirs)
     }
+
+    /// Compares throughput: `Less` is faster.
+    fn compare_stp(&self, other: &Self) -> Ordering {
+        other.stp.cmp(&self.stp)
+    }
 }
 
 /// What another plan gains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Gain {
     /// Nothing that is worth its cost.
     None,
     /// This share, in units of 2^-32.
     Worth(u64),
     /// The plan before can't stay.
+    #[default]
     Needed,
 }
 
 impl Objective {
     /// Compares two outcomes of the same programs: `Less` is better.
     pub(crate) fn compare(self, one: &Outcome, other: &Outcome) -> Ordering {
-        let stp = || other.stp.cmp(&one.stp);
-        let unfairness = || one.compare_unfairness(other);
         match self {
-            Self::Unfairness => unfairness().then_with(stp),
-            Self::Stp => stp().then_with(unfairness),
+            Self::Unfairness => one.compare_unfairness(other).then_with(|| one.compare_stp(other)),
+            Self::Stp => one.compare_stp(other).then_with(|| one.compare_unfairness(other)),
             Self::MaxSlowdown => {
-                one.largest.cmp(&other.largest).then_with(unfairness).then_with(stp)
+                one.largest.cmp(&other.largest).then_with(|| Self::Unfairness.compare(one, other))
             }
         }
     }

@@ -1,26 +1,26 @@
 //! Windows change the curves of programs; the policy decides when they have changed, and samples
 //! the program with most at stake.
 
+use core::time::Duration;
+
 use fairways_core::{Action, AppId, Llc, Sample, Time, WayMask, WindowLength};
 
 use super::Fairways;
 use super::learner::LearnedProgram;
+use super::parameters::Parameters;
 use super::planner::Knowledge;
 use crate::running::Change;
 
 impl Fairways {
-    /// Requests windows of a program.
-    pub(super) fn watch(&self, app: AppId, every: WindowLength, act: &mut dyn FnMut(Action<'_>)) {
-        act(Action::Watch { app, every });
-    }
-
+    /// Requests windows of normal operation.
     pub(super) fn watch_normally(&self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
-        self.watch(app, WindowLength::Instructions(self.parameters.normal_window), act);
+        let every = WindowLength::Instructions(self.parameters.normal_window);
+        act(Action::Watch { app, every });
     }
 
     /// A window ended.
     pub(super) fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
-        let alone = self.ways_alone(sample.app);
+        let alone = if sample.occupancy.is_none() { self.ways_alone(sample.app) } else { None };
         let Some(learner) = self.learners.iter_mut().find(|learner| learner.app == sample.app)
         else {
             return;
@@ -56,12 +56,18 @@ impl Fairways {
         }
         match self.session {
             // Its windows do not come.
-            Some(session) if at.since(session.began) > 4 * self.parameters.decision_period => {
+            Some(session) if at.since(session.last_window) > self.patience() => {
                 self.give_up(at, act);
             }
             Some(_) => {}
             None => self.decide(at, None, act),
         }
+    }
+
+    /// How long a window of the program that is being sampled may take.
+    fn patience(&self) -> Duration {
+        let Parameters { decision_period, sampling_window, .. } = self.parameters;
+        decision_period.max(sampling_window).saturating_mul(4)
     }
 
     /// Plans, or samples the program with most at stake first, after a change or on what was
@@ -103,7 +109,7 @@ impl Fairways {
         }
     }
 
-    /// Decides on a plan by all that is known; whether it is another one.
+    /// Decides on a plan by all that is known; `true` if the plan has changed.
     fn reconsider(&mut self, llc: &Llc) -> bool {
         let Self { parameters: p, running, planner, learners, .. } = self;
         // Profiles that nothing else has are brought up to date in place.

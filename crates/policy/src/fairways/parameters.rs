@@ -18,7 +18,7 @@ parameters! {
         /// Clusterings that a decision tries at most; the best so far is the plan.
         trials: u32 = 20_000, "clusterings", "ours", least 1;
 
-        /// What a plan must gain if all lines move by it; if a part of them moves, that part.
+        /// The gain that a plan must bring if every line moves; in proportion if fewer move.
         move_cost_percent: u32 = 1, "percent", "ours";
 
         /// How much slower a promised program may be where it shares ways than alone with its own.
@@ -34,16 +34,16 @@ parameters! {
         sampling_window: Duration = Duration::from_millis(1), "", "ours", least MILLISECOND;
 
         /// Short windows after a program's start.
-        first_windows: u32 = 10, "windows", "ours";
+        first_windows: u32 = 10, "windows", "ours", least 1;
 
         /// Sampling ends after this many windows with the partition full.
-        full_windows: u32 = 3, "windows", "ours";
+        full_windows: u32 = 4, "windows", "ours", least 1;
 
         /// Sampling ends after this many windows in a row in which hardly a line moved.
-        still_windows: u32 = 8, "windows", "ours";
+        still_windows: u32 = 9, "windows", "ours", least 1;
 
         /// Sampling ends after this many windows, whatever moves.
-        most_windows: u32 = 64, "windows", "ours";
+        most_windows: u32 = 65, "windows", "ours", least 1;
 
         /// The share of the time in which a program may be sampled, beyond the first second.
         sampling_percent: u32 = 5, "percent", "ours";

@@ -33,8 +33,8 @@ pub(crate) struct Planner {
     /// The slowdown to expect of each, in units of 2^-32.
     pub(crate) slowdowns: Vec<u64>,
     kind: PlanKind,
-    /// What the plan gained over the one before it, if that could have stayed.
-    pub(crate) gain: Option<u64>,
+    /// What the plan gains over the one before it.
+    gain: Gain,
     /// The cluster of each program in the plan, and the ways of each cluster.
     pub(crate) placed: Vec<(AppId, usize)>,
     pub(crate) planned_ways: Vec<u32>,
@@ -103,10 +103,9 @@ impl Planner {
         // Where profiles decide alone, earlier events leave no trace.
         let is_kept = self.knowledge.contains(&Knowledge::Observed) && self.follow(limits);
         self.search_all(p, llc, limits, is_kept);
-        let gain = if is_kept { self.gain(p, limits) } else { Gain::Needed };
-        let is_another = gain != Gain::None;
+        self.gain = if is_kept { self.gain(p, limits) } else { Gain::Needed };
+        let is_another = self.gain != Gain::None;
         if is_another {
-            self.gain = if let Gain::Worth(share) = gain { Some(share) } else { None };
             self.planned_sets.clear();
             self.planned_sets.extend_from_slice(self.search.best_sets());
             self.planned_ways.clear();
@@ -179,7 +178,7 @@ impl Planner {
                     continue;
                 }
                 let is_refused = self.known[known].wish.baseline_ways.is_some()
-                    && self.promises.of(app).is_none();
+                    && self.promises.ways_of(app).is_none();
                 let reason = if is_refused { REFUSED } else { "as fair as the search found" };
                 announcer.announce_class(app, name, reason);
                 let slowdown = raw(Q32::from_raw(self.slowdowns[known]));

@@ -7,7 +7,7 @@ use super::rates::{ObservedRates, SIZES};
 /// A rise in cycles per instruction with more ways that is taken for noise: 1/64.
 const NOISE: u64 = 64;
 
-/// CurvePoints of a curve, in the order of their sizes.
+/// The points of a curve, in the order of their sizes.
 pub(crate) struct CurvePoints {
     points: [CurvePoint; SIZES],
     count: usize,

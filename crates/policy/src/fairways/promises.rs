@@ -52,12 +52,12 @@ impl KeptPromises {
     }
 
     /// The ways that are promised to a program, if that is kept.
-    pub(crate) fn of(&self, app: AppId) -> Option<u32> {
+    pub(crate) fn ways_of(&self, app: AppId) -> Option<u32> {
         self.0.iter().find(|(other, _)| *other == app).map(|&(_, ways)| ways)
     }
 
-    /// All but this program's.
-    pub(crate) fn of_others(&self, app: AppId) -> impl Iterator<Item = (AppId, u32)> {
+    /// The ways that are promised to each program but this one.
+    pub(crate) fn ways_of_others(&self, app: AppId) -> impl Iterator<Item = (AppId, u32)> {
         self.0.iter().copied().filter(move |(other, _)| *other != app)
     }
 }
@@ -75,7 +75,7 @@ mod tests {
         let programs = programs_with_promises(promised);
         let mut promises = KeptPromises::default();
         promises.admit(&Llc { clos, ..Llc::with_ways(Ways::new(8).unwrap()) }, &programs);
-        programs.iter().map(|program| promises.of(program.app)).collect()
+        programs.iter().map(|program| promises.ways_of(program.app)).collect()
     }
 
     #[test]

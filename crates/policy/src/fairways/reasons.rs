@@ -1,6 +1,6 @@
 //! The reasons of plans: what they gain.
 
-use super::objective::Objective;
+use super::objective::{Gain, Objective};
 
 /// One text for each percent from 0 to 25; texts that are made up would be allocated.
 macro_rules! percents {
@@ -18,9 +18,8 @@ const FASTER: [&str; 26] = percents!("throughput is ", " % higher than with the 
 const SHORTER: [&str; 26] =
     percents!("the largest slowdown is ", " % smaller than with the plan before");
 
-/// The reason of a plan that is better than the one before it by this share, in units of 2^-32;
-/// `None` where there was none that could stay.
-pub(crate) fn reason(objective: Objective, gain: Option<u64>) -> &'static str {
+/// The reason of a plan with this gain over the one before it.
+pub(crate) fn reason(objective: Objective, gain: Gain) -> &'static str {
     let (texts, more, only) = match objective {
         Objective::Unfairness => (
             FAIRER,
@@ -38,7 +37,11 @@ pub(crate) fn reason(objective: Objective, gain: Option<u64>) -> &'static str {
             "no clustering nearby has a smaller largest slowdown",
         ),
     };
-    let Some(gain) = gain else { return only };
+    let gain = match gain {
+        Gain::Needed => return only,
+        Gain::None => return "no other plan is worth the lines that move",
+        Gain::Worth(share) => share,
+    };
     // To the nearest percent.
     let percent = (u128::from(gain) * 100 + (1 << 31)) >> 32;
     usize::try_from(percent).ok().and_then(|percent| texts.get(percent).copied()).unwrap_or(more)
@@ -50,7 +53,7 @@ mod tests {
 
     /// With a gain of some hundredths of a percent.
     fn percent(hundredths: u64) -> &'static str {
-        reason(Objective::Unfairness, Some((hundredths << 32) / 10_000))
+        reason(Objective::Unfairness, Gain::Worth((hundredths << 32) / 10_000))
     }
 
     #[test]
@@ -58,6 +61,9 @@ mod tests {
         assert_eq!(percent(551), "unfairness is 6 % lower than with the plan before");
         assert_eq!(percent(2549), "unfairness is 25 % lower than with the plan before");
         assert_eq!(percent(2600), "unfairness is more than 25 % lower than with the plan before");
-        assert_eq!(reason(Objective::Stp, None), "no clustering nearby has a higher throughput");
+        assert_eq!(
+            reason(Objective::Stp, Gain::Needed),
+            "no clustering nearby has a higher throughput"
+        );
     }
 }

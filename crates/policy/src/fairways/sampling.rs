@@ -33,7 +33,7 @@ impl Fairways {
             return None;
         }
         let slowest = self.planner.slowdowns.iter().copied().max()?;
-        let bound = u128::from(slowest) * u128::from(100 + self.parameters.stake_percent) / 100;
+        let bound = u128::from(slowest) * (100 + u128::from(self.parameters.stake_percent)) / 100;
         let known = self.planner.known.iter().zip(&self.planner.slowdowns);
         let stakes = known.filter_map(|(program, &slowdown)| {
             let learner = self.learners.iter().find(|learner| learner.app == program.app)?;
@@ -71,7 +71,7 @@ impl Fairways {
             return;
         };
         let Some(llc) = self.running.llc() else { return };
-        let step = session.observe(&self.parameters, occupancy);
+        let step = session.observe(&self.parameters, at, occupancy);
         if step == GrowthStep::Grow {
             session.grow();
             self.divide(act);
@@ -104,7 +104,7 @@ impl Fairways {
         let range = learner.and_then(|learner| learner.observed().range());
         self.session = Growth::new(next, at, self.sizes(app, llc), range);
         self.divide(act);
-        self.watch(app, WindowLength::Time(self.parameters.sampling_window), act);
+        act(Action::Watch { app, every: WindowLength::Time(self.parameters.sampling_window) });
     }
 
     /// Plans for the program that is being sampled.
@@ -114,7 +114,6 @@ impl Fairways {
         self.plan = running.plan(act, |llc, programs, partition, _| {
             session.plan(llc, programs, &planner.promises, partition)
         });
-        session.plan = self.plan;
         self.is_divided = true;
     }
 

@@ -1,7 +1,7 @@
 //! Sampling: a program alone in a large partition, which it fills from few ways up, while short
 //! windows show what it does at every size on the way. All others share the rest.
 
-use fairways_core::{AppId, Llc, Partition, PlanId, Q32, Time};
+use fairways_core::{AppId, Llc, Partition, Q32, Time};
 
 use super::parameters::Parameters;
 use super::promises::KeptPromises;
@@ -14,8 +14,8 @@ use crate::split::Stack;
 pub(crate) struct Growth {
     pub(crate) app: AppId,
     pub(crate) began: Time,
-    /// The last plan with its partition.
-    pub(crate) plan: Option<PlanId>,
+    /// When its last window ended, or it began.
+    pub(crate) last_window: Time,
     /// The ways of its partition, and the largest number that it can have.
     pub(crate) ways: u32,
     largest: u32,
@@ -54,7 +54,7 @@ impl Growth {
         Some(Self {
             app,
             began: at,
-            plan: None,
+            last_window: at,
             ways: if knows_few { largest } else { least },
             largest,
             windows: 0,
@@ -74,11 +74,12 @@ impl Growth {
         programs: &[RunningProgram],
         promises: &KeptPromises,
     ) -> Option<(u32, u32)> {
-        let (count, promised) =
-            promises.of_others(app).fold((0, 0), |(count, sum), (_, ways)| (count + 1, sum + ways));
+        let (count, promised) = promises
+            .ways_of_others(app)
+            .fold((0, 0), |(count, sum), (_, ways)| (count + 1, sum + ways));
         let has_rest = programs.len() > count as usize + 1;
         let rest = if has_rest { llc.min_ways() } else { 0 };
-        let least = promises.of(app).unwrap_or(llc.min_ways());
+        let least = promises.ways_of(app).unwrap_or(llc.min_ways());
         let largest = llc.ways.get().checked_sub(promised + rest)?;
         let clusters = 1 + count + u32::from(has_rest);
         (programs.len() > 1 && clusters <= llc.max_clusters() && largest > least)
@@ -102,7 +103,7 @@ impl Growth {
         let own = partition.add_cluster(stack.next(self.ways));
         partition.place(self.app, own);
         let mut free = llc.ways.get() - self.ways;
-        for (app, ways) in promises.of_others(self.app) {
+        for (app, ways) in promises.ways_of_others(self.app) {
             let cluster = partition.add_cluster(stack.next(ways));
             partition.place(app, cluster);
             free -= ways;
@@ -110,7 +111,7 @@ impl Growth {
         let mut others = programs
             .iter()
             .map(|program| program.app)
-            .filter(|&app| app != self.app && promises.of(app).is_none())
+            .filter(|&app| app != self.app && promises.ways_of(app).is_none())
             .peekable();
         if others.peek().is_some() {
             let rest = partition.add_cluster(stack.next(free));
@@ -120,7 +121,13 @@ impl Growth {
     }
 
     /// Handles a window that ended with this occupancy.
-    pub(crate) fn observe(&mut self, p: &Parameters, occupancy: Option<Q32>) -> GrowthStep {
+    pub(crate) fn observe(
+        &mut self,
+        p: &Parameters,
+        at: Time,
+        occupancy: Option<Q32>,
+    ) -> GrowthStep {
+        self.last_window = at;
         self.windows += 1;
         if let Some(now) = occupancy {
             let moved = now.raw().abs_diff(self.occupancy.raw());
@@ -136,9 +143,9 @@ impl Growth {
             self.occupancy.raw() <= edge + quarter
         };
         self.full += u32::from(is_there);
-        let is_over = self.full > p.full_windows
-            || self.still > p.still_windows
-            || self.windows > p.most_windows;
+        let is_over = self.full >= p.full_windows
+            || self.still >= p.still_windows
+            || self.windows >= p.most_windows;
         match (is_over, is_growing) {
             (false, _) => GrowthStep::Wait,
             (true, true) => GrowthStep::Complete,
@@ -179,7 +186,7 @@ mod tests {
 
     #[test]
     fn it_grows_once_few_lines_are_left_and_ends_when_it_is_full() {
-        let p = Parameters { full_windows: 1, ..Parameters::default() };
+        let p = Parameters { full_windows: 2, ..Parameters::default() };
         let seen = Some((Q32::from_int(4), Q32::from_int(4)));
         let mut growth = Growth::new((AppId(0), Q32::ONE), Time::ZERO, Some((1, 7)), seen).unwrap();
         for (ways, step) in [
@@ -190,7 +197,7 @@ mod tests {
             (7, GrowthStep::Wait),
             (7, GrowthStep::Complete),
         ] {
-            assert_eq!(growth.observe(&p, Some(Q32::from_int(ways))), step, "{ways}");
+            assert_eq!(growth.observe(&p, Time::ZERO, Some(Q32::from_int(ways))), step, "{ways}");
             if step == GrowthStep::Grow {
                 growth.grow();
             }

@@ -13,14 +13,15 @@ impl Planner {
     /// plan before if it was of the same programs.
     pub(super) fn search_all(&mut self, p: &Parameters, llc: &Llc, limits: Limits, is_same: bool) {
         let Self { rules, known, knowledge, promises, start, clusters, search, .. } = self;
-        let tolerated = u128::from(100 + p.tolerance_percent);
-        let sharing = known.iter().zip(&*knowledge).filter_map(|(program, &knowledge)| {
+        let tolerated = 100 + u128::from(p.tolerance_percent);
+        // Programs without profiles may stream, or begin another phase.
+        let are_sure = knowledge.iter().all(|&knowledge| knowledge == Knowledge::Profiled);
+        let sharing = known.iter().filter_map(|program| {
             let profile = program.profile.as_deref()?;
             let slowdowns = slowdown_table(&profile.ipc, llc.ways, p.reference);
-            let promise = promises.of(program.app).map(|ways| {
+            let promise = promises.ways_of(program.app).map(|ways| {
                 let there = u128::from(slowdowns.at(ways).raw()) * tolerated / 100;
-                let is_sure = knowledge == Knowledge::Profiled;
-                (ways, if is_sure { u64::try_from(there).unwrap_or(u64::MAX) } else { 0 })
+                (ways, if are_sure { u64::try_from(there).unwrap_or(u64::MAX) } else { 0 })
             });
             let pressures = profile.llcmpkc.resized(llc.ways);
             let is_best_effort = program.wish.best_effort;
@@ -46,7 +47,7 @@ impl Planner {
         }
         let mut others = 0;
         for (number, program) in known.iter().enumerate() {
-            match promises.of(program.app) {
+            match promises.ways_of(program.app) {
                 Some(_) => search.start_with(1 << number, 0),
                 None => others |= 1 << number,
             }

@@ -21,6 +21,7 @@ use fairways_policy::cache_fair::{self, CacheFair};
 use fairways_policy::casc::{self, Casc};
 use fairways_policy::dcat::{self, Dcat};
 use fairways_policy::dunn::{self, Dunn};
+use fairways_policy::fairways::{self, Fairways};
 use fairways_policy::kpart::{self, KPart};
 use fairways_policy::lfoc::{self, Lfoc};
 use fairways_policy::locpart::{self, Locpart};
@@ -101,7 +102,12 @@ fn samples() -> impl Strategy<Value = Sample> {
         2 => (0u32..60).prop_map(|id| Some(PlanId(id))),
         1 => Just(None),
     ];
-    let occupancy = prop::option::of(any::<u64>().prop_map(Q32::from_raw));
+    let occupancy = prop_oneof![
+        4 => 0u64..12 << 32,
+        1 => any::<u64>(),
+        1 => Just(u64::MAX),
+    ];
+    let occupancy = prop::option::of(occupancy.prop_map(Q32::from_raw));
     (0u32..6, counters(), occupancy, plan, any::<bool>()).prop_map(
         |(app, counters, occupancy, plan, straddled)| Sample {
             app: AppId(app),
@@ -203,6 +209,7 @@ enum AnyPolicy {
     CacheFair(cache_fair::Parameters),
     Casc(casc::Parameters),
     Locpart(locpart::Parameters),
+    Fairways(fairways::Parameters),
     /// The policy of docs/own-policy.md.
     Climb,
     /// Without parameters, by its name.
@@ -219,6 +226,7 @@ impl AnyPolicy {
             Self::CacheFair(parameters) => Box::new(CacheFair::new(*parameters)),
             Self::Casc(parameters) => Box::new(Casc::new(*parameters)),
             Self::Locpart(parameters) => Box::new(Locpart::new(*parameters)),
+            Self::Fairways(parameters) => Box::new(Fairways::new(*parameters)),
             Self::Climb => Box::new(climb::Climb::default()),
             Self::Plain(name) => fairways_policy::by_name(name).unwrap(),
         }
@@ -265,7 +273,8 @@ fn policies() -> impl Strategy<Value = AnyPolicy> {
         2 => Just(AnyPolicy::Climb),
         3 => parameters::locpart().prop_map(AnyPolicy::Locpart),
         2 => prop::sample::select(PLAIN).prop_map(AnyPolicy::Plain),
-        2 => Just(AnyPolicy::Plain("fairways")),
+        1 => Just(AnyPolicy::Fairways(fairways::Parameters::default())),
+        3 => parameters::fairways().prop_map(AnyPolicy::Fairways),
     ]
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairways_core::Q32;
-use fairways_policy::{cache_fair, casc, dcat, lfoc, locpart};
+use fairways_policy::{Reference, cache_fair, casc, dcat, fairways, lfoc, locpart};
 use proptest::prelude::*;
 
 pub(crate) fn spans() -> impl Strategy<Value = Duration> {
@@ -139,6 +139,36 @@ pub(crate) fn lfoc() -> impl Strategy<Value = lfoc::Parameters> {
             early_stop_checks_stalls,
             pair_clustering,
             ..lfoc::Parameters::default()
+        },
+    )
+}
+
+pub(crate) fn fairways() -> impl Strategy<Value = fairways::Parameters> {
+    let objectives = prop::sample::select(&[
+        fairways::Objective::Unfairness,
+        fairways::Objective::Stp,
+        fairways::Objective::MaxSlowdown,
+    ]);
+    let spans = prop::array::uniform2(spans());
+    (objectives, any::<bool>(), prop::array::uniform8(numbers()), any::<u64>(), spans).prop_map(
+        |(objective, whole_cache, n, normal_window, [decision_period, sampling_window])| {
+            fairways::Parameters {
+                objective,
+                reference: if whole_cache { Reference::WholeCache } else { Reference::Best },
+                // A search in a debug build is slow.
+                trials: n[0].min(1000),
+                move_cost_percent: n[1],
+                tolerance_percent: n[2],
+                decision_period,
+                normal_window,
+                sampling_window,
+                first_windows: n[3],
+                full_windows: n[4],
+                still_windows: n[5],
+                most_windows: n[6],
+                sampling_percent: n[7],
+                stake_percent: n[1],
+            }
         },
     )
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Counters, Llc, Partition, PartitionError, Profile, Q32, Sample, WayMask, Ways, Wish,
+    Counters, Curve, Llc, Partition, PartitionError, Profile, Q32, Sample, WayMask, Ways, Wish,
 };
 
 use crate::announce::static_text;
@@ -28,6 +28,8 @@ pub(super) struct LearningBench {
     /// The reasons of all plans.
     pub(super) reasons: Vec<&'static str>,
     pub(super) refuses: bool,
+    /// The windows that were requested last of each program.
+    watched: BTreeMap<u32, WindowLength>,
 }
 
 impl LearningBench {
@@ -43,6 +45,7 @@ impl LearningBench {
             reason: "",
             reasons: Vec::new(),
             refuses: false,
+            watched: BTreeMap::new(),
         };
         bench.report(&Event::Machine(llc.into()));
         bench
@@ -50,8 +53,12 @@ impl LearningBench {
 
     pub(super) fn report(&mut self, event: &Event) {
         let mut answers = Vec::new();
-        let Self { policy, programs, partition, plan, reason, reasons, refuses, .. } = self;
+        let Self { policy, programs, partition, plan, reason, reasons, refuses, watched, .. } =
+            self;
         policy.handle(self.now, event, &mut |action| {
+            if let Action::Watch { app, every } = action {
+                watched.insert(app.0, every);
+            }
             let Action::Partition { plan: id, partition: planned, reason: why } = action else {
                 return;
             };
@@ -70,7 +77,14 @@ impl LearningBench {
 
     pub(super) fn start(&mut self, app: u32, wish: Wish, behaviour: SizedBehaviour) {
         self.programs.insert(app, behaviour);
-        self.report(&Event::Started { app: AppId(app), wish, profile: None::<Arc<Profile>> });
+        self.report(&Event::Started { app: AppId(app), wish, profile: None });
+    }
+
+    /// A program with a profile.
+    pub(super) fn start_known(&mut self, app: u32, wish: Wish, behaviour: SizedBehaviour) {
+        self.programs.insert(app, behaviour);
+        let profile = Some(Arc::new(profile(behaviour, self.llc.ways)));
+        self.report(&Event::Started { app: AppId(app), wish, profile });
     }
 
     pub(super) fn ways(&self, app: u32) -> u32 {
@@ -113,10 +127,25 @@ impl LearningBench {
     }
 }
 
+fn profile(behaviour: SizedBehaviour, ways: Ways) -> Profile {
+    let llcmpkc = Curve::from_fn(ways, |ways| Q32::ratio(behaviour(ways.into())[1], 1));
+    Profile {
+        ipc: Curve::from_fn(ways, |ways| Q32::ratio(1000, behaviour(ways.into())[0])),
+        llcmpki: llcmpkc,
+        llcmpkc,
+        bandwidth_mbps: llcmpkc,
+        stalls_l2_miss: llcmpkc,
+    }
+}
+
 /// Gains by every way up to six.
 pub(super) fn sensitive(ways: u64) -> [u64; 3] {
     let few = 6_u64.saturating_sub(ways);
     [1000 + 150 * few, 2 + 3 * few, 400]
+}
+
+pub(super) fn gains_by_every_way(ways: u64) -> [u64; 3] {
+    sensitive(ways.saturating_sub(2))
 }
 
 pub(super) fn streaming(_: u64) -> [u64; 3] {
@@ -207,4 +236,49 @@ fn a_program_that_exits_while_it_is_sampled_ends_that() {
     bench.programs.remove(&1);
     bench.report(&Event::Exited { app: AppId(1) });
     assert_eq!((bench.policy.sampling(), bench.ways(0)), (None, 8));
+}
+
+/// Its windows are long, but they come.
+#[test]
+fn long_windows_do_not_end_a_sampling() {
+    let sampling_window = Duration::from_millis(400);
+    let mut bench = LearningBench::new(Parameters { sampling_window, ..Parameters::default() });
+    bench.start(0, Wish::default(), light);
+    bench.start(1, Wish::default(), sensitive);
+    bench.windows(10);
+    for _ in 0..6 {
+        assert_eq!(bench.policy.sampling(), Some(AppId(1)));
+        bench.wake(400);
+        bench.windows(1);
+    }
+    assert_eq!([0, 1].map(|app| bench.ways(app)), [1, 7]);
+    bench.wake(1500);
+    assert_eq!(bench.policy.sampling(), Some(AppId(1)));
+    bench.wake(101);
+    assert_eq!(bench.policy.sampling(), None);
+}
+
+#[test]
+fn a_program_is_watched_normally_once_another_machine_ends_its_sampling() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, Wish::default(), light);
+    bench.start(1, Wish::default(), sensitive);
+    bench.windows(10);
+    assert_eq!(bench.policy.sampling(), Some(AppId(1)));
+    assert_eq!(bench.watched[&1], WindowLength::Time(Duration::from_millis(1)));
+    bench.report(&Event::Machine(Llc { clos: 8, ..bench.llc }.into()));
+    assert_eq!(bench.policy.sampling(), None);
+    assert_eq!(bench.watched[&1], WindowLength::Instructions(100_000_000));
+}
+
+#[test]
+fn a_plan_that_is_kept_does_not_state_the_gain_of_another() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, Wish::default(), light);
+    bench.start(1, Wish::default(), sensitive);
+    bench.windows(30);
+    let before = bench.partition.clone();
+    bench.report(&Event::Machine(Llc { clos: 8, ..bench.llc }.into()));
+    assert_eq!(bench.partition, before);
+    assert_eq!(bench.reason, "no other plan is worth the lines that move");
 }

@@ -2,7 +2,7 @@
 
 use fairways_core::Wish;
 
-use super::learning::{LearningBench, light, sensitive, streaming};
+use super::learning::{LearningBench, gains_by_every_way, light, sensitive, streaming};
 use crate::fairways::*;
 
 const fn promised(ways: u32) -> Wish {
@@ -29,6 +29,25 @@ fn a_promised_program_always_has_its_ways_for_itself() {
     }
     assert!(has_sampled && bench.policy.sampling().is_none());
     assert_eq!([0, 1, 2].map(|app| bench.ways(app)), [3, 4, 1]);
+}
+
+/// A neighbour without a profile may stream, before it is known and after.
+#[test]
+fn a_promised_program_with_a_profile_shares_ways_only_if_all_have_profiles() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start_known(0, promised(3), gains_by_every_way);
+    bench.start_known(1, Wish::default(), |_| [1000, 0, 0]);
+    let [own, other] = [0, 1].map(|app| bench.partition.mask_of(AppId(app)).unwrap());
+    assert!(own.overlaps(other), "{:?}", bench.partition);
+    bench.start(2, Wish::default(), streaming);
+    for _ in 0..100 {
+        let own = bench.partition.mask_of(AppId(0)).unwrap();
+        assert!(own.count() >= 3, "{:?}", bench.partition);
+        let others = [1, 2].map(|app| bench.partition.mask_of(AppId(app)).unwrap());
+        assert!(others.iter().all(|other| !other.overlaps(own)), "{:?}", bench.partition);
+        bench.windows(1);
+        bench.wake(20);
+    }
 }
 
 #[test]
