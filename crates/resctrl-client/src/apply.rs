@@ -8,7 +8,7 @@ use super::actuator::Actuator;
 use super::applied::{Applied, Placed, Plans};
 use super::error::Refused;
 use super::limits::Carried;
-use super::refine::{Plan, Planned, Target, refine};
+use super::refine::{Plan, PlannedShare, Target, refine};
 
 impl Actuator {
     /// Carries out a plan for each of these domains, in offered ways; other domains' plans stay in
@@ -44,7 +44,7 @@ impl Actuator {
                 let level = resources.bandwidth;
                 let shared_by = Some(place.cluster).filter(|_| is_shared && level.is_some());
                 let mask = domain.physical(resources.mask);
-                Some((place.app, Planned { mask, level, shared_by }))
+                Some((place.app, PlannedShare { mask, level, shared_by }))
             });
             wanted.insert(id, places.collect::<Plan>());
         }

@@ -21,7 +21,7 @@ const SIDES: [&[&str]; 2] = [&["L3"], &["L3CODE", "L3DATA"]];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Survey {
     shape: Shape,
-    fixed: Fixed,
+    fixed: FixedSurvey,
     /// The root's `schemata`.
     pub(super) root: Schemata,
     /// The domains on line, ascending.
@@ -90,16 +90,16 @@ impl Survey {
 }
 
 impl Deref for Survey {
-    type Target = Fixed;
+    type Target = FixedSurvey;
 
-    fn deref(&self) -> &Fixed {
+    fn deref(&self) -> &FixedSurvey {
         &self.fixed
     }
 }
 
 /// What `info` and the mount show, which does not change while the shape is the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fixed {
+pub(super) struct FixedSurvey {
     /// The L3; with CDP, its data.
     pub(super) cache: Cache,
     /// Its lines in `schemata`.
@@ -115,7 +115,7 @@ pub(super) struct Fixed {
     is_in_mbps: bool,
 }
 
-fn fixed(tree: &Tree, proc: &Path) -> Result<Option<Fixed>, Error> {
+fn fixed(tree: &Tree, proc: &Path) -> Result<Option<FixedSurvey>, Error> {
     let info = info(tree)?;
     let closids = info.caches.iter().map(|cache| cache.closids);
     let closids = closids.chain(info.bandwidths.iter().map(|bandwidth| bandwidth.closids)).min();
@@ -129,7 +129,7 @@ fn fixed(tree: &Tree, proc: &Path) -> Result<Option<Fixed>, Error> {
     let is_in_mbps = is_in_mbps(tree, proc)?;
     let bandwidth = info.bandwidths.into_iter().find(|bandwidth| bandwidth.resource == "MB");
     let monitoring = info.monitoring;
-    Ok(Some(Fixed { cache, sides, closids, monitoring, least_bits, bandwidth, is_in_mbps }))
+    Ok(Some(FixedSurvey { cache, sides, closids, monitoring, least_bits, bandwidth, is_in_mbps }))
 }
 
 /// Whether the mount has the option `mba_MBps`. Newer kernels have a file for it in each group.

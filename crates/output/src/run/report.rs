@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use fairways_command_kit::partition::{bar, members};
+use fairways_command_kit::partition::{bar, letter, members};
 use fairways_command_kit::table::fold;
-use fairways_core::{Action, AppId, Event, Levers, Partition, Time, Ways};
+use fairways_core::{
+    Action, AppId, BandwidthUnit, Event, LevelInUnit, Levers, Partition, Time, Ways,
+};
 use fairways_policy::{kpart, lfoc};
 use fairways_record::status::estimate_text;
 
@@ -21,6 +23,8 @@ pub struct Report<'a> {
     sampled: Option<AppId>,
     /// The latest plan.
     planned: Partition,
+    /// The unit of levels of memory bandwidth, where the machine can limit it.
+    unit: Option<BandwidthUnit>,
     /// Estimates that are not yet printed, and their program.
     numbers: Vec<String>,
     of: Option<AppId>,
@@ -36,6 +40,7 @@ impl<'a> Report<'a> {
             programs: HashMap::new(),
             sampled: None,
             planned: Partition::default(),
+            unit: None,
             numbers: Vec::new(),
             of: None,
         }
@@ -63,7 +68,8 @@ impl<'a> Report<'a> {
         job: impl FnOnce(AppId) -> Option<usize>,
     ) -> io::Result<()> {
         match event {
-            Event::Machine(Levers { llc, .. }) => {
+            Event::Machine(Levers { llc, bandwidth }) => {
+                self.unit = bandwidth.map(|lever| lever.unit);
                 let (ways, least, clos) = (llc.ways, llc.min_ways(), llc.clos);
                 let least = format!("at least {least} in a mask");
                 self.line(
@@ -78,7 +84,8 @@ impl<'a> Report<'a> {
             Event::Exited { app } => self.line(at, &format!("{} has finished", self.name(*app))),
             Event::Applied { plan, actual } if !actual.agrees_with(&self.planned) => {
                 let (bar, members) = (bar(actual, self.ways), members(actual));
-                self.line(at, &format!("plan {} has come to {bar}  {members}", plan.0))
+                let levels = self.levels(actual);
+                self.line(at, &format!("plan {} has come to {bar}  {members}{levels}", plan.0))
             }
             Event::Refused { plan, why } => {
                 self.line(at, &format!("plan {} is refused: {why}", plan.0))
@@ -101,6 +108,17 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// The levels of memory bandwidth of a partition's clusters, if it has any.
+    fn levels(&self, partition: &Partition) -> String {
+        let mut levels = Vec::new();
+        for (cluster, resources) in partition.clusters().iter().enumerate() {
+            if let Some((level, unit)) = resources.bandwidth.zip(self.unit) {
+                levels.push(format!("{} {}", letter(cluster), LevelInUnit(level, unit)));
+            }
+        }
+        if levels.is_empty() { String::new() } else { format!("  at most {}", levels.join(", ")) }
+    }
+
     /// Prints the estimates of a program that are not yet printed.
     ///
     /// # Errors
@@ -121,7 +139,7 @@ impl<'a> Report<'a> {
             self.numbers(at)?;
         }
         if let Action::Partition { partition, .. } = action {
-            self.planned = partition.without_bandwidth();
+            self.planned = partition.clone().into_owned();
         }
         match action {
             Action::Partition { partition, reason, .. }
@@ -138,8 +156,8 @@ impl<'a> Report<'a> {
             Action::Partition { plan, partition, reason } => {
                 self.sampled = None;
                 let bar = bar(partition, self.ways);
-                let members = members(partition);
-                self.line(at, &format!("plan {} {bar}  {members}  ({reason})", plan.0))
+                let (members, levels) = (members(partition), self.levels(partition));
+                self.line(at, &format!("plan {} {bar}  {members}{levels}  ({reason})", plan.0))
             }
             Action::Classified { app, class, reason } => {
                 self.line(at, &format!("{} is {class}: {reason}", self.name(*app)))
@@ -172,5 +190,42 @@ impl<'a> Report<'a> {
             | Action::Quantum { .. }
             | Action::Wake { .. } => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_core::{
+        BandwidthLevel, BandwidthLever, LimitScope, Llc, PlanId, Resources, WayMask,
+    };
+
+    use super::*;
+
+    #[test]
+    fn levels_are_printed_with_their_plan_and_again_where_the_machine_rounds_them() {
+        let mut out = Vec::new();
+        let mut report = Report::new(Ways::new(4).unwrap(), Vec::new(), &mut out);
+        let [least, most] = [10, 100].map(|level| BandwidthLevel::new(level).unwrap());
+        let (unit, scope) = (BandwidthUnit::Percent, LimitScope::Core);
+        let bandwidth = Some(BandwidthLever { unit, least, step: least, most, scope });
+        let llc = Llc::with_ways(Ways::new(4).unwrap());
+        let machine = Event::Machine(Levers { llc, bandwidth });
+        report.event(Time::ZERO, &machine, |_| None).unwrap();
+        let plan = PlanId(1);
+        let [planned, actual] = [11, 20].map(|level| {
+            let mut partition = Partition::default();
+            let bandwidth = BandwidthLevel::new(level);
+            partition.add(Resources { mask: WayMask::from_bits(3), bandwidth });
+            partition.place(AppId(0), 0);
+            partition
+        });
+        let reason = "so".into();
+        let action = Action::Partition { plan, partition: planned.into(), reason };
+        report.action(Time::ZERO, &action).unwrap();
+        report.event(Time::ZERO, &Event::Applied { plan, actual }, |_| None).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let ends: Vec<&str> =
+            text.lines().skip(1).filter_map(|line| line.split("A 0").nth(1)).collect();
+        assert_eq!(ends, ["  at most A 11 %  (so)", "  at most A 20 %"], "{text}");
     }
 }

@@ -14,10 +14,10 @@ use fairways_core::{AppId, BandwidthLevel, WayMask};
 
 use super::limits::{Carried, Limits};
 use super::offer::Room;
-pub(super) use planned::Planned;
+pub(super) use planned::PlannedShare;
 
 /// A domain's plan, by program.
-pub(super) type Plan = BTreeMap<AppId, Planned>;
+pub(super) type Plan = BTreeMap<AppId, PlannedShare>;
 
 /// A class of service to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) struct Target {
 #[derive(Clone, Debug)]
 struct Draft {
     /// By domain, in the order of the rooms; `None`: none of its programs has a place there.
-    places: Vec<Option<Planned>>,
+    places: Vec<Option<PlannedShare>>,
     /// How many of its programs have a place in each domain.
     placed: Vec<u64>,
     /// Where these are not the root's; of two that were made one, the first one's.
@@ -64,7 +64,7 @@ pub(super) fn refine(
             draft.members.sort_unstable();
             let (mut masks, mut levels) = (BTreeMap::new(), BTreeMap::new());
             for ((&id, room), place) in rooms.iter().zip(draft.places) {
-                let place = place.unwrap_or(Planned::ways(room.ways));
+                let place = place.unwrap_or(PlannedShare::ways(room.ways));
                 masks.insert(id, place.mask);
                 levels.extend(place.level.map(|level| (id, level)));
             }
@@ -85,7 +85,7 @@ fn drafts(
     plans: &BTreeMap<u32, Plan>,
     carried: &Carried,
 ) -> Vec<Draft> {
-    type Key = (Vec<Option<Planned>>, Option<Limits>);
+    type Key = (Vec<Option<PlannedShare>>, Option<Limits>);
     let mut classes: BTreeMap<Key, Vec<AppId>> = BTreeMap::new();
     let mut apps: Vec<AppId> = plans.values().flat_map(|plan| plan.keys().copied()).collect();
     // In the root's group, they would be limited less than where they came from.
@@ -97,10 +97,10 @@ fn drafts(
             let planned = plans.get(domain).and_then(|plan| plan.get(&app));
             planned.map(|planned| planned.fit(room))
         };
-        let mut places: Vec<Option<Planned>> = rooms.iter().map(place).collect();
+        let mut places: Vec<Option<PlannedShare>> = rooms.iter().map(place).collect();
         if places.iter().all(Option::is_none) {
             // Its domains are off line, so that it runs where it has no place.
-            places = rooms.values().map(|room| Some(Planned::ways(room.ways))).collect();
+            places = rooms.values().map(|room| Some(PlannedShare::ways(room.ways))).collect();
         }
         classes.entry((places, carried.0.get(&app).cloned())).or_default().push(app);
     }
@@ -155,8 +155,9 @@ impl Draft {
         for (at, room) in rooms.iter().enumerate() {
             let (Some(one), Some(two)) = (self.places[at], other.places[at]) else { continue };
             let both = one.join(two, room);
-            let more =
-                |place: Planned| u64::from((both.mask.bits() ^ place.mask.bits()).count_ones());
+            let more = |place: PlannedShare| {
+                u64::from((both.mask.bits() ^ place.mask.bits()).count_ones())
+            };
             ways += more(one) * self.placed[at] + more(two) * other.placed[at];
             for (place, placed) in [(one, self.placed[at]), (two, other.placed[at])] {
                 let higher = u64::from(both.value().abs_diff(place.value()));

@@ -9,7 +9,7 @@ use super::Draft;
 
 /// What a program has in a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedShare {
     /// Its ways, in the cache's bits.
     pub(crate) mask: WayMask,
     /// Its level of memory bandwidth; `None`: no limit.
@@ -18,7 +18,7 @@ pub(crate) struct Planned {
     pub(crate) shared_by: Option<u32>,
 }
 
-impl Planned {
+impl PlannedShare {
     /// These ways, and no limit.
     pub(crate) const fn ways(mask: WayMask) -> Self {
         Self { mask, level: None, shared_by: None }

@@ -7,8 +7,8 @@ fn room(ways: u32, contiguous: bool) -> Room {
     Room { ways: WayMask::span(0, ways), contiguous, min_bits: 1, bandwidth: None }
 }
 
-fn ways(mask: WayMask) -> Planned {
-    Planned::ways(mask)
+fn ways(mask: WayMask) -> PlannedShare {
+    PlannedShare::ways(mask)
 }
 
 fn plan(of: &[(u32, u32)]) -> Plan {
@@ -146,7 +146,7 @@ fn planned(of: &[(u32, u32, u32)], cluster: Option<u32>) -> Plan {
     for &(app, mask, value) in of {
         let (mask, level) = (WayMask::from_bits(mask), BandwidthLevel::new(value));
         let shared_by = cluster.filter(|_| level.is_some());
-        plan.insert(AppId(app), Planned { mask, level, shared_by });
+        plan.insert(AppId(app), PlannedShare { mask, level, shared_by });
     }
     plan
 }
@@ -215,7 +215,7 @@ proptest! {
         let (targets, merged) = refine(&rooms, &plans, &Carried::default(), most);
         prop_assert!(targets.len() <= most);
         for (domain, plan) in &plans {
-            for (app, Planned { mask, .. }) in plan {
+            for (app, PlannedShare { mask, .. }) in plan {
                 let of: Vec<&Target> =
                     targets.iter().filter(|target| target.members.contains(app)).collect();
                 prop_assert_eq!(of.len(), 1, "one class each");
