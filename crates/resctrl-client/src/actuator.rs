@@ -182,6 +182,15 @@ impl Actuator {
                 self.plans.applied.merged
             ));
         }
+        let root = self.found.root_limits();
+        for class in &self.classes.list {
+            let limits = self.found.stricter(&root, &class.set_by_others);
+            let limits = limits.changed_bandwidths(&root);
+            if !limits.is_empty() {
+                let (name, limits) = (&class.name, limits.shown());
+                lines.push(format!("somebody else limits {name} to {limits}: that stays"));
+            }
+        }
         for class in self.classes.list.iter().filter(|class| !class.tightened.is_empty()) {
             let name = |app| self.programs.by_id.get(app).map(|program| program.name.as_str());
             let programs: Vec<&str> = class.tightened.iter().filter_map(name).collect();

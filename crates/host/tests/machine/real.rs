@@ -10,8 +10,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use fairways_core::{
-    Action, AppId, Counters, Event, Partition, PartitionError, PlanId, Time, WayMask, WindowLength,
-    Wish,
+    Action, AppId, BandwidthLevel, Counters, Event, Partition, PartitionError, PlanId, Resources,
+    Time, WayMask, WindowLength, Wish,
 };
 use fairways_emulator::{Emulator, Idle, Pace, Settings as Emulated};
 use fairways_host::clock::RealClock;
@@ -280,6 +280,45 @@ fn what_too_few_classes_make_of_plans_is_reported() {
             [(0, in_here), (1, in_there)].map(|(id, of)| (id, Some(WayMask::from_bits(of))));
         assert_eq!(host.programs()[place].masks, shown);
     }
+}
+
+/// A level is reported as it is in force, and again when somebody else limits more, or less. A plan
+/// with what is no level changes nothing.
+#[test]
+fn a_level_is_reported_as_it_is_in_force() {
+    let mb = Platform::skylake().mb;
+    let platform = Platform { mb, ..Platform::broadwell() }.with_domains(1, 2);
+    let Some(bench) = Bench::of(platform) else { return };
+    let sleeper = Sleeper::start(0);
+    let mut host = bench.host(vec![managed("a", Selector::Pid(sleeper.id()))], LOOK);
+    let (_, levers) = await_one(&mut host, |domain, event| match event {
+        Event::Machine(levers) => Some((domain, *levers)),
+        _ => None,
+    });
+    let lever = levers.bandwidth.unwrap();
+    assert_eq!([lever.least, lever.step, lever.most].map(BandwidthLevel::get), [10, 10, 100]);
+    all_started(&mut host, 1);
+    let planned = |level: u32| {
+        let mut partition = Partition::default();
+        let (mask, bandwidth) = (WayMask::from_bits(3), BandwidthLevel::new(level));
+        partition.add(Resources { mask, bandwidth });
+        partition.place(AppId(0), 0);
+        partition
+    };
+    let level = |(_, _, actual): (u32, PlanId, Partition)| actual.level_of(AppId(0)).unwrap().get();
+    plan(&mut host, 0, 1, &planned(51));
+    assert_eq!(level(await_one(&mut host, applied)), 60);
+    let root = bench.emulator.dir().join("schemata");
+    for (limit, expected) in [(30, 30), (100, 60)] {
+        fs::write(&root, format!("MB:0={limit}\n")).unwrap();
+        assert_eq!(level(await_one(&mut host, applied)), expected);
+    }
+    plan(&mut host, 0, 2, &planned(9));
+    let why = await_one(&mut host, |_, event| match event {
+        Event::Refused { plan: PlanId(2), why } => Some(*why),
+        _ => None,
+    });
+    assert!(matches!(why, PartitionError::Level { cluster: 0, .. }), "{why}");
 }
 
 /// By these its daemon is known to be alive, and by what they show its metrics are made.

@@ -150,6 +150,7 @@ fn a_value_that_somebody_writes_to_our_class_is_a_limit() {
         apply(&mut client, &levelled(&[(0x3, planned, &[0])]));
         assert_eq!(mb(&host, "fairways.0"), "MB:0=30", "planned {planned}");
     }
+    assert_eq!(client.degraded(), ["somebody else limits fairways.0 to MB:0=30: that stays"]);
     apply(&mut client, &levelled(&[(0x3, 20, &[0])]));
     assert_eq!(in_force(&client, 0), [Some(20)]);
     // Between two looks, and above the plan's level.
@@ -162,6 +163,7 @@ fn a_value_that_somebody_writes_to_our_class_is_a_limit() {
     client.look().unwrap();
     apply(&mut client, &levelled(&[(0x3, 90, &[0])]));
     assert_eq!(mb(&host, "fairways.0"), "MB:0=90");
+    assert!(client.degraded().is_empty());
     assert_eq!(client.close().left, []);
     assert_eq!(host.snapshot(), before);
 }
