@@ -282,6 +282,15 @@ fn what_too_few_classes_make_of_plans_is_reported() {
     }
 }
 
+/// One program with this level of memory bandwidth.
+fn levelled(level: u32) -> Partition {
+    let mut partition = Partition::default();
+    let (mask, bandwidth) = (WayMask::from_bits(3), BandwidthLevel::new(level));
+    partition.add(Resources { mask, bandwidth });
+    partition.place(AppId(0), 0);
+    partition
+}
+
 /// A level is reported as it is in force, and again when somebody else limits more, or less. A plan
 /// with what is no level changes nothing.
 #[test]
@@ -298,22 +307,15 @@ fn a_level_is_reported_as_it_is_in_force() {
     let lever = levers.bandwidth.unwrap();
     assert_eq!([lever.least, lever.step, lever.most].map(BandwidthLevel::get), [10, 10, 100]);
     all_started(&mut host, 1);
-    let planned = |level: u32| {
-        let mut partition = Partition::default();
-        let (mask, bandwidth) = (WayMask::from_bits(3), BandwidthLevel::new(level));
-        partition.add(Resources { mask, bandwidth });
-        partition.place(AppId(0), 0);
-        partition
-    };
     let level = |(_, _, actual): (u32, PlanId, Partition)| actual.level_of(AppId(0)).unwrap().get();
-    plan(&mut host, 0, 1, &planned(51));
+    plan(&mut host, 0, 1, &levelled(51));
     assert_eq!(level(await_one(&mut host, applied)), 60);
     let root = bench.emulator.dir().join("schemata");
     for (limit, expected) in [(30, 30), (100, 60)] {
         fs::write(&root, format!("MB:0={limit}\n")).unwrap();
         assert_eq!(level(await_one(&mut host, applied)), expected);
     }
-    plan(&mut host, 0, 2, &planned(9));
+    plan(&mut host, 0, 2, &levelled(9));
     let why = await_one(&mut host, |_, event| match event {
         Event::Refused { plan: PlanId(2), why } => Some(*why),
         _ => None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use fairways_core::{AppId, Partition, WayMask};
+use fairways_core::{AppId, BandwidthLevel, Partition, Resources, WayMask};
 use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, Error, OpenError, Refused, Restored, Settings, restore};
 use proptest::prelude::*;
@@ -25,6 +25,9 @@ enum Step {
     Move(usize, u32),
     /// It removes one of our classes.
     Vanish(u32),
+    /// It limits memory bandwidth in the root's group, in a group of its own or in one of our
+    /// classes.
+    Limit(u32, u32),
     /// It monitors in the root's group, in a group of its own or in one of our classes; or no
     /// longer.
     Monitor(u32),
@@ -44,6 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0_u32..3).prop_map(Step::Gone),
         2 => (0_usize..4, 0_u32..3).prop_map(|(process, of)| Step::Move(process, of)),
         1 => (0_u32..3).prop_map(Step::Vanish),
+        2 => (0_u32..3, 1_u32..11).prop_map(|(of, tenths)| Step::Limit(of, 10 * tenths)),
         1 => (0_u32..3).prop_map(Step::Monitor),
         1 => (0_u32..3).prop_map(Step::Unmonitor),
         3 => Just(Step::Look),
@@ -92,7 +96,11 @@ fn partition(
             continue;
         }
         let lowest = lowest % ways;
-        let cluster = partition.add_cluster(WayMask::span(lowest, (*width).min(ways - lowest)));
+        let mask = WayMask::span(lowest, (*width).min(ways - lowest));
+        // As good as random: every third has no limit, the others 10 to 100 %.
+        let tenths = if lowest % 3 == 0 { 0 } else { (lowest + 3 * width) % 10 + 1 };
+        let bandwidth = of.bandwidth.and(BandwidthLevel::new(10 * tenths));
+        let cluster = partition.add(Resources { mask, bandwidth });
         members.iter().for_each(|&app| partition.place(AppId(app), cluster));
         placed.extend(members);
     }
@@ -136,6 +144,10 @@ fn take(
                         let mask = mask.unwrap();
                         assert_eq!(got.bits() & mask.bits(), mask.bits());
                         assert!(applied.merged > 0 || got == mask, "{got} for {mask}");
+                        let (level, planned) =
+                            (applied.partition(*domain).level_of(app), plan.level_of(app));
+                        let is_kept = level.is_some() == planned.is_some() && level <= planned;
+                        assert!(applied.merged > 0 || is_kept, "{level:?} for {planned:?}");
                     }
                 }
                 Err(Refused::Changed | Refused::Failed(Error::Busy(_))) => {}
@@ -172,6 +184,9 @@ fn take(
 /// Another manager's MON groups.
 const MONITORS: [&str; 3] = ["mon_groups/m", "COS1/mon_groups/m", "fairways.0/mon_groups/m"];
 
+/// Groups whose memory bandwidth another manager limits.
+const LIMITED: [&str; 3] = ["", "COS1/", "fairways.0/"];
+
 /// What another manager does.
 fn other(host: &Host, processes: &[Sleeper], step: &Step) {
     let name = |of: &u32| host.path(&format!("COS{of}"));
@@ -188,6 +203,11 @@ fn other(host: &Host, processes: &[Sleeper], step: &Step) {
         }
         Step::Monitor(of) => drop(fs::create_dir(host.path(MONITORS[*of as usize]))),
         Step::Unmonitor(of) => drop(fs::remove_dir(host.path(MONITORS[*of as usize]))),
+        Step::Limit(of, percent) => {
+            let group = LIMITED[*of as usize];
+            let lines = format!("MB:0={percent};1={}\n", 110 - percent);
+            let _ = host.write(&format!("{group}schemata"), &lines);
+        }
         Step::Vanish(of) => drop(fs::remove_dir(host.path(&format!("fairways.{of}")))),
         _ => {}
     }
@@ -222,6 +242,8 @@ fn at_random(settings: impl Fn(&mut Settings), cases: u32) {
             take(&host, &mut client, &mut running, &processes, step);
             follow(&mut at, &host, step);
         }
+        other(&host, &processes, &Step::Limit(0, 100));
+        let _ = host.write("schemata", "MB:1=100\n");
         let before = theirs(&host);
         drop(client);
         other(&host, &processes, &Step::Unmonitor(2));
