@@ -89,7 +89,7 @@ impl Actuator {
                         .keys()
                         .filter_map(|&domain| Some((domain, class.level_in_force(domain)?)))
                         .collect(),
-                    None => self.found.levels_for(target, carried),
+                    None => self.found.levels_for(&target.members, &target.levels, carried),
                 };
                 Placed { masks: masks.collect(), levels, programs: target.members.clone(), group }
             })

@@ -76,7 +76,7 @@ impl Enforcement for DryRun {
         reason: &str,
     ) -> Result<Vec<String>, Refused> {
         for (number, target) in targets.iter().enumerate() {
-            let levels = actuator.found.levels_for(target, carried);
+            let levels = actuator.found.levels_for(&target.members, &target.levels, carried);
             for (domain, mask) in &target.masks {
                 let level = levels.get(domain).map(|level| level.get());
                 let programs = target.members.iter().map(|app| app.0.to_string());

@@ -14,7 +14,6 @@ use super::findings::Findings;
 use super::masks::schemata;
 use super::mount::Mount;
 use super::programs::Programs;
-use super::refine::Target;
 use super::threads::apart;
 use super::tree::Tree;
 
@@ -174,15 +173,16 @@ impl Findings {
         Ok(self.read_limits(tree, class)?.unwrap_or_else(|| self.root_limits()))
     }
 
-    /// The levels that a class would have.
+    /// The levels that a class of these programs would have, for which these were planned.
     pub(super) fn levels_for(
         &self,
-        target: &Target,
+        members: &[AppId],
+        planned: &BTreeMap<u32, BandwidthLevel>,
         carried: &Carried,
     ) -> BTreeMap<u32, BandwidthLevel> {
-        let others = self.limits_for(&target.members, carried);
-        let limits = self.stricter(&others, &Limits::of_levels(&target.levels));
-        let domains = target.levels.keys();
+        let others = self.limits_for(members, carried);
+        let limits = self.stricter(&others, &Limits::of_levels(planned));
+        let domains = planned.keys();
         domains.filter_map(|&domain| Some((domain, limits.level(domain)?))).collect()
     }
 
