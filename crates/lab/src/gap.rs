@@ -54,7 +54,8 @@ pub fn optimum_gap(
     let largest = ours.slowdowns.iter().copied().fold(0.0, f64::max);
     let goal = match objective {
         Objective::Unfairness => Goal::Unfairness,
-        Objective::Stp => Goal::Stp,
+        // Wishes of importance are not known to the exact method.
+        Objective::Stp | Objective::Weighted => Goal::Stp,
         Objective::MaxSlowdown => Goal::MaxSlowdown,
     };
     let problem = Problem {
@@ -69,7 +70,7 @@ pub fn optimum_gap(
     let best = solve(&problem, deadline, |_, _| {})?;
     let ratio = match objective {
         Objective::Unfairness => ours.metrics.unfairness / best.bound,
-        Objective::Stp => best.bound / ours.metrics.stp,
+        Objective::Stp | Objective::Weighted => best.bound / ours.metrics.stp,
         Objective::MaxSlowdown => largest / best.bound,
     };
     let stp_over_rules = ours.metrics.stp / rules.metrics.stp;

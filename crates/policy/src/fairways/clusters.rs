@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn program(slowdowns: Curve, pressures: Curve) -> SharingProgram {
-        SharingProgram { slowdowns, pressures, promise: None, is_best_effort: false }
+        SharingProgram { slowdowns, pressures, promise: None, is_best_effort: false, weight: 1 }
     }
 
     fn curve(values: [u32; 5]) -> Curve {

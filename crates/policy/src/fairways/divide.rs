@@ -51,8 +51,8 @@ impl Division {
             self.ways.resize(rows.len(), 0);
             return Outcome::BROKEN;
         }
-        if objective == Objective::Stp {
-            self.divide_for_stp(all, total);
+        if objective.is_sum() {
+            self.divide_for_sum(all, total);
             return all.sum(&self.ways);
         }
         self.give_to_the_slowest(all, total);
@@ -107,7 +107,7 @@ impl Division {
     }
 
     /// Divides for the largest sum: of each cluster with every number of ways, one after another.
-    fn divide_for_stp(&mut self, clusters: Rows<'_>, total: u32) {
+    fn divide_for_sum(&mut self, clusters: Rows<'_>, total: u32) {
         let Self { ways, best, .. } = self;
         let width = total as usize + 1;
         best.clear();
