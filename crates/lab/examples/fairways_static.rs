@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A row of the table.
 #[derive(Clone, Copy)]
-struct Case {
+struct StaticCase {
     programs: usize,
     objective: Objective,
     memory: Option<BandwidthModel>,
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let sizes: &[usize] = if is_streaming { &[8, 12, 16] } else { &[4, 6, 8, 10, 12, 14, 16] };
         for &programs in sizes.iter().filter(|&&programs| programs <= most) {
             for objective in [Objective::Unfairness, Objective::Stp] {
-                let case = Case { programs, objective, memory: None, is_streaming };
+                let case = StaticCase { programs, objective, memory: None, is_streaming };
                 row(&table, case, (seed, count));
             }
         }
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for model in [BandwidthModel::Simple, BandwidthModel::Stalls] {
             for programs in LIMITED {
                 let objective = Objective::Unfairness;
-                let case = Case { programs, objective, memory: Some(model), is_streaming };
+                let case = StaticCase { programs, objective, memory: Some(model), is_streaming };
                 row(&table, case, (seed, count));
             }
         }
@@ -75,8 +75,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Prints a row.
-fn row(table: &ProfileTable, case: Case, (seed, count): (u64, usize)) {
-    let Case { programs, objective, memory, is_streaming } = case;
+fn row(table: &ProfileTable, case: StaticCase, (seed, count): (u64, usize)) {
+    let StaticCase { programs, objective, memory, is_streaming } = case;
     let llc = Llc::with_ways(table.ways());
     let bandwidth = memory.and_then(|model| MemoryBandwidth::new(LIMIT_MBPS, model));
     let settings = ComparisonSettings { llc, bandwidth, wishes: Vec::new() };

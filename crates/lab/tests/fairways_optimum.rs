@@ -15,13 +15,13 @@ use fairways_profiles::{Mix, ProfileTable, embedded};
 const SEED: u64 = 20_261_125;
 
 /// How `fairways` fares on mixes: means, and the worst.
-struct Summary {
+struct GapSummary {
     mean: f64,
     most: f64,
     stp_over_rules: f64,
 }
 
-fn summary(table: &ProfileTable, ways: u32, mixes: &[Mix], objective: Objective) -> Summary {
+fn summary(table: &ProfileTable, ways: u32, mixes: &[Mix], objective: Objective) -> GapSummary {
     let llc = Llc::with_ways(Ways::new(ways).unwrap());
     let settings = ComparisonSettings { llc, bandwidth: None, wishes: Vec::new() };
     let gaps: Vec<OptimumGap> = mixes
@@ -33,12 +33,12 @@ fn summary(table: &ProfileTable, ways: u32, mixes: &[Mix], objective: Objective)
         })
         .collect();
     let count = gaps.len() as f64;
-    let summary = Summary {
+    let summary = GapSummary {
         mean: gaps.iter().map(|gap| gap.ratio).sum::<f64>() / count,
         most: gaps.iter().map(|gap| gap.ratio).fold(0.0, f64::max),
         stp_over_rules: gaps.iter().map(|gap| gap.stp_over_rules).sum::<f64>() / count,
     };
-    let Summary { mean, most, stp_over_rules } = summary;
+    let GapSummary { mean, most, stp_over_rules } = summary;
     let (programs, first) = (mixes[0].programs.len(), &mixes[0].name);
     println!(
         "{programs} programs, {ways} ways, {objective:?}, from {first} on: mean {mean:.5}, most \
@@ -47,7 +47,7 @@ fn summary(table: &ProfileTable, ways: u32, mixes: &[Mix], objective: Objective)
     summary
 }
 
-fn assert_fair(Summary { mean, most, .. }: &Summary) {
+fn assert_fair(GapSummary { mean, most, .. }: &GapSummary) {
     assert!(*mean <= 1.001 && *most <= 1.01, "{mean} {most}");
 }
 
@@ -88,7 +88,7 @@ fn throughput_is_as_high_as_the_optimum() {
     let (table, _) = common::spec(&shared);
     for (programs, count) in [(4, 20), (8, 20), (11, 5), (12, 10), (14, 3), (16, 1)] {
         let mixes = random_mixes(&table, &[programs], count, SEED);
-        let Summary { most, .. } = summary(&table, 11, &mixes, Objective::Stp);
+        let GapSummary { most, .. } = summary(&table, 11, &mixes, Objective::Stp);
         assert!(most <= 1.001, "{programs} programs: {most}");
     }
 }
