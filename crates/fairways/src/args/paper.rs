@@ -66,6 +66,8 @@ pub(crate) enum Name {
     Casc,
     /// Xu et al., EuroSys 2018
     Dcat,
+    /// No paper: the aims of the policy `fairways`, and all policies on the same mixes
+    Fairways,
     /// Garcia-Garcia et al., ICPP 2019
     Lfoc,
     /// Qin: latency-critical services beside batch programs

@@ -11,6 +11,7 @@ use fairways_lab::paper::bandwidth::BandwidthTables;
 use fairways_lab::paper::cache_fair::{self, CacheFair};
 use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
+use fairways_lab::paper::fairways::{Evaluation, EvaluationSize};
 use fairways_lab::paper::lfoc::{self, Lfoc};
 use fairways_lab::paper::locpart::{self, Locpart};
 use fairways_lab::paper::{self, claims, rows};
@@ -98,6 +99,13 @@ fn report(
             let title =
                 "dCat: dynamic cache management for performance-sensitive IaaS (EuroSys 2018)";
             ("dcat", title, paper::DCAT, findings)
+        }
+        Name::Fairways => {
+            let size = EvaluationSize { seed, ..EvaluationSize::new(quick) };
+            let (findings, figures) = Evaluation::new(world.programs(), size).run(&show)?;
+            out.map_or(Ok(()), |folder| figures.draw(folder))?;
+            let title = "The aims of the policy fairways (docs/paper.md)";
+            ("fairways", title, paper::FAIRWAYS, findings)
         }
         Name::Lfoc => {
             let table = world.programs().table();
