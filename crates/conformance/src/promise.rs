@@ -1,6 +1,8 @@
 //! The promises, each as a failed check names it.
 
-use std::fmt::Arguments;
+use std::fmt::{self, Debug, Display, Formatter};
+
+use fairways_core::Time;
 
 /// [`Event::Machine`](fairways_core::Event::Machine) comes first.
 pub const FIRST: &str = "the first event is the machine";
@@ -62,6 +64,16 @@ pub const SAME: &str = "the same actions give the same events";
 
 /// Panics with the promise and the evidence that breaks it, unless it is kept.
 #[track_caller]
-pub(crate) fn require(kept: bool, promise: &str, evidence: Arguments<'_>) {
+pub(crate) fn require(kept: bool, promise: &str, evidence: impl Display) {
     assert!(kept, "{promise}: {evidence}");
+}
+
+/// What a machine reported, and when, as evidence; it is formatted only if it is needed.
+#[derive(Clone, Copy)]
+pub(crate) struct Reported<'a, T>(pub(crate) &'a T, pub(crate) Time);
+
+impl<T: Debug> Display for Reported<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {:?}", self.0, self.1)
+    }
 }

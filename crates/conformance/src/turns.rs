@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fairways_core::{Action, AppId, CoRun, Cpus, EndedTurn, ThreadId, Time};
 
-use crate::promise::{self, require};
+use crate::promise::{self, Reported, require};
 
 /// The actions requested of a machine that schedules, and its reports about turns.
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl TurnChecker {
 
     /// Checks a turn that ended.
     pub(crate) fn check_turn(&mut self, at: Time, turn: &EndedTurn, running: &[AppId]) {
-        let report = format_args!("{turn:?} at {at:?}");
+        let report = Reported(turn, at);
         let Some(cpus) = self.cpus else { return require(false, promise::TURNS, report) };
         let is_real = turn.cpu < cpus.count && !turn.ran.is_zero();
         require(is_real && running.contains(&turn.thread.app), promise::TURNS, report);
@@ -91,7 +91,7 @@ impl TurnChecker {
 
     /// Checks a co-run that ended.
     pub(crate) fn check_co_run(&self, at: Time, co_run: &CoRun, running: &[AppId]) {
-        let report = format_args!("{co_run:?} at {at:?}");
+        let report = Reported(co_run, at);
         let before = if self.before.0 == at { self.before.1 } else { None };
         let shortest = self.shortest.into_iter().chain(before).min();
         let (Some(cpus), Some(shortest)) = (self.cpus, shortest) else {

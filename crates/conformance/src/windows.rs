@@ -6,7 +6,7 @@ use std::time::Duration;
 use fairways_core::{AppId, Counters, Latencies, Sample, Time, WindowLength};
 
 use crate::plans::PlanChecker;
-use crate::promise::{self, require};
+use crate::promise::{self, Reported, require};
 
 #[derive(Clone, Copy, Debug)]
 struct RequestedWindow {
@@ -54,16 +54,17 @@ impl WindowChecker {
 
     /// Checks that latencies belong to the sample before them.
     pub(crate) fn check_latencies(&mut self, at: Time, latencies: &Latencies) {
-        let report = format_args!("{latencies:?} at {at:?}, after {:?}", self.last);
+        let (report, last) = (Reported(latencies, at), self.last);
         let Latencies { app, window, answered } = latencies;
-        require(self.last == Some((at, *app, *window)), promise::LATENCIES, report);
+        let follow = last == Some((at, *app, *window));
+        require(follow, promise::LATENCIES, format_args!("{report}, after {last:?}"));
         let in_order = answered.is_sorted_by(|a, b| a.latency < b.latency);
         let are_counted = answered.iter().all(|answered| answered.requests > 0);
         require(in_order && are_counted, promise::LATENCIES, report);
     }
 
     pub(crate) fn check_sample(&mut self, at: Time, sample: &Sample, plans: &PlanChecker) {
-        let report = format_args!("{sample:?} at {at:?}");
+        let report = Reported(sample, at);
         self.last = Some((at, sample.app, sample.window));
         let requested = self.watched.get_mut(&sample.app).and_then(|watched| {
             if watched.window.since == at {

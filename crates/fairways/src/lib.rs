@@ -5,22 +5,12 @@
 
 mod args;
 mod chip;
-mod daemon;
 mod doctor;
 mod emulate;
-mod emulated;
-mod man;
 mod optimum;
 mod paper;
-mod profile;
-mod record;
 mod run;
-mod scan;
 mod simulate;
-mod suits;
-mod top;
-mod traced;
-mod trial;
 mod world;
 
 use std::io::{self, BufWriter, Write};
@@ -30,7 +20,7 @@ use clap::error::ErrorKind;
 use fairways_command_kit::{ExitCode, exit, fail, plain};
 use fairways_daemon::config;
 
-use args::{AskedOfConfig, Command, Machine, one_line};
+use args::{AskedOfConfig, Command, one_line};
 
 /// Runs the command line of this process, and returns one of the exit codes above.
 pub fn main() -> process::ExitCode {
@@ -48,42 +38,36 @@ pub fn main() -> process::ExitCode {
             _ => return fail(&one_line(&error), exit::USAGE),
         },
     };
-    if let Some(done) = emulate::hidden(&args.command) {
+    if let Some(done) = hidden(&args.command) {
         return done.map_or_else(|why| fail(&why.to_string(), 1), |()| process::ExitCode::SUCCESS);
     }
     // The output may quote text of other users: files, processes, sockets.
     let mut out = BufWriter::new(plain::Plain::new(io::stdout().lock()));
     let done = match args.command {
-        Command::Simulate(simulate) => match &simulate.machine {
-            Some(Machine::Chip(preset)) => chip::simulate(preset, &simulate, &mut out),
-            _ => simulate::run(&simulate, &mut out),
-        },
-        Command::Scan(scan) => scan::run(&scan, &mut out),
-        Command::Run(run) => match &run.machine {
-            Some(machine) => run::run(machine, &run, &mut out),
-            None => daemon::run(*run, &mut out),
-        },
-        Command::Trial(trial) => trial::run(*trial, &mut out),
+        Command::Simulate(simulate) => simulate.run(&mut out),
+        Command::Scan(scan) => scan.run(&mut out),
+        Command::Run(run) => run.run(&mut out),
+        Command::Trial(trial) => trial.run(&mut out),
         Command::Status(status) => {
             fairways_daemon::status(status.control.as_deref(), status.json, &mut out)
         }
-        Command::Top(top) => top::run(*top, &mut out),
+        Command::Top(top) => top.run(&mut out),
         Command::Explain(explain) => fairways_record::explain::run(&explain.into(), &mut out),
         Command::Restore(restore) => fairways_daemon::restore(&restore.into(), &mut out),
         Command::Replay(replay) => {
             fairways_record::replay::run(&replay.journal, replay.json, &mut out)
         }
-        Command::Optimum(optimum) => optimum::run(&optimum, &mut out),
+        Command::Optimum(optimum) => optimum.run(&mut out),
         Command::Policies(policies) => {
             fairways_output::policies::print(policies.name, policies.json, &mut out)
         }
-        Command::Profile(profile) => profile::run(&profile, &mut out),
-        Command::Record(record) => record::run(&record, &mut out),
-        Command::Paper(paper) => paper::run(&paper, &mut out),
+        Command::Profile(profile) => profile.run(&mut out),
+        Command::Record(record) => record.run(&mut out),
+        Command::Paper(paper) => paper.run(&mut out),
         Command::Report(report) => fairways_report::run(&report.into(), &mut out),
-        Command::Emulate(emulate) => emulate::run(&emulate, &mut out),
-        Command::Emulated(emulated) => emulated::run(&emulated, &mut out),
-        Command::Doctor(doctor) => doctor::run(&doctor, &mut out),
+        Command::Emulate(emulate) => emulate.run(&mut out),
+        Command::Emulated(emulated) => emulated.run(&mut out),
+        Command::Doctor(doctor) => doctor.run(&mut out),
         Command::Config(config) => match config.asked {
             AskedOfConfig::Check { file } => config::check(file.as_deref(), &mut out),
             AskedOfConfig::Show { file, json } => config::show(file.as_deref(), json, &mut out),
@@ -95,8 +79,8 @@ pub fn main() -> process::ExitCode {
             clap_complete::generate(shell, &mut args::command(), "fairways", &mut out);
             Ok(())
         }
-        Command::Man { markdown: true, .. } => man::print_markdown(&mut out),
-        Command::Man { dir, .. } => man::run(dir.as_deref(), &mut out),
+        Command::Man { markdown: true, .. } => args::man::print_markdown(&mut out),
+        Command::Man { dir, .. } => args::man::run(dir.as_deref(), &mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) => process::ExitCode::SUCCESS,
@@ -104,5 +88,16 @@ pub fn main() -> process::ExitCode {
         Err(error) if exit::is_broken_pipe(&error) => process::ExitCode::SUCCESS,
         Err(error) if error.is::<ExitCode>() => process::ExitCode::from(exit::code_of(&error)),
         Err(error) => fail(&format!("{error:#}"), exit::code_of(&error)),
+    }
+}
+
+/// Runs the hidden commands, which emulators start; `None` for other commands.
+fn hidden(command: &Command) -> Option<io::Result<()>> {
+    match command {
+        Command::Placeholder { name } => Some(fairways_emulator::hold_place(name)),
+        Command::Guardian { dir, socket, device } => {
+            Some(fairways_emulator::guard(dir, socket, device))
+        }
+        _ => None,
     }
 }

@@ -1,7 +1,10 @@
-//! The programs and the machine that flags describe, checked.
+//! Programs with profiles, and the cache that they share.
 
+use std::borrow::Cow;
 use std::path::Path;
+use std::str::FromStr;
 
+use fairways_chip::program::split;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{at_most, read, repeated, shown};
 use fairways_command_kit::plain::plain;
@@ -9,19 +12,30 @@ use fairways_command_kit::similar::did_you_mean;
 use fairways_core::{Llc, Ways, Wish};
 use fairways_lab::{draw_mixes, draw_workloads};
 use fairways_profiles::{
-    BandwidthModel, MemoryBandwidth, Mix, ProgramCatalog, embedded_programs, read_mixes,
-    read_phased, read_table,
+    MemoryBandwidth, Mix, ProgramCatalog, embedded_programs, read_mixes, read_phased, read_table,
 };
 
-use crate::args::{Model, Names, Observation, Pairs, World as Args};
+/// Names with commas between them: `A,B,C`.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    /// The whole list, as it was typed.
+    pub(crate) text: String,
+    pub(crate) each: Vec<String>,
+}
+
+impl FromStr for Names {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let each = split(text).into_iter().map(str::to_owned).collect();
+        Ok(Self { text: text.to_owned(), each })
+    }
+}
 
 /// Programs, and the machine on which they run.
 pub(crate) struct World {
-    /// The programs from files; `None` for the embedded ones.
-    read: Option<ProgramCatalog>,
+    pub(crate) programs: Cow<'static, ProgramCatalog>,
     pub(crate) llc: Llc,
-    /// Size of a way in bytes.
-    pub(crate) way_bytes: f64,
     pub(crate) bandwidth: Option<MemoryBandwidth>,
     /// The ways promised to each program, by index; empty if none were promised.
     pub(crate) wishes: Vec<Wish>,
@@ -29,22 +43,15 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Reads the files and checks every flag.
-    pub(crate) fn new(args: &Args) -> Result<Self, BadInput> {
-        let read = read_programs(args)?;
-        let programs = read.as_ref().unwrap_or_else(|| embedded_programs());
-        let llc = llc(args, programs.table().ways())?;
-        let wishes = match &args.baselines {
-            Some(baselines) => wishes(baselines, programs, llc.ways)?,
-            None => Vec::new(),
-        };
-        let way_bytes = args.llc_mb * 1024.0 * 1024.0 / f64::from(programs.table().ways().get());
-        let (bandwidth, seed) = (bandwidth(args), args.seed);
-        Ok(Self { read, llc, way_bytes, bandwidth, wishes, seed })
-    }
-
-    pub(crate) fn programs(&self) -> &ProgramCatalog {
-        self.read.as_ref().unwrap_or_else(|| embedded_programs())
+    /// Promises ways to programs.
+    pub(crate) fn promise(&mut self, baselines: &[(String, u32)]) -> Result<(), BadInput> {
+        let mut wishes = vec![Wish::default(); self.programs.len()];
+        for (name, ways) in baselines {
+            let ways = at_most(*ways, &format!("--baselines: {name}"), self.llc.ways.get())?;
+            wishes[find(name, "--baselines", &self.programs)?].baseline_ways = Some(ways);
+        }
+        self.wishes = wishes;
+        Ok(())
     }
 
     /// Warns of likely mistakes: promises that do not fit, and profiles in which a policy that
@@ -57,7 +64,7 @@ impl World {
             .max()
             .unwrap_or(0);
         warn_of_promises(total, self.llc.ways);
-        if policies.contains(&"dcat") && self.programs().table().l1rpki(0).is_none() {
+        if policies.contains(&"dcat") && self.programs.table().l1rpki(0).is_none() {
             fairways_command_kit::warn(
                 "dcat: the profiles have no column l1rpki, so it cannot distinguish phases; \
                  with --set reclaim_on_ipc=true it also uses IPC and misses",
@@ -65,22 +72,9 @@ impl World {
         }
     }
 
-    /// The analytic machine over time, as well as it can be observed.
-    pub(crate) fn machine(&self, observed: &Observation) -> fairways_model::Settings {
-        fairways_model::Settings {
-            way_bytes: self.way_bytes,
-            bandwidth: self.bandwidth,
-            noise: observed.noise / 100.0,
-            lost: observed.lost / 100.0,
-            overshoot: observed.overshoot,
-            seed: self.seed,
-            ..fairways_model::Settings::new(self.llc)
-        }
-    }
-
     /// A mix from the command line; the text that was typed is its name.
     pub(crate) fn mix(&self, names: &Names) -> Result<Mix, BadInput> {
-        let programs = names.each.iter().map(|name| find(name, "--mix", self.programs()));
+        let programs = names.each.iter().map(|name| find(name, "--mix", &self.programs));
         Ok(Mix { name: plain(&names.text), programs: programs.collect::<Result<_, _>>()? })
     }
 
@@ -92,7 +86,7 @@ impl World {
         file: Option<&Path>,
         over_time: bool,
     ) -> Result<Vec<Mix>, BadInput> {
-        let programs = self.programs();
+        let programs = &self.programs;
         let mut mixes: Vec<Mix> =
             names.iter().map(|names| self.mix(names)).collect::<Result<_, _>>()?;
         if let Some(path) = file {
@@ -126,8 +120,23 @@ impl World {
 }
 
 /// The programs from files, otherwise the embedded ones.
-pub(crate) fn profiles(args: &Args) -> Result<ProgramCatalog, BadInput> {
-    Ok(read_programs(args)?.unwrap_or_else(|| embedded_programs().clone()))
+pub(crate) fn read_programs(
+    profiles: Option<&Path>,
+    phases: Option<&Path>,
+) -> Result<Cow<'static, ProgramCatalog>, BadInput> {
+    let wrong = |error: fairways_profiles::InputError| BadInput(error.to_string());
+    if profiles.is_none() && phases.is_none() {
+        return Ok(Cow::Borrowed(embedded_programs()));
+    }
+    let table = match profiles {
+        Some(path) => read_table(&read(path)?, &shown(path)).map_err(wrong)?,
+        None => embedded_programs().table().clone(),
+    };
+    let phased = match phases {
+        Some(path) => read_phased(&read(path)?, &shown(path), &table).map_err(wrong)?,
+        None => Vec::new(),
+    };
+    Ok(Cow::Owned(ProgramCatalog::new(table, phased)))
 }
 
 /// The ways promised to programs.
@@ -142,52 +151,6 @@ pub(crate) fn warn_of_promises(total: u64, ways: Ways) {
             "--baselines: {total} ways are promised, and there are {ways}: not every promise can hold"
         ));
     }
-}
-
-fn read_programs(args: &Args) -> Result<Option<ProgramCatalog>, BadInput> {
-    let wrong = |error: fairways_profiles::InputError| BadInput(error.to_string());
-    if args.profiles.is_none() && args.phases.is_none() {
-        return Ok(None);
-    }
-    let table = match &args.profiles {
-        Some(path) => read_table(&read(path)?, &shown(path)).map_err(wrong)?,
-        None => embedded_programs().table().clone(),
-    };
-    let phased = match &args.phases {
-        Some(path) => read_phased(&read(path)?, &shown(path), &table).map_err(wrong)?,
-        None => Vec::new(),
-    };
-    Ok(Some(ProgramCatalog::new(table, phased)))
-}
-
-fn llc(args: &Args, most: Ways) -> Result<Llc, BadInput> {
-    let ways = args.ways.unwrap_or(most.get());
-    let ways = Ways::new(ways).filter(|ways| *ways <= most).ok_or_else(|| {
-        BadInput(format!("--ways: expected a whole number from 1 to {most}, found \"{ways}\""))
-    })?;
-    let min_bits = at_most(args.min_bits, "--min-bits", ways.get())?;
-    Ok(Llc { clos: args.clos, min_bits, ..Llc::with_ways(ways) })
-}
-
-fn bandwidth(args: &Args) -> Option<MemoryBandwidth> {
-    let model = match args.bandwidth_model {
-        Model::Simple => BandwidthModel::Simple,
-        Model::Stalls => BandwidthModel::Stalls,
-    };
-    MemoryBandwidth::new(args.bandwidth_mbps?, model)
-}
-
-fn wishes(
-    Pairs(baselines): &Pairs<u32>,
-    programs: &ProgramCatalog,
-    ways: Ways,
-) -> Result<Vec<Wish>, BadInput> {
-    let mut wishes = vec![Wish::default(); programs.len()];
-    for (name, baseline) in baselines {
-        let baseline = at_most(*baseline, &format!("--baselines: {name}"), ways.get())?;
-        wishes[find(name, "--baselines", programs)?].baseline_ways = Some(baseline);
-    }
-    Ok(wishes)
 }
 
 fn find(name: &str, flag: &str, programs: &ProgramCatalog) -> Result<usize, BadInput> {

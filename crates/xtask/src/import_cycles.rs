@@ -29,10 +29,10 @@ struct KnownCycle {
 }
 
 /// A module's path in its crate; empty for the crate's root.
-type ModulePath = Vec<String>;
+pub(crate) type ModulePath = Vec<String>;
 
 /// The modules of a crate, without their tests, and the paths that each names.
-struct CrateCode(BTreeMap<ModulePath, NamedPaths>);
+pub(crate) struct CrateCode(BTreeMap<ModulePath, NamedPaths>);
 
 struct NamedPaths {
     /// Those of its `use`.
@@ -41,7 +41,7 @@ struct NamedPaths {
 }
 
 impl CrateCode {
-    fn read(src: &Path) -> Self {
+    pub(crate) fn read(src: &Path) -> Self {
         let comment = Regex::new(r"//[^\n]*").unwrap();
         let tests = Regex::new(r"(?s)#\[cfg\(test\)\]\s*mod \w+ \{.*").unwrap();
         let item = Regex::new(r"\buse ([^;]+);").unwrap();
@@ -76,7 +76,7 @@ impl CrateCode {
 
     /// The module in which the item at a path is, as seen from a module; `None` if it is of another
     /// crate.
-    fn module_of(&self, path: &str, from: &ModulePath) -> Option<ModulePath> {
+    pub(crate) fn module_of(&self, path: &str, from: &ModulePath) -> Option<ModulePath> {
         let mut parts = path.split("::").map(str::trim).peekable();
         let mut module = from.clone();
         match parts.peek().copied()? {
@@ -110,6 +110,11 @@ impl CrateCode {
             return source.and_then(|path| self.module_of(path, &module)).or(Some(module));
         }
         Some(module)
+    }
+
+    /// Each module, with the paths that it names.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = (&ModulePath, &BTreeSet<String>)> {
+        self.0.iter().map(|(module, paths)| (module, &paths.all))
     }
 
     /// The modules that each module imports, of those beside it.

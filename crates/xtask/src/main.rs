@@ -5,6 +5,8 @@ mod binaries;
 mod ci;
 mod corpus;
 #[cfg(test)]
+mod flags;
+#[cfg(test)]
 mod import_cycles;
 mod language;
 mod pool;

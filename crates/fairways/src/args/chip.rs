@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use fairways_chip::service::{Stage, parse_loads};
-use fairways_chip::{Geometry, preset};
-use fairways_command_kit::input::{real, time, whole};
-use fairways_command_kit::objective;
+use fairways_chip::{Geometry, PagePlacement, PageSize, Settings, preset};
+use fairways_command_kit::input::{at_most, real, time, whole};
+use fairways_command_kit::{BadInput, objective};
 use fairways_core::{Objective, Time};
 
-use super::lists::{Names, Pairs, pairs};
+use super::World;
+use super::lists::{Pairs, pairs};
+use crate::chip;
+use crate::world::{Names, read_programs};
 
 /// A simulated machine.
 #[derive(Clone, Debug)]
@@ -141,20 +144,45 @@ pub(crate) struct ChipFlags {
     pub(crate) how: How,
 }
 
-/// The values without any flag.
-impl Default for ChipFlags {
-    fn default() -> Self {
-        Self {
-            programs: None,
-            profile_time: Duration::from_millis(200),
-            quantum: None,
-            scheduling_class: None,
-            best_effort: None,
-            loads: None,
-            objectives: None,
-            how: How { set_sampling: 1, pages: Pages::Small, placement: Placement::Random },
+impl ChipFlags {
+    /// The chip, and the programs on it; reads the files and checks every flag.
+    pub(super) fn checked(
+        &self,
+        preset: &ChipPreset,
+        TimeScale(time_scale): TimeScale,
+        of: &World,
+        policy_schedules: bool,
+    ) -> Result<chip::World, BadInput> {
+        let mut geometry = preset.geometry;
+        geometry.llc.clos = of.clos;
+        geometry.llc.min_bits = at_most(of.min_bits, "--min-bits", geometry.llc.ways.get())?;
+        let settings = Settings { time_scale, ..self.how.settings(geometry, of.seed)? };
+        let profiles = read_programs(of.profiles.as_deref(), of.phases.as_deref())?;
+        let programs = required(self.programs.as_ref())?;
+        let mut world = chip::World::new(&preset.name, settings, profiles.table(), programs)?;
+        world.take_turns(self.quantum, self.scheduling_class.map(Into::into), policy_schedules)?;
+        if let Some(programs) = &self.best_effort {
+            world.set_best_effort(&programs.each)?;
         }
+        if let Some(Pairs(baselines)) = &of.baselines {
+            world.promise(baselines)?;
+        }
+        if let Some(Pairs(loads)) = &self.loads {
+            world.load(loads)?;
+        }
+        if let Some(Pairs(objectives)) = &self.objectives {
+            world.oblige(objectives)?;
+        }
+        world.check_room()?;
+        Ok(world)
     }
+}
+
+/// The programs to run on a chip, without which there is nothing to do.
+pub(super) fn required(programs: Option<&Names>) -> Result<&[String], BadInput> {
+    let expected = "expected programs to run on the chip, such as mlr:8M";
+    let programs = programs.ok_or_else(|| BadInput(format!("--programs: {expected}")))?;
+    Ok(&programs.each)
 }
 
 /// Reads the stages of a service's load.
@@ -179,6 +207,19 @@ pub(crate) struct How {
     pub(crate) placement: Placement,
 }
 
+impl How {
+    /// The settings of a chip, simulated like this.
+    pub(crate) fn settings(self, chip: Geometry, seed: u64) -> Result<Settings, BadInput> {
+        Ok(Settings {
+            pages: self.pages.into(),
+            placement: self.placement.into(),
+            set_sampling: at_most(self.set_sampling, "--set-sampling", chip.sets)?,
+            seed,
+            ..Settings::new(chip)
+        })
+    }
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Pages {
     /// 4 KB
@@ -196,3 +237,7 @@ pub(crate) enum Placement {
     /// One after the other
     Sequential,
 }
+
+same!(SchedulingClass => fairways_chip::SchedulingClass: FixedPriority, TimeSharing);
+same!(Pages => PageSize: Small, Huge);
+same!(Placement => PagePlacement: Random, Sequential);

@@ -188,23 +188,10 @@ pub(crate) enum LogLevel {
     Trace,
 }
 
-/// Converts a flag's word to the same word of the configuration.
-macro_rules! same {
-    ($name:ident: $($word:ident),+) => {
-        impl From<$name> for config::$name {
-            fn from(word: $name) -> Self {
-                match word {
-                    $($name::$word => Self::$word),+
-                }
-            }
-        }
-    };
-}
-
-same!(SchedulerKind: Auto, SchedExt, Affinity);
-same!(LogTarget: Auto, Journald, Stderr);
-same!(LogFormat: Text, Json);
-same!(LogLevel: Error, Warn, Info, Debug, Trace);
+same!(SchedulerKind => config::SchedulerKind: Auto, SchedExt, Affinity);
+same!(LogTarget => config::LogTarget: Auto, Journald, Stderr);
+same!(LogFormat => config::LogFormat: Text, Json);
+same!(LogLevel => config::LogLevel: Error, Warn, Info, Debug, Trace);
 
 /// Show the state of the daemon and its programs
 ///

@@ -1,18 +1,26 @@
 //! The flags of the emulator.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Subcommand, ValueEnum};
 use fairways_chip::service::Stage;
-use fairways_command_kit::input::{real, time, whole};
-use fairways_emulator::Fault;
+use fairways_chip::{Geometry, Job};
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{at_most, real, time, whole};
+use fairways_core::Llc;
+use fairways_emulator::hardware::{platform_of, throttle_of};
+use fairways_emulator::{ChipMachine, Fault, Pace, Settings, Starter};
 use fairways_resctrl::platform::{Kernel, Platform};
 
-use super::chip::loads;
+use super::chip::{loads, required};
 use super::lists::pairs;
-use super::{ChipPreset, How, MOST_WAYS, Names, Pairs, TimeScale};
+use super::{ChipPreset, How, MOST_WAYS, Pairs, TimeScale};
+use crate::chip::World;
+use crate::emulate::{self, Emulation};
+use crate::world::{Names, read_programs};
 
 /// Reads a platform by its name.
 fn platform() -> impl TypedValueParser<Value = Platform> {
@@ -165,77 +173,88 @@ pub(crate) enum Pacing {
     Lockstep,
 }
 
-/// Query and control a running emulator
-///
-/// Examples:
-///   fairways emulated /tmp/resctrl status
-///   fairways emulated /tmp/resctrl counters mlr:8M
-///   fairways emulated /tmp/resctrl fault 'write:*/schemata=EBUSY@1'
-#[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
-pub(crate) struct Emulated {
-    /// Where it is mounted, or its control socket
-    #[arg(value_name = "DIR")]
-    pub(crate) dir: PathBuf,
+/// The program that runs, however it is called and wherever it was moved (proc(5)).
+const THIS: &str = "/proc/self/exe";
 
-    #[command(subcommand)]
-    pub(crate) asked: Asked,
+impl Emulate {
+    /// Runs the command; everything is checked before anything is mounted.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (is_json, is_quiet) = (self.json, self.quiet);
+        emulate::run(self.checked()?, is_json, is_quiet, out)
+    }
 
-    /// Print one JSON object instead of a table (docs/emulator.md)
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-}
+    /// The emulator; reads the files and checks every flag.
+    fn checked(self) -> Result<Emulation, BadInput> {
+        let World { mut settings, names, jobs, .. } = self.world()?;
+        let instructions = self.instructions;
+        let jobs = jobs.into_iter().map(|job| Job { instructions, ..job });
+        let geometry = settings.chip;
+        let platform = self.platform(&geometry)?;
+        settings.chip.throttle = throttle_of(&platform);
+        let machine = ChipMachine::new(settings, names.into_iter().zip(jobs));
+        let machine = machine.map_err(|why| BadInput(format!("--programs: {why}")))?;
+        let starter = |verb: &str| {
+            Some(Starter { program: PathBuf::from(THIS), arguments: vec![verb.into()] })
+        };
+        Ok(Emulation {
+            dir: self.dir,
+            machine: format!("chip:{}", self.machine.name),
+            geometry,
+            settings: Settings {
+                placeholders: starter("placeholder"),
+                guardian: starter("guardian"),
+                pace: match self.clock {
+                    Pacing::Paced => Pace::Real(self.pace),
+                    Pacing::Lockstep => Pace::Lockstep,
+                },
+                options: self.options,
+                socket: self.socket,
+                allow_other: self.allow_other,
+                replace: self.replace,
+                faults: self.fault,
+                ..Settings::new(platform, Box::new(machine))
+            },
+            host_files: self.host_files,
+        })
+    }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Asked {
-    /// Show its clock, and how many times as fast as real time it runs
-    Status,
-    /// Advance the clock at once, by 500ms, 2s; a paced clock continues from there
-    Advance {
-        /// How far
-        #[arg(value_parser = time)]
-        time: Duration,
-        /// Stop as soon as a program ends
-        #[arg(long)]
-        until_exit: bool,
-    },
-    /// Arm a fault, such as write:*/schemata=EBUSY@1
-    Fault {
-        /// The fault
-        fault: Fault,
-    },
-    /// List the armed faults
-    Faults,
-    /// Disarm a fault, or all
-    Clear {
-        /// Its number, as `faults` shows it
-        id: Option<u64>,
-    },
-    /// List the programs, their processes and classes
-    Programs,
-    /// Show the counters of programs
-    Counters {
-        /// Programs, by name or process id [default: all]
-        programs: Vec<String>,
-    },
-    /// Show how soon services have answered since they started
-    Latencies {
-        /// Services, by name or process id [default: all]
-        programs: Vec<String>,
-    },
-    /// Take a CPU online or offline
-    Cpu {
-        /// Its number
-        cpu: u32,
-        /// Its new state
-        state: OnOff,
-    },
-}
+    /// The programs, on a chip that takes any mask: the platform's rules limit masks.
+    fn world(&self) -> Result<World, BadInput> {
+        let mut geometry = self.machine.geometry;
+        let any = Llc::with_ways(geometry.llc.ways);
+        geometry.llc = Llc { contiguous: geometry.llc.contiguous, ..any };
+        let TimeScale(time_scale) = self.time_scale.unwrap_or(TimeScale::ONE);
+        let settings = self.how.settings(geometry, self.seed)?;
+        let settings = fairways_chip::Settings { time_scale, ..settings };
+        let profiles = read_programs(self.profiles.as_deref(), None)?;
+        let programs = required(self.programs.as_ref())?;
+        let mut world = World::new(&self.machine.name, settings, profiles.table(), programs)?;
+        world.take_turns(self.quantum, None, false)?;
+        if let Some(Pairs(loads)) = &self.loads {
+            world.load(loads)?;
+        }
+        world.check_room()?;
+        Ok(world)
+    }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnOff {
-    /// Online
-    On,
-    /// Offline
-    Off,
+    /// The platform whose rules apply: the requested one, or the machine's kind.
+    fn platform(&self, chip: &Geometry) -> Result<Platform, BadInput> {
+        let base = match &self.platform {
+            Some(platform) => platform.clone(),
+            None if self.machine.name.starts_with("skylake") => Platform::skylake(),
+            None => Platform::broadwell(),
+        };
+        let mut platform = platform_of(chip, base).with_kernel(self.kernel.clone());
+        if let Some(clos) = self.clos {
+            platform = platform.with_closids(clos);
+        }
+        if let Some(bits) = self.min_bits {
+            let bits = at_most(bits, "--min-bits", chip.llc.ways.get())?;
+            let l3 = platform.l3.as_mut().ok_or_else(|| {
+                BadInput(format!("--min-bits: {} has no masks for the cache", platform.name))
+            })?;
+            l3.min_cbm_bits = bits;
+        }
+        Ok(platform)
+    }
 }

@@ -1,5 +1,6 @@
 //! The flags of `doctor`, `config` and `export`, which are for a real host.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
@@ -33,6 +34,13 @@ pub(crate) struct Doctor {
     /// Print one JSON object instead of text (docs/doctor.md)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Doctor {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        crate::doctor::run(&self.sysroot, self.resctrl_root.as_deref(), self.json, out)
+    }
 }
 
 /// Check the daemon's configuration, or show its effective values
@@ -112,12 +120,7 @@ pub(crate) struct Export {
 
 impl From<Export> for fairways_export::Options {
     fn from(Export { plan, format, mix, policy, domain, first_cos }: Export) -> Self {
-        let format = match format {
-            Format::Schemata => fairways_export::Format::Schemata,
-            Format::Pqos => fairways_export::Format::Pqos,
-            Format::Goresctrl => fairways_export::Format::Goresctrl,
-        };
-        Self { plan, format, mix, policy, domain, first_cos }
+        Self { plan, format: format.into(), mix, policy, domain, first_cos }
     }
 }
 
@@ -131,3 +134,5 @@ pub(crate) enum Format {
     /// goresctrl's YAML, for its `rdt configure`, containerd and CRI-O
     Goresctrl,
 }
+
+same!(Format => fairways_export::Format: Schemata, Pqos, Goresctrl);

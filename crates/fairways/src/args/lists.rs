@@ -1,25 +1,6 @@
-//! Flags that are lists: names, and values by name.
-
-use std::str::FromStr;
+//! Flags that are lists of values by name.
 
 use fairways_chip::program::split;
-
-/// Names with commas between them: `A,B,C`.
-#[derive(Clone, Debug)]
-pub(crate) struct Names {
-    /// The whole list, as it was typed.
-    pub(crate) text: String,
-    pub(crate) each: Vec<String>,
-}
-
-impl FromStr for Names {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let each = split(text).into_iter().map(str::to_owned).collect();
-        Ok(Self { text: text.to_owned(), each })
-    }
-}
 
 /// Values of programs, by name: `PROGRAM=VALUE,...`.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,27 @@
-//! The commands and flags, and the values that each accepts.
+//! The commands and flags, the values that each accepts, and what the verbs take for them.
+
+/// Converts a flag's word to the same word of another type.
+macro_rules! same {
+    ($name:ident => $other:ty: $($word:ident),+) => {
+        impl From<$name> for $other {
+            fn from(word: $name) -> Self {
+                match word {
+                    $($name::$word => Self::$word),+
+                }
+            }
+        }
+    };
+}
 
 mod belongs;
 mod chip;
 mod daemon;
 mod emulate;
+mod emulated;
 mod help;
 mod host;
 mod lists;
+pub(crate) mod man;
 mod optimum;
 mod paper;
 mod parsed;
@@ -17,6 +32,7 @@ mod report;
 mod run;
 mod scan;
 mod simulate;
+mod suits;
 #[cfg(test)]
 mod tests;
 mod top;
@@ -31,37 +47,44 @@ use clap_complete::Shell;
 use fairways_command_kit::input::whole;
 use fairways_core::Ways;
 
-pub(crate) use chip::{
-    ChipFlags, ChipPreset, How, Machine, Pages, Placement, SchedulingClass, TimeScale,
-};
-pub(crate) use daemon::{Explain, HostFlags, Restore, Status, set};
-pub(crate) use emulate::{Asked, Emulate, Emulated, OnOff, Pacing};
+use chip::{ChipFlags, ChipPreset, How, Machine, TimeScale};
+use daemon::{HostFlags, set};
+use lists::Pairs;
+use policies::PolicyNames;
+use run::RunFlags;
+use traced::Traced;
+use world::{Observation, World};
+
+pub(crate) use daemon::{Explain, Restore, Status};
+pub(crate) use emulate::Emulate;
+pub(crate) use emulated::Emulated;
 pub(crate) use host::{AskedOfConfig, Config, Doctor, Export};
-pub(crate) use lists::{Names, Pairs};
-pub(crate) use optimum::{Kind, Objective, Optimum};
-pub(crate) use paper::{Model, Name, Paper};
+pub(crate) use optimum::Optimum;
+pub(crate) use paper::Paper;
 pub(crate) use parsed::{one_line, parsed};
-pub(crate) use policies::{Policies, PolicyNames};
+pub(crate) use policies::Policies;
 pub(crate) use profile::Profile;
 pub(crate) use record::Recording;
 pub(crate) use report::Report;
-pub(crate) use run::{Run, RunFlags};
+pub(crate) use run::Run;
 pub(crate) use scan::Scan;
 pub(crate) use simulate::Simulate;
 pub(crate) use top::Top;
-pub(crate) use traced::Traced;
 pub(crate) use trial::Trial;
-pub(crate) use world::{Observation, World};
 
 /// The most ways that a mask has room for: one per bit.
 const MOST_WAYS: u32 = 32;
-/// More instructions than any program runs: weeks of them.
-pub(crate) const ENDLESS: u64 = 1_000_000_000_000_000;
 
 /// Reads a number of ways of the profiles' cache, which bounds it.
 fn ways_of_profiles(text: &str) -> Result<u32, String> {
     let number = text.trim().parse();
     number.map_err(|_| format!("expected a whole number above 0, found {text:?}"))
+}
+
+/// Lets parallel work use this many threads, if a flag says how many.
+fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
+    let Some(threads) = threads else { return Ok(()) };
+    Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?)
 }
 
 /// Reads a number of ways.

@@ -1,12 +1,16 @@
 //! Flags of `fairways optimum`.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use fairways_command_kit::input::{above_zero, real, whole};
+use fairways_optimum::{Goal, SharingKind};
 
-use super::paper::Model;
-use super::{MOST_WAYS, Names, ways_of_profiles};
+use super::world::{Model, bandwidth, cache};
+use super::{MOST_WAYS, use_threads, ways_of_profiles};
+use crate::optimum::{self, Search};
+use crate::world::{Names, World, read_programs};
 
 /// Find the best plan for a mix of programs, exactly
 ///
@@ -103,4 +107,27 @@ pub(crate) enum Objective {
     MaxSlowdown,
     /// Lowest ANTT
     Antt,
+}
+
+same!(Kind => SharingKind: Partitioning, Clustering);
+same!(Objective => Goal: Unfairness, Stp, MaxSlowdown, Antt);
+
+impl Optimum {
+    /// Runs the command; everything is checked before anything is searched.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let programs = read_programs(self.profiles.as_deref(), None)?;
+        let most = programs.table().ways();
+        let world = World {
+            llc: cache(self.ways, self.clusters_max, self.min_bits, most)?,
+            programs,
+            bandwidth: bandwidth(self.bandwidth_mbps, self.bandwidth_model),
+            wishes: Vec::new(),
+            seed: self.seed,
+        };
+        use_threads(self.threads)?;
+        let mixes = world.mixes(&self.mix, self.mixes.as_deref(), false)?;
+        let (kind, goal) = (self.kind.into(), self.objective.into());
+        let search = Search { kind, goal, time_limit: self.time_limit };
+        optimum::run(&world, mixes, &search, self.json, out)
+    }
 }

@@ -1,9 +1,24 @@
 //! Flags of `fairways paper`.
 
+use std::io::Write;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use fairways_command_kit::input::whole;
+
+use super::use_threads;
+use crate::paper::{PAPERS, Repetition};
+use crate::world::read_programs;
+
+/// All papers, one after the other.
+const ALL: &str = "all";
+
+/// Reads the name of a paper.
+fn paper() -> PossibleValuesParser {
+    let all = PossibleValue::new(ALL).help("All of them, one after the other");
+    let each = PAPERS.iter().map(|paper| PossibleValue::new(paper.name).help(paper.summary));
+    std::iter::once(all).chain(each).into()
+}
 
 /// Repeat a paper's experiments, and compare the results with its claims
 ///
@@ -19,7 +34,8 @@ use fairways_command_kit::input::whole;
 #[command(verbatim_doc_comment)]
 pub(crate) struct Paper {
     /// The paper
-    pub(crate) name: Name,
+    #[arg(value_parser = paper())]
+    pub(crate) name: String,
 
     /// Profiles of programs, as CSV [default: the embedded ones]
     #[arg(long, value_name = "FILE")]
@@ -53,31 +69,16 @@ pub(crate) struct Paper {
     pub(crate) json: bool,
 }
 
-/// The papers whose experiments can be repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Name {
-    /// All of them, one after the other
-    All,
-    /// No paper: what the kernel's self-test and others measured of memory bandwidth
-    Bandwidth,
-    /// Fedorova, Seltzer and Smith: the cache-fair scheduler
-    CacheFair,
-    /// Fedorova, Seltzer, Small and Nussbaum: the cache-aware scheduler
-    Casc,
-    /// Xu et al., EuroSys 2018
-    Dcat,
-    /// No paper: the aims of the policy `fairways`, and all policies on the same mixes
-    Fairways,
-    /// Garcia-Garcia et al., ICPP 2019
-    Lfoc,
-    /// Qin: latency-critical services beside batch programs
-    Locpart,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Model {
-    /// The bandwidth of all programs is cut to fit, and their performance with it
-    Simple,
-    /// Memory is a shared server: only the cycles that wait for it increase
-    Stalls,
+impl Paper {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let programs = read_programs(self.profiles.as_deref(), self.phases.as_deref())?;
+        use_threads(self.threads)?;
+        let (seed, quick) = (self.seed, self.quick);
+        let repetition = Repetition { programs: &programs, seed, quick, out: self.out };
+        match PAPERS.iter().find(|paper| paper.name == self.name) {
+            Some(paper) => repetition.one(paper, self.json, out),
+            None => repetition.all(self.json, out),
+        }
+    }
 }

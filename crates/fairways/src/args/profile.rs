@@ -1,8 +1,10 @@
 //! The flags of `profile`.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use fairways_core::Ways;
+use fairways_profiling::{ProfileSettings, profile};
 
 use super::{How, Traced, ways};
 
@@ -46,4 +48,15 @@ pub(crate) struct Profile {
     /// Place lines in the cache by their virtual addresses, without pages
     #[arg(long, conflicts_with_all = ["pages", "placement"])]
     pub(crate) by_address: bool,
+}
+
+impl Profile {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let Self { traced, output, append, plot, ways, how, by_address } = self;
+        let mut chip = traced.machine.geometry;
+        chip.llc.ways = ways.unwrap_or(chip.llc.ways);
+        let chip = how.settings(chip, traced.seed)?;
+        profile(&ProfileSettings { trace: traced.on(chip), output, append, plot, by_address }, out)
+    }
 }

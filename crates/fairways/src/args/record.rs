@@ -1,6 +1,9 @@
 //! The flags of `record`.
 
+use std::io::Write;
 use std::path::PathBuf;
+
+use fairways_chip::Settings;
 
 use super::Traced;
 
@@ -24,4 +27,13 @@ pub(crate) struct Recording {
     /// Write the stream here
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+}
+
+impl Recording {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (seed, chip) = (self.traced.seed, self.traced.machine.geometry);
+        let chip = Settings { seed, ..Settings::new(chip) };
+        fairways_profiling::record(&self.traced.on(chip), &self.output, out)
+    }
 }

@@ -1,14 +1,22 @@
 //! The flags of a run.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{size, time, whole};
-use fairways_command_kit::policies::Setting;
+use fairways_command_kit::policies::{self, Setting};
+use fairways_daemon::Options;
+use fairways_daemon::config::{Config, Journal};
+use fairways_lab::draw_workloads;
 use fairways_policy::Descriptor;
+use fairways_policy::table::KnowledgeSource;
 
 use super::policies::PolicyName;
-use super::{ChipFlags, ENDLESS, HostFlags, Machine, Names, Observation, TimeScale, World};
+use super::{ChipFlags, HostFlags, Machine, Observation, TimeScale, World, set, suits};
+use crate::run::{self, ENDLESS, JournalFile, On, RunFormat, SimulatedRun};
+use crate::world::Names;
 
 /// Share the cache between programs, on this host or simulated
 ///
@@ -124,6 +132,95 @@ pub(crate) struct RunFlags {
 
     #[command(flatten)]
     pub(crate) observation: Observation,
+}
+
+impl Run {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match &self.machine {
+            Some(machine) => {
+                let run = self.of.simulated(machine)?;
+                run::run(run, self.journal_file(), self.format(), out)
+            }
+            None => fairways_daemon::run(&self.options(), out),
+        }
+    }
+
+    fn journal_file(&self) -> Option<JournalFile> {
+        let size = self.journal_size.unwrap_or_else(|| Journal::default().size);
+        Some(JournalFile { path: self.journal.clone()?, limits: (size, self.journal_parts) })
+    }
+
+    fn format(&self) -> RunFormat {
+        match (self.json, self.quiet) {
+            (true, _) => RunFormat::Json,
+            (false, true) => RunFormat::Results,
+            (false, false) => RunFormat::Events,
+        }
+    }
+
+    /// The daemon's options; it checks them together with the configuration.
+    pub(super) fn options(self) -> Options {
+        Options {
+            file: self.host.config.clone(),
+            parameters: self.of.set.clone(),
+            duration: self.of.duration,
+            json: self.json,
+            commit: env!("FAIRWAYS_HASH"),
+            flags: Box::new(move |config| self.lay_over(config)),
+        }
+    }
+
+    fn lay_over(&self, config: &mut Config) {
+        self.host.lay_over(config);
+        set(&mut config.policy, &self.of.policy.map(|policy| policy.name.to_owned()));
+        config.journal.file = self.journal.clone().or(config.journal.file.take());
+        set(&mut config.journal.size, &self.journal_size);
+        config.journal.parts = self.journal_parts.or(config.journal.parts);
+    }
+}
+
+/// How long a run takes where no flag says so.
+const DURATION: Duration = Duration::from_secs(60);
+
+impl RunFlags {
+    /// The run on a simulated machine; reads the files and checks every flag.
+    pub(super) fn simulated(&self, machine: &Machine) -> Result<SimulatedRun, BadInput> {
+        let policy = self.policy.map_or_else(|| policies::known("lfoc"), Ok)?;
+        suits::check("--policy", &[policy.name], machine, true)?;
+        if self.world.baselines.is_some() {
+            suits::check_baselines("--policy", &[policy.name])?;
+        }
+        let given = policies::parameters(&self.set)?;
+        let known = self.known_profiles || !policy.learns();
+        let (duration, instructions) = (self.duration.unwrap_or(DURATION), self.instructions);
+        let (made, parameters) = policies::make(policy.name, given)?;
+        let on = match machine {
+            Machine::Model => self.on_model(policy)?,
+            Machine::Chip(preset) => {
+                let scale = self.time_scale.unwrap_or(TimeScale::ONE);
+                let schedules = policy.schedules();
+                let mut world = self.chip.checked(preset, scale, &self.world, schedules)?;
+                world.warn(&[policy.name]);
+                if known && (policy.learns() || policy.knows == KnowledgeSource::Profiles) {
+                    world.measure_profiles(self.chip.profile_time)?;
+                }
+                On::Chip(Box::new(world))
+            }
+        };
+        Ok(SimulatedRun { on, policy: made, parameters, duration, instructions, known })
+    }
+
+    fn on_model(&self, policy: &Descriptor) -> Result<On, BadInput> {
+        let world = Box::new(self.world.checked()?);
+        let mix = match &self.mix {
+            Some(names) => world.mix(names)?,
+            None => draw_workloads(&world.programs, world.llc.ways, 1, world.seed).swap_remove(0),
+        };
+        let settings = Box::new(self.world.model(&world, &self.observation));
+        world.warn(std::slice::from_ref(&mix), &[policy.name]);
+        Ok(On::Model { world, mix, settings })
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,14 @@
 //! The flags of a scan.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_command_kit::input::{time, whole};
+use fairways_daemon::config::{ClockSource, Config, CounterSource};
+use fairways_scan::ScanFormat;
+
+use super::set;
 
 /// More monitoring ids than any processor has.
 const MOST: usize = 4096;
@@ -50,4 +55,23 @@ pub(crate) struct Scan {
     /// Scan an emulator instead of this host: its programs, by its counters and its clock
     #[arg(long)]
     pub(crate) emulator: bool,
+}
+
+impl Scan {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let mut config = Config::default();
+        set(&mut config.resctrl.root, &self.resctrl_root);
+        set(&mut config.resctrl.state, &self.state);
+        if self.emulator {
+            config.clock.source = ClockSource::Emulator(None);
+            config.counters.source = CounterSource::Emulator(None);
+        }
+        let format = match () {
+            () if self.json => ScanFormat::Json,
+            () if self.toml => ScanFormat::Toml,
+            () => ScanFormat::Text,
+        };
+        fairways_scan::run(&config, self.most, self.duration, format, out)
+    }
 }

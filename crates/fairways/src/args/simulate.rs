@@ -1,11 +1,19 @@
 //! Flags of `fairways simulate`.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{real, time, whole};
+use fairways_lab::{ChipProtocol, ComparisonSettings, Protocol};
+use fairways_policy::{Descriptor, descriptor};
 
-use super::{ChipFlags, ENDLESS, Machine, Names, Observation, PolicyNames, World};
+use super::{ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, suits};
+use crate::run::ENDLESS;
+use crate::simulate::{Comparison, How};
+use crate::world::{self, Names};
+use crate::{chip, simulate};
 
 /// Compare policies on mixes of programs
 ///
@@ -93,4 +101,62 @@ pub(crate) struct Simulate {
     /// Print one JSON object instead of tables (docs/simulate.md)
     #[arg(long, help_heading = None::<&'static str>)]
     pub(crate) json: bool,
+}
+
+impl Simulate {
+    /// Runs the command; everything is checked before anything is run.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match &self.machine {
+            Some(Machine::Chip(preset)) => self.on_chip(preset, out),
+            _ => simulate::run(&self.on_model()?, self.json, out),
+        }
+    }
+
+    fn on_chip(&self, preset: &ChipPreset, out: &mut dyn Write) -> anyhow::Result<()> {
+        let policies = &self.policies.0;
+        suits::check("--policies", policies, &Machine::Chip(preset.clone()), true)?;
+        let schedule =
+            policies.iter().any(|name| descriptor(name).is_some_and(Descriptor::schedules));
+        let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
+        let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
+        let world = self.chip.checked(preset, scale, &self.world, schedule)?;
+        world.warn(policies);
+        let protocol = ChipProtocol {
+            warm_up: self.warm_up,
+            span: self.duration,
+            profile: self.chip.profile_time,
+            profiles_known: self.known_profiles,
+        };
+        chip::simulate(&world, &protocol, policies, self.json, out)
+    }
+
+    fn on_model(&self) -> Result<Comparison, BadInput> {
+        let world = self.world.checked()?;
+        let policies = self.policies.0.clone();
+        suits::check("--policies", &policies, &Machine::Model, self.dynamic)?;
+        if self.world.baselines.is_some() {
+            suits::check_baselines("--policies", &policies)?;
+        }
+        let mixes = world.mixes(&self.mix, self.mixes.as_deref(), self.dynamic)?;
+        world.warn(&mixes, &policies);
+        let how = if self.dynamic { self.over_time(&world) } else { by_score(&world) };
+        Ok(Comparison { world, mixes, policies, how })
+    }
+
+    fn over_time(&self, world: &world::World) -> How {
+        let usual = Protocol::default();
+        let protocol = Protocol {
+            profiles_known: self.known_profiles,
+            wishes: world.wishes.clone(),
+            instructions: self.instructions.unwrap_or(usual.instructions),
+            completions: self.completions.unwrap_or(usual.completions),
+            scale: self.time_scale.unwrap_or(usual.scale),
+        };
+        How::Live(Box::new(self.world.model(world, &self.observation)), protocol)
+    }
+}
+
+fn by_score(world: &world::World) -> How {
+    let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
+    How::Score(ComparisonSettings { llc: world.llc, bandwidth, wishes })
 }

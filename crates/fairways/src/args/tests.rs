@@ -46,15 +46,3 @@ fn examples_are_understood() {
     }
     assert!(seen > 50, "{seen}");
 }
-
-/// What the optimum and the emulator take for flags that they do not have is what the flags say.
-#[test]
-fn defaults_of_the_flags_are_those_of_the_code() {
-    let Ok(Args { command: super::Command::Simulate(simulate) }) =
-        <Args as clap::Parser>::try_parse_from(["fairways", "simulate"])
-    else {
-        panic!("simulate")
-    };
-    assert_eq!(format!("{:?}", simulate.world), format!("{:?}", super::World::default()));
-    assert_eq!(format!("{:?}", simulate.chip), format!("{:?}", super::ChipFlags::default()));
-}

@@ -1,12 +1,14 @@
 //! The flags of `top`.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fairways_command_kit::input::{real, time, time_within, whole};
-use fairways_top::{LONGEST, SHORTEST};
+use fairways_top::{LONGEST, MakeMachine, Options, Pace, SHORTEST, Target};
 
 use super::{Machine, RunFlags};
+use crate::run::Stepped;
 
 /// Watch programs and their ways in the terminal
 ///
@@ -76,4 +78,29 @@ pub(crate) struct Top {
 
     #[command(flatten)]
     pub(crate) of: RunFlags,
+}
+
+impl Top {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        fairways_top::run(self.into(), out)
+    }
+}
+
+impl From<Top> for Options {
+    fn from(top: Top) -> Self {
+        let Top { control, journal, emulated, machine, at, no_color, once, of, .. } = top;
+        let watch = match (journal, machine, emulated) {
+            (Some(file), ..) => Target::Journal { file, at },
+            (None, Some(machine), _) => {
+                let make: MakeMachine =
+                    Box::new(move |stop| Ok(Box::new(Stepped::new(of.simulated(&machine)?, stop))));
+                Target::Machine { make, kill: fairways_tracer::kill_all }
+            }
+            (None, None, Some(dir)) => Target::Emulator(dir),
+            (None, None, None) => Target::Daemon(control),
+        };
+        let pace = Pace { speed: top.speed, interval: top.interval };
+        Self { watch, pace, no_color, once: once.then_some((top.width, top.height)) }
+    }
 }

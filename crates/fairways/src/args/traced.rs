@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use fairways_command_kit::input::{real, whole};
 use fairways_profiles::{NAME_RULE, is_name};
+use fairways_profiling::TraceSettings;
 
 use super::ChipPreset;
+use crate::run::ENDLESS;
 
 /// Reads a program's name, as a profile file may have it.
 fn name(text: &str) -> Result<String, String> {
@@ -23,7 +25,7 @@ fn count(text: &str) -> Result<u64, String> {
         _ => (text, 1),
     };
     let number = digits.parse().ok().and_then(|number: u64| number.checked_mul(unit));
-    let found = number.filter(|&number| number <= super::ENDLESS);
+    let found = number.filter(|&number| number <= ENDLESS);
     found.ok_or_else(|| format!("expected a number of instructions, such as 200M, found {text:?}"))
 }
 
@@ -118,4 +120,28 @@ pub(crate) struct Traced {
     /// output goes to standard error (docs/profile.md)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Traced {
+    /// What to trace, on the machine's chip, simulated like this.
+    pub(super) fn on(self, chip: fairways_chip::Settings) -> TraceSettings {
+        TraceSettings {
+            command: self.command,
+            name: self.name,
+            machine: format!("chip:{}", self.machine.name),
+            chip,
+            skip: self.skip,
+            instructions: self.instructions,
+            slices: self.slices,
+            apart: self.apart,
+            environment: self.env,
+            keep_any: self.keep_any,
+            cpi: self.cpi,
+            overlap: self.overlap,
+            children: self.children,
+            qemu: self.qemu,
+            quiet: self.quiet,
+            json: self.json,
+        }
+    }
 }

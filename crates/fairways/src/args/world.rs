@@ -2,10 +2,15 @@
 
 use std::path::PathBuf;
 
-use fairways_command_kit::input::{above_zero, real, whole};
+use clap::ValueEnum;
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{above_zero, at_most, real, whole};
+use fairways_core::{Llc, Ways};
+use fairways_profiles::{BandwidthModel, MemoryBandwidth};
 
 use super::lists::pairs;
-use super::{MOST_WAYS, Model, Pairs, ways_of_profiles};
+use super::{MOST_WAYS, Pairs, ways_of_profiles};
+use crate::world::{self, read_programs};
 
 /// Programs, and the simulated machine on which they run.
 #[derive(Debug, clap::Args)]
@@ -69,22 +74,67 @@ pub(crate) struct World {
     pub(crate) seed: u64,
 }
 
-/// The values without any flag.
-impl Default for World {
-    fn default() -> Self {
-        Self {
-            profiles: None,
-            phases: None,
-            ways: None,
-            clos: 16,
-            min_bits: 1,
-            llc_mb: 27.5,
-            bandwidth_mbps: None,
-            bandwidth_model: Model::Simple,
-            baselines: None,
-            seed: 1,
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Model {
+    /// The bandwidth of all programs is cut to fit, and their performance with it
+    Simple,
+    /// Memory is a shared server: only the cycles that wait for it increase
+    Stalls,
+}
+
+same!(Model => BandwidthModel: Simple, Stalls);
+
+impl World {
+    /// The programs with profiles, and their cache; reads the files and checks every flag.
+    pub(super) fn checked(&self) -> Result<world::World, BadInput> {
+        let programs = read_programs(self.profiles.as_deref(), self.phases.as_deref())?;
+        let llc = cache(self.ways, self.clos, self.min_bits, programs.table().ways())?;
+        let bandwidth = bandwidth(self.bandwidth_mbps, self.bandwidth_model);
+        let wishes = Vec::new();
+        let mut world = world::World { programs, llc, bandwidth, wishes, seed: self.seed };
+        if let Some(Pairs(baselines)) = &self.baselines {
+            world.promise(baselines)?;
+        }
+        Ok(world)
+    }
+
+    /// The analytic machine over time, as well as it can be observed.
+    pub(super) fn model(
+        &self,
+        world: &world::World,
+        observation: &Observation,
+    ) -> fairways_model::Settings {
+        let ways = f64::from(world.programs.table().ways().get());
+        fairways_model::Settings {
+            way_bytes: self.llc_mb * 1024.0 * 1024.0 / ways,
+            bandwidth: world.bandwidth,
+            noise: observation.noise / 100.0,
+            lost: observation.lost / 100.0,
+            overshoot: observation.overshoot,
+            seed: world.seed,
+            ..fairways_model::Settings::new(world.llc)
         }
     }
+}
+
+/// The cache: that of the profiles, or some of its ways.
+pub(super) fn cache(
+    ways: Option<u32>,
+    clos: u32,
+    min_bits: u32,
+    most: Ways,
+) -> Result<Llc, BadInput> {
+    let ways = ways.unwrap_or(most.get());
+    let ways = Ways::new(ways).filter(|ways| *ways <= most).ok_or_else(|| {
+        BadInput(format!("--ways: expected a whole number from 1 to {most}, found \"{ways}\""))
+    })?;
+    let min_bits = at_most(min_bits, "--min-bits", ways.get())?;
+    Ok(Llc { clos, min_bits, ..Llc::with_ways(ways) })
+}
+
+/// The limit of memory bandwidth, if there is one.
+pub(super) fn bandwidth(mbps: Option<f64>, model: Model) -> Option<MemoryBandwidth> {
+    MemoryBandwidth::new(mbps?, model.into())
 }
 
 /// Errors with which a machine over time is observed.

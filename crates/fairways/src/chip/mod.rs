@@ -1,7 +1,7 @@
 //! `fairways simulate --machine chip:PRESET`: programs on a chip that executes them.
 
 mod services;
-mod settings;
+mod world;
 
 use std::io::Write;
 use std::process;
@@ -10,32 +10,31 @@ use std::time::{Duration, Instant};
 
 use fairways_chip::ChipError;
 use fairways_command_kit::{BadInput, exit};
-use fairways_lab::{ChipComparison, compare_on_chip};
+use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip};
 use fairways_output::chip::{self, ComparedOnChip};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::args::{ChipPreset, Simulate};
-use settings::Checked;
-pub(crate) use settings::{World, simulated};
+pub(crate) use world::World;
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Runs the command; everything is checked before anything is run.
+/// Compares policies on a chip, and prints how its programs fare.
 pub(crate) fn simulate(
-    preset: &ChipPreset,
-    args: &Simulate,
+    world: &World,
+    protocol: &ChipProtocol,
+    policies: &[&'static str],
+    is_json: bool,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let checked = Checked::new(preset, args)?;
-    if checked.world.jobs.iter().any(|job| job.live().next().is_some()) {
+    if world.has_live() {
         end_all_on_signals()?;
     }
-    let found = compare(&checked)?;
-    let Checked { world: World { preset, settings, names, .. }, protocol, .. } = &checked;
+    let found = compare(world, protocol, policies)?;
+    let World { preset, settings, names, .. } = world;
     let compared = ComparedOnChip { preset, settings, names, protocol, found: &found };
-    if args.json { chip::json(&compared, out) } else { chip::table(&compared, out) }
+    if is_json { chip::json(&compared, out) } else { chip::table(&compared, out) }
 }
 
 /// Lets SIGINT and SIGTERM end this process and the processes that it started.
@@ -50,8 +49,11 @@ fn end_all_on_signals() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn compare(checked: &Checked) -> anyhow::Result<ChipComparison> {
-    let Checked { world, protocol, policies } = checked;
+fn compare(
+    world: &World,
+    protocol: &ChipProtocol,
+    policies: &[&'static str],
+) -> anyhow::Result<ChipComparison> {
     let runs = protocol.runs(world.jobs.len(), policies) as u64;
     let (start, ended) = (Instant::now(), AtomicU64::new(0));
     let bar = ProgressBar::hidden();

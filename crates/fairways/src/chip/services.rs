@@ -6,12 +6,11 @@ use fairways_command_kit::BadInput;
 use fairways_core::{Objective, Time, Wish};
 use fairways_policy::table::OwnerRequest;
 
-use super::settings::World;
-use crate::args::Pairs;
+use super::world::World;
 
 impl World {
     /// Sets the loads of services.
-    pub(super) fn load(&mut self, Pairs(loads): &Pairs<Vec<Stage>>) -> Result<(), BadInput> {
+    pub(crate) fn load(&mut self, loads: &[(String, Vec<Stage>)]) -> Result<(), BadInput> {
         for (name, stages) in loads {
             self.services("--loads", name)?.for_each(|job| job.loads.clone_from(stages));
         }
@@ -19,9 +18,9 @@ impl World {
     }
 
     /// Sets the objectives of services; other requests of owners are set already.
-    pub(super) fn oblige(
+    pub(crate) fn oblige(
         &mut self,
-        Pairs(objectives): &Pairs<Vec<(Time, Objective)>>,
+        objectives: &[(String, Vec<(Time, Objective)>)],
     ) -> Result<(), BadInput> {
         for (name, objectives) in objectives {
             for job in self.services("--objectives", name)? {

@@ -3,27 +3,29 @@
 mod windows;
 
 use std::io::Write;
+use std::path::Path;
 
 use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, ExitCode, exit};
 use fairways_doctor::{ExaminedHost, Verdict, examine, output};
 
-use crate::args::Doctor;
-
 /// Runs the command; the exit code says whether the host can be managed.
-pub(crate) fn run(args: &Doctor, out: &mut dyn Write) -> anyhow::Result<()> {
-    for (flag, folder) in
-        [("--sysroot", Some(&args.sysroot)), ("--resctrl-root", args.resctrl_root.as_ref())]
-    {
+pub(crate) fn run(
+    sysroot: &Path,
+    resctrl: Option<&Path>,
+    is_json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    for (flag, folder) in [("--sysroot", Some(sysroot)), ("--resctrl-root", resctrl)] {
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             let said = format!("{flag}: expected a directory, found {}", shown(folder));
             return Err(BadInput(said).into());
         }
     }
     // Which program another host has is not known.
-    let is_here = args.sysroot == std::path::Path::new("/");
+    let is_here = sysroot == Path::new("/");
     let without_scheduler = fairways_daemon::in_kernel().err().filter(|_| is_here);
-    let (sysroot, resctrl) = (args.sysroot.clone(), args.resctrl_root.clone());
+    let (sysroot, resctrl) = (sysroot.to_owned(), resctrl.map(Path::to_owned));
     let place = ExaminedHost { sysroot, resctrl, without_scheduler };
     let mut report = examine(&place);
     if is_here {
@@ -35,7 +37,7 @@ pub(crate) fn run(args: &Doctor, out: &mut dyn Write) -> anyhow::Result<()> {
         Verdict::Busy => exit::BUSY,
         Verdict::Permission => exit::PERMISSION,
     };
-    if args.json {
+    if is_json {
         output::json(&report, code, out)?;
     } else {
         output::text(&report, out)?;

@@ -1,21 +1,19 @@
 //! `fairways emulate`: resctrl's files, with a simulated machine behind them.
 
-mod settings;
-
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use comfy_table::Table;
+use fairways_chip::Geometry;
+use fairways_command_kit::input::shown;
 use fairways_command_kit::table::{STYLE, fit};
 use fairways_command_kit::{BadInput, Interrupted};
 use fairways_emulator::control::{Client, ProgramState, SCHEMA};
-use fairways_emulator::{Emulator, MountError, StartError, host_files};
+use fairways_emulator::{Emulator, MountError, Pace, Settings, StartError, host_files};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-
-use crate::args::{Command, Emulate};
-use settings::Checked;
 
 /// How often to check whether the emulator should end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -36,35 +34,38 @@ struct Report<'a> {
     programs: &'a [ProgramState],
 }
 
-/// Runs the hidden commands, which emulators start; `None` for other commands.
-pub(crate) fn hidden(command: &Command) -> Option<std::io::Result<()>> {
-    match command {
-        Command::Placeholder { name } => Some(fairways_emulator::hold_place(name)),
-        Command::Guardian { dir, socket, device } => {
-            Some(fairways_emulator::guard(dir, socket, device))
-        }
-        _ => None,
-    }
+/// An emulator, and the files that go with it.
+pub(crate) struct Emulation {
+    /// Where it is mounted.
+    pub(crate) dir: PathBuf,
+    /// Its machine, as users name it.
+    pub(crate) machine: String,
+    /// The chip of the machine.
+    pub(crate) geometry: Geometry,
+    pub(crate) settings: Settings,
+    /// The folder for the files that the machine would have in /proc and /sys.
+    pub(crate) host_files: Option<PathBuf>,
 }
 
-/// Runs the command; everything is checked before anything is mounted.
-pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
-    let checked = Checked::new(args)?;
+/// Mounts the emulator, and waits for its end.
+pub(crate) fn run(
+    emulation: Emulation,
+    is_json: bool,
+    is_quiet: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let Emulation { dir, machine, geometry, settings, host_files } = emulation;
+    let platform = settings.platform.clone();
+    let clock = if settings.pace == Pace::Lockstep { "lockstep" } else { "paced" };
     // From here on, signals are handled only after everything is set up.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    if let Some(folder) = &args.host_files {
-        host_files::write(folder, &checked.platform, checked.geometry, &args.dir, &args.options)
-            .map_err(|why| {
-                BadInput(format!(
-                    "--host-files: {}: {why}",
-                    fairways_command_kit::input::shown(folder)
-                ))
-            })?;
+    if let Some(folder) = &host_files {
+        host_files::write(folder, &platform, geometry, &dir, &settings.options)
+            .map_err(|why| BadInput(format!("--host-files: {}: {why}", shown(folder))))?;
     }
-    let (names, clock) = ((checked.preset.clone(), checked.platform.clone()), checked.clock);
-    let emulator = Emulator::start(&args.dir, checked.settings).map_err(|why| {
+    let emulator = Emulator::start(&dir, settings).map_err(|why| {
         // Nothing is as they say.
-        let _ = args.host_files.as_deref().map(host_files::remove);
+        let _ = host_files.as_deref().map(host_files::remove);
         refused(why)
     })?;
     let programs = Client::connect(emulator.socket())?.programs()?;
@@ -73,20 +74,20 @@ pub(crate) fn run(args: &Emulate, out: &mut dyn Write) -> anyhow::Result<()> {
         mount: emulator.dir().display().to_string(),
         socket: emulator.socket().display().to_string(),
         pid: std::process::id(),
-        machine: &names.0,
-        platform: names.1.name,
-        kernel: names.1.kernel.name,
+        machine: &machine,
+        platform: platform.name,
+        kernel: platform.kernel.name,
         clock,
         programs: &programs,
     };
-    if args.json {
+    if is_json {
         serde_json::to_writer(&mut *out, &report)?;
         writeln!(out)?;
-    } else if !args.quiet {
+    } else if !is_quiet {
         table(&report, out)?;
     }
     out.flush()?;
-    let end = watch(&emulator, &mut signals, args.quiet);
+    let end = watch(&emulator, &mut signals, is_quiet);
     let gone = emulator.end().map_err(anyhow::Error::from);
     if end.is_ok() { gone } else { gone.and(end) }
 }

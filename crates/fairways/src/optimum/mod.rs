@@ -4,39 +4,46 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_core::Llc;
-use fairways_optimum::{Impossible, Problem, solve};
+use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
 use fairways_output::optimum::{self, SolvedMix};
+use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-use crate::args::{self, Kind, Objective, Optimum};
 use crate::world::World;
 
 /// A search that takes longer than this shows its progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Runs the command; everything is checked before anything is searched.
-pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
-    let world = world(args)?;
-    let llc = Llc { clos: args.clusters_max, ..world.llc };
-    let limit = args.time_limit;
-    if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
-    }
-    let (kind, objective) = (kind(args.kind), objective(args.objective));
+/// What to search for.
+#[derive(Clone, Copy)]
+pub(crate) struct Search {
+    pub(crate) kind: SharingKind,
+    pub(crate) goal: Goal,
+    /// For this many seconds per mix; `None`: until the best plan is found.
+    pub(crate) time_limit: Option<f64>,
+}
+
+/// Searches the best plan of each mix, and prints them.
+pub(crate) fn run(
+    world: &World,
+    mixes: Vec<Mix>,
+    search: &Search,
+    is_json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let (programs, llc, Search { kind, goal, time_limit }) = (&*world.programs, world.llc, *search);
     let mut solved = Vec::new();
-    for mix in world.mixes(&args.mix, args.mixes.as_deref(), false)? {
-        let profiles = world.programs().table();
+    for mix in mixes {
         let problem = Problem {
-            profiles,
+            profiles: programs.table(),
             mix: &mix.programs,
             llc,
             kind,
             bandwidth: world.bandwidth,
-            goal: objective,
+            goal,
         };
         let start = Instant::now();
-        let deadline = limit.map(|seconds| start + Duration::from_secs_f64(seconds));
+        let deadline = time_limit.map(|seconds| start + Duration::from_secs_f64(seconds));
         let mut bar: Option<ProgressBar> = None;
         let solution = solve(&problem, deadline, |best, bound| {
             if start.elapsed() > PATIENCE {
@@ -57,39 +64,10 @@ pub(crate) fn run(args: &Optimum, out: &mut dyn Write) -> anyhow::Result<()> {
         })?;
         solved.push(SolvedMix { mix, solution, seconds: start.elapsed().as_secs_f64() });
     }
-    if args.json {
-        optimum::json(world.programs(), llc.ways, &solved, out)
+    if is_json {
+        optimum::json(programs, llc.ways, &solved, out)
     } else {
-        optimum::table(world.programs(), llc.ways, objective, &solved, out)
-    }
-}
-
-/// The programs and the cache that the flags describe.
-fn world(args: &Optimum) -> Result<World, BadInput> {
-    World::new(&args::World {
-        profiles: args.profiles.clone(),
-        ways: args.ways,
-        min_bits: args.min_bits,
-        bandwidth_mbps: args.bandwidth_mbps,
-        bandwidth_model: args.bandwidth_model,
-        seed: args.seed,
-        ..args::World::default()
-    })
-}
-
-fn kind(kind: Kind) -> fairways_optimum::SharingKind {
-    match kind {
-        Kind::Partitioning => fairways_optimum::SharingKind::Partitioning,
-        Kind::Clustering => fairways_optimum::SharingKind::Clustering,
-    }
-}
-
-fn objective(objective: Objective) -> fairways_optimum::Goal {
-    match objective {
-        Objective::Unfairness => fairways_optimum::Goal::Unfairness,
-        Objective::Stp => fairways_optimum::Goal::Stp,
-        Objective::MaxSlowdown => fairways_optimum::Goal::MaxSlowdown,
-        Objective::Antt => fairways_optimum::Goal::Antt,
+        optimum::table(programs, llc.ways, goal, &solved, out)
     }
 }
 

@@ -7,7 +7,7 @@ use fairways_lab::{ObservedChip, ServiceSummary};
 use rayon::prelude::*;
 
 use super::machine::Running;
-use super::settings::{Checked, On};
+use super::simulated::{On, SimulatedRun};
 
 /// What each program did at its best, for as long as a run took.
 pub(super) enum Best {
@@ -28,8 +28,8 @@ pub(super) struct Alone {
 impl Best {
     /// Makes it for a run that ended at `end`. On a chip, this runs every program by itself until
     /// then, or until `stop` is true.
-    pub(super) fn new(checked: &Checked, end: Time, stop: &AtomicBool) -> Self {
-        match &checked.on {
+    pub(super) fn new(run: &SimulatedRun, end: Time, stop: &AtomicBool) -> Self {
+        match &run.on {
             On::Model { .. } => Self::Known,
             On::Chip(world) => {
                 let alone = |job: &fairways_chip::Job| {
@@ -41,7 +41,7 @@ impl Best {
                         served: machine.served(0),
                     })
                 };
-                let jobs = checked.chip_jobs();
+                let jobs = run.chip_jobs();
                 let alone = jobs.par_iter().map(alone).collect::<Option<Vec<Alone>>>();
                 alone.map_or(Self::Unknown, Self::Alone)
             }

@@ -2,11 +2,12 @@
 
 mod best;
 mod machine;
-mod settings;
+mod simulated;
 mod stepped;
 mod summary;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,36 +19,54 @@ use fairways_output::run::Report;
 use fairways_policy::stock::Stock;
 use fairways_record::journal::Writer;
 
-use crate::args::{Machine as MachineFlag, Run};
 use machine::Running;
-use settings::Checked;
+pub(crate) use simulated::{ENDLESS, On, SimulatedRun};
 pub(crate) use stepped::Stepped;
 
-/// Runs the command; everything is checked before anything happens.
-pub(crate) fn run(machine: &MachineFlag, args: &Run, out: &mut dyn Write) -> anyhow::Result<()> {
-    let size = args.journal_size.unwrap_or(fairways_daemon::config::Journal::default().size);
-    let limits = (size, args.journal_parts);
-    let mut checked = Checked::new(machine, &args.of)?;
+/// What is printed of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunFormat {
+    /// Events and decisions as they happen, then the results.
+    Events,
+    /// The results.
+    Results,
+    /// One JSON object with the results.
+    Json,
+}
+
+/// Where the journal of a run goes.
+pub(crate) struct JournalFile {
+    pub(crate) path: PathBuf,
+    /// The largest size of a part in bytes, and how many finished parts are kept.
+    pub(crate) limits: (u64, Option<u32>),
+}
+
+/// Runs programs to the end, and prints how they fared.
+pub(crate) fn run(
+    mut run: SimulatedRun,
+    journal: Option<JournalFile>,
+    format: RunFormat,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     let stop = Arc::new(AtomicBool::new(false));
     fairways_command_kit::stop_on_signals(&stop)?;
-    let mut journal =
-        args.journal.as_ref().map(|path| checked.journal(path, limits)).transpose()?;
-    let mut machine = checked.machine();
+    let mut journal = journal.map(|file| run.journal(&file.path, file.limits)).transpose()?;
+    let mut machine = run.machine();
     machine.stop_when(Arc::clone(&stop));
     let mut report =
-        (!args.json && !args.quiet).then(|| Report::new(checked.ways(), checked.names(), out));
-    let followed = follow(&mut machine, &mut checked, &stop, &mut report, &mut journal);
+        (format == RunFormat::Events).then(|| Report::new(run.ways(), run.names(), out));
+    let followed = follow(&mut machine, &mut run, &stop, &mut report, &mut journal);
     drop(report);
     let kept = journal.map_or(Ok(()), Writer::finish);
     machine.end();
-    checked.remark();
+    run.remark();
     followed.and(kept)?;
     let end = machine.now();
     if let Some(why) = machine.failure(end) {
         return Err(why);
     }
-    let summary = summary::summary(&checked, &machine, end, &stop);
-    if args.json {
+    let summary = summary::summary(&run, &machine, end, &stop);
+    if format == RunFormat::Json {
         summary.json(out)?
     } else {
         summary.table(out)?
@@ -59,30 +78,28 @@ pub(crate) fn run(machine: &MachineFlag, args: &Run, out: &mut dyn Write) -> any
 /// Tries a policy on a simulated machine, which takes so long on its clock; its programs do not
 /// finish.
 pub(crate) fn tried(
-    machine: &MachineFlag,
-    args: &Run,
+    mut run: SimulatedRun,
     on: &dyn Trial,
     takes: Duration,
 ) -> anyhow::Result<Tried> {
-    let mut checked = Checked::new(machine, &args.of)?;
     let stop = Arc::new(AtomicBool::new(false));
     fairways_command_kit::stop_on_signals(&stop)?;
-    checked.endless();
-    let mut machine = checked.machine();
+    run.endless();
+    let mut machine = run.machine();
     machine.stop_when(Arc::clone(&stop));
     machine.stop_at(Time::ZERO.after(takes * 2));
-    let policy = checked.policy.name().to_owned();
-    let mut tried = on.of(0, std::mem::replace(&mut checked.policy, Box::new(Stock::default())));
+    let policy = run.policy.name().to_owned();
+    let mut tried = on.of(0, std::mem::replace(&mut run.policy, Box::new(Stock::default())));
     while !stop.load(Ordering::Relaxed) && !on.is_over() {
         let Some((at, event)) = machine.next_event() else { break };
         tried.handle(at, &event, &mut |action| machine.carry_out(action));
     }
     machine.end();
-    checked.remark();
+    run.remark();
     if let Some(why) = machine.failure(machine.now()) {
         return Err(why);
     }
-    let all = checked.names();
+    let all = run.names();
     let name = move |_, app: AppId| {
         let known = usize::try_from(app.0).ok().and_then(|number| all.get(number).cloned());
         known.unwrap_or_else(|| format!("program {}", app.0))
@@ -94,12 +111,12 @@ pub(crate) fn tried(
 /// Runs the machine to its end, or until the user has seen enough.
 fn follow(
     machine: &mut Running,
-    checked: &mut Checked,
+    run: &mut SimulatedRun,
     stop: &AtomicBool,
     report: &mut Option<Report<'_>>,
     journal: &mut Option<Writer>,
 ) -> anyhow::Result<()> {
-    let names = checked.names();
+    let names = run.names();
     while !stop.load(Ordering::Relaxed) {
         let Some((at, event)) = machine.next_event() else { break };
         if let Some(journal) = journal {
@@ -113,7 +130,7 @@ fn follow(
             report.event(at, &event, |app| machine.job(app))?;
         }
         let mut said = Ok(());
-        checked.policy.handle(at, &event, &mut |action| {
+        run.policy.handle(at, &event, &mut |action| {
             let mut say = || -> anyhow::Result<()> {
                 if let Some(journal) = journal {
                     journal.write_action(at, &action)?;
@@ -140,18 +157,16 @@ fn follow(
 /// partition from half of the first time on, or without one.
 #[cfg(test)]
 pub(crate) fn fixed(
-    machine: &MachineFlag,
-    args: &Run,
+    mut run: SimulatedRun,
     partition: Option<&fairways_core::Partition>,
     from: std::time::Duration,
     to: std::time::Duration,
 ) -> Vec<f64> {
     use fairways_core::{Action, PlanId};
-    let mut checked = Checked::new(machine, &args.of).unwrap();
-    checked.endless();
-    let mut machine = checked.machine();
+    run.endless();
+    let mut machine = run.machine();
     machine.stop_at(Time::ZERO.after(to));
-    let jobs = checked.names().len();
+    let jobs = run.names().len();
     let done = |machine: &Running| -> Vec<u64> {
         (0..jobs).map(|job| machine.instructions(job)).collect()
     };

@@ -3,19 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fairways_command_kit::BadInput;
 use fairways_core::{AppId, Machine as _, Time, WayMask};
 use fairways_record::status::{
     CacheWays, MachineRecord, MachineView, SCHEMA, Status, WholeMachine,
 };
 
 use super::machine::Running;
-use super::settings::Checked;
-use crate::args::{Machine, RunFlags};
+use super::simulated::SimulatedRun;
 
 /// A run, with its record so far.
 pub(crate) struct Stepped {
-    checked: Checked,
+    run: SimulatedRun,
     machine: Running,
     names: Vec<String>,
     seen: Whole,
@@ -50,47 +48,38 @@ fn whole(bytes: f64) -> u64 {
 }
 
 impl Stepped {
-    /// Reads the files and checks every flag, but runs nothing yet. The run ends early once `stop`
-    /// is true.
-    ///
-    /// # Errors
-    /// If the flags do not make a run.
-    pub(crate) fn new(
-        machine: &Machine,
-        args: &RunFlags,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Self, BadInput> {
-        let checked = Checked::new(machine, args)?;
-        let mut machine = checked.machine();
+    /// Runs nothing yet. The run ends early once `stop` is true.
+    pub(crate) fn new(run: SimulatedRun, stop: Arc<AtomicBool>) -> Self {
+        let mut machine = run.machine();
         machine.stop_when(stop);
-        let all = WayMask::full(checked.ways());
-        let way_bytes = Some(whole(checked.way_bytes()));
+        let all = WayMask::full(run.ways());
+        let way_bytes = Some(whole(run.way_bytes()));
         let watched = MachineRecord::new(Status {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            policy: checked.policy.name().to_owned(),
+            policy: run.policy.name().to_owned(),
             mode: "simulated".to_owned(),
             ..Status::default()
         });
-        let (names, seen) = (checked.names(), Whole(CacheWays { all, offered: all, way_bytes }));
-        Ok(Self { checked, machine, names, seen, watched })
+        let (names, seen) = (run.names(), Whole(CacheWays { all, offered: all, way_bytes }));
+        Self { run, machine, names, seen, watched }
     }
 }
 
 impl fairways_top::WatchedMachine for Stepped {
     fn kind(&self) -> String {
-        self.checked.kind()
+        self.run.kind()
     }
 
     fn step(&mut self) -> Option<Time> {
         let (at, event) = self.machine.next_event()?;
-        let Self { checked, machine, names, seen, watched } = self;
+        let Self { run, machine, names, seen, watched } = self;
         let name = |app: AppId| {
             let name = machine.job(app).and_then(|job| names.get(job)).cloned();
             name.unwrap_or_else(|| format!("program {}", app.0))
         };
         watched.record_event(0, at, &event, seen, name);
-        checked.policy.handle(at, &event, &mut |action| {
+        run.policy.handle(at, &event, &mut |action| {
             watched.record_action(0, &action, seen);
             machine.carry_out(action);
         });

@@ -8,18 +8,18 @@ use fairways_policy::stock::Stock;
 
 use super::best::{Best, run_until};
 use super::machine::Running;
-use super::settings::Checked;
+use super::simulated::SimulatedRun;
 
 /// Sums up a run that ended at `end`. Unless it was interrupted, this repeats it under `stock`.
 pub(super) fn summary(
-    checked: &Checked,
+    run: &SimulatedRun,
     machine: &Running,
     end: Time,
     stop: &AtomicBool,
 ) -> Summary {
-    let (names, best) = (checked.names(), Best::new(checked, end, stop));
+    let (names, best) = (run.names(), Best::new(run, end, stop));
     let ours = best.slowdowns(machine, names.len());
-    let mut stock = checked.machine();
+    let mut stock = run.machine();
     let is_compared =
         !stop.load(Ordering::Relaxed) && run_until(&mut stock, &mut Stock::default(), end, stop);
     let theirs = is_compared.then(|| best.slowdowns(&stock, names.len()));
@@ -33,5 +33,5 @@ pub(super) fn summary(
         alone_served: best.served(job),
     });
     let interrupted = stop.load(Ordering::Relaxed);
-    Summary::new(checked.policy.name(), end, interrupted, programs.collect())
+    Summary::new(run.policy.name(), end, interrupted, programs.collect())
 }

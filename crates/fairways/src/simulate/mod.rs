@@ -1,6 +1,6 @@
 //! `fairways simulate`: mixes under several policies, compared.
 
-mod settings;
+mod comparison;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -11,29 +11,31 @@ use fairways_output::simulate::{ComparedMixes, Results, json, table};
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-use crate::args::Simulate;
-use settings::{Checked, How};
+pub(crate) use comparison::{Comparison, How};
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Runs the command; everything is checked before anything is written.
-pub(crate) fn run(args: &Simulate, out: &mut dyn Write) -> anyhow::Result<()> {
-    let checked = Checked::new(args)?;
-    let results = compare_all(&checked)?;
-    let (programs, ways, policies) = (checked.programs(), checked.ways(), &*checked.policies);
-    let compared = ComparedMixes { programs, ways, policies, results };
-    if args.json { json::write(&compared, out) } else { table::write(&compared, out) }
+/// Compares the policies, and prints how each did.
+pub(crate) fn run(
+    comparison: &Comparison,
+    is_json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let results = compare_all(comparison)?;
+    let (programs, ways) = (comparison.programs(), comparison.ways());
+    let compared = ComparedMixes { programs, ways, policies: &comparison.policies, results };
+    if is_json { json::write(&compared, out) } else { table::write(&compared, out) }
 }
 
-fn compare_all(checked: &Checked) -> anyhow::Result<Results<'_>> {
-    let programs = checked.programs();
-    Ok(match &checked.how {
-        How::Score(settings) => Results::Scored(each(&checked.mixes, |mix| {
-            compare(programs.table(), mix, settings, checked.policies(mix)?).map_err(blamed)
+fn compare_all(compared: &Comparison) -> anyhow::Result<Results<'_>> {
+    let programs = compared.programs();
+    Ok(match &compared.how {
+        How::Score(settings) => Results::Scored(each(&compared.mixes, |mix| {
+            compare(programs.table(), mix, settings, compared.policies(mix)?).map_err(blamed)
         })?),
-        How::Live(settings, protocol) => Results::Live(each(&checked.mixes, |mix| {
-            let policies = checked.policies(mix)?;
+        How::Live(settings, protocol) => Results::Live(each(&compared.mixes, |mix| {
+            let policies = compared.policies(mix)?;
             let comparison = compare_live(programs, mix, settings, protocol, policies);
             comparison.map_err(|error| BadInput(error.to_string()).into())
         })?),

@@ -4,35 +4,38 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
+use fairways_chip::Recorder;
 use fairways_chip::program::private_caches;
-use fairways_chip::{Recorder, Settings};
 use fairways_command_kit::{BadInput, ExitCode, Interrupted, input, whole};
 use fairways_profiles::{StreamManifest, StreamTotals};
 
-use crate::args::Recording;
-use crate::traced::{CPI, OVERLAP, RunEnd, TracedCommand, can_write, measure};
+use crate::TraceSettings;
+use crate::measured::measure;
+use crate::steppable::RunEnd;
+use crate::subject::{CPI, OVERLAP, TracedCommand, can_write};
 
-/// Runs the command; everything is checked before anything is run.
-pub(crate) fn run(args: &Recording, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (traced, path) = (&args.traced, &args.output);
-    let subject = TracedCommand::recorded(traced, traced.json)?;
+/// Runs a command, and writes the stream of its accesses to a file; everything is checked before
+/// anything is run.
+///
+/// # Errors
+/// If the settings are not for a command, the command can't be run or failed, or the user ended it.
+pub fn record(settings: &TraceSettings, path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+    let subject = TracedCommand::recorded(settings, settings.json)?;
     let Some(_) = subject.live() else {
         let said = "expected a command to record, found a stream that was recorded";
         return Err(BadInput(said.to_owned()).into());
     };
     can_write(path)?;
-    let chip = traced.machine.geometry;
-    let settings = Settings { seed: traced.seed, ..Settings::new(chip) };
-    let mut recorder = Recorder::new(&settings, &subject.program, subject.slices)?;
-    let end = measure(&subject, &mut recorder, traced.quiet)?;
+    let mut recorder = Recorder::new(&settings.chip, &subject.program, subject.slices)?;
+    let end = measure(&subject, &mut recorder, settings.quiet)?;
     subject.check_end(&recorder, end)?;
     let code = subject.exit_code(&recorder).unwrap_or(0);
     let manifest = StreamManifest {
         program: subject.name.clone(),
         run: subject.run(&recorder)?,
-        private: private_caches(&chip),
-        cpi: traced.cpi.unwrap_or(CPI),
-        overlap: traced.overlap.unwrap_or(OVERLAP),
+        private: private_caches(&settings.chip.chip),
+        cpi: settings.cpi.unwrap_or(CPI),
+        overlap: settings.overlap.unwrap_or(OVERLAP),
         overlap_estimate: 0.0,
         totals: StreamTotals::default(),
         blocks: Vec::new(),
@@ -40,10 +43,10 @@ pub(crate) fn run(args: &Recording, out: &mut dyn Write) -> anyhow::Result<()> {
     let (stream, manifest) = recorder.finish(manifest);
     whole::write(path, &stream, Some(".old"))
         .with_context(|| format!("{}: can't write it", input::shown(path)))?;
-    if traced.json {
+    if settings.json {
         serde_json::to_writer(&mut *out, &manifest)?;
         writeln!(out)?;
-    } else if !traced.quiet {
+    } else if !settings.quiet {
         write!(std::io::stderr(), "{}", summary(&manifest, path, stream.len()))?;
     }
     if end == RunEnd::Interrupted {

@@ -1,8 +1,14 @@
 //! The flags of a trial.
 
+#[cfg(test)]
+mod tests;
+
+use std::io::Write;
 use std::time::Duration;
 
+use fairways_command_kit::BadInput;
 use fairways_command_kit::input::time;
+use fairways_trial::RunningTrial;
 
 use super::Run;
 
@@ -32,4 +38,23 @@ pub(crate) struct Trial {
     /// Length of a block
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, help_heading = "The trial")]
     pub(crate) block: Duration,
+}
+
+impl Trial {
+    /// Runs the command; everything is checked before anything happens.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (trial, json) = (self.prepared()?, self.run.json);
+        let tried = match &self.run.machine {
+            Some(machine) => {
+                crate::run::tried(self.run.of.simulated(machine)?, &trial, trial.takes())?
+            }
+            None => fairways_daemon::tried(&self.run.options(), Box::new(trial.clone()))?,
+        };
+        trial.print(&tried, json, out)
+    }
+
+    fn prepared(&self) -> Result<RunningTrial, BadInput> {
+        let Self { run: Run { of, .. }, learn, block } = self;
+        RunningTrial::new(*learn, *block, of.duration, of.world.seed)
+    }
 }

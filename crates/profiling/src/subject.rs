@@ -14,15 +14,15 @@ use fairways_profiles::{MeasuredRun, hexadecimal};
 use fairways_tracer::{FIXED_ENVIRONMENT, Launch, StartError};
 use sha2::{Digest, Sha256};
 
-use super::steppable::{RunEnd, Steppable};
-use crate::args::Traced;
+use crate::TraceSettings;
+use crate::steppable::{RunEnd, Steppable};
 
 /// Cycles of an instruction while everything hits the L1, and misses under way at once, without
 /// `--cpi` and `--overlap`.
 pub(crate) const CPI: f64 = 0.5;
 pub(crate) const OVERLAP: f64 = 4.0;
 
-/// A program to measure, whose flags are valid.
+/// A program to measure, whose settings are valid.
 pub(crate) struct TracedCommand {
     pub(crate) name: String,
     pub(crate) machine: String,
@@ -35,37 +35,52 @@ pub(crate) struct TracedCommand {
 }
 
 impl TracedCommand {
-    /// Reads the flags of `profile`.
-    pub(crate) fn profiled(args: &Traced, by_address: bool, quiet: bool) -> anyhow::Result<Self> {
-        let has_fixed_part = args.skip.is_some() || args.instructions.is_some();
-        Self::new(args, by_address, quiet, has_fixed_part || !args.env.is_empty())
+    /// The program of a profile.
+    pub(crate) fn profiled(
+        settings: &TraceSettings,
+        by_address: bool,
+        quiet: bool,
+    ) -> anyhow::Result<Self> {
+        let has_fixed_part = settings.skip.is_some() || settings.instructions.is_some();
+        let is_fixed = has_fixed_part || !settings.environment.is_empty();
+        Self::new(settings, by_address, quiet, is_fixed)
     }
 
-    /// Reads the flags of `record`: its runs are always to come out alike.
-    pub(crate) fn recorded(args: &Traced, quiet: bool) -> anyhow::Result<Self> {
-        Self::new(args, false, quiet, true)
+    /// The program of a stream: its runs are always to come out alike.
+    pub(crate) fn recorded(settings: &TraceSettings, quiet: bool) -> anyhow::Result<Self> {
+        Self::new(settings, false, quiet, true)
     }
 
     /// `quiet`: the command's output goes to standard error. `is_fixed`: so is its environment.
-    fn new(args: &Traced, by_address: bool, quiet: bool, is_fixed: bool) -> anyhow::Result<Self> {
-        let machine = format!("chip:{}", args.machine.name);
-        let (count, apart) = (args.slices.unwrap_or(1), args.apart.unwrap_or(0));
-        let slices =
-            Slices { skip: args.skip.unwrap_or(0), length: args.instructions, count, apart };
-        if count > 1 && Some(apart) < args.instructions {
+    fn new(
+        settings: &TraceSettings,
+        by_address: bool,
+        quiet: bool,
+        is_fixed: bool,
+    ) -> anyhow::Result<Self> {
+        let (count, apart) = (settings.slices.unwrap_or(1), settings.apart.unwrap_or(0));
+        let slices = Slices {
+            skip: settings.skip.unwrap_or(0),
+            length: settings.instructions,
+            count,
+            apart,
+        };
+        if count > 1 && Some(apart) < settings.instructions {
             let said = "--apart: expected at least the instructions of a slice";
             return Err(BadInput(said.to_owned()).into());
         }
-        let keep_any = args.keep_any;
-        if let Some(path) = args.command[0].to_str().and_then(|text| text.strip_prefix("stream:")) {
-            return Self::replayed(args, Path::new(path), by_address);
+        let keep_any = settings.keep_any;
+        if let Some(path) =
+            settings.command[0].to_str().and_then(|text| text.strip_prefix("stream:"))
+        {
+            return Self::replayed(settings, Path::new(path), by_address);
         }
         let launch = Launch {
-            follow: args.children,
+            follow: settings.children,
             quiet,
-            qemu: args.qemu.clone(),
-            environment: is_fixed.then(|| environment(&args.env)),
-            ..Launch::new(args.command.clone())
+            qemu: settings.qemu.clone(),
+            environment: is_fixed.then(|| environment(&settings.environment)),
+            ..Launch::new(settings.command.clone())
         };
         let mut live = LiveProgram::new(launch);
         (live.by_address, live.must_succeed) = (by_address, false);
@@ -77,44 +92,44 @@ impl TracedCommand {
             why => anyhow::Error::from(why),
         })?;
         let program = SimulatedProgram {
-            base_cpi: args.cpi.unwrap_or(CPI),
-            overlap: args.overlap.unwrap_or(OVERLAP),
+            base_cpi: settings.cpi.unwrap_or(CPI),
+            overlap: settings.overlap.unwrap_or(OVERLAP),
             ..SimulatedProgram::live(live)
         };
-        let name = args.name.clone().unwrap_or_else(|| plain_name(&args.command[0]));
+        let name = settings.name.clone().unwrap_or_else(|| plain_name(&settings.command[0]));
+        let machine = settings.machine.clone();
         Ok(Self { name, machine, program, slices, keep_any, run: OnceLock::new() })
     }
 
     /// A stream as the program: all of it, or its first instructions.
-    fn replayed(args: &Traced, path: &Path, by_address: bool) -> anyhow::Result<Self> {
+    fn replayed(settings: &TraceSettings, path: &Path, by_address: bool) -> anyhow::Result<Self> {
         let of_a_run = [
             (by_address, "by-address"),
-            (args.children, "children"),
-            (!args.env.is_empty(), "env"),
-            (args.qemu.is_some(), "qemu"),
-            (args.skip.is_some(), "skip"),
-            (args.slices.is_some(), "slices"),
+            (settings.children, "children"),
+            (!settings.environment.is_empty(), "env"),
+            (settings.qemu.is_some(), "qemu"),
+            (settings.skip.is_some(), "skip"),
+            (settings.slices.is_some(), "slices"),
         ];
         if let Some((_, flag)) = of_a_run.into_iter().find(|(is_given, _)| *is_given) {
             return Err(BadInput(format!("--{flag}: a stream does not take it")).into());
         }
         let stream = StreamReplay::open(path).map_err(BadInput)?;
-        stream.check(&args.machine.geometry).map_err(|why| BadInput(why.to_string()))?;
+        stream.check(&settings.chip.chip).map_err(|why| BadInput(why.to_string()))?;
         let manifest = stream.manifest();
-        let machine = format!("chip:{}", args.machine.name);
-        let run = MeasuredRun { machine: machine.clone(), ..manifest.run.clone() };
+        let run = MeasuredRun { machine: settings.machine.clone(), ..manifest.run.clone() };
         Ok(Self {
-            name: args.name.clone().unwrap_or_else(|| manifest.program.clone()),
-            machine,
+            name: settings.name.clone().unwrap_or_else(|| manifest.program.clone()),
+            machine: settings.machine.clone(),
             slices: Slices {
-                length: args.instructions.or(Some(manifest.totals.instructions)),
+                length: settings.instructions.or(Some(manifest.totals.instructions)),
                 ..Slices::ALL
             },
-            keep_any: args.keep_any,
+            keep_any: settings.keep_any,
             run: OnceLock::from(run),
             program: SimulatedProgram {
-                base_cpi: args.cpi.unwrap_or(manifest.cpi),
-                overlap: args.overlap.unwrap_or(manifest.overlap),
+                base_cpi: settings.cpi.unwrap_or(manifest.cpi),
+                overlap: settings.overlap.unwrap_or(manifest.overlap),
                 ..SimulatedProgram::replayed(stream.clone())
             },
         })

@@ -10,33 +10,38 @@ use fairways_chip::Profiler;
 use fairways_command_kit::{ExitCode, Interrupted};
 use fairways_lab::table_of;
 
-use crate::args::Profile;
-use crate::traced::{RunEnd, measure};
+use crate::measured::measure;
+use crate::steppable::RunEnd;
 use settings::Checked;
+pub use settings::ProfileSettings;
 
-/// Runs the command; everything is checked before anything is run.
-pub(crate) fn run(args: &Profile, out: &mut dyn Write) -> anyhow::Result<()> {
-    let checked = Checked::new(args)?;
+/// Runs a command, and writes how fast it runs with each number of ways; everything is checked
+/// before anything is run.
+///
+/// # Errors
+/// If the settings are wrong, the command can't be run or failed, or the user ended it.
+pub fn profile(settings: &ProfileSettings, out: &mut dyn Write) -> anyhow::Result<()> {
+    let checked = Checked::new(settings)?;
     let subject = &checked.subject;
     let start = Instant::now();
     let profiler = Profiler::new(checked.settings, &subject.program)?;
     let mut profiler = profiler.within(subject.slices);
-    let end = measure(subject, &mut profiler, args.traced.quiet)?;
+    let end = measure(subject, &mut profiler, settings.trace.quiet)?;
     let seconds = start.elapsed().as_secs_f64();
-    let are_checked = checked.append || args.traced.instructions.is_some();
+    let are_checked = checked.append || settings.trace.instructions.is_some();
     if are_checked || profiler.instructions() == 0 {
         subject.check_end(&profiler, end)?;
     }
     let mut table = table_of(&subject.name, &profiler);
     table.set_run(&subject.name, subject.run(&profiler)?);
     output::write(&checked, table.clone(), out)?;
-    if let Some(path) = &args.plot {
+    if let Some(path) = &settings.plot {
         output::plot(path, &subject.name, &table)?;
     }
     let measured = output::Measured { profiler: &profiler, table: &table, seconds };
-    if args.traced.json {
+    if settings.trace.json {
         output::json(&checked, &measured, out)?;
-    } else if !args.traced.quiet {
+    } else if !settings.trace.quiet {
         output::table(&checked, &measured, &mut std::io::stderr())?;
     }
     out.flush()?;

@@ -1,71 +1,52 @@
-//! The settings of a run, from checked flags.
+//! What runs on a simulated machine.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Policy, Time, Ways};
-use fairways_lab::{ObservedChip, draw_workloads, job, profile};
+use fairways_lab::{ObservedChip, job};
 use fairways_model::{AfterRun, Job, Model, Settings};
-use fairways_policy::table::KnowledgeSource;
 use fairways_profiles::Mix;
 use fairways_record::journal::{Start, Writer};
 use serde_json::{Value, json};
 
 use super::machine::Running;
-use crate::args::{ChipPreset, ENDLESS, Machine, RunFlags, TimeScale};
 use crate::chip;
-use crate::suits;
 use crate::world::World;
 
-/// How long a run takes where no flag says so.
-const DURATION: Duration = Duration::from_secs(60);
+/// More instructions than any program runs: weeks of them.
+pub(crate) const ENDLESS: u64 = 1_000_000_000_000_000;
 
-/// A run that can be made.
-pub(super) struct Checked {
-    pub(super) on: On,
-    pub(super) policy: Box<dyn Policy>,
-    parameters: Value,
-    duration: Duration,
-    instructions: u64,
-    known: bool,
+/// A run on a simulated machine.
+pub(crate) struct SimulatedRun {
+    pub(crate) on: On,
+    pub(crate) policy: Box<dyn Policy>,
+    /// All parameters of the policy.
+    pub(crate) parameters: Value,
+    pub(crate) duration: Duration,
+    /// After which a program finishes and starts again.
+    pub(crate) instructions: u64,
+    /// Whether the policy gets the profiles.
+    pub(crate) known: bool,
 }
 
 /// The machine of a run.
-pub(super) enum On {
+pub(crate) enum On {
     /// The analytic model, a mix of profiles.
     Model { world: Box<World>, mix: Mix, settings: Box<Settings> },
     /// A chip; its jobs have the profiles that the policy gets.
     Chip(Box<chip::World>),
 }
 
-impl Checked {
-    /// Reads the files and checks every flag.
-    pub(super) fn new(machine: &Machine, args: &RunFlags) -> Result<Self, BadInput> {
-        let name = args.policy.map_or("lfoc", |policy| policy.name);
-        suits::check("--policy", &[name], machine, true)?;
-        if args.world.baselines.is_some() {
-            suits::check_baselines("--policy", &[name])?;
-        }
-        let duration = args.duration.unwrap_or(DURATION);
-        let instructions = args.instructions;
-        let (policy, parameters) = policies::make(name, policies::parameters(&args.set)?)?;
-        let known = args.known_profiles || !policies::known(name)?.learns();
-        let on = match machine {
-            Machine::Model => on_model(args, name)?,
-            Machine::Chip(preset) => On::Chip(Box::new(on_chip(args, preset, name, known)?)),
-        };
-        Ok(Self { on, policy, parameters, duration, instructions, known })
-    }
-
+impl SimulatedRun {
     /// The programs' names, in order.
     pub(super) fn names(&self) -> Vec<String> {
         match &self.on {
             On::Model { world, mix, .. } => mix
                 .programs
                 .iter()
-                .map(|&index: &usize| world.programs().name(index).to_owned())
+                .map(|&index: &usize| world.programs.name(index).to_owned())
                 .collect(),
             On::Chip(world) => world.names.clone(),
         }
@@ -144,7 +125,7 @@ impl Checked {
         let end = Time::ZERO.after(self.duration);
         let mut machine = match &self.on {
             On::Model { world, mix, settings } => {
-                let programs = world.programs();
+                let programs = &world.programs;
                 let jobs = mix.programs.iter().map(|&index| Job {
                     instructions: Some(self.instructions),
                     then: AfterRun::Restart,
@@ -186,35 +167,4 @@ impl Checked {
         };
         world.jobs.iter().map(job).collect()
     }
-}
-
-fn on_model(args: &RunFlags, policy: &str) -> Result<On, BadInput> {
-    let world = Box::new(World::new(&args.world)?);
-    let mix = match &args.mix {
-        Some(names) => world.mix(names)?,
-        None => draw_workloads(world.programs(), world.llc.ways, 1, world.seed).swap_remove(0),
-    };
-    let settings = Box::new(world.machine(&args.observation));
-    world.warn(std::slice::from_ref(&mix), &[policy]);
-    Ok(On::Model { world, mix, settings })
-}
-
-/// Measures the profiles first, if the policy gets them.
-fn on_chip(
-    args: &RunFlags,
-    preset: &ChipPreset,
-    name: &str,
-    known: bool,
-) -> Result<chip::World, BadInput> {
-    let (scale, policy) = (args.time_scale.unwrap_or(TimeScale::ONE), policies::known(name)?);
-    let mut world = chip::World::new(preset, &args.chip, scale, &args.world, policy.schedules())?;
-    world.warn(&[name]);
-    if known && (policy.learns() || policy.knows == KnowledgeSource::Profiles) {
-        let half = args.chip.profile_time / 2;
-        for job in &mut world.jobs {
-            let measured = profile(world.settings, job, half, half);
-            job.profile = Some(Arc::new(measured.map_err(|why| BadInput(why.to_string()))?));
-        }
-    }
-    Ok(world)
 }

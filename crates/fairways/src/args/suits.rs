@@ -8,14 +8,14 @@ use fairways_lab::OPTIMUM;
 use fairways_policy::descriptor;
 use fairways_policy::table::OwnerRequest;
 
-use crate::args::Machine;
+use super::Machine;
 
 /// Checks that the policies that a flag names suit a simulated machine. `is_dynamic`: its programs
 /// run over time.
 ///
 /// # Errors
 /// If a policy does not suit it; the first one is named.
-pub(crate) fn check(
+pub(super) fn check(
     flag: &str,
     policies: &[&str],
     machine: &Machine,
@@ -50,7 +50,7 @@ pub(crate) fn check(
 ///
 /// # Errors
 /// If none does.
-pub(crate) fn check_baselines(flag: &str, policies: &[&str]) -> Result<(), BadInput> {
+pub(super) fn check_baselines(flag: &str, policies: &[&str]) -> Result<(), BadInput> {
     if policies.iter().any(|policy| honours(policy, OwnerRequest::Baselines)) {
         return Ok(());
     }

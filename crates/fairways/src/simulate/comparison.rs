@@ -1,4 +1,4 @@
-//! The settings of `fairways simulate`, from checked flags.
+//! What `fairways simulate` compares on the model.
 
 use fairways_command_kit::BadInput;
 use fairways_core::{Policy, Ways};
@@ -6,43 +6,27 @@ use fairways_lab::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_policy::by_name;
 use fairways_profiles::{Mix, ProgramCatalog};
 
-use crate::args::{Machine, Simulate};
-use crate::suits;
 use crate::world::World;
 
-/// A comparison that can be made.
-pub(super) struct Checked {
-    world: World,
-    pub(super) mixes: Vec<Mix>,
-    pub(super) policies: Vec<&'static str>,
-    pub(super) how: How,
+/// Policies to compare on mixes.
+pub(crate) struct Comparison {
+    pub(crate) world: World,
+    pub(crate) mixes: Vec<Mix>,
+    pub(crate) policies: Vec<&'static str>,
+    pub(crate) how: How,
 }
 
 /// How policies are compared.
-pub(super) enum How {
+pub(crate) enum How {
     /// By the model's score of their plans.
     Score(ComparisonSettings),
     /// By the programs' speed over time.
     Live(Box<fairways_model::Settings>, Protocol),
 }
 
-impl Checked {
-    /// Reads the files and checks every flag.
-    pub(super) fn new(args: &Simulate) -> Result<Self, BadInput> {
-        let world = World::new(&args.world)?;
-        let policies = args.policies.0.clone();
-        suits::check("--policies", &policies, &Machine::Model, args.dynamic)?;
-        if args.world.baselines.is_some() {
-            suits::check_baselines("--policies", &policies)?;
-        }
-        let how = how(args, &world);
-        let mixes = world.mixes(&args.mix, args.mixes.as_deref(), args.dynamic)?;
-        world.warn(&mixes, &policies);
-        Ok(Self { world, mixes, policies, how })
-    }
-
+impl Comparison {
     pub(super) fn programs(&self) -> &ProgramCatalog {
-        self.world.programs()
+        &self.world.programs
     }
 
     /// The policies, which start afresh for this mix.
@@ -71,20 +55,4 @@ impl Checked {
     pub(super) fn ways(&self) -> Ways {
         self.world.llc.ways
     }
-}
-
-fn how(args: &Simulate, world: &World) -> How {
-    if !args.dynamic {
-        let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
-        return How::Score(ComparisonSettings { llc: world.llc, bandwidth, wishes });
-    }
-    let usual = Protocol::default();
-    let protocol = Protocol {
-        profiles_known: args.known_profiles,
-        wishes: world.wishes.clone(),
-        instructions: args.instructions.unwrap_or(usual.instructions),
-        completions: args.completions.unwrap_or(usual.completions),
-        scale: args.time_scale.unwrap_or(usual.scale),
-    };
-    How::Live(Box::new(world.machine(&args.observation)), protocol)
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use fairways_manual::Manual;
 
-use crate::args::{self, EXAMPLES};
+use super::{EXAMPLES, command};
 
 /// The date of the last commit; empty for a build without git.
 const DATE: &str = env!("FAIRWAYS_DATE");
@@ -24,5 +24,5 @@ pub(crate) fn print_markdown(out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn manual() -> Manual {
-    Manual::new(args::command(), EXAMPLES, DATE)
+    Manual::new(command(), EXAMPLES, DATE)
 }

@@ -1,4 +1,4 @@
-//! The settings of `fairways profile`, from checked flags.
+//! The settings of a profile, and their checks.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,26 @@ use fairways_command_kit::input::read;
 use fairways_core::Ways;
 use fairways_profiles::{ProfileTable, read_table};
 
-use crate::args::Profile;
-use crate::chip::simulated;
-use crate::traced::{TracedCommand, can_write};
+use crate::TraceSettings;
+use crate::subject::{TracedCommand, can_write};
 
-/// A measurement whose flags are valid.
+/// What to profile, and where the profile goes.
+#[derive(Clone, Debug)]
+pub struct ProfileSettings {
+    /// The program and the chip.
+    pub trace: TraceSettings,
+    /// The file, as CSV; `-` is standard output, and the default is the program's name and
+    /// `.profile.csv`.
+    pub output: Option<PathBuf>,
+    /// Whether to keep the profiles of other programs in the file.
+    pub append: bool,
+    /// The file for a plot of misses and IPC, as SVG.
+    pub plot: Option<PathBuf>,
+    /// Whether lines are placed in the cache by their virtual addresses, without pages.
+    pub by_address: bool,
+}
+
+/// A measurement whose settings are valid.
 pub(super) struct Checked {
     pub(super) subject: TracedCommand,
     pub(super) settings: Settings,
@@ -28,16 +43,15 @@ pub(super) enum Output {
 }
 
 impl Checked {
-    pub(super) fn new(args: &Profile) -> anyhow::Result<Self> {
-        let mut chip = args.traced.machine.geometry;
-        chip.llc.ways = args.ways.unwrap_or(chip.llc.ways);
-        let mut settings = simulated(chip, &args.how, args.traced.seed)?;
-        if args.by_address {
-            settings.placement = PagePlacement::Sequential;
+    pub(super) fn new(settings: &ProfileSettings) -> anyhow::Result<Self> {
+        let ProfileSettings { trace, output, append, plot, by_address } = settings;
+        let mut chip = trace.chip;
+        if *by_address {
+            chip.placement = PagePlacement::Sequential;
         }
-        let quiet = args.traced.json || args.output.as_deref() == Some(Path::new("-"));
-        let subject = TracedCommand::profiled(&args.traced, args.by_address, quiet)?;
-        let output = match &args.output {
+        let quiet = trace.json || output.as_deref() == Some(Path::new("-"));
+        let subject = TracedCommand::profiled(trace, *by_address, quiet)?;
+        let output = match output {
             Some(path) if path == Path::new("-") => Output::Standard,
             Some(path) => Output::File(path.clone()),
             None => Output::File(PathBuf::from(format!("{}.profile.csv", subject.name))),
@@ -46,18 +60,18 @@ impl Checked {
             Output::File(path) => Some(path),
             Output::Standard => None,
         };
-        file.into_iter().chain(&args.plot).try_for_each(|path| can_write(path))?;
-        if args.traced.json && matches!(output, Output::Standard) {
+        file.into_iter().chain(plot).try_for_each(|path| can_write(path))?;
+        if trace.json && matches!(output, Output::Standard) {
             let said = "--json: expected another --output than standard output with it";
             return Err(BadInput(said.to_owned()).into());
         }
         if let Output::File(path) = &output
-            && args.append
+            && *append
             && path.exists()
         {
-            others(path, chip.llc.ways)?;
+            others(path, chip.chip.llc.ways)?;
         }
-        Ok(Self { subject, settings, output, append: args.append })
+        Ok(Self { subject, settings: chip, output, append: *append })
     }
 }
 

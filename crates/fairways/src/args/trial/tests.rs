@@ -7,9 +7,9 @@ use fairways_core::Partition;
 use fairways_trial::{MATTERS, Verdict};
 use rayon::prelude::*;
 
-use super::prepared;
-use crate::args::{Args, Command, Trial};
-use crate::run::fixed;
+use super::Trial;
+use crate::args::{Args, Command};
+use crate::run::{SimulatedRun, fixed};
 
 /// How close to [`MATTERS`] a true difference may be for both verdicts to be right.
 const NEAR: f64 = 0.0025;
@@ -59,11 +59,14 @@ fn trial(programs: &str, policy: &[&str]) -> Trial {
     }
 }
 
+fn run(args: &Trial) -> SimulatedRun {
+    args.run.of.simulated(args.run.machine.as_ref().unwrap()).unwrap()
+}
+
 /// The verdict of a trial, and the plan that it switched on and off.
 fn outcome(args: &Trial) -> (Verdict, Partition) {
-    let trial = prepared(args).unwrap();
-    let machine = args.run.machine.as_ref().unwrap();
-    crate::run::tried(machine, &args.run, &trial, trial.takes()).unwrap();
+    let trial = args.prepared().unwrap();
+    crate::run::tried(run(args), &trial, trial.takes()).unwrap();
     assert_eq!(trial.broken(), None);
     (trial.verdict().unwrap(), trial.decided(0).unwrap())
 }
@@ -72,10 +75,9 @@ fn outcome(args: &Trial) -> (Verdict, Partition) {
 /// block. As on a host, programs have run before: a partition keeps a program from filling ways,
 /// but not from hitting lines that are in other ways already.
 fn truth(args: &Trial, decided: &Partition) -> f64 {
-    let machine = args.run.machine.as_ref().unwrap();
     let (from, to) = (Duration::from_secs(2), Duration::from_secs(8));
-    let run = |partition: Option<&Partition>| fixed(machine, &args.run, partition, from, to);
-    let (with, without) = (run(Some(decided)), run(None));
+    let with = fixed(run(args), Some(decided), from, to);
+    let without = fixed(run(args), None, from, to);
     let ratios = with.iter().zip(&without).map(|(with, without)| (with / without).ln());
     (ratios.sum::<f64>() / with.len() as f64).exp() - 1.0
 }

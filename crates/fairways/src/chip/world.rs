@@ -1,0 +1,175 @@
+//! A chip and its programs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_chip::program::{LiveProgram, ParsedPhases, parse, profiled};
+use fairways_chip::{AfterRun, Chip, Job, Phase, Scheduling, SchedulingClass, Settings};
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::at_most;
+use fairways_command_kit::similar::did_you_mean;
+use fairways_lab::profile;
+use fairways_profiles::ProfileTable;
+
+use crate::world::{promised, warn_of_promises};
+
+/// How texts of programs begin (docs/chip.md), to suggest one for a misspelt text.
+const KINDS: [&str; 10] =
+    ["mlr", "mload", "chase", "blocked", "zipf", "regions", "trace", "live", "lookbusy", "idle"];
+
+/// A chip, and the programs on it.
+pub(crate) struct World {
+    pub(crate) preset: String,
+    pub(crate) settings: Settings,
+    /// As they were written.
+    pub(crate) names: Vec<String>,
+    pub(crate) jobs: Vec<Job>,
+}
+
+impl World {
+    /// Places programs on a chip, each on a CPU of its own. `texts` describe the programs
+    /// (docs/chip.md); one that is the name of a profile follows that profile.
+    pub(crate) fn new(
+        preset: &str,
+        settings: Settings,
+        profiles: &ProfileTable,
+        texts: &[String],
+    ) -> Result<Self, BadInput> {
+        let chip = settings.chip;
+        let profile = |name: &str| {
+            let ways = profiles.ways().min(chip.llc.ways);
+            profiled(profiles, profiles.find(name)?, ways, chip.latency).ok()
+        };
+        let written = texts.iter().map(|text| {
+            parse(text, profile).map_err(|why| {
+                let kind = text.split(':').next().unwrap_or_default();
+                BadInput(format!("--programs: {why}{}", did_you_mean(kind, KINDS)))
+            })
+        });
+        let keyed = |(key, written): (u64, Result<ParsedPhases, BadInput>)| Ok(job(written?, key));
+        let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
+        let names = texts.iter().map(|text| name_of(text)).collect();
+        Ok(Self { preset: preset.to_owned(), settings, names, jobs })
+    }
+
+    /// Lets programs take turns: as requested, or by default if there are more programs than CPUs
+    /// or a policy schedules.
+    pub(crate) fn take_turns(
+        &mut self,
+        quantum: Option<Duration>,
+        class: Option<SchedulingClass>,
+        policy_schedules: bool,
+    ) -> Result<(), BadInput> {
+        let has_live = self.has_live();
+        let has_services = self.jobs.iter().any(|job| job.requests().is_some());
+        if has_services && (quantum.is_some() || policy_schedules) {
+            let said = "a service has a CPU to itself: expected no --quantum, and no policy that schedules";
+            return Err(BadInput(format!("--programs: {said}")));
+        }
+        let cpus = self.settings.chip.cpus() as usize;
+        let too_many = self.jobs.len() > cpus && !has_live && !has_services;
+        let must = policy_schedules || too_many;
+        let default = Scheduling {
+            class: class.unwrap_or(SchedulingClass::FixedPriority),
+            ..Scheduling::default()
+        };
+        self.settings.scheduler = match quantum {
+            // A turn is ten ticks or more.
+            Some(quantum) => {
+                let tick = default.tick.min(quantum / 10).max(Duration::from_nanos(1));
+                Some(Scheduling { quantum, tick, ..default })
+            }
+            None if !must && class.is_some() => {
+                let expected = "expected --quantum, or more programs than CPUs";
+                return Err(BadInput(format!("--scheduling-class: {expected}")));
+            }
+            None => must.then_some(default),
+        };
+        Ok(())
+    }
+
+    /// Marks programs as background work.
+    pub(crate) fn set_best_effort(&mut self, names: &[String]) -> Result<(), BadInput> {
+        for name in names {
+            self.named("--best-effort", name)?.for_each(|job| job.wish.best_effort = true);
+        }
+        Ok(())
+    }
+
+    /// Checks that the chip has room for all programs.
+    pub(crate) fn check_room(&self) -> Result<(), BadInput> {
+        let tried = Chip::new(self.settings, self.jobs.iter().cloned());
+        tried.map(|_| ()).map_err(|why| BadInput(format!("--programs: {why}")))
+    }
+
+    /// Gives policies a profile of each program, measured for this long with each number of ways.
+    pub(crate) fn measure_profiles(&mut self, span: Duration) -> Result<(), BadInput> {
+        for job in &mut self.jobs {
+            let measured = profile(self.settings, job, span / 2, span / 2);
+            job.profile = Some(Arc::new(measured.map_err(|why| BadInput(why.to_string()))?));
+        }
+        Ok(())
+    }
+
+    /// Whether real programs are among them.
+    pub(super) fn has_live(&self) -> bool {
+        self.jobs.iter().any(|job| job.live().next().is_some())
+    }
+
+    /// Prints remarks for the user about real programs that have run.
+    pub(crate) fn remark(&self) {
+        for remark in self.jobs.iter().flat_map(Job::live).flat_map(LiveProgram::remarks) {
+            fairways_command_kit::warn(&remark.text);
+        }
+    }
+
+    /// Promises ways to programs.
+    pub(crate) fn promise(&mut self, baselines: &[(String, u32)]) -> Result<(), BadInput> {
+        let most = self.settings.chip.llc.ways.get();
+        for (name, ways) in baselines {
+            let ways = at_most(*ways, &format!("--baselines: {name}"), most)?;
+            let jobs = self.named("--baselines", name)?;
+            jobs.for_each(|job| job.wish.baseline_ways = Some(ways));
+        }
+        let total = promised(self.jobs.iter().map(|job| job.wish));
+        warn_of_promises(total, self.settings.chip.llc.ways);
+        Ok(())
+    }
+
+    /// The jobs with this name, at least one.
+    pub(super) fn named(
+        &mut self,
+        flag: &str,
+        name: &str,
+    ) -> Result<impl Iterator<Item = &mut Job>, BadInput> {
+        if !self.names.iter().any(|other| other == name) {
+            let names = self.names.join(", ");
+            let said = format!("{flag}: expected one of the programs {names}, found {name:?}");
+            return Err(BadInput(said));
+        }
+        let named = self.names.iter().zip(&mut self.jobs).filter(move |(other, _)| *other == name);
+        Ok(named.map(|(_, job)| job))
+    }
+}
+
+/// What a program is called: as it was written, but a command by its first word.
+fn name_of(text: &str) -> String {
+    let text = fairways_command_kit::plain::plain(text);
+    match text.strip_prefix("live:") {
+        Some(command) => {
+            let mut words = command.split_whitespace();
+            let word = words.next().unwrap_or_default();
+            let word = word.rsplit(':').next().unwrap_or_default();
+            format!("live:{}", word.rsplit('/').next().unwrap_or_default())
+        }
+        None => text,
+    }
+}
+
+/// Makes a job. Its pages lie at the same places alone and beside other jobs.
+fn job(written: ParsedPhases, key: u64) -> Job {
+    let phases = written
+        .into_iter()
+        .map(|(program, length)| Phase { program: program.map(Arc::new), length });
+    Job { phases: phases.collect(), then: AfterRun::Restart, key: Some(key), ..Job::default() }
+}

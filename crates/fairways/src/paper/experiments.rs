@@ -1,0 +1,137 @@
+//! The papers, and how the experiments of each are run.
+
+use std::path::Path;
+
+use fairways_lab::paper::bandwidth::BandwidthTables;
+use fairways_lab::paper::cache_fair::{self, CacheFair};
+use fairways_lab::paper::casc::{self, Casc};
+use fairways_lab::paper::dcat::{self, Dcat};
+use fairways_lab::paper::fairways::{Evaluation, EvaluationSize};
+use fairways_lab::paper::lfoc::{self, Lfoc};
+use fairways_lab::paper::locpart::{self, Locpart};
+use fairways_lab::paper::{self, Findings};
+use fairways_profiles::ProgramCatalog;
+
+/// A paper whose experiments can be repeated.
+pub(crate) struct Paper {
+    pub(crate) name: &'static str,
+    /// Its authors, and its subject or place.
+    pub(crate) summary: &'static str,
+    pub(super) title: &'static str,
+    /// Its claims, as CSV.
+    pub(super) claims: &'static str,
+    pub(super) run: fn(&Experiments<'_>) -> anyhow::Result<Findings>,
+}
+
+/// The papers, in the order in which they are repeated.
+pub(crate) static PAPERS: [Paper; 7] = [
+    Paper {
+        name: "bandwidth",
+        summary: "No paper: what the kernel's self-test and others measured of memory bandwidth",
+        title: "Measured limits and latencies of memory bandwidth (docs/paper.md)",
+        claims: paper::BANDWIDTH,
+        run: bandwidth,
+    },
+    Paper {
+        name: "cache-fair",
+        summary: "Fedorova, Seltzer and Smith: the cache-fair scheduler",
+        title: "Cache-fair thread scheduling for multicore processors",
+        claims: paper::CACHE_FAIR,
+        run: cache_fair,
+    },
+    Paper {
+        name: "casc",
+        summary: "Fedorova, Seltzer, Small and Nussbaum: the cache-aware scheduler",
+        title: "CASC: cache-aware scheduling for chip multithreaded processors",
+        claims: paper::CASC,
+        run: casc,
+    },
+    Paper {
+        name: "dcat",
+        summary: "Xu et al., EuroSys 2018",
+        title: "dCat: dynamic cache management for performance-sensitive IaaS (EuroSys 2018)",
+        claims: paper::DCAT,
+        run: dcat,
+    },
+    Paper {
+        name: "fairways",
+        summary: "No paper: the aims of the policy `fairways`, and all policies on the same mixes",
+        title: "The aims of the policy fairways (docs/paper.md)",
+        claims: paper::FAIRWAYS,
+        run: fairways,
+    },
+    Paper {
+        name: "lfoc",
+        summary: "Garcia-Garcia et al., ICPP 2019",
+        title: "LFOC: a lightweight fairness-oriented cache clustering policy (ICPP 2019)",
+        claims: paper::LFOC,
+        run: lfoc,
+    },
+    Paper {
+        name: "locpart",
+        summary: "Qin: latency-critical services beside batch programs",
+        title: "Locpart: a latency optimized cache partitioning for cloud data centers",
+        claims: paper::LOCPART,
+        run: locpart,
+    },
+];
+
+/// What the experiments of every paper get.
+pub(super) struct Experiments<'a> {
+    pub(super) programs: &'a ProgramCatalog,
+    pub(super) seed: u64,
+    pub(super) quick: bool,
+    /// The folder for figures.
+    pub(super) figures: Option<&'a Path>,
+    /// Shows a step, and how many of how many are done.
+    pub(super) show: &'a (dyn Fn(&str, usize, usize) + Sync),
+}
+
+fn bandwidth(with: &Experiments<'_>) -> anyhow::Result<Findings> {
+    let (findings, latencies) = BandwidthTables::new(with.quick).run(with.show)?;
+    with.figures.map_or(Ok(()), |folder| latencies.draw(folder))?;
+    Ok(findings)
+}
+
+fn cache_fair(with: &Experiments<'_>) -> anyhow::Result<Findings> {
+    let setting = cache_fair::Setting { seed: with.seed, ..cache_fair::Setting::new(with.quick) };
+    let (findings, figures) = CacheFair::new(setting).run(with.show)?;
+    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    Ok(findings)
+}
+
+fn casc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
+    let setting = casc::Setting { seed: with.seed, ..casc::Setting::new(with.quick) };
+    let (findings, figures) = Casc::new(setting).run(with.show)?;
+    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    Ok(findings)
+}
+
+fn dcat(with: &Experiments<'_>) -> anyhow::Result<Findings> {
+    let setting = dcat::Setting { seed: with.seed, ..dcat::Setting::new(with.quick) };
+    let (findings, figures) = Dcat::new(with.programs.table(), setting).run(with.show)?;
+    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    Ok(findings)
+}
+
+fn fairways(with: &Experiments<'_>) -> anyhow::Result<Findings> {
+    let size = EvaluationSize { seed: with.seed, ..EvaluationSize::new(with.quick) };
+    let (findings, figures) = Evaluation::new(with.programs, size).run(with.show)?;
+    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    Ok(findings)
+}
+
+fn lfoc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
+    let table = with.programs.table();
+    let setting = lfoc::Setting { seed: with.seed, ..lfoc::Setting::new(table, with.quick) };
+    let (findings, figures) = Lfoc::new(with.programs, setting).run(with.show)?;
+    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    Ok(findings)
+}
+
+fn locpart(with: &Experiments<'_>) -> anyhow::Result<Findings> {
+    let setting = locpart::Setting { seed: with.seed, ..locpart::Setting::new(with.quick) };
+    let (findings, figures) = Locpart::new(setting).run(with.show)?;
+    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    Ok(findings)
+}

@@ -1,0 +1,52 @@
+//! `fairways profile` and `fairways record`: run a command under QEMU, simulate the caches of a
+//! chip, and write what the program does with memory, as a profile or as a stream.
+
+mod measured;
+mod profile;
+mod record;
+mod signals;
+mod steppable;
+mod subject;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub use profile::{ProfileSettings, profile};
+pub use record::record;
+
+/// The program to trace, the part of it that counts, and the chip whose caches it uses.
+#[derive(Clone, Debug)]
+pub struct TraceSettings {
+    /// The command, and its arguments; the command `stream:FILE` is a recorded stream.
+    pub command: Vec<OsString>,
+    /// The program's name in the result; by default, the command's.
+    pub name: Option<String>,
+    /// The name of the chip in the result, such as `chip:skylake`.
+    pub machine: String,
+    /// The chip, and how it is simulated.
+    pub chip: fairways_chip::Settings,
+    /// Instructions before the part that counts; by default none.
+    pub skip: Option<u64>,
+    /// Instructions of each slice that counts; by default, everything to the end.
+    pub instructions: Option<u64>,
+    /// How many slices count; by default one.
+    pub slices: Option<u32>,
+    /// Instructions from the start of one slice to the start of the next.
+    pub apart: Option<u64>,
+    /// Environment variables besides the fixed ones.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Whether the result of a run that failed, or ended too soon, is kept.
+    pub keep_any: bool,
+    /// Cycles per instruction if every access hits the L1; by default 0.5, or the stream's.
+    pub cpi: Option<f64>,
+    /// Misses that are served at the same time; by default 4, or the stream's.
+    pub overlap: Option<f64>,
+    /// Whether the command's children are measured too.
+    pub children: bool,
+    /// The QEMU to use; by default, the one in `PATH` for the program's processor.
+    pub qemu: Option<PathBuf>,
+    /// Whether no progress and no table are printed.
+    pub quiet: bool,
+    /// Whether one JSON object is printed instead of a table.
+    pub json: bool,
+}
