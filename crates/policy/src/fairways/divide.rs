@@ -98,8 +98,8 @@ impl Division {
     }
 
     /// Gives the slowest cluster as many ways as it takes to make it faster; the ways that no
-    /// cluster gains from so go to the slowest, too. Returns the largest slowdown before the latter:
-    /// no division has a smaller one, as each way given out until then was needed for that.
+    /// cluster gains from so go to the slowest, too. Returns the largest slowdown before the
+    /// latter: no division has a smaller one, as each way given out until then was needed for that.
     fn give_to_the_slowest(&mut self, clusters: Rows<'_>, total: u32) -> u64 {
         let Self { ways, .. } = self;
         ways.clear();

@@ -1,5 +1,5 @@
-//! `fairways`, the policy of this project: no paper, but its aims, set before anything was measured,
-//! and how it does beside the others on mixes drawn by seed.
+//! `fairways`, the policy of this project: no paper, but its aims, set before anything was
+//! measured, and how it does beside the others on mixes drawn by seed.
 //!
 //! By the static model with every profile (`statically.rs`), on programs that it knows nothing of
 //! over time (`over_time.rs`), and on the chip (`on_chip.rs`). Losses are shown: the worst mix of
