@@ -111,6 +111,9 @@ pub struct Wish {
     /// programs.
     #[cfg_attr(feature = "serde", serde(default))]
     pub objective: Option<Objective>,
+    /// How many programs this one counts as, where a policy adds programs up; `None` for one.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub importance: Option<u32>,
 }
 
 /// An action: a request of a policy to a machine.

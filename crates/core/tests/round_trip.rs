@@ -107,8 +107,13 @@ fn wish() -> impl Strategy<Value = Wish> {
     let percentile = any::<u64>().prop_map(Q32::from_raw);
     let objective =
         of((spans(), percentile).prop_map(|(slo, percentile)| Objective { slo, percentile }));
-    (of(any::<u32>()), any::<bool>(), objective).prop_map(
-        |(baseline_ways, best_effort, objective)| Wish { baseline_ways, best_effort, objective },
+    (of(any::<u32>()), any::<bool>(), objective, of(any::<u32>())).prop_map(
+        |(baseline_ways, best_effort, objective, importance)| Wish {
+            baseline_ways,
+            best_effort,
+            objective,
+            importance,
+        },
     )
 }
 

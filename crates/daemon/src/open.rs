@@ -159,6 +159,7 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
         baseline_ways: program.baseline_ways,
         best_effort: program.best_effort,
         objective: program.objective.as_ref().map(|objective| objective.value),
+        importance: program.importance,
     };
     let source = program.latency.as_ref().map(|latency| &latency.value);
     let latency: Option<OpenLatency> = match (source, emulator) {

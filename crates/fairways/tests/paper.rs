@@ -150,6 +150,36 @@ fn what_was_measured_of_bandwidth_comes_out() {
     assert!(svg.starts_with("<svg") && svg.contains("ice-lake"));
 }
 
+/// The aims that the policy misses on the embedded programs, in this quick run
+/// (docs/policies/fairways.md).
+const MISSED_AIMS: [(&str, &str); 4] = [
+    ("static, 11 ways", "fairways, unfairness over the optimum, worst mix"),
+    ("static, 11 ways", "fairways, STP over that of lfoc-plus, mean"),
+    ("static, 20 ways", "fairways, STP over that of lfoc-plus, mean"),
+    ("memory of 12,000 MB/s", "fairways, unfairness over the optimum, mean, stalls"),
+];
+
+/// Every aim has a value and a verdict, and the means of all policies are drawn.
+#[test]
+fn aims_of_fairways_come_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let found = report(&["fairways", "--quick", "--json", "--out", out]);
+    let rows = found["rows"].as_array().unwrap();
+    let outcomes: Vec<_> = rows.iter().filter(|row| row["kind"] == "yes").collect();
+    assert!(outcomes.iter().all(|row| !row["measured"].is_null()), "{outcomes:?}");
+    let missed: Vec<(&str, &str)> = outcomes
+        .iter()
+        .filter(|row| row["in_band"] == false)
+        .map(|row| (row["item"].as_str().unwrap(), row["case"].as_str().unwrap()))
+        .collect();
+    assert_eq!(missed, MISSED_AIMS);
+    for name in ["unfairness-11-ways", "stp-20-ways"] {
+        let svg = std::fs::read_to_string(folder.path().join(format!("{name}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("optimum"), "{name}");
+    }
+}
+
 /// The project's claims are those that were set before anything was measured.
 #[test]
 fn the_bands_are_those_set_beforehand() {

@@ -7,8 +7,10 @@
 //! - `start`: the last program of the mix starts. The policy reads its profile, classifies it and
 //!   computes its slowdown table; then it decides as above.
 //!
-//! In both cases the curves of all programs are new at every decision, and the action carries the
-//! partition.
+//! - `alarm`: a policy's alarm rings, and nothing has changed.
+//!
+//! In the first two cases the curves of all programs are new at every decision, and the action
+//! carries the partition.
 //!
 //! The state of the caches:
 //! - `warm`: the data of the decision was written shortly before.
@@ -20,6 +22,10 @@
 //! SPEC programs that the LFOC authors measured (12 streaming, 28 light, 15 sensitive); `third` has
 //! a third sensitive and a quarter streaming; `half` has half sensitive and a quarter streaming;
 //! `sensitive` has only sensitive programs. The sensitive ones start last.
+//!
+//! Fairways decides by every profile at each event, so between two of its decisions only one
+//! program is replaced. It is timed with 4, 8, 16 and 64 programs, from 16 on with `drawn` mixes
+//! only.
 //!
 //! Prints CSV in ns: the mean of a warm round, the median otherwise. KPart and Fairways, a thousand
 //! times slower, are timed warm only. An argument names the only policy to time.
@@ -53,7 +59,7 @@ fn main() {
     let mut memory = vec![1u8; EVICTION_BYTES];
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
     let policies = ["lfoc", "lfoc-plus", "kpart", "fairways"];
-    for (ways, sizes) in [(11, vec![4, 5, 6, 7, 8, 9, 10, 11, 16]), (20, vec![64])] {
+    for (ways, sizes) in [(11, vec![4, 5, 6, 7, 8, 9, 10, 11, 16]), (20, vec![16, 64])] {
         let ways = Ways::new(ways).expect("from 1 to 32");
         let mut lab = Lab { llc: Llc::with_ways(ways), pool: Pool::new(ways) };
         for programs in sizes {
@@ -62,7 +68,7 @@ fn main() {
                 .filter(|policy| only.as_ref().is_none_or(|only| only == policy))
             {
                 for mix in ["drawn", "third", "half", "sensitive"] {
-                    for event in ["exit", "start"] {
+                    for event in ["exit", "start", "alarm"] {
                         let case = Case { policy, mix, event, programs };
                         match policy {
                             "lfoc" => lab.measure(case, Lfoc::default, &mut memory),
@@ -105,7 +111,11 @@ impl Lab {
             println!("{policy},{event},{state},{mix},{programs},{ways},{round},{ns:.1}");
         };
         let slow = is_slow(policy);
-        if policy == "kpart" && programs > 16 {
+        if (policy == "kpart" && programs > 16) || (event == "alarm" && mix != "drawn") {
+            return;
+        }
+        let is_skipped = ![4, 8, 16, 64].contains(&programs) || (programs >= 16 && mix != "drawn");
+        if policy == "fairways" && is_skipped {
             return;
         }
         for round in 1..=ROUNDS {
@@ -122,9 +132,17 @@ impl Lab {
     }
 
     fn warm<P: Policy>(&mut self, case: Case, make: impl Fn() -> P) -> f64 {
-        let mut subjects: Vec<_> = (0..TOGETHER).map(|_| Subject::new(self.llc, make())).collect();
+        let subjects = match case {
+            Case { policy: "fairways", programs: 16.., .. } => 1,
+            _ => TOGETHER,
+        };
+        let mut subjects: Vec<_> = (0..subjects).map(|_| Subject::new(self.llc, make())).collect();
         let mut spent = Duration::ZERO;
-        let batches = if is_slow(case.policy) { WARM_BATCHES_SLOW } else { WARM_BATCHES };
+        let batches = match case {
+            Case { policy, programs: 64.., .. } if is_slow(policy) => 1,
+            Case { policy, .. } if is_slow(policy) => WARM_BATCHES_SLOW,
+            _ => WARM_BATCHES,
+        };
         for _ in 0..batches {
             let events: Vec<_> =
                 subjects.iter_mut().map(|subject| subject.prepare(&mut self.pool, case)).collect();
@@ -135,7 +153,7 @@ impl Lab {
             }
             spent += start.elapsed();
         }
-        spent.as_nanos() as f64 / (batches * TOGETHER) as f64
+        spent.as_nanos() as f64 / (batches * subjects.len()) as f64
     }
 
     /// The medians of [`ROUNDS`] rounds over different policies.
@@ -194,11 +212,13 @@ struct Subject<P> {
     policy: P,
     next: u32,
     running: Vec<AppId>,
+    /// The class of each program that runs, where programs are replaced one by one.
+    classes: Vec<usize>,
 }
 
 impl<P: Policy> Subject<P> {
     fn new(llc: Llc, policy: P) -> Self {
-        let mut subject = Self { policy, next: 0, running: Vec::new() };
+        let mut subject = Self { policy, next: 0, running: Vec::new(), classes: Vec::new() };
         subject.handle(&Event::Machine(llc.into()));
         subject
     }
@@ -236,8 +256,43 @@ impl<P: Policy> Subject<P> {
         }
     }
 
+    /// Replaces the oldest program by another of its class, and prepares an event, which is
+    /// returned. The first time, the whole mix starts.
+    fn replace(&mut self, pool: &mut Pool, case: Case) -> Event {
+        if self.running.is_empty() {
+            for (class, count) in pool.mix(case.mix, case.programs).into_iter().enumerate() {
+                for _ in 0..count {
+                    let event = self.started(pool.take(class));
+                    self.handle(&event);
+                    self.classes.push(class);
+                }
+            }
+        }
+        let oldest = self.running.remove(0);
+        self.handle(&Event::Exited { app: oldest });
+        let class = self.classes.remove(0);
+        self.classes.push(class);
+        let started = self.started(pool.take(class));
+        match case.event {
+            "start" => started,
+            "alarm" => {
+                self.handle(&started);
+                Event::Woke
+            }
+            _ => {
+                self.handle(&started);
+                let another = self.started(pool.take(LIGHT));
+                self.handle(&another);
+                Event::Exited { app: self.running.pop().expect("one has just started") }
+            }
+        }
+    }
+
     /// Ends the mix and starts another one up to its last event, which is returned.
     fn prepare(&mut self, pool: &mut Pool, case: Case) -> Event {
+        if case.policy == "fairways" {
+            return self.replace(pool, case);
+        }
         for app in std::mem::take(&mut self.running) {
             self.handle(&Event::Exited { app });
         }
@@ -249,6 +304,7 @@ impl<P: Policy> Subject<P> {
         }
         let last = match case.event {
             "start" => events.pop().expect("a mix has a program"),
+            "alarm" => Event::Woke,
             _ => {
                 events.push(self.started(pool.take(LIGHT)));
                 Event::Exited { app: self.running.pop().expect("one has just started") }

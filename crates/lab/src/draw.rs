@@ -86,6 +86,35 @@ pub fn random_mixes(table: &ProfileTable, sizes: &[usize], count: usize, seed: u
     mixes
 }
 
+/// `count` mixes of each of these sizes, a third of whose programs streams, as far as the table has
+/// such programs; the others are of other classes, and all may repeat. The same seed gives the same
+/// mixes.
+#[must_use]
+pub fn streaming_mixes(
+    table: &ProfileTable,
+    ways: Ways,
+    sizes: &[usize],
+    count: usize,
+    seed: u64,
+) -> Vec<Mix> {
+    let classes = classes(table, ways);
+    let (streaming, others): (Vec<usize>, Vec<usize>) =
+        (0..classes.len()).partition(|&program| classes[program] == Class::Streaming);
+    let mut rng = Pcg64Mcg::seed_from_u64(seed);
+    let mut mixes = Vec::new();
+    for &size in sizes {
+        for number in 1..=count {
+            let programs = (0..size).filter_map(|place| {
+                let group = if place < size / 3 { &streaming } else { &others };
+                let group = if group.is_empty() { &others } else { group };
+                pick(&mut rng, group.len()).map(|place| group[place])
+            });
+            mixes.push(Mix { name: format!("T{size}-{number}"), programs: programs.collect() });
+        }
+    }
+    mixes
+}
+
 /// Adds programs of these classes to `programs` up to `size`, as far as the classes have them.
 fn draw(
     rng: &mut Pcg64Mcg,
@@ -141,6 +170,18 @@ mod tests {
         }
         assert_eq!(mixes, draw_mixes(table, table.ways(), 1));
         assert_ne!(mixes, draw_mixes(table, table.ways(), 2));
+    }
+
+    #[test]
+    fn a_third_of_a_streaming_mix_streams() {
+        let table = embedded();
+        let classes = classes(table, table.ways());
+        let mixes = streaming_mixes(table, table.ways(), &[8, 12], 5, 1);
+        assert_eq!(mixes.len(), 10);
+        for mix in mixes {
+            let streaming = mix.programs.iter().filter(|&&p| classes[p] == Class::Streaming);
+            assert_eq!(streaming.count(), mix.programs.len() / 3, "{mix:?}");
+        }
     }
 
     #[test]

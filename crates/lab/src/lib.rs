@@ -8,6 +8,7 @@ mod best_static;
 mod compare;
 mod draw;
 mod executed;
+mod gap;
 pub mod guarantee;
 mod live;
 mod machine;
@@ -19,12 +20,13 @@ pub mod report;
 pub use best::{CLASSES, Composition, composition, partitioning_over_clustering};
 pub use best_static::{BestStatic, OPTIMUM};
 pub use compare::{CompareError, Comparison, ComparisonSettings, PolicyOutcome, compare};
-pub use draw::{classes, draw_mixes, draw_workloads, random_mixes};
+pub use draw::{classes, draw_mixes, draw_workloads, random_mixes, streaming_mixes};
 pub use executed::{
     ChipComparison, ChipOutcome, ChipProtocol, Latency, ObjectiveOutcome, ObservedChip,
     ProgramOutcome, ProgramStep, Rate, ServiceSummary, SoloRun, WorkCurve, compare_on_chip,
     measure, measure_alone, profile, table_of, timeline,
 };
+pub use gap::{GapError, OptimumGap, optimum_gap};
 pub use live::{
     Activity, LiveComparison, LiveError, LiveOutcome, Protocol, WorkMeter, compare_live, informed,
     job, live, watch,

@@ -57,6 +57,7 @@ fn honours(policy: &Descriptor) -> Vec<&'static str> {
         OwnerRequest::Baselines => "baselines",
         OwnerRequest::Objectives => "objectives",
         OwnerRequest::BestEffort => "best_effort",
+        OwnerRequest::Importance => "importance",
     };
     policy.honours.iter().map(word).collect()
 }

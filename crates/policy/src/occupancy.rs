@@ -84,39 +84,56 @@ fn below_one(curve: &Curve) -> Q32 {
 /// decisions that compare many clusters and report none of the values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QuickSweep<'a> {
-    members: Vec<SweepMember<'a>>,
+    members: Vec<SweepMember<&'a Curve>>,
 }
 
-#[derive(Clone, Debug)]
-struct SweepMember<'a> {
-    curve: &'a Curve,
+/// A member of a cluster that is swept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SweepMember<T> {
+    /// Which one it is.
+    pub(crate) member: T,
     /// The ways that it occupies, times 2^32.
-    occupancy: u64,
+    pub(crate) occupancy: u64,
+    /// How hard it pressed for the way that was divided last.
     pressure: u64,
+}
+
+impl<T> SweepMember<T> {
+    /// A member that occupies nothing.
+    pub(crate) const fn new(member: T) -> Self {
+        Self { member, occupancy: 0, pressure: 0 }
+    }
+}
+
+/// Divides one more way among members, by how hard each presses.
+pub(crate) fn divide_way_among<'a, T: Copy>(
+    members: &mut [SweepMember<T>],
+    curve: impl Fn(T) -> &'a Curve,
+) {
+    let mut bits = 0;
+    for SweepMember { member, occupancy, pressure } in &mut *members {
+        *pressure = read_ahead(curve(*member), *occupancy, 1);
+        bits |= *pressure;
+    }
+    // Each has 31 bits: sums of 2^15 members, and 32 bits more for one, fit.
+    let spare = (u64::BITS - bits.leading_zeros()).saturating_sub(31);
+    let total: u64 = members.iter().map(|member| member.pressure >> spare).sum();
+    let even = (1 << 32) / members.len().max(1) as u64;
+    for SweepMember { occupancy, pressure, .. } in members {
+        *occupancy += ((*pressure >> spare) << 32).checked_div(total).unwrap_or(even);
+    }
 }
 
 impl<'a> QuickSweep<'a> {
     /// Starts again with members that have these pressures.
     pub(crate) fn restart(&mut self, curves: impl Iterator<Item = &'a Curve>) {
         self.members.clear();
-        let members = curves.map(|curve| SweepMember { curve, occupancy: 0, pressure: 0 });
-        self.members.extend(members);
+        self.members.extend(curves.map(SweepMember::new));
     }
 
     /// Divides one more way.
     pub(crate) fn step(&mut self) {
-        let mut bits = 0;
-        for SweepMember { curve, occupancy, pressure } in &mut self.members {
-            *pressure = read_ahead(curve, *occupancy, 1);
-            bits |= *pressure;
-        }
-        // Each has 31 bits: sums of 2^15 members, and 32 bits more for one, fit.
-        let spare = (u64::BITS - bits.leading_zeros()).saturating_sub(31);
-        let total: u64 = self.members.iter().map(|member| member.pressure >> spare).sum();
-        let even = (1 << 32) / self.members.len().max(1) as u64;
-        for SweepMember { occupancy, pressure, .. } in &mut self.members {
-            *occupancy += ((*pressure >> spare) << 32).checked_div(total).unwrap_or(even);
-        }
+        divide_way_among(&mut self.members, |curve| curve);
     }
 
     /// The ways that each member occupies, times 2^32.
@@ -127,7 +144,7 @@ impl<'a> QuickSweep<'a> {
     /// The sum of the members' curves at their occupancies.
     pub(crate) fn pressure(&self) -> u64 {
         let values =
-            self.members.iter().map(|member| interpolate_raw(member.curve, member.occupancy));
+            self.members.iter().map(|member| interpolate_raw(member.member, member.occupancy));
         values.sum()
     }
 }
@@ -145,11 +162,6 @@ pub(crate) fn divide_way(curves: [&Curve; 2], occupancy: &mut [u64; 2]) {
 /// A quantity of a program that occupies `x` / 2^32 ways: [`interpolate`] for a [`QuickSweep`].
 pub(crate) fn interpolate_raw(curve: &Curve, x: u64) -> u64 {
     read_ahead(curve, x, 0)
-}
-
-/// How hard a program presses that occupies `x` / 2^32 ways, for a [`QuickSweep`].
-pub(crate) fn pressure_at(curve: &Curve, x: u64) -> u64 {
-    read_ahead(curve, x, 1)
 }
 
 /// The value of a curve at `x` / 2^32 + `further` ways.

@@ -68,6 +68,8 @@ pub enum OwnerRequest {
     Objectives,
     /// [`fairways_core::Wish::best_effort`].
     BestEffort,
+    /// [`fairways_core::Wish::importance`].
+    Importance,
 }
 
 /// A policy with all its parameters.

@@ -241,6 +241,7 @@ impl ProgramConfig {
             each: false,
             baseline_ways: None,
             best_effort: false,
+            importance: None,
             objective: None,
             latency: None,
         }
@@ -319,6 +320,13 @@ pub struct ProgramConfig {
     /// Whether its CPU time may be given to other programs (cache-fair).
     #[serde(default)]
     pub(crate) best_effort: bool,
+    /// How many programs it counts as, where a policy adds programs up (`fairways`).
+    #[serde(
+        default,
+        deserialize_with = "values::at_least_one",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) importance: Option<u32>,
     /// Its latency target, with the text as it was written.
     #[serde(
         default,

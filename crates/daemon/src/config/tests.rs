@@ -79,6 +79,7 @@ select = "unit:nginx.service"
 each = true
 baseline_ways = 4
 best_effort = true
+importance = 3
 objective = "p99.9:2ms"
 latency = "redis:127.0.0.1:6379"
 "#;
@@ -99,6 +100,7 @@ fn every_key_is_read_and_shown_again() {
     let objective = program.objective.as_ref().unwrap();
     assert_eq!(objective.value.slo, std::time::Duration::from_millis(2));
     assert_eq!((program.baseline_ways, program.each), (Some(4), true));
+    assert_eq!(program.importance, Some(3));
     let shown = toml::to_string(&config).unwrap();
     assert_eq!(loaded(&shown, &[]).unwrap(), config, "{shown}");
 }

@@ -6,6 +6,7 @@ use fairways_lab::paper::bandwidth::BandwidthTables;
 use fairways_lab::paper::cache_fair::{self, CacheFair};
 use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
+use fairways_lab::paper::fairways::{Evaluation, EvaluationSize};
 use fairways_lab::paper::lfoc::{self, Lfoc};
 use fairways_lab::paper::locpart::{self, Locpart};
 use fairways_lab::paper::{self, Findings};
@@ -23,7 +24,7 @@ pub(crate) struct Paper {
 }
 
 /// The papers, in the order in which they are repeated.
-pub(crate) static PAPERS: [Paper; 6] = [
+pub(crate) static PAPERS: [Paper; 7] = [
     Paper {
         name: "bandwidth",
         summary: "No paper: what the kernel's self-test and others measured of memory bandwidth",
@@ -51,6 +52,13 @@ pub(crate) static PAPERS: [Paper; 6] = [
         title: "dCat: dynamic cache management for performance-sensitive IaaS (EuroSys 2018)",
         claims: paper::DCAT,
         run: dcat,
+    },
+    Paper {
+        name: "fairways",
+        summary: "No paper: the aims of the policy `fairways`, and all policies on the same mixes",
+        title: "The aims of the policy fairways (docs/paper.md)",
+        claims: paper::FAIRWAYS,
+        run: fairways,
     },
     Paper {
         name: "lfoc",
@@ -102,6 +110,13 @@ fn casc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
 fn dcat(with: &Experiments<'_>) -> anyhow::Result<Findings> {
     let setting = dcat::Setting { seed: with.seed, ..dcat::Setting::new(with.quick) };
     let (findings, figures) = Dcat::new(with.programs.table(), setting).run(with.show)?;
+    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    Ok(findings)
+}
+
+fn fairways(with: &Experiments<'_>) -> anyhow::Result<Findings> {
+    let size = EvaluationSize { seed: with.seed, ..EvaluationSize::new(with.quick) };
+    let (findings, figures) = Evaluation::new(with.programs, size).run(with.show)?;
     with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
     Ok(findings)
 }

@@ -75,7 +75,7 @@ struct NamedClaim {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BANDWIDTH, CACHE_FAIR, CASC, DCAT, LFOC, LOCPART, claims};
+    use super::super::{BANDWIDTH, CACHE_FAIR, CASC, DCAT, FAIRWAYS, LFOC, LOCPART, claims};
     use super::*;
 
     #[test]
@@ -87,6 +87,7 @@ mod tests {
             ("cache-fair", CACHE_FAIR),
             ("locpart", LOCPART),
             ("bandwidth", BANDWIDTH),
+            ("fairways", FAIRWAYS),
         ];
         let mut found = 0;
         for (paper, text) in papers {

@@ -8,6 +8,7 @@ pub mod cache_fair;
 pub mod casc;
 mod claim_kind;
 pub mod dcat;
+pub mod fairways;
 mod figures;
 pub mod lfoc;
 pub mod locpart;
@@ -32,6 +33,9 @@ pub const LOCPART: &str = include_str!("../../claims/locpart.csv");
 
 /// The claims of cache-fair's paper.
 pub const CACHE_FAIR: &str = include_str!("../../claims/cache-fair.csv");
+
+/// The aims of the policy `fairways` ([`fairways`]).
+pub const FAIRWAYS: &str = include_str!("../../claims/fairways.csv");
 
 /// What was measured of memory bandwidth ([`bandwidth`]).
 pub const BANDWIDTH: &str = include_str!("../../claims/bandwidth.csv");

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::objective::Outcome;
 use super::program::SharingProgram;
-use crate::occupancy::{interpolate_raw, pressure_at};
+use crate::occupancy::{SweepMember, divide_way_among, interpolate_raw};
 
 /// Programs that may be searched: a set of them is a word, bit `i` for program `i`.
 pub(crate) const MOST_PROGRAMS: usize = 64;
@@ -22,13 +22,13 @@ pub(crate) struct Clusters {
     least: Vec<u32>,
     /// At `[row * ways + w - 1]`.
     outcomes: Vec<Outcome>,
+    /// By row, what no number of ways is better than: each number at its best.
+    best_cases: Vec<Outcome>,
     /// A table of rows by their sets, with open addresses; `u32::MAX` is free.
     places: Vec<u32>,
-    members: Vec<Member>,
+    /// The programs of the set at hand.
+    members: Vec<SweepMember<usize>>,
 }
-
-/// A program of the set at hand, the ways that it occupies, times 2^32, and how hard it presses.
-type Member = (usize, u64, u64);
 
 /// The place of a set's outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,7 @@ impl Clusters {
         self.sets.clear();
         self.least.clear();
         self.outcomes.clear();
+        self.best_cases.clear();
         self.places.fill(FREE);
     }
 
@@ -56,6 +57,11 @@ impl Clusters {
     /// The outcome of a set with some ways, at least one.
     pub(crate) fn outcome(&self, Row(row): Row, ways: u32) -> &Outcome {
         &self.outcomes[row as usize * self.ways + ways as usize - 1]
+    }
+
+    /// What a set is never better than, whatever its ways: its best in each number by itself.
+    pub(crate) fn best_case(&self, Row(row): Row) -> &Outcome {
+        &self.best_cases[row as usize]
     }
 
     /// The row of a set, which is evaluated if it is new.
@@ -99,12 +105,14 @@ impl Clusters {
     pub(crate) fn slowdowns(&mut self, set: u64, ways: u32, mut each: impl FnMut(usize, u64, u64)) {
         self.gather(set);
         let Self { programs, members, .. } = self;
-        if let [(only, ..)] = members[..] {
+        if let [SweepMember { member: only, .. }] = members[..] {
             each(only, programs[only].slowdowns.at(ways).raw(), u64::from(ways) << 32);
             return;
         }
-        (0..ways).for_each(|_| divide_way(programs, members));
-        for &(program, occupancy, _) in &*members {
+        for _ in 0..ways {
+            divide_way_among(members, |program| &programs[program].pressures);
+        }
+        for &SweepMember { member: program, occupancy, .. } in &*members {
             each(program, interpolate_raw(&programs[program].slowdowns, occupancy), occupancy);
         }
     }
@@ -130,14 +138,15 @@ impl Clusters {
     fn gather(&mut self, set: u64) {
         let all = (0..self.programs.len()).filter(|program| set >> program & 1 == 1);
         self.members.clear();
-        self.members.extend(all.map(|program| (program, 0, 0)));
+        self.members.extend(all.map(SweepMember::new));
     }
 
     fn evaluate(&mut self, set: u64) {
         self.gather(set);
-        let Self { programs, ways, members, outcomes, least, .. } = self;
+        let Self { programs, ways, members, outcomes, least, best_cases, .. } = self;
+        let first = outcomes.len();
         let mut fewest = 1;
-        if let [(only, ..)] = members[..] {
+        if let [SweepMember { member: only, .. }] = members[..] {
             let only = &programs[only];
             fewest = only.promise.map_or(1, |(ways, _)| ways);
             outcomes.extend((1..).take(*ways).map(|ways| {
@@ -147,9 +156,9 @@ impl Clusters {
             }));
         } else {
             for ways in (1..).take(*ways) {
-                divide_way(programs, members);
+                divide_way_among(members, |program| &programs[program].pressures);
                 let mut outcome = Outcome::NONE;
-                for &(program, occupancy, _) in &*members {
+                for &SweepMember { member: program, occupancy, .. } in &*members {
                     let program = &programs[program];
                     let slowdown = interpolate_raw(&program.slowdowns, occupancy);
                     program.add_to(&mut outcome, slowdown);
@@ -161,22 +170,12 @@ impl Clusters {
             }
         }
         least.push(fewest);
-    }
-}
-
-/// Divides one more way among members, by how hard each presses.
-fn divide_way(programs: &[SharingProgram], members: &mut [Member]) {
-    let even = (1 << 32) / members.len().max(1) as u64;
-    let mut bits = 0;
-    for (program, occupancy, presses) in &mut *members {
-        *presses = pressure_at(&programs[*program].pressures, *occupancy);
-        bits |= *presses;
-    }
-    // Each has 31 bits then: sums of 64 members, and 32 bits more for one, fit.
-    let spare = (u64::BITS - bits.leading_zeros()).saturating_sub(31);
-    let total: u64 = members.iter().map(|(.., presses)| presses >> spare).sum();
-    for (_, occupancy, presses) in members {
-        *occupancy += ((*presses >> spare) << 32).checked_div(total).unwrap_or(even);
+        let best = outcomes[first..].iter().copied().reduce(|one, other| Outcome {
+            largest: one.largest.min(other.largest),
+            smallest: one.smallest.max(other.smallest),
+            stp: one.stp.max(other.stp),
+        });
+        best_cases.push(best.unwrap_or(Outcome::NONE));
     }
 }
 
@@ -187,7 +186,7 @@ mod tests {
     use super::*;
 
     fn program(slowdowns: Curve, pressures: Curve) -> SharingProgram {
-        SharingProgram { slowdowns, pressures, promise: None, is_best_effort: false }
+        SharingProgram { slowdowns, pressures, promise: None, is_best_effort: false, weight: 1 }
     }
 
     fn curve(values: [u32; 5]) -> Curve {

@@ -38,25 +38,38 @@ impl Division {
 
     /// Divides `total` ways among the clusters of these rows. Each gets `least` ways at least, and
     /// what was promised to its programs; if there are not enough for that, a promise is broken.
+    ///
+    /// `None` if that is no better than the outcome to beat, which bounds often show before any way
+    /// is divided or traded; the ways are void then.
     pub(crate) fn divide(
         &mut self,
         objective: Objective,
         clusters: &Clusters,
         rows: &[Row],
         (total, least): (u32, u32),
-    ) -> Outcome {
+        to_beat: Option<&Outcome>,
+    ) -> Option<Outcome> {
         let all = Rows { clusters, rows, least };
+        let mut best_case = all.best_case();
+        if !objective.beats(&best_case, to_beat) {
+            return None;
+        }
         if (0..rows.len()).map(|cluster| all.least(cluster)).sum::<u32>() > total {
             self.ways.clear();
             self.ways.resize(rows.len(), 0);
-            return Outcome::BROKEN;
+            return objective.beats(&Outcome::BROKEN, to_beat).then_some(Outcome::BROKEN);
         }
-        if objective == Objective::Stp {
-            self.divide_for_stp(all, total);
-            return all.sum(&self.ways);
+        if objective.is_sum() {
+            self.divide_for_sum(all, total);
+            let divided = all.sum(&self.ways);
+            return objective.beats(&divided, to_beat).then_some(divided);
         }
-        self.give_to_the_slowest(all, total);
-        self.trade(objective, all)
+        best_case.largest = self.give_to_the_slowest(all, total);
+        if !objective.beats(&best_case, to_beat) {
+            return None;
+        }
+        let traded = self.trade(objective, all);
+        objective.beats(&traded, to_beat).then_some(traded)
     }
 
     /// Trades ways from those of a plan on, and keeps what was divided last, whose outcome is
@@ -85,29 +98,33 @@ impl Division {
     }
 
     /// Gives the slowest cluster as many ways as it takes to make it faster; the ways that no
-    /// cluster gains from so go to the slowest, too.
-    fn give_to_the_slowest(&mut self, clusters: Rows<'_>, total: u32) {
+    /// cluster gains from so go to the slowest, too. Returns the largest slowdown before the
+    /// latter: no division has a smaller one, as each way given out until then was needed for that.
+    fn give_to_the_slowest(&mut self, clusters: Rows<'_>, total: u32) -> u64 {
         let Self { ways, .. } = self;
         ways.clear();
         ways.extend((0..clusters.rows.len()).map(|cluster| clusters.least(cluster)));
         let mut free = total.saturating_sub(ways.iter().sum());
-        while free > 0 {
+        loop {
             let slowest = (0..clusters.rows.len()).max_by_key(|&cluster| {
                 (clusters.at(cluster, ways[cluster]).largest, core::cmp::Reverse(cluster))
             });
-            let Some(slowest) = slowest else { return };
+            let Some(slowest) = slowest else { return 0 };
             let here = clusters.at(slowest, ways[slowest]).largest;
             // Past a plateau, if the ways reach so far.
-            let more = (1..=free)
-                .find(|more| clusters.at(slowest, ways[slowest] + more).largest < here)
-                .unwrap_or(free);
+            let more =
+                (1..=free).find(|more| clusters.at(slowest, ways[slowest] + more).largest < here);
+            let Some(more) = more else {
+                ways[slowest] += free;
+                return here;
+            };
             ways[slowest] += more;
             free -= more;
         }
     }
 
     /// Divides for the largest sum: of each cluster with every number of ways, one after another.
-    fn divide_for_stp(&mut self, clusters: Rows<'_>, total: u32) {
+    fn divide_for_sum(&mut self, clusters: Rows<'_>, total: u32) {
         let Self { ways, best, .. } = self;
         let width = total as usize + 1;
         best.clear();
@@ -148,6 +165,7 @@ impl Division {
         let mut outcome = clusters.sum(&self.ways);
         loop {
             let mut best: Option<(Outcome, usize, usize)> = None;
+            let extremes = Extremes::new(clusters, &self.ways);
             for taker in 0..clusters.rows.len() {
                 let is_slowest = clusters.at(taker, self.ways[taker]).largest == outcome.largest;
                 for giver in 0..clusters.rows.len() {
@@ -157,13 +175,20 @@ impl Division {
                     if !changes || giver == taker || self.ways[giver] <= clusters.least(giver) {
                         continue;
                     }
+                    let to_beat = best.as_ref().map_or(outcome, |best| best.0);
+                    let best_case = extremes
+                        .without([giver, taker])
+                        .with(clusters.at(giver, self.ways[giver] - 1))
+                        .with(clusters.at(taker, self.ways[taker] + 1));
+                    if !objective.is_better(&best_case, &to_beat) {
+                        continue;
+                    }
                     self.ways[giver] -= 1;
                     self.ways[taker] += 1;
                     let traded = clusters.sum(&self.ways);
                     self.ways[giver] += 1;
                     self.ways[taker] -= 1;
-                    if objective.is_better(&traded, best.as_ref().map_or(&outcome, |best| &best.0))
-                    {
+                    if objective.is_better(&traded, &to_beat) {
                         best = Some((traded, giver, taker));
                     }
                 }
@@ -172,6 +197,43 @@ impl Division {
             self.ways[giver] -= 1;
             self.ways[taker] += 1;
             outcome = traded;
+        }
+    }
+}
+
+/// The three largest and the three smallest slowdowns of clusters, and whose they are: enough to
+/// know those of all clusters but two.
+struct Extremes {
+    largest: [(u64, usize); 3],
+    smallest: [(u64, usize); 3],
+}
+
+impl Extremes {
+    fn new(clusters: Rows<'_>, ways: &[u32]) -> Self {
+        let mut largest = [(0, usize::MAX); 3];
+        let mut smallest = [(u64::MAX, usize::MAX); 3];
+        for (cluster, &ways) in ways.iter().enumerate() {
+            let outcome = clusters.at(cluster, ways);
+            if let Some(place) = largest.iter().position(|of| outcome.largest > of.0) {
+                largest[place..].rotate_right(1);
+                largest[place] = (outcome.largest, cluster);
+            }
+            if let Some(place) = smallest.iter().position(|of| outcome.smallest < of.0) {
+                smallest[place..].rotate_right(1);
+                smallest[place] = (outcome.smallest, cluster);
+            }
+        }
+        Self { largest, smallest }
+    }
+
+    /// The slowdowns of all clusters but these two, at a throughput that is as good as any.
+    fn without(&self, two: [usize; 2]) -> Outcome {
+        let largest = self.largest.iter().find(|(_, cluster)| !two.contains(cluster));
+        let smallest = self.smallest.iter().find(|(_, cluster)| !two.contains(cluster));
+        Outcome {
+            largest: largest.map_or(0, |of| of.0),
+            smallest: smallest.map_or(u64::MAX, |of| of.0),
+            stp: u64::MAX,
         }
     }
 }
@@ -194,6 +256,12 @@ impl Rows<'_> {
     /// The outcome of a cluster with this number of ways.
     fn at(&self, cluster: usize, ways: u32) -> &Outcome {
         self.clusters.outcome(self.rows[cluster], ways)
+    }
+
+    /// What no division of ways is better than.
+    fn best_case(&self) -> Outcome {
+        let each = self.rows.iter().map(|&row| self.clusters.best_case(row));
+        each.fold(Outcome::NONE, Outcome::with)
     }
 
     /// The outcome of all.

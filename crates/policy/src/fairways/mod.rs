@@ -61,7 +61,7 @@ pub use parameters::Parameters;
 /// `fairways`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     knows: KnowledgeSource::OtherWays,
-    honours: &[OwnerRequest::Baselines, OwnerRequest::BestEffort],
+    honours: &[OwnerRequest::Baselines, OwnerRequest::BestEffort, OwnerRequest::Importance],
     ..Descriptor::new::<Parameters>(
         "fairways",
         "the fairest clustering that a local search finds, from LFOC+'s on",

@@ -14,11 +14,32 @@ pub enum Objective {
     Stp,
     /// The largest slowdown.
     MaxSlowdown,
+    /// The sum of importance / slowdown: throughput, where a program counts as many times as its
+    /// owner's wish says (decision Fairways 1).
+    Weighted,
 }
 
-choices!(Objective { Unfairness = "unfairness", Stp = "stp", MaxSlowdown = "max-slowdown" });
+choices!(Objective {
+    Unfairness = "unfairness",
+    Stp = "stp",
+    MaxSlowdown = "max-slowdown",
+    Weighted = "weighted"
+});
 
-/// How programs fare: their largest and smallest slowdown, and their throughput, in units of 2^-32.
+impl Objective {
+    /// Whether it is a sum over all programs.
+    pub(crate) const fn is_sum(self) -> bool {
+        matches!(self, Self::Stp | Self::Weighted)
+    }
+
+    /// How many times a program of this importance counts for throughput.
+    pub(crate) fn weight(self, importance: Option<u32>) -> u64 {
+        if self == Self::Weighted { importance.map_or(1, u64::from) } else { 1 }
+    }
+}
+
+/// How programs fare: their largest and smallest slowdown, and their throughput, in which each
+/// counts by its weight; in units of 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) largest: u64,
@@ -33,19 +54,24 @@ impl Outcome {
     /// Of a plan that breaks a promise: worse than every other.
     pub(crate) const BROKEN: Self = Self { largest: u64::MAX, smallest: 1, stp: 0 };
 
-    /// Adds a program with this slowdown, which is above 0.
-    pub(crate) fn add(&mut self, slowdown: u64) {
+    /// Adds a program with this slowdown, which is above 0, and this weight.
+    pub(crate) fn add(&mut self, slowdown: u64, weight: u64) {
         self.largest = self.largest.max(slowdown);
         self.smallest = self.smallest.min(slowdown);
-        // 2^64 over a slowdown in units of 2^-32 is its inverse in those units.
-        self.stp = self.stp.saturating_add(u64::MAX / slowdown.max(1));
+        self.add_throughput(slowdown, weight);
     }
 
     /// Adds a program whose slowdown counts for throughput only. Beside it, fair is what does not
     /// slow the others down at all.
-    pub(crate) fn add_best_effort(&mut self, slowdown: u64) {
+    pub(crate) fn add_best_effort(&mut self, slowdown: u64, weight: u64) {
         self.smallest = self.smallest.min(1 << 32);
-        self.stp = self.stp.saturating_add(u64::MAX / slowdown.max(1));
+        self.add_throughput(slowdown, weight);
+    }
+
+    fn add_throughput(&mut self, slowdown: u64, weight: u64) {
+        // 2^64 over a slowdown in units of 2^-32 is its inverse in those units.
+        let inverse = u64::MAX / slowdown.max(1);
+        self.stp = self.stp.saturating_add(inverse.saturating_mul(weight));
     }
 
     /// Of both.
@@ -87,7 +113,9 @@ impl Objective {
     pub(crate) fn compare(self, one: &Outcome, other: &Outcome) -> Ordering {
         match self {
             Self::Unfairness => one.compare_unfairness(other).then_with(|| one.compare_stp(other)),
-            Self::Stp => one.compare_stp(other).then_with(|| one.compare_unfairness(other)),
+            Self::Stp | Self::Weighted => {
+                one.compare_stp(other).then_with(|| one.compare_unfairness(other))
+            }
             Self::MaxSlowdown => {
                 one.largest.cmp(&other.largest).then_with(|| Self::Unfairness.compare(one, other))
             }
@@ -102,7 +130,7 @@ impl Objective {
                 u128::from(before.largest) * u128::from(after.smallest),
                 u128::from(after.largest) * u128::from(before.smallest),
             ],
-            Self::Stp => [u128::from(after.stp), u128::from(before.stp)],
+            Self::Stp | Self::Weighted => [u128::from(after.stp), u128::from(before.stp)],
             Self::MaxSlowdown => [u128::from(before.largest), u128::from(after.largest)],
         };
         // 96 bits of the larger leave room for 32 more.
@@ -115,6 +143,11 @@ impl Objective {
     /// Whether one outcome is better than another.
     pub(crate) fn is_better(self, one: &Outcome, other: &Outcome) -> bool {
         self.compare(one, other) == Ordering::Less
+    }
+
+    /// Whether an outcome is better than the one to beat, if there is one.
+    pub(crate) fn beats(self, outcome: &Outcome, to_beat: Option<&Outcome>) -> bool {
+        to_beat.is_none_or(|to_beat| self.is_better(outcome, to_beat))
     }
 }
 
@@ -140,14 +173,26 @@ mod tests {
     #[test]
     fn outcomes_add_up() {
         let mut one = Outcome::NONE;
-        one.add(2 << 32);
-        one.add(4 << 32);
+        one.add(2 << 32, 1);
+        one.add(4 << 32, 1);
         // 1/2 and 1/4, each rounded down.
         assert_eq!((one.largest, one.smallest), (4 << 32, 2 << 32));
         assert!(one.stp.abs_diff(3 << 30) <= 2, "{}", one.stp);
         let mut other = Outcome::NONE;
-        other.add(1 << 32);
+        other.add(1 << 32, 1);
         let both = one.with(&other);
         assert_eq!((both.largest, both.smallest), (4 << 32, 1 << 32));
+    }
+
+    #[test]
+    fn a_program_of_importance_two_counts_as_two() {
+        let weight = Objective::Weighted.weight(Some(2));
+        assert_eq!([weight, Objective::Weighted.weight(None)], [2, 1]);
+        assert_eq!(Objective::Stp.weight(Some(2)), 1);
+        let (mut important, mut twice) = (Outcome::NONE, Outcome::NONE);
+        important.add(3 << 32, weight);
+        twice.add(3 << 32, 1);
+        twice.add(3 << 32, 1);
+        assert_eq!(important, twice);
     }
 }

@@ -9,7 +9,7 @@ use crate::slowdown::Reference;
 parameters! {
     /// The parameters of `fairways`.
     pub struct Parameters {
-        /// What a plan is to make best: `unfairness`, `stp` or `max-slowdown`.
+        /// What a plan is to make best: `unfairness`, `stp`, `max-slowdown` or `weighted`.
         objective: Objective = Objective::Unfairness, "", "LFOC §2.1";
 
         /// What slowdown is relative to: `best` or `whole-cache`.

@@ -15,15 +15,17 @@ pub(crate) struct SharingProgram {
     pub(crate) promise: Option<(u32, u64)>,
     /// Whether it counts for throughput only.
     pub(crate) is_best_effort: bool,
+    /// How many times it counts for throughput.
+    pub(crate) weight: u64,
 }
 
 impl SharingProgram {
     /// Adds its slowdown to an outcome.
     pub(crate) fn add_to(&self, outcome: &mut Outcome, slowdown: u64) {
         if self.is_best_effort {
-            outcome.add_best_effort(slowdown);
+            outcome.add_best_effort(slowdown, self.weight);
         } else {
-            outcome.add(slowdown);
+            outcome.add(slowdown, self.weight);
         }
     }
 }

@@ -15,6 +15,8 @@ macro_rules! percents {
 
 const FAIRER: [&str; 26] = percents!("unfairness is ", " % lower than with the plan before");
 const FASTER: [&str; 26] = percents!("throughput is ", " % higher than with the plan before");
+const HEAVIER: [&str; 26] =
+    percents!("weighted throughput is ", " % higher than with the plan before");
 const SHORTER: [&str; 26] =
     percents!("the largest slowdown is ", " % smaller than with the plan before");
 
@@ -30,6 +32,11 @@ pub(crate) fn reason(objective: Objective, gain: Gain) -> &'static str {
             FASTER,
             "throughput is more than 25 % higher than with the plan before",
             "no clustering nearby has a higher throughput",
+        ),
+        Objective::Weighted => (
+            HEAVIER,
+            "weighted throughput is more than 25 % higher than with the plan before",
+            "no clustering nearby has a higher weighted throughput",
         ),
         Objective::MaxSlowdown => (
             SHORTER,

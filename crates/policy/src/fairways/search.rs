@@ -20,6 +20,8 @@ pub(crate) struct Search {
     ways: Vec<u32>,
     /// The step at hand: clusters as they would be.
     tried: Vec<u64>,
+    /// How the clusters of the plan at hand and of the step at hand fare.
+    planned_rows: Vec<Row>,
     rows: Vec<Row>,
     division: Division,
     trials: u32,
@@ -75,6 +77,9 @@ impl Search {
             self.ways.clear();
         }
         self.tried.clone_from(&self.sets);
+        self.rows.clear();
+        self.rows.extend(self.tried.iter().map(|&set| clusters.row(set)));
+        self.planned_rows.clone_from(&self.rows);
         let mut outcome = self.divide(objective, limits, clusters);
         if self.ways.len() == self.sets.len()
             && self.ways.iter().sum::<u32>() <= limits.ways
@@ -85,11 +90,12 @@ impl Search {
         }
         self.keep_ways();
         while let Some((better, step)) = self.best_step(objective, limits, clusters, outcome) {
-            self.apply(step);
+            self.apply(step, clusters);
             // The ways that belong to it were overwritten by later trials.
             outcome = self.divide(objective, limits, clusters);
             debug_assert_eq!(outcome, better);
             self.sets.clone_from(&self.tried);
+            self.planned_rows.clone_from(&self.rows);
             self.keep_ways();
         }
         if self.best.is_none_or(|best| objective.is_better(&outcome, &best)) {
@@ -165,46 +171,66 @@ impl Search {
             return;
         }
         self.trials += 1;
-        self.apply(step);
-        let found = self.divide(objective, limits, clusters);
-        if objective.is_better(&found, best.as_ref().map_or(&outcome, |(best, _)| best)) {
+        self.apply(step, clusters);
+        let to_beat = best.as_ref().map_or(outcome, |(best, _)| *best);
+        if let Some(found) = self.divide_if_better(objective, limits, clusters, Some(&to_beat)) {
             *best = Some((found, step));
         }
     }
 
-    /// Writes the clusters after a step into `tried`.
-    fn apply(&mut self, step: Step) {
-        let Self { sets, tried, .. } = self;
+    /// Writes the clusters after a step into `tried`, and how they fare into `rows`.
+    fn apply(&mut self, step: Step, clusters: &mut Clusters) {
+        let Self { sets, tried, planned_rows, rows, .. } = self;
         tried.clone_from(sets);
-        match step {
+        rows.clone_from(planned_rows);
+        let (changed, emptied) = match step {
             Step::Move { program, from, to } => {
                 if to == tried.len() {
                     tried.push(0);
+                    rows.push(rows[from]);
                 }
                 tried[from] &= !(1 << program);
                 tried[to] |= 1 << program;
-                if tried[from] == 0 {
-                    tried.swap_remove(from);
-                }
+                ([from, to], from)
             }
             Step::Swap { programs: [one, other], clusters: [first, second] } => {
                 let both = 1 << one | 1 << other;
                 tried[first] ^= both;
                 tried[second] ^= both;
+                ([first, second], first)
             }
             Step::Merge { clusters: [first, second] } => {
                 tried[first] |= tried[second];
-                tried.swap_remove(second);
+                tried[second] = 0;
+                ([first, second], second)
             }
+        };
+        for cluster in changed {
+            if tried[cluster] != 0 {
+                rows[cluster] = clusters.row(tried[cluster]);
+            }
+        }
+        if tried[emptied] == 0 {
+            tried.swap_remove(emptied);
+            rows.swap_remove(emptied);
         }
     }
 
     /// Divides the ways among the clusters of `tried`.
-    fn divide(&mut self, objective: Objective, limits: Limits, clusters: &mut Clusters) -> Outcome {
-        let Self { tried, rows, division, .. } = self;
-        rows.clear();
-        rows.extend(tried.iter().map(|&set| clusters.row(set)));
-        division.divide(objective, clusters, rows, (limits.ways, limits.least_ways))
+    fn divide(&mut self, objective: Objective, limits: Limits, clusters: &Clusters) -> Outcome {
+        self.divide_if_better(objective, limits, clusters, None).unwrap_or(Outcome::BROKEN)
+    }
+
+    /// Divides the ways among the clusters of `tried`; `None` if that does not beat this outcome.
+    fn divide_if_better(
+        &mut self,
+        objective: Objective,
+        limits: Limits,
+        clusters: &Clusters,
+        to_beat: Option<&Outcome>,
+    ) -> Option<Outcome> {
+        let Self { rows, division, .. } = self;
+        division.divide(objective, clusters, rows, (limits.ways, limits.least_ways), to_beat)
     }
 }
 

@@ -25,7 +25,8 @@ impl Planner {
             });
             let pressures = profile.llcmpkc.resized(llc.ways);
             let is_best_effort = program.wish.best_effort;
-            Some(SharingProgram { slowdowns, pressures, promise, is_best_effort })
+            let weight = p.objective.weight(program.wish.importance);
+            Some(SharingProgram { slowdowns, pressures, promise, is_best_effort, weight })
         });
         clusters.restart(limits.ways, sharing);
         rules.plan(llc, known, start);

@@ -151,8 +151,14 @@ fn objectives() -> impl Strategy<Value = Option<Objective>> {
 }
 
 fn wishes() -> impl Strategy<Value = Wish> {
-    (prop::option::of(0u32..20), any::<bool>(), objectives()).prop_map(
-        |(baseline_ways, best_effort, objective)| Wish { baseline_ways, best_effort, objective },
+    let importance = prop::option::of(prop_oneof![6 => 0u32..5, 1 => any::<u32>()]);
+    (prop::option::of(0u32..20), any::<bool>(), objectives(), importance).prop_map(
+        |(baseline_ways, best_effort, objective, importance)| Wish {
+            baseline_ways,
+            best_effort,
+            objective,
+            importance,
+        },
     )
 }
 

@@ -148,6 +148,7 @@ pub(crate) fn fairways() -> impl Strategy<Value = fairways::Parameters> {
         fairways::Objective::Unfairness,
         fairways::Objective::Stp,
         fairways::Objective::MaxSlowdown,
+        fairways::Objective::Weighted,
     ]);
     let spans = prop::array::uniform2(spans());
     (objectives, any::<bool>(), prop::array::uniform8(numbers()), any::<u64>(), spans).prop_map(

@@ -77,6 +77,22 @@ fn the_objective_decides() {
     assert_eq!(plan(Objective::MaxSlowdown), [(1, 1), (2, 1)]);
 }
 
+/// Two programs, one of which gains more from the second of three ways; the other counts as often
+/// as its owner says.
+#[test]
+fn an_important_program_gets_the_ways() {
+    fn plan(importance: Option<u32>) -> Vec<(u32, Vec<u32>)> {
+        let mut programs =
+            [program(0, &[100, 190, 200], &[5; 3]), program(1, &[50, 80, 100], &[5; 3])];
+        programs[1].wish.importance = importance;
+        let parameters = Parameters { objective: Objective::Weighted, ..Parameters::default() };
+        clusters(&mut Fairways::new(parameters), llc(3), &programs)
+    }
+    let [first, second] = [[0].to_vec(), [1].to_vec()];
+    assert_eq!(plan(None), [(2, first.clone()), (1, second.clone())]);
+    assert_eq!(plan(Some(2)), [(1, first), (2, second)]);
+}
+
 /// As under LFOC (decision LFOC 8), until its first windows are over.
 #[test]
 fn a_program_without_a_profile_joins_the_largest_cluster() {
@@ -140,6 +156,7 @@ proptest! {
             Objective::Unfairness,
             Objective::Stp,
             Objective::MaxSlowdown,
+            Objective::Weighted,
         ]),
         trials in prop::sample::select(&[1u32, 50, 20_000]),
     ) {
@@ -155,7 +172,7 @@ proptest! {
         let mut outcome = |plan: &[(u64, u32)]| {
             let mut all = Outcome::NONE;
             for &(set, ways) in plan {
-                clusters.slowdowns(set, ways, |_, slowdown, _| all.add(slowdown));
+                clusters.slowdowns(set, ways, |_, slowdown, _| all.add(slowdown, 1));
             }
             all
         };

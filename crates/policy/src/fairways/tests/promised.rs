@@ -6,7 +6,7 @@ use super::learning::{LearningBench, gains_by_every_way, light, sensitive, strea
 use crate::fairways::*;
 
 const fn promised(ways: u32) -> Wish {
-    Wish { baseline_ways: Some(ways), best_effort: false, objective: None }
+    Wish { baseline_ways: Some(ways), best_effort: false, objective: None, importance: None }
 }
 
 /// Whatever is sampled, and before anything is known.

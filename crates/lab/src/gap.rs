@@ -1,0 +1,78 @@
+//! How far a plan of `fairways` is from the exact optimum, and how it compares with LFOC+'s.
+
+use std::time::{Duration, Instant};
+
+use fairways_core::Policy;
+use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
+use fairways_policy::fairways::{Fairways, Objective, Parameters};
+use fairways_policy::lfoc::{Lfoc, Parameters as Rules};
+use fairways_profiles::{Mix, ProfileTable};
+use thiserror::Error;
+
+use crate::compare::{CompareError, ComparisonSettings, compare};
+
+/// A plan of `fairways` beside the optimum's and LFOC+'s.
+#[derive(Clone, Copy, Debug)]
+pub struct OptimumGap {
+    /// How much worse its value is than the optimum's, as a ratio; 1 at best. Where the optimum is
+    /// not proven, than the bound on it.
+    pub ratio: f64,
+    /// Its STP over LFOC+'s.
+    pub stp_over_rules: f64,
+    /// Whether the optimum is proven.
+    pub is_proven: bool,
+}
+
+/// Why there is no gap.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum GapError {
+    /// Memory can't serve the mix under a policy.
+    #[error(transparent)]
+    Policy(#[from] CompareError),
+    /// There is no optimum, or none was found in time.
+    #[error(transparent)]
+    Optimum(#[from] Impossible),
+}
+
+/// How far `fairways` with an objective is from the optimum of the same goal on a mix. The exact
+/// method may take `patience`; without a limit, mixes have at most
+/// [`Problem::most_programs`](fairways_optimum::Problem::most_programs).
+///
+/// # Errors
+/// If memory can't serve the mix, or no optimum is found.
+pub fn optimum_gap(
+    table: &ProfileTable,
+    mix: &Mix,
+    settings: &ComparisonSettings,
+    objective: Objective,
+    patience: Option<Duration>,
+) -> Result<OptimumGap, GapError> {
+    let ours = Fairways::new(Parameters { objective, ..Parameters::default() });
+    let policies: [Box<dyn Policy>; 2] = [Box::new(ours), Box::new(Lfoc::new(Rules::plus()))];
+    let found = compare(table, mix, settings, policies)?;
+    let [ours, rules] = &found.outcomes[..] else { unreachable!("two policies were compared") };
+    let largest = ours.slowdowns.iter().copied().fold(0.0, f64::max);
+    let goal = match objective {
+        Objective::Unfairness => Goal::Unfairness,
+        // Wishes of importance are not known to the exact method.
+        Objective::Stp | Objective::Weighted => Goal::Stp,
+        Objective::MaxSlowdown => Goal::MaxSlowdown,
+    };
+    let problem = Problem {
+        profiles: table,
+        mix: &mix.programs,
+        llc: settings.llc,
+        kind: SharingKind::Clustering,
+        bandwidth: settings.bandwidth,
+        goal,
+    };
+    let deadline = patience.map(|patience| Instant::now() + patience);
+    let best = solve(&problem, deadline, |_, _| {})?;
+    let ratio = match objective {
+        Objective::Unfairness => ours.metrics.unfairness / best.bound,
+        Objective::Stp | Objective::Weighted => best.bound / ours.metrics.stp,
+        Objective::MaxSlowdown => largest / best.bound,
+    };
+    let stp_over_rules = ours.metrics.stp / rules.metrics.stp;
+    Ok(OptimumGap { ratio, stp_over_rules, is_proven: best.is_proven })
+}

@@ -1,0 +1,150 @@
+//! How policies fared on mixes, and what is reported of that.
+
+use std::path::Path;
+
+use fairways_profiles::FairnessMetrics;
+
+use crate::best_static::OPTIMUM;
+use crate::paper::Findings;
+use crate::paper::figures::{Bars, FigureError, bars, svg};
+
+/// The policy that is evaluated, and the one that it starts from.
+pub(super) const OURS: &str = "fairways";
+pub(super) const RULES: &str = "lfoc-plus";
+
+/// What policies made of a mix.
+#[derive(Clone, Debug)]
+pub(super) struct MixScores {
+    pub(super) mix: String,
+    /// By policy: its name, and its unfairness and STP over those of stock.
+    pub(super) over_stock: Vec<(&'static str, f64, f64)>,
+}
+
+impl MixScores {
+    pub(super) fn new<'m>(
+        mix: &str,
+        stock: &FairnessMetrics,
+        outcomes: impl Iterator<Item = (&'static str, &'m FairnessMetrics)>,
+    ) -> Self {
+        let over_stock = outcomes.map(|(policy, metrics)| {
+            (policy, metrics.unfairness / stock.unfairness, metrics.stp / stock.stp)
+        });
+        Self { mix: mix.to_owned(), over_stock: over_stock.collect() }
+    }
+
+    /// A policy's unfairness and STP over those of stock.
+    pub(super) fn of(&self, policy: &str) -> Option<(f64, f64)> {
+        let found = self.over_stock.iter().find(|(name, ..)| *name == policy);
+        found.map(|&(_, unfairness, stp)| (unfairness, stp))
+    }
+}
+
+/// Rounding of the integers that policies compute with is no loss.
+const EQUAL: f64 = 1e-6;
+
+/// Reports every policy's mean, and its losses.
+pub(super) fn findings(item: &str, scored: &[MixScores], findings: &mut Findings) {
+    let Some(first) = scored.first() else { return };
+    findings.add_beside(item, "mixes", "mixes", Some(scored.len() as f64));
+    for &(policy, ..) in &first.over_stock {
+        let of: Vec<(f64, f64)> = scored.iter().filter_map(|mix| mix.of(policy)).collect();
+        let (unfairness, stp): (Vec<f64>, Vec<f64>) = of.into_iter().unzip();
+        let over_best = scored.iter().filter_map(|mix| Some((mix.of(policy)?, mix.of(OPTIMUM)?)));
+        let over_best: Vec<f64> = over_best.map(|(ours, best)| ours.0 / best.0).collect();
+        let losses = unfairness.iter().filter(|&&over_stock| over_stock > 1.0 + EQUAL).count();
+        for (case, unit, value) in [
+            ("mean unfairness over stock", "ratio", mean(&unfairness)),
+            ("mean STP over stock", "ratio", mean(&stp)),
+            ("mean unfairness over the optimum", "ratio", mean(&over_best)),
+            (
+                "worst mix, unfairness over stock",
+                "ratio",
+                unfairness.iter().copied().reduce(f64::max),
+            ),
+            ("mixes less fair than stock", "mixes", Some(losses as f64)),
+        ] {
+            findings.add_beside(item, &format!("{policy}, {case}"), unit, value);
+        }
+        let by_loss = scored.iter().filter_map(|mix| Some((mix.of(policy)?.0, &mix.mix)));
+        if let Some((_, worst)) = by_loss.max_by(|one, other| one.0.total_cmp(&other.0)) {
+            findings.add_text(item, &format!("{policy}, worst mix"), worst.as_str());
+        }
+    }
+    let pairs = scored.iter().filter_map(|mix| Some((mix.of(OURS)?, mix.of(RULES)?)));
+    let pairs: Vec<((f64, f64), (f64, f64))> = pairs.collect();
+    let less_fair = pairs.iter().filter(|(ours, rules)| ours.0 > rules.0 * (1.0 + EQUAL)).count();
+    let slower = pairs.iter().filter(|(ours, rules)| ours.1 < rules.1 * (1.0 - EQUAL)).count();
+    let case = "fairways, mixes less fair than under lfoc-plus";
+    findings.add_beside(item, case, "mixes", Some(less_fair as f64));
+    let case = "fairways, mixes with a lower STP than under lfoc-plus";
+    findings.add_beside(item, case, "mixes", Some(slower as f64));
+}
+
+/// The mean; `None` of nothing.
+pub(super) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// What each policy made of each mix, by experiment.
+#[derive(Clone, Debug)]
+pub struct ScoreFigures(pub(super) Vec<(String, Vec<MixScores>)>);
+
+impl ScoreFigures {
+    /// Draws the means by experiment into a folder, as `unfairness-11-ways.svg` and so on.
+    ///
+    /// # Errors
+    /// If a file can't be written.
+    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+        for (name, scored) in &self.0 {
+            let Some(first) = scored.first() else { continue };
+            let policies: Vec<&str> = first.over_stock.iter().map(|(policy, ..)| *policy).collect();
+            for (what, part) in [("unfairness", 0), ("STP", 1)] {
+                let heights = policies.iter().map(|policy| {
+                    let of = scored.iter().filter_map(|mix| mix.of(policy));
+                    let of: Vec<f64> = of.map(|of| <[f64; 2]>::from(of)[part]).collect();
+                    mean(&of).unwrap_or(0.0)
+                });
+                let plot = Bars {
+                    labels: policies.iter().map(|&policy| policy.to_owned()).collect(),
+                    series: vec![("mean".into(), heights.collect())],
+                    stacked: false,
+                };
+                let file = svg(folder, &format!("{}-{name}", what.to_lowercase()));
+                bars(&file, &format!("{what} over stock, {name}"), ["policy", what], &plot)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::{MeasuredValue, rows};
+
+    fn mix(ours: f64, rules: f64) -> MixScores {
+        let over_stock = vec![(OURS, ours, 1.0), (RULES, rules, 1.1), (OPTIMUM, 0.5, 1.0)];
+        MixScores { mix: "m".into(), over_stock }
+    }
+
+    /// Two mixes; a policy loses on one of them to no partitioning, and to LFOC+ on the other.
+    #[test]
+    fn losses_are_reported() {
+        let mut found = Findings::default();
+        findings("F", &[mix(1.5, 2.0), mix(0.5, 0.4)], &mut found);
+        let rows = rows("none", Vec::new(), found);
+        for (case, expected) in [
+            ("mixes", 2.0),
+            ("fairways, mean unfairness over stock", 1.0),
+            ("fairways, mean unfairness over the optimum", 2.0),
+            ("fairways, worst mix, unfairness over stock", 1.5),
+            ("fairways, mixes less fair than stock", 1.0),
+            ("lfoc-plus, mixes less fair than stock", 1.0),
+            ("fairways, mixes less fair than under lfoc-plus", 1.0),
+            ("fairways, mixes with a lower STP than under lfoc-plus", 2.0),
+        ] {
+            let row = rows.iter().find(|row| row.claim.case == case).unwrap();
+            assert_eq!(row.measured, Some(MeasuredValue::Number(expected)), "{case}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! By the static model, with every profile known.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fairways_core::{Llc, Policy, Ways};
+use fairways_policy::by_name;
+use fairways_policy::fairways::Objective;
+use fairways_profiles::{BandwidthModel, MemoryBandwidth, Mix, ProfileTable};
+use rayon::prelude::*;
+
+use super::EvaluationSize;
+use super::scored::{self, MixScores, OURS, RULES, mean};
+use crate::best_static::{BestStatic, OPTIMUM};
+use crate::compare::{ComparisonSettings, compare};
+use crate::draw::{random_mixes, streaming_mixes};
+use crate::gap::{GapError, optimum_gap};
+use crate::paper::Findings;
+
+/// The policies that decide by profiles.
+const POLICIES: [&str; 6] = ["dunn", "ucp", "kpart", "lfoc", RULES, OURS];
+
+/// Programs of a mix; of as many as 16 the optimum is sought on up to 11 ways only.
+const SIZES: [usize; 4] = [4, 8, 12, 16];
+const MOST_WAYS_OF_SIXTEEN: u32 = 11;
+
+/// The models of a memory limit, the limit in MB/s, and the programs of a mix under it.
+pub(super) const MODELS: [BandwidthModel; 2] = [BandwidthModel::Simple, BandwidthModel::Stalls];
+const LIMIT_MBPS: f64 = 12_000.0;
+const LIMITED_SIZES: [usize; 2] = [4, 8];
+
+/// What policies made of the mixes of a cache, and how much below the optimum STP is with that
+/// objective.
+#[derive(Clone, Debug)]
+pub(super) struct StaticScores {
+    pub(super) mixes: Vec<MixScores>,
+    throughput: Vec<f64>,
+}
+
+/// The mixes of a cache: at random, and with a third of streaming programs.
+fn mixes(table: &ProfileTable, ways: Ways, size: EvaluationSize) -> Vec<Mix> {
+    let [many, some, few] = size.mixes;
+    let counts = [many, many, some, few];
+    let sizes = SIZES.into_iter().zip(counts);
+    let sizes = sizes.filter(|&(programs, _)| programs < 16 || ways.get() <= MOST_WAYS_OF_SIXTEEN);
+    let mixes = sizes.flat_map(|(programs, count)| {
+        let mut mixes = random_mixes(table, &[programs], count, size.seed);
+        mixes.extend(streaming_mixes(table, ways, &[programs], count, size.seed));
+        mixes
+    });
+    mixes.collect()
+}
+
+/// Scores the policies on the mixes of a cache.
+pub(super) fn score(
+    table: &ProfileTable,
+    ways: Ways,
+    size: EvaluationSize,
+    step: &str,
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<StaticScores, GapError> {
+    let llc = Llc::with_ways(ways);
+    let settings = ComparisonSettings { llc, bandwidth: None, wishes: Vec::new() };
+    let mixes = mixes(table, ways, size);
+    let done = AtomicUsize::new(0);
+    let found: Vec<(MixScores, f64)> = mixes
+        .par_iter()
+        .map(|mix| {
+            let mut policies: Vec<Box<dyn Policy>> =
+                POLICIES.iter().filter_map(|name| by_name(name)).collect();
+            policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, None)?));
+            let found = compare(table, mix, &settings, policies)?;
+            let outcomes = found.outcomes.iter().map(|of| (of.policy, &of.metrics));
+            let scores = MixScores::new(&mix.name, &found.stock, outcomes);
+            let throughput = optimum_gap(table, mix, &settings, Objective::Stp, None)?.ratio;
+            progress(step, 1 + done.fetch_add(1, Ordering::Relaxed), mixes.len());
+            Ok((scores, throughput))
+        })
+        .collect::<Result<_, GapError>>()?;
+    let (mixes, throughput) = found.into_iter().unzip();
+    Ok(StaticScores { mixes, throughput })
+}
+
+/// Reports the aims, and how every policy did.
+pub(super) fn findings(ways: Ways, scores: &StaticScores, findings: &mut Findings) {
+    let item = format!("static, {ways} ways");
+    let over = scores.mixes.iter().filter_map(|mix| {
+        let [ours, best, rules] = [mix.of(OURS)?, mix.of(OPTIMUM)?, mix.of(RULES)?];
+        Some((ours.0 / best.0, ours.1 / rules.1))
+    });
+    let (over_best, over_rules): (Vec<f64>, Vec<f64>) = over.unzip();
+    let most = over_best.iter().copied().reduce(f64::max);
+    let throughput = scores.throughput.iter().copied().reduce(f64::max);
+    for (case, value) in [
+        ("fairways, unfairness over the optimum, mean", mean(&over_best)),
+        ("fairways, unfairness over the optimum, worst mix", most),
+        ("fairways, STP over that of lfoc-plus, mean", mean(&over_rules)),
+        ("objective=stp, STP of the optimum over it, worst mix", throughput),
+    ] {
+        findings.add_if(&item, case, value);
+    }
+    scored::findings(&item, &scores.mixes, findings);
+}
+
+/// Reports the aim on memory with a limit, by one of the models.
+pub(super) fn limited(
+    table: &ProfileTable,
+    ways: Ways,
+    model: BandwidthModel,
+    size: EvaluationSize,
+    findings: &mut Findings,
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<(), GapError> {
+    let bandwidth = MemoryBandwidth::new(LIMIT_MBPS, model);
+    let settings = ComparisonSettings { llc: Llc::with_ways(ways), bandwidth, wishes: Vec::new() };
+    let mut mixes = random_mixes(table, &LIMITED_SIZES, size.limited, size.seed);
+    mixes.extend(streaming_mixes(table, ways, &LIMITED_SIZES, size.limited, size.seed));
+    let model = match model {
+        BandwidthModel::Simple => "simple",
+        BandwidthModel::Stalls => "stalls",
+    };
+    let step = format!("mixes on memory of 12,000 MB/s, {model}");
+    let done = AtomicUsize::new(0);
+    let gaps: Vec<_> = mixes
+        .par_iter()
+        .map(|mix| {
+            let gap = optimum_gap(table, mix, &settings, Objective::Unfairness, None);
+            progress(&step, 1 + done.fetch_add(1, Ordering::Relaxed), mixes.len());
+            gap
+        })
+        .collect();
+    // What memory can't serve at all, or not as a policy planned, has no ratio.
+    let ratios: Vec<f64> = gaps.iter().flatten().map(|gap| gap.ratio).collect();
+    let item = "memory of 12,000 MB/s";
+    let case = format!("fairways, unfairness over the optimum, mean, {model}");
+    findings.add_if(item, &case, mean(&ratios));
+    let case = format!("fairways, unfairness over the optimum, worst mix, {model}");
+    let most = ratios.iter().copied().reduce(f64::max);
+    findings.add_beside(item, &case, "ratio", most);
+    let case = format!("mixes that memory can't serve, {model}");
+    findings.add_beside(item, &case, "mixes", Some((gaps.len() - ratios.len()) as f64));
+    Ok(())
+}
