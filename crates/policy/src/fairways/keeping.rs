@@ -4,6 +4,7 @@ use super::divide::Limits;
 use super::objective::{Gain, Outcome};
 use super::parameters::Parameters;
 use super::planner::Planner;
+use super::search::first;
 
 impl Planner {
     /// Brings the plan before up to date: programs that are gone leave it, and the largest cluster
@@ -36,6 +37,18 @@ impl Planner {
             && planned_ways.iter().all(|&ways| ways >= limits.least_ways)
     }
 
+    /// Whether one cluster of all programs is about as good as the search's plan. Estimates are off
+    /// by more than a quarter of what a plan must gain if every line moves.
+    pub(super) fn needs_no_clusters(&mut self, p: &Parameters, limits: Limits) -> bool {
+        let Self { clusters, search, known, .. } = self;
+        let all = (first(known.len()), limits.ways);
+        let whole = clusters.outcome_of([all].into_iter(), limits.least_ways);
+        let best = search.best_sets().iter().copied().zip(search.best_ways().iter().copied());
+        let best = clusters.outcome_of(best, limits.least_ways);
+        let gain = u128::from(p.objective.gain(&whole, &best));
+        whole != Outcome::BROKEN && gain * 400 < u128::from(p.move_cost_percent) << 32
+    }
+
     /// What the search's plan gains over the plan before, if that is worth the lines that move.
     pub(super) fn gain(&mut self, p: &Parameters, limits: Limits) -> Gain {
         let Self { clusters, search, planned_sets, planned_ways, lines, .. } = self;
@@ -60,6 +73,8 @@ impl Planner {
             return Gain::None;
         }
         let moved: u64 = lines.iter().map(|[before, after]| after.saturating_sub(*before)).sum();
+        // Estimates are off by as much as half of what a plan must gain if every line moves.
+        let moved = moved.max(u64::from(limits.ways) << 31);
         let share = p.objective.gain(&before, &after);
         let gain = u128::from(share) * 100 * u128::from(limits.ways);
         if gain >= u128::from(p.move_cost_percent) * u128::from(moved) {

@@ -11,6 +11,9 @@ use super::rates::ObservedRates;
 /// Lines that move in a window beyond this, in ways, blur what it shows.
 const BLURRED: u64 = 2 << 32;
 
+/// Lines that move in a window up to this, in ways, are hardly any.
+const STEADY: u64 = (1 << 32) / 32;
+
 /// No program occupies more; sums of occupancies have room then.
 const MOST: Q32 = Q32::from_raw((MAX_WAYS as u64) << 32);
 
@@ -20,7 +23,9 @@ pub(crate) struct LearnedProgram {
     pub(crate) app: AppId,
     phases: ObservedPhases,
     /// Its occupancy when its last window ended.
-    occupancy: Option<Q32>,
+    pub(crate) occupancy: Option<Q32>,
+    /// Whether hardly a line moved in that window.
+    is_steady: bool,
     /// Short windows that are still to come after its start.
     pub(crate) first_windows: u32,
     /// Decisions until it may be sampled again, and samplings in a row that were given up.
@@ -39,6 +44,7 @@ impl LearnedProgram {
             app,
             phases: ObservedPhases::new(),
             occupancy: Some(Q32::default()),
+            is_steady: false,
             first_windows,
             put_off: 0,
             given_up: 0,
@@ -64,18 +70,26 @@ impl LearnedProgram {
         (self.first_windows, self.put_off, self.given_up) = (first_windows, 0, 0);
     }
 
-    /// Handles a window. Where occupancies can't be read, a program that has `ways` ways for itself
-    /// occupies them. Returns the occupancy at the end.
-    pub(crate) fn add(&mut self, sample: &Sample, ways: Option<u32>) -> Option<Q32> {
-        let end = sample.occupancy.or(ways.map(Q32::from_int)).map(|end| end.min(MOST));
+    /// Handles a window of a program that has so many ways of its own. Where occupancies can't be
+    /// read, it occupies them all. Returns the occupancy at the end.
+    pub(crate) fn add(&mut self, sample: &Sample, own: Option<Q32>) -> Option<Q32> {
+        let end = sample.occupancy.or(own).map(|end| end.min(MOST));
         let before = core::mem::replace(&mut self.occupancy, end);
         let (end, before) = (end?.raw(), before?.raw());
+        self.is_steady = !sample.straddled && before.abs_diff(end) <= STEADY;
         let rates = ObservedRates::new(&sample.counters, Q32::from_raw(before / 2 + end / 2));
         if let Some(rates) = rates.filter(|_| !sample.straddled && before.abs_diff(end) <= BLURRED)
         {
             self.has_changed |= self.phases.add(&rates);
         }
         Some(Q32::from_raw(end))
+    }
+
+    /// Notes how many of its own ways it fills, if its last window was steady.
+    pub(crate) fn reach(&mut self, own: Q32) {
+        if let Some(filled) = self.occupancy.filter(|_| self.is_steady) {
+            self.has_changed |= self.phases.current_mut().reach(own, filled);
+        }
     }
 
     /// Assumes any curves, until it is known.

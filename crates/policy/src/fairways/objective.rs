@@ -103,6 +103,8 @@ pub(crate) enum Gain {
     None,
     /// This share, in units of 2^-32.
     Worth(u64),
+    /// No plan gains enough over one cluster of all programs.
+    Small,
     /// The plan before can't stay.
     #[default]
     Needed,

@@ -5,7 +5,7 @@
 //! the footprint theory of Xiang, Ding, Luo and Bao (HOTL, ASPLOS 2013). So a window counts for the
 //! occupancy that it was measured at, whatever ways the program was given.
 
-use fairways_core::{Curve, Q32, Ways};
+use fairways_core::{Curve, MAX_WAYS, Q32, Ways};
 
 use super::points::CurvePoints;
 use super::rates::{ObservedRates, SIZES};
@@ -22,13 +22,15 @@ const STREAMING: Q32 = Q32::from_int(10);
 pub(crate) struct Observed {
     /// By half ways: how many windows a mean is of, and the mean.
     sizes: [Option<(u32, ObservedRates)>; SIZES],
+    /// By ways that it had for itself: how many of them it filled.
+    reached: [Option<Q32>; MAX_WAYS],
     /// Whether it was sampled up to the largest size that sampling has.
     pub(crate) is_sampled: bool,
 }
 
 impl Default for Observed {
     fn default() -> Self {
-        Self { sizes: [None; SIZES], is_sampled: false }
+        Self { sizes: [None; SIZES], reached: [None; MAX_WAYS], is_sampled: false }
     }
 }
 
@@ -48,6 +50,26 @@ impl Observed {
         *weight = (*weight + 1).min(REMEMBERED);
         mean.blend(rates, *weight);
         mean.cpi.raw().abs_diff(before) > before / 256
+    }
+
+    /// Adds how many of its own ways it fills; whether that changes its curves.
+    pub(crate) fn reach(&mut self, own: Q32, filled: Q32) -> bool {
+        let ways = own.raw().saturating_add(1 << 31) >> 32;
+        let place = usize::try_from(ways).ok().and_then(|ways| ways.checked_sub(1));
+        // What it fills of a part of a way more says little of whole ways.
+        let is_whole = own.raw().abs_diff(ways << 32) <= 1 << 29;
+        let reached = place.filter(|_| is_whole).and_then(|place| self.reached.get_mut(place));
+        let Some(reached) = reached else { return false };
+        let filled = filled.raw().min(ways << 32);
+        let before = reached.replace(Q32::from_raw(filled)).map_or(ways << 32, Q32::raw);
+        before.abs_diff(filled) > 1 << 29
+    }
+
+    /// How many of so many ways it fills: not all where its lines crowd into some sets, or where it
+    /// has no more.
+    fn filled(&self, ways: u32) -> Q32 {
+        let known = self.reached.iter().skip(ways as usize - 1).flatten().min();
+        known.map_or(Q32::from_int(ways), |&known| known.min(Q32::from_int(ways)))
     }
 
     fn means(&self) -> impl DoubleEndedIterator<Item = &(u32, ObservedRates)> {
@@ -130,7 +152,7 @@ impl Observed {
         for &(weight, mean) in self.means() {
             points.push(weight, &mean);
         }
-        points.curves(ways)
+        points.curves(ways, |ways| self.filled(ways))
     }
 }
 
@@ -210,6 +232,28 @@ pub(crate) mod tests {
         assert_eq!((least.raw() * 1000 + (1 << 31)) >> 32, 605);
         observed.is_sampled = true;
         assert_eq!(observed.possible_gain(EIGHT), 0);
+    }
+
+    /// Its lines crowd into some sets, so that it fills 1.5 of two ways, and misses.
+    #[test]
+    fn a_program_that_does_not_fill_its_ways_is_as_slow_as_with_those_that_it_fills() {
+        let mut observed = Observed::default();
+        for (quarters, cycles) in [(4, 2000), (6, 1500), (8, 1000)] {
+            observed.add(&rates(quarters, cycles, 4));
+        }
+        let mut cycles = |own: u64, filled: u64| {
+            let [own, filled] = [own, filled].map(|quarters| Q32::from_raw(quarters << 30));
+            let is_news = observed.reach(own, filled);
+            let [ipc, _] = observed.curves(EIGHT).unwrap();
+            let cycles =
+                [1, 2, 3].map(|ways| ((1000 << 32) + ipc.at(ways).raw() / 2) / ipc.at(ways).raw());
+            (is_news, cycles)
+        };
+        assert_eq!(cycles(8, 6), (true, [2000, 1500, 1000]));
+        // A part of a way more says little of two.
+        assert_eq!(cycles(9, 7), (false, [2000, 1500, 1000]));
+        // What it does not fill of more ways, it does not fill of fewer.
+        assert_eq!(cycles(12, 5), (true, [2000, 1750, 1750]));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Llc, Sample, Time, WayMask, WindowLength};
+use fairways_core::{Action, AppId, Llc, Q32, Sample, Time, WayMask, WindowLength};
 
 use super::Fairways;
 use super::learner::LearnedProgram;
@@ -14,23 +14,27 @@ use crate::running::Change;
 impl Fairways {
     /// Requests windows of normal operation.
     pub(super) fn watch_normally(&self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
-        let every = WindowLength::Instructions(self.parameters.normal_window);
+        let every = WindowLength::Time(self.parameters.normal_window);
         act(Action::Watch { app, every });
     }
 
     /// A window ended.
     pub(super) fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
-        let alone = if sample.occupancy.is_none() { self.ways_alone(sample.app) } else { None };
+        let (own, sampled) = (self.own_ways(sample.app), self.sampling());
         let Some(learner) = self.learners.iter_mut().find(|learner| learner.app == sample.app)
         else {
             return;
         };
-        let occupancy = learner.add(sample, alone);
         let is_first = learner.first_windows > 0;
+        let occupancy = learner.add(sample, own);
+        // While it is filling its ways, short windows may look steady.
+        if let Some(own) = own.filter(|_| !is_first && sampled != Some(sample.app)) {
+            learner.reach(own);
+        }
         learner.first_windows = learner.first_windows.saturating_sub(1);
         let is_known_now = is_first && learner.first_windows == 0;
-        if self.sampling() == Some(sample.app) {
-            self.go_on(at, occupancy, act);
+        if sampled == Some(sample.app) {
+            self.go_on(at, occupancy, sample.counters.llcmpkc(), act);
         } else if is_known_now {
             self.watch_normally(sample.app, act);
             if self.session.is_none() {
@@ -39,13 +43,30 @@ impl Fairways {
         }
     }
 
-    /// The ways that a program has for itself; `None` if it shares them.
-    fn ways_alone(&self, app: AppId) -> Option<u32> {
-        let own = self.running.mask_of(app)?;
-        let mut others = self.running.programs().iter().filter(|program| program.app != app);
-        let shares = others
-            .any(|program| self.running.mask_of(program.app).unwrap_or_default().overlaps(own));
-        (!shares).then_some(WayMask::count(own))
+    /// A program's own ways: where it shares them, the part of them that its lines are of the
+    /// cluster's. `None` where that is unknown.
+    fn own_ways(&self, app: AppId) -> Option<Q32> {
+        let mask = self.running.mask_of(app)?;
+        let (mut own, mut all) = (1, 1);
+        for program in self.running.programs() {
+            let other = self.running.mask_of(program.app).unwrap_or_default();
+            if program.app == app || !other.overlaps(mask) {
+                continue;
+            }
+            if all == 1 {
+                own = self.lines(app)?;
+                all = own;
+            }
+            all += if other == mask { self.lines(program.app)? } else { return None };
+        }
+        let ways = u128::from(WayMask::count(mask)) << 32;
+        u64::try_from(ways * own / all.max(1)).ok().map(Q32::from_raw)
+    }
+
+    /// The lines of a program without a profile, in ways times 2^32.
+    fn lines(&self, app: AppId) -> Option<u128> {
+        let learner = self.learners.iter().find(|learner| learner.app == app)?;
+        learner.occupancy.map(|occupancy| occupancy.raw().into())
     }
 
     /// The alarm rang.

@@ -27,8 +27,8 @@ parameters! {
         /// How often it decides on what was observed.
         decision_period: Duration = Duration::from_millis(250), "", "ours", least MILLISECOND;
 
-        /// Instructions of a window in normal operation.
-        normal_window: u64 = 100_000_000, "instructions", "LFOC §5.2", least 1;
+        /// How long a window is in normal operation.
+        normal_window: Duration = Duration::from_millis(50), "", "ours", least MILLISECOND;
 
         /// How long a window is after a start and while sampling.
         sampling_window: Duration = Duration::from_millis(1), "", "ours", least MILLISECOND;
@@ -39,11 +39,11 @@ parameters! {
         /// Sampling ends after this many windows with the partition full.
         full_windows: u32 = 4, "windows", "ours", least 1;
 
-        /// Sampling ends after this many windows in a row in which hardly a line moved.
-        still_windows: u32 = 9, "windows", "ours", least 1;
+        /// Sampling ends after this many windows in a row with few misses in which hardly a line moved.
+        still_windows: u32 = 5, "windows", "ours", least 1;
 
         /// Sampling ends after this many windows, whatever moves.
-        most_windows: u32 = 65, "windows", "ours", least 1;
+        most_windows: u32 = 80, "windows", "ours", least 1;
 
         /// The share of the time in which a program may be sampled, beyond the first second.
         sampling_percent: u32 = 5, "percent", "ours";

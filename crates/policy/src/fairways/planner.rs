@@ -101,10 +101,20 @@ impl Planner {
             trials: p.trials,
         };
         // Where profiles decide alone, earlier events leave no trace.
-        let is_kept = self.knowledge.contains(&Knowledge::Observed) && self.follow(limits);
+        let is_observed = self.knowledge.contains(&Knowledge::Observed);
+        let is_kept = is_observed && self.follow(limits);
         self.search_all(p, llc, limits, is_kept);
-        self.gain = if is_kept { self.gain(p, limits) } else { Gain::Needed };
-        let is_another = self.gain != Gain::None;
+        let mut is_another = true;
+        if is_observed && self.needs_no_clusters(p, limits) {
+            self.gain = Gain::Small;
+            is_another = !is_kept || self.planned_sets.len() > 1;
+            self.search.settle_on_one(known, limits.ways);
+        } else if is_kept {
+            self.gain = self.gain(p, limits);
+            is_another = self.gain != Gain::None;
+        } else {
+            self.gain = Gain::Needed;
+        }
         if is_another {
             self.planned_sets.clear();
             self.planned_sets.extend_from_slice(self.search.best_sets());

@@ -56,26 +56,29 @@ impl CurvePoints {
         self.points[first..self.count].iter_mut().for_each(|point| point.cpi = mean);
     }
 
-    /// IPC and LLCMPKC with each number of ways; `None` if there is no point.
-    pub(crate) fn curves(&self, ways: Ways) -> Option<[Curve; 2]> {
+    /// IPC and LLCMPKC with each number of ways, of which the program fills so many; `None` if there
+    /// is no point.
+    pub(crate) fn curves(&self, ways: Ways, filled: impl Fn(u32) -> Q32) -> Option<[Curve; 2]> {
         if self.count == 0 {
             return None;
         }
         let ipc = Curve::from_fn(ways, |ways| {
-            let cpi = self.at(ways, |point| point.cpi);
+            let cpi = self.at(filled(ways), |point| point.cpi);
             Q32::ratio(Q32::ONE.raw(), cpi.max(1)).max(Q32::from_raw(1))
         });
         Some([
             ipc,
-            Curve::from_fn(ways, |ways| Q32::from_raw(self.at(ways, |point| point.llcmpkc))),
+            Curve::from_fn(ways, |ways| {
+                Q32::from_raw(self.at(filled(ways), |point| point.llcmpkc))
+            }),
         ])
     }
 
-    /// A quantity with this number of ways: on the line between its neighbours. What goes on
+    /// A quantity with so many ways filled: on the line between its neighbours. What goes on
     /// beyond the last point is 3/4 as steep as before it, for a way; then nothing changes.
-    fn at(&self, ways: u32, quantity: impl Fn(&CurvePoint) -> u64) -> u64 {
+    fn at(&self, filled: Q32, quantity: impl Fn(&CurvePoint) -> u64) -> u64 {
         let points = &self.points[..self.count];
-        let x = u64::from(ways) << 32;
+        let x = filled.raw();
         let after = points.partition_point(|point| point.occupancy < x);
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return 0 };
         if after == 0 {
@@ -126,7 +129,7 @@ mod tests {
         for &(quarters, cycles) in points {
             all.push(1, &rates(quarters, cycles, 4));
         }
-        let [ipc, llcmpkc] = all.curves(Ways::new(5).unwrap()).unwrap();
+        let [ipc, llcmpkc] = all.curves(Ways::new(5).unwrap(), Q32::from_int).unwrap();
         assert!(llcmpkc.values().iter().all(|value| (value.raw() + (1 << 30)) >> 32 == 4));
         ipc.values().iter().map(|ipc| ((1000 << 32) + ipc.raw() / 2) / ipc.raw()).collect()
     }

@@ -46,6 +46,7 @@ pub(crate) fn reason(objective: Objective, gain: Gain) -> &'static str {
     };
     let gain = match gain {
         Gain::Needed => return only,
+        Gain::Small => return "clusters would gain next to nothing: no partitioning",
         Gain::None => return "no other plan is worth the lines that move",
         Gain::Worth(share) => share,
     };

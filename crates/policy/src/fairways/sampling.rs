@@ -63,6 +63,7 @@ impl Fairways {
         &mut self,
         at: Time,
         occupancy: Option<Q32>,
+        llcmpkc: Option<Q32>,
         act: &mut dyn FnMut(Action<'_>),
     ) {
         let Some(session) = &mut self.session else { return };
@@ -71,7 +72,7 @@ impl Fairways {
             return;
         };
         let Some(llc) = self.running.llc() else { return };
-        let step = session.observe(&self.parameters, at, occupancy);
+        let step = session.observe(&self.parameters, at, occupancy, llcmpkc);
         if step == GrowthStep::Grow {
             session.grow();
             self.divide(act);

@@ -49,6 +49,14 @@ impl Search {
         &self.best_ways
     }
 
+    /// Makes one cluster of so many programs the best plan.
+    pub(crate) fn settle_on_one(&mut self, programs: usize, ways: u32) {
+        self.best_sets.clear();
+        self.best_sets.push(first(programs));
+        self.best_ways.clear();
+        self.best_ways.push(ways);
+    }
+
     /// Begins again, without a plan.
     pub(crate) fn begin(&mut self) {
         self.best = None;
@@ -232,6 +240,11 @@ impl Search {
         let Self { rows, division, .. } = self;
         division.divide(objective, clusters, rows, (limits.ways, limits.least_ways), to_beat)
     }
+}
+
+/// The set of the first programs, at least one.
+pub(crate) const fn first(programs: usize) -> u64 {
+    u64::MAX >> (u64::BITS as usize - programs)
 }
 
 /// The programs of a set, in order.

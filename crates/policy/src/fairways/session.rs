@@ -39,6 +39,9 @@ pub(crate) enum GrowthStep {
     Complete,
 }
 
+/// LLC misses per 1000 cycles that more ways can't save much of: a miss costs up to 200 cycles.
+const FEW: Q32 = Q32::ONE;
+
 impl Growth {
     /// Begins with the fewest ways if what it does with so few was never seen. `None` if sampling
     /// is not possible.
@@ -126,12 +129,15 @@ impl Growth {
         p: &Parameters,
         at: Time,
         occupancy: Option<Q32>,
+        llcmpkc: Option<Q32>,
     ) -> GrowthStep {
         self.last_window = at;
         self.windows += 1;
         if let Some(now) = occupancy {
             let moved = now.raw().abs_diff(self.occupancy.raw());
-            self.still = if moved < Q32::ONE.raw() / 32 { self.still + 1 } else { 0 };
+            // Where each miss takes long, a window brings few lines, and still there are more.
+            let is_still = moved < Q32::ONE.raw() / 32 && llcmpkc.is_none_or(|rate| rate < FEW);
+            self.still = if is_still { self.still + 1 } else { 0 };
             self.occupancy = now;
         }
         let quarter = Q32::ONE.raw() / 4;
@@ -197,10 +203,31 @@ mod tests {
             (7, GrowthStep::Wait),
             (7, GrowthStep::Complete),
         ] {
-            assert_eq!(growth.observe(&p, Time::ZERO, Some(Q32::from_int(ways))), step, "{ways}");
+            assert_eq!(
+                growth.observe(&p, Time::ZERO, Some(Q32::from_int(ways)), None),
+                step,
+                "{ways}"
+            );
             if step == GrowthStep::Grow {
                 growth.grow();
             }
+        }
+    }
+
+    /// Each of its misses takes long: it brings few lines in a window, and is not still.
+    #[test]
+    fn a_program_that_misses_goes_on_although_few_lines_move() {
+        for (misses, step) in [(0, GrowthStep::Complete), (5, GrowthStep::Wait)] {
+            let p = Parameters::default();
+            let seen = Some((Q32::ONE, Q32::ONE));
+            let mut growth =
+                Growth::new((AppId(0), Q32::ONE), Time::ZERO, Some((1, 7)), seen).unwrap();
+            let mut last = GrowthStep::Wait;
+            for window in 0..=u64::from(p.still_windows) {
+                let occupancy = Q32::from_raw((1 << 32) + (window << 26));
+                last = growth.observe(&p, Time::ZERO, Some(occupancy), Some(Q32::from_int(misses)));
+            }
+            assert_eq!(last, step, "{misses}");
         }
     }
 }

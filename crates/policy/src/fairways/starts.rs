@@ -6,6 +6,7 @@ use super::divide::Limits;
 use super::parameters::Parameters;
 use super::planner::{Knowledge, Planner};
 use super::program::SharingProgram;
+use super::search::first;
 use crate::slowdown::slowdown_table;
 
 impl Planner {
@@ -40,7 +41,7 @@ impl Planner {
         }
         search.run(p.objective, limits, clusters);
         // A local search may end before the best plan: others begin elsewhere.
-        search.start_with(u64::MAX >> (u64::BITS as usize - known.len()), limits.ways);
+        search.start_with(first(known.len()), limits.ways);
         search.run(p.objective, limits, clusters);
         if known.len() <= limits.clusters {
             (0..known.len()).for_each(|program| search.start_with(1 << program, 0));

@@ -150,9 +150,9 @@ pub(crate) fn fairways() -> impl Strategy<Value = fairways::Parameters> {
         fairways::Objective::MaxSlowdown,
         fairways::Objective::Weighted,
     ]);
-    let spans = prop::array::uniform2(spans());
-    (objectives, any::<bool>(), prop::array::uniform8(numbers()), any::<u64>(), spans).prop_map(
-        |(objective, whole_cache, n, normal_window, [decision_period, sampling_window])| {
+    let spans = prop::array::uniform3(spans());
+    (objectives, any::<bool>(), prop::array::uniform8(numbers()), spans).prop_map(
+        |(objective, whole_cache, n, [decision_period, normal_window, sampling_window])| {
             fairways::Parameters {
                 objective,
                 reference: if whole_cache { Reference::WholeCache } else { Reference::Best },

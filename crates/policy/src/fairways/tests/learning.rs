@@ -268,7 +268,7 @@ fn a_program_is_watched_normally_once_another_machine_ends_its_sampling() {
     assert_eq!(bench.watched[&1], WindowLength::Time(Duration::from_millis(1)));
     bench.report(&Event::Machine(Llc { clos: 8, ..bench.llc }.into()));
     assert_eq!(bench.policy.sampling(), None);
-    assert_eq!(bench.watched[&1], WindowLength::Instructions(100_000_000));
+    assert_eq!(bench.watched[&1], WindowLength::Time(Duration::from_millis(50)));
 }
 
 #[test]
@@ -281,4 +281,15 @@ fn a_plan_that_is_kept_does_not_state_the_gain_of_another() {
     bench.report(&Event::Machine(Llc { clos: 8, ..bench.llc }.into()));
     assert_eq!(bench.partition, before);
     assert_eq!(bench.reason, "no other plan is worth the lines that move");
+}
+
+/// They share without loss, so that a clustering gains nothing over none.
+#[test]
+fn programs_that_need_few_ways_are_not_clustered() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, Wish::default(), |ways| [1000 + 2 * 2_u64.saturating_sub(ways), 1, 400]);
+    bench.start(1, Wish::default(), light);
+    bench.windows(30);
+    assert_eq!(bench.reason, "clusters would gain next to nothing: no partitioning");
+    assert_eq!(bench.partition.masks().len(), 1);
 }
