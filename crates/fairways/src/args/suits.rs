@@ -6,7 +6,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::policies::{honours, names};
 use fairways_lab::OPTIMUM;
 use fairways_policy::descriptor;
-use fairways_policy::table::OwnerRequest;
+use fairways_policy::table::{KnowledgeSource, OwnerRequest};
 
 use super::Machine;
 
@@ -31,7 +31,7 @@ pub(super) fn check(
                 "it needs --machine chip:PRESET: it schedules threads, and on the model every \
                  program has a core of its own"
             }
-            Some(policy) if is_model && policy.honours(OwnerRequest::Objectives) => {
+            Some(policy) if is_model && policy.knows == KnowledgeSource::Latencies => {
                 "it needs --machine chip:PRESET: it divides ways between services and batch \
                  programs, and on the model no program answers requests"
             }

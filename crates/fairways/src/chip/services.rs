@@ -4,7 +4,8 @@ use fairways_chip::Job;
 use fairways_chip::service::Stage;
 use fairways_command_kit::BadInput;
 use fairways_core::{Objective, Time, Wish};
-use fairways_policy::table::OwnerRequest;
+use fairways_policy::descriptor;
+use fairways_policy::table::KnowledgeSource;
 
 use super::world::World;
 
@@ -55,9 +56,9 @@ impl World {
 }
 
 fn without_objectives(policies: &[&str], jobs: &[Job]) -> Option<String> {
-    let policy = policies
-        .iter()
-        .find(|policy| fairways_command_kit::policies::honours(policy, OwnerRequest::Objectives))?;
+    let policy = policies.iter().find(|policy| {
+        descriptor(policy).is_some_and(|policy| policy.knows == KnowledgeSource::Latencies)
+    })?;
     let asked = jobs.iter().any(|job| job.wish.objective.is_some());
     (!asked).then(|| {
         format!("{policy}: no program has an objective (--objectives), so it splits evenly")

@@ -17,6 +17,18 @@ const STEADY: u64 = (1 << 32) / 32;
 /// No program occupies more; sums of occupancies have room then.
 const MOST: Q32 = Q32::from_raw((MAX_WAYS as u64) << 32);
 
+/// The curves of a program that does not use the cache.
+pub(crate) fn flat(ways: Ways) -> Profile {
+    let none = Curve::from_fn(ways, |_| Q32::default());
+    Profile {
+        ipc: Curve::from_fn(ways, |_| Q32::ONE),
+        llcmpkc: none,
+        llcmpki: none,
+        bandwidth_mbps: none,
+        stalls_l2_miss: none,
+    }
+}
+
 /// A program without a profile.
 #[derive(Clone, Debug)]
 pub(crate) struct LearnedProgram {
@@ -94,8 +106,8 @@ impl LearnedProgram {
 
     /// Assumes any curves, until it is known.
     pub(crate) fn assume(&mut self, ways: Ways) {
-        let flat = Curve::from_fn(ways, |_| Q32::ONE);
-        self.set_curves(ways, [flat, Curve::from_fn(ways, |_| Q32::default())]);
+        let Profile { ipc, llcmpkc, .. } = flat(ways);
+        self.set_curves(ways, [ipc, llcmpkc]);
     }
 
     /// Whether it was seen at any size in the phase at hand.

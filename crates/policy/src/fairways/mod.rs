@@ -18,6 +18,8 @@
 //! sampled only if it could be slower than the slowest (`sampling.rs`), in one pass over all sizes
 //! (`session.rs`). Until its first windows are over, it is in the largest cluster, as under LFOC.
 //!
+//! The fewest ways of a service with an objective are Locpart's to decide (`services.rs`).
+//!
 //! Another plan has to be worth the lines that move by it (`keeping.rs`). Promised ways limit what
 //! plans there are, those of sampling too (`promises.rs`). Beyond 64 programs the plan is LFOC+'s.
 //!
@@ -40,6 +42,7 @@ mod rates;
 mod reasons;
 mod sampling;
 mod search;
+mod services;
 mod session;
 mod starts;
 #[cfg(test)]
@@ -47,12 +50,13 @@ mod tests;
 
 use alloc::vec::Vec;
 
-use fairways_core::{Action, AppId, Event, Llc, PlanId, Policy, Time, WindowLength};
+use fairways_core::{Action, AppId, Event, Llc, PlanId, Policy, Time};
 
 use crate::running::{Change, RunningPrograms};
 use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
 use learner::LearnedProgram;
 use planner::Planner;
+use services::Services;
 use session::Growth;
 
 pub use objective::Objective;
@@ -61,7 +65,12 @@ pub use parameters::Parameters;
 /// `fairways`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     knows: KnowledgeSource::OtherWays,
-    honours: &[OwnerRequest::Baselines, OwnerRequest::BestEffort, OwnerRequest::Importance],
+    honours: &[
+        OwnerRequest::Baselines,
+        OwnerRequest::Objectives,
+        OwnerRequest::BestEffort,
+        OwnerRequest::Importance,
+    ],
     ..Descriptor::new::<Parameters>(
         "fairways",
         "the fairest clustering that a local search finds, from LFOC+'s on",
@@ -77,11 +86,14 @@ pub struct Fairways {
     planner: Planner,
     /// The programs without a profile, in the order in which they started.
     learners: Vec<LearnedProgram>,
+    services: Services,
     session: Option<Growth>,
     /// Nanoseconds in which programs were sampled.
     sampled_nanos: u64,
-    /// When the first program without a profile came; an alarm is set since.
+    /// When the first program without a profile came.
     learning_since: Option<Time>,
+    /// Whether an alarm is set.
+    is_armed: bool,
     /// Whether a sampling partition may be in force.
     is_divided: bool,
     /// Whether one was in force before the last plan.
@@ -118,28 +130,9 @@ impl Fairways {
                     self.learners.iter_mut().for_each(|learner| learner.forget(windows));
                 }
             }
-            Change::Started => {
-                let Some(program) = self.running.programs().last() else { return };
-                if program.profile.is_some() {
-                    return;
-                }
-                let app = program.app;
-                self.learners.push(LearnedProgram::new(app, self.parameters.first_windows));
-                let every = WindowLength::Time(self.parameters.sampling_window);
-                act(Action::Watch { app, every });
-                if self.learning_since.is_none() {
-                    self.learning_since = Some(at);
-                    act(Action::Wake { at: at.after(self.parameters.decision_period) });
-                }
-            }
-            Change::Exited(app) => {
-                self.learners.retain(|learner| learner.app != app);
-                if self.sampling() == Some(app) {
-                    self.leave(at);
-                }
-            }
-            Change::Wish { .. } => {}
+            Change::Started | Change::Exited(_) | Change::Wish { .. } => self.learn(at, act),
         }
+        self.follow_objectives(at, act);
     }
 }
 
@@ -152,6 +145,7 @@ impl Policy for Fairways {
         match event {
             Event::Sampled(sample) => self.sampled(at, sample, act),
             Event::Woke => self.wake(at, act),
+            Event::Latency(latencies) => self.answered(at, latencies),
             Event::Refused { plan, .. } => self.refused(at, *plan, act),
             Event::Applied { plan, actual } => {
                 self.was_divided &= self.plan != Some(*plan);

@@ -9,6 +9,7 @@ use super::Fairways;
 use super::learner::LearnedProgram;
 use super::parameters::Parameters;
 use super::planner::Knowledge;
+use crate::program::RunningProgram;
 use crate::running::Change;
 
 impl Fairways {
@@ -69,9 +70,44 @@ impl Fairways {
         learner.occupancy.map(|occupancy| occupancy.raw().into())
     }
 
+    /// Sets the first alarm.
+    pub(super) fn arm(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        if !core::mem::replace(&mut self.is_armed, true) {
+            act(Action::Wake { at: at.after(self.parameters.decision_period) });
+        }
+    }
+
+    /// Learns the programs that have neither a profile nor an objective.
+    pub(super) fn learn(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        let Self { running, learners, parameters: p, .. } = self;
+        let is_learned = |program: &&RunningProgram| {
+            program.profile.is_none() && program.wish.objective.is_none()
+        };
+        learners.retain(|learner| {
+            running.programs().iter().filter(is_learned).any(|program| program.app == learner.app)
+        });
+        let before = learners.len();
+        for program in running.programs().iter().filter(is_learned) {
+            let app = program.app;
+            if !learners.iter().any(|learner| learner.app == app) {
+                learners.push(LearnedProgram::new(app, p.first_windows));
+                act(Action::Watch { app, every: WindowLength::Time(p.sampling_window) });
+            }
+        }
+        if self.learners.len() > before {
+            self.learning_since.get_or_insert(at);
+            self.arm(at, act);
+        }
+        let sampled = self.sampling();
+        if sampled.is_some_and(|app| !self.learners.iter().any(|learner| learner.app == app)) {
+            self.leave(at);
+        }
+    }
+
     /// The alarm rang.
     pub(super) fn wake(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         act(Action::Wake { at: at.after(self.parameters.decision_period) });
+        self.judge_services(at, act);
         for learner in &mut self.learners {
             learner.put_off = learner.put_off.saturating_sub(1);
         }
@@ -101,7 +137,7 @@ impl Fairways {
     ) {
         let Some(llc) = self.running.llc() else { return };
         if change.is_some() {
-            self.planner.promises.admit(&llc, self.running.programs());
+            self.planner.promises.admit(&llc, self.running.programs(), &self.services);
         }
         if let Some(session) = &self.session {
             if session.fits(self.sizes(session.app, &llc)) {
@@ -122,8 +158,9 @@ impl Fairways {
         if let Some(next) = next {
             self.begin(at, &llc, next, act);
         } else if are_others || is_another || self.is_divided {
-            let Self { parameters: p, running, planner, .. } = self;
+            let Self { parameters: p, running, planner, services, .. } = self;
             self.plan = running.plan(act, |llc, programs, partition, announcer| {
+                services.announce(announcer);
                 planner.fill(p, llc, programs, partition, announcer)
             });
             self.was_divided = core::mem::take(&mut self.is_divided);
@@ -132,14 +169,18 @@ impl Fairways {
 
     /// Decides on a plan by all that is known; `true` if the plan has changed.
     fn reconsider(&mut self, llc: &Llc) -> bool {
-        let Self { parameters: p, running, planner, learners, .. } = self;
+        let Self { parameters: p, running, planner, learners, services, .. } = self;
         // Profiles that nothing else has are brought up to date in place.
         planner.known.clear();
         planner.knowledge.clear();
         for program in running.programs() {
             let mut program = program.clone();
             let mut knowledge = Knowledge::Profiled;
-            if program.profile.is_none() {
+            if services.ways_of(program.app).is_some() {
+                knowledge = Knowledge::Served;
+                program.profile.clone_from(&services.curves);
+                program.wish.best_effort = true;
+            } else if program.profile.is_none() {
                 let learner = learners.iter_mut().find(|learner| learner.app == program.app);
                 let Some(learner) = learner else { continue };
                 learner.refresh(llc.ways);

@@ -52,6 +52,8 @@ pub(crate) enum Knowledge {
     /// Its windows. They do not distinguish all phases: where ways are promised to it, it shares
     /// none.
     Observed,
+    /// None: it is a service, which has its fewest ways.
+    Served,
     /// Its profile.
     Profiled,
 }
@@ -182,6 +184,9 @@ impl Planner {
                     announcer.announce_class(app, "unknown", reason);
                     continue;
                 };
+                if self.knowledge[known] == Knowledge::Served {
+                    continue;
+                }
                 if self.knowledge[known] == Knowledge::Assumed {
                     let reason = "not known yet; it shares no promised ways";
                     announcer.announce_class(app, "unknown", reason);

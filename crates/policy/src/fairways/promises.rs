@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use fairways_core::{AppId, Llc};
 
+use super::services::Services;
 use crate::program::RunningProgram;
 
 /// The promises that are kept, with their ways: where there are too many, those of the programs
@@ -16,14 +17,14 @@ use crate::program::RunningProgram;
 pub(crate) struct KeptPromises(Vec<(AppId, u32)>);
 
 impl KeptPromises {
-    /// Finds which promises can be kept at once.
-    pub(crate) fn admit(&mut self, llc: &Llc, programs: &[RunningProgram]) {
+    /// Finds which promises can be kept at once, those to services among them.
+    pub(crate) fn admit(&mut self, llc: &Llc, programs: &[RunningProgram], services: &Services) {
         // The others need ways and a cluster, unless all are promised theirs.
         let (mut ways, mut clusters) = (llc.ways.get(), llc.max_clusters());
-        if !self.fill(llc, programs, ways, clusters) {
+        if !self.fill(llc, (programs, services), ways, clusters) {
             ways -= llc.min_ways().min(ways);
             clusters -= 1;
-            self.fill(llc, programs, ways, clusters);
+            self.fill(llc, (programs, services), ways, clusters);
         }
     }
 
@@ -31,13 +32,14 @@ impl KeptPromises {
     fn fill(
         &mut self,
         llc: &Llc,
-        programs: &[RunningProgram],
+        (programs, services): (&[RunningProgram], &Services),
         mut ways: u32,
         mut clusters: u32,
     ) -> bool {
         self.0.clear();
         for program in programs {
-            let Some(promised) = program.wish.baseline_ways else { continue };
+            let fewest = services.ways_of(program.app).or(program.wish.baseline_ways);
+            let Some(promised) = fewest else { continue };
             let promised = promised.max(llc.min_ways());
             if promised <= ways && clusters > 0 {
                 (ways, clusters) = (ways - promised, clusters - 1);
@@ -74,7 +76,11 @@ mod tests {
     fn kept(promised: &[Option<u32>], clos: u32) -> Vec<Option<u32>> {
         let programs = programs_with_promises(promised);
         let mut promises = KeptPromises::default();
-        promises.admit(&Llc { clos, ..Llc::with_ways(Ways::new(8).unwrap()) }, &programs);
+        promises.admit(
+            &Llc { clos, ..Llc::with_ways(Ways::new(8).unwrap()) },
+            &programs,
+            &Services::default(),
+        );
         programs.iter().map(|program| promises.ways_of(program.app)).collect()
     }
 

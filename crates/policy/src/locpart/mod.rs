@@ -36,13 +36,13 @@ use alloc::vec::Vec;
 
 use fairways_core::{Action, AppId, Event, Latencies, Llc, PlanId, Policy, Time, WindowLength};
 
-use crate::announce::raw;
+use crate::announce::{Announcer, raw};
 use crate::layout::{Layout, WantedSpan};
 use crate::running::{Change, RunningPrograms};
 use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
 use crate::words;
 use margin::TailVerdict;
-use party::{Party, WayTransfer};
+pub(crate) use party::{Party, WayTransfer};
 
 pub use parameters::{GivingRule, Parameters, TailWindow};
 pub use service::ServiceClass;
@@ -157,8 +157,8 @@ impl Locpart {
 
     fn record_latencies(&mut self, at: Time, latencies: &Latencies) {
         let party = self.parties.iter_mut().find(|party| party.occupant == Some(latencies.app));
-        if let Some(service) = party.and_then(|party| party.service.as_mut()) {
-            service.tails.push(at, latencies, self.parameters.reach());
+        if let Some(party) = party {
+            party.record(at, latencies, &self.parameters);
         }
     }
 
@@ -182,35 +182,8 @@ impl Locpart {
     /// Algorithm 1's Schedule.
     fn schedule(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let least = self.llc.map_or(1, |llc| llc.min_ways());
-        let (period, parameters) = (self.period, &self.parameters);
-        for party in &mut self.parties {
-            let ways = party.actual.unwrap_or(party.ways);
-            if let Some(service) = &mut party.service {
-                service.margin_before.clone_from(&service.margin);
-                let (tail, verdict) = service::judge(service, at, period, ways, least, parameters);
-                service.tail = tail;
-                let verdict = verdict.planned(ways, party.ways, least);
-                service.verdict = verdict;
-                service.is_waiting = matches!(verdict, TailVerdict::More | TailVerdict::Down(_));
-            }
-        }
-        allocate::schedule(&mut self.parties, parameters.w.max(1), least);
-        let mut missed = false;
-        for party in &mut self.parties {
-            let Some(service) = &mut party.service else { continue };
-            if party.transfer != WayTransfer::No {
-                service.margin.moved(at, party.transfer == WayTransfer::Took);
-            }
-            if service.verdict == TailVerdict::More {
-                if party.transfer == WayTransfer::Took {
-                    missed = true;
-                } else {
-                    service.margin.has_all();
-                }
-            }
-            service.classify(period, parameters.longest_window.max(1));
-        }
-        self.announce_classes(act);
+        let missed = control(&mut self.parties, at, self.period, least, &self.parameters);
+        announce_services(&self.parties, &mut self.running.announcer(act));
         if self.parties.iter().any(|party| party.transfer != WayTransfer::No) {
             self.plan(if missed { MISSED } else { SLACK }, false, act);
         }
@@ -286,21 +259,57 @@ impl Locpart {
             announcer.announce_class(program.app, kind, reason);
         }
     }
+}
 
-    /// Announces the class and the numbers of each service whose class or ways changed.
-    fn announce_classes(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        let Self { running, parties, .. } = self;
-        let mut announcer = running.announcer(act);
-        for party in parties {
-            let (Some(app), Some(service)) = (party.occupant, &party.service) else { continue };
-            let new = service
-                .class
-                .is_some_and(|class| announcer.announce_class(app, class.name(), class.reason()));
-            if service.verdict != TailVerdict::Unknown && (new || party.transfer != WayTransfer::No)
-            {
-                let (tail, slack) = (raw(service.tail_ms()), Some(service.slack()));
-                announcer.announce_numbers(app, [words::TAIL, words::SLACK], [tail, slack]);
+/// Ends a period: judges the tail of each service, and moves ways between services and batch. Every
+/// party keeps `least` ways. Whether a service took ways because it misses its objective.
+pub(crate) fn control(
+    parties: &mut [Party],
+    at: Time,
+    period: u64,
+    least: u32,
+    parameters: &Parameters,
+) -> bool {
+    for party in &mut *parties {
+        let ways = party.actual.unwrap_or(party.ways);
+        if let Some(service) = &mut party.service {
+            service.margin_before.clone_from(&service.margin);
+            let (tail, verdict) = service::judge(service, at, period, ways, least, parameters);
+            service.tail = tail;
+            let verdict = verdict.planned(ways, party.ways, least);
+            service.verdict = verdict;
+            service.is_waiting = matches!(verdict, TailVerdict::More | TailVerdict::Down(_));
+        }
+    }
+    allocate::schedule(parties, parameters.w.max(1), least);
+    let mut missed = false;
+    for party in parties {
+        let Some(service) = &mut party.service else { continue };
+        if party.transfer != WayTransfer::No {
+            service.margin.moved(at, party.transfer == WayTransfer::Took);
+        }
+        if service.verdict == TailVerdict::More {
+            if party.transfer == WayTransfer::Took {
+                missed = true;
+            } else {
+                service.margin.has_all();
             }
+        }
+        service.classify(period, parameters.longest_window.max(1));
+    }
+    missed
+}
+
+/// Announces the class and the numbers of each service whose class or ways changed.
+pub(crate) fn announce_services(parties: &[Party], announcer: &mut Announcer<'_>) {
+    for party in parties {
+        let (Some(app), Some(service)) = (party.occupant, &party.service) else { continue };
+        let new = service
+            .class
+            .is_some_and(|class| announcer.announce_class(app, class.name(), class.reason()));
+        if service.verdict != TailVerdict::Unknown && (new || party.transfer != WayTransfer::No) {
+            let (tail, slack) = (raw(service.tail_ms()), Some(service.slack()));
+            announcer.announce_numbers(app, [words::TAIL, words::SLACK], [tail, slack]);
         }
     }
 }

@@ -87,7 +87,7 @@ impl Parameters {
     }
 
     /// The length of a period.
-    pub(super) fn period(&self) -> Duration {
+    pub(crate) fn period(&self) -> Duration {
         self.t_sched.max(Duration::from_nanos(1))
     }
 

@@ -4,9 +4,10 @@
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use fairways_core::{Llc, Objective, Time};
+use fairways_core::{Latencies, Llc, Objective, Time};
 
 use super::margin::Margin;
+use super::parameters::Parameters;
 use super::service::Service;
 use crate::layout::Occupant;
 use crate::program::RunningProgram;
@@ -14,22 +15,22 @@ use crate::split::evenly;
 
 /// A service, a batch program, or all programs that share a cluster.
 #[derive(Clone, Debug)]
-pub(super) struct Party {
+pub(crate) struct Party {
     /// The program; `None` for those that share.
-    pub(super) occupant: Occupant,
-    pub(super) ways: u32,
+    pub(crate) occupant: Occupant,
+    pub(crate) ways: u32,
     /// Its ways before the last period's end.
     pub(super) before: u32,
     /// Its actual ways under the last plan, where they are not the planned ones.
     pub(super) actual: Option<u32>,
     /// How its ways changed at the last period's end.
-    pub(super) transfer: WayTransfer,
+    pub(crate) transfer: WayTransfer,
     /// Its state as a service; `None` for batch.
     pub(super) service: Option<Service>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum WayTransfer {
+pub(crate) enum WayTransfer {
     #[default]
     No,
     Took,
@@ -37,7 +38,7 @@ pub(super) enum WayTransfer {
 }
 
 impl Party {
-    const fn new(occupant: Occupant) -> Self {
+    pub(crate) const fn new(occupant: Occupant) -> Self {
         Self {
             occupant,
             ways: 0,
@@ -48,7 +49,7 @@ impl Party {
         }
     }
 
-    fn set_objective(&mut self, objective: Option<Objective>, period: u64) {
+    pub(crate) fn set_objective(&mut self, objective: Option<Objective>, period: u64) {
         match (objective, &mut self.service) {
             (None, service) => *service = None,
             (Some(objective), None) => self.service = Some(Service::new(objective, period)),
@@ -60,6 +61,18 @@ impl Party {
                 (service.margin_before, service.known_in) = (service.margin.clone(), period);
             }
             _ => {}
+        }
+    }
+
+    /// Whether no period has ended since it came.
+    pub(crate) const fn is_new(&self) -> bool {
+        self.before == 0
+    }
+
+    /// Records the latencies of a service.
+    pub(crate) fn record(&mut self, at: Time, latencies: &Latencies, parameters: &Parameters) {
+        if let Some(service) = &mut self.service {
+            service.tails.push(at, latencies, parameters.reach());
         }
     }
 

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Counters, Curve, Llc, Partition, PartitionError, Profile, Q32, Sample, WayMask, Ways, Wish,
+    Counters, Curve, Llc, Partition, PartitionError, Profile, Q32, Sample, WayMask, Ways,
+    WindowLength, Wish,
 };
 
 use crate::announce::static_text;

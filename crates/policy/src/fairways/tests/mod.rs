@@ -1,6 +1,7 @@
 mod learning;
 mod plans;
 mod promised;
+mod services;
 
 use alloc::vec::Vec;
 
