@@ -70,6 +70,11 @@ impl LearnedProgram {
         self.phases.current()
     }
 
+    /// How many phases have begun.
+    pub(crate) const fn phases_begun(&self) -> u32 {
+        self.phases.begun
+    }
+
     /// Sampling has seen every size that it can.
     pub(crate) fn set_sampled(&mut self) {
         self.phases.current_mut().is_sampled = true;

@@ -17,13 +17,15 @@ pub(crate) struct ObservedPhases {
     phases: Vec<Observed>,
     /// Windows in a row that were unlike the phase at hand.
     unlike: u32,
+    /// How many phases have begun, the same one again among them.
+    pub(crate) begun: u32,
 }
 
 impl ObservedPhases {
     pub(crate) fn new() -> Self {
         let mut phases = Vec::with_capacity(MOST_PHASES);
         phases.push(Observed::default());
-        Self { phases, unlike: 0 }
+        Self { phases, unlike: 0, begun: 0 }
     }
 
     /// The phase at hand.
@@ -71,6 +73,7 @@ impl ObservedPhases {
             self.phases.len() - 1
         });
         self.phases[..=place].rotate_right(1);
+        self.begun = self.begun.wrapping_add(1);
     }
 }
 

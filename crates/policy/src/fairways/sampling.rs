@@ -7,6 +7,7 @@
 use fairways_core::{Action, AppId, Llc, PlanId, Q32, Time, WindowLength};
 
 use super::Fairways;
+use super::learner::LearnedProgram;
 use super::planner::announce_classes;
 use super::session::{Growth, GrowthStep};
 use crate::running::leave_unpartitioned;
@@ -19,6 +20,9 @@ const MOST_GIVEN_UP: u32 = 5;
 
 /// For so many decisions a program is not sampled that turned out not to be of interest.
 const UNINTERESTING: u32 = 20;
+
+/// For so many decisions a program is not sampled whose phase changed while it was.
+const AGAIN: u32 = 4;
 
 const UNPARTITIONED_YET: &str =
     "one cluster with every way until a plan after sampling is accepted";
@@ -78,8 +82,11 @@ impl Fairways {
             self.divide(act);
             return;
         }
-        if step == GrowthStep::Complete {
+        if step == GrowthStep::Complete && session.phase == learner.phases_begun() {
             learner.set_sampled();
+        } else if step == GrowthStep::Complete {
+            // Some sizes were seen in another phase than others.
+            learner.put_off = AGAIN;
         }
         let is_of_interest =
             learner.observed().least_cpi(llc.ways) <= Some(session.cpi_of_interest);
@@ -103,7 +110,8 @@ impl Fairways {
         let (app, _) = next;
         let learner = self.learners.iter().find(|learner| learner.app == app);
         let range = learner.and_then(|learner| learner.observed().range());
-        self.session = Growth::new(next, at, self.sizes(app, llc), range);
+        let phase = learner.map_or(0, LearnedProgram::phases_begun);
+        self.session = Growth::new(next, at, self.sizes(app, llc), range, phase);
         self.divide(act);
         act(Action::Watch { app, every: WindowLength::Time(self.parameters.sampling_window) });
     }

@@ -13,6 +13,8 @@ use crate::split::Stack;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
     pub(crate) app: AppId,
+    /// The phase that it was in, by its number.
+    pub(crate) phase: u32,
     pub(crate) began: Time,
     /// When its last window ended, or it began.
     pub(crate) last_window: Time,
@@ -50,12 +52,14 @@ impl Growth {
         at: Time,
         sizes: Option<(u32, u32)>,
         range: Option<(Q32, Q32)>,
+        phase: u32,
     ) -> Option<Self> {
         let (least, largest) = sizes?;
         let few = Q32::from_int(least).raw() / 2 * 3;
         let knows_few = range.is_some_and(|(least, _)| least.raw() <= few);
         Some(Self {
             app,
+            phase,
             began: at,
             last_window: at,
             ways: if knows_few { largest } else { least },
@@ -195,7 +199,8 @@ mod tests {
     fn it_grows_once_few_lines_are_left_and_ends_when_it_is_full() {
         let p = Parameters { full_windows: 2, ..Parameters::default() };
         let seen = Some((Q32::from_int(4), Q32::from_int(4)));
-        let mut growth = Growth::new((AppId(0), Q32::ONE), Time::ZERO, Some((1, 7)), seen).unwrap();
+        let mut growth =
+            Growth::new((AppId(0), Q32::ONE), Time::ZERO, Some((1, 7)), seen, 0).unwrap();
         for (ways, step) in [
             (4, GrowthStep::Wait),
             (1, GrowthStep::Wait),
@@ -222,7 +227,7 @@ mod tests {
             let p = Parameters::default();
             let seen = Some((Q32::ONE, Q32::ONE));
             let mut growth =
-                Growth::new((AppId(0), Q32::ONE), Time::ZERO, Some((1, 7)), seen).unwrap();
+                Growth::new((AppId(0), Q32::ONE), Time::ZERO, Some((1, 7)), seen, 0).unwrap();
             let mut last = GrowthStep::Wait;
             for window in 0..=u64::from(p.still_windows) {
                 let occupancy = Q32::from_raw((1 << 32) + (window << 26));
