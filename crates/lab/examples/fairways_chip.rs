@@ -1,4 +1,4 @@
-//! How fair `fairways` is on a simulated chip with real programs, told nothing of them, beside
+//! How fair `fairways` is on a simulated chip with real programs and no profiles, beside
 //! policies that learn, too. The programs are every stream of `corpus/streams`, by name, and MLOAD
 //! and MLR (dCat §5); mixes of 4, 6 and 8 in turn are drawn from them by seed.
 //!

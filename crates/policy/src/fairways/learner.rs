@@ -87,7 +87,7 @@ impl LearnedProgram {
         (self.first_windows, self.put_off, self.given_up) = (first_windows, 0, 0);
     }
 
-    /// Handles a window of a program that has so many ways of its own. Where occupancies can't be
+    /// Handles a window of a program with these ways of its own. Where occupancies can't be
     /// read, it occupies them all. Returns the occupancy at the end.
     pub(crate) fn add(&mut self, sample: &Sample, own: Option<Q32>) -> Option<Q32> {
         let end = sample.occupancy.or(own).map(|end| end.min(MOST));

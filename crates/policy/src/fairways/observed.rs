@@ -65,8 +65,8 @@ impl Observed {
         before.abs_diff(filled) > 1 << 29
     }
 
-    /// How many of so many ways it fills: not all where its lines crowd into some sets, or where it
-    /// has no more.
+    /// The part of its own ways that it fills: not all where its lines crowd into some sets, or
+    /// where it has no more.
     fn filled(&self, ways: u32) -> Q32 {
         let known = self.reached.iter().skip(ways as usize - 1).flatten().min();
         known.map_or(Q32::from_int(ways), |&known| known.min(Q32::from_int(ways)))
@@ -241,19 +241,19 @@ pub(crate) mod tests {
         for (quarters, cycles) in [(4, 2000), (6, 1500), (8, 1000)] {
             observed.add(&rates(quarters, cycles, 4));
         }
-        let mut cycles = |own: u64, filled: u64| {
+        for (own, filled, is_news, cycles) in [
+            (8, 6, true, [2000, 1500, 1000]),
+            // A part of a way more says little of two.
+            (9, 7, false, [2000, 1500, 1000]),
+            // What it does not fill of more ways, it does not fill of fewer.
+            (12, 5, true, [2000, 1750, 1750]),
+        ] {
             let [own, filled] = [own, filled].map(|quarters| Q32::from_raw(quarters << 30));
-            let is_news = observed.reach(own, filled);
+            assert_eq!(observed.reach(own, filled), is_news);
             let [ipc, _] = observed.curves(EIGHT).unwrap();
-            let cycles =
-                [1, 2, 3].map(|ways| ((1000 << 32) + ipc.at(ways).raw() / 2) / ipc.at(ways).raw());
-            (is_news, cycles)
-        };
-        assert_eq!(cycles(8, 6), (true, [2000, 1500, 1000]));
-        // A part of a way more says little of two.
-        assert_eq!(cycles(9, 7), (false, [2000, 1500, 1000]));
-        // What it does not fill of more ways, it does not fill of fewer.
-        assert_eq!(cycles(12, 5), (true, [2000, 1750, 1750]));
+            let found = [1, 2, 3].map(|ways| ipc.at(ways).raw());
+            assert_eq!(found.map(|ipc| ((1000 << 32) + ipc / 2) / ipc), cycles);
+        }
     }
 
     #[test]

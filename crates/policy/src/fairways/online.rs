@@ -80,14 +80,14 @@ impl Fairways {
     /// Learns the programs that have neither a profile nor an objective.
     pub(super) fn learn(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
         let Self { running, learners, parameters: p, .. } = self;
-        let is_learned = |program: &&RunningProgram| {
-            program.profile.is_none() && program.wish.objective.is_none()
-        };
         learners.retain(|learner| {
-            running.programs().iter().filter(is_learned).any(|program| program.app == learner.app)
+            running
+                .programs()
+                .iter()
+                .any(|program| program.app == learner.app && is_learned(program))
         });
         let before = learners.len();
-        for program in running.programs().iter().filter(is_learned) {
+        for program in running.programs().iter().filter(|program| is_learned(program)) {
             let app = program.app;
             if !learners.iter().any(|learner| learner.app == app) {
                 learners.push(LearnedProgram::new(app, p.first_windows));
@@ -200,4 +200,9 @@ impl Fairways {
         }
         planner.decide(p, llc, running.programs())
     }
+}
+
+/// Whether a program is to be learned: it has neither a profile nor an objective.
+const fn is_learned(program: &RunningProgram) -> bool {
+    program.profile.is_none() && program.wish.objective.is_none()
 }

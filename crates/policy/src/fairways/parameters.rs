@@ -39,7 +39,7 @@ parameters! {
         /// Sampling ends after this many windows with the partition full.
         full_windows: u32 = 4, "windows", "ours", least 1;
 
-        /// Sampling ends after this many windows in a row with few misses in which hardly a line moved.
+        /// Sampling ends after this many windows in a row with few misses and hardly a moved line.
         still_windows: u32 = 5, "windows", "ours", least 1;
 
         /// Sampling ends after this many windows, whatever moves.

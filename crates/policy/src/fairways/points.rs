@@ -56,8 +56,8 @@ impl CurvePoints {
         self.points[first..self.count].iter_mut().for_each(|point| point.cpi = mean);
     }
 
-    /// IPC and LLCMPKC with each number of ways, of which the program fills so many; `None` if there
-    /// is no point.
+    /// IPC and LLCMPKC with each number of ways; `filled` is how many of them the program fills.
+    /// `None` if there is no point.
     pub(crate) fn curves(&self, ways: Ways, filled: impl Fn(u32) -> Q32) -> Option<[Curve; 2]> {
         if self.count == 0 {
             return None;
@@ -74,7 +74,7 @@ impl CurvePoints {
         ])
     }
 
-    /// A quantity with so many ways filled: on the line between its neighbours. What goes on
+    /// A quantity where these ways are filled: on the line between its neighbours. What goes on
     /// beyond the last point is 3/4 as steep as before it, for a way; then nothing changes.
     fn at(&self, filled: Q32, quantity: impl Fn(&CurvePoint) -> u64) -> u64 {
         let points = &self.points[..self.count];

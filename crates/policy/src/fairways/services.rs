@@ -108,9 +108,8 @@ impl Fairways {
         let Some(llc) = self.running.llc() else { return };
         let Self { services, running, .. } = self;
         let period = services.parameters.period();
-        let is_known = |app| services.ways_of(app).is_some();
         for program in running.programs() {
-            if program.wish.objective.is_some() && !is_known(program.app) {
+            if program.wish.objective.is_some() && services.ways_of(program.app).is_none() {
                 act(Action::Watch { app: program.app, every: WindowLength::Time(period) });
             }
         }
