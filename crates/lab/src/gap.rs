@@ -15,7 +15,7 @@ use crate::compare::{CompareError, ComparisonSettings, compare};
 #[derive(Clone, Copy, Debug)]
 pub struct OptimumGap {
     /// How much worse its value is than the optimum's, as a ratio; 1 at best. Where the optimum is
-    /// not proven, than the bound on it.
+    /// not proven, the ratio is to the bound on it.
     pub ratio: f64,
     /// Its STP over LFOC+'s.
     pub stp_over_rules: f64,

@@ -22,7 +22,7 @@ pub(crate) struct Clusters {
     least: Vec<u32>,
     /// At `[row * ways + w - 1]`.
     outcomes: Vec<Outcome>,
-    /// By row, what no number of ways is better than: each number at its best.
+    /// By row, the best value of each number over all ways: no outcome is better.
     best_cases: Vec<Outcome>,
     /// A table of rows by their sets, with open addresses; `u32::MAX` is free.
     places: Vec<u32>,

@@ -201,8 +201,8 @@ impl Division {
     }
 }
 
-/// The three largest and the three smallest slowdowns of clusters, and whose they are: enough to
-/// know those of all clusters but two.
+/// The three largest and the three smallest slowdowns, each with its cluster: enough to know the
+/// extremes of all clusters but two.
 struct Extremes {
     largest: [(u64, usize); 3],
     smallest: [(u64, usize); 3],

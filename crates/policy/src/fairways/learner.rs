@@ -50,12 +50,12 @@ pub(crate) struct LearnedProgram {
 }
 
 impl LearnedProgram {
-    /// A program that has just started, and occupies nothing.
-    pub(crate) fn new(app: AppId, first_windows: u32) -> Self {
+    /// A program of which nothing is known but perhaps its occupancy.
+    pub(crate) fn new(app: AppId, first_windows: u32, occupancy: Option<Q32>) -> Self {
         Self {
             app,
             phases: ObservedPhases::new(),
-            occupancy: Some(Q32::default()),
+            occupancy,
             is_steady: false,
             first_windows,
             put_off: 0,
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn no_program_occupies_more_ways_than_a_cache_has() {
-        let mut learner = LearnedProgram::new(AppId(0), 0);
+        let mut learner = LearnedProgram::new(AppId(0), 0, Some(Q32::default()));
         for _ in 0..2 {
             assert_eq!(learner.add(&window(Q32::from_raw(u64::MAX)), None), Some(MOST));
         }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn curves_that_are_assumed_are_no_news() {
-        let mut learner = LearnedProgram::new(AppId(0), 0);
+        let mut learner = LearnedProgram::new(AppId(0), 0, Some(Q32::default()));
         learner.assume(EIGHT);
         assert!(!learner.is_news());
         learner.add(&window(Q32::ONE), None);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn on_another_cache_a_program_may_be_sampled_at_once() {
-        let mut learner = LearnedProgram::new(AppId(0), 0);
+        let mut learner = LearnedProgram::new(AppId(0), 0, Some(Q32::default()));
         (learner.put_off, learner.given_up) = (8, 2);
         learner.forget(10);
         assert_eq!((learner.put_off, learner.given_up), (0, 0));

@@ -130,9 +130,13 @@ impl Fairways {
                     self.learners.iter_mut().for_each(|learner| learner.forget(windows));
                 }
             }
-            Change::Started | Change::Exited(_) | Change::Wish { .. } => self.learn(at, act),
+            Change::Started => {
+                let started = self.running.programs().last().map(|program| program.app);
+                self.learn(at, started, act);
+            }
+            Change::Exited(_) | Change::Wish { .. } => self.learn(at, None, act),
         }
-        self.follow_objectives(at, act);
+        self.follow_objectives(at, change == Change::Started, act);
     }
 }
 
@@ -148,6 +152,7 @@ impl Policy for Fairways {
             Event::Latency(latencies) => self.answered(at, latencies),
             Event::Refused { plan, .. } => self.refused(at, *plan, act),
             Event::Applied { plan, actual } => {
+                self.services.is_refused &= self.plan != Some(*plan);
                 self.was_divided &= self.plan != Some(*plan);
                 self.running.applied(*plan, actual);
             }

@@ -27,9 +27,10 @@ impl Fairways {
             return;
         };
         let is_first = learner.first_windows > 0;
-        let occupancy = learner.add(sample, own);
+        let alone = own.filter(|(_, is_alone)| *is_alone).map(|(own, _)| own);
+        let occupancy = learner.add(sample, alone);
         // While it is filling its ways, short windows may look steady.
-        if let Some(own) = own.filter(|_| !is_first && sampled != Some(sample.app)) {
+        if let Some((own, _)) = own.filter(|_| !is_first && sampled != Some(sample.app)) {
             learner.reach(own);
         }
         learner.first_windows = learner.first_windows.saturating_sub(1);
@@ -44,9 +45,9 @@ impl Fairways {
         }
     }
 
-    /// A program's own ways: where it shares them, the part of them that its lines are of the
-    /// cluster's. `None` where that is unknown.
-    fn own_ways(&self, app: AppId) -> Option<Q32> {
+    /// A program's own ways, and whether it has them alone: where it shares them, the part of them
+    /// that its lines are of the cluster's. `None` where that is unknown.
+    fn own_ways(&self, app: AppId) -> Option<(Q32, bool)> {
         let mask = self.running.mask_of(app)?;
         let (mut own, mut all) = (1, 1);
         for program in self.running.programs() {
@@ -61,7 +62,8 @@ impl Fairways {
             all += if other == mask { self.lines(program.app)? } else { return None };
         }
         let ways = u128::from(WayMask::count(mask)) << 32;
-        u64::try_from(ways * own / all.max(1)).ok().map(Q32::from_raw)
+        let own_ways = u64::try_from(ways * own / all.max(1)).ok()?;
+        Some((Q32::from_raw(own_ways), all == 1))
     }
 
     /// The lines of a program without a profile, in ways times 2^32.
@@ -78,7 +80,13 @@ impl Fairways {
     }
 
     /// Learns the programs that have neither a profile nor an objective.
-    pub(super) fn learn(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+    /// One that has just `started` occupies nothing.
+    pub(super) fn learn(
+        &mut self,
+        at: Time,
+        started: Option<AppId>,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
         let Self { running, learners, parameters: p, .. } = self;
         learners.retain(|learner| {
             running
@@ -90,7 +98,8 @@ impl Fairways {
         for program in running.programs().iter().filter(|program| is_learned(program)) {
             let app = program.app;
             if !learners.iter().any(|learner| learner.app == app) {
-                learners.push(LearnedProgram::new(app, p.first_windows));
+                let occupancy = (started == Some(app)).then(Q32::default);
+                learners.push(LearnedProgram::new(app, p.first_windows, occupancy));
                 act(Action::Watch { app, every: WindowLength::Time(p.sampling_window) });
             }
         }
@@ -151,13 +160,14 @@ impl Fairways {
         let are_others = change.is_some_and(|change| !matches!(change, Change::Wish { .. }));
         let is_new = change.is_some()
             || self.is_divided
+            || self.services.is_refused
             || self.learners.iter().any(LearnedProgram::is_news);
         let is_another = is_new && self.reconsider(&llc);
         // What ends now may begin again at once: sampling waits for the next decision.
         let next = if change.is_none() { self.next_sample(at, &llc) } else { None };
         if let Some(next) = next {
             self.begin(at, &llc, next, act);
-        } else if are_others || is_another || self.is_divided {
+        } else if are_others || is_another || self.is_divided || self.services.is_refused {
             let Self { parameters: p, running, planner, services, .. } = self;
             self.plan = running.plan(act, |llc, programs, partition, announcer| {
                 services.announce(announcer);
@@ -179,7 +189,6 @@ impl Fairways {
             if services.ways_of(program.app).is_some() {
                 knowledge = Knowledge::Served;
                 program.profile.clone_from(&services.curves);
-                program.wish.best_effort = true;
             } else if program.profile.is_none() {
                 let learner = learners.iter_mut().find(|learner| learner.app == program.app);
                 let Some(learner) = learner else { continue };

@@ -70,6 +70,8 @@ enum PlanKind {
 /// Why a plan is not by the search.
 pub(crate) const UNPARTITIONED: &str = "too few profiles, or one class of service: no partitioning";
 const REFUSED: &str = "more ways are promised than exist: this promise is not kept";
+const UNKNOWN: &str = "not known yet; in the largest cluster";
+const CROWDED: &str = "more services than can have ways of their own; in the largest cluster";
 pub(crate) const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-plus";
 
 impl Planner {
@@ -104,7 +106,10 @@ impl Planner {
         };
         // Where profiles decide alone, earlier events leave no trace.
         let is_observed = self.knowledge.contains(&Knowledge::Observed);
+        let clusters = self.planned_ways.len();
         let is_kept = is_observed && self.follow(limits);
+        // The programs of a cluster have left.
+        let is_emptied = self.planned_ways.len() < clusters;
         self.search_all(p, llc, limits, is_kept);
         let mut is_another = true;
         if is_observed && self.needs_no_clusters(p, limits) {
@@ -128,7 +133,7 @@ impl Planner {
             clusters.slowdowns(set, owned, |program, slowdown, _| slowdowns[program] = slowdown);
         }
         self.place(programs);
-        is_another
+        is_another || is_emptied
     }
 
     /// Puts each program into its cluster: one that is not known into the largest, as in LFOC
@@ -180,7 +185,9 @@ impl Planner {
             for &(app, _) in self.placed.iter().filter(|(_, own)| *own == cluster) {
                 partition.place(app, u32::try_from(cluster).unwrap_or(u32::MAX));
                 let Some(known) = self.known.iter().position(|known| known.app == app) else {
-                    let reason = "not known yet; in the largest cluster";
+                    let program = programs.iter().find(|program| program.app == app);
+                    let is_service = program.is_some_and(|one| one.wish.objective.is_some());
+                    let reason = if is_service { CROWDED } else { UNKNOWN };
                     announcer.announce_class(app, "unknown", reason);
                     continue;
                 };

@@ -17,7 +17,7 @@ use crate::program::RunningProgram;
 pub(crate) struct KeptPromises(Vec<(AppId, u32)>);
 
 impl KeptPromises {
-    /// Finds which promises can be kept at once, those to services among them.
+    /// Finds which promises can be kept at once. Each service has some ways in any case.
     pub(crate) fn admit(&mut self, llc: &Llc, programs: &[RunningProgram], services: &Services) {
         // The others need ways and a cluster, unless all are promised theirs.
         let (mut ways, mut clusters) = (llc.ways.get(), llc.max_clusters());
@@ -33,20 +33,34 @@ impl KeptPromises {
         &mut self,
         llc: &Llc,
         (programs, services): (&[RunningProgram], &Services),
-        mut ways: u32,
-        mut clusters: u32,
+        ways: u32,
+        clusters: u32,
     ) -> bool {
         self.0.clear();
+        let reserved = services.count() * llc.min_ways();
+        let (mut ways, mut clusters) =
+            (ways.saturating_sub(reserved), clusters.saturating_sub(services.count()));
         for program in programs {
-            let fewest = services.ways_of(program.app).or(program.wish.baseline_ways);
-            let Some(promised) = fewest else { continue };
+            let Some(promised) = program.wish.baseline_ways else { continue };
             let promised = promised.max(llc.min_ways());
-            if promised <= ways && clusters > 0 {
+            if services.ways_of(program.app).is_none() && promised <= ways && clusters > 0 {
                 (ways, clusters) = (ways - promised, clusters - 1);
                 self.0.push((program.app, promised));
             }
         }
+        for program in programs {
+            let Some(fewest) = services.ways_of(program.app) else { continue };
+            let fewest = fewest.max(program.wish.baseline_ways.unwrap_or(0));
+            let fewest = fewest.clamp(llc.min_ways(), llc.min_ways() + ways);
+            ways -= fewest - llc.min_ways();
+            self.0.push((program.app, fewest));
+        }
         self.0.len() == programs.len()
+    }
+
+    /// The promises that are kept.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (AppId, u32)> {
+        self.0.iter().copied()
     }
 
     pub(crate) const fn is_empty(&self) -> bool {

@@ -18,10 +18,10 @@ const FIRST_NANOS: u64 = 1_000_000_000;
 /// A sampling that was given up is put off for at most 4 times 2^5 decisions.
 const MOST_GIVEN_UP: u32 = 5;
 
-/// For so many decisions a program is not sampled that turned out not to be of interest.
+/// A program that turned out not to be of interest is not sampled for this many decisions.
 const UNINTERESTING: u32 = 20;
 
-/// For so many decisions a program is not sampled whose phase changed while it was.
+/// A program whose phase changed while it was sampled is not sampled for this many decisions.
 const AGAIN: u32 = 4;
 
 const UNPARTITIONED_YET: &str =
@@ -172,5 +172,6 @@ impl Fairways {
         }
         // The next decision tries again.
         self.is_divided = self.learning_since.is_some();
+        self.services.is_refused = self.services.count() > 0;
     }
 }

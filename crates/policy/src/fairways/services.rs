@@ -1,5 +1,5 @@
 //! Services with an objective: Locpart's control decides the fewest ways of each (Locpart §III-B,
-//! by the margin rule). They count as promised to it; the search divides the others.
+//! by the margin rule). They count as promised to it, and the search divides the other ways.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -7,7 +7,9 @@ use alloc::vec::Vec;
 use fairways_core::{Action, AppId, Latencies, Llc, Profile, Time, WayMask, WindowLength};
 
 use super::Fairways;
+use super::clusters::MOST_PROGRAMS;
 use super::learner::flat;
+use super::promises::KeptPromises;
 use crate::announce::Announcer;
 use crate::locpart::{Parameters, Party, WayTransfer, announce_services, control};
 use crate::program::RunningProgram;
@@ -22,6 +24,8 @@ pub(crate) struct Services {
     /// When the period at hand ends, and how many have ended.
     end: Option<Time>,
     period: u64,
+    /// Whether the machine refused the last plan.
+    pub(crate) is_refused: bool,
     /// The curves of a service: it gains nothing by more ways than its fewest.
     pub(crate) curves: Option<Arc<Profile>>,
 }
@@ -32,20 +36,30 @@ impl Services {
         self.parties.iter().find(|party| party.occupant == Some(app)).map(|party| party.ways)
     }
 
-    /// Adapts to what programs run, and to what their owners request. A new service is entitled to
-    /// an equal share.
-    fn follow(&mut self, llc: &Llc, programs: &[RunningProgram]) {
-        let services = programs.iter().filter(|program| program.wish.objective.is_some());
+    /// How many services have ways of their own.
+    pub(crate) fn count(&self) -> u32 {
+        u32::try_from(self.parties.len().saturating_sub(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Adapts to the programs that run, and to what their owners request: the first services have
+    /// ways of their own, as many as there are clusters for. A new service is entitled to an equal
+    /// share, and so are all others together once a program `joined`.
+    fn follow(&mut self, llc: &Llc, programs: &[RunningProgram], joined: bool) {
+        let requested = programs.iter().filter(|program| program.wish.objective.is_some()).count();
+        let room = llc.max_clusters() as usize - usize::from(requested < programs.len());
+        let room = if requested > room { llc.max_clusters() as usize - 1 } else { room };
         let share = llc.ways.get() / u32::try_from(programs.len()).unwrap_or(u32::MAX).max(1);
+        let share = share.max(llc.min_ways());
         let mut old = core::mem::take(&mut self.parties);
-        for program in services {
+        let services = programs.iter().filter(|program| program.wish.objective.is_some());
+        for program in services.take(room) {
             let known = old.iter().position(|party| party.occupant == Some(program.app));
             let mut party = match known {
                 Some(known) => old.swap_remove(known),
                 None => Party::new(Some(program.app)),
             };
             if party.is_new() {
-                party.ways = share.max(llc.min_ways());
+                party.ways = share;
             }
             party.set_objective(program.wish.objective, self.period);
             self.parties.push(party);
@@ -53,47 +67,56 @@ impl Services {
         if self.parties.is_empty() {
             return;
         }
-        // Others need ways, too.
-        let has_others = self.parties.len() < programs.len();
-        let least = if has_others { llc.min_ways() } else { 0 };
-        while self.rest(llc, programs) < least {
+        self.parties.push(Party::new(None));
+        let mut promises = KeptPromises::default();
+        promises.admit(llc, programs, self);
+        while joined && self.parties.len() <= programs.len() && self.rest(llc, &promises) < share {
             let most = self.parties.iter_mut().max_by_key(|party| party.ways);
-            let Some(most) = most.filter(|party| party.ways > llc.min_ways()) else { break };
+            let Some(most) = most.filter(|party| party.ways > share) else { break };
             most.ways -= 1;
         }
-        self.parties.push(Party::new(None));
-        if self
-            .curves
-            .as_ref()
-            .is_none_or(|curves| curves.ipc.values().len() != llc.ways.get() as usize)
-        {
+        let ways = llc.ways.get() as usize;
+        if self.curves.as_ref().is_none_or(|curves| curves.ipc.values().len() != ways) {
             self.curves = Some(Arc::new(flat(llc.ways)));
         }
     }
 
     /// The ways that are promised to nobody.
-    fn rest(&self, llc: &Llc, programs: &[RunningProgram]) -> u32 {
-        let services = self.parties.iter().filter(|party| party.occupant.is_some());
-        let served: u32 = services.map(|party| party.ways).sum();
-        let others = programs.iter().filter(|program| program.wish.objective.is_none());
-        let promised = others.filter_map(|program| program.wish.baseline_ways);
-        promised.fold(llc.ways.get().saturating_sub(served), u32::saturating_sub)
+    fn rest(&self, llc: &Llc, promises: &KeptPromises) -> u32 {
+        let served: u32 =
+            self.parties.iter().filter_map(|party| party.occupant.map(|_| party.ways)).sum();
+        let promised = promises.all().filter(|(app, _)| self.ways_of(*app).is_none());
+        let promised: u32 = promised.map(|(_, ways)| ways).sum();
+        llc.ways.get().saturating_sub(served + promised)
     }
 
-    /// Ends a period. Services go by the ways that they have; the others have what is not promised
-    /// to anybody. Whether ways are to move.
-    fn control(&mut self, at: Time, llc: &Llc, running: &RunningPrograms) -> bool {
+    /// Ends a period: services go by the ways that they have. Whether ways are to move.
+    fn control(
+        &mut self,
+        at: Time,
+        llc: &Llc,
+        running: &RunningPrograms,
+        promises: &KeptPromises,
+    ) -> bool {
         self.period += 1;
         for party in &mut self.parties {
-            let mask = party.occupant.and_then(|app| running.mask_of(app));
-            party.ways = mask.map_or(party.ways, WayMask::count);
+            let Some(app) = party.occupant else { continue };
+            party.ways = promises.ways_of(app).unwrap_or(party.ways);
+            party.has(at, running.mask_of(app).map_or(party.ways, WayMask::count));
         }
-        let rest = self.rest(llc, running.programs());
+        let rest = self.rest(llc, promises);
         if let Some(others) = self.parties.last_mut() {
             others.ways = rest;
         }
         control(&mut self.parties, at, self.period, llc.min_ways(), &self.parameters);
-        self.parties.iter().any(|party| party.transfer != WayTransfer::No)
+        let mut are_moved = false;
+        for party in &mut self.parties {
+            if party.transfer != WayTransfer::No {
+                are_moved = true;
+                party.actual = Some(party.ways);
+            }
+        }
+        are_moved
     }
 
     /// Announces the services whose class or ways changed.
@@ -103,8 +126,14 @@ impl Services {
 }
 
 impl Fairways {
-    /// Adapts to what the owners of programs request; requests the windows of services.
-    pub(super) fn follow_objectives(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+    /// Adapts to a change of the programs, or of what their owners request; requests the windows of
+    /// services.
+    pub(super) fn follow_objectives(
+        &mut self,
+        at: Time,
+        joined: bool,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
         let Some(llc) = self.running.llc() else { return };
         let Self { services, running, .. } = self;
         let period = services.parameters.period();
@@ -113,7 +142,7 @@ impl Fairways {
                 act(Action::Watch { app: program.app, every: WindowLength::Time(period) });
             }
         }
-        services.follow(&llc, running.programs());
+        services.follow(&llc, running.programs(), joined);
         if services.parties.is_empty() {
             services.end = None;
         } else if services.end.is_none() {
@@ -138,10 +167,15 @@ impl Fairways {
             return;
         }
         self.services.end = Some(at.after(self.services.parameters.period()));
-        if self.services.control(at, &llc, &self.running) {
+        // What was measured belongs to ways that no plan gave; or no plan can give any.
+        if self.services.is_refused || self.running.programs().len() > MOST_PROGRAMS {
+            return;
+        }
+        let Self { services, running, planner, .. } = self;
+        if services.control(at, &llc, running, &planner.promises) {
             self.decide(at, Some(Change::Wish { is_promise: true }), act);
         } else {
-            self.services.announce(&mut self.running.announcer(act));
+            services.announce(&mut running.announcer(act));
         }
     }
 }

@@ -16,16 +16,20 @@ impl Planner {
         let Self { rules, known, knowledge, promises, start, clusters, search, .. } = self;
         let tolerated = 100 + u128::from(p.tolerance_percent);
         // Programs without profiles may stream, or begin another phase.
-        let are_sure = knowledge.iter().all(|&knowledge| knowledge == Knowledge::Profiled);
-        let sharing = known.iter().filter_map(|program| {
+        let are_sure = knowledge
+            .iter()
+            .all(|knowledge| matches!(knowledge, Knowledge::Profiled | Knowledge::Served));
+        let sharing = known.iter().zip(&*knowledge).filter_map(|(program, &knowledge)| {
             let profile = program.profile.as_deref()?;
             let slowdowns = slowdown_table(&profile.ipc, llc.ways, p.reference);
             let promise = promises.ways_of(program.app).map(|ways| {
                 let there = u128::from(slowdowns.at(ways).raw()) * tolerated / 100;
-                (ways, if are_sure { u64::try_from(there).unwrap_or(u64::MAX) } else { 0 })
+                let may_share = are_sure && knowledge == Knowledge::Profiled;
+                (ways, if may_share { u64::try_from(there).unwrap_or(u64::MAX) } else { 0 })
             });
             let pressures = profile.llcmpkc.resized(llc.ways);
-            let is_best_effort = program.wish.best_effort;
+            // Beside a service that has its fewest ways, nothing is to slow the others down.
+            let is_best_effort = program.wish.best_effort || knowledge == Knowledge::Served;
             let weight = p.objective.weight(program.wish.importance);
             Some(SharingProgram { slowdowns, pressures, promise, is_best_effort, weight })
         });

@@ -22,7 +22,7 @@ pub(crate) struct Party {
     /// Its ways before the last period's end.
     pub(super) before: u32,
     /// Its actual ways under the last plan, where they are not the planned ones.
-    pub(super) actual: Option<u32>,
+    pub(crate) actual: Option<u32>,
     /// How its ways changed at the last period's end.
     pub(crate) transfer: WayTransfer,
     /// Its state as a service; `None` for batch.
@@ -61,6 +61,15 @@ impl Party {
                 (service.margin_before, service.known_in) = (service.margin.clone(), period);
             }
             _ => {}
+        }
+    }
+
+    /// It really has these ways. Where that is news, what its margin knows of its tail is not of
+    /// them.
+    pub(crate) fn has(&mut self, at: Time, ways: u32) {
+        let before = self.actual.replace(ways).unwrap_or(ways);
+        if let Some(service) = self.service.as_mut().filter(|_| before != ways) {
+            service.margin.moved(at, ways > before);
         }
     }
 

@@ -29,6 +29,7 @@ pub(super) struct LearningBench {
     /// The reasons of all plans.
     pub(super) reasons: Vec<&'static str>,
     pub(super) refuses: bool,
+    has_occupancies: bool,
     /// The windows that were requested last of each program.
     watched: BTreeMap<u32, WindowLength>,
 }
@@ -46,6 +47,7 @@ impl LearningBench {
             reason: "",
             reasons: Vec::new(),
             refuses: false,
+            has_occupancies: true,
             watched: BTreeMap::new(),
         };
         bench.report(&Event::Machine(llc.into()));
@@ -112,7 +114,7 @@ impl LearningBench {
                 self.report(&Event::Sampled(Sample {
                     app: AppId(app),
                     counters,
-                    occupancy: Some(Q32::from_raw(ways << 32)),
+                    occupancy: self.has_occupancies.then(|| Q32::from_raw(ways << 32)),
                     window: Duration::from_millis(1),
                     plan: self.plan,
                     straddled: false,
@@ -293,4 +295,19 @@ fn programs_that_need_few_ways_are_not_clustered() {
     bench.windows(30);
     assert_eq!(bench.reason, "clusters would gain next to nothing: no partitioning");
     assert_eq!(bench.partition.masks().len(), 1);
+}
+
+/// How the lines of a cluster are divided between its programs is unknown.
+#[test]
+fn programs_that_share_are_not_observed_where_occupancies_cant_be_read() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.has_occupancies = false;
+    bench.start(0, Wish::default(), light);
+    bench.start(1, Wish::default(), sensitive);
+    bench.windows(20);
+    assert!(bench.policy.learners.iter().all(|learner| !learner.is_seen()));
+    bench.programs.remove(&0);
+    bench.report(&Event::Exited { app: AppId(0) });
+    bench.windows(20);
+    assert!(bench.policy.learners[0].is_seen());
 }

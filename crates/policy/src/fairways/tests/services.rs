@@ -47,8 +47,8 @@ fn a_service_has_the_fewest_ways_that_keep_its_objective() {
     }
     // Under less load it gives ways back.
     let ways = run(&mut bench, 1, 600);
-    assert_eq!(ways.last(), Some(&4), "{ways:?}");
-    assert_eq!(bench.ways(1) + bench.ways(2), 4);
+    assert_eq!(ways.last(), Some(&1), "{ways:?}");
+    assert_eq!(bench.ways(1) + bench.ways(2), 7);
 }
 
 #[test]
@@ -76,4 +76,39 @@ fn a_program_that_gets_an_objective_is_sampled_no_more() {
     bench.report(&Event::Wished { app: AppId(1), wish: Wish::default() });
     bench.windows(10);
     assert_eq!(bench.policy.sampling(), Some(AppId(1)));
+}
+
+#[test]
+fn programs_that_join_a_service_get_their_share() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, served(), light);
+    assert_eq!(run(&mut bench, 1, 3).last(), Some(&8));
+    bench.start(1, Wish::default(), sensitive);
+    bench.start(2, Wish::default(), gains_by_every_way);
+    bench.windows(30);
+    assert!(bench.ways(0) <= 6 && bench.ways(1) + bench.ways(2) >= 2);
+    assert!(bench.partition.mask_of(AppId(0)).unwrap().count() + bench.ways(1) <= 8);
+}
+
+/// Three ways are promised to the service itself, whatever its latencies.
+#[test]
+fn a_service_keeps_the_ways_that_are_promised_to_it() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, Wish { baseline_ways: Some(3), ..served() }, light);
+    bench.start(1, Wish::default(), sensitive);
+    bench.start(2, Wish::default(), gains_by_every_way);
+    let ways = run(&mut bench, 1, 700);
+    assert!(ways.iter().all(|&ways| ways >= 3), "{ways:?}");
+}
+
+#[test]
+fn a_plan_for_a_service_that_was_refused_is_made_again() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, served(), light);
+    bench.start_known(1, Wish::default(), sensitive);
+    bench.start_known(2, Wish::default(), gains_by_every_way);
+    bench.refuses = true;
+    assert_eq!(run(&mut bench, 5, 6).last(), Some(&2));
+    bench.refuses = false;
+    assert_eq!(run(&mut bench, 5, 12).last(), Some(&5));
 }
