@@ -146,7 +146,7 @@ impl Fairways {
     ) {
         let Some(llc) = self.running.llc() else { return };
         if change.is_some() {
-            self.planner.promises.admit(&llc, self.running.programs(), &self.services);
+            self.planner.promises.admit(&llc, self.running.programs(), self.services.parties());
         }
         if let Some(session) = &self.session {
             if session.fits(self.sizes(session.app, &llc)) {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use fairways_core::{AppId, Llc};
 
-use super::services::Services;
+use crate::locpart::Party;
 use crate::program::RunningProgram;
 
 /// The promises that are kept, with their ways: where there are too many, those of the programs
@@ -18,7 +18,7 @@ pub(crate) struct KeptPromises(Vec<(AppId, u32)>);
 
 impl KeptPromises {
     /// Finds which promises can be kept at once. Each service has some ways in any case.
-    pub(crate) fn admit(&mut self, llc: &Llc, programs: &[RunningProgram], services: &Services) {
+    pub(crate) fn admit(&mut self, llc: &Llc, programs: &[RunningProgram], services: &[Party]) {
         // The others need ways and a cluster, unless all are promised theirs.
         let (mut ways, mut clusters) = (llc.ways.get(), llc.max_clusters());
         if !self.fill(llc, (programs, services), ways, clusters) {
@@ -32,24 +32,26 @@ impl KeptPromises {
     fn fill(
         &mut self,
         llc: &Llc,
-        (programs, services): (&[RunningProgram], &Services),
+        (programs, services): (&[RunningProgram], &[Party]),
         ways: u32,
         clusters: u32,
     ) -> bool {
         self.0.clear();
-        let reserved = services.count() * llc.min_ways();
+        let count = services.iter().filter(|party| party.occupant.is_some()).count();
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let reserved = count.saturating_mul(llc.min_ways());
         let (mut ways, mut clusters) =
-            (ways.saturating_sub(reserved), clusters.saturating_sub(services.count()));
+            (ways.saturating_sub(reserved), clusters.saturating_sub(count));
         for program in programs {
             let Some(promised) = program.wish.baseline_ways else { continue };
             let promised = promised.max(llc.min_ways());
-            if services.ways_of(program.app).is_none() && promised <= ways && clusters > 0 {
+            if fewest_of(services, program.app).is_none() && promised <= ways && clusters > 0 {
                 (ways, clusters) = (ways - promised, clusters - 1);
                 self.0.push((program.app, promised));
             }
         }
         for program in programs {
-            let Some(fewest) = services.ways_of(program.app) else { continue };
+            let Some(fewest) = fewest_of(services, program.app) else { continue };
             let fewest = fewest.max(program.wish.baseline_ways.unwrap_or(0));
             let fewest = fewest.clamp(llc.min_ways(), llc.min_ways() + ways);
             ways -= fewest - llc.min_ways();
@@ -78,6 +80,11 @@ impl KeptPromises {
     }
 }
 
+/// The fewest ways of a service.
+fn fewest_of(services: &[Party], app: AppId) -> Option<u32> {
+    services.iter().find(|party| party.occupant == Some(app)).map(|party| party.ways)
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::vec::Vec;
@@ -90,11 +97,7 @@ mod tests {
     fn kept(promised: &[Option<u32>], clos: u32) -> Vec<Option<u32>> {
         let programs = programs_with_promises(promised);
         let mut promises = KeptPromises::default();
-        promises.admit(
-            &Llc { clos, ..Llc::with_ways(Ways::new(8).unwrap()) },
-            &programs,
-            &Services::default(),
-        );
+        promises.admit(&Llc { clos, ..Llc::with_ways(Ways::new(8).unwrap()) }, &programs, &[]);
         programs.iter().map(|program| promises.ways_of(program.app)).collect()
     }
 

@@ -36,6 +36,11 @@ impl Services {
         self.parties.iter().find(|party| party.occupant == Some(app)).map(|party| party.ways)
     }
 
+    /// Each service with its fewest ways, and all other programs together.
+    pub(crate) fn parties(&self) -> &[Party] {
+        &self.parties
+    }
+
     /// How many services have ways of their own.
     pub(crate) fn count(&self) -> u32 {
         u32::try_from(self.parties.len().saturating_sub(1)).unwrap_or(u32::MAX)
@@ -69,7 +74,7 @@ impl Services {
         }
         self.parties.push(Party::new(None));
         let mut promises = KeptPromises::default();
-        promises.admit(llc, programs, self);
+        promises.admit(llc, programs, &self.parties);
         while joined && self.parties.len() <= programs.len() && self.rest(llc, &promises) < share {
             let most = self.parties.iter_mut().max_by_key(|party| party.ways);
             let Some(most) = most.filter(|party| party.ways > share) else { break };

@@ -174,14 +174,13 @@ mod tests {
     use fairways_core::Ways;
 
     use super::*;
-    use crate::fairways::services::Services;
     use crate::fairways::tests::programs_with_promises;
 
     fn sizes(promised: &[Option<u32>], sampled: u32) -> Option<(u32, u32)> {
         let programs = programs_with_promises(promised);
         let llc = Llc::with_ways(Ways::new(8).unwrap());
         let mut promises = KeptPromises::default();
-        promises.admit(&llc, &programs, &Services::default());
+        promises.admit(&llc, &programs, &[]);
         Growth::sizes(AppId(sampled), &llc, &programs, &promises)
     }
 
