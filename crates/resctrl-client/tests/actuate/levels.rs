@@ -251,6 +251,23 @@ fn a_level_that_the_machine_does_not_have_is_refused() {
     }
 }
 
+/// Percents could be MiB/s then.
+#[test]
+fn a_host_whose_mount_options_are_unknown_is_not_managed() {
+    if !can_mount() {
+        return;
+    }
+    for platform in [intel(1), Platform::broadwell().with_domains(1, 2)] {
+        let mut host = Host::new(platform.clone());
+        host.settings.proc = host.at("no-proc");
+        let opened = Actuator::open(host.settings.clone()).map(drop);
+        match platform.mb {
+            Some(_) => assert!(opened.unwrap_err().to_string().contains("self/mountinfo: No such")),
+            None => opened.unwrap(),
+        }
+    }
+}
+
 /// AMD's limit is of a class: where one cluster is two classes, each has its part.
 #[test]
 fn classes_of_one_cluster_share_its_level() {
