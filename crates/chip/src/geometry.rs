@@ -164,7 +164,9 @@ impl Geometry {
         let Some(lever) = self.bandwidth_lever() else { return planned.clone() };
         let step = lever.step.get();
         planned.with_bandwidth(|level| {
-            BandwidthLevel::new(level.get().next_multiple_of(step)).unwrap_or(lever.most)
+            // A plan may have any number before it is refused.
+            let rounded = level.get().checked_next_multiple_of(step);
+            rounded.and_then(BandwidthLevel::new).unwrap_or(lever.most)
         })
     }
 

@@ -12,8 +12,8 @@ use fairways_chip::preset::parse;
 use fairways_chip::program::{Accesses, Pattern, SimulatedProgram};
 use fairways_chip::{Account, AfterRun, BandwidthLimit, Chip, FillClass, Job, Settings};
 use fairways_core::{
-    Action, AppId, BandwidthLevel, Event, Levers, LimitScope, Machine, Partition, PlanId,
-    Resources, Time, WayMask,
+    Action, AppId, BandwidthLevel, Event, Levers, LimitScope, Machine, Partition, PartitionError,
+    PlanId, Resources, Time, WayMask,
 };
 
 /// Lines of 128 MB: far more than the cache.
@@ -254,4 +254,31 @@ fn a_plan_limits_bandwidth() {
     // The highest level is no limit.
     let (_, in_force, [one, _, free]) = planned("skylake", 100);
     assert_eq!((in_force, one.throttled_ticks, free.throttled_ticks), (Some(100), 0, 0));
+}
+
+/// Whatever number a plan has for a level, the machine answers.
+#[test]
+fn a_level_that_no_step_is_above_is_refused() {
+    let settings = Settings::new(parse("skylake").unwrap());
+    let mut machine = Chip::new(settings, [stream(4.3)]).unwrap();
+    let mut partition = Partition::default();
+    let bandwidth = BandwidthLevel::new(u32::MAX);
+    let cluster = partition.add(Resources { mask: WayMask::span(0, 4), bandwidth });
+    partition.place(AppId(0), cluster);
+    machine.stop_at(Time::ZERO.after(Duration::from_millis(1)));
+    let mut is_refused = false;
+    while let Some((_, event)) = machine.next_event() {
+        match event {
+            Event::Started { .. } => machine.carry_out(Action::Partition {
+                plan: PlanId(0),
+                partition: (&partition).into(),
+                reason: "a test".into(),
+            }),
+            Event::Refused { why, .. } => {
+                is_refused = matches!(why, PartitionError::Level { .. });
+            }
+            _ => {}
+        }
+    }
+    assert!(is_refused);
 }

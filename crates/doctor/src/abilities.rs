@@ -1,7 +1,9 @@
 //! What resctrl offers: ways, classes, RMIDs, bandwidth, domains.
 
 use fairways_core::{LevelInUnit, LimitScope, WayMask};
-use fairways_resctrl::language::{Bandwidth, Cache, CpuSet, Monitoring, Value};
+use fairways_resctrl::language::{
+    Bandwidth, Cache, CpuSet, IN_MBPS_FILE, IN_MBPS_OPTION, Monitoring, Value,
+};
 
 use super::facts::Facts;
 use super::{Finding, FindingState};
@@ -122,7 +124,8 @@ fn lever(facts: &Facts, mb: &Bandwidth) -> String {
     let root = resctrl.and_then(|resctrl| resctrl.schemata.as_ref());
     let domain = root.and_then(|root| root.line(&mb.resource)?.domains.first());
     let mounted = resctrl.and_then(|resctrl| resctrl.mounted.as_ref());
-    let is_in_mbps = mounted.is_some_and(|(_, given)| given.iter().any(|of| of == "mba_MBps"));
+    let is_in_mbps = mounted.is_some_and(|(_, given)| given.iter().any(|of| of == IN_MBPS_OPTION))
+        || resctrl.is_some_and(|resctrl| resctrl.root.join(IN_MBPS_FILE).exists());
     let lever = root.zip(domain).and_then(|(root, (id, _))| mb.lever(root, *id, is_in_mbps));
     let Some(lever) = lever else {
         return format!("{}: at least {}, steps of {}", mb.resource, mb.min, mb.step);

@@ -266,6 +266,15 @@ fn mount_options_state_what_they_change() {
     assert_eq!(report.verdict, Verdict::Manageable);
 }
 
+/// An emulator's options are not those of its mount.
+#[test]
+fn a_file_shows_that_bandwidth_is_in_mebibytes() {
+    let host = Host::skylake();
+    host.put(&format!("{RESCTRL}/mba_MBps_event"), "mbm_local_bytes\n");
+    let levels = "MB: at least 1 MiB/s, steps of 1 MiB/s, of a class as a whole";
+    says(&host.examine(), "bandwidth", FindingState::Ok, &[levels]);
+}
+
 #[test]
 fn arm_has_no_flags_but_a_table() {
     let host = Host::skylake();

@@ -16,8 +16,9 @@ pub struct Changes {
     /// Our classes whose masks were changed from outside, or whose domain returned without them;
     /// they have been written again.
     pub rewritten: Vec<String>,
-    /// Whether limits changed in groups that our programs' threads came from; classes have
-    /// followed, and another plan may part programs that differ now.
+    /// Whether limits changed in groups that our programs' threads came from, or somebody wrote a
+    /// bandwidth to a class of ours; classes have followed, and another plan may part programs that
+    /// differ now.
     pub limits: bool,
     /// Programs that are monitored from now on.
     pub monitored: Vec<AppId>,

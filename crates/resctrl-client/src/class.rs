@@ -16,13 +16,15 @@ pub(super) struct Class {
     pub(super) now: Masks,
     /// The masks that it is to have, in the domains that were planned.
     pub(super) wanted: BTreeMap<u32, WayMask>,
-    /// Its other values, as its `schemata` showed last.
+    /// Its other values, as its `schemata` showed last; none where that could not be read.
     pub(super) limits: Limits,
     /// The levels of memory bandwidth that it is to have, in the domains where one was planned.
     pub(super) levels: BTreeMap<u32, BandwidthLevel>,
     /// The bandwidths that somebody else has written to its `schemata`: limits like those of the
     /// groups that its programs came from.
     pub(super) set_by_others: Limits,
+    /// Whether some of these have not been reported yet.
+    pub(super) set_lately: bool,
     /// The limits that were requested last, and what was read then.
     pub(super) limits_taken: Option<(Limits, Limits)>,
     /// Programs for which it was logged that these limits are stricter than where they came from.
@@ -32,26 +34,27 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// The level of memory bandwidth in force in a domain, if one was planned there.
+    /// The level of memory bandwidth in force in a domain, if one was planned there and it is
+    /// known.
     pub(super) fn level_in_force(&self, domain: u32) -> Option<BandwidthLevel> {
-        let planned = self.levels.get(&domain)?;
-        Some(self.limits.level(domain).unwrap_or(*planned))
+        self.levels.get(&domain).and_then(|_| self.limits.level(domain))
     }
 
-    /// Records the limits that its `schemata` shows. Returns whether somebody else has written a
-    /// bandwidth since it was read last; that is a limit from then on.
-    pub(super) fn saw_limits(&mut self, now: Limits) -> bool {
-        let changed = now.changed_bandwidths(&self.limits);
+    /// Records the limits that its `schemata` shows after we wrote these, if any. Other bandwidths
+    /// that are not as they were read last, somebody else has written: they are limits from now on.
+    pub(super) fn saw_limits(&mut self, now: Limits, written: &Limits) {
+        let mut changed = now.changed_bandwidths(&self.limits);
+        changed.remove(written);
         self.limits = now;
         if changed.is_empty() {
-            return false;
+            return;
         }
         tracing::warn!(
             target: "fairways::actuate", group = self.name, limits = changed.shown(),
             "somebody wrote a bandwidth: it is a limit from now on"
         );
         self.set_by_others.extend(changed);
-        true
+        self.set_lately = true;
     }
 
     /// Its masks. Where hardware took another mask than this request, it is the requested one,
@@ -84,6 +87,20 @@ impl Class {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What changes beside our own write is somebody else's, even if it is seen with ours.
+    #[test]
+    fn a_bandwidth_that_changes_while_we_write_another_is_somebody_elses() {
+        let mb = |levels: [u32; 2]| {
+            let level = |(domain, value)| Some((domain, BandwidthLevel::new(value)?));
+            Limits::of_levels(&(0..).zip(levels).filter_map(level).collect())
+        };
+        let mut class = Class { limits: mb([100, 100]), ..Class::default() };
+        let written = mb([50, 100]).differing(&class.limits);
+        class.saw_limits(mb([50, 30]), &written);
+        assert_eq!(class.set_by_others, mb([100, 30]).differing(&mb([100, 100])));
+        assert!(class.set_lately);
+    }
 
     /// Hardware may take more ways than it is asked for; writing the same again changes nothing.
     #[test]

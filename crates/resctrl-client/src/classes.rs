@@ -6,6 +6,7 @@ use super::error::Error;
 use super::findings::Findings;
 use super::foreign;
 use super::ledger::MadeGroup;
+use super::limits::Limits;
 use super::masks::{masks_in, schemata};
 use super::mount::Mount;
 use super::programs::Programs;
@@ -40,7 +41,8 @@ impl Classes {
             let class = &mut self.list[at];
             if let Some(now) = schemata(&mount.tree, &class.name)? {
                 class.now = masks_in(&now, found.survey.sides);
-                changes.limits |= class.saw_limits(found.limits_in(&now));
+                class.saw_limits(found.limits_in(&now), &Limits::default());
+                changes.limits |= std::mem::take(&mut class.set_lately);
                 continue;
             }
             let name = class.name.clone();

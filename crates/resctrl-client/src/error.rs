@@ -75,6 +75,14 @@ pub enum Error {
         /// The reason.
         why: String,
     },
+    /// The options of the mount can't be read.
+    #[error("{}: {why}: expected the options of the mount", path.display())]
+    Mounts {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
     /// No such program was added.
     #[error("{0} is not managed")]
     Unknown(AppId),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairways_core::{AppId, BandwidthLevel, WayMask};
 
+use super::class::Class;
 use super::classes::Classes;
 use super::error::Error;
 use super::findings::Findings;
@@ -47,8 +48,8 @@ impl Classes {
         }
     }
 
-    /// Limits a class to these values. With `tighter`, values only become stricter: it may hold
-    /// threads with other limits.
+    /// Limits a class to these values, and what others have written to it. With `tighter`, values
+    /// only become stricter: it may hold threads with other limits.
     pub(super) fn limit(
         &mut self,
         tree: &Tree,
@@ -59,19 +60,20 @@ impl Classes {
         done: &mut Vec<Step>,
     ) -> Result<bool, Error> {
         let Some(class) = self.get_mut(name) else { return Ok(false) };
-        let before = class.limits.clone();
-        let wanted = if tighter { found.stricter(&before, wanted) } else { wanted.clone() };
-        let took = class.limits_taken.as_ref();
-        let text = wanted.lines(&before);
-        if text.is_empty() || took == Some(&(wanted.clone(), before.clone())) {
+        if wanted.are_known(&class.limits) && class.request(found, wanted, tighter).is_none() {
             return Ok(false);
         }
+        // Somebody may have written to it since it was read.
+        class.read_limits(tree, found)?;
+        let Some(wanted) = class.request(found, wanted, tighter) else { return Ok(false) };
+        let before = class.limits.clone();
+        let writing = wanted.differing(&before);
         done.push(Step::Limits(name.to_owned(), before.clone()));
-        let written = tree.write(&of(name, "schemata"), &text);
+        let written = tree.write(&of(name, "schemata"), &writing.lines());
         // A write that failed may have been done, and is no change of somebody else's. Until they
         // are read, the limits are not known.
         let now = found.read_limits(tree, name);
-        class.limits = now.as_ref().ok().cloned().flatten().unwrap_or_default();
+        class.saw_limits(now.as_ref().ok().cloned().flatten().unwrap_or_default(), &writing);
         written.inspect_err(|error| {
             tracing::error!(target: "fairways::actuate", group = name, %error, "limits refused");
         })?;
@@ -92,9 +94,8 @@ impl Classes {
         name: &str,
         before: &Limits,
     ) -> Result<(), Error> {
-        let now = found.read_limits(tree, name)?.unwrap_or_default();
         if let Some(class) = self.get_mut(name) {
-            class.limits = now;
+            class.read_limits(tree, found)?;
         }
         self.limit(tree, found, name, before, false, &mut Vec::new()).map(drop)
     }
@@ -166,10 +167,9 @@ impl Classes {
         let groups: BTreeSet<&str> = from.map(|group| apart(group).0).collect();
         let root = found.root_limits();
         let class = &programs.get(app)?.class;
-        let before = if class.is_empty() {
-            root.clone()
-        } else {
-            found.read_limits(&mount.tree, class)?.unwrap_or_default()
+        let before = match self.get_mut(class) {
+            Some(class) => class.read_limits(&mount.tree, found)?.clone(),
+            None => root.clone(),
         };
         let mut wanted = before.clone();
         for group in groups {
@@ -202,5 +202,26 @@ impl Classes {
         self.set_masks(&mount.tree, found, &made, &masks, reason, &mut done)?;
         programs.change_class(mount, app, &made, reason, &mut done)?;
         Ok(true)
+    }
+}
+
+impl Class {
+    /// Reads its limits again.
+    fn read_limits(&mut self, tree: &Tree, found: &Findings) -> Result<&Limits, Error> {
+        let now = found.read_limits(tree, &self.name)?.unwrap_or_default();
+        self.saw_limits(now, &Limits::default());
+        Ok(&self.limits)
+    }
+
+    /// The values to request, so that it is limited to these; `None` if it is already, as far as
+    /// possible.
+    fn request(&self, found: &Findings, wanted: &Limits, tighter: bool) -> Option<Limits> {
+        let mut wanted = found.stricter(wanted, &self.set_by_others);
+        if tighter {
+            wanted = found.stricter(&self.limits, &wanted);
+        }
+        let is_as_requested = wanted.differing(&self.limits).is_empty()
+            || self.limits_taken.as_ref() == Some(&(wanted.clone(), self.limits.clone()));
+        (!is_as_requested).then_some(wanted)
     }
 }

@@ -39,13 +39,28 @@ impl Limits {
         }
     }
 
+    /// The values that are others than these, where these have one.
+    pub(super) fn differing(&self, from: &Self) -> Self {
+        let mut differing = self.clone();
+        differing.0.retain(|key, value| from.0.get(key).is_some_and(|other| other != value));
+        differing
+    }
+
     /// The bandwidths that are not as they were `before`.
     pub(super) fn changed_bandwidths(&self, before: &Self) -> Self {
-        let changed = self.0.iter().filter(|(key, value)| {
-            let was = before.0.get(*key);
-            matches!(value, Value::Number(_)) && was.is_some_and(|was| was != *value)
-        });
-        Self(changed.map(|(key, value)| (key.clone(), *value)).collect())
+        let mut changed = self.differing(before);
+        changed.0.retain(|_, value| matches!(value, Value::Number(_)));
+        changed
+    }
+
+    /// Removes the values of the lines and domains for which the others have one.
+    pub(super) fn remove(&mut self, others: &Self) {
+        self.0.retain(|key, _| !others.0.contains_key(key));
+    }
+
+    /// Whether the others have a value for the line and domain of each of these.
+    pub(super) fn are_known(&self, others: &Self) -> bool {
+        self.0.keys().all(|key| others.0.contains_key(key))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -76,13 +91,10 @@ impl Limits {
         strictest
     }
 
-    /// The lines that make the values `now` into these; empty if they are equal.
-    pub(super) fn lines(&self, now: &Self) -> String {
+    /// The lines of `schemata` that set these.
+    pub(super) fn lines(&self) -> String {
         let mut lines: Vec<Line> = Vec::new();
-        for (key @ (resource, domain), value) in &self.0 {
-            if now.0.get(key).is_none_or(|now| now == value) {
-                continue;
-            }
+        for ((resource, domain), value) in &self.0 {
             let value = (*domain, *value);
             match lines.last_mut().filter(|line| line.resource == *resource) {
                 Some(line) => line.domains.push(value),

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use fairways_core::{BandwidthLever, WayMask};
 use fairways_linux::mounts;
-use fairways_resctrl::language::{Bandwidth, Cache, Info, Line, Monitoring, Schemata, Value};
+use fairways_resctrl::language::{
+    Bandwidth, Cache, IN_MBPS_FILE, IN_MBPS_OPTION, Info, Line, Monitoring, Schemata, Value,
+};
 use rustix::fs::{major, minor};
 
 use super::error::Error;
@@ -126,21 +128,23 @@ fn fixed(tree: &Tree, proc: &Path) -> Result<Option<FixedSurvey>, Error> {
     let least_bits = info.caches.iter().map(|cache| cache.min_bits).max().unwrap_or(1);
     let cache = info.caches.into_iter().find(|cache| cache.resource == last);
     let Some(cache) = cache else { return Ok(None) };
-    let is_in_mbps = is_in_mbps(tree, proc)?;
     let bandwidth = info.bandwidths.into_iter().find(|bandwidth| bandwidth.resource == "MB");
+    let is_in_mbps = bandwidth.is_some() && mounted_in_mbps(tree, proc)?;
     let monitoring = info.monitoring;
     Ok(Some(FixedSurvey { cache, sides, closids, monitoring, least_bits, bandwidth, is_in_mbps }))
 }
 
-/// Whether the mount has the option `mba_MBps`. Newer kernels have a file for it in each group.
-fn is_in_mbps(tree: &Tree, proc: &Path) -> Result<bool, Error> {
-    if tree.inode("mba_MBps_event")?.is_some() {
+/// Whether the mount has the option `mba_MBps`.
+fn mounted_in_mbps(tree: &Tree, proc: &Path) -> Result<bool, Error> {
+    if tree.inode(IN_MBPS_FILE)?.is_some() {
         return Ok(true);
     }
     let number = format!("{}:{}", major(tree.device()), minor(tree.device()));
-    let mounts = mounts::all(proc).unwrap_or_default();
+    // Without knowing it, a percent could be written as MiB/s.
+    let mounts = mounts::all(proc)
+        .map_err(|why| Error::Mounts { path: proc.join("self/mountinfo"), why: why.to_string() })?;
     let mut own = mounts.iter().filter(|mount| mount.device == number);
-    Ok(own.any(|mount| mount.options.split(',').any(|option| option == "mba_MBps")))
+    Ok(own.any(|mount| mount.options.split(',').any(|option| option == IN_MBPS_OPTION)))
 }
 
 /// What shows that `info` is to be read again.

@@ -44,6 +44,7 @@ impl Errors {
             Error::Locked { .. } => "locked",
             Error::Busy(_) => "busy",
             Error::State { .. } | Error::Elsewhere { .. } => "ledger",
+            Error::Mounts { .. } => "mounts",
             Error::Unknown(_) => "unknown",
         };
         self.one(word.to_owned());

@@ -141,7 +141,8 @@ pub struct DomainStatus {
 pub struct ClusterStatus {
     /// The ways that its programs may fill, as a line of schemata shows them.
     pub mask: String,
-    /// The level of memory bandwidth, in the unit of the domain's lever; `null` for no limit.
+    /// The level of memory bandwidth, in the unit of the domain's lever; `null` for no limit by a
+    /// plan. One that its programs brought along may hold.
     pub bandwidth_level: Option<u32>,
     /// Its programs, by name.
     pub programs: Vec<String>,

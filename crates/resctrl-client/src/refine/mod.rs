@@ -4,7 +4,8 @@
 //! in each domain are of one class. While a program has a place in one domain, it does not matter
 //! what it may fill of a domain in which it has none. So where the refinement takes more classes
 //! than exist, those that differ in no domain that matters to both are joined first, which changes
-//! nobody's ways; then the two whose union changes the masks of fewest programs, and again.
+//! nobody's ways; then the two whose union changes levels of bandwidth least, and of several the
+//! one that changes masks least, and again.
 
 mod planned;
 
@@ -45,9 +46,10 @@ struct Draft {
 /// The classes for the programs that have a place somewhere, at most `most` (at least 1), and how
 /// many pairs were joined that differ.
 ///
-/// Clusters with one mask are one class: nothing distinguishes them. A program whose places are all
-/// in missing domains may fill everything on offer. So may a class in a domain in which none of its
-/// programs has a place.
+/// Clusters of one mask and one level are one class where each core has the level: nothing
+/// distinguishes them. Those that have a level together are a class each. A program whose places
+/// are all in missing domains may fill everything on offer. So may a class in a domain in which
+/// none of its programs has a place.
 pub(super) fn refine(
     rooms: &BTreeMap<u32, Room>,
     plans: &BTreeMap<u32, Plan>,
@@ -57,7 +59,7 @@ pub(super) fn refine(
     let order: Vec<Room> = rooms.values().copied().collect();
     let mut drafts = pair(drafts(rooms, plans, carried), most.max(1));
     let merged = merge(&order, &mut drafts, most.max(1));
-    planned::divide(&order, &mut drafts);
+    planned::divide(rooms, plans, &mut drafts);
     let mut targets: Vec<Target> = drafts
         .into_iter()
         .map(|mut draft| {
@@ -160,7 +162,7 @@ impl Draft {
             };
             ways += more(one) * self.placed[at] + more(two) * other.placed[at];
             for (place, placed) in [(one, self.placed[at]), (two, other.placed[at])] {
-                let higher = u64::from(both.value().abs_diff(place.value()));
+                let higher = u64::from(both.value(room).abs_diff(place.value(room)));
                 levels = levels.saturating_add(higher * placed);
             }
         }
@@ -169,7 +171,7 @@ impl Draft {
 }
 
 /// Joins the two that cost least, the first of several, until no more than `most` are left. Returns
-/// how often that changed masks.
+/// how often that changed masks or levels.
 fn merge(rooms: &[Room], drafts: &mut Vec<Draft>, most: usize) -> usize {
     if drafts.len() <= most {
         return 0;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairways_core::{BandwidthLevel, WayMask};
 
 use super::super::offer::Room;
-use super::Draft;
+use super::{Draft, Plan};
 
 /// What a program has in a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,7 +14,8 @@ pub(crate) struct PlannedShare {
     pub(crate) mask: WayMask,
     /// Its level of memory bandwidth; `None`: no limit.
     pub(crate) level: Option<BandwidthLevel>,
-    /// The cluster whose programs have the level together; `None` where each core has it.
+    /// The cluster whose programs have the level together; `None` where each core has it, and of
+    /// several clusters.
     pub(crate) shared_by: Option<u32>,
 }
 
@@ -42,9 +43,10 @@ impl PlannedShare {
         Self { mask: join(room, self.mask, other.mask), level, shared_by }
     }
 
-    /// Its level as a number, of which no limit is the greatest.
-    pub(super) fn value(self) -> u32 {
-        self.level.map_or(u32::MAX, BandwidthLevel::get)
+    /// Its level as a number, of which no limit is the greatest, that of the lever.
+    pub(super) fn value(self, room: &Room) -> u32 {
+        let most = room.bandwidth.map(|lever| lever.most);
+        self.level.or(most).map_or(0, BandwidthLevel::get)
     }
 }
 
@@ -59,21 +61,36 @@ fn join(room: &Room, one: WayMask, other: WayMask) -> WayMask {
 }
 
 /// Divides a level that a cluster's programs have together among the classes that they are in.
-/// Where each class had all of it, they would move several times as much as planned.
-pub(super) fn divide(rooms: &[Room], drafts: &mut [Draft]) {
-    for (at, room) in rooms.iter().enumerate() {
-        let Some(lever) = room.bandwidth else { continue };
+/// Where each class had all of it, they would move several times as much as planned. A class of
+/// several clusters has the highest of their parts. The highest level of a lever is no limit, of
+/// which there are no parts.
+pub(super) fn divide(
+    rooms: &BTreeMap<u32, Room>,
+    plans: &BTreeMap<u32, Plan>,
+    drafts: &mut [Draft],
+) {
+    for (at, (domain, room)) in rooms.iter().enumerate() {
+        let (Some(lever), Some(plan)) = (room.bandwidth, plans.get(domain)) else { continue };
+        // The levels that clusters have together, by class and cluster.
+        let mut shared: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); drafts.len()];
         let mut classes: BTreeMap<u32, u32> = BTreeMap::new();
-        for place in drafts.iter().filter_map(|draft| draft.places[at]) {
-            if let Some(cluster) = place.shared_by {
+        for (draft, shared) in drafts.iter().zip(&mut shared) {
+            let level = draft.places[at].and_then(|place| place.level);
+            if level.is_none_or(|level| level >= lever.most) {
+                continue;
+            }
+            for place in draft.members.iter().filter_map(|app| plan.get(app)) {
+                let PlannedShare { level, shared_by, .. } = place.fit(room);
+                shared.extend(shared_by.zip(level.map(BandwidthLevel::get)));
+            }
+            for &cluster in shared.keys() {
                 *classes.entry(cluster).or_default() += 1;
             }
         }
-        for place in drafts.iter_mut().filter_map(|draft| draft.places[at].as_mut()) {
-            let count = place.shared_by.and_then(|cluster| classes.get(&cluster));
-            if let (Some(level), Some(count)) = (place.level, count) {
-                let part = (level.get() / count).max(lever.least.get());
-                place.level = BandwidthLevel::new(part);
+        for (draft, shared) in drafts.iter_mut().zip(&shared) {
+            let parts = shared.iter().map(|(cluster, level)| level / classes[cluster]);
+            if let (Some(place), Some(part)) = (draft.places[at].as_mut(), parts.max()) {
+                place.level = BandwidthLevel::new(part.max(lever.least.get()));
             }
         }
     }

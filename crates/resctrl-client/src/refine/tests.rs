@@ -157,12 +157,12 @@ fn planned(of: &[(u32, u32, u32)], cluster: Option<u32>) -> Plan {
 fn unlike_levels_are_unlike_classes() {
     let rooms = BTreeMap::from([(0, limited(LimitScope::Core))]);
     let plans =
-        BTreeMap::from([(0, planned(&[(1, 3, 20), (2, 3, 30), (3, 3, 90), (4, 3, 0)], None))]);
+        BTreeMap::from([(0, planned(&[(1, 3, 20), (2, 3, 30), (3, 3, 80), (4, 3, 0)], None))]);
     let (targets, merged) = refine(&rooms, &plans, &Carried::default(), 4);
-    let all = [(vec![1], Some(20)), (vec![2], Some(30)), (vec![3], Some(90)), (vec![4], None)];
+    let all = [(vec![1], Some(20)), (vec![2], Some(30)), (vec![3], Some(80)), (vec![4], None)];
     assert_eq!((levels(&targets, 0), merged), (all.into(), 0));
     let (targets, merged) = refine(&rooms, &plans, &Carried::default(), 3);
-    let near = [(vec![1, 2], Some(30)), (vec![3], Some(90)), (vec![4], None)];
+    let near = [(vec![1, 2], Some(30)), (vec![3], Some(80)), (vec![4], None)];
     assert_eq!((levels(&targets, 0), merged), (near.into(), 1));
     let (targets, _) = refine(&rooms, &plans, &Carried::default(), 1);
     assert_eq!(levels(&targets, 0), [(vec![1, 2, 3, 4], None)].into());
@@ -181,6 +181,40 @@ fn a_level_of_a_cluster_is_divided_among_its_classes() {
     plans.remove(&1);
     let (targets, _) = refine(&rooms, &plans, &Carried::default(), 4);
     assert_eq!(levels(&targets, 0), [(vec![1, 2, 3], Some(50))].into());
+}
+
+/// The highest level is no limit, of which a class has no part.
+#[test]
+fn no_limit_is_not_divided() {
+    let rooms = BTreeMap::from([(0, limited(LimitScope::Class)), (1, room(8, true))]);
+    let parted = plan(&[(1, 0x0f), (2, 0xf0)]);
+    let plans = BTreeMap::from([(0, planned(&[(1, 3, 100), (2, 3, 100)], Some(7))), (1, parted)]);
+    let (targets, _) = refine(&rooms, &plans, &Carried::default(), 4);
+    assert_eq!(levels(&targets, 0), [1, 2].map(|app| (vec![app], Some(100))).into());
+}
+
+/// A cluster shares its level with itself in every class, also in one that another cluster joined.
+#[test]
+fn a_class_of_two_clusters_has_a_part_of_each() {
+    let rooms = BTreeMap::from([(0, limited(LimitScope::Class)), (1, limited(LimitScope::Core))]);
+    for (joined, expected) in [(8, 8), (12, 12)] {
+        let mut first = planned(&[(1, 3, 16), (2, 3, 16)], Some(0));
+        first.extend(planned(&[(3, 3, joined)], Some(1)));
+        let parted = planned(&[(1, 0x0f, 10), (2, 0xf0, 90), (3, 0xf0, 90)], None);
+        let plans = BTreeMap::from([(0, first), (1, parted)]);
+        let (targets, merged) = refine(&rooms, &plans, &Carried::default(), 2);
+        let all = [(vec![1], Some(8)), (vec![2, 3], Some(expected))];
+        assert_eq!((levels(&targets, 0), merged), (all.into(), 1));
+    }
+}
+
+/// No limit is as far from a level as the lever's highest level is.
+#[test]
+fn a_high_level_is_nearer_to_no_limit_than_to_a_low_one() {
+    let rooms = BTreeMap::from([(0, limited(LimitScope::Core))]);
+    let plans = BTreeMap::from([(0, planned(&[(1, 3, 90), (2, 3, 0), (3, 3, 20)], None))]);
+    let (targets, _) = refine(&rooms, &plans, &Carried::default(), 2);
+    assert_eq!(levels(&targets, 0), [(vec![1, 2], None), (vec![3], Some(20))].into());
 }
 
 /// Where the lever is gone since the plan was made, or has other levels, there is no limit.

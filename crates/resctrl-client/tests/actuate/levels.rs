@@ -168,6 +168,60 @@ fn a_value_that_somebody_writes_to_our_class_is_a_limit() {
     assert_eq!(host.snapshot(), before);
 }
 
+/// A program at a planned 50 % on two domains, of which others have a thread in COS1, limited to
+/// 20 % on the first.
+fn joined() -> (Host, Actuator, Vec<Sleeper>, Sleeper) {
+    let mut host = Host::new(intel(2));
+    host.settings.take_over = true;
+    host.group("COS1", "MB:0=20\n");
+    let joining = Sleeper::start();
+    host.write("COS1/tasks", &joining.id().to_string()).unwrap();
+    let (mut client, processes) = managed(&host, 1);
+    apply(&mut client, &levelled(&[(0x3, 50, &[0])]));
+    assert_eq!(mb(&host, "fairways.0"), "MB:0=50;1=100");
+    (host, client, processes, joining)
+}
+
+/// Somebody's limit is noticed even if a thread with a stricter one comes before the next look.
+#[test]
+fn a_limit_that_ours_replaces_is_still_somebodys() {
+    if !can_mount() {
+        return;
+    }
+    let (host, mut client, processes, joining) = joined();
+    host.write("fairways.0/schemata", "MB:0=30;1=60\n").unwrap();
+    let ids = [processes[0].id(), joining.id()];
+    client.tasks(AppId(0), &mut |list| list.extend(ids)).unwrap();
+    assert_eq!(mb(&host, "fairways.0"), "MB:0=20;1=60");
+    assert!(client.look().unwrap().limits);
+    assert_eq!(mb(&host, "fairways.0"), "MB:0=20;1=60");
+    client.tasks(AppId(0), &mut |list| list.push(ids[0])).unwrap();
+    client.look().unwrap();
+    assert_eq!(mb(&host, "fairways.0"), "MB:0=30;1=60");
+    assert_eq!(client.close().left, []);
+}
+
+/// Where limits could not be read back, they are read before the next thread enters.
+#[test]
+fn no_thread_enters_a_class_of_unknown_limits() {
+    if !can_mount() {
+        return;
+    }
+    let (host, mut client, processes, joining) = joined();
+    // The third read is that of what was written; neither that nor undoing it succeeds.
+    (3..30).for_each(|nth| host.fault(&format!("read:/fairways.0/schemata=EIO@{nth}")));
+    client.apply(&[(0, &levelled(&[(0x3, 40, &[0])]))], "a test").unwrap_err();
+    assert_eq!(in_force(&client, 0), [None], "not known");
+    let ids = [processes[0].id(), joining.id()];
+    client.tasks(AppId(0), &mut |list| list.extend(ids)).unwrap_err();
+    assert!(host.threads("COS1").contains(&joining.id()));
+    fairways_emulator::Client::connect(host.socket()).unwrap().clear(None).unwrap();
+    host.write("fairways.0/schemata", "MB:0=100\n").unwrap();
+    client.tasks(AppId(0), &mut |list| list.extend(ids)).unwrap();
+    assert_eq!(mb(&host, "fairways.0"), "MB:0=20;1=100");
+    assert_eq!(client.close().left, []);
+}
+
 /// Why a plan with this level is refused; nothing changes.
 fn refused(platform: Platform, level: u32) -> PartitionError {
     let host = Host::new(platform);
@@ -194,6 +248,23 @@ fn a_level_that_the_machine_does_not_have_is_refused() {
         let [least, most, level] = [10, 100, value].map(|of| BandwidthLevel::new(of).unwrap());
         let why = PartitionError::Level { cluster: 0, level, least, most };
         assert_eq!(refused(intel(1), value), why);
+    }
+}
+
+/// Percents could be MiB/s then.
+#[test]
+fn a_host_whose_mount_options_are_unknown_is_not_managed() {
+    if !can_mount() {
+        return;
+    }
+    for platform in [intel(1), Platform::broadwell().with_domains(1, 2)] {
+        let mut host = Host::new(platform.clone());
+        host.settings.proc = host.at("no-proc");
+        let opened = Actuator::open(host.settings.clone()).map(drop);
+        match platform.mb {
+            Some(_) => assert!(opened.unwrap_err().to_string().contains("self/mountinfo: No such")),
+            None => opened.unwrap(),
+        }
     }
 }
 

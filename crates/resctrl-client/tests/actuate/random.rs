@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use fairways_core::{AppId, BandwidthLevel, Partition, Resources, WayMask};
+use fairways_resctrl::language::{Schemata, Value};
 use fairways_resctrl::platform::Platform;
 use fairways_resctrl_client::{Actuator, Error, OpenError, Refused, Restored, Settings, restore};
 use proptest::prelude::*;
@@ -33,6 +35,9 @@ enum Step {
     Monitor(u32),
     Unmonitor(u32),
     Look,
+    /// The programs' threads are placed, without a look before; the last process, if it is no
+    /// program itself, belongs to the first program now or does not.
+    Place(bool),
     Crash,
     Close,
 }
@@ -51,9 +56,30 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0_u32..3).prop_map(Step::Monitor),
         1 => (0_u32..3).prop_map(Step::Unmonitor),
         3 => Just(Step::Look),
+        2 => any::<bool>().prop_map(Step::Place),
         1 => Just(Step::Crash),
         1 => Just(Step::Close),
     ]
+}
+
+fn any_steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(), 1..25)
+}
+
+/// Others limit a class of ours, and a group of theirs from which a process joins it.
+fn limiting_steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (1_u32..3, 1_u32..11).prop_map(|(of, tenths)| Step::Limit(of, 10 * tenths)),
+        1 => Just(Step::Move(3, 1)),
+        2 => any::<bool>().prop_map(Step::Place),
+        1 => Just(Step::Look),
+    ];
+    prop::collection::vec(step, 1..25).prop_map(|steps| {
+        let clusters = vec![(0, 2, vec![0])];
+        let mut all = vec![Step::Add(0), Step::Plan(0, clusters), Step::Group(1, 9, 1)];
+        all.extend(steps);
+        all
+    })
 }
 
 /// All that is not ours, except tasks of the root, and what these settings allow to change.
@@ -107,6 +133,44 @@ fn partition(
     partition
 }
 
+fn place(client: &mut Actuator, running: &[u32], processes: &[Sleeper], joined: bool) {
+    let joining = processes.get(3).filter(|_| joined && !running.contains(&3)).map(Sleeper::id);
+    for (at, &app) in running.iter().enumerate() {
+        let ids = [Some(processes[app as usize].id()), joining.filter(|_| at == 0)];
+        client.tasks(AppId(app), &mut |list| list.extend(ids.into_iter().flatten())).unwrap();
+    }
+}
+
+/// What another manager wrote last to the first of our classes.
+#[derive(Default)]
+struct Written {
+    /// The class's inode: another of its name is another class.
+    class: u64,
+    /// Its line of `MB`, by domain.
+    values: BTreeMap<u32, Value>,
+}
+
+impl Written {
+    /// Checks that nothing of it was raised, and notes what this step wrote.
+    fn follow(&mut self, host: &Host, is_ours: bool, step: &Step) {
+        let class = fs::metadata(host.path("fairways.0")).map_or(0, |of| of.ino());
+        let text = if class == 0 { String::new() } else { host.read("fairways.0/schemata") };
+        let now = Schemata::parse(&text).unwrap();
+        let line = now.line("MB").into_iter().flat_map(|line| &line.domains);
+        if class == 0 || class != self.class || !is_ours {
+            *self = Self { class, ..Self::default() };
+        }
+        if is_ours && matches!(step, Step::Limit(2, _)) {
+            self.values = line.copied().collect();
+            return;
+        }
+        for (domain, value) in line {
+            let limit = self.values.get(domain).unwrap_or(value);
+            assert!(value <= limit, "{step:?}: {value:?} above {limit:?} in {domain}");
+        }
+    }
+}
+
 /// One step; what others have, and whose tasks they are, is the same after what we do.
 fn take(
     host: &Host,
@@ -156,13 +220,9 @@ fn take(
                 Err(why) => panic!("{why}"),
             }
         }
+        Step::Place(joined) => place(of, running, processes, *joined),
         Step::Look => match of.look() {
-            Ok(_) => {
-                for &app in running.iter() {
-                    let id = processes[app as usize].id();
-                    of.tasks(AppId(app), &mut |list| list.push(id)).unwrap();
-                }
-            }
+            Ok(_) => place(of, running, processes, false),
             Err(Error::Busy(_)) => {}
             Err(why) => panic!("{why}"),
         },
@@ -228,19 +288,25 @@ fn follow(at: &mut [Option<String>], host: &Host, step: &Step) {
     }
 }
 
-fn at_random(settings: impl Fn(&mut Settings), cases: u32) {
+fn at_random(
+    settings: impl Fn(&mut Settings),
+    steps: impl Strategy<Value = Vec<Step>>,
+    cases: u32,
+) {
     let processes = [(); 4].map(|()| Sleeper::start());
     let mut host = Host::new(Platform::lab().with_closids(6));
     settings(&mut host.settings);
     let root = host.read("schemata");
     let cases = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    proptest!(cases, |(steps in prop::collection::vec(step(), 1..25))| {
+    proptest!(cases, |(steps in steps)| {
         host.advance(Duration::from_secs(2));
         let (mut client, mut running) = (None, Vec::new());
         let mut at = [const { None }; 4];
+        let mut written = Written::default();
         for step in &steps {
             take(&host, &mut client, &mut running, &processes, step);
             follow(&mut at, &host, step);
+            written.follow(&host, client.is_some(), step);
         }
         other(&host, &processes, &Step::Limit(0, 100));
         let _ = host.write("schemata", "MB:1=100\n");
@@ -267,14 +333,14 @@ fn at_random(settings: impl Fn(&mut Settings), cases: u32) {
 #[test]
 fn nothing_foreign_ever_changes_and_all_is_restored() {
     if can_mount() {
-        at_random(|_| {}, 24);
+        at_random(|_| {}, any_steps(), 24);
     }
 }
 
 #[test]
 fn what_is_taken_over_goes_back() {
     if can_mount() {
-        at_random(|settings| settings.take_over = true, 24);
+        at_random(|settings| settings.take_over = true, any_steps(), 24);
     }
 }
 
@@ -284,6 +350,13 @@ fn confined_programs_are_set_free() {
         let confine = |settings: &mut Settings| {
             (settings.confine_others, settings.take_over) = (Some(2), true);
         };
-        at_random(confine, 24);
+        at_random(confine, any_steps(), 24);
+    }
+}
+
+#[test]
+fn what_others_write_to_a_class_stays_a_limit() {
+    if can_mount() {
+        at_random(|settings| settings.take_over = true, limiting_steps(), 24);
     }
 }

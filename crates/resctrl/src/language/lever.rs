@@ -7,6 +7,12 @@ use super::{Bandwidth, Schemata, Value};
 /// The greatest value of AMD's, 256 GB/s in eighths (resctrl.rst): `info` does not show it.
 const MOST_EIGHTHS: u32 = 2048;
 
+/// The mount option for values of `MB` in MiB/s, to which the kernel steers.
+pub const IN_MBPS_OPTION: &str = "mba_MBps";
+
+/// The file that each group has under [`IN_MBPS_OPTION`], since Linux 6.14.
+pub const IN_MBPS_FILE: &str = "mba_MBps_event";
+
 impl Bandwidth {
     /// The lever of memory bandwidth that `MB` is in a domain of the root's `schemata`; `None` for
     /// slow memory, where the domain has no such value, and where the unit is not known.

@@ -14,6 +14,7 @@ mod status;
 pub use bit_usage::{BitUsage, Use};
 pub use cpus::{CpuError, CpuSet};
 pub use info::{Bandwidth, Cache, Info, Monitoring};
+pub use lever::{IN_MBPS_FILE, IN_MBPS_OPTION};
 pub use mode::Mode;
 pub use reading::Reading;
 pub use schemata::{Line, Schemata, Value};
