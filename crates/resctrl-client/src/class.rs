@@ -88,13 +88,15 @@ impl Class {
 mod tests {
     use super::*;
 
+    /// The levels of two domains.
+    fn mb(levels: [u32; 2]) -> Limits {
+        let levels = levels.map(|level| BandwidthLevel::new(level).unwrap());
+        Limits::of_levels(&(0..).zip(levels).collect())
+    }
+
     /// What changes beside our own write is somebody else's, even if it is seen with ours.
     #[test]
     fn a_bandwidth_that_changes_while_we_write_another_is_somebody_elses() {
-        let mb = |levels: [u32; 2]| {
-            let level = |(domain, value)| Some((domain, BandwidthLevel::new(value)?));
-            Limits::of_levels(&(0..).zip(levels).filter_map(level).collect())
-        };
         let mut class = Class { limits: mb([100, 100]), ..Class::default() };
         let written = mb([50, 100]).differing(&class.limits);
         class.saw_limits(mb([50, 30]), &written);

@@ -143,14 +143,14 @@ fn place(client: &mut Actuator, running: &[u32], processes: &[Sleeper], joined: 
 
 /// What another manager wrote last to the first of our classes.
 #[derive(Default)]
-struct Written {
+struct WrittenLevels {
     /// The class's inode: another of its name is another class.
     class: u64,
     /// Its line of `MB`, by domain.
     values: BTreeMap<u32, Value>,
 }
 
-impl Written {
+impl WrittenLevels {
     /// Checks that nothing of it was raised, and notes what this step wrote.
     fn follow(&mut self, host: &Host, is_ours: bool, step: &Step) {
         let class = fs::metadata(host.path("fairways.0")).map_or(0, |of| of.ino());
@@ -302,7 +302,7 @@ fn at_random(
         host.advance(Duration::from_secs(2));
         let (mut client, mut running) = (None, Vec::new());
         let mut at = [const { None }; 4];
-        let mut written = Written::default();
+        let mut written = WrittenLevels::default();
         for step in &steps {
             take(&host, &mut client, &mut running, &processes, step);
             follow(&mut at, &host, step);
