@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -11,6 +10,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 
 use crate::prepare::{install, run};
+use crate::run_folder::{FOLDER, MadeInput, RunFolder};
 
 /// The flags of the command.
 #[derive(Debug, clap::Args)]
@@ -49,15 +49,6 @@ struct CorpusManifest {
     program: Vec<CorpusProgram>,
 }
 
-/// A file that is made for programs to read.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MadeInput {
-    file: String,
-    /// Made by a shell; its output is the file, unless it writes the file itself.
-    make: String,
-}
-
 /// A program of the corpus.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,8 +71,6 @@ struct CorpusProgram {
     #[serde(default)]
     stream: bool,
 }
-
-const FOLDER: &str = "corpus";
 
 /// Bytes of a stream at most: 16 have 12 MB.
 const MOST_STREAM: usize = 750_000;
@@ -124,7 +113,7 @@ pub(crate) fn corpus(asked: &CorpusFlags) -> anyhow::Result<bool> {
     for program in programs {
         check_version(program)?;
         for file in program.inputs.iter().chain(&program.stdin) {
-            place.make(&corpus, file)?;
+            place.make(&corpus.input, file)?;
         }
         for (result, made) in corpus.measure(&place, program)? {
             if asked.check {
@@ -192,62 +181,6 @@ fn check_version(program: &CorpusProgram) -> anyhow::Result<()> {
         if found.is_empty() { "none" } else { &found }
     );
     Ok(())
-}
-
-/// Where programs run: a folder that any user can reach, whatever folder the project is in.
-struct RunFolder {
-    folder: tempfile::TempDir,
-}
-
-impl RunFolder {
-    /// A folder with this program and the inputs that are committed.
-    fn new(fairways: &Path) -> anyhow::Result<Self> {
-        let folder = tempfile::tempdir()?;
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
-        let place = Self { folder };
-        fs::copy(fairways, place.fairways())?;
-        let inputs = place.path();
-        fs::create_dir(&inputs)?;
-        // Programs write here as another user.
-        fs::set_permissions(&inputs, fs::Permissions::from_mode(0o777))?;
-        for entry in fs::read_dir(Path::new(FOLDER).join("inputs"))? {
-            let entry = entry?;
-            fs::copy(entry.path(), inputs.join(entry.file_name()))?;
-        }
-        Ok(place)
-    }
-
-    fn fairways(&self) -> PathBuf {
-        self.folder.path().join("fairways")
-    }
-
-    /// The working directory of programs.
-    fn path(&self) -> PathBuf {
-        self.folder.path().join("run")
-    }
-
-    /// Makes an input that is not there yet, after those that its command names.
-    fn make(&self, corpus: &CorpusManifest, file: &str) -> anyhow::Result<()> {
-        let to = self.path().join(file);
-        if to.exists() {
-            return Ok(());
-        }
-        let input = corpus.input.iter().find(|input| input.file == file);
-        let input = input.with_context(|| format!("{file}: expected an input that is made"))?;
-        for word in input.make.split_whitespace().filter(|word| *word != file) {
-            if corpus.input.iter().any(|other| other.file == word) {
-                self.make(corpus, word)?;
-            }
-        }
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &input.make]).current_dir(self.path());
-        let output = shell.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
-        ensure!(output.status.success(), "{file}: {}", input.make);
-        if !to.exists() {
-            fs::write(to, output.stdout)?;
-        }
-        Ok(())
-    }
 }
 
 impl CorpusManifest {

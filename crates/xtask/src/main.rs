@@ -11,6 +11,7 @@ mod import_cycles;
 mod language;
 mod pool;
 mod prepare;
+mod run_folder;
 mod site;
 mod suites;
 

@@ -59,7 +59,7 @@ impl Clusters {
         &self.outcomes[row as usize * self.ways + ways as usize - 1]
     }
 
-    /// What a set is never better than, whatever its ways: its best in each number by itself.
+    /// A bound on the outcomes of a set: its best value of each number, over all ways.
     pub(crate) fn best_case(&self, Row(row): Row) -> &Outcome {
         &self.best_cases[row as usize]
     }

@@ -214,11 +214,11 @@ impl Extremes {
         let mut smallest = [(u64::MAX, usize::MAX); 3];
         for (cluster, &ways) in ways.iter().enumerate() {
             let outcome = clusters.at(cluster, ways);
-            if let Some(place) = largest.iter().position(|of| outcome.largest > of.0) {
+            if let Some(place) = largest.iter().position(|known| outcome.largest > known.0) {
                 largest[place..].rotate_right(1);
                 largest[place] = (outcome.largest, cluster);
             }
-            if let Some(place) = smallest.iter().position(|of| outcome.smallest < of.0) {
+            if let Some(place) = smallest.iter().position(|known| outcome.smallest < known.0) {
                 smallest[place..].rotate_right(1);
                 smallest[place] = (outcome.smallest, cluster);
             }
@@ -231,8 +231,8 @@ impl Extremes {
         let largest = self.largest.iter().find(|(_, cluster)| !two.contains(cluster));
         let smallest = self.smallest.iter().find(|(_, cluster)| !two.contains(cluster));
         Outcome {
-            largest: largest.map_or(0, |of| of.0),
-            smallest: smallest.map_or(u64::MAX, |of| of.0),
+            largest: largest.map_or(0, |known| known.0),
+            smallest: smallest.map_or(u64::MAX, |known| known.0),
             stp: u64::MAX,
         }
     }
@@ -258,7 +258,7 @@ impl Rows<'_> {
         self.clusters.outcome(self.rows[cluster], ways)
     }
 
-    /// What no division of ways is better than.
+    /// A bound on the outcomes of all divisions of the ways.
     fn best_case(&self) -> Outcome {
         let each = self.rows.iter().map(|&row| self.clusters.best_case(row));
         each.fold(Outcome::NONE, Outcome::with)

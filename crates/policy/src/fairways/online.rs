@@ -21,7 +21,12 @@ impl Fairways {
 
     /// A window ended.
     pub(super) fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
-        let (own, sampled) = (self.own_ways(sample.app), self.sampling());
+        let sampled = self.sampling();
+        // While it is filling its ways, short windows may look steady.
+        let is_settled = sampled != Some(sample.app)
+            && self.learners.iter().any(|one| one.app == sample.app && one.first_windows == 0);
+        let needs_own = is_settled || sample.occupancy.is_none();
+        let own = if needs_own { self.own_ways(sample.app) } else { None };
         let Some(learner) = self.learners.iter_mut().find(|learner| learner.app == sample.app)
         else {
             return;
@@ -29,8 +34,7 @@ impl Fairways {
         let is_first = learner.first_windows > 0;
         let alone = own.filter(|(_, is_alone)| *is_alone).map(|(own, _)| own);
         let occupancy = learner.add(sample, alone);
-        // While it is filling its ways, short windows may look steady.
-        if let Some((own, _)) = own.filter(|_| !is_first && sampled != Some(sample.app)) {
+        if let Some((own, _)) = own.filter(|_| is_settled) {
             learner.reach(own);
         }
         learner.first_windows = learner.first_windows.saturating_sub(1);
@@ -79,8 +83,8 @@ impl Fairways {
         }
     }
 
-    /// Learns the programs that have neither a profile nor an objective.
-    /// One that has just `started` occupies nothing.
+    /// Learns the programs that have neither a profile nor an objective. One that has just
+    /// `started` occupies nothing.
     pub(super) fn learn(
         &mut self,
         at: Time,

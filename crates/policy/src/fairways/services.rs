@@ -51,8 +51,9 @@ impl Services {
     /// share, and so are all others together once a program `joined`.
     fn follow(&mut self, llc: &Llc, programs: &[RunningProgram], joined: bool) {
         let requested = programs.iter().filter(|program| program.wish.objective.is_some()).count();
-        let room = llc.max_clusters() as usize - usize::from(requested < programs.len());
-        let room = if requested > room { llc.max_clusters() as usize - 1 } else { room };
+        let clusters = llc.max_clusters() as usize;
+        let are_all = requested == programs.len() && requested <= clusters;
+        let room = if are_all { clusters } else { clusters - 1 };
         let share = llc.ways.get() / u32::try_from(programs.len()).unwrap_or(u32::MAX).max(1);
         let share = share.max(llc.min_ways());
         let mut old = core::mem::take(&mut self.parties);

@@ -33,7 +33,7 @@ impl MixScores {
     }
 
     /// A policy's unfairness and STP over those of stock.
-    pub(super) fn of(&self, policy: &str) -> Option<(f64, f64)> {
+    pub(super) fn result(&self, policy: &str) -> Option<(f64, f64)> {
         let found = self.over_stock.iter().find(|(name, ..)| *name == policy);
         found.map(|&(_, unfairness, stp)| (unfairness, stp))
     }
@@ -47,9 +47,10 @@ pub(super) fn findings(item: &str, scored: &[MixScores], findings: &mut Findings
     let Some(first) = scored.first() else { return };
     findings.add_beside(item, "mixes", "mixes", Some(scored.len() as f64));
     for &(policy, ..) in &first.over_stock {
-        let of: Vec<(f64, f64)> = scored.iter().filter_map(|mix| mix.of(policy)).collect();
+        let of: Vec<(f64, f64)> = scored.iter().filter_map(|mix| mix.result(policy)).collect();
         let (unfairness, stp): (Vec<f64>, Vec<f64>) = of.into_iter().unzip();
-        let over_best = scored.iter().filter_map(|mix| Some((mix.of(policy)?, mix.of(OPTIMUM)?)));
+        let over_best =
+            scored.iter().filter_map(|mix| Some((mix.result(policy)?, mix.result(OPTIMUM)?)));
         let over_best: Vec<f64> = over_best.map(|(ours, best)| ours.0 / best.0).collect();
         let losses = unfairness.iter().filter(|&&over_stock| over_stock > 1.0 + EQUAL).count();
         for (case, unit, value) in [
@@ -65,12 +66,12 @@ pub(super) fn findings(item: &str, scored: &[MixScores], findings: &mut Findings
         ] {
             findings.add_beside(item, &format!("{policy}, {case}"), unit, value);
         }
-        let by_loss = scored.iter().filter_map(|mix| Some((mix.of(policy)?.0, &mix.mix)));
+        let by_loss = scored.iter().filter_map(|mix| Some((mix.result(policy)?.0, &mix.mix)));
         if let Some((_, worst)) = by_loss.max_by(|one, other| one.0.total_cmp(&other.0)) {
             findings.add_text(item, &format!("{policy}, worst mix"), worst.as_str());
         }
     }
-    let pairs = scored.iter().filter_map(|mix| Some((mix.of(OURS)?, mix.of(RULES)?)));
+    let pairs = scored.iter().filter_map(|mix| Some((mix.result(OURS)?, mix.result(RULES)?)));
     let pairs: Vec<((f64, f64), (f64, f64))> = pairs.collect();
     let less_fair = pairs.iter().filter(|(ours, rules)| ours.0 > rules.0 * (1.0 + EQUAL)).count();
     let slower = pairs.iter().filter(|(ours, rules)| ours.1 < rules.1 * (1.0 - EQUAL)).count();
@@ -100,7 +101,7 @@ impl ScoreFigures {
             let policies: Vec<&str> = first.over_stock.iter().map(|(policy, ..)| *policy).collect();
             for (what, part) in [("unfairness", 0), ("STP", 1)] {
                 let heights = policies.iter().map(|policy| {
-                    let of = scored.iter().filter_map(|mix| mix.of(policy));
+                    let of = scored.iter().filter_map(|mix| mix.result(policy));
                     let of: Vec<f64> = of.map(|of| <[f64; 2]>::from(of)[part]).collect();
                     mean(&of).unwrap_or(0.0)
                 });

@@ -84,7 +84,7 @@ pub(super) fn score(
 pub(super) fn findings(ways: Ways, scores: &StaticScores, findings: &mut Findings) {
     let item = format!("static, {ways} ways");
     let over = scores.mixes.iter().filter_map(|mix| {
-        let [ours, best, rules] = [mix.of(OURS)?, mix.of(OPTIMUM)?, mix.of(RULES)?];
+        let [ours, best, rules] = [mix.result(OURS)?, mix.result(OPTIMUM)?, mix.result(RULES)?];
         Some((ours.0 / best.0, ours.1 / rules.1))
     });
     let (over_best, over_rules): (Vec<f64>, Vec<f64>) = over.unzip();
