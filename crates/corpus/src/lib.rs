@@ -1,0 +1,99 @@
+//! The corpus of real programs (the folder `corpus`), inside the binary: their profiles on three
+//! machines, and which programs of the papers they stand for.
+//!
+//! Everything is read from the committed files, so it is never older than they are.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// A machine on which the programs were measured (`machines` in `corpus/programs.toml`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CorpusMachine {
+    /// 11 ways of 2.5 MB behind 1 MB.
+    Skylake,
+    /// 20 ways of 2.25 MB behind 256 KB.
+    Broadwell,
+    /// 32 ways of 48 KB behind 8 KB.
+    Small,
+}
+
+impl CorpusMachine {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Skylake, Self::Broadwell, Self::Small];
+
+    /// Its name, which its file has too.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Skylake => "skylake",
+            Self::Broadwell => "broadwell",
+            Self::Small => "small",
+        }
+    }
+}
+
+/// The profiles of the programs on a machine, as CSV (docs/profiles.md).
+#[must_use]
+pub const fn profiles(machine: CorpusMachine) -> &'static str {
+    match machine {
+        CorpusMachine::Skylake => include_str!("../../../corpus/profiles/skylake.csv"),
+        CorpusMachine::Broadwell => include_str!("../../../corpus/profiles/broadwell.csv"),
+        CorpusMachine::Small => include_str!("../../../corpus/profiles/small.csv"),
+    }
+}
+
+/// The corpus' program that stands for a paper's program, such as `lemon-mcf` for `mcf`: the first
+/// one in `corpus/programs.toml` that says so. It may have no profile yet.
+#[must_use]
+pub fn counterpart(program: &str) -> Option<&'static str> {
+    let mut programs = MANIFEST.program.iter();
+    programs.find(|listed| listed.stands_for(program)).map(|listed| listed.name.as_str())
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    program: Vec<ListedProgram>,
+}
+
+#[derive(Deserialize)]
+struct ListedProgram {
+    name: String,
+    /// Programs of papers, with commas between them.
+    stands_for: Option<String>,
+}
+
+impl ListedProgram {
+    fn stands_for(&self, program: &str) -> bool {
+        self.stands_for.iter().flat_map(|listed| listed.split(", ")).any(|one| one == program)
+    }
+}
+
+static MANIFEST: LazyLock<Manifest> = LazyLock::new(|| {
+    let text = include_str!("../../../corpus/programs.toml");
+    toml::from_str(text).expect("a test reads the same text")
+});
+
+#[cfg(test)]
+mod tests {
+    use fairways_profiles::read_table;
+
+    use super::*;
+
+    #[test]
+    fn each_machine_has_profiles_with_its_ways_of_listed_programs() {
+        for (machine, ways) in CorpusMachine::ALL.into_iter().zip([11, 20, 32]) {
+            let table = read_table(profiles(machine).as_bytes(), machine.name()).expect("a table");
+            assert_eq!(table.ways().get(), ways);
+            for name in table.names() {
+                assert!(MANIFEST.program.iter().any(|listed| listed.name == *name), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn counterparts_are_the_first_that_say_so() {
+        let found = ["mcf", "gcc", "gobmk", "sjeng", "nonesuch"].map(counterpart);
+        assert_eq!(found, [Some("lemon-mcf"), Some("cc1"), Some("gnugo"), Some("gnugo"), None]);
+    }
+}
