@@ -62,6 +62,8 @@ pub struct Account {
     /// The ticks of waiting for a limit of memory bandwidth, among `stall_ticks` or `store_ticks`.
     /// What a program would move without its limit: `lines` in the other ticks.
     pub throttled_ticks: u64,
+    /// Ticks in which a real program slept: in a system call, as far as the chip could tell.
+    pub asleep_ticks: u64,
     /// Lines moved over the bus.
     pub lines: u64,
     /// References to the last-level cache, by bank.
@@ -80,6 +82,7 @@ impl Account {
         self.memory_ticks += other.memory_ticks;
         self.store_ticks += other.store_ticks;
         self.throttled_ticks += other.throttled_ticks;
+        self.asleep_ticks += other.asleep_ticks;
         self.lines += other.lines;
         for (bank, other) in self.banks.iter_mut().zip(other.banks) {
             *bank += other;
@@ -100,6 +103,7 @@ impl Account {
             memory_ticks: self.memory_ticks - from.memory_ticks,
             store_ticks: self.store_ticks - from.store_ticks,
             throttled_ticks: self.throttled_ticks - from.throttled_ticks,
+            asleep_ticks: self.asleep_ticks - from.asleep_ticks,
             lines: self.lines - from.lines,
             banks: core::array::from_fn(|bank| self.banks[bank] - from.banks[bank]),
         }
@@ -109,6 +113,12 @@ impl Account {
     #[must_use]
     pub fn cycles(&self) -> f64 {
         self.ticks as f64 / TICKS as f64
+    }
+
+    /// Cycles in which a real program slept.
+    #[must_use]
+    pub fn asleep_cycles(&self) -> f64 {
+        self.asleep_ticks as f64 / TICKS as f64
     }
 
     /// Cycles of waiting after L2 misses.

@@ -37,9 +37,6 @@ fn check_turns(scheduling: Scheduling, jobs: &[Job]) -> Result<(), ChipError> {
     if programs > most as usize {
         return Err(ChipError::TooManyThreads { most, programs });
     }
-    if jobs.iter().any(|job| job.live().next().is_some()) {
-        return Err(ChipError::LiveTurns);
-    }
     if jobs.iter().any(|job| job.requests().is_some()) {
         return Err(ChipError::ServiceTurns);
     }

@@ -133,6 +133,7 @@ impl Cores {
                 self.run_threads(&mut load, core, until);
             }
         }
+        self.watch_sleepers(&mut load, until - from);
         if slept > self.turn {
             self.uncore.bus.reset();
             self.uncore.throttles.reset();
@@ -141,6 +142,26 @@ impl Cores {
             self.uncore.throttles.end_turn(until - from);
         }
         load.clock.now
+    }
+
+    /// Counts how long real programs sleep, and looks whether those that left their CPUs for that
+    /// are awake.
+    fn watch_sleepers(&mut self, load: &mut CoreLoad<'_>, turn: u64) {
+        for app in load.apps.iter_mut().filter(|app| app.runner.supply == Supply::Asleep) {
+            app.account.asleep_ticks += turn;
+            if app.cpu.is_none() && !app.runner.refill() {
+                self.note_end(app);
+            }
+        }
+    }
+
+    /// Notes that a real program has ended or failed by itself, if it has.
+    fn note_end(&mut self, app: &mut RunningProgram) {
+        match &app.runner.supply {
+            Supply::More | Supply::Asleep => {}
+            Supply::Ended => app.run_end = app.account.instructions,
+            Supply::Failed(why) => self.failure = Some(why.clone()),
+        }
     }
 
     /// Runs a program that has its core's pipeline for itself.
@@ -222,13 +243,8 @@ impl Cores {
         if let Some(serving) = serving.as_mut().filter(|_| ran >= request_end) {
             record.answer(serving.answer(runner.clock));
         }
-        match &runner.supply {
-            Supply::More | Supply::Asleep => {}
-            // The program itself ended its run.
-            Supply::Ended => *run_end = ran,
-            Supply::Failed(why) => self.failure = Some(why.clone()),
-        }
         let goes_on = ran < ends && runner.clock < until;
+        self.note_end(app);
         if goes_on && ran >= phase_end {
             self.next_phase(app, &record.job.phases, load.clock);
         }

@@ -32,9 +32,6 @@ pub enum ChipError {
     /// A service among programs that take turns: it needs a CPU to itself.
     #[error("a service can't take turns with others: expected no quantum")]
     ServiceTurns,
-    /// A real program among programs that take turns: it needs a CPU to itself.
-    #[error("a live program can't take turns with others: expected no quantum")]
-    LiveTurns,
     /// A stream that left other private caches than the chip's.
     #[error("stream of {program}: expected private caches of {recorded}, found {found}")]
     Stream {

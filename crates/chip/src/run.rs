@@ -72,20 +72,11 @@ impl CoreTurn<'_> {
         let near_the_end = instructions.saturating_sub(u64::from(stretch));
         self.runner.supply = Supply::More;
         while self.runner.clock < until && self.account.instructions < instructions {
-            let PhaseState { source, accesses, next, cost, .. } = &mut self.runner.now;
-            if *next == accesses.len() {
-                let Some(source) = source else {
-                    self.runner.clock = until;
-                    return;
-                };
-                accesses.clear();
-                *next = 0;
-                let supply = source.generate(&mut self.runner.random, accesses);
-                if supply != Supply::More {
-                    (self.runner.supply, self.runner.clock) = (supply, until);
-                    return;
-                }
+            if self.runner.now.next == self.runner.now.accesses.len() && !self.runner.refill() {
+                self.runner.clock = until;
+                return;
             }
+            let PhaseState { accesses, next, cost, .. } = &mut self.runner.now;
             let access = &mut accesses[*next];
             // Instructions before an access run in pieces, and not beyond the end.
             if access.instructions > stretch || self.account.instructions > near_the_end {

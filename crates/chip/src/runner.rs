@@ -147,7 +147,17 @@ impl Runner {
         if let Some(place) = self.others.get_mut(self.phase) {
             *place = Some(before);
         }
-        self.phase = phase;
+        (self.phase, self.supply) = (phase, Supply::More);
+    }
+
+    /// Asks its source for accesses; returns whether there are any. `supply` says why not.
+    pub(crate) fn refill(&mut self) -> bool {
+        let PhaseState { source, accesses, next, .. } = &mut self.now;
+        let Some(source) = source else { return false };
+        accesses.clear();
+        *next = 0;
+        self.supply = source.generate(&mut self.random, accesses);
+        self.supply == Supply::More
     }
 
     /// Ends programs that run outside the simulation.

@@ -7,7 +7,7 @@ use crate::account::Account;
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::phase::Phase;
-use crate::program::PhaseLength;
+use crate::program::{PhaseLength, Supply};
 use crate::runner::Runner;
 use crate::service::RunningService;
 use crate::settings::Settings;
@@ -75,9 +75,10 @@ impl RunningProgram {
         }
     }
 
-    /// Whether it has something to run.
+    /// Whether it has something to run. A real program that sleeps has not.
     pub(crate) fn can_run(&self) -> bool {
-        !self.thread.has_ended && self.runner.now.source.is_some()
+        let Runner { now, supply, .. } = &self.runner;
+        !self.thread.has_ended && now.source.is_some() && *supply != Supply::Asleep
     }
 
     /// Whether it can run and neither runs nor waits, or the other way round.

@@ -1,5 +1,5 @@
-//! `fairways profile`, and real programs under `simulate` and `run`. Needs qemu-user; without it a
-//! test prints that and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
+//! `fairways profile`. Needs qemu-user; without it a test prints that and does nothing, unless
+//! `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
 
@@ -128,71 +128,4 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
     }
     let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().collect();
     assert_eq!(files.len(), 1, "{files:?}");
-}
-
-const CHIP: &str = "chip:xeon-d:sets=1024:l2=32/8";
-
-#[test]
-fn real_programs_run_on_the_chip() {
-    if !there_is_qemu() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let text: String = (0..40_000).map(|n| format!("{} line\n", n * 7919 % 40_009)).collect();
-    std::fs::write(folder.path().join("text"), text).unwrap();
-    let counts = "live:awk 'BEGIN { for (;;) a[n++ * 7919 % 5003]++ }'";
-    let programs = format!("{counts},live:sh -c 'gzip -9 -c text > /dev/null',mload:4M");
-    let words =
-        ["simulate", "--machine", CHIP, "--programs", &programs, "--policies", "stock,dcat"];
-    let more = ["--baselines", "live:awk=3,mload:4M=3", "--duration", "2s", "--warm-up", "2s"];
-    let last = ["--time-scale", "0.01", "--json"];
-    let out = run(folder.path(), &[&words[..], &more, &last].concat());
-    assert!(out.status.success(), "{}", errors(&out));
-    let said = "fairways: warning: live:sh: forked once and executed gzip, which is not simulated";
-    assert!(errors(&out).contains(&said.replace("live:", "")), "{}", errors(&out));
-    let found: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    let alone = &found["programs"][0];
-    assert_eq!(alone["program"], "live:awk");
-    let stock = &found["policies"][0];
-    // Where QEMU is too slow, time passes without instructions; cycles do not.
-    let ipc = |of: &serde_json::Value| of["ipc"].as_f64().unwrap();
-    assert!(ipc(alone) > 1.05 * ipc(&stock["programs"][0]), "{alone} {stock}");
-    assert!(ipc(&stock["programs"][0]) > 0.2, "{stock}");
-    assert!(stock["slowdowns"][2].as_f64().unwrap() > 0.9, "{stock}");
-}
-
-#[test]
-fn a_program_that_sleeps_lets_time_pass_as_it_does_outside() {
-    if !there_is_qemu() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let words = ["run", "--machine", CHIP, "--programs", "live:sleep 1000", "--policy", "lfoc"];
-    let since = Instant::now();
-    let out = run(folder.path(), &[&words[..], &["--duration", "1s"]].concat());
-    assert!(out.status.success(), "{}", errors(&out));
-    let took = since.elapsed();
-    // With the policy, and without.
-    assert!((Duration::from_secs(1)..Duration::from_secs(20)).contains(&took), "{took:?}");
-}
-
-#[test]
-fn a_program_that_fails_ends_the_run_in_a_line() {
-    if !there_is_qemu() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let base = ["simulate", "--machine", CHIP, "--policies", "stock", "--duration", "100ms"];
-    for (program, code, said) in [
-        ("live:sh -c 'exit 3'", 1, "sh: ended with exit code 3"),
-        ("live:nonesuch", 2, "nonesuch: expected a program"),
-        ("live:sleep 9 -- nonesuch", 2, "nonesuch: expected a program"),
-        ("live:sleep 9 -- a -- b -- c", 2, "expected live:COMMAND"),
-        ("live:sleep '9", 2, "expected closed quotes"),
-    ] {
-        let out = run(folder.path(), &[&base[..], &["--programs", program]].concat());
-        assert_eq!(out.status.code(), Some(code), "{program}: {}", errors(&out));
-        assert!(errors(&out).contains(said), "{program}: {}", errors(&out));
-        assert_eq!(errors(&out).lines().count(), 1, "{program}: {}", errors(&out));
-    }
 }

@@ -115,10 +115,6 @@ fn bad_input_is_reported_in_one_line() {
             "--best-effort: expected one of the programs lookbusy, art-like, found \"chess\"",
         ),
         (format!("run --machine chip:t1 --programs {many}"), "at most 62 programs, found 64"),
-        (
-            "run --machine chip:t1 --programs live:true --quantum 2ms".into(),
-            "a live program can't take turns with others",
-        ),
         (format!("{chip} --policy casc --set m=few"), "parameter m of casc"),
         (
             format!("{chip} --policy cache-fair --set threshold=15"),

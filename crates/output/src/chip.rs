@@ -166,7 +166,8 @@ fn answers<'a>(names: &'a [String], found: &'a ChipComparison) -> Vec<services::
 
 /// How slowdowns of real programs are measured instead (docs/chip.md).
 const BY_WORK: &str = "            of real programs, the time beside the others over the time alone, \
-                       for the same instructions\n";
+                       for the same instructions\n\
+not comparable   it did not get that far alone, or slept for more than 5 % of the time\n";
 
 const LEGEND: &str = "\
 slowdown    instructions alone in the same time, over those beside the others

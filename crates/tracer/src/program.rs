@@ -167,11 +167,15 @@ impl TracedProgram {
             let since = waiting.get_or_insert_with(Instant::now).elapsed();
             let runs = self.slots(used).any(|slot| slot.state.load(SeqCst) == state::RUNNING);
             let is_asleep = match runs {
-                true => since > SILENCE && !self.is_on_cpu(used),
-                false => self.asleep || since > SHORT,
+                true => since > SILENCE && !self.is_on_cpu(used, state::RUNNING),
+                false => self.asleep || (since > SHORT && !self.is_on_cpu(used, state::ASLEEP)),
             };
             if runs && since > SILENCE && self.report_silent(used, each) {
                 return TraceState::Ran;
+            }
+            if is_asleep && !self.asleep && self.is_ending() {
+                std::thread::sleep(PAUSE);
+                continue;
             }
             if is_asleep {
                 self.asleep = true;
@@ -204,6 +208,13 @@ impl TracedProgram {
             let _ = wait(&header.pulse, Flags::empty(), pulse, Some(&most));
         }
         header.waits.0.store(0, SeqCst);
+    }
+
+    /// Whether its first thread has begun: before that, QEMU starts.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        let used = self.session.segment.header.used.load(Acquire) as usize;
+        self.slots(used).any(|slot| slot.thread.load(Relaxed) != 0)
     }
 
     /// Whether it has begun, and all threads are in system calls.
@@ -286,11 +297,17 @@ impl TracedProgram {
         false
     }
 
-    /// Whether a running thread is on a CPU, or would be if one were free: not if it waits for
-    /// another inside QEMU, nor if it is stopped or dead.
-    fn is_on_cpu(&self, used: usize) -> bool {
-        let running = self.slots(used).filter(|slot| slot.state.load(SeqCst) == state::RUNNING);
-        running.into_iter().any(|slot| {
+    /// Whether its first process has ended, and its guard has not reported that yet.
+    fn is_ending(&mut self) -> bool {
+        self.look();
+        self.status.is_none() && has_ended(self.first)
+    }
+
+    /// Whether a thread that is in this state is on a CPU, or would be if one were free: not if it
+    /// waits, inside QEMU or in the kernel, nor if it is stopped or dead.
+    fn is_on_cpu(&self, used: usize, state: u32) -> bool {
+        let mut threads = self.slots(used).filter(|slot| slot.state.load(SeqCst) == state);
+        threads.any(|slot| {
             let (process, thread) = (slot.process.load(Relaxed), slot.thread.load(Relaxed));
             let stat = std::fs::read(format!("/proc/{process}/task/{thread}/stat"));
             stat.is_ok_and(|stat| state_of(&stat) == Some(b'R'))

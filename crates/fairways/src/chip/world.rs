@@ -60,14 +60,13 @@ impl World {
         class: Option<SchedulingClass>,
         policy_schedules: bool,
     ) -> Result<(), BadInput> {
-        let has_live = self.has_live();
         let has_services = self.jobs.iter().any(|job| job.requests().is_some());
         if has_services && (quantum.is_some() || policy_schedules) {
             let said = "a service has a CPU to itself: expected no --quantum, and no policy that schedules";
             return Err(BadInput(format!("--programs: {said}")));
         }
         let cpus = self.settings.chip.cpus() as usize;
-        let too_many = self.jobs.len() > cpus && !has_live && !has_services;
+        let too_many = self.jobs.len() > cpus && !has_services;
         let must = policy_schedules || too_many;
         let default = Scheduling {
             class: class.unwrap_or(SchedulingClass::FixedPriority),

@@ -58,14 +58,17 @@ pub struct ProgramOutcome {
     /// How many times longer its instructions took than alone, if it is a stream or a real program
     /// that got that far alone.
     pub same_work: Option<f64>,
+    /// Whether it is a real program that slept for long: for more than 5 % of the time.
+    pub slept_long: bool,
 }
 
 impl ProgramOutcome {
     /// Whether its slowdown is of the same instructions, where those of the same time may be
-    /// others.
+    /// others, and does not depend on how busy this machine was.
     #[must_use]
     pub fn is_comparable(&self, alone: &SoloRun) -> bool {
-        alone.curve.is_none() || self.same_work.is_some()
+        let slept_long = self.slept_long || alone.slept_long;
+        alone.curve.is_none() || (self.same_work.is_some() && !slept_long)
     }
 
     /// How many times slower it was than alone.
@@ -246,8 +249,10 @@ fn run_together(
             (Some(curve), None) => curve.slowdown(before, after, protocol.span),
             _ => None,
         };
+        let curve = alone[job].curve.as_ref();
+        let slept_long = curve.is_some_and(|curve| curve.slept_long(before, after, protocol.span));
         let rate = Rate::between(before, after, seconds);
-        ProgramOutcome { rate, occupancy, service, same_work }
+        ProgramOutcome { rate, occupancy, service, same_work, slept_long }
     };
     let programs: Vec<ProgramOutcome> =
         before.iter().zip(&after).enumerate().map(program).collect();

@@ -38,6 +38,8 @@ pub struct SoloRun {
     pub service: Option<ServiceSummary>,
     /// How long it took for its instructions, if it is a stream or a real program.
     pub curve: Option<WorkCurve>,
+    /// Whether it is a real program that slept for long: for more than 5 % of the time.
+    pub slept_long: bool,
 }
 
 /// The points of a [`WorkCurve`] in the warm-up, and after it.
@@ -98,7 +100,7 @@ pub fn measure_alone(
     warm_up: Duration,
     span: Duration,
 ) -> Result<SoloRun, ChipError> {
-    let mut curve = WorkCurve::for_job(job);
+    let mut curve = WorkCurve::for_job(job, &settings);
     let job = Job { at: Time::ZERO, then: AfterRun::Restart, ..job.clone() };
     let mut machine = ObservedChip::new(settings, [job])?;
     let mut until = |end: Time| {
@@ -139,10 +141,12 @@ pub fn measure_alone(
     }
     machine.chip.failure().map_or(Ok(()), Err)?;
     let seconds = span.as_secs_f64() / f64::from(settings.time_scale);
+    let slept_long = curve.as_ref().is_some_and(|curve| curve.slept_long(&before, &after, span));
     Ok(SoloRun {
         rate: Rate::between(&before, &after, seconds),
         service: machine.service_summary(0),
         curve,
+        slept_long,
     })
 }
 

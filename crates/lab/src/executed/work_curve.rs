@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use fairways_chip::{Account, Job};
+use fairways_chip::{Account, Job, Settings};
 
 /// The time that passes until a program has run alone up to some instructions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,15 +16,22 @@ pub struct WorkCurve {
 }
 
 /// The clock of a program's work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum WorkClock {
-    /// The chip's time: what waits for its turn is slower for that.
+    /// The chip's time: a program that waits for its turn is slower for that.
     #[default]
     Chip,
-    /// The program's own cycles: a real program sleeps in real time, and starts as fast as this
-    /// machine lets it.
-    Cycles,
+    /// The chip's time without the time in which the program slept: a real program sleeps in real
+    /// time, and how much the chip does meanwhile depends on how busy this machine is.
+    Awake {
+        /// Seconds of a cycle, on the policy's clock.
+        cycle: f64,
+    },
 }
+
+/// The largest part of the time that a real program may sleep and still be compared: its neighbours
+/// use the cache meanwhile, for as long as this machine lets them.
+const MOST_ASLEEP: f64 = 0.05;
 
 /// How far a program may get beyond where it got alone.
 const BEYOND: f64 = 1.02;
@@ -32,9 +39,10 @@ const BEYOND: f64 = 1.02;
 impl WorkCurve {
     /// A curve for a job that replays a stream or runs a real program all the time; `None` for
     /// others.
-    pub(super) fn for_job(job: &Job) -> Option<Self> {
+    pub(super) fn for_job(job: &Job, settings: &Settings) -> Option<Self> {
         let (has_live, has_stream) = (job.live().next().is_some(), job.streams().next().is_some());
-        let clock = if has_live { WorkClock::Cycles } else { WorkClock::Chip };
+        let cycle = f64::from(settings.time_scale) / (f64::from(settings.chip.mhz) * 1e6);
+        let clock = if has_live { WorkClock::Awake { cycle } } else { WorkClock::Chip };
         let is_of_one_kind = job.phases.len() == 1 && (has_live || has_stream);
         is_of_one_kind.then(|| Self { clock, points: vec![(0, 0.0)] })
     }
@@ -42,7 +50,7 @@ impl WorkCurve {
     fn time(&self, at: Duration, account: &Account) -> f64 {
         match self.clock {
             WorkClock::Chip => at.as_secs_f64(),
-            WorkClock::Cycles => account.cycles(),
+            WorkClock::Awake { cycle } => at.as_secs_f64() - cycle * account.asleep_cycles(),
         }
     }
 
@@ -70,6 +78,13 @@ impl WorkCurve {
         Some(began + share * (ended - began))
     }
 
+    /// Whether the program slept for so long between two accounts, `span` apart, that what it did
+    /// depends on how busy this machine was.
+    pub(super) fn slept_long(&self, from: &Account, to: &Account, span: Duration) -> bool {
+        let WorkClock::Awake { cycle } = self.clock else { return false };
+        cycle * to.minus(from).asleep_cycles() > MOST_ASLEEP * span.as_secs_f64()
+    }
+
     /// How many times longer the program took for its instructions between two accounts, `span`
     /// apart, than alone; `None` if that is not known, because it did not get that far alone.
     pub(super) fn slowdown(&self, from: &Account, to: &Account, span: Duration) -> Option<f64> {
@@ -83,37 +98,51 @@ impl WorkCurve {
 mod tests {
     use super::*;
 
-    fn account(instructions: u64, cycles: u64) -> Account {
-        Account { instructions, ticks: cycles * 1024, ..Account::default() }
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// After so many seconds asleep.
+    fn account(instructions: u64, asleep: u64) -> Account {
+        Account { instructions, asleep_ticks: asleep * 1024 * 1000, ..Account::default() }
     }
 
     fn curve(clock: WorkClock) -> WorkCurve {
         let mut curve = WorkCurve { clock, points: vec![(0, 0.0)] };
-        // Slow, then asleep, then fast.
-        for (seconds, instructions, cycles) in [(1, 100, 1000), (2, 100, 1000), (3, 300, 1500)] {
-            curve.note(Duration::from_secs(seconds), &account(instructions, cycles));
+        // Fast, then asleep, then slow.
+        for (second, instructions, asleep) in [(1, 100, 0), (2, 100, 1), (4, 300, 1)] {
+            curve.note(SECOND * second, &account(instructions, asleep));
         }
         curve
     }
 
+    /// The program of which a cycle takes a millisecond.
+    fn awake() -> WorkCurve {
+        curve(WorkClock::Awake { cycle: 0.001 })
+    }
+
     #[test]
     fn slowdowns_are_of_the_same_instructions() {
-        let second = Duration::from_secs(1);
         let chip = curve(WorkClock::Chip);
-        // Alone 100 instructions took a second, and the next 200 two, with the sleep.
-        assert_eq!(chip.slowdown(&account(0, 0), &account(50, 9), second), Some(2.0));
-        assert_eq!(chip.slowdown(&account(100, 0), &account(200, 9), second), Some(1.0));
-        let cycles = curve(WorkClock::Cycles);
-        assert_eq!(cycles.slowdown(&account(100, 7), &account(200, 507), second), Some(2.0));
+        // Alone 100 instructions took a second, and the next 200 three, with the sleep.
+        assert_eq!(chip.slowdown(&account(0, 0), &account(50, 0), SECOND), Some(2.0));
+        assert_eq!(chip.slowdown(&account(100, 0), &account(200, 0), 3 * SECOND), Some(2.0));
+    }
+
+    #[test]
+    fn sleep_of_real_programs_does_not_count() {
+        let awake = awake();
+        // Alone 100 of the last instructions took a second; here six, four of them asleep.
+        assert_eq!(awake.slowdown(&account(200, 3), &account(300, 7), 6 * SECOND), Some(2.0));
+        let slept = |asleep, span| awake.slept_long(&account(0, 0), &account(9, asleep), span);
+        assert!(slept(1, 19 * SECOND) && !slept(1, 21 * SECOND) && !slept(0, SECOND));
     }
 
     #[test]
     fn a_program_that_did_not_get_that_far_alone_is_not_compared() {
-        let cycles = curve(WorkClock::Cycles);
+        let awake = awake();
         let from = account(100, 0);
         for (to, slowdown) in [(300, Some(1.0)), (307, None), (100, None)] {
-            assert_eq!(cycles.slowdown(&from, &account(to, 500), Duration::ZERO), slowdown);
+            assert_eq!(awake.slowdown(&from, &account(to, 0), 2 * SECOND), slowdown);
         }
-        assert!(cycles.slowdown(&from, &account(305, 500), Duration::ZERO).is_some());
+        assert!(awake.slowdown(&from, &account(305, 0), 2 * SECOND).is_some());
     }
 }
