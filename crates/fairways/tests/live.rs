@@ -141,6 +141,27 @@ fn a_program_that_did_not_get_that_far_alone_is_not_comparable() {
     assert!(table.contains("not comparable   it did not get that far alone"), "{table}");
 }
 
+/// Twenty million additions, then table lookups: in the same time alone it is at another part.
+#[test]
+fn a_run_compares_the_same_instructions() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = "BEGIN { while (n++ < 20000) s += n; for (;;) a[n++ * 7919 % 60013]++ }";
+    let programs = format!("live:awk '{script}',mload:4M,live:sleep 1000");
+    let words = ["run", "--machine", CHIP, "--programs", &programs, "--policy", "equal"];
+    let more = ["--duration", "2s", "--time-scale", "0.01"];
+    let json = run(folder.path(), &[&words[..], &more, &["--json"]].concat());
+    assert!(json.status.success(), "{}", errors(&json));
+    let found: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let programs = &found["programs"];
+    assert_eq!(programs[0]["not_comparable"], Value::Null, "{found}");
+    assert_eq!(programs[2]["not_comparable"], true, "{found}");
+    let slowdown = programs[0]["slowdown"].as_f64().unwrap();
+    assert!((0.97..3.0).contains(&slowdown), "{found}");
+}
+
 /// A process that does not outlive the test.
 struct Busy(Child);
 

@@ -24,7 +24,7 @@ pub use draw::{classes, draw_mixes, draw_workloads, random_mixes, streaming_mixe
 pub use executed::{
     ChipComparison, ChipOutcome, ChipProtocol, Latency, ObjectiveOutcome, ObservedChip,
     ProgramOutcome, ProgramStep, Rate, ServiceSummary, SoloRun, WorkCurve, compare_on_chip,
-    measure, measure_alone, profile, table_of, timeline,
+    measure, measure_alone, one_by_one_if_live, profile, table_of, timeline,
 };
 pub use gap::{GapError, OptimumGap, optimum_gap};
 pub use live::{

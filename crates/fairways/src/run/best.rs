@@ -2,9 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fairways_chip::{Account, Job};
 use fairways_core::{Action, Event, Policy, Time, run};
-use fairways_lab::{ObservedChip, ServiceSummary};
+use fairways_lab::{ObservedChip, ServiceSummary, WorkCurve, one_by_one_if_live};
 use rayon::prelude::*;
+
+use crate::chip;
 
 use super::machine::Running;
 use super::simulated::{On, SimulatedRun};
@@ -21,8 +24,69 @@ pub(super) enum Best {
 
 /// How a program ran alone.
 pub(super) struct Alone {
+    end: Time,
     instructions: u64,
     served: Option<ServiceSummary>,
+    /// How long it took for its instructions, if it is a stream or a real program.
+    curve: Option<WorkCurve>,
+    slept_long: bool,
+}
+
+/// How a program fared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fare {
+    /// How many times slower than at its best it ran; NaN where that is not known.
+    pub(super) slowdown: f64,
+    /// Whether the slowdown is not of the same instructions, where those of the same time may be
+    /// others, or depends on how busy this machine was.
+    pub(super) not_comparable: bool,
+}
+
+impl Alone {
+    /// Runs a job by itself; `None` if it was interrupted before `end`.
+    fn new(world: &chip::World, job: &Job, end: Time, stop: &AtomicBool) -> Option<Self> {
+        let chip = ObservedChip::new(world.settings, [job.clone()]);
+        let chip = chip.expect("a chip on which they run together");
+        let mut machine = Running::Chip(Box::new(chip));
+        let mut curve = WorkCurve::for_job(job, &world.settings);
+        let mut note = |machine: &Running, at: Time| {
+            if let Some(curve) = &mut curve {
+                curve.note(at.since(Time::ZERO), &machine.account(0));
+            }
+        };
+        if !run_and_look(&mut machine, &mut Nothing, end, stop, &mut note) {
+            return None;
+        }
+        let slept_long = slept_long(curve.as_ref(), &machine, 0, end);
+        let (instructions, served) = (machine.account(0).instructions, machine.served(0));
+        Some(Self { end, instructions, served, curve, slept_long })
+    }
+
+    /// How a job fared on a chip, compared with this.
+    fn fare(&self, machine: &Running, job: usize) -> Fare {
+        if let (Some(alone), Some(here)) = (self.served, machine.served(job)) {
+            return Fare { slowdown: here.slowdown(&alone), not_comparable: false };
+        }
+        let here = machine.account(job);
+        let span = self.end.since(Time::ZERO);
+        let of_same_work = |curve: &WorkCurve| curve.slowdown(&Account::default(), &here, span);
+        let same_work = self.curve.as_ref().and_then(of_same_work);
+        let slept_long = self.slept_long || slept_long(self.curve.as_ref(), machine, job, self.end);
+        // A program that runs nothing even by itself is not slowed down.
+        let in_same_time = match self.instructions {
+            0 => 1.0,
+            alone => alone as f64 / here.instructions as f64,
+        };
+        Fare {
+            slowdown: same_work.unwrap_or(in_same_time),
+            not_comparable: self.curve.is_some() && (same_work.is_none() || slept_long),
+        }
+    }
+}
+
+fn slept_long(curve: Option<&WorkCurve>, machine: &Running, job: usize, end: Time) -> bool {
+    let (from, to) = (Account::default(), machine.account(job));
+    curve.is_some_and(|curve| curve.slept_long(&from, &to, end.since(Time::ZERO)))
 }
 
 impl Best {
@@ -32,40 +96,28 @@ impl Best {
         match &run.on {
             On::Model { .. } => Self::Known,
             On::Chip(world) => {
-                let alone = |job: &fairways_chip::Job| {
-                    let chip = ObservedChip::new(world.settings, [job.clone()]);
-                    let chip = chip.expect("a chip on which they run together");
-                    let mut machine = Running::Chip(Box::new(chip));
-                    run_until(&mut machine, &mut Nothing, end, stop).then(|| Alone {
-                        instructions: machine.instructions(0),
-                        served: machine.served(0),
-                    })
-                };
                 let jobs = run.chip_jobs();
-                let alone = jobs.par_iter().map(alone).collect::<Option<Vec<Alone>>>();
+                let alone = one_by_one_if_live(&jobs, || {
+                    let alone = jobs.par_iter().map(|job| Alone::new(world, job, end, stop));
+                    alone.collect::<Option<Vec<Alone>>>()
+                });
                 alone.map_or(Self::Unknown, Self::Alone)
             }
         }
     }
 
-    /// How many times slower than at its best each program ran; NaN where that is not known.
-    pub(super) fn slowdowns(&self, machine: &Running, jobs: usize) -> Vec<f64> {
-        let slowdown = |job: usize| match (machine, self) {
+    /// How each program fared.
+    pub(super) fn fares(&self, machine: &Running, jobs: usize) -> Vec<Fare> {
+        let known = |slowdown: f64| Fare { slowdown, not_comparable: false };
+        let fare = |job: usize| match (machine, self) {
             (Running::Model(model), _) => {
                 let (ran, best) = model.progress(job);
-                ran / best
+                known(ran / best)
             }
-            (Running::Chip(_), Self::Alone(alone)) => {
-                if let (Some(alone), Some(here)) = (alone[job].served, machine.served(job)) {
-                    return here.slowdown(&alone);
-                }
-                // One that runs nothing even by itself is not slowed down.
-                let (alone, here) = (alone[job].instructions, machine.instructions(job));
-                if alone == 0 { 1.0 } else { alone as f64 / here as f64 }
-            }
-            (Running::Chip(_), Self::Known | Self::Unknown) => f64::NAN,
+            (Running::Chip(_), Self::Alone(alone)) => alone[job].fare(machine, job),
+            (Running::Chip(_), Self::Known | Self::Unknown) => known(f64::NAN),
         };
-        (0..jobs).map(slowdown).collect()
+        (0..jobs).map(fare).collect()
     }
 
     /// How a service answered alone, if known.
@@ -87,12 +139,25 @@ pub(super) fn run_until(
     end: Time,
     stop: &AtomicBool,
 ) -> bool {
+    run_and_look(machine, policy, end, stop, &mut |_, _| ())
+}
+
+/// Like [`run_until`], and calls `look_at` with the time now and then.
+fn run_and_look(
+    machine: &mut Running,
+    policy: &mut dyn Policy,
+    end: Time,
+    stop: &AtomicBool,
+    look_at: &mut dyn FnMut(&Running, Time),
+) -> bool {
     // The model is fast, and stopping it would cut its steps of time.
     let looks = if matches!(machine, Running::Model(_)) { 1 } else { LOOKS };
     for look in 1..=looks {
         let nanos = u128::from(end.nanos()) * u128::from(look) / u128::from(looks);
-        machine.stop_at(Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)));
+        let at = Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        machine.stop_at(at);
         run(machine, policy);
+        look_at(machine, at);
         if stop.load(Ordering::Relaxed) {
             return false;
         }

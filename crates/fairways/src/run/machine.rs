@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use fairways_chip::Account;
 use fairways_command_kit::BadInput;
 use fairways_core::{Action, AppId, Event, Machine, Time};
 use fairways_lab::{ObservedChip, ServiceSummary};
@@ -55,11 +56,11 @@ impl Running {
         }
     }
 
-    /// The instructions that a job has run on a chip.
-    pub(super) fn instructions(&self, job: usize) -> u64 {
+    /// What a job has done on a chip.
+    pub(super) fn account(&self, job: usize) -> Account {
         match self {
-            Self::Model(_) => 0,
-            Self::Chip(of) => of.chip.account(job).instructions,
+            Self::Model(_) => Account::default(),
+            Self::Chip(of) => of.chip.account(job),
         }
     }
 

@@ -168,7 +168,7 @@ pub(crate) fn fixed(
     machine.stop_at(Time::ZERO.after(to));
     let jobs = run.names().len();
     let done = |machine: &Running| -> Vec<u64> {
-        (0..jobs).map(|job| machine.instructions(job)).collect()
+        (0..jobs).map(|job| machine.account(job).instructions).collect()
     };
     machine.next_event();
     machine.carry_out(Action::Wake { at: Time::ZERO.after(from / 2) });

@@ -18,16 +18,18 @@ pub(super) fn summary(
     stop: &AtomicBool,
 ) -> Summary {
     let (names, best) = (run.names(), Best::new(run, end, stop));
-    let ours = best.slowdowns(machine, names.len());
+    let ours = best.fares(machine, names.len());
     let mut stock = run.machine();
     let is_compared =
         !stop.load(Ordering::Relaxed) && run_until(&mut stock, &mut Stock::default(), end, stop);
-    let theirs = is_compared.then(|| best.slowdowns(&stock, names.len()));
+    let theirs = is_compared.then(|| best.fares(&stock, names.len()));
     let programs = names.into_iter().enumerate().map(|(job, name)| RunOfProgram {
         name,
         runs: machine.runs(job),
-        slowdown: ours[job],
-        stock_slowdown: theirs.as_ref().map(|theirs| theirs[job]),
+        slowdown: ours[job].slowdown,
+        stock_slowdown: theirs.as_ref().map(|theirs| theirs[job].slowdown),
+        not_comparable: ours[job].not_comparable
+            || theirs.as_ref().is_some_and(|theirs| theirs[job].not_comparable),
         served: machine.served(job),
         stock_served: theirs.as_ref().and_then(|_| stock.served(job)),
         alone_served: best.served(job),

@@ -66,7 +66,7 @@ impl Rate {
 
 /// Calls `what`, which starts runs in parallel; if a real program is among the jobs, the runs come
 /// one after the other, because they share ports and files.
-pub(super) fn one_by_one_if_live<T: Send>(jobs: &[Job], what: impl FnOnce() -> T + Send) -> T {
+pub fn one_by_one_if_live<T: Send>(jobs: &[Job], what: impl FnOnce() -> T + Send) -> T {
     let has_live = jobs.iter().any(|job| job.live().next().is_some());
     match has_live.then(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().ok()).flatten() {
         Some(pool) => pool.install(what),

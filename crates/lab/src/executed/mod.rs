@@ -9,7 +9,7 @@ mod timeline;
 mod work_curve;
 
 pub use compare::{ChipComparison, ChipOutcome, ChipProtocol, ProgramOutcome, compare_on_chip};
-pub use measure::{Rate, SoloRun, measure, measure_alone, profile};
+pub use measure::{Rate, SoloRun, measure, measure_alone, one_by_one_if_live, profile};
 pub use observed::ObservedChip;
 pub use served::{Latency, ObjectiveOutcome, ServiceSummary};
 pub use sweep::table_of;

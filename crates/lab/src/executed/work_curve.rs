@@ -39,7 +39,8 @@ const BEYOND: f64 = 1.02;
 impl WorkCurve {
     /// A curve for a job that replays a stream or runs a real program all the time; `None` for
     /// others.
-    pub(super) fn for_job(job: &Job, settings: &Settings) -> Option<Self> {
+    #[must_use]
+    pub fn for_job(job: &Job, settings: &Settings) -> Option<Self> {
         let (has_live, has_stream) = (job.live().next().is_some(), job.streams().next().is_some());
         let cycle = f64::from(settings.time_scale) / (f64::from(settings.chip.mhz) * 1e6);
         let clock = if has_live { WorkClock::Awake { cycle } } else { WorkClock::Chip };
@@ -55,7 +56,7 @@ impl WorkCurve {
     }
 
     /// Notes how far the program is at a time.
-    pub(super) fn note(&mut self, at: Duration, account: &Account) {
+    pub fn note(&mut self, at: Duration, account: &Account) {
         let (instructions, time) = (account.instructions, self.time(at, account));
         if self.points.last().is_none_or(|&(last, _)| last < instructions) {
             self.points.push((instructions, time));
@@ -80,14 +81,16 @@ impl WorkCurve {
 
     /// Whether the program slept for so long between two accounts, `span` apart, that what it did
     /// depends on how busy this machine was.
-    pub(super) fn slept_long(&self, from: &Account, to: &Account, span: Duration) -> bool {
+    #[must_use]
+    pub fn slept_long(&self, from: &Account, to: &Account, span: Duration) -> bool {
         let WorkClock::Awake { cycle } = self.clock else { return false };
         cycle * to.minus(from).asleep_cycles() > MOST_ASLEEP * span.as_secs_f64()
     }
 
     /// How many times longer the program took for its instructions between two accounts, `span`
     /// apart, than alone; `None` if that is not known, because it did not get that far alone.
-    pub(super) fn slowdown(&self, from: &Account, to: &Account, span: Duration) -> Option<f64> {
+    #[must_use]
+    pub fn slowdown(&self, from: &Account, to: &Account, span: Duration) -> Option<f64> {
         let alone = self.until(to.instructions)? - self.until(from.instructions)?;
         let here = self.time(span, to) - self.time(Duration::ZERO, from);
         (alone > 0.0).then(|| here / alone)

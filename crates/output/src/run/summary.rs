@@ -50,6 +50,8 @@ struct Program {
     runs: usize,
     slowdown: f64,
     stock_slowdown: Option<f64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    not_comparable: bool,
     #[serde(flatten)]
     answers: Option<Service>,
 }
@@ -66,9 +68,16 @@ struct Service {
 
 impl From<RunOfProgram> for Program {
     fn from(run: RunOfProgram) -> Self {
-        let RunOfProgram { name, runs, slowdown, stock_slowdown, .. } = run;
+        let RunOfProgram { name, runs, slowdown, stock_slowdown, not_comparable, .. } = run;
         let answers = run.served.map(|ours| Service::new(ours, run.stock_served, run.alone_served));
-        Self { program: name, runs, slowdown, stock_slowdown, answers }
+        Self { program: name, runs, slowdown, stock_slowdown, not_comparable, answers }
+    }
+}
+
+impl Program {
+    /// What follows its slowdowns in a table.
+    fn remark(&self) -> &'static str {
+        if self.not_comparable { ", not comparable" } else { "" }
     }
 }
 
@@ -99,6 +108,9 @@ pub struct RunOfProgram {
     pub slowdown: f64,
     /// The same without partitioning; `None` if that was not tried.
     pub stock_slowdown: Option<f64>,
+    /// Whether it is a stream or a real program of which these are not of the same instructions, or
+    /// depend on how busy this machine was.
+    pub not_comparable: bool,
     /// How it answered, if it is a service.
     pub served: Option<ServiceSummary>,
     /// The same without partitioning.
@@ -161,7 +173,7 @@ impl Summary {
                 program.program.clone(),
                 program.runs.to_string(),
                 number(program.slowdown),
-                program.stock_slowdown.map_or_else(String::new, number),
+                program.stock_slowdown.map_or_else(String::new, number) + program.remark(),
             ]);
         }
         writeln!(out, "\nAfter {:.3} s:\n{}\n", self.seconds, fit(table, &["runs", "stock"]))?;
