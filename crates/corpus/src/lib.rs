@@ -31,6 +31,16 @@ impl CorpusMachine {
             Self::Small => "small",
         }
     }
+
+    /// The size of its last-level cache, in MB.
+    #[must_use]
+    pub const fn llc_mb(self) -> f64 {
+        match self {
+            Self::Skylake => 27.5,
+            Self::Broadwell => 45.0,
+            Self::Small => 1.5,
+        }
+    }
 }
 
 /// The profiles of the programs on a machine, as CSV (docs/profiles.md).

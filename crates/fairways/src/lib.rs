@@ -4,6 +4,7 @@
 //! is not supported; 4, another manager occupies its cache; 5, no permission; 130, interrupted.
 
 mod args;
+mod catalog;
 mod chip;
 mod doctor;
 mod emulate;

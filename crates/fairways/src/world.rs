@@ -1,6 +1,5 @@
 //! Programs with profiles, and the cache that they share.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -11,9 +10,9 @@ use fairways_command_kit::plain::plain;
 use fairways_command_kit::similar::did_you_mean;
 use fairways_core::{Llc, Ways, Wish};
 use fairways_lab::{draw_mixes, draw_workloads};
-use fairways_profiles::{
-    MemoryBandwidth, Mix, ProgramCatalog, embedded_programs, read_mixes, read_phased, read_table,
-};
+use fairways_profiles::{MemoryBandwidth, Mix, ProgramCatalog, read_mixes};
+
+use crate::catalog::synthetic_has;
 
 /// Names with commas between them: `A,B,C`.
 #[derive(Clone, Debug)]
@@ -34,7 +33,7 @@ impl FromStr for Names {
 
 /// Programs, and the machine on which they run.
 pub(crate) struct World {
-    pub(crate) programs: Cow<'static, ProgramCatalog>,
+    pub(crate) programs: ProgramCatalog,
     pub(crate) llc: Llc,
     pub(crate) bandwidth: Option<MemoryBandwidth>,
     /// The ways promised to each program, by index; empty if none were promised.
@@ -78,6 +77,25 @@ impl World {
         Ok(Mix { name: plain(&names.text), programs: programs.collect::<Result<_, _>>()? })
     }
 
+    /// The programs without phases; those with phases follow.
+    fn constant(&self) -> usize {
+        self.programs.table().names().len()
+    }
+
+    /// Drawn mixes. Over time, those in which programs have phases are among them, if there are
+    /// such programs.
+    fn drawn(&self, over_time: bool) -> Vec<Mix> {
+        let (programs, ways, seed) = (&self.programs, self.llc.ways, self.seed);
+        if !over_time {
+            return draw_mixes(programs.table(), ways, seed);
+        }
+        let mut mixes = draw_workloads(programs, ways, 2, seed);
+        if programs.len() == self.constant() {
+            mixes.retain(|mix| !mix.name.starts_with('P'));
+        }
+        mixes
+    }
+
     /// The mixes from flags and a file. If there are none, mixes are drawn. Only over time, mixes
     /// may have programs with phases.
     pub(crate) fn mixes(
@@ -99,14 +117,9 @@ impl World {
             )));
         }
         if mixes.is_empty() {
-            let (ways, seed) = (self.llc.ways, self.seed);
-            return Ok(if over_time {
-                draw_workloads(programs, ways, 2, seed)
-            } else {
-                draw_mixes(programs.table(), ways, seed)
-            });
+            return Ok(self.drawn(over_time));
         }
-        let constant = programs.table().names().len();
+        let constant = self.constant();
         let mut all = mixes.iter().flat_map(|mix| &mix.programs);
         match all.find(|&&program| program >= constant) {
             Some(&program) if !over_time => Err(BadInput(format!(
@@ -117,26 +130,6 @@ impl World {
             _ => Ok(mixes),
         }
     }
-}
-
-/// The programs from files, otherwise the embedded ones.
-pub(crate) fn read_programs(
-    profiles: Option<&Path>,
-    phases: Option<&Path>,
-) -> Result<Cow<'static, ProgramCatalog>, BadInput> {
-    let wrong = |error: fairways_profiles::InputError| BadInput(error.to_string());
-    if profiles.is_none() && phases.is_none() {
-        return Ok(Cow::Borrowed(embedded_programs()));
-    }
-    let table = match profiles {
-        Some(path) => read_table(&read(path)?, &shown(path)).map_err(wrong)?,
-        None => embedded_programs().table().clone(),
-    };
-    let phased = match phases {
-        Some(path) => read_phased(&read(path)?, &shown(path), &table).map_err(wrong)?,
-        None => Vec::new(),
-    };
-    Ok(Cow::Owned(ProgramCatalog::new(table, phased)))
 }
 
 /// The ways promised to programs.
@@ -157,7 +150,8 @@ fn find(name: &str, flag: &str, programs: &ProgramCatalog) -> Result<usize, BadI
     programs.find(name).ok_or_else(|| {
         let few: Vec<_> = (0..programs.len().min(3)).map(|index| programs.name(index)).collect();
         let (count, few) = (programs.len(), few.join(", "));
-        let meant = did_you_mean(name, (0..count).map(|index| programs.name(index)));
+        let meant = synthetic_has(name)
+            .unwrap_or_else(|| did_you_mean(name, (0..count).map(|index| programs.name(index))));
         BadInput(format!(
             "{flag}: expected one of the {count} programs of the profiles ({few}, ...), found {name:?}{meant}"
         ))

@@ -28,7 +28,16 @@ fn stdout(args: &[&str]) -> Vec<u8> {
 fn every_policy_runs_on_the_chip() {
     let policies = "stock,equal,static,ucp,ucp-slowdown,yu-petrov,dunn,kpart,lfoc,lfoc-plus";
     let programs = "mlr:4M,mload:30M,mload:30M,lookbusy,hash-join";
-    let more = ["--programs", programs, "--policies", policies, "--baselines", "mlr:4M=6"];
+    let more = [
+        "--profiles",
+        "synthetic",
+        "--programs",
+        programs,
+        "--policies",
+        policies,
+        "--baselines",
+        "mlr:4M=6",
+    ];
     let args = [&["simulate", "--json", "--warm-up", "400ms"][..], &QUICK, &more].concat();
     let bytes = stdout(&args);
     let report: Value = serde_json::from_slice(&bytes).unwrap();
@@ -98,6 +107,7 @@ fn bad_input_is_reported_in_one_line() {
             "/nonesuch: can't read it",
         ),
         (&["--machine", "chip:xeon-d", "--programs", "nonesuch"], "or a profile's name"),
+        (&["--machine", "chip:xeon-d", "--programs", "hash-join"], "; --profiles synthetic has it"),
         (&[&chip[..], &["--ways", "4"]].concat(), "--ways needs --machine model"),
         (&[&chip[..], &["--mix", "chess"]].concat(), "--mix needs --machine model"),
         (&[&chip[..], &["--noise", "2"]].concat(), "--noise needs --machine model"),

@@ -50,7 +50,14 @@ fn any_number_of_threads_finds_the_same() {
 
 #[test]
 fn each_objective_is_at_its_best_under_its_own_name() {
-    let mix = ["--mix", "triad,hash-join,btree-lookup,graph-walk,chess", "--ways", "11"];
+    let mix = [
+        "--profiles",
+        "synthetic",
+        "--mix",
+        "triad,hash-join,btree-lookup,graph-walk,chess",
+        "--ways",
+        "11",
+    ];
     let best = |objective: &str| {
         json(&[&mix[..], &["--objective", objective]].concat())["mixes"][0]["policies"][0].clone()
     };
@@ -74,7 +81,14 @@ fn each_objective_is_at_its_best_under_its_own_name() {
 
 #[test]
 fn a_search_cut_short_says_what_it_knows() {
-    let report = json(&["--mixes", "tests/data/fourteen.mixes", "--time-limit", "0"]);
+    let report = json(&[
+        "--profiles",
+        "synthetic",
+        "--mixes",
+        "tests/data/fourteen.mixes",
+        "--time-limit",
+        "0",
+    ]);
     let found = &report["mixes"][0]["policies"][0];
     let number = |field: &str| found[field].as_f64().unwrap();
     assert_eq!(found["proven"], false);
@@ -83,7 +97,7 @@ fn a_search_cut_short_says_what_it_knows() {
 
 #[test]
 fn what_is_impossible_is_reported_in_one_line() {
-    let three = ["--mix", "triad,hash-join,chess"];
+    let three = ["--profiles", "synthetic", "--mix", "triad,hash-join,chess"];
     for (flags, said) in [
         (&["--ways", "2", "--kind", "partitioning"][..], "do not fit into 2 ways"),
         (&["--clusters-max", "2", "--kind", "partitioning"], "3 programs need a cluster each"),
@@ -99,7 +113,7 @@ fn what_is_impossible_is_reported_in_one_line() {
         assert!(stderr.contains(said) && stderr.lines().count() == 1, "{flags:?}: {stderr}");
     }
     let many = vec!["chess"; 21].join(",");
-    let assert = optimum(&["--mix", &many]).code(2);
+    let assert = optimum(&["--profiles", "synthetic", "--mix", &many]).code(2);
     let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     assert!(stderr.contains("expected at most 20 programs, found 21"), "{stderr}");
     assert!(stderr.contains("--time-limit S"), "{stderr}");
@@ -109,7 +123,7 @@ fn what_is_impossible_is_reported_in_one_line() {
 fn more_programs_than_can_be_known_are_searched_for_a_while() {
     let names = "triad,hash-join,btree-lookup,graph-walk,chess,copy-large";
     let many = [names; 4].join(",");
-    let mix = ["--mix", &many, "--ways", "11", "--time-limit", "0.5"];
+    let mix = ["--profiles", "synthetic", "--mix", &many, "--ways", "11", "--time-limit", "0.5"];
     for (objective, field, sign) in
         [("unfairness", "unfairness", 1.0), ("stp", "stp", -1.0), ("antt", "antt", 1.0)]
     {
@@ -126,7 +140,14 @@ fn more_programs_than_can_be_known_are_searched_for_a_while() {
 
 #[test]
 fn memory_with_a_limit_is_part_of_the_problem() {
-    let mix = ["--mix", "triad,hash-join,btree-lookup,copy-large,chess", "--ways", "11"];
+    let mix = [
+        "--profiles",
+        "synthetic",
+        "--mix",
+        "triad,hash-join,btree-lookup,copy-large,chess",
+        "--ways",
+        "11",
+    ];
     let best = |more: &[&str]| {
         let report = json(&[&mix[..], &["--objective", "stp"], more].concat());
         let found = report["mixes"][0]["policies"][0].clone();
@@ -152,7 +173,7 @@ fn the_optimum_stands_among_policies() {
         let all = [&["simulate", "--policies", "stock,optimum,lfoc"], args].concat();
         Command::cargo_bin("fairways").unwrap().args(all).assert()
     };
-    let mix = ["--mix", "triad,hash-join,btree-lookup,chess", "--json"];
+    let mix = ["--profiles", "synthetic", "--mix", "triad,hash-join,btree-lookup,chess", "--json"];
     for over_time in [&[][..], &["--dynamic"], &["--bandwidth-mbps", "10000"]] {
         let assert = simulate(&[&mix[..], over_time].concat()).success();
         let report: Value = serde_json::from_slice(&assert.get_output().stdout).unwrap();
@@ -162,7 +183,9 @@ fn the_optimum_stands_among_policies() {
         assert_eq!(policies[1]["policy"], "optimum");
         assert!(unfairness[1] <= unfairness[0] && unfairness[1] <= unfairness[2], "{unfairness:?}");
     }
-    let assert = simulate(&["--dynamic", "--mix", "triad,field-solver"]).code(2).stdout("");
+    let assert = simulate(&["--profiles", "synthetic", "--dynamic", "--mix", "triad,field-solver"])
+        .code(2)
+        .stdout("");
     let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     assert!(stderr.contains("found \"field-solver\"") && stderr.lines().count() == 1, "{stderr}");
 }

@@ -50,14 +50,15 @@ fn every_line_fits_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("run.journal");
     let (journal, mix) = (journal.to_str().unwrap(), "graph-walk,btree-lookup,stencil-3d");
-    let run = format!("run --machine model --mix {mix} --duration 2s");
+    let mix = format!("--profiles synthetic --mix {mix}");
+    let run = format!("run --machine model {mix} --duration 2s");
     let written = format!("{run} --quiet --journal {journal}");
     assert!(printed(80, &words_of(&written)).contains("stencil-3d"));
     for words in [
         run,
-        format!("simulate --mix {mix}"),
-        format!("simulate --dynamic --time-scale 0.01 --mix {mix} --policies lfoc"),
-        format!("optimum --ways 11 --mix {mix}"),
+        format!("simulate {mix}"),
+        format!("simulate --dynamic --time-scale 0.01 {mix} --policies lfoc"),
+        format!("optimum --ways 11 {mix}"),
         format!("explain --journal {journal}"),
         "policies".to_owned(),
         "policies lfoc".to_owned(),
@@ -87,7 +88,8 @@ fn printed(columns: usize, words: &[&str]) -> String {
 
 #[test]
 fn tables_fit_the_terminal_and_say_what_they_leave_out() {
-    let mix = ["--mix", "graph-walk,btree-lookup,stencil-3d", "--ways", "11"];
+    let mix =
+        ["--profiles", "synthetic", "--mix", "graph-walk,btree-lookup,stencil-3d", "--ways", "11"];
     let simulate = [&["simulate"][..], &mix].concat();
     let live = [&["simulate", "--dynamic", "--time-scale", "0.1"][..], &mix].concat();
     let run = [&["run", "--machine", "model", "--duration", "1s"][..], &mix].concat();
@@ -103,8 +105,8 @@ fn tables_fit_the_terminal_and_say_what_they_leave_out() {
 }
 
 #[test]
-fn without_arguments_lfoc_is_fairer_than_stock_on_every_mix() {
-    let report = json(&[]);
+fn lfoc_is_fairer_than_stock_on_every_mix_of_synthetic_programs() {
+    let report = json(&["--profiles", "synthetic"]);
     assert_eq!(report["schema"], 1);
     let mixes = report["mixes"].as_array().unwrap();
     assert_eq!(mixes.len(), 12);
@@ -118,8 +120,36 @@ fn without_arguments_lfoc_is_fairer_than_stock_on_every_mix() {
 }
 
 #[test]
+fn mixes_of_real_programs_are_drawn_unless_others_are_named() {
+    let drawn = |profiles: &[&str]| -> Vec<String> {
+        let report = json(&[profiles, &["--policies", "stock"]].concat());
+        let mixes = report["mixes"].as_array().unwrap().iter();
+        mixes.map(|mix| mix["apps"].to_string()).collect()
+    };
+    let default = drawn(&[]);
+    assert_eq!(default, drawn(&["--profiles", "skylake"]));
+    assert!(default.len() == 12 && default.concat().contains("\"bzip2\""), "{default:?}");
+    let others = [drawn(&["--profiles", "broadwell"]), drawn(&["--profiles", "synthetic"])];
+    assert!(others.iter().all(|other| *other != default), "{others:?}");
+}
+
+/// Without programs that have phases, no mixes with them are drawn.
+#[test]
+fn mixes_with_phases_are_drawn_where_programs_have_phases() {
+    let names = |profiles: &str| -> Vec<String> {
+        let flags = ["--profiles", profiles, "--dynamic", "--time-scale", "0.0001"];
+        let report = json(&[&flags[..], &["--policies", "stock"]].concat());
+        let mixes = report["mixes"].as_array().unwrap().iter();
+        mixes.map(|mix| mix["mix"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("skylake"), ["S1", "S2", "S3", "S4", "S5", "S6"]);
+    assert_eq!(names("synthetic")[6..], ["P1", "P2", "P3", "P4", "P5", "P6"]);
+}
+
+#[test]
 fn the_json_has_what_scripts_rely_on() {
-    let report = json(&["--mix", "triad,hash-join,chess", "--policies", "lfoc"]);
+    let report =
+        json(&["--profiles", "synthetic", "--mix", "triad,hash-join,chess", "--policies", "lfoc"]);
     let mix = &report["mixes"][0];
     assert_eq!(mix["mix"], "triad,hash-join,chess");
     assert_eq!(mix["apps"], serde_json::json!(["triad", "hash-join", "chess"]));
@@ -179,7 +209,10 @@ fn files_flags_and_their_order() {
 fn fewer_classes_of_service_and_wider_least_masks() {
     let mix = "hash-join,btree-lookup,graph-walk,chess,triad";
     let clusters = |flags: &[&str]| {
-        let report = json(&[&["--mix", mix, "--policies", "ucp,lfoc,equal"], flags].concat());
+        let report = json(
+            &[&["--profiles", "synthetic", "--mix", mix, "--policies", "ucp,lfoc,equal"], flags]
+                .concat(),
+        );
         let policies = report["mixes"][0]["policies"].as_array().unwrap().clone();
         policies.iter().map(|p| p["partition"].as_array().unwrap().clone()).collect::<Vec<_>>()
     };
@@ -191,7 +224,8 @@ fn fewer_classes_of_service_and_wider_least_masks() {
 
 #[test]
 fn baselines_are_what_static_gives() {
-    let args = ["--mix", "chess,triad,hash-join", "--policies", "static"];
+    let args =
+        ["--profiles", "synthetic", "--mix", "chess,triad,hash-join", "--policies", "static"];
     let ways = |flags: &[&str]| {
         let report = json(&[&args, flags].concat());
         let partition = report["mixes"][0]["policies"][0]["partition"].as_array().unwrap().clone();
@@ -212,7 +246,14 @@ fn baselines_are_what_static_gives() {
 #[test]
 fn bandwidth_slows_programs_down() {
     let antt = |flags: &[&str]| {
-        let args = ["--mix", "triad,copy-large,stencil-3d", "--policies", "stock"];
+        let args = [
+            "--profiles",
+            "synthetic",
+            "--mix",
+            "triad,copy-large,stencil-3d",
+            "--policies",
+            "stock",
+        ];
         let report = json(&[&args, flags].concat());
         report["mixes"][0]["policies"][0]["antt"].as_f64().unwrap()
     };
@@ -227,40 +268,39 @@ fn bandwidth_slows_programs_down() {
 #[test]
 fn bad_flags_are_reported_in_one_line() {
     for (args, said) in [
-        (&["--ways", "0"][..], "--ways: expected a whole number from 1 to 20, found \"0\""),
-        (&["--ways", "21"], "--ways: expected a whole number from 1 to 20, found \"21\""),
+        (&["--ways", "0"][..], "--ways: expected a whole number from 1 to 11, found \"0\""),
+        (&["--ways", "21"], "--ways: expected a whole number from 1 to 11, found \"21\""),
         (&["--ways", "-1"], "--ways: expected a whole number above 0, found \"-1\""),
         (
             &["--bandwidth-mbps", "NaN"],
             "--bandwidth-mbps: expected a number above 0, found \"NaN\"",
         ),
         (&["--bandwidth-mbps", "-1"], "--bandwidth-mbps: expected a number above 0, found \"-1\""),
-        (&["--min-bits", "21"], "--min-bits: expected a whole number from 1 to 20, found \"21\""),
+        (&["--min-bits", "21"], "--min-bits: expected a whole number from 1 to 11, found \"21\""),
         (
-            &["--baselines", "chess=1"],
+            &["--baselines", "gzip=1"],
             "--baselines needs --policies static, dcat or fairways: no other policy honours them",
         ),
         (
-            &["--policies", "static", "--baselines", "chess"],
-            "--baselines: expected PROGRAM=WAYS, found \"chess\"",
+            &["--policies", "static", "--baselines", "gzip"],
+            "--baselines: expected PROGRAM=WAYS, found \"gzip\"",
         ),
         (&["--json=x"], "unexpected value 'x' for '--json' found; no more were expected"),
         (
-            &["--policies", "static", "--baselines", "chess=1,chess=2"],
-            "--baselines: expected each program once, found \"chess\" twice",
+            &["--policies", "static", "--baselines", "gzip=1,gzip=2"],
+            "--baselines: expected each program once, found \"gzip\" twice",
         ),
         (&["--policies", "lfoc,lfoc"], "--policies: expected each policy once, found lfoc twice"),
         (
-            &["--mix", "chess", "--mix", "chess"],
-            "--mix, --mixes: expected mixes of different names, found two \"chess\"",
+            &["--mix", "gzip", "--mix", "gzip"],
+            "--mix, --mixes: expected mixes of different names, found two \"gzip\"",
         ),
         (&["--wayz", "1"], "unexpected argument '--wayz' found; did you mean \"--ways\"?"),
     ] {
         let line = refused(args);
         assert_eq!(line, format!("fairways: {said}"), "{args:?}");
     }
-    for args in [&["--mix", "triad,nope"], &["--mix", ""], &["--policies", "lru"], &["--seed", "x"]]
-    {
+    for args in [&["--mix", "lbm,nope"], &["--mix", ""], &["--policies", "lru"], &["--seed", "x"]] {
         assert!(refused(args).contains("expected"), "{args:?}");
     }
 }
@@ -278,7 +318,7 @@ fn bad_files_are_reported_in_one_line() {
         refused(&["--profiles", name]),
         format!("fairways: {name}:8: column NR_WAYS: {twice}")
     );
-    std::fs::write(&path, "M1,triad,nope\n").unwrap();
+    std::fs::write(&path, "M1,gzip,nope\n").unwrap();
     let unknown = "expected a program of the profiles, found \"nope\"";
     assert_eq!(refused(&["--mixes", name]), format!("fairways: {name}:1: column 3: {unknown}"));
     let missing = folder.path().join("none.csv");
@@ -288,6 +328,8 @@ fn bad_files_are_reported_in_one_line() {
 #[test]
 fn a_mix_that_memory_cannot_serve_is_bad_input() {
     let line = refused(&[
+        "--profiles",
+        "synthetic",
         "--mix",
         "triad,chess",
         "--bandwidth-mbps",

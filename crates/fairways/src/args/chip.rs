@@ -13,7 +13,7 @@ use fairways_core::{Objective, Time};
 use super::World;
 use super::lists::{Pairs, pairs};
 use crate::chip;
-use crate::world::{Names, read_programs};
+use crate::world::Names;
 
 /// A simulated machine.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ impl ChipFlags {
         geometry.llc.clos = of.clos;
         geometry.llc.min_bits = at_most(of.min_bits, "--min-bits", geometry.llc.ways.get())?;
         let settings = Settings { time_scale, ..self.how.settings(geometry, of.seed)? };
-        let profiles = read_programs(of.profiles.as_deref(), of.phases.as_deref())?;
+        let profiles = of.profiles.programs(of.phases.as_ref())?;
         let programs = required(self.programs.as_ref())?;
         let mut world = chip::World::new(&preset.name, settings, profiles.table(), programs)?;
         world.take_turns(self.quantum, self.scheduling_class.map(Into::into), policy_schedules)?;

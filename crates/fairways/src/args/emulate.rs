@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ValueEnum, ValueHint};
 use fairways_chip::service::Stage;
 use fairways_chip::{Geometry, Job};
 use fairways_command_kit::BadInput;
@@ -18,9 +18,10 @@ use fairways_resctrl::platform::{Kernel, Platform};
 use super::chip::{loads, required};
 use super::lists::pairs;
 use super::{ChipPreset, How, MOST_WAYS, Pairs, TimeScale};
+use crate::catalog::ProfileSource;
 use crate::chip::World;
 use crate::emulate::{self, Emulation};
-use crate::world::{Names, read_programs};
+use crate::world::Names;
 
 /// Reads a platform by its name.
 fn platform() -> impl TypedValueParser<Value = Platform> {
@@ -68,9 +69,13 @@ pub(crate) struct Emulate {
     #[arg(long, value_name = "A,B,C")]
     pub(crate) programs: Option<Names>,
 
-    /// Profiles of programs, as CSV [default: the embedded ones]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) profiles: Option<PathBuf>,
+    /// Profiles of programs: skylake, broadwell or small (real programs), synthetic, or a CSV file
+    ///
+    /// skylake, broadwell and small are the real programs of the corpus, measured on 11 ways of 2.5
+    /// MB, 20 ways of 2.25 MB and 32 ways of 48 KB. A file that has such a name needs ./ before it.
+    #[arg(long, value_name = "PROFILES", default_value = "skylake",
+        value_hint = ValueHint::FilePath)]
+    pub(crate) profiles: ProfileSource,
 
     /// Let programs take turns on the CPUs, each this long [default: 200ms, or no turns]
     ///
@@ -226,7 +231,7 @@ impl Emulate {
         let TimeScale(time_scale) = self.time_scale.unwrap_or(TimeScale::ONE);
         let settings = self.how.settings(geometry, self.seed)?;
         let settings = fairways_chip::Settings { time_scale, ..settings };
-        let profiles = read_programs(self.profiles.as_deref(), None)?;
+        let profiles = self.profiles.programs(None)?;
         let programs = required(self.programs.as_ref())?;
         let mut world = World::new(&self.machine.name, settings, profiles.table(), programs)?;
         world.take_turns(self.quantum, None, false)?;

@@ -82,7 +82,7 @@ pub(crate) enum AskedOfConfig {
 /// Convert a plan for other tools: resctrl by hand, pqos, goresctrl
 ///
 /// Examples:
-///   fairways optimum --mix triad,hash-join --json | fairways export --format pqos
+///   fairways optimum --mix lbm,svm-train --json | fairways export --format pqos
 ///   fairways export --format schemata --policy lfoc plan.json
 ///   fairways status --json | fairways export --format goresctrl
 ///

@@ -113,9 +113,9 @@ pub(crate) fn command() -> clap::Command {
 /// What to begin with, by purpose.
 pub(crate) const EXAMPLES: &str = "\
 See what happens, on any computer:
-  fairways simulate                        compare policies on embedded profiles
+  fairways simulate                        compare policies on real programs
   fairways profile -- gzip -k big.tar      measure a program by number of ways
-  fairways optimum --mix triad,hash-join   find the fairest plan there can be
+  fairways optimum --mix lbm,svm-train     find the fairest plan there can be
 
 On this server:
   fairways doctor                          check what this host supports

@@ -3,20 +3,21 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::{ValueEnum, ValueHint};
 use fairways_command_kit::input::{above_zero, real, whole};
 use fairways_optimum::{Goal, SharingKind};
 
 use super::world::{Model, bandwidth, cache};
 use super::{MOST_WAYS, use_threads, ways_of_profiles};
+use crate::catalog::ProfileSource;
 use crate::optimum::{self, Search};
-use crate::world::{Names, World, read_programs};
+use crate::world::{Names, World};
 
 /// Find the best plan for a mix of programs, exactly
 ///
 /// Examples:
-///   fairways optimum --mix triad,hash-join,btree-lookup,chess --ways 11
-///   fairways optimum --mix triad,hash-join --objective stp --kind partitioning
+///   fairways optimum --mix lbm,svm-train,cadical,gzip
+///   fairways optimum --mix lbm,svm-train --objective stp --kind partitioning
 ///   fairways optimum --mixes mixes.txt --time-limit 60 --json
 ///
 /// Plans are scored by the static model that `simulate` uses. The search assumes
@@ -25,9 +26,13 @@ use crate::world::{Names, World, read_programs};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Optimum {
-    /// Profiles of programs, as CSV [default: the embedded ones]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) profiles: Option<PathBuf>,
+    /// Profiles of programs: skylake, broadwell or small (real programs), synthetic, or a CSV file
+    ///
+    /// skylake, broadwell and small are the real programs of the corpus, measured on 11 ways of 2.5
+    /// MB, 20 ways of 2.25 MB and 32 ways of 48 KB. A file that has such a name needs ./ before it.
+    #[arg(long, value_name = "PROFILES", default_value = "skylake",
+        value_hint = ValueHint::FilePath)]
+    pub(crate) profiles: ProfileSource,
 
     /// A mix, as the names of its programs; may be given more than once
     #[arg(long, value_name = "A,B,C")]
@@ -115,7 +120,7 @@ same!(Objective => Goal: Unfairness, Stp, MaxSlowdown, Antt);
 impl Optimum {
     /// Runs the command; everything is checked before anything is searched.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let programs = read_programs(self.profiles.as_deref(), None)?;
+        let programs = self.profiles.programs(None)?;
         let most = programs.table().ways();
         let world = World {
             llc: cache(self.ways, self.clusters_max, self.min_bits, most)?,

@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use fairways_command_kit::input::whole;
 
 use super::use_threads;
+use crate::catalog::ProfileSource;
 use crate::paper::{PAPERS, Repetition};
-use crate::world::read_programs;
 
 /// All papers, one after the other.
 const ALL: &str = "all";
@@ -37,12 +38,16 @@ pub(crate) struct Paper {
     #[arg(value_parser = paper())]
     pub(crate) name: String,
 
-    /// Profiles of programs, as CSV [default: the embedded ones]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) profiles: Option<PathBuf>,
+    /// Profiles of programs: skylake, broadwell or small (real programs), synthetic, or a CSV file
+    ///
+    /// skylake, broadwell and small are the real programs of the corpus, measured on 11 ways of 2.5
+    /// MB, 20 ways of 2.25 MB and 32 ways of 48 KB. A file that has such a name needs ./ before it.
+    #[arg(long, value_name = "PROFILES", default_value = "synthetic",
+        value_hint = ValueHint::FilePath)]
+    pub(crate) profiles: ProfileSource,
 
     /// Programs with phases, each phase with one of the profiles, as CSV (docs/profiles.md)
-    /// [default: embedded ones, or none with --profiles]
+    /// [default: none, or eight with `--profiles synthetic`]
     #[arg(long, value_name = "FILE")]
     pub(crate) phases: Option<PathBuf>,
 
@@ -72,7 +77,7 @@ pub(crate) struct Paper {
 impl Paper {
     /// Runs the command.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let programs = read_programs(self.profiles.as_deref(), self.phases.as_deref())?;
+        let programs = self.profiles.programs(self.phases.as_ref())?;
         use_threads(self.threads)?;
         let (seed, quick) = (self.seed, self.quick);
         let repetition = Repetition { programs: &programs, seed, quick, out: self.out };

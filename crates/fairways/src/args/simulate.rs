@@ -19,14 +19,14 @@ use crate::{chip, simulate};
 ///
 /// Examples:
 ///   fairways simulate
-///   fairways simulate --mix triad,hash-join,chess --policies stock,ucp,lfoc
-///   fairways simulate --dynamic --mix triad,hash-join,btree-lookup,field-solver
+///   fairways simulate --mix lbm,svm-train,gzip --policies stock,ucp,lfoc
+///   fairways simulate --dynamic --profiles synthetic --mix triad,hash-join,field-solver
 ///
 /// Scores the plan of each policy for each mix. Slowdowns come from the
 /// programs' profiles, by the published PBBCache model; from them follow
 /// unfairness (the largest slowdown over the smallest), STP (the sum of
 /// 1 / slowdown) and ANTT (the mean slowdown). Without arguments it compares
-/// policies on twelve mixes of the embedded profiles.
+/// policies on twelve mixes of real programs.
 ///
 /// With --dynamic, programs run over time, finish and start again, and policies
 /// that can learn do not get their profiles.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::{ValueEnum, ValueHint};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{above_zero, at_most, real, whole};
 use fairways_core::{Llc, Ways};
@@ -10,20 +10,24 @@ use fairways_profiles::{BandwidthModel, MemoryBandwidth};
 
 use super::lists::pairs;
 use super::{MOST_WAYS, Pairs, ways_of_profiles};
-use crate::world::{self, read_programs};
+use crate::catalog::ProfileSource;
+use crate::world;
 
 /// Programs, and the simulated machine on which they run.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "On a simulated machine")]
 pub(crate) struct World {
-    /// Profiles of programs, as CSV [default: the embedded ones]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) profiles: Option<PathBuf>,
-
-    /// Programs with phases, as CSV [default: embedded ones]
+    /// Profiles of programs: skylake, broadwell or small (real programs), synthetic, or a CSV file
     ///
-    /// Each phase has one of the profiles (docs/profiles.md). With --profiles, there are none by
-    /// default.
+    /// skylake, broadwell and small are the real programs of the corpus, measured on 11 ways of 2.5
+    /// MB, 20 ways of 2.25 MB and 32 ways of 48 KB. A file that has such a name needs ./ before it.
+    #[arg(long, value_name = "PROFILES", default_value = "skylake",
+        value_hint = ValueHint::FilePath)]
+    pub(crate) profiles: ProfileSource,
+
+    /// Programs with phases, as CSV [default: none, or eight with `--profiles synthetic`]
+    ///
+    /// Each phase has one of the profiles (docs/profiles.md).
     #[arg(long, value_name = "FILE")]
     pub(crate) phases: Option<PathBuf>,
 
@@ -43,13 +47,13 @@ pub(crate) struct World {
         value_parser = whole(1, MOST_WAYS))]
     pub(crate) min_bits: u32,
 
-    /// Size in MB of the cache of the profiles
+    /// Size in MB of the cache of the profiles [default: 27.5; 45 with broadwell, 1.5 with small]
     ///
     /// It is the cache on which the profiles were measured; over time, larger ways take longer to
     /// fill.
-    #[arg(long, value_name = "X", default_value = "27.5", allow_negative_numbers = true,
+    #[arg(long, value_name = "X", allow_negative_numbers = true,
         value_parser = real(0.001, 1e6))]
-    pub(crate) llc_mb: f64,
+    pub(crate) llc_mb: Option<f64>,
 
     /// Memory bandwidth, in MB/s [default: no limit]
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = above_zero)]
@@ -87,7 +91,7 @@ same!(Model => BandwidthModel: Simple, Stalls);
 impl World {
     /// The programs with profiles, and their cache; reads the files and checks every flag.
     pub(super) fn checked(&self) -> Result<world::World, BadInput> {
-        let programs = read_programs(self.profiles.as_deref(), self.phases.as_deref())?;
+        let programs = self.profiles.programs(self.phases.as_ref())?;
         let llc = cache(self.ways, self.clos, self.min_bits, programs.table().ways())?;
         let bandwidth = bandwidth(self.bandwidth_mbps, self.bandwidth_model);
         let wishes = Vec::new();
@@ -105,8 +109,9 @@ impl World {
         observation: &Observation,
     ) -> fairways_model::Settings {
         let ways = f64::from(world.programs.table().ways().get());
+        let llc_mb = self.llc_mb.unwrap_or_else(|| self.profiles.llc_mb());
         fairways_model::Settings {
-            way_bytes: self.llc_mb * 1024.0 * 1024.0 / ways,
+            way_bytes: llc_mb * 1024.0 * 1024.0 / ways,
             bandwidth: world.bandwidth,
             noise: observation.noise / 100.0,
             lost: observation.lost / 100.0,

@@ -11,6 +11,7 @@ use fairways_command_kit::similar::did_you_mean;
 use fairways_lab::profile;
 use fairways_profiles::ProfileTable;
 
+use crate::catalog::synthetic_has;
 use crate::world::{promised, warn_of_promises};
 
 /// How texts of programs begin (docs/chip.md), to suggest one for a misspelt text.
@@ -43,7 +44,8 @@ impl World {
         let written = texts.iter().map(|text| {
             parse(text, profile).map_err(|why| {
                 let kind = text.split(':').next().unwrap_or_default();
-                BadInput(format!("--programs: {why}{}", did_you_mean(kind, KINDS)))
+                let meant = synthetic_has(kind).unwrap_or_else(|| did_you_mean(kind, KINDS));
+                BadInput(format!("--programs: {why}{meant}"))
             })
         });
         let keyed = |(key, written): (u64, Result<ParsedPhases, BadInput>)| Ok(job(written?, key));

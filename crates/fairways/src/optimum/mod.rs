@@ -31,7 +31,7 @@ pub(crate) fn run(
     is_json: bool,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let (programs, llc, Search { kind, goal, time_limit }) = (&*world.programs, world.llc, *search);
+    let (programs, llc, Search { kind, goal, time_limit }) = (&world.programs, world.llc, *search);
     let mut solved = Vec::new();
     for mix in mixes {
         let problem = Problem {

@@ -137,13 +137,13 @@ pub(crate) const NAMED: &[Named] = &[
     named(
         "docs/report.md",
         "fairways simulate --dynamic",
-        With(&[("--dynamic", "--dynamic --mix triad,hash-join")]),
+        With(&[("--dynamic", "--dynamic --mix lbm,svm-train")]),
         "of twelve mixes it takes a minute in a build for tests",
     ),
     named(
         "docs/report.md",
         "fairways paper lfoc",
-        Run("fairways optimum --mix triad,hash-join --json > lfoc.json"),
+        Run("fairways optimum --mix lbm,svm-train --json > lfoc.json"),
         "a minute in a build for tests; crates/fairways/tests/report shows a paper's claims",
     ),
     named("docs/daemon.md", "fairways doctor", Run("fairways doctor || test $? = 3"), NO_HOST),

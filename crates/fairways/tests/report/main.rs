@@ -97,7 +97,7 @@ fn results_are_not_overwritten_by_their_page() {
 #[test]
 fn our_own_commands_are_understood() {
     let folder = TempDir::new().unwrap();
-    let mix = ["--mix", "triad,hash-join,btree-lookup"];
+    let mix = ["--profiles", "synthetic", "--mix", "triad,hash-join,btree-lookup"];
     let journal = folder.path().join("journal");
     let journal = journal.to_str().unwrap();
     let commands: [(&str, &[&str]); 4] = [

@@ -224,7 +224,15 @@ fn of_a_journal() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journal");
     let args = ["run", "--machine", "model", "--mix", "triad,hash-join,btree-lookup,field-solver"];
-    let more = ["--duration", "6s", "--instructions", "3000000000", "--journal"];
+    let more = [
+        "--profiles",
+        "synthetic",
+        "--duration",
+        "6s",
+        "--instructions",
+        "3000000000",
+        "--journal",
+    ];
     let stdout = fairways(&args).args(more).arg(&journal).assert().success();
     let stdout = String::from_utf8(stdout.get_output().stdout.clone()).unwrap();
     let page = page(&[journal]);

@@ -25,7 +25,7 @@ const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report");
 fn everything(folder: &Path) -> PathBuf {
     let journal = folder.join("journal");
     let args = ["run", "--machine", "model", "-q", "--duration", "5s", "--journal"];
-    let mix = ["--mix", "triad,hash-join,btree-lookup,field-solver"];
+    let mix = ["--profiles", "synthetic", "--mix", "triad,hash-join,btree-lookup,field-solver"];
     fairways(&args).arg(&journal).args(mix).assert().success();
     let mut files = inputs();
     files.insert(1, journal);

@@ -81,7 +81,8 @@ fn signals_end_it_and_the_terminal_is_given_back() {
 
 #[test]
 fn a_machine_is_run_and_a_mistake_is_reported_first() {
-    let flags = ["--machine", "model", "--mix", "triad,hash-join", "--duration", "2s", "--speed"];
+    let flags = ["--machine", "model", "--profiles", "synthetic", "--mix", "triad,hash-join"];
+    let flags = [&flags[..], &["--duration", "2s", "--speed"]].concat();
     let mut terminal = Terminal::start(&[&flags[..], &["1000"]].concat(), false);
     terminal.shows("over  2.000 s");
     terminal.shows("hash-join sensitive");

@@ -1,0 +1,117 @@
+//! The programs that can be named, and the files and names that they come from.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{read, shown};
+use fairways_command_kit::similar::did_you_mean;
+use fairways_corpus::CorpusMachine;
+use fairways_profiles::{
+    EMBEDDED_CSV, InputError, ProgramCatalog, embedded_programs, read_phased, read_table,
+};
+
+/// The name of the profiles that are computed, not measured.
+const SYNTHETIC: &str = "synthetic";
+
+/// Where profiles come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ProfileSource {
+    /// The real programs of the corpus, measured on one of its machines.
+    Corpus(CorpusMachine),
+    /// The synthetic programs.
+    Synthetic,
+    /// A file.
+    File(PathBuf),
+}
+
+impl FromStr for ProfileSource {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let machine = CorpusMachine::ALL.into_iter().find(|machine| machine.name() == text);
+        Ok(match machine {
+            Some(machine) => Self::Corpus(machine),
+            None if text == SYNTHETIC => Self::Synthetic,
+            None => Self::File(text.into()),
+        })
+    }
+}
+
+impl ProfileSource {
+    /// The programs; those with phases are of a file, or the synthetic ones.
+    pub(crate) fn programs(&self, phases: Option<&PathBuf>) -> Result<ProgramCatalog, BadInput> {
+        if *self == Self::Synthetic && phases.is_none() {
+            return Ok(embedded_programs().clone());
+        }
+        let wrong = |error: InputError| BadInput(error.to_string());
+        let (bytes, name) = self.csv()?;
+        let table = read_table(&bytes, &name).map_err(wrong)?;
+        let phased = match phases {
+            Some(path) => read_phased(&read(path)?, &shown(path), &table).map_err(wrong)?,
+            None => Vec::new(),
+        };
+        Ok(ProgramCatalog::new(table, phased))
+    }
+
+    /// The file, and how errors name it.
+    fn csv(&self) -> Result<(Vec<u8>, String), BadInput> {
+        match self {
+            Self::Corpus(machine) => {
+                Ok((fairways_corpus::profiles(*machine).into(), machine.name().to_owned()))
+            }
+            Self::Synthetic => Ok((EMBEDDED_CSV.into(), SYNTHETIC.to_owned())),
+            Self::File(path) => {
+                let bytes = read(path).map_err(|BadInput(why)| {
+                    let names = CorpusMachine::ALL.map(CorpusMachine::name);
+                    let names = names.into_iter().chain([SYNTHETIC]);
+                    BadInput(format!("{why}{}", did_you_mean(&shown(path), names)))
+                })?;
+                Ok((bytes, shown(path)))
+            }
+        }
+    }
+
+    /// The size of the cache on which they were measured, in MB, as far as it is known.
+    pub(crate) fn llc_mb(&self) -> f64 {
+        match self {
+            Self::Corpus(machine) => machine.llc_mb(),
+            Self::Synthetic | Self::File(_) => CorpusMachine::Skylake.llc_mb(),
+        }
+    }
+}
+
+/// The end of a message about a name that the profiles do not have, if it is a synthetic program's.
+pub(crate) fn synthetic_has(name: &str) -> Option<String> {
+    embedded_programs().find(name).map(|_| format!("; --profiles {SYNTHETIC} has it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_no_file_and_a_path_is_no_name() {
+        for machine in CorpusMachine::ALL {
+            let source = ProfileSource::from_str(machine.name()).unwrap();
+            assert_eq!(source, ProfileSource::Corpus(machine));
+            assert!(source.programs(None).unwrap().find("gzip").is_some());
+        }
+        let synthetic = ProfileSource::from_str("synthetic").unwrap();
+        assert!(synthetic.programs(None).unwrap().find("field-solver").is_some());
+        let file = ProfileSource::from_str("./skylake").unwrap();
+        assert_eq!(file, ProfileSource::File("./skylake".into()));
+    }
+
+    #[test]
+    fn a_name_that_is_misspelt_is_guessed() {
+        for (text, meant) in
+            [("skylak", "skylake"), ("broadwel", "broadwell"), ("syntetic", "synthetic")]
+        {
+            let BadInput(said) = ProfileSource::from_str(text).unwrap().programs(None).unwrap_err();
+            assert!(said.ends_with(&format!("; did you mean {meant:?}?")), "{said}");
+        }
+        let BadInput(said) = ProfileSource::File("none.csv".into()).programs(None).unwrap_err();
+        assert!(said.contains("none.csv: can't read it") && !said.contains("mean"), "{said}");
+    }
+}
