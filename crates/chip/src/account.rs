@@ -62,7 +62,7 @@ pub struct Account {
     /// The ticks of waiting for a limit of memory bandwidth, among `stall_ticks` or `store_ticks`.
     /// What a program would move without its limit: `lines` in the other ticks.
     pub throttled_ticks: u64,
-    /// Ticks in which a real program slept: in a system call, as far as the chip could tell.
+    /// Ticks in which a real program slept: in a system call, as far as the chip could see.
     pub asleep_ticks: u64,
     /// Lines moved over the bus.
     pub lines: u64,

@@ -1,5 +1,5 @@
-//! Real programs on the simulated chip (`live:`). Needs qemu-user; without it a test prints that and
-//! does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
+//! Real programs on the simulated chip (`live:`). Needs qemu-user; without it a test prints that
+//! and does nothing, unless `FAIRWAYS_REQUIRE_SYSTEM` is set.
 
 #![allow(clippy::unwrap_used)]
 
@@ -172,6 +172,15 @@ impl Drop for Busy {
     }
 }
 
+/// The slowdown of a program that computes, beside a stream.
+fn slowdown(folder: &Path) -> f64 {
+    let programs = format!("{COUNTS},mload:4M");
+    let found = compared(folder, CHIP, &programs, &["--policies", "stock"]);
+    let stock = &found["policies"][0];
+    assert_eq!(stock["programs"][0]["not_comparable"], Value::Null, "{stock}");
+    stock["slowdowns"][0].as_f64().unwrap()
+}
+
 /// QEMU's start and its waits for a CPU take none of the chip's time.
 #[test]
 fn a_busy_machine_changes_no_slowdown() {
@@ -179,17 +188,11 @@ fn a_busy_machine_changes_no_slowdown() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let programs = format!("{COUNTS},mload:4M");
-    let slowdown = || {
-        let found = compared(folder.path(), CHIP, &programs, &["--policies", "stock"]);
-        let stock = &found["policies"][0];
-        assert_eq!(stock["programs"][0]["not_comparable"], Value::Null, "{stock}");
-        stock["slowdowns"][0].as_f64().unwrap()
-    };
-    let idle = slowdown();
-    let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-    let busy: Vec<Busy> = (0..4).map(|_| Busy(spin())).collect();
-    let beside = slowdown();
+    let idle = slowdown(folder.path());
+    let mut spin = Command::new("sh");
+    spin.args(["-c", "while :; do :; done"]);
+    let busy: Vec<Busy> = (0..4).map(|_| Busy(spin.spawn().unwrap())).collect();
+    let beside = slowdown(folder.path());
     drop(busy);
     assert!((beside - idle).abs() < 0.03 * idle, "{idle} {beside}");
 }

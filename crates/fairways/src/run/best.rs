@@ -42,6 +42,12 @@ pub(super) struct Fare {
     pub(super) not_comparable: bool,
 }
 
+impl Fare {
+    fn comparable(slowdown: f64) -> Self {
+        Self { slowdown, not_comparable: false }
+    }
+}
+
 impl Alone {
     /// Runs a job by itself; `None` if it was interrupted before `end`.
     fn new(world: &chip::World, job: &Job, end: Time, stop: &AtomicBool) -> Option<Self> {
@@ -65,13 +71,13 @@ impl Alone {
     /// How a job fared on a chip, compared with this.
     fn fare(&self, machine: &Running, job: usize) -> Fare {
         if let (Some(alone), Some(here)) = (self.served, machine.served(job)) {
-            return Fare { slowdown: here.slowdown(&alone), not_comparable: false };
+            return Fare::comparable(here.slowdown(&alone));
         }
         let here = machine.account(job);
         let span = self.end.since(Time::ZERO);
-        let of_same_work = |curve: &WorkCurve| curve.slowdown(&Account::default(), &here, span);
-        let same_work = self.curve.as_ref().and_then(of_same_work);
-        let slept_long = self.slept_long || slept_long(self.curve.as_ref(), machine, job, self.end);
+        let curve = self.curve.as_ref();
+        let same_work = curve.and_then(|curve| curve.slowdown(&Account::default(), &here, span));
+        let slept_long = self.slept_long || slept_long(curve, machine, job, self.end);
         // A program that runs nothing even by itself is not slowed down.
         let in_same_time = match self.instructions {
             0 => 1.0,
@@ -79,7 +85,7 @@ impl Alone {
         };
         Fare {
             slowdown: same_work.unwrap_or(in_same_time),
-            not_comparable: self.curve.is_some() && (same_work.is_none() || slept_long),
+            not_comparable: curve.is_some() && (same_work.is_none() || slept_long),
         }
     }
 }
@@ -108,14 +114,13 @@ impl Best {
 
     /// How each program fared.
     pub(super) fn fares(&self, machine: &Running, jobs: usize) -> Vec<Fare> {
-        let known = |slowdown: f64| Fare { slowdown, not_comparable: false };
         let fare = |job: usize| match (machine, self) {
             (Running::Model(model), _) => {
                 let (ran, best) = model.progress(job);
-                known(ran / best)
+                Fare::comparable(ran / best)
             }
             (Running::Chip(_), Self::Alone(alone)) => alone[job].fare(machine, job),
-            (Running::Chip(_), Self::Known | Self::Unknown) => known(f64::NAN),
+            (Running::Chip(_), Self::Known | Self::Unknown) => Fare::comparable(f64::NAN),
         };
         (0..jobs).map(fare).collect()
     }

@@ -135,8 +135,10 @@ mod tests {
         let awake = awake();
         // Alone 100 of the last instructions took a second; here six, four of them asleep.
         assert_eq!(awake.slowdown(&account(200, 3), &account(300, 7), 6 * SECOND), Some(2.0));
-        let slept = |asleep, span| awake.slept_long(&account(0, 0), &account(9, asleep), span);
-        assert!(slept(1, 19 * SECOND) && !slept(1, 21 * SECOND) && !slept(0, SECOND));
+        for (asleep, span, is_long) in [(1, 19, true), (1, 21, false), (0, 1, false)] {
+            let to = account(9, asleep);
+            assert_eq!(awake.slept_long(&account(0, 0), &to, span * SECOND), is_long);
+        }
     }
 
     #[test]
