@@ -54,7 +54,7 @@ pub const fn profiles(machine: CorpusMachine) -> &'static str {
 }
 
 /// The corpus' program that stands for a paper's program, such as `lemon-mcf` for `mcf`: the first
-/// one in `corpus/programs.toml` that says so. It may have no profile yet.
+/// one in `corpus/programs.toml` that says so.
 #[must_use]
 pub fn counterpart(program: &str) -> Option<&'static str> {
     let mut programs = MANIFEST.program.iter();
@@ -63,6 +63,11 @@ pub fn counterpart(program: &str) -> Option<&'static str> {
 
 #[derive(Deserialize)]
 struct Manifest {
+    /// For all programs that say nothing else.
+    #[cfg(test)]
+    skip: u64,
+    #[cfg(test)]
+    instructions: u64,
     program: Vec<ListedProgram>,
 }
 
@@ -71,6 +76,10 @@ struct ListedProgram {
     name: String,
     /// Programs of papers, with commas between them.
     stands_for: Option<String>,
+    #[cfg(test)]
+    command: String,
+    #[cfg(test)]
+    skip: Option<u64>,
 }
 
 impl ListedProgram {
@@ -97,6 +106,22 @@ mod tests {
             assert_eq!(table.ways().get(), ways);
             for name in table.names() {
                 assert!(MANIFEST.program.iter().any(|listed| listed.name == *name), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_profile_is_of_the_run_that_is_listed() {
+        for machine in CorpusMachine::ALL {
+            let table = read_table(profiles(machine).as_bytes(), machine.name()).expect("a table");
+            assert_eq!(table.names().len(), MANIFEST.program.len(), "{}", machine.name());
+            for listed in &MANIFEST.program {
+                let name = &listed.name;
+                let run = table.find(name).and_then(|program| table.run(program)).expect(name);
+                let words: Vec<&str> = listed.command.split_whitespace().collect();
+                assert_eq!(run.command, words, "{name}");
+                let skip = listed.skip.unwrap_or(MANIFEST.skip);
+                assert_eq!((run.skip, run.instructions), (skip, MANIFEST.instructions), "{name}");
             }
         }
     }

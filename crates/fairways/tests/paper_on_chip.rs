@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use assert_cmd::Command;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Rows of a report. Every judged claim has a value, except those that a quick run cannot measure;
 /// figures are files.
@@ -14,6 +14,9 @@ fn rows(paper: &str, claims: usize, figures: &[&str], unmeasured: &[&str]) -> Ve
     let out = folder.path().to_str().unwrap();
     let mut command = Command::cargo_bin("fairways").unwrap();
     command.args(["paper", paper, "--quick", "--json", "--out", out]);
+    if paper == "locpart" {
+        command.args(["--programs", "corpus"]);
+    }
     let report: Value =
         serde_json::from_slice(&command.assert().success().get_output().stdout).unwrap();
     assert_eq!(report["paper"], paper);
@@ -117,6 +120,15 @@ fn every_claim_of_locpart_is_a_row() {
     let rows = rows("locpart", 30, &figures, &unmeasured);
     let case = "services where Locpart loses less than uncontrolled";
     assert_eq!(number(&rows, "Figure 4", case), 5.0);
+    // Only mcf lives on: services are models beside its counterpart too.
+    for row in rows.iter().filter(|row| !row["corpus"].is_null()) {
+        assert_eq!(row["corpus"]["partial"], row["item"] != "Figure 1", "{row}");
+    }
+    for item in ["Figure 1", "Figure 4", "Figure 5"] {
+        let mut judged =
+            rows.iter().filter(|row| row["item"] == item && row["in_band"] != json!(null));
+        assert!(judged.all(|row| row["corpus"] != json!(null)), "{item}");
+    }
     // Where a service computes alone, only the policy's choice for batch programs matters.
     assert!(number(&rows, "Figure 4", "one of each, silo, mcf's loss with Locpart") > 0.0);
     // Four copies of mcf want four times the cache.

@@ -14,12 +14,14 @@ pub(super) struct Finding {
     pub(super) unit: String,
     pub(super) value: MeasuredValue,
     pub(super) by_seed: Vec<f64>,
+    /// Whether models take part beside programs of the corpus.
+    pub(super) is_partial: bool,
 }
 
 impl Findings {
     pub(super) fn push(&mut self, item: &str, case: &str, unit: &str, value: MeasuredValue) {
         let (item, case, unit) = (item.to_owned(), case.to_owned(), unit.to_owned());
-        self.0.push(Finding { item, case, unit, value, by_seed: Vec::new() });
+        self.0.push(Finding { item, case, unit, value, by_seed: Vec::new(), is_partial: false });
     }
 
     /// Notes the values of several seeds beside each number. A number that some seed lacks stays as
@@ -76,6 +78,13 @@ impl Findings {
             let unit = claim.map_or(&finding.unit, |claim| &claim.unit);
             let case = format!("{}, {ground}", finding.case);
             self.push(&finding.item, &case, unit, finding.value.clone());
+        }
+    }
+
+    /// Marks the values on the corpus in which models take part too.
+    pub(super) fn mark_partial(&mut self, is_partial: impl Fn(&Finding) -> bool) {
+        for finding in &mut self.0 {
+            finding.is_partial = is_partial(finding);
         }
     }
 

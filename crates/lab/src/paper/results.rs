@@ -9,6 +9,8 @@ pub struct GroundResult {
     pub value: MeasuredValue,
     /// The values by seed, in the claim's unit, where it was measured with several.
     pub by_seed: Vec<f64>,
+    /// Whether models take part beside programs of the corpus.
+    pub is_partial: bool,
 }
 
 /// A claim, and the measured values.
@@ -34,10 +36,13 @@ impl ClaimResult {
         }
     }
 
-    /// The better ground, of those that ran.
+    /// The better ground, of those that ran: the corpus, unless models take part there too.
     #[must_use]
     pub fn better_ground(&self) -> Ground {
-        if self.corpus.is_some() { Ground::Corpus } else { Ground::Models }
+        match &self.corpus {
+            Some(found) if !found.is_partial => Ground::Corpus,
+            _ => Ground::Models,
+        }
     }
 
     /// Whether the value on a ground lies in the band; `None` without a value or a band.
@@ -90,7 +95,7 @@ fn taken(findings: &mut Vec<Finding>, item: &str, case: &str) -> Option<Finding>
 }
 
 fn result(found: Finding) -> GroundResult {
-    GroundResult { value: found.value, by_seed: found.by_seed }
+    GroundResult { value: found.value, by_seed: found.by_seed, is_partial: found.is_partial }
 }
 
 /// The row of a value for which the paper has none.
@@ -150,17 +155,19 @@ mod tests {
         assert!(findings.0.iter().all(|finding| finding.by_seed.is_empty()));
     }
 
-    /// Each ground has its own verdict; the corpus is the better one wherever it has a value,
-    /// whatever the value.
+    /// Each ground has its own verdict; the corpus is the better one wherever it has a value
+    /// without models, whatever the value.
     #[test]
     fn each_ground_is_held_to_the_band() {
         let mut corpus = Findings::default();
         corpus.add("F", "a", 7.0);
+        corpus.add_text("F", "b", "x");
         corpus.add_beside("F", "only there", "ways", Some(1.0));
+        corpus.mark_partial(|found| found.case == "b");
         let rows = rows("none", claims(CLAIMED).expect("claims"), one(5.0), corpus);
         assert_eq!(verdict(&rows[0], Ground::Models), (Some(true), None));
         assert_eq!(verdict(&rows[0], Ground::Corpus), (Some(false), None));
-        assert_eq!(verdict(&rows[1], Ground::Corpus), (None, None));
+        assert_eq!(verdict(&rows[1], Ground::Corpus), (Some(true), None));
         let better: Vec<Ground> = rows.iter().map(ClaimResult::better_ground).collect();
         let [models, corpus] = Ground::ALL;
         assert_eq!(better, [corpus, models, models, corpus]);
