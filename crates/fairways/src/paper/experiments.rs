@@ -94,14 +94,18 @@ fn bandwidth(with: &Experiments<'_>) -> anyhow::Result<Findings> {
 }
 
 fn cache_fair(with: &Experiments<'_>) -> anyhow::Result<Findings> {
-    let setting = cache_fair::Setting { seed: with.seed, ..cache_fair::Setting::new(with.quick) };
+    let setting = cache_fair::Setting {
+        seed: with.seed,
+        ..cache_fair::Setting::new(paper::Ground::Models, with.quick)
+    };
     let (findings, figures) = CacheFair::new(setting).run(with.show)?;
     with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
     Ok(findings)
 }
 
 fn casc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
-    let setting = casc::Setting { seed: with.seed, ..casc::Setting::new(with.quick) };
+    let setting =
+        casc::Setting { seed: with.seed, ..casc::Setting::new(paper::Ground::Models, with.quick) };
     let (findings, figures) = Casc::new(setting).run(with.show)?;
     with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
     Ok(findings)

@@ -10,14 +10,17 @@ mod claim_kind;
 pub mod dcat;
 pub mod fairways;
 mod figures;
+mod ground;
 pub mod lfoc;
 pub mod locpart;
+mod programs;
 mod turns;
 
 use serde::Deserialize;
 
 pub use claim_kind::ClaimKind;
 pub use figures::{Bars, FigureError, Line, bars, lines};
+pub use ground::Ground;
 
 /// The claims of LFOC's paper.
 pub const LFOC: &str = include_str!("../../claims/lfoc.csv");

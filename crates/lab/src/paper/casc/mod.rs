@@ -17,7 +17,8 @@ use fairways_chip::ChipError;
 use fairways_core::Q32;
 use fairways_policy::casc::Parameters;
 
-use super::Findings;
+use super::programs::add_counterparts;
+use super::{Findings, Ground};
 use setup::{FRUGAL, PROGRAMS};
 
 pub use plots::Figures;
@@ -28,6 +29,8 @@ const FINER: u64 = (1 << 32) / 20 * 21;
 /// The parameters of the repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
+    /// Whose programs run.
+    pub ground: Ground,
     /// The factor by which everything is shorter than CASC assumes.
     pub time_scale: u32,
     /// Runs of each experiment; in each, threads come at other times and are placed elsewhere.
@@ -44,11 +47,11 @@ pub struct Setting {
 impl Setting {
     /// The full repetition; if `quick`, on a shorter scale and without variants.
     #[must_use]
-    pub fn new(quick: bool) -> Self {
+    pub fn new(ground: Ground, quick: bool) -> Self {
         if quick {
-            Self { time_scale: 20, runs: 1, seconds: 2.0, variants: false, seed: 1 }
+            Self { ground, time_scale: 20, runs: 1, seconds: 2.0, variants: false, seed: 1 }
         } else {
-            Self { time_scale: 1, runs: 5, seconds: 2.0, variants: true, seed: 1 }
+            Self { ground, time_scale: 1, runs: 5, seconds: 2.0, variants: true, seed: 1 }
         }
     }
 }
@@ -74,15 +77,15 @@ impl Casc {
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Findings, Figures), ChipError> {
         let mut findings = Findings::default();
-        numbers::findings(&mut findings);
-        buckets::findings(&mut findings);
-        let noise = noise::curve(&mut findings);
-        progress("Figures 1 to 3", 0, 3);
-        latency::hidden(&mut findings)?;
-        progress("Figures 1 to 3", 1, 3);
-        let l1 = latency::l1(self.0.seed, &mut findings)?;
+        let (l1, noise) = match self.0.ground {
+            Ground::Models => self.without_real_programs(&mut findings, progress)?,
+            Ground::Corpus => {
+                add_counterparts(&PROGRAMS, &mut findings);
+                (Vec::new(), Vec::new())
+            }
+        };
         progress("Figures 1 to 3", 2, 3);
-        let l2 = latency::l2(self.0.seed, &mut findings)?;
+        let l2 = latency::l2(self.0, &mut findings)?;
         let published = Parameters::default();
         let main = (PROGRAMS, published);
         let performance = performance::run(self.0, main, None, "Figures 5 to 7", progress)?;
@@ -95,11 +98,31 @@ impl Casc {
             let stock = performance.only_run(0);
             performance::run(setting, finer, Some(&stock), what, progress)?
                 .beside(what, &mut findings);
+        }
+        // The mismatch is of the models.
+        if self.0.variants && self.0.ground == Ground::Models {
+            let setting = Setting { runs: 1, ..self.0 };
             let (what, frugal) = ("Figures 5 and 6 without twolf", (FRUGAL, published));
             performance::run(setting, frugal, None, what, progress)?.beside(what, &mut findings);
         }
         progress("§5.3.4", 0, 1);
         overhead::findings(self.0, &mut findings)?;
         Ok((findings, Figures { l1, l2, noise, performance }))
+    }
+
+    /// Adds what is arithmetic, what needs no programs, and what needs other L1s than profiles
+    /// were measured behind: the points of Figure 2, and of noise.
+    fn without_real_programs(
+        &self,
+        findings: &mut Findings,
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<(Vec<latency::Point>, Vec<noise::Point>), ChipError> {
+        numbers::findings(findings);
+        buckets::findings(findings);
+        let noise = noise::curve(findings);
+        progress("Figures 1 to 3", 0, 3);
+        latency::hidden(findings)?;
+        progress("Figures 1 to 3", 1, 3);
+        Ok((latency::l1(self.0.seed, findings)?, noise))
     }
 }

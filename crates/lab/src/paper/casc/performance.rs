@@ -10,11 +10,13 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::{CascBench, CascOutcome, JudgedThread, PROGRAMS, SIZES, THREADS, alone, chip};
 use crate::paper::Findings;
+use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{Stretch, least, mean, median, most, spread};
 
 /// The results with an L2 of one size, by run.
 #[derive(Clone, Debug)]
 pub(super) struct SizeOutcome {
+    /// The paper's benchmarks.
     programs: [&'static str; 3],
     pub(super) kb: u32,
     pub(super) stock: Vec<Stretch>,
@@ -39,9 +41,10 @@ pub(super) fn run(
     what: &str,
     progress: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Performance, ChipError> {
-    let Setting { time_scale, runs, seconds, seed, .. } = setting;
+    let Setting { time_scale, runs, seconds, seed, ground, .. } = setting;
+    let run_programs = programs.map(|name| BenchProgram::of_benchmark(name, ground));
     let bench = |l2_kb, run| CascBench {
-        programs,
+        programs: run_programs,
         l2_kb,
         time_scale,
         seed: seed + run,
@@ -85,7 +88,9 @@ pub(super) fn run(
     }
     let alone = match stock {
         Some(known) => known.alone.clone(),
-        None => programs.iter().map(|name| alone(name, seed)).collect::<Result<_, _>>()?,
+        None => {
+            run_programs.iter().map(|&program| alone(program, seed)).collect::<Result<_, _>>()?
+        }
     };
     Ok(Performance { sizes, alone })
 }

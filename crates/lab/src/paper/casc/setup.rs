@@ -8,8 +8,9 @@ use fairways_chip::{
 use fairways_core::{AppId, CoRun, Event, ThreadId, Time};
 use fairways_policy::casc::{Casc, Measurement, Parameters};
 
+use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{
-    NoPolicy, RunControl, Stretch, accounts, arrivals, job, run, run_until, solaris_settings,
+    NoPolicy, RunControl, Stretch, accounts, arrivals, run, run_until, solaris_settings,
 };
 
 /// The benchmarks (§5.2), with six threads each.
@@ -32,7 +33,7 @@ pub(super) fn time_sharing() -> Scheduling {
 /// A run, on the policy's clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CascBench {
-    pub(super) programs: [&'static str; 3],
+    pub(super) programs: [BenchProgram; 3],
     pub(super) l2_kb: u32,
     pub(super) time_scale: u32,
     pub(super) seed: u64,
@@ -97,8 +98,8 @@ impl CascBench {
     /// Job `i` is a thread of program `i` modulo three.
     fn jobs(self) -> impl Iterator<Item = Job> {
         let times = arrivals(self.seed, THREADS, Scheduling::default().quantum);
-        let each = times.into_iter().enumerate();
-        each.map(move |(i, at)| job(self.programs[i % PROGRAMS.len()], at))
+        let (each, chip) = (times.into_iter().enumerate(), chip(self.l2_kb));
+        each.map(move |(i, at)| self.programs[i % PROGRAMS.len()].job(&chip, at))
     }
 
     /// Counts from here on.
@@ -224,8 +225,9 @@ impl MeasuredGroup {
 }
 
 /// A program alone with the base L2: misses per 100 references, in the second half of the time.
-pub(super) fn alone(name: &str, seed: u64) -> Result<f64, ChipError> {
-    let mut chip = Chip::new(solaris_settings(chip(768), seed), [job(name, Time::ZERO)])?;
+pub(super) fn alone(program: BenchProgram, seed: u64) -> Result<f64, ChipError> {
+    let chip = chip(768);
+    let mut chip = Chip::new(solaris_settings(chip, seed), [program.job(&chip, Time::ZERO)])?;
     let span = Duration::from_millis(400);
     let mut stock = NoPolicy;
     run_until(&mut chip, &mut stock, Time::ZERO.after(span / 2));

@@ -1,0 +1,37 @@
+//! The grounds on which a paper's experiments run.
+
+use fairways_corpus::CorpusMachine;
+use fairways_profiles::{ProfileTable, read_table};
+
+/// What a paper's experiments run on.
+///
+/// The better ground of a row is the corpus wherever the row has a value there. A paper has values
+/// on the corpus by one rule, whatever they are: the programs that it ran live on in the corpus, and
+/// were measured behind its machine's caches (docs/paper.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// Models of the paper's programs, or profiles that the user has of them.
+    Models,
+    /// The living counterparts of the paper's programs, as the corpus has them.
+    Corpus,
+}
+
+impl Ground {
+    /// Both, the one that every paper has first.
+    pub const ALL: [Self; 2] = [Self::Models, Self::Corpus];
+
+    /// The name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Models => "models",
+            Self::Corpus => "corpus",
+        }
+    }
+}
+
+/// The profiles of the corpus' programs on a machine.
+pub(super) fn corpus_table(machine: CorpusMachine) -> ProfileTable {
+    let text = fairways_corpus::profiles(machine);
+    read_table(text.as_bytes(), machine.name()).expect("a test of the corpus reads the same text")
+}
