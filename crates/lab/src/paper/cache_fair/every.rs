@@ -30,7 +30,7 @@ const FACTOR: f64 = 2.0;
 /// Of the profiles' order, a quick run takes one program in so many.
 const QUICK_STEP: usize = 6;
 
-/// Everything is shorter by this factor than in the figures: there are many programs.
+/// The least factor by which everything is shorter: there are many programs.
 const SHORTER: u32 = 4;
 
 /// A program's fast and slow schedule, itself first.
@@ -67,7 +67,7 @@ pub(super) fn findings(
     findings: &mut Findings,
     progress: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<(), ChipError> {
-    let setting = Setting { time_scale: setting.time_scale * SHORTER, ..setting };
+    let setting = Setting { time_scale: setting.time_scale.max(SHORTER), ..setting };
     let step = if setting.variants { 1 } else { QUICK_STEP };
     let programs: Vec<BenchProgram> = BenchProgram::every_real().step_by(step).collect();
     let runs: Vec<(BenchProgram, u64)> = programs
