@@ -12,6 +12,7 @@ mod overhead;
 mod performance;
 mod plots;
 mod setup;
+mod stores;
 
 use fairways_chip::ChipError;
 use fairways_core::Q32;
@@ -19,6 +20,7 @@ use fairways_policy::casc::Parameters;
 
 use super::programs::add_counterparts;
 use super::{Findings, Ground};
+use performance::Load;
 use setup::{FRUGAL, PROGRAMS};
 
 pub use plots::Figures;
@@ -37,8 +39,8 @@ pub struct Setting {
     pub runs: u64,
     /// The seconds of each run that count, on CASC's clock.
     pub seconds: f64,
-    /// Whether to repeat it with `MAX_PCMR`s and a threshold that change in smaller steps, and with
-    /// Berkeley DB in place of twolf.
+    /// Whether to repeat it with `MAX_PCMR`s and a threshold that change in smaller steps; with
+    /// Berkeley DB in place of twolf's model; and with real programs' stores counted.
     pub variants: bool,
     /// The seed of everything.
     pub seed: u64,
@@ -87,23 +89,30 @@ impl Casc {
         progress("Figures 1 to 3", 2, 3);
         let l2 = latency::l2(self.0, &mut findings)?;
         let published = Parameters::default();
-        let main = (PROGRAMS, published);
+        let main = Load { programs: PROGRAMS, parameters: published, counts_stores: false };
         let performance = performance::run(self.0, main, None, "Figures 5 to 7", progress)?;
         performance.findings(self.0, &mut findings);
         if self.0.variants {
             let setting = Setting { runs: 1, ..self.0 };
             let (unit, threshold_factor) = (Q32::ratio(1, 16), Q32::from_raw(FINER));
-            let finer = (PROGRAMS, Parameters { unit, threshold_factor, ..published });
+            let parameters = Parameters { unit, threshold_factor, ..published };
+            let finer = Load { parameters, ..main };
             let what = "Figures 5 and 6 in finer steps";
             let stock = performance.only_run(0);
             performance::run(setting, finer, Some(&stock), what, progress)?
                 .beside(what, &mut findings);
-        }
-        // The mismatch is of the models.
-        if self.0.variants && self.0.ground == Ground::Models {
-            let setting = Setting { runs: 1, ..self.0 };
-            let (what, frugal) = ("Figures 5 and 6 without twolf", (FRUGAL, published));
-            performance::run(setting, frugal, None, what, progress)?.beside(what, &mut findings);
+            // What models and profiles each lack.
+            let (what, other, stock) = match self.0.ground {
+                Ground::Models => {
+                    ("Figures 5 and 6 without twolf", Load { programs: FRUGAL, ..main }, None)
+                }
+                Ground::Corpus => (
+                    "Figures 5 and 6 with stores counted",
+                    Load { counts_stores: true, ..main },
+                    Some(&stock),
+                ),
+            };
+            performance::run(setting, other, stock, what, progress)?.beside(what, &mut findings);
         }
         progress("§5.3.4", 0, 1);
         overhead::findings(self.0, &mut findings)?;

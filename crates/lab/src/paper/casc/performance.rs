@@ -33,10 +33,19 @@ pub(super) struct Performance {
     alone: Vec<f64>,
 }
 
+/// What runs, and how CASC decides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) programs: [&'static str; 3],
+    pub(super) parameters: Parameters,
+    /// Whether CASC counts stores that hit the L1 as references, too.
+    pub(super) counts_stores: bool,
+}
+
 /// `stock`: the results of the default scheduler with the same programs and seeds, if known.
 pub(super) fn run(
     setting: Setting,
-    (programs, parameters): ([&'static str; 3], Parameters),
+    Load { programs, parameters, counts_stores }: Load,
     stock: Option<&Performance>,
     what: &str,
     progress: &(dyn Fn(&str, usize, usize) + Sync),
@@ -49,6 +58,7 @@ pub(super) fn run(
         time_scale,
         seed: seed + run,
         span: Duration::from_secs_f64(seconds),
+        counts_stores,
     };
     let with_casc = |&kb: &u32| (0..runs).map(move |run| (kb, run, true));
     let without = |&kb: &u32| (0..runs).map(move |run| (kb, run, false));

@@ -70,6 +70,15 @@ impl BenchProgram {
         Job { phases: vec![phase], at, ..Job::default() }
     }
 
+    /// Stores of a real program per 1000 instructions that hit its L1; of a model none, because
+    /// they are among its references.
+    pub(super) fn stores_per_kilo(self) -> f64 {
+        match self {
+            Self::Model(_) => 0.0,
+            Self::Real(program) => resized::stores_per_kilo(&TABLE, program),
+        }
+    }
+
     /// Misses of a real program per 1000 cycles by itself on a chip.
     pub(super) fn misses_per_kilocycle(self, chip: &Geometry) -> Option<f64> {
         match self {

@@ -71,6 +71,12 @@ pub(super) fn misses_per_kilocycle(table: &ProfileTable, program: usize, chip: &
     misses / (base_cpi(table, program) + waits)
 }
 
+/// Stores per 1000 instructions that hit the L1, as many of them as of loads.
+pub(super) fn stores_per_kilo(table: &ProfileTable, program: usize) -> f64 {
+    let hits = table.l1rpki(program).unwrap_or(0.0) - references(table, program);
+    (1.0 - LOADS) * hits.max(0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use fairways_chip::preset::preset;
