@@ -72,6 +72,7 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
             "in_band",
             "by_seed",
             "seeds_in_band",
+            "corpus",
         ];
         all.sort_unstable();
         assert_eq!(fields, all);
@@ -114,13 +115,31 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
     }
     assert!(out.join("table2.svg").is_file());
 
-    // The same for any number of threads, except for what is timed.
-    let again = report(&[&flags[..], &["1"]].concat());
+    // The same for any number of threads, except for what is timed, and beside the corpus.
+    let mut again = report(&[&flags[..], &["1", "--programs", "corpus"]].concat());
+    let on_corpus = take_corpus(&mut again);
     let untimed = |report: &Value| {
         let rows = report["rows"].as_array().unwrap().iter();
         rows.filter(|row| row["item"] != "Table 2").cloned().collect::<Vec<_>>()
     };
     assert_eq!(untimed(&found), untimed(&again));
+    // Programs have a part in these, and real ones a verdict wherever the models have one.
+    for (row, corpus) in rows.iter().zip(&on_corpus) {
+        let item = row["item"].as_str().unwrap();
+        let has_programs = ["Figure 2", "Figure 3", "Figure 4", "Figure 6"].contains(&item);
+        assert!(!has_programs || !corpus.is_null(), "{row}");
+        assert!(
+            corpus.is_null() || corpus["in_band"].is_null() == row["in_band"].is_null(),
+            "{row}"
+        );
+        assert!(!item.starts_with("Table") || corpus.is_null(), "{row}");
+    }
+}
+
+/// Takes the results on the corpus out of a report.
+fn take_corpus(report: &mut Value) -> Vec<Value> {
+    let rows = report["rows"].as_array_mut().unwrap();
+    rows.iter_mut().map(|row| row["corpus"].take()).collect()
 }
 
 /// How long a chase waits beside streams at this percent, over an idle bus.

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fairways_command_kit::input::whole;
+use fairways_lab::paper::Ground;
 
 use super::use_threads;
 use crate::paper::{PAPERS, Repetition};
@@ -20,11 +21,21 @@ fn paper() -> PossibleValuesParser {
     std::iter::once(all).chain(each).into()
 }
 
+/// Reads the name of a ground.
+fn ground() -> impl TypedValueParser<Value = Ground> {
+    let help = ["Models of the papers' programs", "And real programs, where they live on"];
+    let each = Ground::ALL.into_iter().zip(help);
+    let names = each.map(|(ground, help)| PossibleValue::new(ground.name()).help(help));
+    PossibleValuesParser::new(names).map(|name| {
+        Ground::ALL.into_iter().find(|ground| ground.name() == name).unwrap_or(Ground::Models)
+    })
+}
+
 /// Repeat a paper's experiments, and compare the results with its claims
 ///
 /// Examples:
 ///   fairways paper lfoc --quick
-///   fairways paper dcat --out figures
+///   fairways paper lfoc --programs corpus --out figures
 ///   fairways paper all --json > papers.json
 ///
 /// Each figure, table and number of the paper is a row: the published value, the
@@ -45,6 +56,14 @@ pub(crate) struct Paper {
     /// [default: embedded ones, or none with --profiles]
     #[arg(long, value_name = "FILE")]
     pub(crate) phases: Option<PathBuf>,
+
+    /// On what to run the experiments
+    ///
+    /// With `corpus` they run on both, and each row has both values: the programs of a paper that
+    /// live on, as they were measured behind the caches of its machine (docs/paper.md). A row
+    /// without such a program counts with the models.
+    #[arg(long, value_name = "GROUND", default_value = "models", value_parser = ground())]
+    pub(crate) programs: Ground,
 
     /// Run fewer of the long experiments, and shorter runs
     #[arg(long)]
@@ -74,8 +93,8 @@ impl Paper {
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let programs = read_programs(self.profiles.as_deref(), self.phases.as_deref())?;
         use_threads(self.threads)?;
-        let (seed, quick) = (self.seed, self.quick);
-        let repetition = Repetition { programs: &programs, seed, quick, out: self.out };
+        let (ground, seed, quick) = (self.programs, self.seed, self.quick);
+        let repetition = Repetition { programs: &programs, ground, seed, quick, out: self.out };
         match PAPERS.iter().find(|paper| paper.name == self.name) {
             Some(paper) => repetition.one(paper, self.json, out),
             None => repetition.all(self.json, out),

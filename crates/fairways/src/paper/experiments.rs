@@ -9,7 +9,7 @@ use fairways_lab::paper::dcat::{self, Dcat};
 use fairways_lab::paper::fairways::{Evaluation, EvaluationSize};
 use fairways_lab::paper::lfoc::{self, Lfoc};
 use fairways_lab::paper::locpart::{self, Locpart};
-use fairways_lab::paper::{self, Findings};
+use fairways_lab::paper::{self, Findings, Ground};
 use fairways_profiles::ProgramCatalog;
 
 /// A paper whose experiments can be repeated.
@@ -20,6 +20,8 @@ pub(crate) struct Paper {
     pub(super) title: &'static str,
     /// Its claims, as CSV.
     pub(super) claims: &'static str,
+    /// Whether programs of the corpus have a part in its experiments.
+    pub(super) has_corpus: bool,
     pub(super) run: fn(&Experiments<'_>) -> anyhow::Result<Findings>,
 }
 
@@ -30,6 +32,7 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "No paper: what the kernel's self-test and others measured of memory bandwidth",
         title: "Measured limits and latencies of memory bandwidth (docs/paper.md)",
         claims: paper::BANDWIDTH,
+        has_corpus: false,
         run: bandwidth,
     },
     Paper {
@@ -37,6 +40,7 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "Fedorova, Seltzer and Smith: the cache-fair scheduler",
         title: "Cache-fair thread scheduling for multicore processors",
         claims: paper::CACHE_FAIR,
+        has_corpus: true,
         run: cache_fair,
     },
     Paper {
@@ -44,6 +48,7 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "Fedorova, Seltzer, Small and Nussbaum: the cache-aware scheduler",
         title: "CASC: cache-aware scheduling for chip multithreaded processors",
         claims: paper::CASC,
+        has_corpus: true,
         run: casc,
     },
     Paper {
@@ -51,6 +56,7 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "Xu et al., EuroSys 2018",
         title: "dCat: dynamic cache management for performance-sensitive IaaS (EuroSys 2018)",
         claims: paper::DCAT,
+        has_corpus: false,
         run: dcat,
     },
     Paper {
@@ -58,6 +64,7 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "No paper: the aims of the policy `fairways`, and all policies on the same mixes",
         title: "The aims of the policy fairways (docs/paper.md)",
         claims: paper::FAIRWAYS,
+        has_corpus: false,
         run: fairways,
     },
     Paper {
@@ -65,6 +72,7 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "Garcia-Garcia et al., ICPP 2019",
         title: "LFOC: a lightweight fairness-oriented cache clustering policy (ICPP 2019)",
         claims: paper::LFOC,
+        has_corpus: true,
         run: lfoc,
     },
     Paper {
@@ -72,16 +80,19 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "Qin: latency-critical services beside batch programs",
         title: "Locpart: a latency optimized cache partitioning for cloud data centers",
         claims: paper::LOCPART,
+        has_corpus: false,
         run: locpart,
     },
 ];
 
 /// What the experiments of every paper get.
 pub(super) struct Experiments<'a> {
+    /// The models' programs.
     pub(super) programs: &'a ProgramCatalog,
+    pub(super) ground: Ground,
     pub(super) seed: u64,
     pub(super) quick: bool,
-    /// The folder for figures.
+    /// The folder for figures, which are those of the models.
     pub(super) figures: Option<&'a Path>,
     /// Shows a step, and how many of how many are done.
     pub(super) show: &'a (dyn Fn(&str, usize, usize) + Sync),
@@ -96,7 +107,7 @@ fn bandwidth(with: &Experiments<'_>) -> anyhow::Result<Findings> {
 fn cache_fair(with: &Experiments<'_>) -> anyhow::Result<Findings> {
     let setting = cache_fair::Setting {
         seed: with.seed,
-        ..cache_fair::Setting::new(paper::Ground::Models, with.quick)
+        ..cache_fair::Setting::new(with.ground, with.quick)
     };
     let (findings, figures) = CacheFair::new(setting).run(with.show)?;
     with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
@@ -104,8 +115,7 @@ fn cache_fair(with: &Experiments<'_>) -> anyhow::Result<Findings> {
 }
 
 fn casc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
-    let setting =
-        casc::Setting { seed: with.seed, ..casc::Setting::new(paper::Ground::Models, with.quick) };
+    let setting = casc::Setting { seed: with.seed, ..casc::Setting::new(with.ground, with.quick) };
     let (findings, figures) = Casc::new(setting).run(with.show)?;
     with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
     Ok(findings)
@@ -126,9 +136,17 @@ fn fairways(with: &Experiments<'_>) -> anyhow::Result<Findings> {
 }
 
 fn lfoc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
-    let table = with.programs.table();
-    let setting = lfoc::Setting { seed: with.seed, ..lfoc::Setting::new(table, with.quick) };
-    let (findings, figures) = Lfoc::new(with.programs, setting).run(with.show)?;
+    let programs = match with.ground {
+        Ground::Models => with.programs,
+        Ground::Corpus => lfoc::corpus_programs(),
+    };
+    let setting = lfoc::Setting::new(programs.table(), with.quick);
+    let setting = lfoc::Setting { seed: with.seed, ..setting };
+    let lfoc = match with.ground {
+        Ground::Models => Lfoc::new(programs, setting),
+        Ground::Corpus => Lfoc::on_corpus(setting),
+    };
+    let (findings, figures) = lfoc.run(with.show)?;
     with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
     Ok(findings)
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use fairways_command_kit::BadInput;
-use fairways_lab::paper::{claims, rows};
+use fairways_lab::paper::{Findings, Ground, claims, rows};
 use fairways_output::paper::{self as output, PaperReport};
 use fairways_profiles::ProgramCatalog;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
@@ -18,7 +18,10 @@ pub(crate) use experiments::{PAPERS, Paper};
 
 /// How experiments are repeated.
 pub(crate) struct Repetition<'a> {
+    /// The models' programs.
     pub(crate) programs: &'a ProgramCatalog,
+    /// Whether the experiments run on the corpus too.
+    pub(crate) ground: Ground,
     pub(crate) seed: u64,
     /// Whether the experiments are fewer and shorter.
     pub(crate) quick: bool,
@@ -34,6 +37,11 @@ impl Repetition<'_> {
         is_json: bool,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
+        if self.ground == Ground::Corpus && !paper.has_corpus {
+            let name = paper.name;
+            let what = format!("--programs corpus: {name} runs no program of the corpus");
+            return Err(BadInput(what).into());
+        }
         self.out.iter().try_for_each(|folder| make(folder))?;
         self.print(paper, self.out.as_deref(), is_json, out).map(|_| ())
     }
@@ -60,17 +68,16 @@ impl Repetition<'_> {
         out: &mut dyn Write,
     ) -> anyhow::Result<PaperReport> {
         let start = Instant::now();
-        let bar = progress();
-        let (programs, seed, quick) = (self.programs, self.seed, self.quick);
-        let show = show_progress(&bar);
-        let findings = (paper.run)(&Experiments { programs, seed, quick, figures, show: &show })?;
-        bar.finish_and_clear();
+        let models = self.run(paper, Ground::Models, figures)?;
+        let has_corpus = self.ground == Ground::Corpus && paper.has_corpus;
+        let corpus =
+            if has_corpus { self.run(paper, Ground::Corpus, None)? } else { Findings::default() };
         let Paper { name, title, .. } = *paper;
         let claims =
             claims(paper.claims).with_context(|| format!("the claims of the paper {name}"))?;
-        let rows = rows(name, claims, findings);
-        let report =
-            PaperReport { paper: name, title, seconds: start.elapsed().as_secs_f64(), rows };
+        let rows = rows(name, claims, models, corpus);
+        let seconds = start.elapsed().as_secs_f64();
+        let report = PaperReport { paper: name, title, seconds, rows, has_corpus };
         if is_json {
             output::json(&report, out)?
         } else {
@@ -78,6 +85,22 @@ impl Repetition<'_> {
         }
         out.flush()?;
         Ok(report)
+    }
+
+    /// Runs a paper's experiments on a ground.
+    fn run(
+        &self,
+        paper: &Paper,
+        ground: Ground,
+        figures: Option<&Path>,
+    ) -> anyhow::Result<Findings> {
+        let bar = progress();
+        let (programs, seed, quick) = (self.programs, self.seed, self.quick);
+        let show = show_progress(&bar);
+        let with = Experiments { programs, ground, seed, quick, figures, show: &show };
+        let findings = (paper.run)(&with)?;
+        bar.finish_and_clear();
+        Ok(findings)
     }
 }
 

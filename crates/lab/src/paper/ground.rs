@@ -5,9 +5,9 @@ use fairways_profiles::{ProfileTable, read_table};
 
 /// What a paper's experiments run on.
 ///
-/// The better ground of a row is the corpus wherever the row has a value there. A paper has values
-/// on the corpus by one rule, whatever they are: the programs that it ran live on in the corpus, and
-/// were measured behind its machine's caches (docs/paper.md).
+/// The better ground of a row is the corpus wherever the row has a value there. One rule says
+/// which rows have: the programs that the paper ran live on in the corpus, and were measured behind
+/// its machine's caches (docs/paper.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
     /// Models of the paper's programs, or profiles that the user has of them.

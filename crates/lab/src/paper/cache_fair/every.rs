@@ -146,6 +146,7 @@ fn add(programs: &[BenchProgram], times: &[&[SegmentTimes]], findings: &mut Find
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paper::{MeasuredValue, rows};
 
     #[test]
     fn co_runners_are_the_others_that_miss_least_and_most() {
@@ -174,11 +175,11 @@ mod tests {
         let by_program: Vec<&[SegmentTimes]> = times.chunks(1).collect();
         let mut findings = Findings::default();
         add(&programs, &by_program, &mut findings);
-        let rows = crate::paper::rows("cache-fair", Vec::new(), findings);
+        let rows = rows("cache-fair", Vec::new(), Findings::default(), findings);
         let value = |case: &str| {
             let row = rows.iter().find(|row| row.claim.case == case).expect("a row");
-            match row.measured {
-                Some(crate::paper::MeasuredValue::Number(number)) => number,
+            match row.corpus.as_ref().map(|found| &found.value) {
+                Some(MeasuredValue::Number(number)) => *number,
                 _ => f64::NAN,
             }
         };

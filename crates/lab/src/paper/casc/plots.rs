@@ -27,10 +27,6 @@ impl Figures {
             ("figure2", "Figure 2: L1 data caches of other sizes", &self.l1),
             ("figure3", "Figure 3: L2 caches of other sizes", &self.l2),
         ] {
-            // Real programs do not run on other L1s.
-            if points.is_empty() {
-                continue;
-            }
             let by_size = points.iter().map(|&(kb, ipc, misses)| {
                 let size = f64::from(kb).log2();
                 ((size, ipc), (size, misses / 100.0))

@@ -133,7 +133,7 @@ mod tests {
     fn losses_are_reported() {
         let mut found = Findings::default();
         findings("F", &[mix(1.5, 2.0), mix(0.5, 0.4)], &mut found);
-        let rows = rows("none", Vec::new(), found);
+        let rows = rows("none", Vec::new(), found, Findings::default());
         for (case, expected) in [
             ("mixes", 2.0),
             ("fairways, mean unfairness over stock", 1.0),
@@ -145,7 +145,8 @@ mod tests {
             ("fairways, mixes with a lower STP than under lfoc-plus", 2.0),
         ] {
             let row = rows.iter().find(|row| row.claim.case == case).unwrap();
-            assert_eq!(row.measured, Some(MeasuredValue::Number(expected)), "{case}");
+            let value = row.models.as_ref().map(|found| &found.value);
+            assert_eq!(value, Some(&MeasuredValue::Number(expected)), "{case}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use fairways_profiles::{BandwidthModel, MemoryBandwidth, ProfiledProgram};
 
 use super::{Lfoc, Setting};
-use crate::paper::{self, ClaimKind, Findings, MeasuredValue};
+use crate::paper::{self, ClaimKind, Findings, Ground, MeasuredValue};
 
 /// Decision LFOC 21: limits in MB/s, and models, with which the figures are repeated. The first is
 /// the example of the authors' simulator on the profiles of the paper's machine (PBBCache's first
@@ -80,9 +80,10 @@ impl Lfoc<'_> {
 fn beside(name: &str, found: Findings, findings: &mut Findings) {
     let claims = paper::claims(paper::LFOC).expect("the claims of this project");
     let (mut within, mut judged, mut figures) = (0_u32, 0_u32, Vec::new());
-    for row in paper::rows("lfoc", claims, found) {
+    for row in paper::rows("lfoc", claims, found, Findings::default()) {
+        let value = row.models.as_ref().map(|found| &found.value);
         let (Some(in_band), Some(MeasuredValue::Number(value)), ClaimKind::Outcome) =
-            (row.in_band(), &row.measured, row.kind)
+            (row.in_band(Ground::Models), value, row.kind)
         else {
             continue;
         };

@@ -1,6 +1,7 @@
 //! LFOC (Garcia-Garcia et al., ICPP 2019): its figures and tables.
 
 mod analysis;
+mod corpus;
 mod cost;
 mod memory;
 mod numbers;
@@ -16,14 +17,15 @@ use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_profiles::{ProfileTable, ProfiledProgram, ProgramCatalog};
 use thiserror::Error;
 
-use super::Findings;
 use super::figures::Line;
+use super::{Findings, Ground};
 use crate::compare::CompareError;
 use crate::draw::draw_workloads;
 use crate::live::LiveError;
 use numbers::{parameters, phases, search_space};
 use over_time::LiveScores;
 
+pub use corpus::corpus_programs;
 pub use plots::Figures;
 pub use statically::ScoredMix;
 
@@ -90,13 +92,20 @@ pub enum UnservedMix {
 pub struct Lfoc<'a> {
     programs: &'a ProgramCatalog,
     setting: Setting,
+    ground: Ground,
 }
 
 impl<'a> Lfoc<'a> {
     /// The experiments with these programs.
     #[must_use]
     pub fn new(programs: &'a ProgramCatalog, setting: Setting) -> Self {
-        Self { programs, setting }
+        Self { programs, setting, ground: Ground::Models }
+    }
+
+    /// Those experiments in which programs have a part, with the corpus' ([`corpus_programs`]).
+    #[must_use]
+    pub fn on_corpus(setting: Setting) -> Lfoc<'static> {
+        Lfoc { programs: corpus_programs(), setting, ground: Ground::Corpus }
     }
 
     /// Runs all experiments. `progress` is called with the current experiment, the steps done, and
@@ -108,18 +117,21 @@ impl<'a> Lfoc<'a> {
         &self,
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Findings, Figures), UnservedMix> {
-        let Self { programs, setting } = self;
+        let Self { programs, setting, .. } = self;
         let (mut findings, mut figures) = self.run_seed(progress)?;
         if setting.seeds > 1 {
             let mut seeds = vec![findings.clone()];
             for seed in (setting.seed..).take(usize::try_from(setting.seeds).unwrap_or(1)).skip(1) {
-                let another = Self::new(programs, Setting { seed, ..*setting });
+                let another = Self { setting: Setting { seed, ..*setting }, ..*self };
                 let seed_progress = |what: &str, done, count| {
                     progress(&format!("Seed {seed}, {what}"), done, count);
                 };
                 seeds.push(another.run_seed(&seed_progress)?.0);
             }
             findings.note_seeds(&seeds);
+        }
+        if self.ground == Ground::Corpus {
+            return Ok((findings, figures));
         }
         if setting.live == setting.workloads {
             self.memories(&mut findings, progress);
@@ -135,11 +147,12 @@ impl<'a> Lfoc<'a> {
         &self,
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Findings, Figures), UnservedMix> {
-        let Self { programs, setting } = self;
-        let table = programs.table();
+        let Self { programs, setting, .. } = self;
         let mut findings = Findings::default();
-        search_space(&mut findings);
-        parameters(table, setting, &mut findings);
+        if self.ground == Ground::Models {
+            search_space(&mut findings);
+            parameters(programs.table(), setting, &mut findings);
+        }
         let phased = phases(programs, setting.llc.ways, &mut findings);
         let curves = self.curves(&mut findings);
         let (composition, ratios) = self.analysis(&mut findings, progress)?;
@@ -155,7 +168,7 @@ impl<'a> Lfoc<'a> {
         findings: &mut Findings,
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Vec<ScoredMix>, UnservedMix> {
-        let Self { programs, setting } = self;
+        let Self { programs, setting, .. } = self;
         let mut mixes = draw_workloads(programs, setting.llc.ways, setting.workloads, setting.seed);
         mixes.retain(|mix| mix.name.starts_with('S'));
         let step = step_reporter("Figure 6: mixes scored", mixes.len(), progress);
@@ -170,7 +183,7 @@ impl<'a> Lfoc<'a> {
         findings: &mut Findings,
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<LiveScores, LiveError> {
-        let Self { programs, setting } = self;
+        let Self { programs, setting, .. } = self;
         let mut mixes = draw_workloads(programs, setting.llc.ways, setting.live, setting.seed);
         // Without phased programs, a P mix is another S mix.
         if programs.len() == programs.table().names().len() {
@@ -191,10 +204,14 @@ impl<'a> Lfoc<'a> {
     fn curves(&self, findings: &mut Findings) -> Vec<Line> {
         const ITEM: &str = "Figure 1";
         let (table, ways) = (self.programs.table(), self.setting.llc.ways);
-        // The paper's programs, or the embedded ones that are most like them.
-        let pairs = [["lbm06", "xalancbmk06"], ["lattice-flow", "graph-walk"]];
+        // The paper's programs, the embedded ones that are most like them, or their counterparts.
+        let pairs = [
+            ["lbm06", "xalancbmk06"].map(Some),
+            ["lattice-flow", "graph-walk"].map(Some),
+            ["lbm", "xalancbmk"].map(fairways_corpus::counterpart),
+        ];
         let Some(pair) =
-            pairs.iter().find_map(|names| Some([table.find(names[0])?, table.find(names[1])?]))
+            pairs.iter().find_map(|names| Some([table.find(names[0]?)?, table.find(names[1]?)?]))
         else {
             return Vec::new();
         };
