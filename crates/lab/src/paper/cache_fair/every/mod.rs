@@ -7,6 +7,8 @@
 //! three, is the best-effort one. No program is left out; a quick run takes every sixth of the
 //! profiles' order. This was written down before any policy ran on real programs.
 
+mod causes;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairways_chip::ChipError;
@@ -49,14 +51,21 @@ fn schedules(principal: BenchProgram) -> SchedulePair {
     [beside(&others[others.len() - 3..]), beside(&others[..3])]
 }
 
+fn schedule_run(
+    schedule: [BenchProgram; THREADS],
+    mode: SchedulingMode,
+    number: u64,
+) -> ScheduleRun {
+    ScheduleRun { schedule, mode, unlimited: false, overlap: 1.0, number }
+}
+
 fn run(schedules: SchedulePair, number: u64, setting: Setting) -> Result<SegmentTimes, ChipError> {
     let unbounded = Parameters { penalty_limit: 0, ..Parameters::default() };
     let mut times = SegmentTimes::default();
     for (schedule, by_mode) in schedules.into_iter().zip(&mut times) {
         let modes = [SchedulingMode::Conventional, SchedulingMode::CacheFair(unbounded)];
         for (mode, seconds) in modes.into_iter().zip(by_mode) {
-            let run = ScheduleRun { schedule, mode, unlimited: false, overlap: 1.0, number };
-            *seconds = run.run(setting)?.seconds;
+            *seconds = schedule_run(schedule, mode, number).run(setting)?.seconds;
         }
     }
     Ok(times)
@@ -94,6 +103,14 @@ pub(super) fn findings(
         });
         findings.note_seeds(&seeds.collect::<Vec<_>>());
     }
+    let varying = programs.iter().zip(&by_program);
+    let varying: Vec<(BenchProgram, f64)> = varying
+        .map(|(&program, times)| (program, variability(times, 0)))
+        .filter(|(_, varies)| *varies >= VARIES)
+        .collect();
+    if !varying.is_empty() {
+        causes::findings(setting, &varying, findings)?;
+    }
     for &program in &programs {
         for (beside, what) in schedules(program).iter().zip(["fast", "slow"]) {
             let names: Vec<&str> = beside[1..].iter().map(|other| other.name()).collect();
@@ -104,22 +121,29 @@ pub(super) fn findings(
     Ok(())
 }
 
-/// How much longer a segment takes in the slow schedule, percent, by scheduler: means of the runs.
-fn variability(times: &[SegmentTimes]) -> [f64; 2] {
-    [0, 1].map(|mode| {
-        let [fast, slow] = [0, 1].map(|schedule| {
-            mean(&times.iter().map(|run| run[schedule][mode]).collect::<Vec<f64>>())
-        });
-        100.0 * (slow / fast - 1.0)
-    })
+/// How much longer a segment takes in the slow schedule, percent, in one of the ways in which it
+/// ran; of the means of the runs.
+fn variability<const WAYS: usize>(times: &[[[f64; WAYS]; 2]], way: usize) -> f64 {
+    let [fast, slow] = [0, 1]
+        .map(|schedule| mean(&times.iter().map(|run| run[schedule][way]).collect::<Vec<f64>>()));
+    100.0 * (slow / fast - 1.0)
+}
+
+/// By how much a variation is reduced. A larger factor agrees with the paper, without limit.
+fn factor(conventional: f64, fair: f64) -> f64 {
+    (conventional / fair.abs()).min(99.0)
 }
 
 /// Adds the variation of every program, and the factors of those that vary enough.
 fn add(programs: &[BenchProgram], times: &[&[SegmentTimes]], findings: &mut Findings) {
-    let varies: Vec<[f64; 2]> = times.iter().map(|times| variability(times)).collect();
-    let factor = |&[conventional, fair]: &[f64; 2]| (conventional / fair.abs()).min(99.0);
+    let varies: Vec<[f64; 2]> =
+        times.iter().map(|times| [0, 1].map(|scheduler| variability(times, scheduler))).collect();
     let large = |[conventional, _]: &&[f64; 2]| *conventional >= VARIES;
-    let factors: Vec<f64> = varies.iter().filter(large).map(factor).collect();
+    let factors: Vec<f64> = varies
+        .iter()
+        .filter(large)
+        .map(|&[conventional, fair]| factor(conventional, fair))
+        .collect();
     let mut beside = |case: &str, unit: &str, value: f64| {
         findings.add_beside(ITEM, case, unit, Some(value));
     };
@@ -138,7 +162,8 @@ fn add(programs: &[BenchProgram], times: &[&[SegmentTimes]], findings: &mut Find
             beside(&format!("{name}, {scheduler}, slow over fast"), "percent", *varies);
         }
         if large(&varies) {
-            beside(&format!("{name}, reduction factor"), "ratio", factor(varies));
+            let [conventional, fair] = *varies;
+            beside(&format!("{name}, reduction factor"), "ratio", factor(conventional, fair));
         }
     }
 }
