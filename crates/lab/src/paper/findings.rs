@@ -14,12 +14,14 @@ pub(super) struct Finding {
     pub(super) unit: String,
     pub(super) value: MeasuredValue,
     pub(super) by_seed: Vec<f64>,
+    /// Whether it was measured with programs that stand in for some that do not live on.
+    pub(super) by_stand_in: bool,
 }
 
 impl Findings {
     pub(super) fn push(&mut self, item: &str, case: &str, unit: &str, value: MeasuredValue) {
         let (item, case, unit) = (item.to_owned(), case.to_owned(), unit.to_owned());
-        self.0.push(Finding { item, case, unit, value, by_seed: Vec::new() });
+        self.0.push(Finding { item, case, unit, value, by_seed: Vec::new(), by_stand_in: false });
     }
 
     /// Notes the values of several seeds beside each number. A number that some seed lacks stays as
@@ -44,6 +46,11 @@ impl Findings {
                 finding.by_seed = values;
             }
         }
+    }
+
+    /// Notes that some of the paper's programs do not live on, and others stand in for them.
+    pub(super) fn note_stand_ins(&mut self) {
+        self.0.iter_mut().for_each(|finding| finding.by_stand_in = true);
     }
 
     pub(super) fn add(&mut self, item: &str, case: &str, value: f64) {

@@ -7,7 +7,8 @@ use fairways_profiles::{ProfileTable, read_table};
 ///
 /// The better ground of a row is the corpus wherever the row has a value there. One rule says
 /// which rows have: the programs that the paper ran live on in the corpus, and were measured behind
-/// its machine's caches (docs/paper.md).
+/// its machine's caches (docs/paper.md). Where other programs stand in for some of the paper's, the
+/// models are the better ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
     /// Models of the paper's programs, or profiles that the user has of them.

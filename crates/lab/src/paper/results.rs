@@ -9,6 +9,8 @@ pub struct GroundResult {
     pub value: MeasuredValue,
     /// The values by seed, in the claim's unit, where it was measured with several.
     pub by_seed: Vec<f64>,
+    /// Whether it was measured with programs that stand in for some that do not live on.
+    pub by_stand_in: bool,
 }
 
 /// A claim, and the measured values.
@@ -34,10 +36,14 @@ impl ClaimResult {
         }
     }
 
-    /// The better ground, of those that ran.
+    /// The better ground, of those that ran ([`Ground`]).
     #[must_use]
     pub fn better_ground(&self) -> Ground {
-        if self.corpus.is_some() { Ground::Corpus } else { Ground::Models }
+        match (&self.corpus, &self.models) {
+            (Some(found), Some(_)) if found.by_stand_in => Ground::Models,
+            (Some(_), _) => Ground::Corpus,
+            (None, _) => Ground::Models,
+        }
     }
 
     /// Whether the value on a ground lies in the band; `None` without a value or a band.
@@ -90,7 +96,8 @@ fn taken(findings: &mut Vec<Finding>, item: &str, case: &str) -> Option<Finding>
 }
 
 fn result(found: Finding) -> GroundResult {
-    GroundResult { value: found.value, by_seed: found.by_seed }
+    let Finding { value, by_seed, by_stand_in, .. } = found;
+    GroundResult { value, by_seed, by_stand_in }
 }
 
 /// The row of a value for which the paper has none.
@@ -157,13 +164,21 @@ mod tests {
         let mut corpus = Findings::default();
         corpus.add("F", "a", 7.0);
         corpus.add_beside("F", "only there", "ways", Some(1.0));
+        let mut stand_ins = corpus.clone();
+        stand_ins.note_stand_ins();
+        let beside = super::rows("none", claims(CLAIMED).expect("claims"), one(5.0), stand_ins);
         let rows = rows("none", claims(CLAIMED).expect("claims"), one(5.0), corpus);
         assert_eq!(verdict(&rows[0], Ground::Models), (Some(true), None));
         assert_eq!(verdict(&rows[0], Ground::Corpus), (Some(false), None));
         assert_eq!(verdict(&rows[1], Ground::Corpus), (None, None));
-        let better: Vec<Ground> = rows.iter().map(ClaimResult::better_ground).collect();
+        let better = |rows: &[ClaimResult]| -> Vec<Ground> {
+            rows.iter().map(ClaimResult::better_ground).collect()
+        };
         let [models, corpus] = Ground::ALL;
-        assert_eq!(better, [corpus, models, models, corpus]);
+        assert_eq!(better(&rows), [corpus, models, models, corpus]);
         assert_eq!((rows[3].claim.case.as_str(), &rows[3].models), ("only there", &None));
+        // With other programs than the paper's, it is not; but they have their verdict.
+        assert_eq!(better(&beside), [models, models, models, corpus]);
+        assert_eq!(verdict(&beside[0], Ground::Corpus), (Some(false), None));
     }
 }

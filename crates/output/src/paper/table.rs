@@ -180,7 +180,8 @@ mod tests {
         let claims = claims(text).expect("claims");
         let mut rows = rows("none", claims, Findings::default(), Findings::default());
         fn measured(number: f64) -> Option<GroundResult> {
-            Some(GroundResult { value: MeasuredValue::Number(number), by_seed: Vec::new() })
+            let (value, by_seed) = (MeasuredValue::Number(number), Vec::new());
+            Some(GroundResult { value, by_seed, by_stand_in: false })
         }
         rows[0].models = measured(5.0);
         rows[0].corpus = measured(7.5);

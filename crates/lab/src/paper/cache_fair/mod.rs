@@ -87,6 +87,9 @@ impl CacheFair {
         pairs::findings(&pairs, &mut findings);
         let schedules = schedules::run(self.0, progress)?;
         schedules.findings(self.0, &mut findings);
+        if self.0.ground == Ground::Corpus {
+            findings.note_stand_ins();
+        }
         Ok((findings, Figures { pairs, schedules }))
     }
 }
