@@ -171,9 +171,9 @@ mod tests {
         assert_eq!(verdict(&rows[0], Ground::Models), (Some(true), None));
         assert_eq!(verdict(&rows[0], Ground::Corpus), (Some(false), None));
         assert_eq!(verdict(&rows[1], Ground::Corpus), (None, None));
-        let better = |rows: &[ClaimResult]| -> Vec<Ground> {
+        fn better(rows: &[ClaimResult]) -> Vec<Ground> {
             rows.iter().map(ClaimResult::better_ground).collect()
-        };
+        }
         let [models, corpus] = Ground::ALL;
         assert_eq!(better(&rows), [corpus, models, models, corpus]);
         assert_eq!((rows[3].claim.case.as_str(), &rows[3].models), ("only there", &None));

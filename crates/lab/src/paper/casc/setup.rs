@@ -114,8 +114,8 @@ impl CascBench {
         let times = arrivals(self.seed, THREADS, Scheduling::default().quantum);
         let mut threads: Vec<usize> = (0..THREADS).collect();
         threads.sort_by_key(|&thread| times[thread]);
-        let program = |thread: usize| self.programs[thread % PROGRAMS.len()];
-        threads.into_iter().map(|thread| program(thread).stores_per_kilo()).collect()
+        let programs = threads.into_iter().map(|thread| self.programs[thread % PROGRAMS.len()]);
+        programs.map(BenchProgram::stores_per_kilo).collect()
     }
 
     /// Counts from here on.

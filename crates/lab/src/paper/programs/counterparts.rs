@@ -5,8 +5,8 @@
 //!
 //! 1. Its living counterpart, as the corpus has it (`stands_for` in corpus/programs.toml).
 //! 2. A program of the same kind: crafty searches the tree of a board game, as gnugo does, which
-//!    stands for the corpus' other chess programs; Berkeley DB is an embedded database and vortex one
-//!    in memory, as sqlite3 is with `:memory:`.
+//!    stands for the corpus' other chess programs; Berkeley DB is an embedded database and vortex
+//!    one in memory, as sqlite3 is with `:memory:`.
 //! 3. The program whose misses per 1000 instructions with 1 MB are nearest, as a ratio, to the
 //!    published figures of the benchmark, those that its model was held to (docs/workloads.md): to
 //!    their geometric mean if there are two. The papers themselves state no benchmark's misses at
@@ -74,20 +74,27 @@ pub(super) fn choose(
     });
     for (place, benchmark) in BENCHMARKS.iter().enumerate() {
         if let (None, Some((low, high))) = (chosen[place], benchmark.published) {
-            let may = |program: &usize| {
+            let free = (0..table.names().len()).filter(|program| {
                 !chosen.contains(&Some(*program)) && !is_ours(&table.names()[*program])
-            };
-            chosen[place] = nearest(table, (low * high).sqrt(), may);
+            });
+            chosen[place] = nearest(table, (low * high).sqrt(), free);
         }
     }
     let names = BENCHMARKS.iter().map(|benchmark| benchmark.name);
     names.zip(chosen).map(|(benchmark, program)| Counterpart { benchmark, program }).collect()
 }
 
-/// The program with the nearest misses, as a ratio, of those that may be chosen.
-fn nearest(table: &ProfileTable, mpki: f64, may: impl Fn(&usize) -> bool) -> Option<usize> {
-    let apart = |program: usize| (misses_at(table, program, PUBLISHED_KB) / mpki).ln().abs();
-    (0..table.names().len()).filter(may).min_by(|one, other| apart(*one).total_cmp(&apart(*other)))
+/// The one of these programs with the nearest misses, as a ratio.
+fn nearest(
+    table: &ProfileTable,
+    mpki: f64,
+    programs: impl Iterator<Item = usize>,
+) -> Option<usize> {
+    let apart = programs.map(|program| {
+        let ratio = misses_at(table, program, PUBLISHED_KB) / mpki;
+        (program, ratio.ln().abs())
+    });
+    apart.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(program, _)| program)
 }
 
 #[cfg(test)]
@@ -100,20 +107,24 @@ mod tests {
     /// Programs with these misses with every size.
     fn table(programs: &[(&str, f64)]) -> ProfileTable {
         let ways = Ways::new(32).expect("a number of ways");
-        let one = |&(name, misses): &(&str, f64)| {
+        let tables = programs.iter().map(|&(name, misses)| {
             ProfileTable::measured(name, ways, 400.0, |metric, _| match metric {
                 ProfileMetric::Llcrpki | ProfileMetric::Llcmpki => misses,
                 _ => 1.0,
             })
-        };
-        let mut table = one(&programs[0]);
-        programs[1..].iter().for_each(|program| table.put(one(program)));
-        table
+        });
+        let all = tables.reduce(|mut all, one| {
+            all.put(one);
+            all
+        });
+        all.expect("a program")
     }
 
     fn chosen(programs: &[(&str, f64)], benchmark: &str) -> Option<String> {
         let table = table(programs);
-        let living = |name: &str| (name == "gcc").then_some("cc1");
+        fn living(name: &str) -> Option<&'static str> {
+            (name == "gcc").then_some("cc1")
+        }
         let all = choose(&table, living, |name| name == "stream");
         let found = all.iter().find(|one| one.benchmark == benchmark).expect("a benchmark");
         found.program.map(|program| table.names()[program].clone())

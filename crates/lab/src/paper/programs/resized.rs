@@ -1,9 +1,9 @@
 //! Real programs' profiles on caches of other sizes.
 //!
 //! The corpus has a program's misses behind an L1 of 8 KB with 48 KB to 1.5 MB of L2, in steps of
-//! 48 KB. On these chips it makes the references that reach its L2, with these misses at the size of
-//! each number of ways; in between they lie on a line, and below 48 KB on the one to no cache, with
-//! which each reference misses. This was written down before any policy ran on it.
+//! 48 KB. On these chips it makes the references that reach its L2, with these misses at the size
+//! of each number of ways; in between they lie on a line, and below 48 KB on the one to no cache,
+//! with which each reference misses. This was written down before any policy ran on it.
 //!
 //! An instruction takes as long as the models' do (`fairways_chip::program::named`): a cycle, and a
 //! load two more. Profiles have loads and stores together, of which a quarter count as stores, as

@@ -10,10 +10,9 @@ use rayon::prelude::*;
 
 use super::super::Setting;
 use super::super::setup::{SchedulingMode, THREADS};
-use super::{ITEM, factor, schedule_run, schedules, variability};
+use super::{ITEM, add_factors, factor, schedule_run, schedules, variability};
 use crate::paper::Findings;
 use crate::paper::programs::BenchProgram;
-use crate::paper::turns::{least, median, most};
 
 /// The causes, by what is different.
 const CAUSES: [&str; 3] =
@@ -27,16 +26,21 @@ fn run(program: BenchProgram, number: u64, setting: Setting) -> Result<CauseTime
     let published = Parameters { extrapolates: true, ..unbounded };
     let mut times = CauseTimes::default();
     for (schedule, seconds) in schedules(program).into_iter().zip(&mut times) {
-        let run = |mode| schedule_run(schedule, mode, number).run(setting);
-        let divided = run(SchedulingMode::Partitioned)?;
+        let divided = schedule_run(schedule, SchedulingMode::Partitioned, number).run(setting)?;
         let known: [f64; THREADS] = array::from_fn(|thread| divided.mpc(thread));
+        let knowing = SchedulingMode::Knowing(unbounded, known);
+        let extrapolating = SchedulingMode::CacheFair(published);
         *seconds = [
             divided.seconds,
-            run(SchedulingMode::Knowing(unbounded, known))?.seconds,
-            run(SchedulingMode::CacheFair(published))?.seconds,
+            schedule_run(schedule, knowing, number).run(setting)?.seconds,
+            schedule_run(schedule, extrapolating, number).run(setting)?.seconds,
         ];
     }
     Ok(times)
+}
+
+fn runs(program: BenchProgram, setting: Setting) -> Result<Vec<CauseTimes>, ChipError> {
+    (0..setting.runs).into_par_iter().map(|number| run(program, number, setting)).collect()
 }
 
 /// `varying`: the programs, and how much each varies under the conventional scheduler, percent.
@@ -45,10 +49,8 @@ pub(super) fn findings(
     varying: &[(BenchProgram, f64)],
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
-    let one = |&(program, _): &(BenchProgram, f64)| -> Result<Vec<CauseTimes>, ChipError> {
-        (0..setting.runs).into_par_iter().map(|number| run(program, number, setting)).collect()
-    };
-    let times: Vec<Vec<CauseTimes>> = varying.par_iter().map(one).collect::<Result<_, _>>()?;
+    let times: Vec<Vec<CauseTimes>> =
+        varying.par_iter().map(|(program, _)| runs(*program, setting)).collect::<Result<_, _>>()?;
     for (cause, name) in CAUSES.into_iter().enumerate() {
         let varies: Vec<f64> = times.iter().map(|runs| variability(runs, cause)).collect();
         let factors: Vec<f64> = varying
@@ -60,12 +62,7 @@ pub(super) fn findings(
             let case = format!("{}, slow over fast, {name}", program.name());
             findings.add_beside(ITEM, &case, "percent", Some(*varies));
         }
-        for (what, value) in
-            [("least", least(&factors)), ("median", median(&factors)), ("most", most(&factors))]
-        {
-            let case = format!("their factor, {what}, {name}");
-            findings.add_beside(ITEM, &case, "ratio", Some(value));
-        }
+        add_factors(&factors, &format!("their factor, {name}"), findings);
     }
     Ok(())
 }

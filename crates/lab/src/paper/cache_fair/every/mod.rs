@@ -43,12 +43,16 @@ type SchedulePair = [[BenchProgram; THREADS]; 2];
 type SegmentTimes = [[f64; 2]; 2];
 
 fn schedules(principal: BenchProgram) -> SchedulePair {
-    let rate = |program: &BenchProgram| program.misses_per_kilocycle(&chip(false)).unwrap_or(0.0);
     let mut others: Vec<BenchProgram> =
         BenchProgram::every_real().filter(|other| *other != principal).collect();
-    others.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
-    let beside = |with: &[BenchProgram]| [principal, with[0], with[1], with[2]];
-    [beside(&others[others.len() - 3..]), beside(&others[..3])]
+    others.sort_by(|one, other| miss_rate(*other).total_cmp(&miss_rate(*one)));
+    [&others[others.len() - 3..], &others[..3]]
+        .map(|beside| [principal, beside[0], beside[1], beside[2]])
+}
+
+/// Misses per 1000 cycles by itself.
+fn miss_rate(program: BenchProgram) -> f64 {
+    program.misses_per_kilocycle(&chip(false)).unwrap_or(0.0)
 }
 
 fn schedule_run(
@@ -84,12 +88,14 @@ pub(super) fn findings(
         .flat_map(|&program| (0..setting.runs).map(move |number| (program, number)))
         .collect();
     let done = AtomicUsize::new(0);
-    let one = |&(program, number): &(BenchProgram, u64)| {
-        let times = run(schedules(program), number, setting);
-        progress(ITEM, 1 + done.fetch_add(1, Ordering::Relaxed), runs.len());
-        times
-    };
-    let times: Vec<SegmentTimes> = runs.par_iter().map(one).collect::<Result<_, ChipError>>()?;
+    let times: Vec<SegmentTimes> = runs
+        .par_iter()
+        .map(|&(program, number)| {
+            let times = run(schedules(program), number, setting);
+            progress(ITEM, 1 + done.fetch_add(1, Ordering::Relaxed), runs.len());
+            times
+        })
+        .collect::<Result<_, ChipError>>()?;
     let runs = usize::try_from(setting.runs).unwrap_or(1);
     let by_program: Vec<&[SegmentTimes]> = times.chunks(runs).collect();
     add(&programs, &by_program, findings);
@@ -134,60 +140,69 @@ fn factor(conventional: f64, fair: f64) -> f64 {
     (conventional / fair.abs()).min(99.0)
 }
 
+/// The factor of a program that varies enough.
+fn large_factor(conventional: f64, fair: f64) -> Option<f64> {
+    (conventional >= VARIES).then(|| factor(conventional, fair))
+}
+
 /// Adds the variation of every program, and the factors of those that vary enough.
 fn add(programs: &[BenchProgram], times: &[&[SegmentTimes]], findings: &mut Findings) {
     let varies: Vec<[f64; 2]> =
         times.iter().map(|times| [0, 1].map(|scheduler| variability(times, scheduler))).collect();
-    let large = |[conventional, _]: &&[f64; 2]| *conventional >= VARIES;
     let factors: Vec<f64> = varies
         .iter()
-        .filter(large)
-        .map(|&[conventional, fair]| factor(conventional, fair))
+        .filter_map(|&[conventional, fair]| large_factor(conventional, fair))
         .collect();
-    let mut beside = |case: &str, unit: &str, value: f64| {
-        findings.add_beside(ITEM, case, unit, Some(value));
-    };
-    beside("programs", "programs", programs.len() as f64);
-    beside("that vary by 8 % or more", "programs", factors.len() as f64);
-    if !factors.is_empty() {
-        let reduced = factors.iter().filter(|factor| **factor >= FACTOR).count();
-        beside("of those, with a factor of 2 or more", "programs", reduced as f64);
-        beside("their factor, least", "ratio", least(&factors));
-        beside("their factor, median", "ratio", median(&factors));
-        beside("their factor, most", "ratio", most(&factors));
+    let reduced = factors.iter().filter(|factor| **factor >= FACTOR).count();
+    for (case, count) in [
+        ("programs", programs.len()),
+        ("that vary by 8 % or more", factors.len()),
+        ("of those, with a factor of 2 or more", reduced),
+    ] {
+        findings.add_beside(ITEM, case, "programs", Some(count as f64));
     }
+    add_factors(&factors, "their factor", findings);
     for (program, varies) in programs.iter().zip(&varies) {
         let name = program.name();
         for (varies, scheduler) in varies.iter().zip(["conventional", "cache-fair"]) {
-            beside(&format!("{name}, {scheduler}, slow over fast"), "percent", *varies);
+            let case = format!("{name}, {scheduler}, slow over fast");
+            findings.add_beside(ITEM, &case, "percent", Some(*varies));
         }
-        if large(&varies) {
-            let [conventional, fair] = *varies;
-            beside(&format!("{name}, reduction factor"), "ratio", factor(conventional, fair));
-        }
+        let [conventional, fair] = *varies;
+        let case = format!("{name}, reduction factor");
+        findings.add_beside(ITEM, &case, "ratio", large_factor(conventional, fair));
+    }
+}
+
+/// Adds the least, the median and the largest factor, if there is any.
+fn add_factors(factors: &[f64], what: &str, findings: &mut Findings) {
+    if factors.is_empty() {
+        return;
+    }
+    for (which, value) in
+        [("least", least(factors)), ("median", median(factors)), ("most", most(factors))]
+    {
+        findings.add_beside(ITEM, &format!("{what}, {which}"), "ratio", Some(value));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paper::{MeasuredValue, rows};
+    use crate::paper::{ClaimResult, MeasuredValue, rows};
 
     #[test]
     fn co_runners_are_the_others_that_miss_least_and_most() {
-        let rate = |program: &BenchProgram| program.misses_per_kilocycle(&chip(false));
         for principal in BenchProgram::every_real() {
             let [fast, slow] = schedules(principal);
             assert!(fast[0] == principal && slow[0] == principal);
-            let beside = |schedule: [BenchProgram; THREADS]| -> Vec<Option<f64>> {
-                schedule[1..].iter().map(rate).collect()
-            };
-            let (few, many) = (beside(fast), beside(slow));
+            let [few, many] =
+                [fast, slow].map(|[_, one, two, three]| [one, two, three].map(miss_rate));
             assert!(many.is_sorted_by(|one, next| one >= next) && few[0] < many[2]);
             let others = BenchProgram::every_real().filter(|other| {
                 *other != principal && !fast.contains(other) && !slow.contains(other)
             });
-            assert!(others.map(|other| rate(&other)).all(|rate| few[0] <= rate && rate <= many[2]));
+            assert!(others.map(miss_rate).all(|rate| few[0] <= rate && rate <= many[2]));
         }
     }
 
@@ -201,16 +216,16 @@ mod tests {
         let mut findings = Findings::default();
         add(&programs, &by_program, &mut findings);
         let rows = rows("cache-fair", Vec::new(), Findings::default(), findings);
-        let value = |case: &str| {
+        fn value(rows: &[ClaimResult], case: &str) -> f64 {
             let row = rows.iter().find(|row| row.claim.case == case).expect("a row");
             match row.corpus.as_ref().map(|found| &found.value) {
                 Some(MeasuredValue::Number(number)) => *number,
                 _ => f64::NAN,
             }
-        };
-        assert_eq!(value("that vary by 8 % or more"), 2.0);
-        assert_eq!(value("of those, with a factor of 2 or more"), 1.0);
-        assert!((value("their factor, most") - 4.0).abs() < 1e-9);
-        assert!((value("their factor, least") - 1.0).abs() < 1e-9);
+        }
+        assert_eq!(value(&rows, "that vary by 8 % or more"), 2.0);
+        assert_eq!(value(&rows, "of those, with a factor of 2 or more"), 1.0);
+        assert!((value(&rows, "their factor, most") - 4.0).abs() < 1e-9);
+        assert!((value(&rows, "their factor, least") - 1.0).abs() < 1e-9);
     }
 }
