@@ -44,7 +44,7 @@ pub const fn profiles(machine: CorpusMachine) -> &'static str {
 }
 
 /// The corpus' program that stands for a paper's program, such as `lemon-mcf` for `mcf`: the first
-/// one in `corpus/programs.toml` that says so. It may have no profile yet.
+/// one in `corpus/programs.toml` that says so.
 #[must_use]
 pub fn counterpart(program: &str) -> Option<&'static str> {
     let mut programs = MANIFEST.program.iter();
@@ -59,6 +59,11 @@ pub fn is_ours(program: &str) -> bool {
 
 #[derive(Deserialize)]
 struct Manifest {
+    /// For all programs that say nothing else.
+    #[cfg(test)]
+    skip: u64,
+    #[cfg(test)]
+    instructions: u64,
     program: Vec<ListedProgram>,
 }
 
@@ -68,6 +73,10 @@ struct ListedProgram {
     licence: String,
     /// Programs of papers, with commas between them.
     stands_for: Option<String>,
+    #[cfg(test)]
+    command: String,
+    #[cfg(test)]
+    skip: Option<u64>,
 }
 
 impl ListedProgram {
@@ -102,6 +111,22 @@ mod tests {
     fn kernels_of_the_project_are_known() {
         let found = ["stream", "lbm", "gzip", "nonesuch"].map(is_ours);
         assert_eq!(found, [true, true, false, false]);
+    }
+
+    #[test]
+    fn each_profile_is_of_the_run_that_is_listed() {
+        for machine in CorpusMachine::ALL {
+            let table = read_table(profiles(machine).as_bytes(), machine.name()).expect("a table");
+            assert_eq!(table.names().len(), MANIFEST.program.len(), "{}", machine.name());
+            for listed in &MANIFEST.program {
+                let name = &listed.name;
+                let run = table.find(name).and_then(|program| table.run(program)).expect(name);
+                let words: Vec<&str> = listed.command.split_whitespace().collect();
+                assert_eq!(run.command, words, "{name}");
+                let skip = listed.skip.unwrap_or(MANIFEST.skip);
+                assert_eq!((run.skip, run.instructions), (skip, MANIFEST.instructions), "{name}");
+            }
+        }
     }
 
     #[test]

@@ -33,8 +33,8 @@ fn profile(folder: &Path, output: &str, more: &[&str]) {
     succeeds(folder, &[&words[..], &SLICE, more, &["--", "sort", "text"]].concat());
 }
 
-/// Whatever the environment, the folder, the limits, the ignored signals, the open files and the
-/// load are.
+/// Whatever the environment, the folder, the limits, the ignored signals, the open files, the
+/// libraries' cache and the load are.
 #[test]
 fn runs_come_out_alike_to_the_last_byte() {
     if !there_is_qemu() {
@@ -45,12 +45,14 @@ fn runs_come_out_alike_to_the_last_byte() {
     profile(here.path(), "a.csv", &SLICES);
     let busy = ["profile", "-q", "-o", "busy.csv", "--", "sh", "-c", "while :; do :; done"];
     let mut busy = fairways(here.path(), &busy).stderr(Stdio::null()).spawn().unwrap();
-    let script = "ulimit -s 65536; trap '' INT QUIT HUP; exec 7< text; exec \"$0\" \"$@\"";
+    let script = "mount --bind /dev/null /etc/ld.so.cache || exit 1; \
+                  ulimit -s 65536; trap '' INT QUIT HUP; exec 7< text; exec \"$0\" \"$@\"";
     for (words, output) in
         [(["record", "-q", "-o"], "b.stream"), (["profile", "-q", "-o"], "b.csv")]
     {
-        let mut elsewhere = Command::new("sh");
-        elsewhere.args(["-c", script]).arg(cargo_bin("fairways")).args(words).arg(output);
+        let mut elsewhere = Command::new("unshare");
+        elsewhere.args(["--map-root-user", "--mount", "sh", "-c", script]);
+        elsewhere.arg(cargo_bin("fairways")).args(words).arg(output);
         elsewhere.args([&SLICE[..], &SLICES, &["--", "sort", "text"]].concat());
         elsewhere.current_dir(there.path()).stdin(Stdio::null()).stdout(Stdio::null());
         elsewhere.env("LC_ALL", "C.UTF-8").env("LONG", "x".repeat(3000));
