@@ -49,6 +49,12 @@ impl MissCurve {
         Ok(Self { rises: rises.collect(), per_kilo_instructions: llcrpki })
     }
 
+    /// The share of references that hit with this many ways.
+    #[cfg(test)]
+    pub(super) fn hit_ratio(&self, ways: usize) -> f64 {
+        self.rises[..ways].iter().sum()
+    }
+
     pub(super) fn source(&self, sets: u32) -> CurveSource {
         let depths = self.rises.len();
         let mut total = 0.0;

@@ -26,7 +26,7 @@ pub use live::{LiveProgram, LiveProgramError, Remark};
 pub use mixture::{Mixture, MixturePart};
 pub use named::{NAMES, named};
 pub use pattern::Pattern;
-pub use profiled::profiled;
+pub use profiled::{profiled, profiled_resized};
 pub use stream::{StreamReplay, private_caches};
 pub use text::{FORMS, ParsedPhases, PhaseLength, ProgramTextError, parse, split};
 pub use trace::{Trace, TraceError};

@@ -24,12 +24,32 @@ pub fn profiled(
     ways: Ways,
     latency: MissLatency,
 ) -> Result<SimulatedProgram, MissCurveError> {
-    let count = ways.get() as usize;
+    profiled_resized(table, index, ways, latency, 1.0)
+}
+
+/// The same on a cache whose ways have `size` times the bytes of those of the profile: between the
+/// measured sizes, misses are on the line between them; below the first way, on the line to a
+/// program without cache, which misses always.
+///
+/// # Errors
+/// If it never references the last-level cache: [`MissCurveError`].
+pub fn profiled_resized(
+    table: &ProfileTable,
+    index: usize,
+    ways: Ways,
+    latency: MissLatency,
+    size: f64,
+) -> Result<SimulatedProgram, MissCurveError> {
+    let measured = (1..=table.ways().get())
+        .filter(|&measured| f64::from(measured - 1) < size * f64::from(ways.get()));
+    let count = measured.count();
     let [ipc, llcrpki, llcmpki] =
         [ProfileMetric::Ipc, ProfileMetric::Llcrpki, ProfileMetric::Llcmpki]
             .map(|metric| table.values(index, metric).take(count).collect::<Vec<f64>>());
     let references = mean(&llcrpki).max(llcmpki.first().copied().unwrap_or(0.0));
-    let curve = MissCurve::new(references, &llcmpki)?;
+    let by_ways =
+        (1..=ways.get()).map(|ways| between(references, &llcmpki, f64::from(ways) * size));
+    let curve = MissCurve::new(references, &by_ways.collect::<Vec<f64>>())?;
     // CPI is a linear function of the cycles that misses would take one after the other.
     let latencies: Vec<f64> = llcmpki
         .iter()
@@ -51,6 +71,48 @@ pub fn profiled(
     Ok(SimulatedProgram::new(Accesses::Curve(curve), base_cpi, 1.0 / slope))
 }
 
+/// The value at `x` ways, of the values at 1, 2, ... ways and the one without any.
+fn between(none: f64, values: &[f64], x: f64) -> f64 {
+    let mut before = none;
+    for (ways, &value) in (1_u32..).zip(values) {
+        let beyond = f64::from(ways) - x;
+        if beyond >= 0.0 {
+            return beyond * before + (1.0 - beyond) * value;
+        }
+        before = value;
+    }
+    before
+}
+
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misses_between_and_beyond_the_measured_sizes() {
+        let read = [0.0, 0.5, 1.0, 1.25, 2.0, 5.0].map(|x| between(8.0, &[6.0, 2.0], x));
+        assert_eq!(read, [8.0, 7.0, 6.0, 5.0, 2.0, 2.0]);
+    }
+
+    /// Ways of half the size: two of them are as good as one that was measured.
+    #[test]
+    fn a_curve_is_read_at_the_size_of_the_ways() {
+        let table = fairways_profiles::embedded();
+        let latency = MissLatency { l2: 12, llc: 45, memory: 209 };
+        let [ten, twenty] = [10, 20].map(|ways| Ways::new(ways).expect("ways"));
+        let index = table.find("hash-join").expect("an embedded program");
+        let whole = profiled(table, index, ten, latency).expect("it references the cache");
+        let half = profiled_resized(table, index, twenty, latency, 0.5).expect("it does here too");
+        let (Accesses::Curve(whole), Accesses::Curve(half)) = (&whole.accesses, &half.accesses)
+        else {
+            panic!("curves");
+        };
+        for ways in 1..=10 {
+            assert!((whole.hit_ratio(ways) - half.hit_ratio(2 * ways)).abs() < 1e-9, "{ways}");
+        }
+    }
 }

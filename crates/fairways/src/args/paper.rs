@@ -61,7 +61,7 @@ pub(crate) struct Paper {
     ///
     /// With `corpus` they run on both, and each row has both values: the programs of a paper that
     /// live on, as they were measured behind the caches of its machine (docs/paper.md). A row
-    /// without such a program counts with the models.
+    /// without such a program, or with models beside it, counts with the models.
     #[arg(long, value_name = "GROUND", default_value = "models", value_parser = ground())]
     pub(crate) programs: Ground,
 

@@ -56,7 +56,7 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "Xu et al., EuroSys 2018",
         title: "dCat: dynamic cache management for performance-sensitive IaaS (EuroSys 2018)",
         claims: paper::DCAT,
-        has_corpus: false,
+        has_corpus: true,
         run: dcat,
     },
     Paper {
@@ -80,7 +80,7 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "Qin: latency-critical services beside batch programs",
         title: "Locpart: a latency optimized cache partitioning for cloud data centers",
         claims: paper::LOCPART,
-        has_corpus: false,
+        has_corpus: true,
         run: locpart,
     },
 ];
@@ -123,7 +123,11 @@ fn casc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
 
 fn dcat(with: &Experiments<'_>) -> anyhow::Result<Findings> {
     let setting = dcat::Setting { seed: with.seed, ..dcat::Setting::new(with.quick) };
-    let (findings, figures) = Dcat::new(with.programs.table(), setting).run(with.show)?;
+    let dcat = Dcat::new(with.programs.table(), setting);
+    if with.ground == Ground::Corpus {
+        return Ok(dcat.run_on_corpus(with.show)?);
+    }
+    let (findings, figures) = dcat.run(with.show)?;
     with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
     Ok(findings)
 }
@@ -153,7 +157,11 @@ fn lfoc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
 
 fn locpart(with: &Experiments<'_>) -> anyhow::Result<Findings> {
     let setting = locpart::Setting { seed: with.seed, ..locpart::Setting::new(with.quick) };
-    let (findings, figures) = Locpart::new(setting).run(with.show)?;
+    let locpart = Locpart::new(setting);
+    if with.ground == Ground::Corpus {
+        return Ok(locpart.run_on_corpus(with.show)?);
+    }
+    let (findings, figures) = locpart.run(with.show)?;
     with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
     Ok(findings)
 }

@@ -14,14 +14,14 @@ pub(super) struct Finding {
     pub(super) unit: String,
     pub(super) value: MeasuredValue,
     pub(super) by_seed: Vec<f64>,
-    /// Whether it was measured with programs that stand in for some that do not live on.
-    pub(super) by_stand_in: bool,
+    /// Whether models take part, or programs that stand in for some that do not live on.
+    pub(super) is_partial: bool,
 }
 
 impl Findings {
     pub(super) fn push(&mut self, item: &str, case: &str, unit: &str, value: MeasuredValue) {
         let (item, case, unit) = (item.to_owned(), case.to_owned(), unit.to_owned());
-        self.0.push(Finding { item, case, unit, value, by_seed: Vec::new(), by_stand_in: false });
+        self.0.push(Finding { item, case, unit, value, by_seed: Vec::new(), is_partial: false });
     }
 
     /// Notes the values of several seeds beside each number. A number that some seed lacks stays as
@@ -46,11 +46,6 @@ impl Findings {
                 finding.by_seed = values;
             }
         }
-    }
-
-    /// Notes that some of the paper's programs do not live on, and others stand in for them.
-    pub(super) fn note_stand_ins(&mut self) {
-        self.0.iter_mut().for_each(|finding| finding.by_stand_in = true);
     }
 
     pub(super) fn add(&mut self, item: &str, case: &str, value: f64) {
@@ -83,6 +78,13 @@ impl Findings {
             let unit = claim.map_or(&finding.unit, |claim| &claim.unit);
             let case = format!("{}, {ground}", finding.case);
             self.push(&finding.item, &case, unit, finding.value.clone());
+        }
+    }
+
+    /// Marks the values on the corpus in which models take part too.
+    pub(super) fn mark_partial(&mut self, is_partial: impl Fn(&Finding) -> bool) {
+        for finding in &mut self.0 {
+            finding.is_partial = is_partial(finding);
         }
     }
 

@@ -1,14 +1,15 @@
 //! The grounds on which a paper's experiments run.
 
+use std::sync::LazyLock;
+
 use fairways_corpus::CorpusMachine;
 use fairways_profiles::{ProfileTable, read_table};
 
 /// What a paper's experiments run on.
 ///
-/// The better ground of a row is the corpus wherever the row has a value there. One rule says
-/// which rows have: the programs that the paper ran live on in the corpus, and were measured behind
-/// its machine's caches (docs/paper.md). Where other programs stand in for some of the paper's, the
-/// models are the better ground.
+/// The better ground of a row is found by one rule, whatever the values: it is the corpus if all
+/// programs that the paper ran in the row live on there, and were measured behind its machine's
+/// caches (docs/paper.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
     /// Models of the paper's programs, or profiles that the user has of them.
@@ -32,7 +33,12 @@ impl Ground {
 }
 
 /// The profiles of the corpus' programs on a machine.
-pub(super) fn corpus_table(machine: CorpusMachine) -> ProfileTable {
-    let text = fairways_corpus::profiles(machine);
-    read_table(text.as_bytes(), machine.name()).expect("a test of the corpus reads the same text")
+pub(super) fn corpus_table(machine: CorpusMachine) -> &'static ProfileTable {
+    static TABLES: LazyLock<[ProfileTable; CorpusMachine::ALL.len()]> = LazyLock::new(|| {
+        CorpusMachine::ALL.map(|machine| {
+            let text = fairways_corpus::profiles(machine);
+            read_table(text.as_bytes(), machine.name()).expect("a test reads the same text")
+        })
+    });
+    &TABLES[machine as usize]
 }

@@ -43,7 +43,8 @@ struct JsonGround<'a> {
     in_band: Option<bool>,
     by_seed: &'a [f64],
     seeds_in_band: Option<usize>,
-    by_stand_in: bool,
+    /// Whether models take part too.
+    partial: bool,
 }
 
 /// A number if it is one.
@@ -93,13 +94,13 @@ impl<'a> JsonRow<'a> {
             in_band: row.in_band(Ground::Models),
             by_seed: row.models.as_ref().map_or(&[], |found| &found.by_seed),
             seeds_in_band: row.seeds_in_band(Ground::Models),
-            corpus: row.corpus.as_ref().map(|GroundResult { value, by_seed, by_stand_in }| {
+            corpus: row.corpus.as_ref().map(|GroundResult { value, by_seed, is_partial }| {
                 JsonGround {
+                    partial: *is_partial,
                     measured: Measured::of(value),
                     in_band: row.in_band(Ground::Corpus),
                     by_seed,
                     seeds_in_band: row.seeds_in_band(Ground::Corpus),
-                    by_stand_in: *by_stand_in,
                 }
             }),
         }

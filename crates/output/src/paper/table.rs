@@ -74,11 +74,15 @@ fn cells(row: &ClaimResult, has_corpus: bool) -> Vec<String> {
 
 /// The value on a ground, its verdict, and what single seeds gave.
 fn result(row: &ClaimResult, ground: Ground) -> [String; 3] {
-    let value = match row.on(ground).map(|found| &found.value) {
+    let found = row.on(ground);
+    let mut value = match found.map(|found| &found.value) {
         None => "-".to_owned(),
         Some(MeasuredValue::Text(text)) => text.clone(),
         Some(MeasuredValue::Number(number)) => digits(*number),
     };
+    if found.is_some_and(|found| found.is_partial) {
+        value.push('*');
+    }
     let verdict = match row.in_band(ground) {
         None => "",
         Some(true) => "within",
@@ -106,7 +110,8 @@ fn outcomes(report: &PaperReport, out: &mut dyn Write) -> anyhow::Result<()> {
     )?;
     Ok(writeln!(
         out,
-        "without a value on the corpus (-), a row counts with models (docs/paper.md)"
+        "without a value on the corpus (-), or where models take part there too (*), a row counts \
+             with models (docs/paper.md)"
     )?)
 }
 
@@ -180,8 +185,8 @@ mod tests {
         let claims = claims(text).expect("claims");
         let mut rows = rows("none", claims, Findings::default(), Findings::default());
         fn measured(number: f64) -> Option<GroundResult> {
-            let (value, by_seed) = (MeasuredValue::Number(number), Vec::new());
-            Some(GroundResult { value, by_seed, by_stand_in: false })
+            let value = MeasuredValue::Number(number);
+            Some(GroundResult { value, by_seed: Vec::new(), is_partial: false })
         }
         rows[0].models = measured(5.0);
         rows[0].corpus = measured(7.5);

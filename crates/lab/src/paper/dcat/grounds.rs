@@ -3,9 +3,9 @@
 
 use fairways_chip::{ChipError, Job};
 use fairways_core::Wish;
-use fairways_profiles::ProfileTable;
 use rayon::prelude::*;
 
+use super::benchmarks::SpecPrograms;
 use super::setup::{CacheMode, DcatBench, among, tenant};
 use super::spec::{BASELINE, beside, three};
 use super::{Length, servers, spec, timelines as drawn};
@@ -38,13 +38,13 @@ pub(super) fn timelines(bench: DcatBench<'_>, beside: &mut Findings) -> Result<(
 /// Figure 17 and Tables 4 to 6.
 pub(super) fn tables(
     bench: DcatBench<'_>,
-    table: &ProfileTable,
+    programs: &SpecPrograms<'_>,
     length: Length,
     beside: &mut Findings,
 ) -> Result<(), ChipError> {
     let mut own = Findings::default();
     let slow = DcatBench { mload: SLOW, ..bench };
-    let fared = spec::run(slow, table, length)?;
+    let fared = spec::run(slow, programs, length)?;
     spec::findings(&fared, &mut own);
     servers::run(slow, length, &mut own)?;
     let claims = claims(DCAT).expect("the data of this project");
@@ -58,7 +58,7 @@ pub(super) fn tables(
         "MLOADs of 3.2 GB/s",
     );
 
-    oracles(bench, table, length, beside)?;
+    oracles(bench, programs, length, beside)?;
     private_caches(bench, length, beside)
 }
 
@@ -102,11 +102,11 @@ fn oracle(bench: DcatBench<'_>, target: &Job, rounds: u32) -> Result<f64, ChipEr
 /// Figure 17 and Tables 4 to 6: the most that any policy can gain over static ways.
 fn oracles(
     bench: DcatBench<'_>,
-    table: &ProfileTable,
+    programs: &SpecPrograms<'_>,
     length: Length,
     findings: &mut Findings,
 ) -> Result<(), ChipError> {
-    let gains = spec::each(bench, table, |job| oracle(bench, job, length.fixed))?;
+    let gains = spec::each(bench, programs, |job| oracle(bench, job, length.fixed))?;
     let logarithms: f64 = gains.iter().map(|(_, gain)| (1.0 + gain / 100.0).ln()).sum();
     let mean = 100.0 * ((logarithms / gains.len() as f64).exp() - 1.0);
     let largest = gains.iter().map(|(_, gain)| *gain).fold(0.0, f64::max);
@@ -165,7 +165,8 @@ mod tests {
         let length = Length { dcat: 3, fixed: 3, counted: 1 };
         let mut rows = Findings::default();
         timelines(bench, &mut rows).unwrap();
-        tables(bench, fairways_profiles::embedded(), length, &mut rows).unwrap();
+        let programs = SpecPrograms::of(fairways_profiles::embedded());
+        tables(bench, &programs, length, &mut rows).unwrap();
         let mut names: Vec<_> = rows.0.iter().map(|row| (&row.item, &row.case)).collect();
         let count = names.len();
         names.sort_unstable();

@@ -3,6 +3,7 @@
 //! The policy assumes that a round is a second; the chip runs [`Setting::time_scale`] times as
 //! fast. In Figures 1, 2 and 5, where no policy decides, that only sets the length of a run.
 
+mod benchmarks;
 mod forms;
 mod grounds;
 mod host;
@@ -19,11 +20,14 @@ mod tests;
 mod timelines;
 
 use fairways_chip::{ChipError, Settings};
+use fairways_corpus::CorpusMachine;
 use fairways_policy::dcat::Parameters;
 use fairways_profiles::ProfileTable;
 use rayon::prelude::*;
 
 use super::Findings;
+use super::ground::corpus_table;
+use benchmarks::SpecPrograms;
 use setup::{CacheMode, DcatBench, FinishedRuns, among, tenant};
 use spec::SpecOutcome;
 
@@ -141,6 +145,39 @@ impl<'a> Dcat<'a> {
         Ok((findings, figures))
     }
 
+    /// Runs Figure 17 and Table 3 with the benchmarks that live on as the corpus measured them
+    /// behind the private caches of the paper's server; the others are the table's, if it has
+    /// them.
+    ///
+    /// # Errors
+    /// If the chip is not possible.
+    pub fn run_on_corpus(
+        &self,
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<Findings, ChipError> {
+        let Setting { time_scale, seed, seeds, rounds, .. } = self.setting;
+        let Some(rounds) = rounds else { return Ok(Findings::default()) };
+        let programs = SpecPrograms::on_corpus(corpus_table(CorpusMachine::Broadwell), self.table);
+        let repeated: Vec<Findings> = (seed..seed + seeds)
+            .into_par_iter()
+            .map(|seed| -> Result<Findings, ChipError> {
+                let finished = FinishedRuns::default();
+                let bench = self.scaled_for_tables(self.bench(time_scale, seed, &finished));
+                progress(&format!("seed {seed}, Figure 17 on the corpus"), 0, 1);
+                let mut findings = Findings::default();
+                spec::findings(&spec::run(bench, &programs, rounds)?, &mut findings);
+                findings.0.retain(|found| programs.has_part_in(found));
+                Ok(findings)
+            })
+            .collect::<Result<_, ChipError>>()?;
+        let mut findings = repeated.first().cloned().unwrap_or_default();
+        if repeated.len() > 1 {
+            findings.note_seeds(&repeated);
+        }
+        findings.mark_partial(|found| programs.is_partial(found));
+        Ok(findings)
+    }
+
     fn bench<'e>(&self, time_scale: u32, seed: u64, finished: &'e FinishedRuns) -> DcatBench<'e> {
         let mut bench = DcatBench::new(CHIP, time_scale, seed, finished);
         bench.settings.set_sampling = self.setting.set_sampling;
@@ -179,7 +216,7 @@ impl<'a> Dcat<'a> {
         let Some(rounds) = self.setting.rounds else { return Ok((findings, Vec::new())) };
         let bench = self.scaled_for_tables(bench);
         progress(&format!("seed {}, Figure 17", bench.settings.seed), 0, 1);
-        let spec = spec::run(bench, self.table, rounds)?;
+        let spec = spec::run(bench, &SpecPrograms::of(self.table), rounds)?;
         spec::findings(&spec, &mut findings);
         progress(&format!("seed {}, Tables 4 to 6", bench.settings.seed), 0, 1);
         servers::run(bench, rounds, &mut findings)?;
@@ -205,7 +242,8 @@ impl<'a> Dcat<'a> {
         progress("other grounds", 0, 1);
         grounds::timelines(bench, &mut beside)?;
         if let Some(rounds) = self.setting.rounds {
-            grounds::tables(self.scaled_for_tables(bench), self.table, rounds, &mut beside)?;
+            let programs = SpecPrograms::of(self.table);
+            grounds::tables(self.scaled_for_tables(bench), &programs, rounds, &mut beside)?;
         }
         unscaled(bench, &mut beside)?;
         Ok(beside)

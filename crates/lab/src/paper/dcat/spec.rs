@@ -3,40 +3,15 @@
 use std::sync::Arc;
 
 use fairways_chip::{ChipError, Job, Phase, program};
-use fairways_core::{Ways, Wish};
-use fairways_profiles::ProfileTable;
+use fairways_core::Wish;
 use rayon::prelude::*;
 
+use super::benchmarks::{BENCHMARKS, SpecPrograms};
 use super::setup::{CacheMode, DcatBench, TenantRun, tenant};
 use crate::paper::Findings;
 
 /// The baseline of each tenant in these experiments (§5.2).
 pub(super) const BASELINE: u32 = 4;
-
-/// The paper's benchmarks: Table 3's name, and the profile that stands for each. There is one
-/// profile for the inputs of gcc.
-const BENCHMARKS: [(&str, &str); 20] = [
-    ("mcf, ceiling of ways (both)", "mcf06"),
-    ("bzip2, ceiling of ways (interference)", "bzip206"),
-    ("sphinx3, ceiling of ways (capacity)", "sphinx306"),
-    ("soplex, ceiling of ways (both)", "soplex06"),
-    ("lbm, ceiling of ways (capacity)", "lbm06"),
-    ("bwaves, ceiling of ways (both)", "bwaves06"),
-    ("gamess, ceiling of ways (capacity)", "gamess06"),
-    ("milc, ceiling of ways (capacity)", "milc06"),
-    ("zeusmp, ceiling of ways (capacity)", "zeusmp06"),
-    ("gromacs, ceiling of ways (interference)", "gromacs06"),
-    ("cactusADM, ceiling of ways (capacity)", "cactusADM06"),
-    ("leslie3d, ceiling of ways (both)", "leslie3d06"),
-    ("omnetpp, ceiling of ways (capacity)", "omnetpp06"),
-    ("libquantum, ceiling of ways (capacity)", "libquantum06"),
-    ("GemsFDTD, ceiling of ways (both)", "GemsFDTD06"),
-    ("xalancbmk, ceiling of ways (both)", "xalancbmk06"),
-    ("gcc 166, ceiling of ways (both)", "gcc06"),
-    ("gcc g23, ceiling of ways (both)", "gcc06"),
-    ("gcc scilab, ceiling of ways (interference)", "gcc06"),
-    ("astar biglake2048, ceiling of ways (both)", "astar06"),
-];
 
 /// One benchmark: its speed with static ways and with dCat over that with a shared cache, and the
 /// most ways that dCat gave it.
@@ -92,29 +67,19 @@ pub(super) fn three(
 /// The result of each program with its name. Several rows may share a profile, which runs once.
 pub(super) fn each<T: Clone + Send>(
     bench: DcatBench<'_>,
-    table: &ProfileTable,
+    programs: &SpecPrograms<'_>,
     what: impl Fn(&Job) -> Result<T, ChipError> + Sync,
 ) -> Result<Vec<(String, T)>, ChipError> {
-    let measured = table.find(BENCHMARKS[0].1).is_some();
-    let names: Vec<(String, usize)> = if measured {
-        BENCHMARKS
-            .iter()
-            .filter_map(|(name, profile)| Some(((*name).to_owned(), table.find(profile)?)))
-            .collect()
-    } else {
-        let names = table.names().iter().take(BENCHMARKS.len());
-        names.cloned().zip(0..).collect()
-    };
-    let ways = Ways::new(table.ways().get().min(bench.settings.chip.llc.ways.get()));
-    let ways = ways.expect("a table has a way");
-    let mut profiles: Vec<usize> = names.iter().map(|(_, index)| *index).collect();
+    let SpecPrograms { tables, rows } = programs;
+    let mut profiles: Vec<(usize, usize)> = rows.iter().map(|row| row.profile).collect();
     profiles.sort_unstable();
     profiles.dedup();
     let found: Vec<Option<T>> = profiles
         .par_iter()
-        .map(|&index: &usize| -> Result<Option<T>, ChipError> {
-            let latency = bench.settings.chip.latency;
-            let Ok(program) = program::profiled(table, index, ways, latency) else {
+        .map(|&(table, index): &(usize, usize)| -> Result<Option<T>, ChipError> {
+            let (table, chip) = (tables[table], bench.settings.chip);
+            let ways = table.ways().min(chip.llc.ways);
+            let Ok(program) = program::profiled(table, index, ways, chip.latency) else {
                 // The program never references the cache.
                 return Ok(None);
             };
@@ -126,11 +91,11 @@ pub(super) fn each<T: Clone + Send>(
             what(&job).map(Some)
         })
         .collect::<Result<_, ChipError>>()?;
-    Ok(names
+    Ok(rows
         .iter()
-        .filter_map(|(name, index)| {
-            let place = profiles.binary_search(index).ok()?;
-            Some((name.clone(), found[place].clone()?))
+        .filter_map(|row| {
+            let place = profiles.binary_search(&row.profile).ok()?;
+            Some((row.name.clone(), found[place].clone()?))
         })
         .collect())
 }
@@ -138,10 +103,10 @@ pub(super) fn each<T: Clone + Send>(
 /// Runs the programs beside noisy tenants.
 pub(super) fn run(
     bench: DcatBench<'_>,
-    table: &ProfileTable,
+    programs: &SpecPrograms<'_>,
     length: Length,
 ) -> Result<Vec<SpecOutcome>, ChipError> {
-    let found = each(bench, table, |target| {
+    let found = each(bench, programs, |target| {
         let (_, [shared, fixed, dcat], ceiling) = three(bench, &beside(bench, target), length)?;
         Ok((fixed / shared, dcat / shared, ceiling))
     })?;
@@ -189,6 +154,14 @@ pub(super) fn findings(fared: &[SpecOutcome], findings: &mut Findings) {
         findings.add(ITEM, "largest gain over shared", most(&|one| one.dcat, fared));
         let below = fared.iter().filter(|one| over_static(one) < 0.98).count() as f64;
         findings.add(ITEM, "rows where dCat is below static by more than 2 %", below);
+    } else {
+        let rows = fared.len();
+        for (over, value) in
+            [("shared", mean(&|one| one.dcat, fared)), ("static", mean(&over_static, fared))]
+        {
+            let case = format!("geometric mean over {over}, the {rows} rows with a program");
+            findings.add_beside(ITEM, &case, "percent", Some(value));
+        }
     }
     for one in fared {
         if BENCHMARKS.iter().any(|(name, _)| *name == one.name) {

@@ -22,8 +22,7 @@ use crate::paper::ground::corpus_table;
 pub fn corpus_programs() -> &'static ProgramCatalog {
     static PROGRAMS: LazyLock<ProgramCatalog> = LazyLock::new(|| {
         let table = corpus_table(CorpusMachine::Skylake);
-        let phased = phased(&table, embedded_programs());
-        ProgramCatalog::new(table, phased)
+        ProgramCatalog::new(table.clone(), phased(table, embedded_programs()))
     });
     &PROGRAMS
 }

@@ -23,7 +23,7 @@ use std::time::Duration;
 use fairways_chip::ChipError;
 use rayon::prelude::*;
 
-use super::Findings;
+use super::{Findings, Ground};
 use baseline::Baseline;
 use intervals::Curve;
 use objective::ObjectiveCase;
@@ -60,6 +60,8 @@ pub struct Setting {
     pub seed: u64,
     /// The number of seeds; values are the first seed's.
     pub seeds: u64,
+    /// What runs as the batch program.
+    pub ground: Ground,
 }
 
 impl Setting {
@@ -77,6 +79,7 @@ impl Setting {
             more: true,
             seed: 1,
             seeds: 5,
+            ground: Ground::Models,
         };
         if quick {
             Self {
@@ -97,7 +100,7 @@ impl Setting {
     fn scale(&self, name: &str, seed: u64, tails: bool) -> Scale {
         let (steps, second) = (self.seconds, Duration::from_secs(1));
         if name == "sphinx" {
-            let bench = LocpartBench::new(self.slow_by, seed);
+            let bench = LocpartBench::new(self.slow_by, seed, self.ground);
             return Scale {
                 bench,
                 requests: self.slow_requests,
@@ -106,7 +109,8 @@ impl Setting {
                 steps,
             };
         }
-        let bench = LocpartBench::new(if tails { self.tails_by } else { self.by }, seed);
+        let bench =
+            LocpartBench::new(if tails { self.tails_by } else { self.by }, seed, self.ground);
         Scale { bench, requests: self.requests, tails: 2, step: second, steps }
     }
 
@@ -157,7 +161,7 @@ impl Locpart {
             self.divide(&first.services, &mut findings)?;
             progress("silo at its own size", 0, 1);
             let full = Scale {
-                bench: LocpartBench::new(1, setting.seed),
+                bench: LocpartBench::new(1, setting.seed, setting.ground),
                 requests: 1000,
                 step: Duration::from_millis(500),
                 steps: 4,
@@ -171,54 +175,97 @@ impl Locpart {
         let cases = self.try_objectives(&first.services, &mut findings, progress)?;
         progress("timelines", 0, 1);
         let timelines = timelines::run(
-            LocpartBench::new(setting.tails_by, setting.seed),
+            LocpartBench::new(setting.tails_by, setting.seed, setting.ground),
             silo(&first.services),
         )?;
         let SeedResults { sensitivity, mixes, curves, .. } = first;
         Ok((findings, Figures { sensitivity, mixes, curves, cases, timelines }))
     }
 
+    /// Runs those experiments in which the batch program has a part, Figures 1 and 4 to 6, with
+    /// its living counterpart.
+    ///
+    /// # Errors
+    /// If the chip is not possible.
+    pub fn run_on_corpus(&self, progress: Progress<'_>) -> Result<Findings, ChipError> {
+        let corpus = Self(Setting { ground: Ground::Corpus, ..self.0 });
+        let seeds = self.0.seeds();
+        let repeated = seeds.par_iter().map(|&seed| -> Result<Findings, ChipError> {
+            let mut findings = Findings::default();
+            let services = corpus.baselines(seed, progress)?;
+            let bench = LocpartBench::new(corpus.0.by, seed, Ground::Corpus);
+            let speeds = sensitivity::batch_speeds(bench, BATCH_SPAN)?;
+            sensitivity::batch_findings(&speeds, &mut findings);
+            corpus.beside_batch(&services, seed, &mut findings, progress)?;
+            Ok(findings)
+        });
+        let repeated: Vec<Findings> = repeated.collect::<Result<_, ChipError>>()?;
+        let mut findings = with_seeds_noted(repeated.iter());
+        // The services are models.
+        findings.mark_partial(|found| found.item != "Figure 1");
+        if !self.0.more {
+            findings.0.retain(is_quick);
+        }
+        Ok(findings)
+    }
+
     /// Repeats the paper's figures with one seed.
     fn repeat(&self, seed: u64, progress: Progress<'_>) -> Result<SeedResults, ChipError> {
         let Self(setting) = self;
         let mut findings = Findings::default();
-        progress(&format!("seed {seed}: each by itself"), 0, 4);
-        let services: Vec<Baseline> = SERVICES
-            .into_par_iter()
-            .map(|name| Baseline::measure(setting.scale(name, seed, true), name))
-            .collect::<Result<_, ChipError>>()?;
-        let scaled = |tails: bool| {
-            services
-                .iter()
-                .map(|one| (*one, setting.scale(one.name, seed, tails)))
-                .collect::<Vec<(Baseline, Scale)>>()
-        };
+        let services = self.baselines(seed, progress)?;
         progress(&format!("seed {seed}: Figure 1"), 1, 4);
-        let bench = LocpartBench::new(setting.by, seed);
-        let sensitivity = Sensitivity::run(bench, &scaled(true), Duration::from_secs(2))?;
+        let bench = LocpartBench::new(setting.by, seed, setting.ground);
+        let scaled = self.scaled(&services, seed, true);
+        let sensitivity = Sensitivity::run(bench, &scaled, BATCH_SPAN)?;
         sensitivity.findings(&mut findings);
+        let (mixes, curves) = self.beside_batch(&services, seed, &mut findings, progress)?;
+        Ok(SeedResults { services, sensitivity, mixes, curves, findings })
+    }
+
+    /// Each service alone.
+    fn baselines(&self, seed: u64, progress: Progress<'_>) -> Result<Vec<Baseline>, ChipError> {
+        progress(&format!("seed {seed}: each by itself"), 0, 4);
+        SERVICES
+            .into_par_iter()
+            .map(|name| Baseline::measure(self.0.scale(name, seed, true), name))
+            .collect()
+    }
+
+    fn scaled(&self, services: &[Baseline], seed: u64, tails: bool) -> Vec<(Baseline, Scale)> {
+        services.iter().map(|one| (*one, self.0.scale(one.name, seed, tails))).collect()
+    }
+
+    /// Figures 4 to 6: services beside the batch program.
+    fn beside_batch(
+        &self,
+        services: &[Baseline],
+        seed: u64,
+        findings: &mut Findings,
+        progress: Progress<'_>,
+    ) -> Result<(Vec<ServiceMix>, Vec<Curve>), ChipError> {
         progress(&format!("seed {seed}: Figures 4 and 5"), 2, 4);
-        let one = scaled(false);
+        let one = self.scaled(services, seed, false);
         let mixes = performance::run(&one)?;
-        performance::claims(&mixes, &mut findings);
-        performance::details("one of each", &mixes, &mut findings);
+        performance::claims(&mixes, findings);
+        performance::details("one of each", &mixes, findings);
         let four = one.iter().map(|(service, scale)| (*service, scale.with_threads(THREADS)));
         let four = performance::run(&four.collect::<Vec<_>>())?;
-        performance::details("four of each", &four, &mut findings);
-        performance::over_one(THREADS, (&mixes, &four), &mut findings);
+        performance::details("four of each", &four, findings);
+        performance::over_one(THREADS, (&mixes, &four), findings);
         progress(&format!("seed {seed}: Figure 6"), 3, 4);
         let curves: Vec<Curve> = one
             .par_iter()
             .map(|(service, scale)| intervals::run(service, *scale, service.slo()))
             .collect::<Result<_, ChipError>>()?;
-        intervals::findings(&curves, &mut findings);
+        intervals::findings(&curves, findings);
         for (service, scale) in one.iter().filter(|(service, _)| service.name == "sphinx") {
             for steps in [scale.steps.min(SHORT), scale.steps] {
                 let scale = Scale { steps, ..*scale };
-                intervals::missed(service, scale, &mut findings)?;
+                intervals::missed(service, scale, findings)?;
             }
         }
-        Ok(SeedResults { services, sensitivity, mixes, curves, findings })
+        Ok((mixes, curves))
     }
 
     /// Runs every division of the cache between one of each, and between four of each.
@@ -245,7 +292,7 @@ impl Locpart {
         let Self(setting) = self;
         let (tried, windows) = (self.objective_cases(services), setting.windows);
         progress("the objective", 0, 1);
-        let bench = LocpartBench::new(setting.tails_by, setting.seed);
+        let bench = LocpartBench::new(setting.tails_by, setting.seed, setting.ground);
         let cases: Vec<ObjectiveCase> = tried
             .par_iter()
             .map(|(service, load)| ObjectiveCase::run(bench, service, *load, windows))
@@ -282,6 +329,9 @@ fn is_quick(finding: &super::Finding) -> bool {
         item => !["Figure 1(d)", "Figure 6", "§IV-B"].contains(&item),
     }
 }
+
+/// How long the batch program runs alone with each number of ways.
+const BATCH_SPAN: Duration = Duration::from_secs(2);
 
 /// Steps of a short run of sphinx: 24 s, about as many requests as public copies of its benchmark
 /// run.

@@ -26,6 +26,22 @@ const LOADS: [f64; 4] = [0.3, 0.4, 0.5, LOAD];
 /// A tail rises only if it exceeds the one before by this factor (claims/locpart.csv).
 const NOISE: f64 = 1.05;
 
+const ITEM: &str = "Figure 1";
+
+/// The speed of the batch program by ways, over that with all.
+pub(super) fn batch_speeds(bench: LocpartBench, span: Duration) -> Result<Vec<f64>, ChipError> {
+    let job: Job = bench.batch();
+    let speed = |ways| Ok(bench.fixed(&[(job.clone(), ways)], span, 2)?.instructions(0, 1));
+    let speeds = (1..=bench.ways()).into_par_iter().map(speed);
+    let speeds: Vec<f64> = speeds.collect::<Result<_, ChipError>>()?;
+    let all = speeds.last().copied().unwrap_or(1.0);
+    Ok(speeds.into_iter().map(|speed| speed / all).collect())
+}
+
+pub(super) fn batch_findings(speeds: &[f64], findings: &mut Findings) {
+    findings.add(ITEM, "mcf performance at 1 way over 20 ways", speeds[0]);
+}
+
 impl Sensitivity {
     /// Runs each program with every number of ways.
     pub(super) fn run(
@@ -40,12 +56,7 @@ impl Sensitivity {
             Ok((service.name, tails.collect::<Result<Vec<f64>, ChipError>>()?))
         };
         let tails = services.par_iter().map(by_ways).collect::<Result<Vec<_>, ChipError>>()?;
-        let job: Job = bench.batch();
-        let speed = |ways| Ok(bench.fixed(&[(job.clone(), ways)], batch, 2)?.instructions(0, 1));
-        let speeds = (1..=bench.ways()).into_par_iter().map(speed);
-        let speeds: Vec<f64> = speeds.collect::<Result<_, ChipError>>()?;
-        let all = speeds.last().copied().unwrap_or(1.0);
-        let batch = speeds.into_iter().map(|speed| speed / all).collect();
+        let batch = batch_speeds(bench, batch)?;
         let mut sphinx = services.iter().filter(|(service, _)| service.name == "sphinx");
         let loads = sphinx.next().map_or(Ok(Vec::new()), |(service, scale)| {
             LOADS
@@ -60,7 +71,6 @@ impl Sensitivity {
     }
 
     pub(super) fn findings(&self, findings: &mut Findings) {
-        const ITEM: &str = "Figure 1";
         fn rises(tails: &[f64]) -> usize {
             tails.windows(2).filter(|pair| pair[1] > NOISE * pair[0]).count()
         }
@@ -68,7 +78,7 @@ impl Sensitivity {
         let case =
             "tail latency falls as ways grow, five services (violations over 20 ways, 5 % noise)";
         findings.add(ITEM, case, worst as f64);
-        findings.add(ITEM, "mcf performance at 1 way over 20 ways", self.batch[0]);
+        batch_findings(&self.batch, findings);
         for (name, tails) in &self.tails {
             let last = tails.len() - 1;
             if *name == "silo" {

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::program::{Accesses, named};
+use fairways_chip::program::{Accesses, named, profiled_resized};
 use fairways_chip::service::{RequestLoad, Stage};
 use fairways_chip::{CacheShape, ChipError, Job, Phase, Settings, SimulatedProgram, preset};
 use fairways_core::{Objective, Policy, Q32, Time, Wish};
+use fairways_corpus::{CorpusMachine, counterpart};
 use fairways_policy::fixed::Static;
 use fairways_policy::locpart::{Locpart, Parameters};
 
 use crate::executed::{ProgramStep, timeline};
+use crate::paper::Ground;
+use crate::paper::ground::corpus_table;
 
 /// TailBench's five (Table II).
 pub(super) const SERVICES: [&str; 5] = ["masstree", "sphinx", "xapian", "silo", "img-dnn"];
@@ -27,10 +30,12 @@ pub(super) struct LocpartBench {
     by: u32,
     /// Threads of the service, and copies of the batch program (decision Locpart 13).
     threads: u32,
+    /// What the batch program is: the services have no living counterpart.
+    ground: Ground,
 }
 
 impl LocpartBench {
-    pub(super) fn new(by: u32, seed: u64) -> Self {
+    pub(super) fn new(by: u32, seed: u64, ground: Ground) -> Self {
         let mut chip = preset::preset("xeon-e5-2630").expect("a preset's name");
         chip.sets /= by;
         // The private caches before the LLC; they must be no larger than it.
@@ -39,7 +44,12 @@ impl LocpartBench {
             ..shape
         };
         (chip.l1, chip.l2) = (smaller(chip.l1), chip.l2.map(smaller));
-        Self { settings: Settings { time_scale: by, seed, ..Settings::new(chip) }, by, threads: 1 }
+        Self {
+            settings: Settings { time_scale: by, seed, ..Settings::new(chip) },
+            by,
+            threads: 1,
+            ground,
+        }
     }
 
     pub(super) fn ways(self) -> u32 {
@@ -51,19 +61,44 @@ impl LocpartBench {
     /// memory of their own.
     fn program(self, name: &str, memories: u32) -> SimulatedProgram {
         let mut program = named(&format!("{name}-like")).expect("a program of the experiments");
-        program.base_cpi /= f64::from(self.threads);
-        program.overlap *= f64::from(self.threads);
         if let Accesses::Mixture(mixture) = &mut program.accesses {
             for part in mixture.parts.iter_mut().filter(|part| part.lines > 0) {
                 part.lines = (part.lines * memories / self.by).max(1);
             }
         }
-        program
+        self.all_threads(program)
+    }
+
+    fn all_threads(self, program: SimulatedProgram) -> SimulatedProgram {
+        let threads = f64::from(self.threads);
+        SimulatedProgram {
+            base_cpi: program.base_cpi / threads,
+            overlap: program.overlap * threads,
+            ..program
+        }
     }
 
     /// The batch program: each copy has a memory of its own.
     pub(super) fn batch(self) -> Job {
-        Job::new(self.program(BATCH, self.threads))
+        Job::new(match self.ground {
+            Ground::Models => self.program(BATCH, self.threads),
+            Ground::Corpus => self.all_threads(self.living_batch()),
+        })
+    }
+
+    /// The living counterpart of the batch program, as it was measured behind a private cache of
+    /// the same size. Its profile has larger ways; and of a cache that copies share, each has its
+    /// part. References of a curve are by set, so the smaller cache needs no smaller memory.
+    fn living_batch(self) -> SimulatedProgram {
+        let table = corpus_table(CorpusMachine::Broadwell);
+        let name = counterpart("mcf").expect("the corpus has it");
+        let index = table.find(name).expect("the corpus measured it");
+        let chip = self.settings.chip;
+        let measured = preset::preset("xeon-e5").expect("the machine of the profiles").way_bytes();
+        let way_bytes = chip.way_bytes() * u64::from(self.by);
+        let size = way_bytes as f64 / measured as f64 / f64::from(self.threads);
+        profiled_resized(table, index, chip.llc.ways, chip.latency, size)
+            .expect("it references the cache")
     }
 
     /// A service, whose threads share a memory.

@@ -17,7 +17,8 @@ use super::{Findings, Ground};
 use counterparts::Counterpart;
 
 /// The corpus' profiles, with 48 KB to 1.5 MB of L2.
-static TABLE: LazyLock<ProfileTable> = LazyLock::new(|| corpus_table(CorpusMachine::Small));
+static TABLE: LazyLock<&'static ProfileTable> =
+    LazyLock::new(|| corpus_table(CorpusMachine::Small));
 
 static COUNTERPARTS: LazyLock<Vec<Counterpart>> = LazyLock::new(|| {
     counterparts::choose(&TABLE, fairways_corpus::counterpart, fairways_corpus::is_ours)
