@@ -32,9 +32,8 @@ fn every_class_has_as_many_programs_as_the_rules_want() {
     for machine in [CorpusMachine::Skylake, CorpusMachine::Broadwell] {
         let table = table(machine);
         let classes = classes(&table, table.ways());
-        let count = |wanted| classes.iter().filter(|&&class| class == wanted).count();
-        let [sensitive, streaming, light] =
-            [Class::Sensitive, Class::Streaming, Class::Light].map(count);
+        let [sensitive, streaming, light] = [Class::Sensitive, Class::Streaming, Class::Light]
+            .map(|wanted| classes.iter().filter(|&&class| class == wanted).count());
         println!("{}: {sensitive} sensitive, {streaming} streaming, {light} light", machine.name());
         assert!(sensitive >= 12 && streaming >= 8 && light >= 15, "{}", machine.name());
     }

@@ -42,8 +42,7 @@ fn chip(ways: u32, jobs: &[Job]) -> ChipComparison {
 
 /// What a program does alone with each number of ways.
 fn alone(name: &str) -> Vec<ProgramOutcome> {
-    let outcome = |ways| chip(ways, &[job(name)]).outcomes[0].programs[0].clone();
-    (1..=11).map(outcome).collect()
+    (1..=11).map(|ways| chip(ways, &[job(name)]).outcomes[0].programs[0].clone()).collect()
 }
 
 fn profile(name: &str, alone: &[ProgramOutcome]) -> ProfileTable {
@@ -62,7 +61,7 @@ fn profile(name: &str, alone: &[ProgramOutcome]) -> ProfileTable {
     })
 }
 
-/// The slowdown that a program has alone where it occupies so many ways.
+/// The slowdown of a program alone where it occupies this many ways.
 fn at_occupancy(alone: &[ProgramOutcome], occupancy: f64) -> f64 {
     let slowdown = |place: usize| alone[10].rate.ipc / alone[place].rate.ipc;
     let Some(next) = alone.iter().position(|outcome| outcome.occupancy >= occupancy) else {
@@ -95,7 +94,7 @@ fn four_streams_slow_down_as_in_the_model() {
         assert!((chip / model - 1.0).abs() <= BAND, "{name}: {chip} against {model}");
     }
     // Sharing all ways, they keep what they use again, which the model's division does not see.
-    // With the lines that each really occupies, its curve tells its slowdown.
+    // With the lines that each really occupies, its curve gives its slowdown.
     for (place, name) in STREAMS.iter().enumerate() {
         let (outcome, model) = (&chip.outcomes[0], model.outcomes[0].slowdowns[place]);
         let (chip, occupancy) = (outcome.slowdowns[place], outcome.programs[place].occupancy);

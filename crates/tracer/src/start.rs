@@ -46,9 +46,8 @@ pub struct Launch {
 
 /// An environment in which programs run alike everywhere: names, numbers and dates have one form,
 /// libraries start no further threads, and hash tables are not seeded at random. Libraries are
-/// found by folder: searching `/etc/ld.so.cache` takes more or fewer instructions with every package
-/// that is installed. The last three are QEMU's, for the program's stack, its random numbers
-/// (`AT_RANDOM`), and the kernel's release.
+/// found by folder, as a search of `/etc/ld.so.cache` depends on all packages that are installed.
+/// The last three are QEMU's: the stack, random numbers (`AT_RANDOM`), and the kernel's release.
 pub const FIXED_ENVIRONMENT: [(&str, &str); 13] = [
     ("HOME", "/"),
     ("LC_ALL", "C"),
