@@ -55,7 +55,9 @@ fn real<'r>(rows: &'r [Value], item: &str, case: &str) -> &'r Value {
 /// Real programs have a value and a verdict wherever the models have one, except for these items,
 /// in which programs have no part, or which need more than their profiles.
 fn real_programs_are_judged(rows: &[Value], without: &[&str]) {
-    for row in rows.iter().filter(|row| !row["in_band"].is_null()) {
+    // Whether any program varies so much depends on the ground.
+    let if_any = "least reduction factor of programs at 8 % or more";
+    for row in rows.iter().filter(|row| !row["in_band"].is_null() && row["case"] != if_any) {
         let item = row["item"].as_str().unwrap();
         assert_eq!(row["corpus"].is_null(), without.contains(&item), "{row}");
         assert!(row["corpus"].is_null() || row["corpus"]["in_band"].is_boolean(), "{row}");
