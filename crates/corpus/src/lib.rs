@@ -61,6 +61,12 @@ pub fn counterpart(program: &str) -> Option<&'static str> {
     programs.find(|listed| listed.stands_for(program)).map(|listed| listed.name.as_str())
 }
 
+/// Whether a program of the corpus is a kernel that the project wrote, and no program of Debian.
+#[must_use]
+pub fn is_ours(program: &str) -> bool {
+    MANIFEST.program.iter().any(|listed| listed.name == program && listed.licence == "ours")
+}
+
 #[derive(Deserialize)]
 struct Manifest {
     /// For all programs that say nothing else.
@@ -74,6 +80,7 @@ struct Manifest {
 #[derive(Deserialize)]
 struct ListedProgram {
     name: String,
+    licence: String,
     /// Programs of papers, with commas between them.
     stands_for: Option<String>,
     #[cfg(test)]
@@ -108,6 +115,12 @@ mod tests {
                 assert!(MANIFEST.program.iter().any(|listed| listed.name == *name), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn kernels_of_the_project_are_known() {
+        let found = ["stream", "lbm", "gzip", "nonesuch"].map(is_ours);
+        assert_eq!(found, [true, true, false, false]);
     }
 
     #[test]

@@ -13,10 +13,7 @@ fn rows(paper: &str, claims: usize, figures: &[&str], unmeasured: &[&str]) -> Ve
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let mut command = Command::cargo_bin("fairways").unwrap();
-    command.args(["paper", paper, "--quick", "--json", "--out", out]);
-    if paper == "locpart" {
-        command.args(["--programs", "corpus"]);
-    }
+    command.args(["paper", paper, "--programs", "corpus", "--quick", "--json", "--out", out]);
     let report: Value =
         serde_json::from_slice(&command.assert().success().get_output().stdout).unwrap();
     assert_eq!(report["paper"], paper);
@@ -41,9 +38,30 @@ fn rows(paper: &str, claims: usize, figures: &[&str], unmeasured: &[&str]) -> Ve
     rows.clone()
 }
 
-fn number(rows: &[Value], item: &str, case: &str) -> f64 {
+fn row<'r>(rows: &'r [Value], item: &str, case: &str) -> &'r Value {
     let row = rows.iter().find(|row| row["item"] == item && row["case"] == case);
-    row.unwrap_or_else(|| panic!("{item}, {case}"))["measured"].as_f64().unwrap()
+    row.unwrap_or_else(|| panic!("{item}, {case}"))
+}
+
+fn number(rows: &[Value], item: &str, case: &str) -> f64 {
+    row(rows, item, case)["measured"].as_f64().unwrap()
+}
+
+/// What was measured with real programs.
+fn real<'r>(rows: &'r [Value], item: &str, case: &str) -> &'r Value {
+    &row(rows, item, case)["corpus"]["measured"]
+}
+
+/// Real programs have a value and a verdict wherever the models have one, except for these items,
+/// in which programs have no part, or which need more than their profiles.
+fn real_programs_are_judged(rows: &[Value], without: &[&str]) {
+    // Whether any program varies so much depends on the ground.
+    let if_any = "least reduction factor of programs at 8 % or more";
+    for row in rows.iter().filter(|row| !row["in_band"].is_null() && row["case"] != if_any) {
+        let item = row["item"].as_str().unwrap();
+        assert_eq!(row["corpus"].is_null(), without.contains(&item), "{row}");
+        assert!(row["corpus"].is_null() || row["corpus"]["in_band"].is_boolean(), "{row}");
+    }
 }
 
 #[test]
@@ -76,6 +94,12 @@ fn every_claim_of_casc_is_a_row() {
     let exact = number(&rows, "Noise", "threads classified right of 18, rates off by 0 %");
     let noisy = number(&rows, "Noise", "threads classified right of 18, rates off by 30 %");
     assert!(exact == 18.0 && noisy < 15.0, "{noisy}");
+    let arithmetic = ["Figure 1", "Figure 2", "Figure 4", "§4.2", "§4.2.2", "§4.2.2.2", "§4.3.1"];
+    let parameters = ["§4.3.3", "§5.1", "§5.2", "§5.3.2"];
+    real_programs_are_judged(&rows, &[&arithmetic[..], &parameters].concat());
+    assert_eq!(*real(&rows, "Real programs", "for berkeley-db"), "sqlite3");
+    let starved = real(&rows, "§5.3.3", "threads that receive no time in two seconds");
+    assert_eq!(starved.as_f64(), Some(0.0));
 }
 
 #[test]
@@ -89,6 +113,16 @@ fn every_claim_of_cache_fair_is_a_row() {
     // 12.
     let case = "variability, cache-fair less conventional, most of nine";
     assert!(number(&rows, "Figures 6 and 7", case) < 6.0);
+    let without = ["Table 1", "Table 2", "§3.1", "§4.1", "§4.3", "§5.1", "§5.6"];
+    real_programs_are_judged(&rows, &without);
+    assert_eq!(*real(&rows, "Real programs", "for mcf"), "lemon-mcf");
+    // Every sixth program has two schedules of its own.
+    let programs = real(&rows, "Every real program", "programs").as_f64().unwrap();
+    let beside = rows.iter().filter(|row| {
+        row["item"] == "Every real program"
+            && row["case"].as_str().unwrap().ends_with("schedule beside")
+    });
+    assert_eq!(beside.count() as f64, 2.0 * programs);
 }
 
 #[test]

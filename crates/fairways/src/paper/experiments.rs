@@ -40,7 +40,7 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "Fedorova, Seltzer and Smith: the cache-fair scheduler",
         title: "Cache-fair thread scheduling for multicore processors",
         claims: paper::CACHE_FAIR,
-        has_corpus: false,
+        has_corpus: true,
         run: cache_fair,
     },
     Paper {
@@ -48,7 +48,7 @@ pub(crate) static PAPERS: [Paper; 7] = [
         summary: "Fedorova, Seltzer, Small and Nussbaum: the cache-aware scheduler",
         title: "CASC: cache-aware scheduling for chip multithreaded processors",
         claims: paper::CASC,
-        has_corpus: false,
+        has_corpus: true,
         run: casc,
     },
     Paper {
@@ -105,14 +105,17 @@ fn bandwidth(with: &Experiments<'_>) -> anyhow::Result<Findings> {
 }
 
 fn cache_fair(with: &Experiments<'_>) -> anyhow::Result<Findings> {
-    let setting = cache_fair::Setting { seed: with.seed, ..cache_fair::Setting::new(with.quick) };
+    let setting = cache_fair::Setting {
+        seed: with.seed,
+        ..cache_fair::Setting::new(with.ground, with.quick)
+    };
     let (findings, figures) = CacheFair::new(setting).run(with.show)?;
     with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
     Ok(findings)
 }
 
 fn casc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
-    let setting = casc::Setting { seed: with.seed, ..casc::Setting::new(with.quick) };
+    let setting = casc::Setting { seed: with.seed, ..casc::Setting::new(with.ground, with.quick) };
     let (findings, figures) = Casc::new(setting).run(with.show)?;
     with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
     Ok(findings)

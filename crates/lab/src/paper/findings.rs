@@ -14,7 +14,7 @@ pub(super) struct Finding {
     pub(super) unit: String,
     pub(super) value: MeasuredValue,
     pub(super) by_seed: Vec<f64>,
-    /// Whether models take part beside programs of the corpus.
+    /// Whether models take part, or programs that stand in for some that do not live on.
     pub(super) is_partial: bool,
 }
 

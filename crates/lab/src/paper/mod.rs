@@ -14,6 +14,7 @@ mod findings;
 mod ground;
 pub mod lfoc;
 pub mod locpart;
+mod programs;
 mod results;
 mod turns;
 

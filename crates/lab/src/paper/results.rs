@@ -9,7 +9,7 @@ pub struct GroundResult {
     pub value: MeasuredValue,
     /// The values by seed, in the claim's unit, where it was measured with several.
     pub by_seed: Vec<f64>,
-    /// Whether models take part beside programs of the corpus.
+    /// Whether models take part, or programs that stand in for some that do not live on.
     pub is_partial: bool,
 }
 

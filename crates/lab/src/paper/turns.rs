@@ -1,12 +1,8 @@
 //! Programs that take turns on a chip: the common part of CASC's and cache-fair's experiments.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::program::named;
-use fairways_chip::{
-    Account, Chip, Geometry, Job, PagePlacement, Phase, Settings, SimulatedProgram,
-};
+use fairways_chip::{Account, Chip, Geometry, PagePlacement, Settings};
 use fairways_core::{Action, Event, Machine, Policy, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -15,19 +11,6 @@ use rand_pcg::Pcg64Mcg;
 /// as evenly as possible (McDougall and Mauro, Solaris Internals, on page coloring).
 pub(super) fn solaris_settings(chip: Geometry, seed: u64) -> Settings {
     Settings { seed, placement: PagePlacement::Sequential, ..Settings::new(chip) }
-}
-
-/// The program of this name, such as art-like, which starts at this time.
-pub(super) fn job(name: &str, at: Time) -> Job {
-    overlapping(name, at, 1.0)
-}
-
-/// The same on a core with this many of its misses under way at the same time.
-pub(super) fn overlapping(name: &str, at: Time, overlap: f64) -> Job {
-    let program = named(&format!("{name}-like")).expect("a program of the experiments");
-    let program = SimulatedProgram { overlap, ..program };
-    let phase = Phase { program: Some(Arc::new(program)), length: None };
-    Job { phases: vec![phase], at, ..Job::default() }
 }
 
 /// `count` random times within a span at which programs start, so that they do not start at once.

@@ -4,6 +4,7 @@
 //! last-level cache. A benchmark's variability is how much longer its segment takes beside heavy
 //! co-runners than beside light ones.
 
+mod every;
 mod numbers;
 mod pairs;
 mod plots;
@@ -13,13 +14,17 @@ mod streams;
 
 use fairways_chip::ChipError;
 
-use super::Findings;
+use super::programs::add_counterparts;
+use super::{Findings, Ground};
 
 pub use plots::Figures;
+use setup::TABLE_2;
 
 /// The parameters of the repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
+    /// Whose programs run.
+    pub ground: Ground,
     /// The factor by which everything is shorter than the policy assumes.
     pub time_scale: u32,
     /// Runs of each schedule, each with its own seed: threads come at other times and are placed
@@ -36,11 +41,11 @@ pub struct Setting {
 impl Setting {
     /// The full repetition; if `quick`, on a shorter scale and without variants.
     #[must_use]
-    pub fn new(quick: bool) -> Self {
+    pub fn new(ground: Ground, quick: bool) -> Self {
         if quick {
-            Self { time_scale: 8, runs: 1, variants: false, seed: 1 }
+            Self { ground, time_scale: 8, runs: 1, variants: false, seed: 1 }
         } else {
-            Self { time_scale: 1, runs: 5, variants: true, seed: 1 }
+            Self { ground, time_scale: 1, runs: 5, variants: true, seed: 1 }
         }
     }
 }
@@ -66,13 +71,25 @@ impl CacheFair {
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<(Findings, Figures), ChipError> {
         let mut findings = Findings::default();
-        numbers::findings(&mut findings);
-        progress("§3.1, §4.3", 0, 1);
-        streams::findings(self.0, &mut findings)?;
+        match self.0.ground {
+            Ground::Models => {
+                numbers::findings(&mut findings);
+                progress("§3.1, §4.3", 0, 1);
+                streams::findings(self.0, &mut findings)?;
+            }
+            // Profiles have no addresses, so banks are used equally, and programs are steady.
+            Ground::Corpus => {
+                add_counterparts(&TABLE_2.map(|(name, ..)| name), &mut findings);
+                every::findings(self.0, &mut findings, progress)?;
+            }
+        }
         let pairs = pairs::run(self.0, progress)?;
         pairs::findings(&pairs, &mut findings);
         let schedules = schedules::run(self.0, progress)?;
         schedules.findings(self.0, &mut findings);
+        if self.0.ground == Ground::Corpus {
+            findings.mark_partial(|_| true);
+        }
         Ok((findings, Figures { pairs, schedules }))
     }
 }

@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::{TABLE_2, chip, q32};
 use crate::paper::Findings;
-use crate::paper::turns::{job, mean, median, solaris_settings};
+use crate::paper::programs::BenchProgram;
+use crate::paper::turns::{mean, median, solaris_settings};
 
 /// The warm-up of a pair, and the time in which it is counted.
 const WARM: Duration = Duration::from_millis(50);
@@ -29,9 +30,14 @@ pub(super) struct FairRate {
 }
 
 /// The misses per cycle of two programs on a core each; with `divided`, each has half of the ways.
-fn pair(names: [&str; 2], divided: bool, setting: Setting) -> Result<[f64; 2], ChipError> {
+fn pair(
+    programs: [BenchProgram; 2],
+    divided: bool,
+    setting: Setting,
+) -> Result<[f64; 2], ChipError> {
     let settings = solaris_settings(chip(false), setting.seed);
-    let mut chip = Chip::new(settings, names.map(|name| job(name, Time::ZERO)))?;
+    let mut chip =
+        Chip::new(settings, programs.map(|program| program.job(&settings.chip, Time::ZERO)))?;
     if divided {
         let half = settings.chip.llc.ways.get() / 2;
         chip.fill_by_cpu(vec![WayMask::span(0, half), WayMask::span(half, half)]);
@@ -55,9 +61,10 @@ pub(super) fn run(
     let pairs: Vec<(usize, usize)> =
         (0..names.len()).flat_map(|one| (0..one).map(move |other| (other, one))).collect();
     let (done, all) = (AtomicUsize::new(0), 2 * pairs.len());
+    let programs = names.map(|name| BenchProgram::of_benchmark(name, setting.ground));
     let one = |&(one, other): &(usize, usize)| {
         let run = |divided| {
-            let rates = pair([names[one], names[other]], divided, setting);
+            let rates = pair([programs[one], programs[other]], divided, setting);
             progress("Figure 4", 1 + done.fetch_add(1, Ordering::Relaxed), all);
             rates
         };

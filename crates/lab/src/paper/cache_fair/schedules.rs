@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::Setting;
 use super::setup::{ScheduleOutcome, ScheduleRun, SchedulingMode, TABLE_2, THREADS, place};
+use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{least, mean, most};
 use crate::paper::{CACHE_FAIR, Findings, claims};
 
@@ -73,7 +74,7 @@ impl Variant {
     /// `known`: the threads' fair miss rates.
     fn run(
         self,
-        schedule: [&'static str; THREADS],
+        schedule: [BenchProgram; THREADS],
         known: [f64; THREADS],
         number: u64,
     ) -> ScheduleRun {
@@ -150,7 +151,9 @@ impl Schedules {
         let schedules = TABLE_2.iter().flat_map(|&(principal, fast, slow)| {
             [fast, slow].map(|with| [principal, with[0], with[1], with[2]])
         });
-        let schedules: Vec<[&str; THREADS]> = schedules.collect();
+        let schedules: Vec<[BenchProgram; THREADS]> = schedules
+            .map(|names| names.map(|name| BenchProgram::of_benchmark(name, setting.ground)))
+            .collect();
         let runs: Vec<(Variant, usize, u64)> = ways
             .iter()
             .flat_map(|&how| (0..schedules.len()).map(move |schedule| (how, schedule)))

@@ -9,9 +9,9 @@ use fairways_core::{AppId, Policy, Q32, ThreadId, Time, WayMask, Wish};
 use fairways_policy::cache_fair::{CacheFair, Parameters};
 
 use super::Setting;
+use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{
-    NoPolicy, RunControl, Stretch, accounts, arrivals, overlapping, run, run_until,
-    solaris_settings,
+    NoPolicy, RunControl, Stretch, accounts, arrivals, run, run_until, solaris_settings,
 };
 
 /// Table 2: the principal, and its co-runners in the fast and in the slow schedule.
@@ -60,7 +60,7 @@ pub(super) enum SchedulingMode {
 /// One run of a schedule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScheduleRun {
-    pub(super) schedule: [&'static str; THREADS],
+    pub(super) schedule: [BenchProgram; THREADS],
     pub(super) mode: SchedulingMode,
     pub(super) unlimited: bool,
     /// Misses that a thread has under way at the same time. The T1's cores wait for each.
@@ -109,16 +109,17 @@ impl ScheduleRun {
     /// Table 2's first fast schedule.
     pub(super) fn first() -> Self {
         let (principal, fast, _) = TABLE_2[0];
-        let schedule = [principal, fast[0], fast[1], fast[2]];
+        let schedule = [principal, fast[0], fast[1], fast[2]].map(BenchProgram::Model);
         let mode = SchedulingMode::Conventional;
         Self { schedule, mode, unlimited: false, overlap: 1.0, number: 0 }
     }
 
     pub(super) fn jobs(self, times: Vec<Time>) -> impl Iterator<Item = Job> {
-        self.schedule.into_iter().zip(times).enumerate().map(move |(thread, (name, at))| Job {
+        let chip = chip(self.unlimited);
+        self.schedule.into_iter().zip(times).enumerate().map(move |(thread, (program, at))| Job {
             // Decision cache-fair 8: the last thread is the best-effort one.
             wish: Wish { best_effort: thread == THREADS - 1, ..Wish::default() },
-            ..overlapping(name, at, self.overlap)
+            ..program.overlapping(&chip, at, self.overlap)
         })
     }
 

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::{TABLE_2, chip};
 use crate::paper::Findings;
-use crate::paper::turns::{job, least, most, solaris_settings};
+use crate::paper::programs::BenchProgram;
+use crate::paper::turns::{least, most, solaris_settings};
 
 /// The windows of a run.
 const WINDOWS: u32 = 6;
@@ -22,8 +23,10 @@ const EXCEPTIONS: [&str; 3] = ["gzip", "twolf", "vpr"];
 const STEADY: f64 = 10.0;
 
 /// A program's counts in each window after the first.
-fn windows(name: &str, setting: Setting) -> Result<Vec<Account>, ChipError> {
-    let mut chip = Chip::new(solaris_settings(chip(false), setting.seed), [job(name, Time::ZERO)])?;
+fn windows(name: &'static str, setting: Setting) -> Result<Vec<Account>, ChipError> {
+    let settings = solaris_settings(chip(false), setting.seed);
+    let job = BenchProgram::Model(name).job(&settings.chip, Time::ZERO);
+    let mut chip = Chip::new(settings, [job])?;
     // 100 million instructions, at some four cycles each.
     let window = Duration::from_millis(400) / setting.time_scale;
     let mut counted = Vec::new();

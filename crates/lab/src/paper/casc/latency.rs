@@ -7,9 +7,11 @@ use fairways_chip::{CacheShape, Chip, ChipError, Geometry, Job, SimulatedProgram
 use fairways_core::{Machine, Time};
 use rayon::prelude::*;
 
+use super::Setting;
 use super::setup::{SIZES, chip};
 use crate::paper::Findings;
-use crate::paper::turns::{Stretch, accounts, job, least, most, solaris_settings};
+use crate::paper::programs::BenchProgram;
+use crate::paper::turns::{Stretch, accounts, least, most, solaris_settings};
 
 /// The paper's load is "a multithreaded SPEC CPU2000 workload".
 const LOAD: [&str; 8] = ["gzip", "crafty", "twolf", "parser", "vpr", "vortex", "gcc", "art"];
@@ -62,7 +64,10 @@ fn l1_points(seed: u64, l2_cycles: Option<u32>) -> Result<Vec<Point>, ChipError>
             if let Some(cycles) = l2_cycles {
                 (chip.latency.l2, chip.latency.llc) = (cycles, cycles);
             }
-            let jobs = LOAD[..4].iter().map(|name| job(name, Time::ZERO)).collect();
+            let jobs = LOAD[..4]
+                .iter()
+                .map(|name| BenchProgram::Model(name).job(&chip, Time::ZERO))
+                .collect();
             let stretch = count(chip, seed, jobs, Duration::from_millis(100))?;
             let misses = 100.0 * stretch.sum(|account| account.l1_misses);
             let rate = misses / stretch.sum(|account| account.l1_references);
@@ -92,11 +97,12 @@ fn evenness(points: &[Point]) -> f64 {
 }
 
 /// Figure 3: L2 caches of other sizes, on two cores.
-pub(super) fn l2(seed: u64, findings: &mut Findings) -> Result<Vec<Point>, ChipError> {
+pub(super) fn l2(setting: Setting, findings: &mut Findings) -> Result<Vec<Point>, ChipError> {
+    let load = LOAD.map(|name| BenchProgram::of_benchmark(name, setting.ground));
     let point = |&kb: &u32| {
         let chip = chip(kb);
-        let jobs = LOAD.iter().map(|name| job(name, Time::ZERO)).collect();
-        let stretch = count(chip, seed, jobs, Duration::from_millis(400))?;
+        let jobs = load.iter().map(|program| program.job(&chip, Time::ZERO)).collect();
+        let stretch = count(chip, setting.seed, jobs, Duration::from_millis(400))?;
         Ok((kb, ipc(&stretch, &chip), stretch.miss_rate()))
     };
     let sizes: Vec<u32> = SIZES.into_iter().chain([1536]).collect();

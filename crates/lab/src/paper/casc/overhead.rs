@@ -10,8 +10,9 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::{chip, time_sharing};
 use crate::paper::Findings;
+use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{
-    NoPolicy, RunControl, accounts, arrivals, job, run, run_until, solaris_settings,
+    NoPolicy, RunControl, accounts, arrivals, run, run_until, solaris_settings,
 };
 
 /// The paper's load is twelve SPEC CPU2000 benchmarks that it does not name.
@@ -35,12 +36,18 @@ fn settings(setting: Setting) -> Settings {
     Settings { scheduler: Some(time_sharing()), time_scale, ..solaris_settings(chip, seed) }
 }
 
+/// What runs for the load.
+fn load(setting: Setting) -> [BenchProgram; LOAD.len()] {
+    LOAD.map(|name| BenchProgram::of_benchmark(name, setting.ground))
+}
+
 /// The instructions that a benchmark runs alone in that time.
-fn work(name: &str, setting: Setting) -> Result<u64, ChipError> {
-    let mut chip = Chip::new(settings(setting), [job(name, Time::ZERO)])?;
+fn work(program: BenchProgram, setting: Setting) -> Result<u64, ChipError> {
+    let settings = settings(setting);
+    let mut chip = Chip::new(settings, [program.job(&settings.chip, Time::ZERO)])?;
     run_until(&mut chip, &mut NoPolicy, Time::ZERO.after(WORK));
     let instructions = accounts(&chip, 1)[0].instructions;
-    Ok(instructions * u64::from(settings(setting).time_scale))
+    Ok(instructions * u64::from(settings.time_scale))
 }
 
 /// When the last benchmark finished, in seconds on the policy's clock; and the number of estimates.
@@ -50,9 +57,12 @@ fn finished(
     policy: &mut (dyn Policy + Send),
 ) -> Result<(f64, f64), ChipError> {
     let times = arrivals(setting.seed, LOAD.len(), Scheduling::default().quantum);
-    let jobs = LOAD.iter().zip(times).zip(work);
-    let jobs = jobs.map(|((name, at), &work)| Job { instructions: Some(work), ..job(name, at) });
-    let mut chip = Chip::new(settings(setting), jobs)?;
+    let settings = settings(setting);
+    let jobs = load(setting).into_iter().zip(times).zip(work).map(|((program, at), &work)| Job {
+        instructions: Some(work),
+        ..program.job(&settings.chip, at)
+    });
+    let mut chip = Chip::new(settings, jobs)?;
     let (mut last, mut left) = (Time::ZERO, LOAD.len());
     let mut counting = CountingPolicy { policy, estimates: 0 };
     run(&mut chip, &mut counting, Time::ZERO.after(WORK * 100), |at, event, _, _| {
@@ -85,8 +95,10 @@ impl Policy for CountingPolicy<'_> {
 }
 
 pub(super) fn findings(setting: Setting, findings: &mut Findings) -> Result<(), ChipError> {
-    let work: Vec<u64> =
-        LOAD.par_iter().map(|name| work(name, setting)).collect::<Result<_, ChipError>>()?;
+    let work: Vec<u64> = load(setting)
+        .par_iter()
+        .map(|&program| work(program, setting))
+        .collect::<Result<_, ChipError>>()?;
     let parameters = Parameters {
         threshold: Q32::from_int(100),
         remeasure_every: Duration::from_millis(250),

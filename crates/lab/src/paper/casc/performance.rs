@@ -10,11 +10,13 @@ use rayon::prelude::*;
 use super::Setting;
 use super::setup::{CascBench, CascOutcome, JudgedThread, PROGRAMS, SIZES, THREADS, alone, chip};
 use crate::paper::Findings;
+use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{Stretch, least, mean, median, most, spread};
 
 /// The results with an L2 of one size, by run.
 #[derive(Clone, Debug)]
 pub(super) struct SizeOutcome {
+    /// The paper's benchmarks.
     programs: [&'static str; 3],
     pub(super) kb: u32,
     pub(super) stock: Vec<Stretch>,
@@ -31,21 +33,32 @@ pub(super) struct Performance {
     alone: Vec<f64>,
 }
 
+/// What runs, and how CASC decides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) programs: [&'static str; 3],
+    pub(super) parameters: Parameters,
+    /// Whether CASC counts stores that hit the L1 as references, too.
+    pub(super) counts_stores: bool,
+}
+
 /// `stock`: the results of the default scheduler with the same programs and seeds, if known.
 pub(super) fn run(
     setting: Setting,
-    (programs, parameters): ([&'static str; 3], Parameters),
+    Load { programs, parameters, counts_stores }: Load,
     stock: Option<&Performance>,
     what: &str,
     progress: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<Performance, ChipError> {
-    let Setting { time_scale, runs, seconds, seed, .. } = setting;
+    let Setting { time_scale, runs, seconds, seed, ground, .. } = setting;
+    let run_programs = programs.map(|name| BenchProgram::of_benchmark(name, ground));
     let bench = |l2_kb, run| CascBench {
-        programs,
+        programs: run_programs,
         l2_kb,
         time_scale,
         seed: seed + run,
         span: Duration::from_secs_f64(seconds),
+        counts_stores,
     };
     let with_casc = |&kb: &u32| (0..runs).map(move |run| (kb, run, true));
     let without = |&kb: &u32| (0..runs).map(move |run| (kb, run, false));
@@ -85,7 +98,9 @@ pub(super) fn run(
     }
     let alone = match stock {
         Some(known) => known.alone.clone(),
-        None => programs.iter().map(|name| alone(name, seed)).collect::<Result<_, _>>()?,
+        None => {
+            run_programs.iter().map(|&program| alone(program, seed)).collect::<Result<_, _>>()?
+        }
     };
     Ok(Performance { sizes, alone })
 }

@@ -8,8 +8,10 @@ use fairways_chip::{
 use fairways_core::{AppId, CoRun, Event, ThreadId, Time};
 use fairways_policy::casc::{Casc, Measurement, Parameters};
 
+use super::stores::StoreCounting;
+use crate::paper::programs::BenchProgram;
 use crate::paper::turns::{
-    NoPolicy, RunControl, Stretch, accounts, arrivals, job, run, run_until, solaris_settings,
+    NoPolicy, RunControl, Stretch, accounts, arrivals, run, run_until, solaris_settings,
 };
 
 /// The benchmarks (§5.2), with six threads each.
@@ -32,12 +34,14 @@ pub(super) fn time_sharing() -> Scheduling {
 /// A run, on the policy's clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CascBench {
-    pub(super) programs: [&'static str; 3],
+    pub(super) programs: [BenchProgram; 3],
     pub(super) l2_kb: u32,
     pub(super) time_scale: u32,
     pub(super) seed: u64,
     /// The time that is counted.
     pub(super) span: Duration,
+    /// Whether CASC counts stores that hit the L1 as references, too.
+    pub(super) counts_stores: bool,
 }
 
 /// CASC's chip with an L2 of this many KB.
@@ -97,8 +101,21 @@ impl CascBench {
     /// Job `i` is a thread of program `i` modulo three.
     fn jobs(self) -> impl Iterator<Item = Job> {
         let times = arrivals(self.seed, THREADS, Scheduling::default().quantum);
-        let each = times.into_iter().enumerate();
-        each.map(move |(i, at)| job(self.programs[i % PROGRAMS.len()], at))
+        let (each, chip) = (times.into_iter().enumerate(), chip(self.l2_kb));
+        each.map(move |(i, at)| self.programs[i % PROGRAMS.len()].job(&chip, at))
+    }
+
+    /// By the program's number, the stores per 1000 instructions that count beside references.
+    fn stores(self) -> Vec<f64> {
+        if !self.counts_stores {
+            return Vec::new();
+        }
+        // Programs are numbered in the order in which they come.
+        let times = arrivals(self.seed, THREADS, Scheduling::default().quantum);
+        let mut threads: Vec<usize> = (0..THREADS).collect();
+        threads.sort_by_key(|&thread| times[thread]);
+        let programs = threads.into_iter().map(|thread| self.programs[thread % PROGRAMS.len()]);
+        programs.map(BenchProgram::stores_per_kilo).collect()
     }
 
     /// Counts from here on.
@@ -128,11 +145,11 @@ impl CascBench {
     /// CASC, counted from when it knows every thread (§5.3.1).
     pub(super) fn casc(self, parameters: Parameters) -> Result<CascOutcome, ChipError> {
         let mut chip = Chip::new(self.settings(), self.jobs())?;
-        let mut casc = Casc::new(parameters);
+        let mut casc = StoreCounting { casc: Casc::new(parameters), stores: self.stores() };
         let mut programs = [0; THREADS];
         let mut known_at = None;
         let patience = Time::ZERO.after(PATIENCE);
-        run(&mut chip, &mut casc, patience, |at, event, chip, casc| {
+        run(&mut chip, &mut casc, patience, |at, event, chip, StoreCounting { casc, .. }| {
             if let Event::Started { app, .. } = event {
                 programs[app.0 as usize] = chip.job(*app).unwrap_or(0) % PROGRAMS.len();
             }
@@ -146,11 +163,12 @@ impl CascBench {
         let all_at = known_at.unwrap_or(patience);
         run_until(&mut chip, &mut casc, all_at.after(WARM));
         let mut groups: Vec<MeasuredGroup> = Vec::new();
-        let stretch = self.count(&mut chip, &mut casc, |event, casc| {
+        let stretch = self.count(&mut chip, &mut casc, |event, StoreCounting { casc, .. }| {
             if let Event::RanTogether(together) = event {
                 MeasuredGroup::add(&mut groups, together, casc);
             }
         });
+        let casc = casc.casc;
         let (since, until) = casc.initial_measurement().unwrap_or_default();
         let until = until.unwrap_or(patience);
         let later = THREADS - (1 + self.settings().chip.cpus() as usize);
@@ -224,8 +242,9 @@ impl MeasuredGroup {
 }
 
 /// A program alone with the base L2: misses per 100 references, in the second half of the time.
-pub(super) fn alone(name: &str, seed: u64) -> Result<f64, ChipError> {
-    let mut chip = Chip::new(solaris_settings(chip(768), seed), [job(name, Time::ZERO)])?;
+pub(super) fn alone(program: BenchProgram, seed: u64) -> Result<f64, ChipError> {
+    let chip = chip(768);
+    let mut chip = Chip::new(solaris_settings(chip, seed), [program.job(&chip, Time::ZERO)])?;
     let span = Duration::from_millis(400);
     let mut stock = NoPolicy;
     run_until(&mut chip, &mut stock, Time::ZERO.after(span / 2));
