@@ -50,7 +50,8 @@ pub(crate) struct HostFlags {
     /// Source of counters: perf, emulator, profiles or none [default: perf]
     ///
     /// The emulator may be given by its socket, emulator:SOCKET. profiles:FILE takes the profiles
-    /// of programs with the same names; profiles alone takes the synthetic ones.
+    /// of programs with the same names; profiles alone takes the synthetic programs, not the real
+    /// ones that `simulate` takes.
     #[arg(long, value_name = "SOURCE")]
     pub(crate) counters: Option<CounterSource>,
 

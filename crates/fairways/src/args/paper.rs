@@ -24,7 +24,7 @@ fn paper() -> PossibleValuesParser {
 
 /// Reads the name of a ground.
 fn ground() -> impl TypedValueParser<Value = Ground> {
-    let help = ["Models of the papers' programs", "And real programs, where they live on"];
+    let help = ["Models of the papers' programs", "The models, and beside them the real programs of the corpus"];
     let each = Ground::ALL.into_iter().zip(help);
     let names = each.map(|(ground, help)| PossibleValue::new(ground.name()).help(help));
     PossibleValuesParser::new(names).map(|name| {
@@ -62,7 +62,7 @@ pub(crate) struct Paper {
     #[arg(long, value_name = "FILE")]
     pub(crate) phases: Option<PathBuf>,
 
-    /// On what to run the experiments
+    /// Run the experiments on models, or on real programs too
     ///
     /// With `corpus` they run on both, and each row has both values: the programs of a paper that
     /// live on, as they were measured behind the caches of its machine (docs/paper.md). A row
