@@ -24,7 +24,10 @@ fn paper() -> PossibleValuesParser {
 
 /// Reads the name of a ground.
 fn ground() -> impl TypedValueParser<Value = Ground> {
-    let help = ["Models of the papers' programs", "The models, and beside them the real programs of the corpus"];
+    let help = [
+        "Models of the papers' programs",
+        "The models, and beside them the real programs of the corpus",
+    ];
     let each = Ground::ALL.into_iter().zip(help);
     let names = each.map(|(ground, help)| PossibleValue::new(ground.name()).help(help));
     PossibleValuesParser::new(names).map(|name| {
@@ -66,7 +69,8 @@ pub(crate) struct Paper {
     ///
     /// With `corpus` they run on both, and each row has both values: the programs of a paper that
     /// live on, as they were measured behind the caches of its machine (docs/paper.md). A row
-    /// without such a program, or with models beside it, counts with the models.
+    /// without such a program, or with models beside it, counts with the models. Figures are of
+    /// the models. With `all`, papers that name no programs run as without this flag.
     #[arg(long, value_name = "GROUND", default_value = "models", value_parser = ground())]
     pub(crate) programs: Ground,
 
