@@ -24,7 +24,10 @@ fn paper() -> PossibleValuesParser {
 
 /// Reads the name of a ground.
 fn ground() -> impl TypedValueParser<Value = Ground> {
-    let help = ["Models of the papers' programs", "The models, and beside them the real programs of the corpus"];
+    let help = [
+        "Models of the papers' programs",
+        "The models, and beside them the real programs of the corpus",
+    ];
     let each = Ground::ALL.into_iter().zip(help);
     let names = each.map(|(ground, help)| PossibleValue::new(ground.name()).help(help));
     PossibleValuesParser::new(names).map(|name| {
