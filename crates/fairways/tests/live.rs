@@ -79,6 +79,27 @@ fn a_program_that_fails_ends_the_run_in_a_line() {
     }
 }
 
+/// Its runs alone and under stock, which slowdowns are compared with, count as much as the first.
+#[test]
+fn a_program_that_fails_later_ends_the_run_too() {
+    if !there_is_qemu() {
+        return;
+    }
+    for (runs, said) in [(1, "the run alone: after"), (2, "the run under stock: after")] {
+        let folder = tempfile::tempdir().unwrap();
+        let count = "n=0; [ -e ran ] && read n < ran; echo $((n + 1)) > ran";
+        let script = format!("{count}; [ $n -lt {runs} ] || exit 3; while :; do :; done");
+        std::fs::write(folder.path().join("script"), script).unwrap();
+        let words = ["run", "--machine", CHIP, "--programs", "live:sh script", "--policy", "equal"];
+        let more = ["--duration", "1s", "--time-scale", "0.01", "--json"];
+        let out = run(folder.path(), &[&words[..], &more].concat());
+        assert_eq!(out.status.code(), Some(1), "{}", errors(&out));
+        assert!(errors(&out).contains(said), "{}", errors(&out));
+        assert!(errors(&out).contains("sh: ended with exit code 3"), "{}", errors(&out));
+        assert!(out.stdout.is_empty(), "{}", errors(&out));
+    }
+}
+
 /// A comparison on a chip, at a hundredth of the time.
 fn compared(folder: &Path, chip: &str, programs: &str, more: &[&str]) -> Value {
     let words = ["simulate", "--machine", chip, "--programs", programs, "--duration", "1s"];
