@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::program::{LiveProgram, NAMES, ParsedPhases, parse, profiled};
+use fairways_chip::program::{
+    Accesses, LiveProgram, NAMES, ParsedPhases, Pattern, SimulatedProgram, parse, profiled,
+};
 use fairways_chip::{AfterRun, Chip, Job, Phase, Scheduling, SchedulingClass, Settings};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::at_most;
 use fairways_command_kit::similar::did_you_mean;
 use fairways_lab::profile;
-use fairways_profiles::ProfileTable;
+use fairways_profiles::{ProfileMetric, ProfileTable};
 
 use crate::catalog::synthetic_table_has;
 use crate::world::{promised, warn_of_promises};
@@ -42,7 +44,7 @@ impl World {
         let profile = |name: &str| {
             let (index, ways) = (profiles.find(name)?, profiles.ways().min(chip.llc.ways));
             let program = profiled(profiles, index, ways, chip.latency);
-            program.ok()
+            Some(program.unwrap_or_else(|_| busy(profiles, index)))
         };
         let written = texts.iter().map(|text| {
             parse(text, profile)
@@ -153,6 +155,12 @@ impl World {
     }
 }
 
+/// A profiled program that never references the last-level cache, at its speed.
+fn busy(profiles: &ProfileTable, index: usize) -> SimulatedProgram {
+    let ipc = profiles.values(index, ProfileMetric::Ipc).last().unwrap_or(1.0);
+    SimulatedProgram::new(Accesses::Pattern(Pattern::Busy), 1.0 / ipc, 1.0)
+}
+
 /// What may be meant by the first name in a wrong text that is not known, as the end of a message.
 fn meant(text: &str, profiles: &ProfileTable) -> String {
     if text.trim().starts_with("live:") {
@@ -198,6 +206,7 @@ fn job(written: ParsedPhases, key: u64) -> Job {
 
 #[cfg(test)]
 mod tests {
+    use fairways_chip::preset::preset;
     use fairways_corpus::CorpusMachine;
     use fairways_profiles::embedded_programs;
 
@@ -206,6 +215,19 @@ mod tests {
 
     fn corpus(machine: CorpusMachine) -> ProfileTable {
         ProfileSource::Corpus(machine).programs(None).unwrap().table().clone()
+    }
+
+    #[test]
+    fn every_program_of_the_corpus_runs_on_a_chip() {
+        let settings = Settings::new(preset("xeon-e5").unwrap());
+        for machine in CorpusMachine::ALL {
+            let profiles = corpus(machine);
+            for name in profiles.names() {
+                let texts = [name.clone()];
+                let world = World::new("xeon-e5", settings, &profiles, &texts);
+                assert!(world.is_ok(), "{machine:?}: {name}");
+            }
+        }
     }
 
     #[test]
