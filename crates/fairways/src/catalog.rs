@@ -8,7 +8,8 @@ use fairways_command_kit::input::{read, shown};
 use fairways_command_kit::similar::did_you_mean;
 use fairways_corpus::CorpusMachine;
 use fairways_profiles::{
-    EMBEDDED_CSV, InputError, ProgramCatalog, embedded_programs, read_phased, read_table,
+    EMBEDDED_CSV, InputError, ProfileTable, ProgramCatalog, embedded_programs, read_phased,
+    read_table,
 };
 
 /// The name of the profiles that are computed, not measured.
@@ -81,9 +82,18 @@ impl ProfileSource {
     }
 }
 
-/// The end of a message about a name that the profiles do not have, if it is a synthetic program's.
-pub(crate) fn synthetic_has(name: &str) -> Option<String> {
-    embedded_programs().find(name).map(|_| format!("; --profiles {SYNTHETIC} has it"))
+/// The end of a message about a name that these profiles do not have, if it is a synthetic
+/// program's and these are not the synthetic ones.
+pub(crate) fn synthetic_has(name: &str, profiles: &ProfileTable) -> Option<String> {
+    let synthetic = embedded_programs();
+    let are_others = profiles.names() != synthetic.table().names();
+    let found = synthetic.find(name).filter(|_| are_others);
+    found.map(|_| format!("; --profiles {SYNTHETIC} has it"))
+}
+
+/// The same on a chip, whose programs are those of the table: they have no phases.
+pub(crate) fn synthetic_table_has(name: &str, profiles: &ProfileTable) -> Option<String> {
+    embedded_programs().table().find(name).and_then(|_| synthetic_has(name, profiles))
 }
 
 #[cfg(test)]
@@ -101,6 +111,19 @@ mod tests {
         assert!(synthetic.programs(None).unwrap().find("field-solver").is_some());
         let file = ProfileSource::from_str("./skylake").unwrap();
         assert_eq!(file, ProfileSource::File("./skylake".into()));
+    }
+
+    #[test]
+    fn other_profiles_hint_at_a_synthetic_program() {
+        let skylake = ProfileSource::Corpus(CorpusMachine::Skylake).programs(None).unwrap();
+        let synthetic = embedded_programs().table();
+        for (name, on_model, on_chip) in
+            [("hash-join", true, true), ("field-solver", true, false), ("none", false, false)]
+        {
+            assert_eq!(synthetic_has(name, skylake.table()).is_some(), on_model, "{name}");
+            assert_eq!(synthetic_table_has(name, skylake.table()).is_some(), on_chip, "{name}");
+            assert_eq!(synthetic_has(name, synthetic), None, "{name}");
+        }
     }
 
     #[test]

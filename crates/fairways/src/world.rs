@@ -150,7 +150,7 @@ fn find(name: &str, flag: &str, programs: &ProgramCatalog) -> Result<usize, BadI
     programs.find(name).ok_or_else(|| {
         let few: Vec<_> = (0..programs.len().min(3)).map(|index| programs.name(index)).collect();
         let (count, few) = (programs.len(), few.join(", "));
-        let meant = synthetic_has(name)
+        let meant = synthetic_has(name, programs.table())
             .unwrap_or_else(|| did_you_mean(name, (0..count).map(|index| programs.name(index))));
         BadInput(format!(
             "{flag}: expected one of the {count} programs of the profiles ({few}, ...), found {name:?}{meant}"

@@ -139,7 +139,7 @@ pub fn table(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Resu
     }
     write!(out, "{}", fold(LEGEND, 12))?;
     if names.iter().any(|name| name.starts_with("stream:") || name.starts_with("live:")) {
-        write!(out, "{}", fold(BY_WORK, 12))?;
+        write!(out, "{}{}", fold(BY_WORK, 12), fold(NOT_COMPARABLE, 12))?;
     }
     if !rows.is_empty() {
         write!(out, "{}", fold(services::LEGEND, 12))?;
@@ -164,10 +164,13 @@ fn answers<'a>(names: &'a [String], found: &'a ChipComparison) -> Vec<services::
     alone.chain(under).collect()
 }
 
-/// How slowdowns of real programs are measured instead (docs/chip.md).
-const BY_WORK: &str = "            of real programs, the time beside the others over the time alone, \
-                       for the same instructions\n\
-not comparable   it did not get that far alone, or slept for more than 5 % of the time\n";
+/// How slowdowns of streams and real programs are measured instead (docs/chip.md).
+const BY_WORK: &str = "            of streams and real programs, the time beside the others over the \
+                       time alone, for the same instructions\n";
+
+/// Why a slowdown is not comparable.
+pub(crate) const NOT_COMPARABLE: &str = "not comparable   it did not get that far alone, or slept \
+                                         for more than 5 % of the time, here or alone\n";
 
 const LEGEND: &str = "\
 slowdown    instructions alone in the same time, over those beside the others

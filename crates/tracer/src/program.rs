@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::fence;
@@ -428,9 +429,19 @@ impl Drop for TracedProgram {
     }
 }
 
-/// Whether a process has ended, even if its parent has not reaped it yet.
+/// Whether a process has ended, even if its parent has not reaped it yet. Its first thread may end
+/// long before the others.
 fn has_ended(process: u32) -> bool {
-    let stat = std::fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+    if !is_over(Path::new(&format!("/proc/{process}/stat"))) {
+        return false;
+    }
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
+    tasks.into_iter().flatten().flatten().all(|task| is_over(&task.path().join("stat")))
+}
+
+/// Whether the process or thread with this `stat` in /proc has ended.
+fn is_over(stat: &Path) -> bool {
+    let stat = std::fs::read(stat).unwrap_or_default();
     !matches!(state_of(&stat), Some(state) if state != b'Z' && state != b'X')
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Barrier, Condvar, Mutex};
+use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use fairways_needs::Need;
@@ -404,6 +404,46 @@ fn a_program_that_is_killed_has_ended() {
         let expected = if signal == "-KILL" { 137 } else { 139 };
         assert_eq!(program.exit_code(), Some(expected));
     }
+}
+
+/// Not a script that starts another, as in some users' folders.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// The first thread ends by itself; another goes on, and sleeps most of the time.
+const WORKER: &str = "
+import ctypes, os, threading, time
+def work():
+    while True:
+        time.sleep(0.02)
+threading.Thread(target=work).start()
+ctypes.CDLL(None).syscall({'x86_64': 60}.get(os.uname().machine, 93), 0)
+";
+
+/// Follows a program until it has slept five times since its first thread ended.
+fn sleeps_without_its_first_thread(program: &mut TracedProgram) {
+    let stat = format!("/proc/{}/stat", program.process());
+    until(program, |_| std::fs::read_to_string(&stat).unwrap().contains(") Z "));
+    for _ in 0..5 {
+        while program.next(&mut |_, _| ()) != TraceState::Ran {
+            program.wait(Duration::from_millis(1));
+        }
+        while program.next(&mut |_, _| ()) != TraceState::Asleep {}
+    }
+}
+
+#[test]
+fn a_program_whose_first_thread_has_ended_sleeps() {
+    if !are_present(&[QEMU, PYTHON]) {
+        return;
+    }
+    let mut program = launch(&[PYTHON, "-c", WORKER]).start().unwrap();
+    let (say, said) = mpsc::channel();
+    std::thread::spawn(move || {
+        sleeps_without_its_first_thread(&mut program);
+        drop(program);
+        say.send(()).unwrap();
+    });
+    assert_eq!(said.recv_timeout(PATIENCE / 4), Ok(()), "it hangs");
 }
 
 /// Programs whose arguments contain this word.

@@ -262,6 +262,8 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<SimulatedProgram>, Stri
             let mixture = Mixture { parts, per_kilo_instructions, stores: 0.0, missed: true };
             some(Accesses::Mixture(mixture), 4.0)
         }
+        // A program of the corpus (STREAM).
+        ("stream", []) => Ok(None),
         (
             "mlr" | "mload" | "chase" | "blocked" | "zipf" | "regions" | "trace" | "stream"
             | "lookbusy",
@@ -396,6 +398,9 @@ mod tests {
         // Before profiles.
         let written = parse("mcf-like", |_| Some(one("lookbusy"))).unwrap();
         assert_eq!(written[0].0, named("mcf-like"));
+        // The form takes a file.
+        let written = parse("stream", |name| (name == "stream").then(|| one("lookbusy"))).unwrap();
+        assert_eq!(written[0].0, Some(one("lookbusy")));
     }
 
     fn requests(text: &str) -> Requests {
@@ -468,6 +473,7 @@ mod tests {
             ("stream:/nonesuch", "/nonesuch: can't read it"),
             ("stream:/dev/null", "expected a stream that fairways record wrote"),
             ("stream:a:b", "expected one of"),
+            ("stream", "or a profile's name"),
             ("zipf:1K:2K", "at least a record"),
             ("blocked:1M:4K:0", "at least 1 sweep"),
             ("regions:0:100%1M", "references per 1000 instructions"),

@@ -3,20 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::program::{LiveProgram, ParsedPhases, parse, profiled};
+use fairways_chip::program::{
+    Accesses, LiveProgram, NAMES, ParsedPhases, Pattern, SimulatedProgram, parse, profiled,
+};
 use fairways_chip::{AfterRun, Chip, Job, Phase, Scheduling, SchedulingClass, Settings};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::at_most;
 use fairways_command_kit::similar::did_you_mean;
 use fairways_lab::profile;
-use fairways_profiles::ProfileTable;
+use fairways_profiles::{ProfileMetric, ProfileTable};
 
-use crate::catalog::synthetic_has;
+use crate::catalog::synthetic_table_has;
 use crate::world::{promised, warn_of_promises};
 
 /// How texts of programs begin (docs/chip.md), to suggest one for a misspelt text.
-const KINDS: [&str; 10] =
-    ["mlr", "mload", "chase", "blocked", "zipf", "regions", "trace", "live", "lookbusy", "idle"];
+const KINDS: [&str; 11] = [
+    "mlr", "mload", "chase", "blocked", "zipf", "regions", "trace", "stream", "live", "lookbusy",
+    "idle",
+];
 
 /// A chip, and the programs on it.
 pub(crate) struct World {
@@ -38,15 +42,13 @@ impl World {
     ) -> Result<Self, BadInput> {
         let chip = settings.chip;
         let profile = |name: &str| {
-            let ways = profiles.ways().min(chip.llc.ways);
-            profiled(profiles, profiles.find(name)?, ways, chip.latency).ok()
+            let (index, ways) = (profiles.find(name)?, profiles.ways().min(chip.llc.ways));
+            let program = profiled(profiles, index, ways, chip.latency);
+            Some(program.unwrap_or_else(|_| busy(profiles, index)))
         };
         let written = texts.iter().map(|text| {
-            parse(text, profile).map_err(|why| {
-                let kind = text.split(':').next().unwrap_or_default();
-                let meant = synthetic_has(kind).unwrap_or_else(|| did_you_mean(kind, KINDS));
-                BadInput(format!("--programs: {why}{meant}"))
-            })
+            parse(text, profile)
+                .map_err(|why| BadInput(format!("--programs: {why}{}", meant(text, profiles))))
         });
         let keyed = |(key, written): (u64, Result<ParsedPhases, BadInput>)| Ok(job(written?, key));
         let jobs = (0..).zip(written).map(keyed).collect::<Result<Vec<Job>, BadInput>>()?;
@@ -153,6 +155,33 @@ impl World {
     }
 }
 
+/// A profiled program that never references the last-level cache, at its speed.
+fn busy(profiles: &ProfileTable, index: usize) -> SimulatedProgram {
+    let ipc = profiles.values(index, ProfileMetric::Ipc).last().unwrap_or(1.0);
+    SimulatedProgram::new(Accesses::Pattern(Pattern::Busy), 1.0 / ipc, 1.0)
+}
+
+/// What may be meant by the first name in a wrong text that is not known, as the end of a message.
+fn meant(text: &str, profiles: &ProfileTable) -> String {
+    if text.trim().starts_with("live:") {
+        return String::new();
+    }
+    let profiled = profiles.names().iter().map(String::as_str);
+    let known: Vec<&str> = KINDS.into_iter().chain(NAMES).chain(profiled).collect();
+    for phase in text.split('+') {
+        let what = phase.split('@').next().unwrap_or_default().trim();
+        let (name, rest) = what.split_once(':').unzip();
+        let name = name.unwrap_or(what);
+        if known.contains(&name) {
+            continue;
+        }
+        let is_a_name = rest.is_none_or(|rest| rest.split(':').all(|part| part.contains('=')));
+        let elsewhere = synthetic_table_has(name, profiles).filter(|_| is_a_name);
+        return elsewhere.unwrap_or_else(|| did_you_mean(name, known));
+    }
+    String::new()
+}
+
 /// What a program is called: as it was written, but a command by its first word.
 fn name_of(text: &str) -> String {
     let text = fairways_command_kit::plain::plain(text);
@@ -173,4 +202,56 @@ fn job(written: ParsedPhases, key: u64) -> Job {
         .into_iter()
         .map(|(program, length)| Phase { program: program.map(Arc::new), length });
     Job { phases: phases.collect(), then: AfterRun::Restart, key: Some(key), ..Job::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_chip::preset::preset;
+    use fairways_corpus::CorpusMachine;
+    use fairways_profiles::embedded_programs;
+
+    use super::*;
+    use crate::catalog::ProfileSource;
+
+    fn corpus(machine: CorpusMachine) -> ProfileTable {
+        ProfileSource::Corpus(machine).programs(None).unwrap().table().clone()
+    }
+
+    #[test]
+    fn every_program_of_the_corpus_runs_on_a_chip() {
+        let settings = Settings::new(preset("xeon-e5").unwrap());
+        for machine in CorpusMachine::ALL {
+            let profiles = corpus(machine);
+            for name in profiles.names() {
+                let texts = [name.clone()];
+                let world = World::new("xeon-e5", settings, &profiles, &texts);
+                assert!(world.is_ok(), "{machine:?}: {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_not_known_is_guessed() {
+        let corpus = corpus(CorpusMachine::Skylake);
+        let synthetic = embedded_programs().table();
+        for (text, profiles, said) in [
+            ("gizp", &corpus, "; did you mean \"gzip\"?"),
+            ("strem:f", &corpus, "; did you mean \"stream\"?"),
+            ("mfc-like", &corpus, "; did you mean \"mcf-like\"?"),
+            ("lookbusy@1s+gizp", &corpus, "; did you mean \"gzip\"?"),
+            ("hash-join", &corpus, "; --profiles synthetic has it"),
+            ("idle@1s+hash-join:cpi=1", &corpus, "; --profiles synthetic has it"),
+            ("hash-joni", synthetic, "; did you mean \"hash-join\"?"),
+            // The mistake is another.
+            ("hash-join:4M", &corpus, ""),
+            ("hash-join:4M", synthetic, ""),
+            ("mlr:8X", &corpus, ""),
+            ("live:gizp 'a", &corpus, ""),
+            // It has phases.
+            ("field-solver", &corpus, ""),
+            ("field-solver", synthetic, ""),
+        ] {
+            assert_eq!(meant(text, profiles), said, "{text}");
+        }
+    }
 }

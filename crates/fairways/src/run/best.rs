@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Context as _;
 use fairways_chip::{Account, Job};
 use fairways_core::{Action, Event, Policy, Time, run};
 use fairways_lab::{ObservedChip, ServiceSummary, WorkCurve, one_by_one_if_live};
@@ -50,7 +51,15 @@ impl Fare {
 
 impl Alone {
     /// Runs a job by itself; `None` if it was interrupted before `end`.
-    fn new(world: &chip::World, job: &Job, end: Time, stop: &AtomicBool) -> Option<Self> {
+    ///
+    /// # Errors
+    /// If the program can't continue.
+    fn new(
+        world: &chip::World,
+        job: &Job,
+        end: Time,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Option<Self>> {
         let chip = ObservedChip::new(world.settings, [job.clone()]);
         let chip = chip.expect("a chip on which they run together");
         let mut machine = Running::Chip(Box::new(chip));
@@ -60,12 +69,13 @@ impl Alone {
                 curve.note(at.since(Time::ZERO), &machine.account(0));
             }
         };
-        if !run_and_look(&mut machine, &mut Nothing, end, stop, &mut note) {
-            return None;
+        let ran = run_and_look(&mut machine, &mut Nothing, end, stop, &mut note);
+        if !ran.context("the run alone")? {
+            return Ok(None);
         }
         let slept_long = slept_long(curve.as_ref(), &machine, 0, end);
         let (instructions, served) = (machine.account(0).instructions, machine.served(0));
-        Some(Self { end, instructions, served, curve, slept_long })
+        Ok(Some(Self { end, instructions, served, curve, slept_long }))
     }
 
     /// How a job fared on a chip, compared with this.
@@ -98,16 +108,20 @@ fn slept_long(curve: Option<&WorkCurve>, machine: &Running, job: usize, end: Tim
 impl Best {
     /// Makes it for a run that ended at `end`. On a chip, this runs every program by itself until
     /// then, or until `stop` is true.
-    pub(super) fn new(run: &SimulatedRun, end: Time, stop: &AtomicBool) -> Self {
+    ///
+    /// # Errors
+    /// If a program can't continue.
+    pub(super) fn new(run: &SimulatedRun, end: Time, stop: &AtomicBool) -> anyhow::Result<Self> {
         match &run.on {
-            On::Model { .. } => Self::Known,
+            On::Model { .. } => Ok(Self::Known),
             On::Chip(world) => {
                 let jobs = run.chip_jobs();
                 let alone = one_by_one_if_live(&jobs, || {
                     let alone = jobs.par_iter().map(|job| Alone::new(world, job, end, stop));
-                    alone.collect::<Option<Vec<Alone>>>()
-                });
-                alone.map_or(Self::Unknown, Self::Alone)
+                    alone.collect::<anyhow::Result<Vec<Option<Alone>>>>()
+                })?;
+                let alone: Option<Vec<Alone>> = alone.into_iter().collect();
+                Ok(alone.map_or(Self::Unknown, Self::Alone))
             }
         }
     }
@@ -138,12 +152,15 @@ impl Best {
 const LOOKS: u32 = 50;
 
 /// Runs a machine under a policy; false if it was interrupted before the end.
+///
+/// # Errors
+/// If the machine could not continue.
 pub(super) fn run_until(
     machine: &mut Running,
     policy: &mut dyn Policy,
     end: Time,
     stop: &AtomicBool,
-) -> bool {
+) -> anyhow::Result<bool> {
     run_and_look(machine, policy, end, stop, &mut |_, _| ())
 }
 
@@ -154,7 +171,7 @@ fn run_and_look(
     end: Time,
     stop: &AtomicBool,
     look_at: &mut dyn FnMut(&Running, Time),
-) -> bool {
+) -> anyhow::Result<bool> {
     // The model is fast, and stopping it would cut its steps of time.
     let looks = if matches!(machine, Running::Model(_)) { 1 } else { LOOKS };
     for look in 1..=looks {
@@ -162,12 +179,15 @@ fn run_and_look(
         let at = Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         machine.stop_at(at);
         run(machine, policy);
+        if let Some(why) = machine.failure(machine.now()) {
+            return Err(why);
+        }
         look_at(machine, at);
         if stop.load(Ordering::Relaxed) {
-            return false;
+            return Ok(false);
         }
     }
-    true
+    Ok(true)
 }
 
 /// A policy that does nothing.

@@ -59,13 +59,14 @@ pub(crate) fn run(
     drop(report);
     let kept = journal.map_or(Ok(()), Writer::finish);
     machine.end();
+    let summary = followed.and(kept).and_then(|()| {
+        let end = machine.now();
+        machine.failure(end).map_or(Ok(()), Err)?;
+        summary::summary(&run, &machine, end, &stop)
+    });
+    // Of the runs that the summary compares with, too.
     run.remark();
-    followed.and(kept)?;
-    let end = machine.now();
-    if let Some(why) = machine.failure(end) {
-        return Err(why);
-    }
-    let summary = summary::summary(&run, &machine, end, &stop);
+    let summary = summary?;
     if format == RunFormat::Json {
         summary.json(out)?
     } else {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Context as _;
 use fairways_core::Time;
 use fairways_output::run::{RunOfProgram, Summary};
 use fairways_policy::stock::Stock;
@@ -11,17 +12,21 @@ use super::machine::Running;
 use super::simulated::SimulatedRun;
 
 /// Sums up a run that ended at `end`. Unless it was interrupted, this repeats it under `stock`.
+///
+/// # Errors
+/// If a program can't continue alone or under `stock`.
 pub(super) fn summary(
     run: &SimulatedRun,
     machine: &Running,
     end: Time,
     stop: &AtomicBool,
-) -> Summary {
-    let (names, best) = (run.names(), Best::new(run, end, stop));
+) -> anyhow::Result<Summary> {
+    let (names, best) = (run.names(), Best::new(run, end, stop)?);
     let ours = best.fares(machine, names.len());
     let mut stock = run.machine();
-    let is_compared =
-        !stop.load(Ordering::Relaxed) && run_until(&mut stock, &mut Stock::default(), end, stop);
+    let is_compared = !stop.load(Ordering::Relaxed)
+        && run_until(&mut stock, &mut Stock::default(), end, stop)
+            .context("the run under stock")?;
     let theirs = is_compared.then(|| best.fares(&stock, names.len()));
     let programs = names.into_iter().enumerate().map(|(job, name)| RunOfProgram {
         name,
@@ -35,5 +40,5 @@ pub(super) fn summary(
         alone_served: best.served(job),
     });
     let interrupted = stop.load(Ordering::Relaxed);
-    Summary::new(run.policy.name(), end, interrupted, programs.collect())
+    Ok(Summary::new(run.policy.name(), end, interrupted, programs.collect()))
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use fairways_chip::{Account, Job, Settings};
+use fairways_chip::{Account, Job, PhaseLength, Settings};
 
 /// The time that passes until a program has run alone up to some instructions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,15 +37,19 @@ const MOST_ASLEEP: f64 = 0.05;
 const BEYOND: f64 = 1.02;
 
 impl WorkCurve {
-    /// A curve for a job that replays a stream or runs a real program all the time; `None` for
-    /// others.
+    /// A curve for a job that only replays streams, one after the other by instructions, or runs a
+    /// real program all the time; `None` for others.
     #[must_use]
     pub fn for_job(job: &Job, settings: &Settings) -> Option<Self> {
-        let (has_live, has_stream) = (job.live().next().is_some(), job.streams().next().is_some());
+        let has_live = job.live().next().is_some();
         let cycle = f64::from(settings.time_scale) / (f64::from(settings.chip.mhz) * 1e6);
         let clock = if has_live { WorkClock::Awake { cycle } } else { WorkClock::Chip };
-        let is_of_one_kind = job.phases.len() == 1 && (has_live || has_stream);
-        is_of_one_kind.then(|| Self { clock, points: vec![(0, 0.0)] })
+        // A phase that ends by time ends at other instructions than alone.
+        let is_ended_by_time = job.phases.len() > 1
+            && job.phases.iter().any(|phase| matches!(phase.length, Some(PhaseLength::Time(_))));
+        let of_one_kind = job.live().count().max(job.streams().count());
+        let is_alike = of_one_kind == job.phases.len() && !is_ended_by_time;
+        is_alike.then(|| Self { clock, points: vec![(0, 0.0)] })
     }
 
     fn time(&self, at: Duration, account: &Account) -> f64 {
@@ -99,6 +103,12 @@ impl WorkCurve {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use fairways_chip::Phase;
+    use fairways_chip::preset::preset;
+    use fairways_chip::program::parse;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -120,6 +130,26 @@ mod tests {
     /// The program of which a cycle takes a millisecond.
     fn awake() -> WorkCurve {
         curve(WorkClock::Awake { cycle: 0.001 })
+    }
+
+    fn has_curve(text: &str) -> bool {
+        let phases = parse(text, |_| None).expect("a program").into_iter();
+        let phases =
+            phases.map(|(program, length)| Phase { program: program.map(Arc::new), length });
+        let job = Job { phases: phases.collect(), ..Job::default() };
+        let chip = preset("skylake").expect("a preset");
+        WorkCurve::for_job(&job, &Settings::new(chip)).is_some()
+    }
+
+    #[test]
+    fn streams_are_compared_by_work_where_that_is_the_same() {
+        let stream =
+            concat!("stream:", env!("CARGO_MANIFEST_DIR"), "/../../corpus/streams/bzip2.stream");
+        assert!(has_curve(stream));
+        assert!(has_curve(&format!("{stream}@5M+{stream}@7M+{stream}")));
+        for other in ["mlr:8M", "idle@1s+STREAM", "STREAM@1s+STREAM", "mlr:8M@5M+STREAM"] {
+            assert!(!has_curve(&other.replace("STREAM", stream)), "{other}");
+        }
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
-use fairways_command_kit::table::{STYLE, fit};
+use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::Time;
 use fairways_lab::ServiceSummary;
 use fairways_profiles::FairnessMetrics;
 use serde::Serialize;
 
+use crate::chip::NOT_COMPARABLE;
 use crate::services::{self, Answers};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
@@ -75,7 +76,7 @@ impl From<RunOfProgram> for Program {
 }
 
 impl Program {
-    /// What follows its slowdowns in a table.
+    /// What follows its slowdown in a table.
     fn remark(&self) -> &'static str {
         if self.not_comparable { ", not comparable" } else { "" }
     }
@@ -172,8 +173,8 @@ impl Summary {
             table.add_row([
                 program.program.clone(),
                 program.runs.to_string(),
-                number(program.slowdown),
-                program.stock_slowdown.map_or_else(String::new, number) + program.remark(),
+                number(program.slowdown) + program.remark(),
+                program.stock_slowdown.map_or_else(String::new, number),
             ]);
         }
         writeln!(out, "\nAfter {:.3} s:\n{}\n", self.seconds, fit(table, &["runs", "stock"]))?;
@@ -193,8 +194,12 @@ impl Summary {
             }
             writeln!(out)?;
         }
+        if self.programs.iter().any(|program| program.not_comparable) {
+            write!(out, "\n{}", fold(NOT_COMPARABLE, 12))?;
+        }
         Ok(())
     }
+
     /// The services by themselves, under the policy, and without partitioning.
     fn answers(&self) -> Vec<services::Row<'_>> {
         let mut rows = Vec::new();
@@ -206,5 +211,39 @@ impl Summary {
             }
         }
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_command_kit::table::keep_whole;
+
+    use super::*;
+
+    fn table(not_comparable: bool) -> String {
+        keep_whole();
+        let program = RunOfProgram {
+            name: "live:awk".to_owned(),
+            runs: 0,
+            slowdown: 1.5,
+            stock_slowdown: Some(2.0),
+            not_comparable,
+            served: None,
+            stock_served: None,
+            alone_served: None,
+        };
+        let mut out = Vec::new();
+        let summary = Summary::new("equal", Time::ZERO, false, vec![program]);
+        summary.table(&mut out).expect("memory takes it");
+        String::from_utf8(out).expect("a text")
+    }
+
+    #[test]
+    fn a_slowdown_that_is_not_comparable_is_explained() {
+        // A narrow terminal has no room for the column after it.
+        let text = table(true);
+        assert!(text.contains("1.500, not comparable   2.000\n"), "{text}");
+        assert!(text.ends_with(NOT_COMPARABLE), "{text}");
+        assert!(!table(false).contains("not comparable"));
     }
 }
