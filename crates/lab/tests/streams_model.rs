@@ -42,7 +42,7 @@ fn chip(ways: u32, jobs: &[Job]) -> ChipComparison {
 
 /// What a program does alone with each number of ways.
 fn alone(name: &str) -> Vec<ProgramOutcome> {
-    (1..=11).map(|ways| chip(ways, &[job(name)]).outcomes[0].programs[0].clone()).collect()
+    (1..=11).map(|ways| chip(ways, &[job(name)]).outcomes[0].programs[0]).collect()
 }
 
 fn profile(name: &str, alone: &[ProgramOutcome]) -> ProfileTable {
