@@ -37,6 +37,7 @@ mod read_phased;
 mod records;
 mod score;
 mod series;
+mod sizes;
 mod stream;
 mod table;
 mod write;
@@ -54,6 +55,7 @@ pub use read::read_table;
 pub use read_phased::read_phased;
 pub use records::{NAME_RULE, is_name};
 pub use score::Scorer;
+pub use sizes::between_ways;
 pub use stream::{
     MOST_STREAM_LINES, OverlapEstimate, RecordedStream, StreamBlock, StreamBlockContent,
     StreamError, StreamEvent, StreamEventKind, StreamManifest, StreamTotals, StreamWriter,

@@ -1,7 +1,7 @@
 //! A profiled program, as LLC references that follow its curves.
 
 use fairways_core::Ways;
-use fairways_profiles::{ProfileMetric, ProfileTable};
+use fairways_profiles::{ProfileMetric, ProfileTable, between_ways};
 
 use crate::account::MOST_OVERLAP;
 use crate::geometry::MissLatency;
@@ -48,7 +48,7 @@ pub fn profiled_resized(
             .map(|metric| table.values(index, metric).take(count).collect::<Vec<f64>>());
     let references = mean(&llcrpki).max(llcmpki.first().copied().unwrap_or(0.0));
     let by_ways =
-        (1..=ways.get()).map(|ways| between(references, &llcmpki, f64::from(ways) * size));
+        (1..=ways.get()).map(|ways| between_ways(references, &llcmpki, f64::from(ways) * size));
     let curve = MissCurve::new(references, &by_ways.collect::<Vec<f64>>())?;
     // CPI is a linear function of the cycles that misses would take one after the other.
     let latencies: Vec<f64> = llcmpki
@@ -71,19 +71,6 @@ pub fn profiled_resized(
     Ok(SimulatedProgram::new(Accesses::Curve(curve), base_cpi, 1.0 / slope))
 }
 
-/// The value at `x` ways, of the values at 1, 2, ... ways and the one without any.
-fn between(none: f64, values: &[f64], x: f64) -> f64 {
-    let mut before = none;
-    for (ways, &value) in (1_u32..).zip(values) {
-        let beyond = f64::from(ways) - x;
-        if beyond >= 0.0 {
-            return beyond * before + (1.0 - beyond) * value;
-        }
-        before = value;
-    }
-    before
-}
-
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -91,12 +78,6 @@ fn mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn misses_between_and_beyond_the_measured_sizes() {
-        let read = [0.0, 0.5, 1.0, 1.25, 2.0, 5.0].map(|x| between(8.0, &[6.0, 2.0], x));
-        assert_eq!(read, [8.0, 7.0, 6.0, 5.0, 2.0, 2.0]);
-    }
 
     /// Ways of half the size: two of them are as good as one that was measured.
     #[test]

@@ -128,6 +128,7 @@ mod tests {
         let found = ["mcf,", "bzip2,", "gcc 166,", "gcc scilab,", "omnetpp,"].map(program);
         assert_eq!(found, [Some("lemon-mcf"), Some("bzip2"), Some("cc1"), Some("cc1"), None]);
     }
+
     /// A benchmark that does not live on has no value; a mean that has one is partial.
     #[test]
     fn means_of_other_programs_too_are_partial() {

@@ -1,12 +1,12 @@
 //! Which real programs stand for the benchmarks of CASC's and Cache-fair's papers.
 //!
-//! Chosen before any policy ran on them, by the first of these rules that finds a program with a
-//! profile:
+//! Chosen by the first of these rules that finds a program with a profile. They were written before
+//! any policy ran on real programs; later, gnugo took the place of stockfish, which had left the
+//! corpus:
 //!
 //! 1. Its living counterpart, as the corpus has it (`stands_for` in corpus/programs.toml).
-//! 2. A program of the same kind: crafty searches the tree of a board game, as gnugo does, which
-//!    stands for the corpus' other chess programs; Berkeley DB is an embedded database and vortex
-//!    one in memory, as sqlite3 is with `:memory:`.
+//! 2. A program of the same kind: crafty searches the tree of a board game, as gnugo does; Berkeley
+//!    DB is an embedded database and vortex one in memory, as sqlite3 is with `:memory:`.
 //! 3. The program whose misses per 1000 instructions with 1 MB are nearest, as a ratio, to the
 //!    published figures of the benchmark, those that its model was held to (docs/workloads.md): to
 //!    their geometric mean if there are two. The papers themselves state no benchmark's misses at

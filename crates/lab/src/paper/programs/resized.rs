@@ -3,7 +3,7 @@
 //! The corpus has a program's misses behind an L1 of 8 KB with 48 KB to 1.5 MB of L2, in steps of
 //! 48 KB. On these chips it makes the references that reach its L2, with these misses at the size
 //! of each number of ways; in between they lie on a line, and below 48 KB on the one to no cache,
-//! with which each reference misses. This was written down before any policy ran on it.
+//! with which each reference misses. This was written down before any policy ran on real programs.
 //!
 //! An instruction takes as long as the models' do (`fairways_chip::program::named`): a cycle, and a
 //! load two more. Profiles have loads and stores together, of which a quarter count as stores, as
@@ -14,7 +14,7 @@
 
 use fairways_chip::program::{Accesses, MissCurve};
 use fairways_chip::{Geometry, SimulatedProgram};
-use fairways_profiles::{ProfileMetric, ProfileTable};
+use fairways_profiles::{ProfileMetric, ProfileTable, between_ways};
 
 /// The size of a way in the profiles, KB.
 const WAY_KB: f64 = 48.0;
@@ -25,16 +25,8 @@ const LOADS: f64 = 0.75;
 
 /// Misses per 1000 instructions with an L2 of this size.
 pub(super) fn misses_at(table: &ProfileTable, program: usize, kb: f64) -> f64 {
-    let mut below = (0.0, references(table, program));
-    let sizes = (1..).map(|ways| WAY_KB * f64::from(ways));
-    for point in sizes.zip(table.values(program, ProfileMetric::Llcmpki)) {
-        if kb <= point.0 {
-            let share = (kb - below.0) / (point.0 - below.0);
-            return below.1 + share * (point.1 - below.1);
-        }
-        below = point;
-    }
-    below.1
+    let misses: Vec<f64> = table.values(program, ProfileMetric::Llcmpki).collect();
+    between_ways(references(table, program), &misses, kb / WAY_KB)
 }
 
 /// The program on a chip, with this many misses under way; `None` if it has no references.
