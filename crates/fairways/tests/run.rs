@@ -30,6 +30,32 @@ fn refused(assert: assert_cmd::assert::Assert) -> String {
     said.trim_end().to_owned()
 }
 
+/// A program that counts as ten gets all ways but one.
+#[test]
+fn an_important_program_gets_the_ways() {
+    let plan = |flags: &[&str]| {
+        let args = [
+            "--profiles",
+            "synthetic",
+            "--mix",
+            "hash-join,btree-lookup,graph-walk",
+            "--ways",
+            "6",
+            "--policy",
+            "fairways",
+            "--known-profiles",
+            "--set",
+            "objective=weighted",
+            "--duration",
+            "1s",
+        ];
+        stdout(run(&[&args, flags].concat()).success())
+    };
+    assert!(plan(&[]).contains("plan 2 AABBBC  A 0  B 1  C 2"), "{}", plan(&[]));
+    let important = plan(&["--importance", "hash-join=10"]);
+    assert!(important.contains("plan 2 AAAAAB  A 0  B 1 2"), "{important}");
+}
+
 /// A folder with a journal of a short run in parts of this size.
 fn journal(size: &str, args: &[&str]) -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();

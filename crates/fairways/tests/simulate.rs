@@ -244,29 +244,6 @@ fn baselines_are_what_static_gives() {
     assert_eq!(ways(&["--baselines", "triad=2,hash-join=9,chess=1"]), [1, 2, 9]);
 }
 
-/// Its slowdown where it counts once, and where it counts as ten programs.
-#[test]
-fn an_important_program_is_slowed_down_less() {
-    let slowdown = |flags: &[&str]| {
-        let args = [
-            "--profiles",
-            "synthetic",
-            "--mix",
-            "hash-join,btree-lookup,graph-walk",
-            "--ways",
-            "6",
-            "--policies",
-            "fairways",
-            "--set",
-            "objective=weighted",
-        ];
-        let report = json(&[&args, flags].concat());
-        report["mixes"][0]["policies"][0]["slowdowns"][0].as_f64().unwrap()
-    };
-    let (once, often) = (slowdown(&[]), slowdown(&["--importance", "hash-join=10"]));
-    assert!(often < once, "{often} {once}");
-}
-
 #[test]
 fn bandwidth_slows_programs_down() {
     let antt = |flags: &[&str]| {
