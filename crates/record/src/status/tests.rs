@@ -289,7 +289,7 @@ fn levels_in_force_are_shown_beside_those_planned() {
     }
     let [least, most] = [10, 100].map(|level| BandwidthLevel::new(level).unwrap());
     let (unit, scope) = (BandwidthUnit::Percent, LimitScope::Core);
-    let lever = BandwidthLever { unit, least, step: least, most, scope };
+    let lever = BandwidthLever { unit, least, step: least, most, scope, capacity_mbps: None };
     let llc = Llc::with_ways(Ways::new(11).unwrap());
     record(&Event::Machine(Levers { llc, bandwidth: Some(lever) }), &mut watched);
     for app in [0, 1, 2].map(AppId) {
