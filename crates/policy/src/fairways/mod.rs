@@ -23,8 +23,15 @@
 //! Another plan has to be worth the lines that move by it (`keeping.rs`). Promised ways limit what
 //! plans there are, those of sampling too (`promises.rs`). Beyond 64 programs the plan is LFOC+'s.
 //!
+//! Where memory is the bottleneck, programs that fill it get limits of bandwidth (`bandwidth.rs`).
+//!
 //! Integers only; a decision reuses the memory of the one before.
 
+mod bandwidth;
+mod bandwidth_gate;
+mod bandwidth_plan;
+mod bandwidth_trial;
+mod bandwidth_user;
 mod clusters;
 mod divide;
 mod keeping;
@@ -54,6 +61,7 @@ use fairways_core::{Action, AppId, Event, Llc, PlanId, Policy, Time};
 
 use crate::running::{Change, RunningPrograms};
 use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
+use bandwidth::BandwidthControl;
 use learner::LearnedProgram;
 use planner::Planner;
 use services::Services;
@@ -87,6 +95,7 @@ pub struct Fairways {
     /// The programs without a profile, in the order in which they started.
     learners: Vec<LearnedProgram>,
     services: Services,
+    bandwidth: BandwidthControl,
     session: Option<Growth>,
     /// Nanoseconds in which programs were sampled.
     sampled_nanos: u64,
@@ -137,6 +146,7 @@ impl Fairways {
             Change::Exited(_) | Change::Wish { .. } => self.learn(at, None, act),
         }
         self.follow_objectives(at, change == Change::Started, act);
+        self.follow_bandwidth(at, act);
     }
 }
 
@@ -147,9 +157,15 @@ impl Policy for Fairways {
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         match event {
-            Event::Sampled(sample) => self.sampled(at, sample, act),
+            Event::Sampled(sample) => {
+                self.bandwidth.measure(sample);
+                self.sampled(at, sample, act);
+            }
             Event::Woke => self.wake(at, act),
-            Event::Latency(latencies) => self.answered(at, latencies),
+            Event::Latency(latencies) => {
+                self.bandwidth.measure_latencies(latencies, self.running.programs());
+                self.answered(at, latencies);
+            }
             Event::Refused { plan, .. } => self.refused(at, *plan, act),
             Event::Applied { plan, actual } => {
                 self.services.is_refused &= self.plan != Some(*plan);
