@@ -37,6 +37,8 @@ pub enum DecisionScope {
     Nothing,
     /// Which ways programs may fill.
     Ways,
+    /// How much memory bandwidth programs may use.
+    Bandwidth,
     /// Where and when threads run, for which a machine must let programs take turns.
     Turns,
 }

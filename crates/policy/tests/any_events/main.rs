@@ -236,7 +236,7 @@ enum AnyPolicy {
     Fairways(fairways::Parameters),
     /// The policy of docs/own-policy.md.
     Climb,
-    /// Without parameters, by its name.
+    /// With the parameters that it has by default, by its name.
     Plain(&'static str),
 }
 
@@ -262,8 +262,9 @@ impl AnyPolicy {
     }
 }
 
-/// The policies that use profiles and promises alone.
-const PLAIN: &[&str] = &["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov"];
+/// Policies with the parameters that they have by default.
+const PLAIN: &[&str] =
+    &["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "parties", "mba-feedback"];
 
 /// Half with the published parameters.
 fn policies() -> impl Strategy<Value = AnyPolicy> {
