@@ -226,7 +226,8 @@ fn compare(
     Ok(ChipComparison { alone, stock, outcomes })
 }
 
-fn run_together(
+/// Runs programs together under a policy, whose rates `alone` are known.
+pub(crate) fn run_together(
     settings: Settings,
     jobs: impl Iterator<Item = Job>,
     protocol: &ChipProtocol,
