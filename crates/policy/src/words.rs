@@ -80,11 +80,11 @@ words! {
     /// `dcat`, of receivers and keepers: the fewest ways that are as good as any, as far as was
     /// seen (Table 1).
     PREFERRED = "preferred, ways";
-    /// `locpart`, `parties`, of services: the tail latency (Algorithm 1, GetTL), when the class or the ways
-    /// changed last.
+    /// `locpart` and `parties`, of services: the tail latency (Algorithm 1, GetTL), when the class
+    /// or the ways changed last; of `parties`, of the last period.
     TAIL = "tail, ms";
-    /// `locpart`, `parties`, of services: what the tail leaves of the objective (Algorithm 1, line 13), at the
-    /// same time; negative where the objective is missed.
+    /// `locpart` and `parties`, of services: what the tail leaves of the objective (Algorithm 1,
+    /// line 13), at the same time; negative where the objective is missed.
     SLACK = "slack, of the objective";
     /// `casc`: the partial-cache miss rate (§4.2).
     PCMR = "PCMR, misses per 100 L2 references";

@@ -17,7 +17,7 @@ use fairways_core::{
 use super::Fairways;
 use super::bandwidth_gate::BusGate;
 use super::bandwidth_plan::LimitedPlan;
-use super::bandwidth_trial::{LimitTrial, Verdict};
+use super::bandwidth_trial::{LimitTrial, StepVerdict};
 use super::bandwidth_user::{BusUser, LimitRank};
 use super::parameters::Parameters;
 use crate::program::RunningProgram;
@@ -243,22 +243,22 @@ impl BandwidthControl {
     fn judge(&mut self, at: Time, p: &Parameters, mut trial: LimitTrial) -> Option<&'static str> {
         let verdict = trial.judge(p, &self.users, self.gate.is_full_now());
         match verdict {
-            Verdict::Wait => {
+            StepVerdict::Wait => {
                 self.trial = Some(trial);
                 None
             }
-            Verdict::Keep => {
+            StepVerdict::Keep => {
                 self.raise_bar = Duration::ZERO;
                 None
             }
-            Verdict::Further => self.further(at, p, trial),
-            Verdict::TakeBack if trial.is_raise() => {
+            StepVerdict::Further => self.further(at, p, trial),
+            StepVerdict::TakeBack if trial.is_raise() => {
                 self.raise_bar = next_bar(self.raise_bar, p);
                 self.raise_barred = at.after(self.raise_bar);
                 self.set_limit(trial.app, trial.from);
                 Some(FULL_AGAIN)
             }
-            Verdict::TakeBack => self.take_back(at, p, &trial),
+            StepVerdict::TakeBack => self.take_back(at, p, &trial),
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) struct LimitTrial {
 
 /// What becomes of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum StepVerdict {
     Wait,
     Keep,
     TakeBack,
@@ -43,34 +43,39 @@ impl LimitTrial {
     }
 
     /// Takes in a span that shows the step alone.
-    pub(super) fn judge(&mut self, p: &Parameters, users: &[BusUser], is_full: bool) -> Verdict {
+    pub(super) fn judge(
+        &mut self,
+        p: &Parameters,
+        users: &[BusUser],
+        is_full: bool,
+    ) -> StepVerdict {
         self.left = self.left.saturating_sub(1);
         if self.is_raise {
             return match (is_full, self.left) {
-                (true, _) => Verdict::TakeBack,
-                (false, 0) => Verdict::Keep,
-                (false, _) => Verdict::Wait,
+                (true, _) => StepVerdict::TakeBack,
+                (false, 0) => StepVerdict::Keep,
+                (false, _) => StepVerdict::Wait,
             };
         }
         let Some(own) = users.iter().find(|user| user.app == self.app) else {
-            return Verdict::Keep;
+            return StepVerdict::Keep;
         };
         if own.is_below(p.limit_floor_percent) {
-            return Verdict::TakeBack;
+            return StepVerdict::TakeBack;
         }
         // A step that takes less than a 32nd of its traffic is not felt.
         if own.traffic >= own.traffic_before - own.traffic_before / 32 {
-            return Verdict::Further;
+            return StepVerdict::Further;
         }
         if self.left > 0 {
-            return Verdict::Wait;
+            return StepVerdict::Wait;
         }
         let total: i64 = users.iter().map(BusUser::change).fold(0, i64::saturating_add);
         let needed = i64::from(p.limit_gain_percent) * 1024;
         if users.iter().any(BusUser::is_relieved) || total * 100 > needed {
-            Verdict::Keep
+            StepVerdict::Keep
         } else {
-            Verdict::TakeBack
+            StepVerdict::TakeBack
         }
     }
 }

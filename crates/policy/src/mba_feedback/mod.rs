@@ -29,7 +29,7 @@ use crate::words;
 
 parameters! {
     /// The parameters of `mba-feedback`.
-    pub struct Parameters {
+    pub struct FeedbackParameters {
         /// What a program is to move in a second; 0 for an equal share of what memory can move.
         target_mbps: u32 = 0, "MB/s", "ours; an administrator's in the kernel";
 
@@ -43,17 +43,17 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Linux, fs/resctrl/monitor.c",
     decides: DecisionScope::Bandwidth,
     knows: KnowledgeSource::Counters,
-    ..Descriptor::new::<Parameters>(
+    ..Descriptor::new::<FeedbackParameters>(
         "mba-feedback",
         "each program's traffic steered to a target, as by mba_MBps",
-        |given| make(Parameters::default(), MbaFeedback::new, given),
+        |given| make(FeedbackParameters::default(), MbaFeedback::new, given),
     )
 };
 
 /// The `mba-feedback` policy.
 #[derive(Clone, Debug, Default)]
 pub struct MbaFeedback {
-    parameters: Parameters,
+    parameters: FeedbackParameters,
     running: RunningPrograms,
     steered: Vec<SteeredProgram>,
     has_alarm: bool,
@@ -96,12 +96,12 @@ impl SteeredProgram {
 impl MbaFeedback {
     /// The policy with these parameters.
     #[must_use]
-    pub fn new(parameters: Parameters) -> Self {
+    pub fn new(parameters: FeedbackParameters) -> Self {
         Self { parameters, ..Self::default() }
     }
 
-    /// The lever, and what each program is to move in a second, in bytes; `None` where levels are no
-    /// percents, or no target is known.
+    /// The lever, and what each program is to move in a second, in bytes; `None` where levels are
+    /// no percents, or no target is known.
     fn target(&self) -> Option<(BandwidthLever, u64)> {
         let lever = self.running.levers()?.bandwidth;
         let lever = lever.filter(|lever| lever.unit == BandwidthUnit::Percent)?;

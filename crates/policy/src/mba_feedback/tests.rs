@@ -18,36 +18,47 @@ fn levers(clos: u32, capacity_mbps: Option<u32>) -> Levers {
     }
 }
 
+struct SteeredBench {
+    policy: MbaFeedback,
+    partition: Partition,
+    levers: Levers,
+    programs: u32,
+}
+
+impl SteeredBench {
+    /// Reports an event after these seconds; the programs' levels then.
+    fn handle(&mut self, seconds: u32, event: &Event) -> Vec<u32> {
+        let Self { policy, partition, levers, .. } = self;
+        policy.handle(Time::ZERO.after(SECOND * seconds), event, &mut |action| {
+            if let Action::Partition { partition: planned, .. } = action {
+                let placed = planned.placements().iter().map(|at| at.app);
+                assert_eq!(planned.check_levers(*levers, placed), Ok(()));
+                *partition = planned.into_owned();
+            }
+        });
+        let levels = (0..self.programs).map(|app| self.partition.level_of(AppId(app)));
+        levels.map(|level| level.map_or(100, BandwidthLevel::get)).collect()
+    }
+}
+
 /// Programs on a machine that move what `moved` says at their levels, MB a second. Returns the
 /// levels after each second.
 fn run(
     levers: Levers,
     programs: u32,
-    seconds: u64,
+    seconds: u32,
     moved: impl Fn(u32, u32) -> u64,
 ) -> Vec<Vec<u32>> {
-    let mut policy = MbaFeedback::default();
-    let mut partition = Partition::default();
-    let mut handle = |at: u64, event: &Event| {
-        policy.handle(
-            Time::ZERO.after(SECOND * u32::try_from(at).unwrap()),
-            event,
-            &mut |action| {
-                if let Action::Partition { partition: planned, .. } = action {
-                    let placed = planned.placements().iter().map(|at| at.app);
-                    assert_eq!(planned.check_levers(levers, placed), Ok(()));
-                    partition = planned.into_owned();
-                }
-            },
-        );
-        (0..programs)
-            .map(|app| partition.level_of(AppId(app)).map_or(100, BandwidthLevel::get))
-            .collect::<Vec<u32>>()
+    let mut bench = SteeredBench {
+        policy: MbaFeedback::default(),
+        partition: Partition::default(),
+        levers,
+        programs,
     };
-    handle(0, &Event::Machine(levers));
+    bench.handle(0, &Event::Machine(levers));
     let mut last = Vec::new();
     for app in (0..programs).map(AppId) {
-        last = handle(0, &Event::Started { app, wish: Wish::default(), profile: None });
+        last = bench.handle(0, &Event::Started { app, wish: Wish::default(), profile: None });
     }
     let mut found = Vec::new();
     for second in 1..=seconds {
@@ -63,9 +74,9 @@ fn run(
                 plan: None,
                 straddled: false,
             };
-            handle(second, &Event::Sampled(sample));
+            bench.handle(second, &Event::Sampled(sample));
         }
-        last = handle(second, &Event::Woke);
+        last = bench.handle(second, &Event::Woke);
         found.push(last.clone());
     }
     found

@@ -1,5 +1,5 @@
-//! `parties`: resources for services one at a time, by what their tail latency says (Chen, Delimitrou
-//! and Martinez, PARTIES, ASPLOS 2019, §4).
+//! `parties`: resources for services one at a time, by what their tail latency says (Chen,
+//! Delimitrou and Martinez, PARTIES, ASPLOS 2019, §4).
 //!
 //! Every half second the slack of each service is (target - tail) / target. If the least slack is
 //! below 0.05, that service is *upsized*: it gets a unit of one resource, from the programs without
@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, Event, Llc, PlanId, Policy, Q32,
+    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, Event, Llc, PlanId, Policy,
     Resources, Time, WindowLength,
 };
 
@@ -28,19 +28,19 @@ use crate::parameter::{MILLISECOND, parameters};
 use crate::running::{Change, RunningPrograms, leave_unpartitioned};
 use crate::split::Stack;
 use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
-use service::{Resource, SizedService};
+use service::{SizedResource, SizedService};
 
 parameters! {
     /// The parameters of PARTIES.
-    pub struct Parameters {
+    pub struct PartiesParameters {
         /// How often it decides.
         period: Duration = Duration::from_millis(500), "", "PARTIES §4", least MILLISECOND;
 
         /// A service with less slack than this is upsized.
-        upsize_slack: Q32 = Q32::ratio(5, 100), "", "PARTIES §4", most 1 << 32;
+        upsize_slack_percent: u32 = 5, "percent", "PARTIES §4", most 100;
 
         /// A service with more slack than this is downsized.
-        downsize_slack: Q32 = Q32::ratio(2, 10), "", "PARTIES §4", most 1 << 32;
+        downsize_slack_percent: u32 = 20, "percent", "PARTIES §4", most 100;
 
         /// No service is downsized for this long after a downsizing went wrong.
         downsize_pause: Duration = Duration::from_secs(30), "", "PARTIES §4";
@@ -55,17 +55,17 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Chen, Delimitrou and Martinez, ASPLOS 2019",
     knows: KnowledgeSource::Latencies,
     honours: &[OwnerRequest::Objectives],
-    ..Descriptor::new::<Parameters>(
+    ..Descriptor::new::<PartiesParameters>(
         "parties",
         "resources for services one at a time, by the slack of their tail latency",
-        |given| make(Parameters::default(), Parties::new, given),
+        |given| make(PartiesParameters::default(), Parties::new, given),
     )
 };
 
 /// The `parties` policy.
 #[derive(Clone, Debug, Default)]
 pub struct Parties {
-    parameters: Parameters,
+    parameters: PartiesParameters,
     running: RunningPrograms,
     /// The services that have resources of their own, in the order in which they started.
     services: Vec<SizedService>,
@@ -94,9 +94,9 @@ const RETURNED: &str = "a service that was downsized misses its objective: the u
 const NONE: &str = "no service with an objective: no partitioning";
 
 impl Parties {
-    /// The policy with these parameters; [`Parameters::default`] is what was published.
+    /// The policy with these parameters; [`PartiesParameters::default`] is what was published.
     #[must_use]
-    pub fn new(parameters: Parameters) -> Self {
+    pub fn new(parameters: PartiesParameters) -> Self {
         Self { parameters, ..Self::default() }
     }
 
@@ -153,11 +153,14 @@ impl Parties {
                 partition.place(service.app, own);
                 service.announce(announcer);
             }
-            let others = |app| !services.iter().any(|service| service.app == app);
-            if programs.iter().any(|program| others(program.app)) {
+            let mut others = programs
+                .iter()
+                .filter(|program| !services.iter().any(|service| service.app == program.app))
+                .peekable();
+            if others.peek().is_some() {
                 let mask = stack.next(*rest);
                 let cluster = partition.add(Resources { mask, bandwidth: *rest_level });
-                for program in programs.iter().filter(|program| others(program.app)) {
+                for program in others {
                     partition.place(program.app, cluster);
                     announcer.announce_class(program.app, "best effort", "it has no objective");
                 }
@@ -186,7 +189,9 @@ impl Parties {
         if let Some(LastChange { app, is_upsize, tail }) = self.change.take() {
             let service = self.services.iter_mut().find(|service| service.app == app)?;
             let now = service.tail?;
-            if !is_upsize && service.slack().is_some_and(|slack| slack < signed(p.upsize_slack)) {
+            if !is_upsize
+                && service.slack().is_some_and(|slack| slack < share(p.upsize_slack_percent))
+            {
                 service.wheel = service.wheel.next();
                 let (given, index) = (service.given.take()?, self.index(app)?);
                 self.no_downsizing_until = at.after(p.downsize_pause);
@@ -196,19 +201,21 @@ impl Parties {
                 service.wheel = service.wheel.next();
             }
         }
-        let with_slack = || {
-            let slacks = self.services.iter().enumerate();
-            slacks.filter_map(|(index, service)| Some((service.slack()?, index)))
-        };
-        let (least, index) = with_slack().min()?;
-        if least < signed(p.upsize_slack) {
+        let (least, index) = self.slacks().min()?;
+        if least < share(p.upsize_slack_percent) {
             return self.upsize(llc, index).then_some(UPSIZED);
         }
-        let (most, index) = with_slack().max()?;
-        if most > signed(p.downsize_slack) && at >= self.no_downsizing_until {
+        let (most, index) = self.slacks().max()?;
+        if most > share(p.downsize_slack_percent) && at >= self.no_downsizing_until {
             return self.downsize(llc, index).then_some(DOWNSIZED);
         }
         None
+    }
+
+    /// The slack of each service that has one, with its place.
+    fn slacks(&self) -> impl Iterator<Item = (i64, usize)> + '_ {
+        let slacks = self.services.iter().enumerate();
+        slacks.filter_map(|(index, service)| Some((service.slack()?, index)))
     }
 
     fn index(&self, app: AppId) -> Option<usize> {
@@ -218,7 +225,7 @@ impl Parties {
     /// Gives a service a unit of the resource at which it is, or of the first one after that of
     /// which there is a unit.
     fn upsize(&mut self, llc: &Llc, index: usize) -> bool {
-        for _ in Resource::ALL {
+        for _ in SizedResource::ALL {
             let resource = self.services[index].wheel;
             if self.take(llc, index, resource) {
                 let SizedService { app, tail, .. } = self.services[index];
@@ -233,11 +240,11 @@ impl Parties {
 
     /// Gives a service a unit of this resource: from best effort, else from the service with the
     /// greatest slack.
-    fn take(&mut self, llc: &Llc, index: usize, resource: Resource) -> bool {
+    fn take(&mut self, llc: &Llc, index: usize, resource: SizedResource) -> bool {
         let donors = self.services.iter().enumerate().filter(|&(donor, _)| donor != index);
         let donor = donors.max_by_key(|(_, service)| service.slack()).map(|(donor, _)| donor);
         match resource {
-            Resource::Ways => {
+            SizedResource::Ways => {
                 let least = llc.min_ways();
                 if self.rest > least && self.has_rest() {
                     self.rest -= 1;
@@ -249,7 +256,7 @@ impl Parties {
                 self.services[index].ways += 1;
                 true
             }
-            Resource::Bandwidth => {
+            SizedResource::Bandwidth => {
                 let Some(lever) = self.lever() else { return false };
                 if let Some(own) = self.services[index].level {
                     self.services[index].level = raised(lever, own);
@@ -273,17 +280,17 @@ impl Parties {
 
     /// Takes a unit from a service, for best effort.
     fn downsize(&mut self, llc: &Llc, index: usize) -> bool {
-        for _ in Resource::ALL {
+        for _ in SizedResource::ALL {
             let lever = self.lever();
             let service = &mut self.services[index];
             let resource = service.wheel;
             let is_done = match resource {
-                Resource::Ways => service.ways > llc.min_ways() && self.rest > 0,
-                Resource::Bandwidth => self.rest_level.is_some(),
+                SizedResource::Ways => service.ways > llc.min_ways() && self.rest > 0,
+                SizedResource::Bandwidth => self.rest_level.is_some(),
             };
             if is_done {
                 match (resource, lever, self.rest_level) {
-                    (Resource::Ways, ..) => {
+                    (SizedResource::Ways, ..) => {
                         (service.ways, self.rest) = (service.ways - 1, self.rest + 1)
                     }
                     (_, Some(lever), Some(level)) => self.rest_level = raised(lever, level),
@@ -329,9 +336,9 @@ fn raised(lever: BandwidthLever, level: BandwidthLevel) -> Option<BandwidthLevel
     lever.above(level).filter(|above| *above < lever.most)
 }
 
-/// A fraction with its sign, in units of 2^-32.
-fn signed(value: Q32) -> i64 {
-    i64::try_from(value.raw()).unwrap_or(i64::MAX)
+/// A percentage, in units of 2^-32.
+fn share(percent: u32) -> i64 {
+    (i64::from(percent) << 32) / 100
 }
 
 impl Policy for Parties {

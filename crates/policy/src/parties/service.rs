@@ -7,12 +7,12 @@ use crate::words;
 
 /// The resources, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Resource {
+pub(super) enum SizedResource {
     Ways,
     Bandwidth,
 }
 
-impl Resource {
+impl SizedResource {
     pub(super) const ALL: [Self; 2] = [Self::Ways, Self::Bandwidth];
 
     /// The next one on the wheel.
@@ -32,9 +32,9 @@ pub(super) struct SizedService {
     pub(super) ways: u32,
     pub(super) level: Option<BandwidthLevel>,
     /// The resource at which it is.
-    pub(super) wheel: Resource,
+    pub(super) wheel: SizedResource,
     /// The resource of which it gave a unit last.
-    pub(super) given: Option<Resource>,
+    pub(super) given: Option<SizedResource>,
     /// The tail latency of the last window, in nanoseconds; `None` if nothing was answered.
     pub(super) tail: Option<u64>,
 }
@@ -42,7 +42,7 @@ pub(super) struct SizedService {
 impl SizedService {
     pub(super) const fn new(app: AppId, objective: Objective) -> Self {
         let (level, given, tail) = (None, None, None);
-        Self { app, objective, ways: 0, level, wheel: Resource::Ways, given, tail }
+        Self { app, objective, ways: 0, level, wheel: SizedResource::Ways, given, tail }
     }
 
     /// Records the latencies of a window.

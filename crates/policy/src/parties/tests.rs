@@ -1,5 +1,5 @@
 use fairways_core::{
-    Latencies, LatencyBin, Levers, LimitScope, Objective, Partition, WayMask, Ways, Wish,
+    Latencies, LatencyBin, Levers, LimitScope, Objective, Partition, Q32, WayMask, Ways, Wish,
 };
 
 use super::*;
@@ -17,7 +17,7 @@ fn levers(with_bandwidth: bool) -> Levers {
 }
 
 /// Services 0 to `services`, and a program without an objective.
-struct Bench {
+struct PartiesBench {
     policy: Parties,
     levers: Levers,
     partition: Partition,
@@ -26,7 +26,7 @@ struct Bench {
     reasons: Vec<alloc::string::String>,
 }
 
-impl Bench {
+impl PartiesBench {
     fn new(levers: Levers, services: u32) -> Self {
         let (policy, partition) = (Parties::default(), Partition::default());
         let mut bench =
@@ -79,14 +79,14 @@ impl Bench {
 /// §4: at first an even split.
 #[test]
 fn it_begins_with_equal_shares() {
-    let bench = Bench::new(levers(false), 2);
+    let bench = PartiesBench::new(levers(false), 2);
     assert_eq!([0, 1, 2].map(|app| bench.ways(app)), [3, 3, 5]);
 }
 
 /// §4: slack below 0.05 takes from best effort first, and the same resource as long as that helps.
 #[test]
 fn a_service_that_misses_its_target_gets_ways_of_best_effort_first() {
-    let mut bench = Bench::new(levers(false), 2);
+    let mut bench = PartiesBench::new(levers(false), 2);
     // 24 ms with three ways, 10 % less than its target with eight.
     for _ in 0..4 {
         bench.period(|bench, app| if app == 0 { 33 - 3 * bench.ways(0) } else { 9 });
@@ -102,11 +102,10 @@ fn a_service_that_misses_its_target_gets_ways_of_best_effort_first() {
 /// §4: a unit that did not help is not returned; the next resource is tried.
 #[test]
 fn a_resource_that_does_not_help_gives_way_to_the_next() {
-    let mut bench = Bench::new(levers(true), 1);
+    let mut bench = PartiesBench::new(levers(true), 1);
     assert_eq!([bench.ways(0), bench.ways(1)], [5, 6]);
-    let tail = |bench: &Bench, _: u32| bench.level(1).map_or(20, |level| level / 5);
     for _ in 0..4 {
-        bench.period(tail);
+        bench.period(|bench, _| bench.level(1).map_or(20, |level| level / 5));
     }
     assert_eq!([bench.ways(0), bench.ways(1)], [6, 5]);
     assert_eq!([bench.level(0), bench.level(1)], [None, Some(70)]);
@@ -116,8 +115,10 @@ fn a_resource_that_does_not_help_gives_way_to_the_next() {
 /// downsizing for 30 s.
 #[test]
 fn a_service_with_much_slack_gives_until_it_would_miss_its_target() {
-    let mut bench = Bench::new(levers(false), 1);
-    let tail = |bench: &Bench, _: u32| if bench.ways(0) >= 4 { 5 } else { 12 };
+    let mut bench = PartiesBench::new(levers(false), 1);
+    fn tail(bench: &PartiesBench, _: u32) -> u32 {
+        if bench.ways(0) >= 4 { 5 } else { 12 }
+    }
     bench.period(tail);
     assert_eq!(bench.ways(0), 4);
     bench.period(tail);
@@ -135,7 +136,7 @@ fn a_service_with_much_slack_gives_until_it_would_miss_its_target() {
 
 #[test]
 fn without_services_nothing_is_divided() {
-    let mut bench = Bench::new(levers(true), 0);
+    let mut bench = PartiesBench::new(levers(true), 0);
     bench.period(|_, _| 1);
     assert_eq!((bench.ways(0), bench.level(0)), (11, None));
 }

@@ -20,23 +20,23 @@ const CAPS: [u64; 10] =
 /// What a program asks for, MB/s, and whether it streams; a program that does not is as slow as the
 /// bus.
 #[derive(Clone, Copy)]
-struct Load {
+struct BusLoad {
     mbps: u64,
     streams: bool,
     wish: Wish,
 }
 
-const fn stream(mbps: u64) -> Load {
+const fn stream(mbps: u64) -> BusLoad {
     let wish = Wish { baseline_ways: None, best_effort: false, objective: None, importance: None };
-    Load { mbps, streams: true, wish }
+    BusLoad { mbps, streams: true, wish }
 }
 
-const fn sensitive(mbps: u64) -> Load {
-    Load { streams: false, ..stream(mbps) }
+const fn sensitive(mbps: u64) -> BusLoad {
+    BusLoad { streams: false, ..stream(mbps) }
 }
 
-fn best_effort(mbps: u64) -> Load {
-    Load { wish: Wish { best_effort: true, ..Wish::default() }, ..stream(mbps) }
+fn best_effort(mbps: u64) -> BusLoad {
+    BusLoad { wish: Wish { best_effort: true, ..Wish::default() }, ..stream(mbps) }
 }
 
 fn lever(unit: BandwidthUnit, scope: LimitScope, capacity_mbps: Option<u32>) -> BandwidthLever {
@@ -57,7 +57,7 @@ struct BusBench {
     policy: Fairways,
     levers: Levers,
     capacity: u64,
-    loads: Vec<Load>,
+    loads: Vec<BusLoad>,
     partition: Partition,
     plan: Option<PlanId>,
     reasons: Vec<String>,
@@ -71,7 +71,7 @@ struct BusBench {
 }
 
 impl BusBench {
-    fn new(bandwidth: Option<BandwidthLever>, capacity: u64, loads: &[Load]) -> Self {
+    fn new(bandwidth: Option<BandwidthLever>, capacity: u64, loads: &[BusLoad]) -> Self {
         let llc = Llc { clos: 8, ..Llc::with_ways(Ways::new(11).unwrap()) };
         let mut bench = Self {
             policy: Fairways::default(),
@@ -91,7 +91,7 @@ impl BusBench {
         bench
     }
 
-    fn start(&mut self, load: Load) {
+    fn start(&mut self, load: BusLoad) {
         let app = AppId(u32::try_from(self.loads.len()).unwrap());
         self.loads.push(load);
         let profile = Some(Arc::new(flat(self.levers.llc.ways)));
@@ -196,6 +196,10 @@ impl BusBench {
         }
     }
 
+    fn steps_taken_back(&self) -> usize {
+        self.reasons.iter().filter(|reason| reason.contains("taken back")).count()
+    }
+
     fn levels(&self) -> Vec<Option<u32>> {
         (0..self.loads.len()).map(|app| self.level(app)).collect()
     }
@@ -208,6 +212,10 @@ fn a_bus_with_room_is_never_limited() {
         bench.run(400);
         assert_eq!(bench.levels(), vec_of_none(loads.len()), "{:?}", bench.reasons);
     }
+}
+
+fn sum_of_speeds(rates: &[(u64, u64)]) -> u64 {
+    rates.iter().map(|(_, speed)| speed).sum()
 }
 
 fn vec_of_none(count: usize) -> Vec<Option<u32>> {
@@ -225,8 +233,7 @@ fn streams_on_a_full_bus_are_limited_step_by_step_and_then_left_alone() {
     let (levels, plans) = (bench.levels(), bench.reasons.len());
     assert!(levels[0].is_some() && levels[2..] == vec_of_none(3), "{levels:?}");
     let now = bench.rates();
-    let sum = |rates: &[(u64, u64)]| rates.iter().map(|(_, speed)| speed).sum::<u64>();
-    assert!(sum(&now) > sum(&before), "{before:?} {now:?}");
+    assert!(sum_of_speeds(&now) > sum_of_speeds(&before), "{before:?} {now:?}");
     for (before, now) in before.iter().zip(&now) {
         assert!(now.1 * 100 >= before.1 * 60, "{before:?} {now:?}");
     }
@@ -253,7 +260,7 @@ fn a_best_effort_program_goes_before_one_that_streams() {
 #[test]
 fn what_was_promised_and_what_hits_the_cache_is_not_limited() {
     let promised =
-        Load { wish: Wish { baseline_ways: Some(2), ..Wish::default() }, ..stream(9000) };
+        BusLoad { wish: Wish { baseline_ways: Some(2), ..Wish::default() }, ..stream(9000) };
     let mut bench =
         BusBench::new(mba(12_000), 12_000, &[promised, sensitive(4000), sensitive(2000)]);
     bench.run(200);
@@ -268,13 +275,10 @@ fn a_limit_that_helps_nobody_is_taken_back_and_tried_ever_more_rarely() {
     bench.is_useless = true;
     bench.run(60);
     assert_eq!(bench.levels(), vec_of_none(3), "{:?}", bench.reasons);
-    let tried = |bench: &BusBench| {
-        bench.reasons.iter().filter(|reason| reason.contains("taken back")).count()
-    };
-    assert_eq!(tried(&bench), 1, "{:?}", bench.reasons);
+    assert_eq!(bench.steps_taken_back(), 1, "{:?}", bench.reasons);
     // After 30 s, then 60, 120 and so on: five times in twenty minutes.
     bench.run(4800);
-    assert!((2..=6).contains(&tried(&bench)), "{:?}", bench.reasons);
+    assert!((2..=6).contains(&bench.steps_taken_back()), "{:?}", bench.reasons);
 }
 
 #[test]
@@ -315,7 +319,7 @@ fn without_a_measure_of_the_bus_there_are_no_limits() {
 fn a_service_that_misses_its_objective_is_helped() {
     let slo = Duration::from_millis(2);
     let objective = Some(Objective { slo, percentile: Q32::from_int(99) });
-    let service = Load { wish: Wish { objective, ..Wish::default() }, ..sensitive(1000) };
+    let service = BusLoad { wish: Wish { objective, ..Wish::default() }, ..sensitive(1000) };
     let loads = [service, stream(9000), best_effort(4000)];
     let mut bench = BusBench::new(mba(12_000), 12_000, &loads);
     bench.late = |asked| asked.saturating_sub(95) * 5;
@@ -333,9 +337,7 @@ fn a_limit_of_a_class_is_one_program_s() {
     bench.run(200);
     let [one, other] = [0, 1].map(|app| bench.level(app));
     assert!(one.is_some() && other.is_some(), "{:?}", bench.reasons);
-    let cluster = |app| {
-        let place = bench.partition.placements().iter().find(|at| at.app == AppId(app));
-        place.map(|at| at.cluster)
-    };
-    assert_ne!(cluster(0), cluster(1));
+    let places = bench.partition.placements();
+    let own = [0, 1].map(|app| places.iter().find(|at| at.app == AppId(app)).unwrap().cluster);
+    assert_ne!(own[0], own[1]);
 }
