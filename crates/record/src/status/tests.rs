@@ -326,6 +326,12 @@ fn levels_in_force_are_shown_beside_those_planned() {
     let limits = watched.status.programs.iter().map(|program| watched.status.limit_text(program));
     let shown = [None, Some("20 % (11 % planned)"), Some("none (30 % planned)")];
     assert!(limits.eq(shown.map(|limit| limit.map(str::to_owned))));
+    // The plan has no limit for `web`, and somebody else has.
+    record(&Event::Applied { plan, actual: of(&[20, 11, 30]) }, &mut watched);
+    assert_eq!(
+        watched.status.differences(3).collect::<Vec<_>>(),
+        ["web is limited to 20 % of memory bandwidth, planned 100 %"]
+    );
     record(&Event::Applied { plan, actual: of(&[0, 11, 30]) }, &mut watched);
     assert_eq!(watched.status.differences(3).count(), 0);
     assert_eq!(watched.status.domains[0].clusters[2].bandwidth_level, Some(30));
