@@ -154,13 +154,15 @@ impl BandwidthControl {
         were_any
     }
 
-    /// The machine refused a plan with limits: none are tried for long.
-    pub(super) fn refuse(&mut self, at: Time) {
-        if self.release_all() {
+    /// The machine refused a plan: if it had limits, none are tried for long. Whether it had.
+    pub(super) fn refuse(&mut self, at: Time) -> bool {
+        let had_limits = self.release_all();
+        if had_limits {
             for user in &mut self.users {
                 user.barred_until = at.after(LONGEST_BAR);
             }
         }
+        had_limits
     }
 
     /// Ends the span at hand if it is time. The reason of the plan that a decision needs.

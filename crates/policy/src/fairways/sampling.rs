@@ -166,7 +166,7 @@ impl Fairways {
             self.give_up(at, act);
             return;
         }
-        self.bandwidth.refuse(at);
+        let had_limits = self.bandwidth.refuse(at);
         if core::mem::take(&mut self.was_divided) {
             // No program is to be left with the ways that a sampling partition could spare. One
             // cluster requires the least of a machine.
@@ -177,7 +177,7 @@ impl Fairways {
             });
         }
         // The next decision tries again.
-        self.is_divided = self.learning_since.is_some();
+        self.is_divided = self.learning_since.is_some() || had_limits;
         self.services.is_refused = self.services.count() > 0;
     }
 }

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use fairways_core::{
     BandwidthLevel, BandwidthLever, BandwidthUnit, Counters, Latencies, LatencyBin, Levers,
-    LimitScope, Objective, Partition, Q32, Sample, Ways, Wish,
+    LimitScope, Objective, Partition, PartitionError, Q32, Sample, Ways, Wish,
 };
 
 use crate::fairways::learner::flat;
@@ -66,6 +66,9 @@ struct BusBench {
     /// for, in percent of the capacity.
     late: fn(asked_percent: u64) -> u64,
     lacks_bytes: bool,
+    /// Whether the machine refuses plans with limits, and how many it has refused.
+    refuses: bool,
+    refused: u32,
     /// Whether a program that is limited to this level or below is of no use to others.
     is_useless: bool,
 }
@@ -84,6 +87,8 @@ impl BusBench {
             at: Time::ZERO,
             late: |_| 0,
             lacks_bytes: false,
+            refuses: false,
+            refused: 0,
             is_useless: false,
         };
         bench.report(&Event::Machine(bench.levers));
@@ -100,6 +105,7 @@ impl BusBench {
 
     fn report(&mut self, event: &Event) {
         let mut plans = 0;
+        let in_force = self.partition.clone();
         let before: Vec<Option<u32>> = (0..self.loads.len()).map(|app| self.level(app)).collect();
         let Self { policy, levers, partition, plan, reasons, at, .. } = self;
         policy.handle(*at, event, &mut |action| {
@@ -113,7 +119,13 @@ impl BusBench {
         });
         let changed = (0..before.len()).filter(|&app| self.level(app) != before[app]).count();
         assert!(changed <= 1 || matches!(event, Event::Woke) && self.lacks_bytes, "{changed}");
-        if let (Some(plan), true) = (self.plan, plans > 0) {
+        if let (Some(plan), true, true) =
+            (self.plan, self.refuses, self.levels().iter().any(Option::is_some))
+        {
+            (self.partition, self.refused) = (in_force, self.refused + 1);
+            let why = PartitionError::Failed;
+            self.policy.handle(self.at, &Event::Refused { plan, why }, &mut |_| ());
+        } else if let (Some(plan), true) = (self.plan, plans > 0) {
             let actual = self.partition.clone();
             self.policy.handle(self.at, &Event::Applied { plan, actual }, &mut |_| ());
         }
@@ -326,6 +338,15 @@ fn a_service_that_misses_its_objective_is_helped() {
     bench.is_useless = true;
     bench.run(200);
     assert_eq!(bench.levels(), [None, Some(40), Some(20)], "{:?}", bench.reasons);
+}
+
+#[test]
+fn a_machine_that_refuses_limits_is_left_alone_for_long() {
+    let loads = [stream(9000), sensitive(2500), sensitive(2500), sensitive(2500)];
+    let mut bench = BusBench::new(mba(12_000), 12_000, &loads);
+    bench.refuses = true;
+    bench.run(2000);
+    assert_eq!((bench.levels(), bench.refused), (vec_of_none(4), 1), "{:?}", bench.reasons);
 }
 
 /// Where a level is of a class, two programs with the same level have two classes.
