@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{real, time, whole};
+use fairways_exec_policy::descriptor;
 use fairways_lab::{ChipProtocol, ComparisonSettings, Protocol};
-use fairways_policy::{Descriptor, descriptor};
+use fairways_policy::Descriptor;
 
 use super::{ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, suits};
 use crate::run::ENDLESS;

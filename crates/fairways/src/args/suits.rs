@@ -4,8 +4,8 @@
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::policies::{honours, names};
+use fairways_exec_policy::descriptor;
 use fairways_lab::OPTIMUM;
-use fairways_policy::descriptor;
 use fairways_policy::table::{KnowledgeSource, OwnerRequest};
 
 use super::Machine;
