@@ -58,6 +58,7 @@ pub fn main() -> process::ExitCode {
         Command::Replay(replay) => replay.run(&mut out),
         Command::Optimum(optimum) => optimum.run(&mut out),
         Command::Policies(policies) => policies.run(&mut out),
+        Command::Programs(programs) => programs.run(&mut out),
         Command::Profile(profile) => profile.run(&mut out),
         Command::Record(record) => record.run(&mut out),
         Command::Paper(paper) => paper.run(&mut out),

@@ -216,6 +216,7 @@ mod tests {
             "at",
             "block",
             "control",
+            "csv",
             "duration",
             "emulated",
             "height",

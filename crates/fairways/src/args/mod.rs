@@ -27,6 +27,7 @@ mod paper;
 mod parsed;
 mod policies;
 mod profile;
+mod programs;
 mod record;
 mod report;
 mod run;
@@ -48,6 +49,7 @@ use clap_complete::Shell;
 use fairways_command_kit::input::whole;
 use fairways_command_kit::policies::{Setting, parameters};
 use fairways_core::Ways;
+use fairways_output::Format;
 use fairways_record::replay;
 
 use chip::{ChipFlags, ChipPreset, How, Machine, TimeScale};
@@ -67,6 +69,7 @@ pub(crate) use paper::Paper;
 pub(crate) use parsed::{one_line, parsed};
 pub(crate) use policies::Policies;
 pub(crate) use profile::Profile;
+pub(crate) use programs::Programs;
 pub(crate) use record::Recording;
 pub(crate) use report::Report;
 pub(crate) use run::Run;
@@ -74,6 +77,15 @@ pub(crate) use scan::Scan;
 pub(crate) use simulate::Simulate;
 pub(crate) use top::Top;
 pub(crate) use trial::Trial;
+
+/// How results are printed.
+const fn format(is_json: bool, is_csv: bool) -> Format {
+    match (is_json, is_csv) {
+        (true, _) => Format::Json,
+        (false, true) => Format::Csv,
+        (false, false) => Format::Table,
+    }
+}
 
 /// The most ways that a mask has room for: one per bit.
 const MOST_WAYS: u32 = 32;
@@ -160,6 +172,7 @@ pub(crate) enum Command {
     Replay(Replay),
     Optimum(Box<Optimum>),
     Policies(Policies),
+    Programs(Programs),
     Profile(Box<Profile>),
     Record(Box<Recording>),
     Paper(Paper),
@@ -233,9 +246,8 @@ pub(crate) enum Command {
 ///
 /// Examples:
 ///   fairways replay run.journal
-///   fairways replay run.journal --json
+///   fairways replay /var/log/fairways.journal --json
 ///   fairways replay run.journal --policy dcat --set ipc_imp_thr=3
-///   fairways replay /var/log/fairways.journal --policy exec:./mine.py
 ///
 /// If an action differs from the journal, the first difference is printed, and the
 /// exit code is 1.

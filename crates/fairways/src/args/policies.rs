@@ -9,6 +9,8 @@ use fairways_command_kit::input::repeated;
 use fairways_command_kit::policies::{is_program, known};
 use fairways_lab::OPTIMUM;
 
+use super::{Machine, suits};
+
 /// Reads the name of a policy; completion suggests all names. A program is not started yet: on a
 /// host, the daemon starts it without rights.
 #[derive(Clone, Copy, Debug)]
@@ -40,14 +42,30 @@ fn checked_name(name: &str) -> Result<String, BadInput> {
     }
 }
 
-/// Policies to compare, `A,B,C`, each once; `optimum` may be among them.
+/// Policies to compare, `A,B,C`, each once; `optimum` may be among them. Or `all`.
 #[derive(Clone, Debug)]
 pub(crate) struct PolicyNames(pub(crate) Vec<&'static str>);
+
+/// Stands for every policy that suits the machine.
+const ALL: &str = "all";
+
+impl PolicyNames {
+    /// The policies to compare on a machine.
+    pub(super) fn on(&self, machine: &Machine, is_dynamic: bool) -> Vec<&'static str> {
+        match &*self.0 {
+            [ALL] => suits::all(machine, is_dynamic),
+            names => names.to_vec(),
+        }
+    }
+}
 
 impl FromStr for PolicyNames {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text == ALL {
+            return Ok(Self(vec![ALL]));
+        }
         let mut names = Vec::new();
         for name in text.split(',').map(str::trim) {
             names.push(match name {

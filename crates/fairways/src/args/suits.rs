@@ -46,6 +46,12 @@ pub(super) fn check(
     Ok(())
 }
 
+/// All policies that suit a simulated machine, in the order in which tables show them.
+pub(super) fn all(machine: &Machine, is_dynamic: bool) -> Vec<&'static str> {
+    let names = fairways_policy::NAMES.into_iter();
+    names.filter(|name| check("", &[name], machine, is_dynamic).is_ok()).collect()
+}
+
 /// Checks that one of the policies that a flag names honours promised ways.
 ///
 /// # Errors
