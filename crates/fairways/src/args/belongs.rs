@@ -212,10 +212,11 @@ mod tests {
     /// A new flag is placed on purpose, not by being forgotten.
     #[test]
     fn a_flag_outside_of_the_table_is_one_of_those_that_every_machine_takes() {
-        const EVERYWHERE: [&str; 20] = [
+        const EVERYWHERE: [&str; 21] = [
             "at",
             "block",
             "control",
+            "csv",
             "duration",
             "emulated",
             "height",
