@@ -18,7 +18,7 @@ pub struct Caused {
     pub bus: Q32,
 }
 
-/// A slowdown from which on somebody is blamed: 1 and a 40th; and the least part that somebody is
+/// A slowdown from which on a neighbour is blamed: 1 and a 40th; and the least part that one is
 /// blamed for: a 100th.
 const HARMED: Q32 = Q32::from_raw(Q32::ONE.raw() + Q32::ONE.raw() / 40);
 const BLAMED: Q32 = Q32::from_raw(Q32::ONE.raw() / 100);
@@ -33,7 +33,7 @@ impl Caused {
 
 impl Attribution {
     /// The neighbour that causes the largest part of a program's loss; `None` if the program loses
-    /// too little to blame anybody.
+    /// too little to blame one.
     #[must_use]
     pub fn worst_culprit(&self, loss: Loss) -> Option<Caused> {
         let worst = self.caused(loss).max_by_key(Caused::total)?;

@@ -103,6 +103,11 @@ impl Attribution {
         }
     }
 
+    /// The programs that run, in the order in which they started.
+    pub fn programs(&self) -> impl Iterator<Item = AppId> {
+        self.programs.iter().map(|one| one.app)
+    }
+
     fn place(&self, app: AppId) -> Option<usize> {
         self.programs.iter().position(|one| one.app == app)
     }

@@ -116,7 +116,7 @@ fn misses_that_wait_longer_than_on_an_idle_bus_are_the_part_of_its_traffic() {
 }
 
 #[test]
-fn a_program_that_streams_loses_nothing_and_blames_nobody() {
+fn a_program_that_streams_loses_nothing_and_blames_none() {
     let all = beside_a_stream(100);
     let stream = loss(&all, 1);
     assert_eq!(thousandths(stream.slowdown.likely), 1000);

@@ -226,7 +226,7 @@ fn compare(
     Ok(ChipComparison { alone, stock, outcomes })
 }
 
-fn run_together(
+pub(super) fn run_together(
     settings: Settings,
     jobs: impl Iterator<Item = Job>,
     protocol: &ChipProtocol,
