@@ -155,7 +155,10 @@ impl Attribution {
             [0, waits, cycles(misses.into(), cost.miss.saturating_sub(cost.hit))]
         };
         let cache = saved.whole.map(|saved| cycles(saved, saves));
-        Some(LostCycles { cache, lines: cycles(saved.own, saves), bus, is_bus_known })
+        // In ways of its own it loses none to the lines of others.
+        let has_mates = one.neighbours.iter().any(|neighbour| neighbour.lines > 0);
+        let lines = if has_mates { cycles(saved.own, saves) } else { 0 };
+        Some(LostCycles { cache, lines, bus, is_bus_known })
     }
 
     /// The part of all traffic that a program would cause alone, without the misses that it saves.
