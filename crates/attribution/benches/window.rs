@@ -16,8 +16,10 @@ fn main() {
         let latency = Some(MemoryLatency { llc: 50, memory: 200 });
         let mut all = Attribution::new(latency, Time::ZERO);
         all.handle(Time::ZERO, &Event::Machine(Llc::with_ways(Ways::new(20).unwrap()).into()));
-        let app = |app| Event::Started { app: AppId(app), wish: Wish::default(), profile: None };
-        (0..programs).for_each(|number| all.handle(Time::ZERO, &app(number)));
+        for app in (0..programs).map(AppId) {
+            let (wish, profile) = (Wish::default(), None);
+            all.handle(Time::ZERO, &Event::Started { app, wish, profile });
+        }
         let windows: Vec<Event> = (0..programs).map(window).collect();
         let mut fastest = Duration::MAX;
         for round in 1..=ROUNDS {

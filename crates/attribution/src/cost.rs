@@ -42,8 +42,8 @@ impl AccessCost {
     /// The costs over some windows; `least` is the lowest cost of a miss that was ever seen. `None`
     /// without misses, or without counts of stalls.
     ///
-    /// A program that waits `h` for each hit waits `h` times memory's latency over the cache's for a
-    /// miss on an idle bus, if as many of both are under way at once.
+    /// A program that waits `h` for each hit waits `h` times memory's latency over the cache's for
+    /// a miss on an idle bus, if as many of both are under way at once.
     pub(crate) fn new(
         counters: &Counters,
         latency: Option<MemoryLatency>,

@@ -41,7 +41,7 @@ impl Attribution {
     }
 
     /// By neighbour, what it causes of a program's loss, in the order in which they started. Lines
-    /// and ways count by what the neighbour has of them, traffic as far as it is above a fair share.
+    /// and ways count by what the neighbour has of them, traffic as far as it exceeds a fair share.
     pub fn caused(&self, loss: Loss) -> impl Iterator<Item = Caused> {
         let place = self.programs.iter().position(|one| one.app == loss.app);
         let neighbours = place.map_or(&[][..], |place| &self.programs[place].neighbours);

@@ -2,9 +2,9 @@
 //! whole cache, parted into cache and memory bus, and each part by the neighbours that cause it.
 //!
 //! [`Attribution`] takes in the events that a policy gets, whatever policy runs, and acts on
-//! nothing. [`WatchedPolicy`] joins it to a policy, and requests windows of programs that the policy
-//! does not watch. It does no I/O, reads no clock, uses no floating point, and allocates nothing but
-//! when a program starts.
+//! nothing. [`WatchedPolicy`] joins it to a policy, and requests windows of programs that the
+//! policy does not watch. It does no I/O, reads no clock, uses no floating point, and allocates
+//! nothing but when a program starts.
 //!
 //! # How it knows
 //!
@@ -17,8 +17,8 @@
 //!   ways that it occupies, as far as the victim would get them if it were gone, and a loss on the
 //!   bus by its traffic above a fair share.
 //!
-//! What is not known widens the interval ([`Bounds`]), and [`Loss::unknown`] says what would have to
-//! be measured.
+//! What is not known widens the interval ([`Bounds`]), and [`Loss::unknown`] says what would have
+//! to be measured.
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 

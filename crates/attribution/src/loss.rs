@@ -120,15 +120,16 @@ impl Attribution {
         let loss = slowdown.likely.raw() - Q32::ONE.raw();
         let explained = likely.raw() - Q32::ONE.raw();
         let whole = (lost.cache[1] + lost.bus[1]).max(1);
-        let part = |cycles| {
+        let parts = [lost.lines, lost.cache[1] - lost.lines, lost.bus[1]];
+        let [lines, ways, bus] = parts.map(|cycles| {
             Q32::from_raw(times(loss.min(explained), over(cycles, whole).raw().min(1 << 32)))
-        };
+        });
         Some(Loss {
             app: one.app,
             slowdown,
-            lines: part(lost.lines),
-            ways: part(lost.cache[1] - lost.lines),
-            bus: part(lost.bus[1]),
+            lines,
+            ways,
+            bus,
             unexplained: Q32::from_raw(loss.saturating_sub(explained)),
             unknown: lost.unknown(one, llc),
         })
@@ -145,19 +146,18 @@ impl Attribution {
         let saved = SavedMisses::new(one, llc);
         // Of the wait for the bus, its own traffic causes a part alone, too.
         let alone = idle + times(cost.miss - idle, self.own_traffic(one, saved.whole[1], misses));
-        let cycles = |misses: u128, cost: u64| (misses * u128::from(cost)) >> 32;
         let saves = alone.saturating_sub(cost.hit);
-        let waits = cycles(misses.into(), cost.miss - alone);
+        let waits = fixed_times(misses.into(), cost.miss - alone);
         let is_bus_known = cost.is_known || bus.is_some();
         let bus = if is_bus_known {
             [waits - waits / BUS_ERROR, waits, waits + waits / BUS_ERROR]
         } else {
-            [0, waits, cycles(misses.into(), cost.miss.saturating_sub(cost.hit))]
+            [0, waits, fixed_times(misses.into(), cost.miss.saturating_sub(cost.hit))]
         };
-        let cache = saved.whole.map(|saved| cycles(saved, saves));
+        let cache = saved.whole.map(|saved| fixed_times(saved, saves));
         // In ways of its own it loses none to the lines of others.
         let has_mates = one.neighbours.iter().any(|neighbour| neighbour.lines > 0);
-        let lines = if has_mates { cycles(saved.own, saves) } else { 0 };
+        let lines = if has_mates { fixed_times(saved.own, saves) } else { 0 };
         Some(LostCycles { cache, lines, bus, is_bus_known })
     }
 
@@ -200,14 +200,21 @@ impl SavedMisses {
         let whole = u64::from(PER_WAY * llc.ways.get());
         let at_sizes = (0..).zip(&one.misses).filter(|(_, (misses, _))| *misses > 0);
         for (size, &(misses, by_ways)) in at_sizes {
-            let saved = |left: u64| (u128::from(misses) * u128::from(Q32::ONE.raw() - left)) >> 32;
             let left = one.left(size, whole);
-            all.whole.iter_mut().zip(left).for_each(|(sum, left)| *sum += saved(left));
+            for (sum, left) in all.whole.iter_mut().zip(left) {
+                *sum += fixed_times(misses.into(), Q32::ONE.raw() - left);
+            }
             let own = over(u128::from(by_ways) * u128::from(PER_WAY), misses.into()).raw() >> 32;
-            all.own += saved(one.left(size, own.clamp(size, whole))[2].max(left[1]));
+            let left = one.left(size, own.clamp(size, whole))[2].max(left[1]);
+            all.own += fixed_times(misses.into(), Q32::ONE.raw() - left);
         }
         all
     }
+}
+
+/// A count times a number in units of 2^-32.
+fn fixed_times(count: u128, number: u64) -> u128 {
+    (count * u128::from(number)) >> 32
 }
 
 /// A quotient; `whole` is not 0.

@@ -71,8 +71,8 @@ impl ObservedProgram {
         self.neighbours.fill(Neighbour::default());
     }
 
-    /// What counts for its part of shared ways: its lines, or where occupancies can't be read, those
-    /// that it brings in.
+    /// What counts for its part of shared ways: its lines, or where occupancies can't be read, the
+    /// lines that it brings in.
     pub(crate) fn lines(&self) -> u64 {
         self.occupancy.map_or(self.fills, |of| of.raw().min(Q32::MAX_IN_CURVE.raw()) >> 16)
     }
@@ -113,20 +113,25 @@ impl ObservedProgram {
         }
     }
 
-    /// Of the misses at a size, the share that is left at a larger one, times 2^32: at most, likely,
-    /// and at least. By its profile if it has one.
+    /// Of the misses at a size, the share that is left at a larger one, times 2^32: at most,
+    /// likely, and at least. By its profile if it has one.
     pub(crate) fn left(&self, from: u64, to: u64) -> [u64; 3] {
         let Some(profile) = &self.profile else { return self.shares.left(from, to) };
-        let misses = |size: u64| {
-            let ways =
-                |ways: u64| profile.llcmpki.at(u32::try_from(ways).unwrap_or(u32::MAX)).raw();
-            let (below, part) = (size / u64::from(PER_WAY), size % u64::from(PER_WAY));
-            let [low, high] = [ways(below), ways(below + 1)];
-            (low * (u64::from(PER_WAY) - part) + high * part) / u64::from(PER_WAY)
-        };
         let one = Q32::ONE.raw();
-        let now = misses(from);
-        let left = if now == 0 { one } else { Q32::ratio(misses(to), now).raw().min(one) };
+        let now = profiled_misses(profile, from);
+        let left = if now == 0 {
+            one
+        } else {
+            Q32::ratio(profiled_misses(profile, to), now).raw().min(one)
+        };
         [left + (one - left) / 8, left, left - left / 8]
     }
+}
+
+/// Misses of 1000 instructions at a size, times 2^32, on the line between whole ways.
+fn profiled_misses(profile: &Profile, size: u64) -> u64 {
+    let per_way = u64::from(PER_WAY);
+    let below = u32::try_from(size / per_way).unwrap_or(u32::MAX - 1);
+    let [low, high] = [below, below + 1].map(|ways| profile.llcmpki.at(ways).raw());
+    (low * (per_way - size % per_way) + high * (size % per_way)) / per_way
 }

@@ -75,8 +75,8 @@ impl MissShares {
         u64::try_from(line / whole).unwrap_or(ONE)
     }
 
-    /// Of the misses at a size, the share that is left at a larger one, times 2^32: at most, likely,
-    /// and at least.
+    /// Of the misses at a size, the share that is left at a larger one, times 2^32: at most,
+    /// likely, and at least.
     pub(crate) fn left(&self, from: u64, to: u64) -> [u64; 3] {
         let Some((largest, end)) = self.seen().next_back() else { return [ONE, ONE, 0] };
         let now = self.at(from.min(largest));

@@ -7,7 +7,7 @@ use fairways_chip::{Geometry, preset};
 use fairways_record::blame::{self, JournalSpan};
 
 /// The losses in a span of a journal.
-pub(crate) fn of_journal(path: &Path, span: JournalSpan) -> anyhow::Result<blame::Blame> {
+pub(crate) fn of_journal(path: &Path, span: JournalSpan) -> anyhow::Result<blame::BlameReport> {
     blame::of_journal(path, span, |kind| {
         preset::parse(kind.strip_prefix("chip:")?).ok().map(|chip| latency(&chip))
     })

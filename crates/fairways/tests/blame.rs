@@ -24,6 +24,15 @@ fn chip(policy: &str) -> Value {
     json(&words.split_whitespace().collect::<Vec<&str>>().join(" "))
 }
 
+fn number(victim: &Value, field: &str) -> f64 {
+    victim[field].as_f64().unwrap()
+}
+
+fn slowdown(found: &Value) -> f64 {
+    let programs = found["programs"].as_array().unwrap();
+    number(programs.iter().find(|one| one["program"] == "mlr:8M").unwrap(), "slowdown")
+}
+
 /// A program that reads at random, beside two that stream: whatever policy runs, with windows that
 /// none requests.
 #[test]
@@ -32,10 +41,9 @@ fn a_stream_is_blamed_for_what_it_takes() {
     let programs = found["programs"].as_array().unwrap();
     let victim = &programs[0];
     assert_eq!((&victim["program"], &victim["worst"]), (&"mlr:8M".into(), &"mload:60M".into()));
-    let number = |field: &str| victim[field].as_f64().unwrap();
-    assert!(number("slowdown") > 1.5 && number("least") > 1.0, "{found}");
-    let parts = ["lines", "ways", "bus", "unexplained"].map(number);
-    assert!((parts.iter().sum::<f64>() + 1.0 - number("slowdown")).abs() < 1e-3, "{found}");
+    assert!(number(victim, "slowdown") > 1.5 && number(victim, "least") > 1.0, "{found}");
+    let parts = ["lines", "ways", "bus", "unexplained"].map(|field| number(victim, field));
+    assert!((parts.iter().sum::<f64>() + 1.0 - number(victim, "slowdown")).abs() < 1e-3, "{found}");
     let by = victim["by"].as_array().unwrap();
     let caused = by.iter().map(|by| by["cache"].as_f64().unwrap() + by["bus"].as_f64().unwrap());
     assert!((caused.sum::<f64>() - parts[..3].iter().sum::<f64>()).abs() < 1e-3, "{found}");
@@ -50,12 +58,7 @@ fn a_stream_is_blamed_for_what_it_takes() {
 
 #[test]
 fn a_policy_that_confines_the_streams_leaves_little_to_blame() {
-    let victim = |found: &Value| {
-        let programs = found["programs"].as_array().unwrap();
-        let one = programs.iter().find(|one| one["program"] == "mlr:8M").unwrap();
-        one["slowdown"].as_f64().unwrap()
-    };
-    let [stock, ours] = ["stock", "fairways"].map(|policy| victim(&chip(policy)));
+    let [stock, ours] = ["stock", "fairways"].map(|policy| slowdown(&chip(policy)));
     assert!(ours - 1.0 < (stock - 1.0) / 2.0, "{ours} {stock}");
 }
 

@@ -18,7 +18,7 @@ use fairways_core::{AppId, Event, Machine, Policy as _, Time};
 use fairways_daemon::trial::{Trial, Tried};
 use fairways_output::run::Report;
 use fairways_policy::stock::Stock;
-use fairways_record::blame::Blame;
+use fairways_record::blame::BlameReport;
 use fairways_record::journal::Writer;
 
 use crate::blame::latency;
@@ -114,7 +114,7 @@ pub(crate) fn tried(
 
 /// Runs programs that do not finish to the end of the run, and returns what they lose from `since`
 /// on.
-pub(crate) fn blamed(mut run: SimulatedRun, since: Duration) -> anyhow::Result<Blame> {
+pub(crate) fn blamed(mut run: SimulatedRun, since: Duration) -> anyhow::Result<BlameReport> {
     let stop = Arc::new(AtomicBool::new(false));
     fairways_command_kit::stop_on_signals(&stop)?;
     run.endless();
@@ -139,8 +139,9 @@ pub(crate) fn blamed(mut run: SimulatedRun, since: Duration) -> anyhow::Result<B
     let end = Time::ZERO.after(run.duration);
     machine.failure(end).map_or(Ok(()), Err)?;
     let names = run.names();
-    let name = |app| machine.job(app).map_or_else(|| app.to_string(), |job| names[job].clone());
-    let blame = Blame::new(&watched.attribution, watched.name(), [since, end], name);
+    let blame = BlameReport::new(&watched.attribution, watched.name(), [since, end], |app| {
+        machine.job(app).map_or_else(|| app.to_string(), |job| names[job].clone())
+    });
     if blame.is_empty() {
         anyhow::bail!("no program had a window after {since}");
     }

@@ -51,11 +51,6 @@ pub fn accuracy_of_blame(all: &[(VictimTruth, VictimEstimate)]) -> BlameAccuracy
     let mut widths: Vec<f64> =
         all.iter().map(|(_, found)| found.slowdown[2] - found.slowdown[0]).collect();
     widths.sort_by(f64::total_cmp);
-    // The truth itself is known to a third of a point.
-    let is_within = |(truth, found): &&(VictimTruth, VictimEstimate)| {
-        let [least, _, most] = found.slowdown;
-        (least - POINT / 3.0..=most + POINT / 3.0).contains(&truth.slowdown)
-    };
     let victims: Vec<_> = all.iter().filter(|(truth, _)| truth.slowdown >= VICTIM).collect();
     let blamable: Vec<_> =
         victims.iter().filter(|(truth, _)| worst(truth) >= 2.0 * POINT).collect();
@@ -69,7 +64,7 @@ pub fn accuracy_of_blame(all: &[(VictimTruth, VictimEstimate)]) -> BlameAccuracy
         programs: all.len(),
         median_error: errors[errors.len() / 2],
         p95_error: errors[errors.len() * 95 / 100],
-        within: all.iter().filter(is_within).count() as f64 / all.len() as f64,
+        within: share(all, |(truth, found)| is_within(truth, found)).unwrap_or(0.0),
         width: widths[widths.len() / 2],
         victims: victims.len(),
         parts_right: share(&victims, |(truth, found)| is_part_right(truth, found)),
@@ -82,6 +77,12 @@ pub fn accuracy_of_blame(all: &[(VictimTruth, VictimEstimate)]) -> BlameAccuracy
         unharmed: unharmed.len(),
         none_blamed: share(&unharmed, |(_, found)| found.culprit.is_none()),
     }
+}
+
+/// Whether the slowdown is within the interval; it is known itself to a third of a point.
+fn is_within(truth: &VictimTruth, found: &VictimEstimate) -> bool {
+    let [least, _, most] = found.slowdown;
+    (least - POINT / 3.0..=most + POINT / 3.0).contains(&truth.slowdown)
 }
 
 /// By how much the slowdown falls without the neighbour that costs most.

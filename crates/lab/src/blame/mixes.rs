@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_chip::program::{parse, profiled};
-use fairways_chip::{AfterRun, Job, Phase, Settings, preset};
+use fairways_chip::program::{SimulatedProgram, parse, profiled};
+use fairways_chip::{AfterRun, Geometry, Job, Phase, Settings, preset};
 use fairways_profiles::embedded;
 use rand_core::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -33,8 +33,8 @@ pub struct MixOnChip {
     pub jobs: Vec<Job>,
 }
 
-/// How long a mix runs, on the policy's clock: the first half to warm up, and for the attribution to
-/// learn.
+/// How long a mix runs, on the policy's clock: the first half to warm up, and for the attribution
+/// to learn.
 pub(super) const PROTOCOL: ChipProtocol = ChipProtocol {
     warm_up: Duration::from_secs(2),
     span: Duration::from_secs(2),
@@ -75,23 +75,27 @@ impl MixOnChip {
             text += &format!(":bus=cascade-lake:mbps={}", NARROW_BUS * texts.len());
         }
         let chip = preset::parse(&text).expect("a chip");
-        let profile = |name: &str| {
-            let index = embedded().find(name)?;
-            profiled(embedded(), index, chip.llc.ways, chip.latency).ok()
-        };
         let jobs = (0..).zip(texts).map(|(key, text)| {
-            let phases = parse(text, profile).expect("a program").into_iter();
+            let phases = parse(text, |name| model(&chip, name)).expect("a program").into_iter();
             let phases =
                 phases.map(|(program, length)| Phase { program: program.map(Arc::new), length });
             let (phases, then) = (phases.collect(), AfterRun::Restart);
             Job { phases, then, key: Some(key), ..Job::default() }
         });
         let jobs = jobs.collect();
-        let name = |text: &&str| {
-            text.rsplit('/').next().unwrap_or(text).trim_end_matches(".stream").to_owned()
-        };
-        let programs = texts.iter().map(name).collect();
+        let programs = texts.iter().map(|text| name_of(text)).collect();
         let settings = Settings { time_scale: 40, seed, ..Settings::new(chip) };
         Self { seed, number, programs, settings, jobs }
     }
+}
+
+/// The model of a profile, as a program on a chip.
+fn model(chip: &Geometry, name: &str) -> Option<SimulatedProgram> {
+    let index = embedded().find(name)?;
+    profiled(embedded(), index, chip.llc.ways, chip.latency).ok()
+}
+
+/// What a program is called: a stream by its file.
+fn name_of(text: &str) -> String {
+    text.rsplit('/').next().unwrap_or(text).trim_end_matches(".stream").to_owned()
 }

@@ -1,6 +1,7 @@
 //! The truth: each neighbour is taken away in turn.
 
 use fairways_chip::{ChipError, Settings};
+use fairways_core::Policy;
 use fairways_policy::by_name;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -51,11 +52,10 @@ pub fn truth(mix: &MixOnChip) -> Result<Vec<VictimTruth>, ChipError> {
     free.chip.bandwidth_mbps = f64::INFINITY;
     let (here, unlimited) = (mixed(mix, mix.settings)?, mixed(mix, free)?);
     let rows = OBSERVED_POLICIES.iter().map(|policy| {
-        let made = || by_name(policy).expect("a policy's name");
-        let together = here.slowdowns(None, made().as_mut())?;
-        let by_cache = unlimited.slowdowns(None, made().as_mut())?;
+        let together = here.slowdowns(None, made(policy).as_mut())?;
+        let by_cache = unlimited.slowdowns(None, made(policy).as_mut())?;
         let without = (0..mix.jobs.len()).into_par_iter();
-        let without = without.map(|gone| here.slowdowns(Some(gone), made().as_mut()));
+        let without = without.map(|gone| here.slowdowns(Some(gone), made(policy).as_mut()));
         let without = without.collect::<Result<Vec<Vec<f64>>, ChipError>>()?;
         let rows = mix.programs.iter().enumerate().map(|(victim, program)| {
             let (slowdown, by_cache) = (together[victim], by_cache[victim]);
@@ -87,6 +87,10 @@ fn mixed(mix: &MixOnChip, settings: Settings) -> Result<Mixed<'_>, ChipError> {
     let alone = mix.jobs.par_iter().map(|job| measure_alone(settings, job, ways, warm_up, span));
     let alone = alone.collect::<Result<Vec<SoloRun>, ChipError>>()?;
     Ok(Mixed { settings, jobs: &mix.jobs, alone, protocol: &PROTOCOL })
+}
+
+fn made(policy: &str) -> Box<dyn Policy> {
+    by_name(policy).expect("a policy's name")
 }
 
 fn rounded(number: f64) -> f64 {

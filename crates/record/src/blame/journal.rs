@@ -11,7 +11,7 @@ use fairways_command_kit::input::shown;
 use fairways_core::{AppId, Event, Time};
 use serde_json::Value;
 
-use super::Blame;
+use super::BlameReport;
 use crate::journal::Follower;
 
 /// The part of a journal that counts, on its clock.
@@ -33,7 +33,7 @@ pub fn of_journal(
     path: &Path,
     span: JournalSpan,
     latency: impl Fn(&str) -> Option<MemoryLatency>,
-) -> anyhow::Result<Blame> {
+) -> anyhow::Result<BlameReport> {
     let since = Time::ZERO.after(span.since.unwrap_or_default());
     let until = span.until.map(|until| Time::ZERO.after(until));
     if until.is_some_and(|until| until <= since) {
@@ -54,14 +54,11 @@ pub fn of_journal(
     }
     let policy = followed.record.status.policy.clone();
     let programs = machine.get("programs").and_then(Value::as_array);
-    let blame = Blame::new(&attribution, &policy, [since, until.unwrap_or(last)], |AppId(app)| {
-        let in_header = || {
-            let place = usize::try_from(app).ok()?;
-            Some(fairways_command_kit::plain::plain(programs?.get(place)?.as_str()?))
-        };
-        let name = names.get(&app).cloned().or_else(in_header);
-        name.unwrap_or_else(|| format!("program {app}"))
-    });
+    let blame =
+        BlameReport::new(&attribution, &policy, [since, until.unwrap_or(last)], |AppId(app)| {
+            let name = names.get(&app).cloned().or_else(|| name_in(programs?, app));
+            name.unwrap_or_else(|| format!("program {app}"))
+        });
     if blame.is_empty() {
         let path = shown(path);
         return Err(anyhow!(
@@ -70,4 +67,10 @@ pub fn of_journal(
         ));
     }
     Ok(blame)
+}
+
+/// The name of a program in the header of a simulated machine's journal.
+fn name_in(programs: &[Value], app: u32) -> Option<String> {
+    let name = programs.get(usize::try_from(app).ok()?)?.as_str()?;
+    Some(fairways_command_kit::plain::plain(name))
 }

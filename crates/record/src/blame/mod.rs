@@ -17,7 +17,7 @@ const SCHEMA: u32 = 1;
 
 /// What programs lose over a span of time, and to whom.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Blame {
+pub struct BlameReport {
     schema: u32,
     policy: String,
     /// The span on the machine's clock.
@@ -50,7 +50,7 @@ struct Victim {
     #[serde(skip_serializing_if = "Option::is_none")]
     worst: Option<String>,
     /// What each neighbour costs it, the most first.
-    by: Vec<Share>,
+    by: Vec<CausedPart>,
     /// What was not seen of it, in a word.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<NotSeen>,
@@ -58,7 +58,7 @@ struct Victim {
 
 /// What a neighbour costs a victim, in units of the victim's time alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Share {
+struct CausedPart {
     program: String,
     cache: f64,
     bus: f64,
@@ -81,7 +81,7 @@ enum NotSeen {
     IdleBus,
 }
 
-impl Blame {
+impl BlameReport {
     /// The losses from `from` to `to`, with names for programs.
     pub fn new(
         attribution: &Attribution,
@@ -89,7 +89,7 @@ impl Blame {
         [from, to]: [Time; 2],
         name: impl Fn(AppId) -> String,
     ) -> Self {
-        let names = Names::new(attribution, name);
+        let names = DistinctNames::new(attribution, name);
         let mut programs: Vec<Victim> =
             attribution.losses().map(|loss| Victim::new(attribution, loss, &names)).collect();
         programs.sort_by(|one, other| other.slowdown.total_cmp(&one.slowdown));
@@ -121,11 +121,11 @@ impl Blame {
 }
 
 impl Victim {
-    fn new(attribution: &Attribution, loss: Loss, names: &Names) -> Self {
+    fn new(attribution: &Attribution, loss: Loss, names: &DistinctNames) -> Self {
         let Bounds { least, likely, most } = loss.slowdown;
-        let mut by: Vec<Share> = attribution
+        let mut by: Vec<CausedPart> = attribution
             .caused(loss)
-            .map(|Caused { culprit, cache, bus }| Share {
+            .map(|Caused { culprit, cache, bus }| CausedPart {
                 program: names.get(culprit),
                 cache: number(cache),
                 bus: number(bus),
@@ -153,9 +153,9 @@ impl Victim {
 
 /// Names by which programs can be distinguished: of several with the same name, the second is
 /// `NAME#2`.
-struct Names(Vec<(AppId, String)>);
+struct DistinctNames(Vec<(AppId, String)>);
 
-impl Names {
+impl DistinctNames {
     fn new(attribution: &Attribution, name: impl Fn(AppId) -> String) -> Self {
         let mut names: Vec<(AppId, String)> = Vec::new();
         let mut counts = BTreeMap::new();
@@ -173,7 +173,14 @@ impl Names {
     }
 }
 
-impl Share {
+impl Victim {
+    /// What it loses to a neighbour.
+    fn to(&self, culprit: &str) -> f64 {
+        self.by.iter().filter(|part| part.program == culprit).map(CausedPart::total).sum()
+    }
+}
+
+impl CausedPart {
     fn total(&self) -> f64 {
         self.cache + self.bus
     }

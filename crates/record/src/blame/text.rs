@@ -5,9 +5,9 @@ use std::io::Write;
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit, fold};
 
-use super::{Blame, NotSeen, Victim};
+use super::{BlameReport, NotSeen, Victim};
 
-/// Columns of the matrix; who costs less is left out.
+/// Columns of the matrix; culprits that cost less are left out.
 const MOST_CULPRITS: usize = 8;
 
 /// Less is shown as nothing.
@@ -21,8 +21,8 @@ bus       lost to waiting for the memory bus
 worst     the neighbour that costs it most; all losses in units of the time alone
 ";
 
-pub(super) fn print(blame: &Blame, out: &mut dyn Write) -> anyhow::Result<()> {
-    let Blame { policy, from_seconds, to_seconds, .. } = blame;
+pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<()> {
+    let BlameReport { policy, from_seconds, to_seconds, .. } = blame;
     writeln!(out, "From {from_seconds:.3} s to {to_seconds:.3} s, under {policy}:")?;
     writeln!(out, "{}", fit(losses(blame), &["most", "least"]))?;
     let culprits: Vec<&str> = blame
@@ -49,7 +49,7 @@ pub(super) fn print(blame: &Blame, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn losses(blame: &Blame) -> Table {
+fn losses(blame: &BlameReport) -> Table {
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_header([
@@ -81,18 +81,14 @@ fn losses(blame: &Blame) -> Table {
 }
 
 /// The victims that blame a neighbour, and what each culprit costs them.
-fn matrix(blame: &Blame, culprits: &[&str]) -> Table {
+fn matrix(blame: &BlameReport, culprits: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(STYLE).set_header(std::iter::once("victim").chain(culprits.iter().copied()));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let cost = |victim: &Victim, culprit: &str| {
-        let shares = victim.by.iter().filter(|share| share.program == culprit);
-        lost(shares.map(super::Share::total).sum())
-    };
     for victim in blame.programs.iter().filter(|victim| victim.worst.is_some()) {
-        let costs = culprits.iter().map(|culprit| cost(victim, culprit));
+        let costs = culprits.iter().map(|culprit| lost(victim.to(culprit)));
         table.add_row(std::iter::once(victim.program.clone()).chain(costs));
     }
     let mut sums = vec!["all".to_owned()];
