@@ -3,23 +3,33 @@
 use std::str::FromStr;
 
 use fairways_core::Policy;
+use fairways_exec_policy::{PREFIX, described, descriptor};
 use fairways_policy::parameter::{self, Parameter, ValueKind};
 use fairways_policy::table::OwnerRequest;
-use fairways_policy::{Descriptor, NAMES, POLICIES, descriptor};
+use fairways_policy::{Descriptor, NAMES, POLICIES};
 use serde_json::{Map, Value};
 
 use crate::BadInput;
 use crate::similar::did_you_mean;
 
-/// The policy of this name.
+/// The policy of this name. A program is started, and asked to describe itself.
 ///
 /// # Errors
-/// If no policy has this name.
+/// If no policy has this name, or the program does not describe itself.
 pub fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
+    if is_program(name) {
+        return described(name, false).map_err(BadInput);
+    }
     descriptor(name).ok_or_else(|| {
         let (known, meant) = (NAMES.join(", "), did_you_mean(name, NAMES));
-        BadInput(format!("expected one of {known}, found {name:?}{meant}"))
+        BadInput(format!("expected one of {known} or exec:COMMAND, found {name:?}{meant}"))
     })
+}
+
+/// Whether a policy's name is that of a program, `exec:COMMAND`.
+#[must_use]
+pub fn is_program(name: &str) -> bool {
+    name.starts_with(PREFIX)
 }
 
 /// Whether the policy of this name honours that request of owners.

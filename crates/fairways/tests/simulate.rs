@@ -367,3 +367,68 @@ fn help_completions_and_no_command() {
         assert!(script.contains("bandwidth-model"), "{shell}");
     }
 }
+
+/// A row for each program under each policy, with the values of the JSON.
+#[test]
+fn csv_has_what_json_has() {
+    let words = ["--mix", "gzip,lbm,z3", "--policies", "stock,lfoc,ucp"];
+    for more in [&[][..], &["--dynamic", "--time-scale", "0.01"]] {
+        let words = [&words[..], more].concat();
+        let (text, found) = (stdout(&[&words[..], &["--csv"]].concat()), json(&words));
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        let header = rows.headers().unwrap().clone();
+        let column = |name: &str| header.iter().position(|column| column == name).unwrap();
+        let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 9);
+        for (place, row) in rows.iter().enumerate() {
+            let policy = &found["mixes"][0]["policies"][place / 3];
+            assert_eq!(policy["policy"], row[column("policy")]);
+            assert_eq!(&row[column("program")], ["gzip", "lbm", "z3"][place % 3]);
+            for (name, value) in [
+                ("slowdown", &policy["slowdowns"][place % 3]),
+                ("unfairness", &policy["unfairness"]),
+            ] {
+                let written: f64 = row[column(name)].parse().unwrap();
+                assert_eq!(Some(written), value.as_f64(), "{name} of {row:?}");
+            }
+            assert_eq!(row[column("mask")].is_empty(), more.len() > 1);
+        }
+    }
+    assert!(refused(&["--csv", "--json"]).contains("cannot be used with"));
+    let text = printed(200, &words_of("optimum --mix gzip,lbm --csv"));
+    assert!(
+        text.lines().nth(1).unwrap().starts_with("\"gzip,lbm\",optimum,0,gzip,1.0,0x"),
+        "{text}"
+    );
+}
+
+#[test]
+fn all_are_those_that_suit_the_machine() {
+    let found = json(&["--mix", "gzip,lbm", "--policies", "all"]);
+    let names: Vec<&str> = found["mixes"][0]["policies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| of["policy"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"ucp") && names.contains(&"fairways"), "{names:?}");
+    assert!(!names.contains(&"dcat") && !names.contains(&"casc"), "{names:?}");
+}
+
+#[test]
+fn programs_are_listed_with_what_they_are() {
+    let text = printed(200, &["programs"]);
+    let gzip = text.lines().find(|line| line.starts_with(" gzip")).unwrap();
+    assert!(gzip.contains("light") && gzip.contains("Debian gzip 1.12"), "{gzip}");
+    let found: Value =
+        serde_json::from_str(&printed(80, &["programs", "--profiles", "synthetic", "--json"]))
+            .unwrap();
+    let programs = found["programs"].as_array().unwrap();
+    assert_eq!(programs.len(), 38);
+    let phased = programs.iter().find(|of| of["program"] == "field-solver").unwrap();
+    assert_eq!((&phased["phases"], &phased["class"]), (&2.into(), &Value::Null));
+    for width in [60, 80, 120] {
+        let words = ["programs"];
+        assert!(widest(width, &words).0 <= width);
+    }
+}

@@ -220,6 +220,7 @@ mod tests {
             "at",
             "block",
             "control",
+            "csv",
             "duration",
             "emulated",
             "height",

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use fairways_chip::ChipError;
 use fairways_command_kit::{BadInput, exit};
 use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip};
+use fairways_output::Format;
 use fairways_output::chip::{self, ComparedOnChip};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -25,7 +26,7 @@ pub(crate) fn simulate(
     world: &World,
     protocol: &ChipProtocol,
     policies: &[&'static str],
-    is_json: bool,
+    format: Format,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     if world.has_live() {
@@ -34,7 +35,11 @@ pub(crate) fn simulate(
     let found = compare(world, protocol, policies)?;
     let World { preset, settings, names, .. } = world;
     let compared = ComparedOnChip { preset, settings, names, protocol, found: &found };
-    if is_json { chip::json(&compared, out) } else { chip::table(&compared, out) }
+    match format {
+        Format::Json => chip::json(&compared, out),
+        Format::Csv => chip::csv(&compared, out),
+        Format::Table => chip::table(&compared, out),
+    }
 }
 
 /// Lets SIGINT and SIGTERM end this process and the processes that it started.

@@ -2,8 +2,8 @@
 
 use fairways_command_kit::BadInput;
 use fairways_core::{Policy, Ways};
+use fairways_exec_policy::descriptor;
 use fairways_lab::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
-use fairways_policy::by_name;
 use fairways_profiles::{Mix, ProgramCatalog};
 
 use crate::world::World;
@@ -34,7 +34,7 @@ impl Comparison {
         let table = self.programs().table();
         let policy = |&name: &&'static str| -> anyhow::Result<Box<dyn Policy>> {
             if name != OPTIMUM {
-                return Ok(by_name(name).expect("a name that was looked up"));
+                return Ok(descriptor(name).expect("a name that was looked up").make(&[]).policy);
             }
             let phased = mix.programs.iter().find(|&&program| program >= table.names().len());
             if let Some(&program) = phased {

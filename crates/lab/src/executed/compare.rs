@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use fairways_chip::{Account, AfterRun, Chip, ChipError, Job, Settings};
 use fairways_core::{Action, Event, Machine, Policy, Profile, Time};
+use fairways_exec_policy::descriptor;
 use fairways_model::Work;
 use fairways_policy::table::KnowledgeSource;
-use fairways_policy::{by_name, descriptor};
 use fairways_profiles::FairnessMetrics;
 use rayon::prelude::*;
 
@@ -209,7 +209,7 @@ fn compare(
         };
     let run = |name: &str| {
         let with_profiles = protocol.receives_profiles(name);
-        let mut policy = by_name(name).expect("a policy's name");
+        let mut policy = descriptor(name).expect("a policy's name").make(&[]).policy;
         let jobs = jobs.iter().zip(&profiles).map(|(job, profile)| Job {
             then: AfterRun::Restart,
             profile: profile.clone().filter(|_| with_profiles),

@@ -74,7 +74,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "fairways",
         "the fairest clustering that a local search finds, from LFOC+'s on",
-        |given| make(Parameters::default(), Fairways::new, given),
+        &|given| make(Parameters::default(), Fairways::new, given),
     )
 };
 
