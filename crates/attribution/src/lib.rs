@@ -72,7 +72,7 @@ impl Attribution {
     /// Takes in an event, which happened at time `at`.
     pub fn handle(&mut self, at: Time, event: &Event) {
         match event {
-            Event::Machine(Levers { llc, .. }) => self.llc = Some(*llc),
+            Event::Machine(Levers { llc, .. }) => self.change_cache(*llc),
             Event::Started { app, profile, .. } if self.place(*app).is_none() => {
                 self.programs.push(ObservedProgram::new(*app, profile.clone()));
                 let (count, none) = (self.programs.len(), Neighbour::default());
@@ -100,6 +100,13 @@ impl Attribution {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Forgets what was seen on another cache.
+    fn change_cache(&mut self, llc: Llc) {
+        if self.llc.replace(llc).is_some_and(|before| before.ways != llc.ways) {
+            self.programs.iter_mut().for_each(ObservedProgram::forget);
         }
     }
 

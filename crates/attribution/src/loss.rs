@@ -163,7 +163,8 @@ impl Attribution {
 
     /// The part of all traffic that a program would cause alone, without the misses that it saves.
     fn own_traffic(&self, one: &ObservedProgram, saved: u128, misses: u64) -> u64 {
-        let all: u64 = self.programs.iter().map(|other| other.traffic).sum();
+        let traffic = self.programs.iter().map(|other| other.traffic);
+        let all = traffic.fold(0, u64::saturating_add);
         let misses = u128::from(misses);
         let left = u128::from(one.traffic) * (misses - saved.min(misses)) / misses;
         over(left, u128::from(all.max(1))).min(Q32::ONE).raw()
@@ -205,7 +206,7 @@ impl SavedMisses {
                 *sum += fixed_times(misses.into(), Q32::ONE.raw() - left);
             }
             let own = over(u128::from(by_ways) * u128::from(PER_WAY), misses.into()).raw() >> 32;
-            let left = one.left(size, own.clamp(size, whole))[2].max(left[1]);
+            let left = one.left(size, own.min(whole).max(size))[2].max(left[1]);
             all.own += fixed_times(misses.into(), Q32::ONE.raw() - left);
         }
         all
@@ -214,12 +215,14 @@ impl SavedMisses {
 
 /// A count times a number in units of 2^-32.
 fn fixed_times(count: u128, number: u64) -> u128 {
-    (count * u128::from(number)) >> 32
+    (count.min(u64::MAX.into()) * u128::from(number)) >> 32
 }
 
 /// A quotient; `whole` is not 0.
 pub(crate) fn over(part: u128, whole: u128) -> Q32 {
-    Q32::from_raw(u64::try_from((part << 32) / whole).unwrap_or(u64::MAX))
+    let fits = part >> 96 == 0;
+    let quotient = if fits { (part << 32) / whole } else { part / (whole >> 32).max(1) };
+    Q32::from_raw(u64::try_from(quotient).unwrap_or(u64::MAX))
 }
 
 impl Bounds {

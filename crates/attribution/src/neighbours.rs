@@ -31,14 +31,14 @@ impl Attribution {
     pub(crate) fn count_neighbours(&mut self, place: usize, window: Duration, mask: WayMask) {
         let micros = u64::try_from(window.as_micros()).unwrap_or(u64::MAX).min(1 << 30);
         let own = self.programs[place].fills.max(1);
-        let all: u64 = self.sharing(mask).map(|(_, one)| one.fills).sum();
+        let all = self.sharing(mask).map(|(_, one)| one.fills).fold(0, u64::saturating_add);
         for other in (0..self.programs.len()).filter(|&other| other != place) {
             let ObservedProgram { app, fills, owned, traffic, .. } = self.programs[other];
             let shares = self.partition.mask_of(app).is_none_or(|one| one.overlaps(mask));
             let neighbour = &mut self.programs[place].neighbours[other];
             if shares {
                 let rest = all.saturating_sub(fills).max(own);
-                let taken = micros * owned / 256 * (own * 256 / rest);
+                let taken = micros * owned / 256 * (own.min(rest).saturating_mul(256) / rest);
                 neighbour.lines = neighbour.lines.saturating_add(taken);
             } else {
                 neighbour.ways = neighbour.ways.saturating_add(micros * owned);

@@ -10,6 +10,9 @@ use crate::sizes::{MissShares, PER_WAY, SIZES, size_of};
 /// Lines that move in a window beyond this, in ways, blur what it shows.
 const BLURRED: u64 = 2 << 32;
 
+/// More are as many: products have room then, whatever a journal says.
+const MOST_LINES: u64 = 1 << 40;
+
 /// Fewer misses do not show what one costs.
 const MISSES: u64 = 1000;
 
@@ -64,6 +67,12 @@ impl ObservedProgram {
         }
     }
 
+    /// Forgets what was seen on another cache.
+    pub(crate) fn forget(&mut self) {
+        (self.shares, self.occupancy) = (MissShares::default(), None);
+        self.forget_span();
+    }
+
     /// Forgets the counts of the span.
     pub(crate) fn forget_span(&mut self) {
         self.counters = Counters::default();
@@ -74,7 +83,7 @@ impl ObservedProgram {
     /// What counts for its part of shared ways: its lines, or where occupancies can't be read, the
     /// lines that it brings in.
     pub(crate) fn lines(&self) -> u64 {
-        self.occupancy.map_or(self.fills, |of| of.raw().min(Q32::MAX_IN_CURVE.raw()) >> 16)
+        self.occupancy.map_or(self.fills, |of| of.raw() >> 16).min(MOST_LINES)
     }
 
     /// Takes in a window.

@@ -203,6 +203,32 @@ fn a_program_whose_counters_are_missing_has_no_loss() {
     assert_eq!(all.losses().count(), 0);
 }
 
+/// A journal may say anything.
+#[test]
+fn counts_of_any_size_are_taken_in() {
+    for latency in [Some(IDLE), Some(MemoryLatency { llc: u32::MAX, memory: 0 }), None] {
+        let mut all = machine(latency, 3);
+        for (number, count) in (1..).zip([u64::MAX, 0, u64::MAX, 1, u64::MAX / 2]) {
+            for app in 0..3 {
+                let Event::Sampled(sample) = sampled(app, 1, 1, 1) else { unreachable!() };
+                let counters = Counters::from_fn(|_| Some(count >> app));
+                let occupancy = (number != 2).then_some(Q32::from_raw(count));
+                let sample = Sample { counters, occupancy, ..sample };
+                all.handle(Time::from_nanos(number * 100_000_000), &Event::Sampled(sample));
+            }
+            let losses: Vec<Loss> = all.losses().collect();
+            for loss in losses {
+                assert!(loss.slowdown.likely >= Q32::ONE);
+                assert!(all.worst_culprit(loss).is_none_or(|worst| worst.culprit != loss.app));
+            }
+            if number == 3 {
+                let fewer = Llc::with_ways(Ways::new(2).unwrap());
+                all.handle(Time::from_nanos(number * 100_000_000), &Event::Machine(fewer.into()));
+            }
+        }
+    }
+}
+
 #[test]
 fn a_program_that_ends_is_forgotten() {
     let mut all = beside_a_stream(100);
