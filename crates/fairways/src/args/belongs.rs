@@ -216,7 +216,7 @@ mod tests {
     /// A new flag is placed on purpose, not by being forgotten.
     #[test]
     fn a_flag_outside_of_the_table_is_one_of_those_that_every_machine_takes() {
-        const EVERYWHERE: [&str; 20] = [
+        const EVERYWHERE: [&str; 23] = [
             "at",
             "block",
             "control",
@@ -237,7 +237,9 @@ mod tests {
             "policies",
             "policy",
             "set",
+            "since",
             "speed",
+            "until",
         ];
         let all = Args::command();
         for name in ALL {
