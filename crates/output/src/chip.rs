@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::services::{self, Answers};
 use crate::simulate::json::{Did, How, PolicyReport, SCHEMA, lived, policy};
 use crate::simulate::table::{Row, fit_metrics, metrics_table};
-use crate::tidy::{PolicyResult, TidyWriter};
+use crate::tidy::{PolicyScore, TidyWriter};
 
 /// Programs on a chip under several policies.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ pub fn csv(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Result
     for of in &compared.found.outcomes {
         let (metrics, slowdowns) = (&of.metrics, &*of.slowdowns);
         let rates: Vec<Rate> = of.programs.iter().map(|program| program.rate).collect();
-        let result = PolicyResult { mix: &mix, policy: of.policy, metrics, slowdowns };
+        let result = PolicyScore { mix: &mix, policy: of.policy, metrics, slowdowns };
         rows.write(result, &programs, None, &rates)?;
     }
     Ok(())

@@ -13,4 +13,4 @@ mod services;
 pub mod simulate;
 mod tidy;
 
-pub use tidy::Format;
+pub use tidy::ResultFormat;

@@ -11,7 +11,7 @@ use fairways_profiles::{Mix, ProgramCatalog};
 use serde::Serialize;
 
 use crate::simulate::json::{PolicyReport, decided};
-use crate::tidy::{PolicyResult, TidyWriter};
+use crate::tidy::{PolicyScore, TidyWriter};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
@@ -90,7 +90,7 @@ pub fn csv(
     let mut rows = TidyWriter::new(out);
     for SolvedMix { mix, solution, .. } in solved {
         let (metrics, slowdowns) = (&solution.metrics, &*solution.slowdowns);
-        let result = PolicyResult { mix: &mix.name, policy: "optimum", metrics, slowdowns };
+        let result = PolicyScore { mix: &mix.name, policy: "optimum", metrics, slowdowns };
         rows.write(result, &catalog.names_of(mix), Some(&solution.partition), &[])?;
     }
     Ok(())

@@ -18,12 +18,12 @@ struct Listed<'a> {
     schema: u32,
     profiles: &'a str,
     ways: u32,
-    programs: Vec<ListedProgram<'a>>,
+    programs: Vec<CatalogRow<'a>>,
 }
 
 /// A program, as its profile has it.
 #[derive(Serialize)]
-struct ListedProgram<'a> {
+struct CatalogRow<'a> {
     program: &'a str,
     /// LFOC's class; `null` for a program with phases, whose class changes.
     class: Option<&'static str>,
@@ -93,7 +93,7 @@ pub fn print(
     Ok(())
 }
 
-fn listed(catalog: &ProgramCatalog, is_corpus: bool) -> Vec<ListedProgram<'_>> {
+fn listed(catalog: &ProgramCatalog, is_corpus: bool) -> Vec<CatalogRow<'_>> {
     let table = catalog.table();
     let classes = classes(table, table.ways());
     let measured = table.names().iter().zip(classes).enumerate().map(|(place, (name, class))| {
@@ -102,7 +102,7 @@ fn listed(catalog: &ProgramCatalog, is_corpus: bool) -> Vec<ListedProgram<'_>> {
         let [most, least] = [1, table.ways().get()];
         let described = if is_corpus { fairways_corpus::described(name) } else { None };
         let (what, stands_for) = described.map_or((None, None), |(what, of)| (Some(what), of));
-        ListedProgram {
+        CatalogRow {
             program: name,
             class: Some(class.name()),
             ipc: Some(to_f64(profile.ipc.at(least))),
@@ -113,7 +113,7 @@ fn listed(catalog: &ProgramCatalog, is_corpus: bool) -> Vec<ListedProgram<'_>> {
             stands_for,
         }
     });
-    let phased = (table.names().len()..catalog.len()).map(|place| ListedProgram {
+    let phased = (table.names().len()..catalog.len()).map(|place| CatalogRow {
         program: catalog.name(place),
         class: None,
         ipc: None,

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ResultFormat {
     /// Tables for people.
     Table,
     /// One JSON object.
@@ -20,7 +20,7 @@ pub enum Format {
 
 /// How a mix fares under a policy, without its programs.
 #[derive(Clone, Copy)]
-pub(crate) struct PolicyResult<'a> {
+pub(crate) struct PolicyScore<'a> {
     pub(crate) mix: &'a str,
     pub(crate) policy: &'a str,
     pub(crate) metrics: &'a FairnessMetrics,
@@ -29,7 +29,7 @@ pub(crate) struct PolicyResult<'a> {
 
 /// A program of a mix under a policy. An empty cell is a value that this kind of result has not.
 #[derive(Serialize)]
-struct ProgramRow<'a> {
+struct TidyRow<'a> {
     mix: &'a str,
     policy: &'a str,
     app: usize,
@@ -58,7 +58,7 @@ impl<'a> TidyWriter<'a> {
     /// what they did, where that is known.
     pub(crate) fn write(
         &mut self,
-        of: PolicyResult<'_>,
+        of: PolicyScore<'_>,
         programs: &[&str],
         plan: Option<&Partition>,
         rates: &[Rate],
@@ -68,7 +68,7 @@ impl<'a> TidyWriter<'a> {
             let id = AppId(u32::try_from(app)?);
             let mask = plan.and_then(|plan| plan.mask_of(id)).map(|mask| mask.to_string());
             let rate = rates.get(app);
-            self.0.serialize(ProgramRow {
+            self.0.serialize(TidyRow {
                 mix: of.mix,
                 policy: of.policy,
                 app,

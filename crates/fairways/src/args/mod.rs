@@ -50,7 +50,7 @@ use clap_complete::Shell;
 use fairways_command_kit::input::whole;
 use fairways_command_kit::policies::{Setting, parameters};
 use fairways_core::Ways;
-use fairways_output::Format;
+use fairways_output::ResultFormat;
 use fairways_record::replay;
 
 use chip::{ChipFlags, ChipPreset, How, Machine, TimeScale};
@@ -71,7 +71,7 @@ pub(crate) use paper::Paper;
 pub(crate) use parsed::{one_line, parsed};
 pub(crate) use policies::Policies;
 pub(crate) use profile::Profile;
-pub(crate) use programs::Programs;
+pub(crate) use programs::ProgramList;
 pub(crate) use record::Recording;
 pub(crate) use report::Report;
 pub(crate) use run::Run;
@@ -81,11 +81,11 @@ pub(crate) use top::Top;
 pub(crate) use trial::Trial;
 
 /// How results are printed.
-const fn format(is_json: bool, is_csv: bool) -> Format {
+const fn format(is_json: bool, is_csv: bool) -> ResultFormat {
     match (is_json, is_csv) {
-        (true, _) => Format::Json,
-        (false, true) => Format::Csv,
-        (false, false) => Format::Table,
+        (true, _) => ResultFormat::Json,
+        (false, true) => ResultFormat::Csv,
+        (false, false) => ResultFormat::Table,
     }
 }
 
@@ -176,7 +176,7 @@ pub(crate) enum Command {
     Replay(Replay),
     Optimum(Box<Optimum>),
     Policies(Policies),
-    Programs(Programs),
+    Programs(ProgramList),
     Profile(Box<Profile>),
     Record(Box<Recording>),
     Paper(Paper),

@@ -85,8 +85,7 @@ impl FromStr for PolicyNames {
 /// Examples:
 ///   fairways policies
 ///   fairways policies dcat
-///   fairways policies exec:./mine.py
-///   fairways policies --json
+///   fairways policies exec:./mine.py --json
 ///
 /// The list shows what each policy does and decides, which measurements it uses, and
 /// which requests of a program's owner it honours. With a name, it shows the

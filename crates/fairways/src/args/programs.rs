@@ -18,7 +18,7 @@ use crate::catalog::ProfileSource;
 /// stand for.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct Programs {
+pub(crate) struct ProgramList {
     /// Profiles of programs: skylake, broadwell or small (real programs), synthetic, or a CSV file
     #[arg(long, value_name = "PROFILES", default_value = "skylake")]
     pub(crate) profiles: ProfileSource,
@@ -33,7 +33,7 @@ pub(crate) struct Programs {
     pub(crate) json: bool,
 }
 
-impl Programs {
+impl ProgramList {
     /// Runs the command.
     pub(crate) fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let catalog = self.profiles.programs(self.phases.as_ref())?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use fairways_chip::ChipError;
 use fairways_command_kit::{BadInput, exit};
 use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip};
-use fairways_output::Format;
+use fairways_output::ResultFormat;
 use fairways_output::chip::{self, ComparedOnChip};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -26,7 +26,7 @@ pub(crate) fn simulate(
     world: &World,
     protocol: &ChipProtocol,
     policies: &[&'static str],
-    format: Format,
+    format: ResultFormat,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     if world.has_live() {
@@ -36,9 +36,9 @@ pub(crate) fn simulate(
     let World { preset, settings, names, .. } = world;
     let compared = ComparedOnChip { preset, settings, names, protocol, found: &found };
     match format {
-        Format::Json => chip::json(&compared, out),
-        Format::Csv => chip::csv(&compared, out),
-        Format::Table => chip::table(&compared, out),
+        ResultFormat::Json => chip::json(&compared, out),
+        ResultFormat::Csv => chip::csv(&compared, out),
+        ResultFormat::Table => chip::table(&compared, out),
     }
 }
 

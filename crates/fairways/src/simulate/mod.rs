@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
 use fairways_lab::{CompareError, compare, compare_live};
-use fairways_output::Format;
+use fairways_output::ResultFormat;
 use fairways_output::simulate::{ComparedMixes, Results, csv, json, table};
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
@@ -20,16 +20,16 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Compares the policies, and prints how each did.
 pub(crate) fn run(
     comparison: &Comparison,
-    format: Format,
+    format: ResultFormat,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let results = compare_all(comparison)?;
     let (programs, ways) = (comparison.programs(), comparison.ways());
     let compared = ComparedMixes { programs, ways, policies: &comparison.policies, results };
     match format {
-        Format::Json => json::write(&compared, out),
-        Format::Csv => csv::write(&compared, out),
-        Format::Table => table::write(&compared, out),
+        ResultFormat::Json => json::write(&compared, out),
+        ResultFormat::Csv => csv::write(&compared, out),
+        ResultFormat::Table => table::write(&compared, out),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{ComparedMixes, Results};
-use crate::tidy::{PolicyResult, TidyWriter};
+use crate::tidy::{PolicyScore, TidyWriter};
 
 /// Writes a row for each program of each mix under each policy.
 ///
@@ -19,7 +19,7 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
                 for of in &compared.outcomes {
                     let (metrics, slowdowns) = (&of.metrics, &*of.slowdowns);
                     let result =
-                        PolicyResult { mix: &mix.name, policy: of.policy, metrics, slowdowns };
+                        PolicyScore { mix: &mix.name, policy: of.policy, metrics, slowdowns };
                     rows.write(result, &programs, Some(&of.partition), &[])?;
                 }
             }
@@ -30,7 +30,7 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
                 for of in &compared.outcomes {
                     let (metrics, slowdowns) = (&of.metrics, &*of.slowdowns);
                     let result =
-                        PolicyResult { mix: &mix.name, policy: of.policy, metrics, slowdowns };
+                        PolicyScore { mix: &mix.name, policy: of.policy, metrics, slowdowns };
                     rows.write(result, &programs, None, &[])?;
                 }
             }
