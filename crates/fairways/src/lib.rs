@@ -4,6 +4,7 @@
 //! is not supported; 4, another manager occupies its cache; 5, no permission; 130, interrupted.
 
 mod args;
+mod blame;
 mod catalog;
 mod chip;
 mod doctor;
@@ -54,6 +55,7 @@ pub fn main() -> process::ExitCode {
         }
         Command::Top(top) => top.run(&mut out),
         Command::Explain(explain) => fairways_record::explain::run(&explain.into(), &mut out),
+        Command::Blame(blame) => blame.run(&mut out),
         Command::Restore(restore) => fairways_daemon::restore(&restore.into(), &mut out),
         Command::Replay(replay) => replay.run(&mut out),
         Command::Optimum(optimum) => optimum.run(&mut out),

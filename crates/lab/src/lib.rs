@@ -5,6 +5,7 @@
 
 mod best;
 mod best_static;
+pub mod blame;
 mod compare;
 mod draw;
 mod executed;

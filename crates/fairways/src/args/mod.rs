@@ -14,6 +14,7 @@ macro_rules! same {
 }
 
 mod belongs;
+mod blame;
 mod chip;
 mod daemon;
 mod emulate;
@@ -60,6 +61,7 @@ use run::RunFlags;
 use traced::Traced;
 use world::{Observation, World};
 
+pub(crate) use blame::Blame;
 pub(crate) use daemon::{Explain, Restore, Status};
 pub(crate) use emulate::Emulate;
 pub(crate) use emulated::Emulated;
@@ -138,6 +140,7 @@ On this server:
   fairways run --config fairways.toml      share the cache, until Ctrl-C
   fairways trial --config fairways.toml    measure whether that helps
   fairways top                             watch programs and their ways
+  fairways blame --journal run.journal     see who slows whom down
 
 Research:
   fairways paper lfoc --quick              repeat a paper's experiments
@@ -168,6 +171,7 @@ pub(crate) enum Command {
     Status(Status),
     Top(Box<Top>),
     Explain(Explain),
+    Blame(Box<Blame>),
     Restore(Restore),
     Replay(Replay),
     Optimum(Box<Optimum>),

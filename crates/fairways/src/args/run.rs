@@ -246,7 +246,7 @@ mod tests {
             ("noise", "Over time"),
         ];
         let mut seen = 0;
-        for name in ["run", "trial", "top"] {
+        for name in ["run", "trial", "top", "blame"] {
             let all = Args::command();
             let command = all.find_subcommand(name).unwrap();
             for flag in command.get_arguments() {

@@ -5,6 +5,7 @@ mod measure;
 mod observed;
 mod served;
 mod sweep;
+mod taken_away;
 mod timeline;
 mod work_curve;
 
@@ -14,5 +15,6 @@ pub use measure::{Rate, SoloRun, measure, measure_alone, one_by_one_if_live, pro
 pub use observed::ObservedChip;
 pub use served::{Latency, ObjectiveOutcome, ServiceSummary};
 pub use sweep::table_of;
+pub(crate) use taken_away::Mixed;
 pub use timeline::{ProgramStep, timeline};
 pub use work_curve::WorkCurve;
