@@ -36,7 +36,7 @@ pub(crate) struct World {
     pub(crate) programs: ProgramCatalog,
     pub(crate) llc: Llc,
     pub(crate) bandwidth: Option<MemoryBandwidth>,
-    /// The ways promised to each program, by index; empty if none were promised.
+    /// What the owner of each program asks for, by index; those without an entry ask for nothing.
     pub(crate) wishes: Vec<Wish>,
     pub(crate) seed: u64,
 }
@@ -44,13 +44,26 @@ pub(crate) struct World {
 impl World {
     /// Promises ways to programs.
     pub(crate) fn promise(&mut self, baselines: &[(String, u32)]) -> Result<(), BadInput> {
-        let mut wishes = vec![Wish::default(); self.programs.len()];
         for (name, ways) in baselines {
             let ways = at_most(*ways, &format!("--baselines: {name}"), self.llc.ways.get())?;
-            wishes[find(name, "--baselines", &self.programs)?].baseline_ways = Some(ways);
+            self.wish("--baselines", name)?.baseline_ways = Some(ways);
         }
-        self.wishes = wishes;
         Ok(())
+    }
+
+    /// Sets how many programs each of these counts as.
+    pub(crate) fn weigh(&mut self, importance: &[(String, u32)]) -> Result<(), BadInput> {
+        for (name, times) in importance {
+            self.wish("--importance", name)?.importance = Some(*times);
+        }
+        Ok(())
+    }
+
+    /// What the owner of a program that a flag names asks for.
+    fn wish(&mut self, flag: &str, name: &str) -> Result<&mut Wish, BadInput> {
+        let program = find(name, flag, &self.programs)?;
+        self.wishes.resize(self.programs.len(), Wish::default());
+        Ok(&mut self.wishes[program])
     }
 
     /// Warns of likely mistakes: promises that do not fit, and profiles in which a policy that

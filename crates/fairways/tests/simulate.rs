@@ -244,6 +244,29 @@ fn baselines_are_what_static_gives() {
     assert_eq!(ways(&["--baselines", "triad=2,hash-join=9,chess=1"]), [1, 2, 9]);
 }
 
+/// Its slowdown where it counts once, and where it counts as ten programs.
+#[test]
+fn an_important_program_is_slowed_down_less() {
+    let slowdown = |flags: &[&str]| {
+        let args = [
+            "--profiles",
+            "synthetic",
+            "--mix",
+            "hash-join,btree-lookup,graph-walk",
+            "--ways",
+            "6",
+            "--policies",
+            "fairways",
+            "--set",
+            "objective=weighted",
+        ];
+        let report = json(&[&args, flags].concat());
+        report["mixes"][0]["policies"][0]["slowdowns"][0].as_f64().unwrap()
+    };
+    let (once, often) = (slowdown(&[]), slowdown(&["--importance", "hash-join=10"]));
+    assert!(often < once, "{often} {once}");
+}
+
 #[test]
 fn bandwidth_slows_programs_down() {
     let antt = |flags: &[&str]| {
@@ -281,6 +304,14 @@ fn bad_flags_are_reported_in_one_line() {
         (
             &["--baselines", "gzip=1"],
             "--baselines needs --policies static, dcat or fairways: no other policy honours them",
+        ),
+        (
+            &["--importance", "gzip=2"],
+            "--importance needs --policies fairways: no other policy honours it",
+        ),
+        (
+            &["--policies", "fairways", "--importance", "gzip=0"],
+            "--importance: gzip: expected a whole number from 1 to 4294967295, found \"0\"",
         ),
         (
             &["--policies", "static", "--baselines", "gzip"],

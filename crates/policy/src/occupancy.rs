@@ -99,9 +99,9 @@ pub(crate) struct SweepMember<T> {
 }
 
 impl<T> SweepMember<T> {
-    /// A member that occupies nothing.
-    pub(crate) const fn new(member: T) -> Self {
-        Self { member, occupancy: 0, pressure: 0 }
+    /// A member that occupies these ways, times 2^32.
+    pub(crate) const fn new(member: T, occupancy: u64) -> Self {
+        Self { member, occupancy, pressure: 0 }
     }
 }
 
@@ -128,7 +128,7 @@ impl<'a> QuickSweep<'a> {
     /// Starts again with members that have these pressures.
     pub(crate) fn restart(&mut self, curves: impl Iterator<Item = &'a Curve>) {
         self.members.clear();
-        self.members.extend(curves.map(SweepMember::new));
+        self.members.extend(curves.map(|curve| SweepMember::new(curve, 0)));
     }
 
     /// Divides one more way.
@@ -162,6 +162,12 @@ pub(crate) fn divide_way(curves: [&Curve; 2], occupancy: &mut [u64; 2]) {
 /// A quantity of a program that occupies `x` / 2^32 ways: [`interpolate`] for a [`QuickSweep`].
 pub(crate) fn interpolate_raw(curve: &Curve, x: u64) -> u64 {
     read_ahead(curve, x, 0)
+}
+
+/// The largest value of a curve that [`interpolate_raw`] gives.
+pub(crate) fn most_raw(curve: &Curve) -> u64 {
+    let values = curve.values().iter().copied().chain([below_one(curve)]);
+    values.map(Q32::raw).max().unwrap_or(0)
 }
 
 /// The value of a curve at `x` / 2^32 + `further` ways.

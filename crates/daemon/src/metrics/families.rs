@@ -167,7 +167,7 @@ pub(super) type Put<'a> = dyn FnMut(&[(&str, &str)], Value) + 'a;
 pub(super) type OfProgram = fn(&Row<'_>, &mut Put<'_>);
 
 /// The metrics of each program, in each domain in which it runs.
-pub(super) const OF_PROGRAMS: [(Family, OfProgram); 27] = [
+pub(super) const OF_PROGRAMS: [(Family, OfProgram); 28] = [
     (gauge("fairways_program_ways", "Ways that it may fill."), |row, put| {
         one(put, row.of.ways.map(|ways| Value::Whole(ways.into())));
     }),
@@ -345,6 +345,13 @@ pub(super) const OF_PROGRAMS: [(Family, OfProgram); 27] = [
         |row, put| {
             put(&[], Value::Whole(row.of.best_effort.into()));
         },
+    ),
+    (
+        gauge(
+            "fairways_program_importance",
+            "How many programs it counts as, where a policy adds programs up.",
+        ),
+        |row, put| one(put, row.of.importance.map(|times| Value::Whole(times.into()))),
     ),
 ];
 

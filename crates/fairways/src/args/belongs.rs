@@ -75,7 +75,16 @@ const TABLE: [(Taker, &[&str], &[&str]); 14] = [
     (
         Taker::Simulated,
         ALL,
-        &["baselines", "clos", "instructions", "known_profiles", "min_bits", "profiles", "seed"],
+        &[
+            "baselines",
+            "clos",
+            "importance",
+            "instructions",
+            "known_profiles",
+            "min_bits",
+            "profiles",
+            "seed",
+        ],
     ),
 ];
 

@@ -167,6 +167,9 @@ impl ChipFlags {
         if let Some(Pairs(baselines)) = &of.baselines {
             world.promise(baselines)?;
         }
+        if let Some(Pairs(importance)) = &of.importance {
+            world.weigh(importance)?;
+        }
         if let Some(Pairs(loads)) = &self.loads {
             world.load(loads)?;
         }

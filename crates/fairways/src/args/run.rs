@@ -189,9 +189,7 @@ impl RunFlags {
     pub(super) fn simulated(&self, machine: &Machine) -> Result<SimulatedRun, BadInput> {
         let policy = policies::known(self.policy.as_deref().unwrap_or("lfoc"))?;
         suits::check("--policy", &[policy.name], machine, true)?;
-        if self.world.baselines.is_some() {
-            suits::check_baselines("--policy", &[policy.name])?;
-        }
+        suits::check_requests("--policy", &[policy.name], &self.world)?;
         let given = policies::parameters(&self.set)?;
         let known = self.known_profiles || !policy.learns();
         let (duration, instructions) = (self.duration.unwrap_or(DURATION), self.instructions);

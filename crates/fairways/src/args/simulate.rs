@@ -142,9 +142,7 @@ impl Simulate {
         let world = self.world.checked()?;
         let policies = self.policies.on(&Machine::Model, self.dynamic);
         suits::check("--policies", &policies, &Machine::Model, self.dynamic)?;
-        if self.world.baselines.is_some() {
-            suits::check_baselines("--policies", &policies)?;
-        }
+        suits::check_requests("--policies", &policies, &self.world)?;
         let mixes = world.mixes(&self.mix, self.mixes.as_deref(), self.dynamic)?;
         world.warn(&mixes, &policies);
         let how = if self.dynamic { self.over_time(&world) } else { by_score(&world) };

@@ -9,6 +9,7 @@ use fairways_lab::OPTIMUM;
 use fairways_policy::table::{KnowledgeSource, OwnerRequest};
 
 use super::Machine;
+use super::world::World;
 
 /// Checks that the policies that a flag names suit a simulated machine. `is_dynamic`: its programs
 /// run over time.
@@ -52,14 +53,22 @@ pub(super) fn all(machine: &Machine, is_dynamic: bool) -> Vec<&'static str> {
     names.filter(|name| check("", &[name], machine, is_dynamic).is_ok()).collect()
 }
 
-/// Checks that one of the policies that a flag names honours promised ways.
+/// Checks that one of the policies that a flag names honours what the flags of the programs request.
 ///
 /// # Errors
 /// If none does.
-pub(super) fn check_baselines(flag: &str, policies: &[&str]) -> Result<(), BadInput> {
-    if policies.iter().any(|policy| honours(policy, OwnerRequest::Baselines)) {
-        return Ok(());
+pub(super) fn check_requests(flag: &str, policies: &[&str], world: &World) -> Result<(), BadInput> {
+    for (is_given, request, what) in [
+        (world.baselines.is_some(), OwnerRequest::Baselines, "--baselines"),
+        (world.importance.is_some(), OwnerRequest::Importance, "--importance"),
+    ] {
+        if is_given && !policies.iter().any(|policy| honours(policy, request)) {
+            let fitting = names(|policy| policy.honours(request));
+            let them = if request == OwnerRequest::Baselines { "them" } else { "it" };
+            return Err(BadInput(format!(
+                "{what} needs {flag} {fitting}: no other policy honours {them}"
+            )));
+        }
     }
-    let fitting = names(|policy| policy.honours(OwnerRequest::Baselines));
-    Err(BadInput(format!("--baselines needs {flag} {fitting}: no other policy honours them")))
+    Ok(())
 }

@@ -70,6 +70,11 @@ pub(crate) struct World {
         value_parser = pairs("PROGRAM=WAYS", whole(1, MOST_WAYS)))]
     pub(crate) baselines: Option<Pairs<u32>>,
 
+    /// How many programs each counts as, for `fairways` with `--set objective=weighted` [default: 1]
+    #[arg(long, value_name = "PROGRAM=N,...",
+        value_parser = pairs("PROGRAM=N", whole(1, u32::MAX)))]
+    pub(crate) importance: Option<Pairs<u32>>,
+
     /// Seed for mixes and for everything random over time
     ///
     /// Mixes are drawn if none are named. The same seed gives the same results.
@@ -98,6 +103,9 @@ impl World {
         let mut world = world::World { programs, llc, bandwidth, wishes, seed: self.seed };
         if let Some(Pairs(baselines)) = &self.baselines {
             world.promise(baselines)?;
+        }
+        if let Some(Pairs(importance)) = &self.importance {
+            world.weigh(importance)?;
         }
         Ok(world)
     }

@@ -99,6 +99,15 @@ impl World {
         Ok(())
     }
 
+    /// Sets how many programs each of these counts as.
+    pub(crate) fn weigh(&mut self, importance: &[(String, u32)]) -> Result<(), BadInput> {
+        for (name, times) in importance {
+            let jobs = self.named("--importance", name)?;
+            jobs.for_each(|job| job.wish.importance = Some(*times));
+        }
+        Ok(())
+    }
+
     /// Checks that the chip has room for all programs.
     pub(crate) fn check_room(&self) -> Result<(), BadInput> {
         let tried = Chip::new(self.settings, self.jobs.iter().cloned());

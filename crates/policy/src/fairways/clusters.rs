@@ -1,10 +1,12 @@
 //! How a cluster fares with every number of ways: by the occupancy sweep of the published model
-//! (LFOC §3), once for each set of programs.
+//! (LFOC §3), once for each set of programs, way by way as far as it matters.
 
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use super::objective::Outcome;
 use super::program::SharingProgram;
+use super::search::members;
 use crate::occupancy::{SweepMember, divide_way_among, interpolate_raw};
 
 /// Programs that may be searched: a set of them is a word, bit `i` for program `i`.
@@ -14,20 +16,33 @@ pub(crate) const MOST_PROGRAMS: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clusters {
     programs: Vec<SharingProgram>,
-    ways: usize,
-    /// The set of each row.
-    sets: Vec<u64>,
-    /// The fewest ways with which a set, and with which any more, keeps what is promised to its
-    /// programs; more than there are if it never does.
-    least: Vec<u32>,
-    /// At `[row * ways + w - 1]`.
+    /// The most that each lets the smallest slowdown of its cluster be.
+    ceilings: Vec<u64>,
+    ways: u32,
+    rows: Vec<EvaluatedSet>,
+    /// At `[row * ways + w - 1]`, as far as the set is evaluated.
     outcomes: Vec<Outcome>,
-    /// By row, the best value of each number over all ways: no outcome is better.
-    best_cases: Vec<Outcome>,
+    /// The ways that each member of each set occupies, after the last evaluated one.
+    occupancies: Vec<u64>,
     /// A table of rows by their sets, with open addresses; `u32::MAX` is free.
     places: Vec<u32>,
     /// The programs of the set at hand.
     members: Vec<SweepMember<usize>>,
+}
+
+/// A set of programs, which is evaluated way by way, as far as divisions ask.
+#[derive(Clone, Copy, Debug)]
+struct EvaluatedSet {
+    set: u64,
+    /// The fewest ways with which it, and with which any more, keeps what is promised to its
+    /// programs; more than there are if it never does.
+    least: u32,
+    /// The ways up to which it is evaluated.
+    evaluated: u32,
+    /// Where the occupancies of its members begin.
+    first: usize,
+    /// No outcome has a larger smallest slowdown.
+    ceiling: u64,
 }
 
 /// The place of a set's outcomes.
@@ -39,41 +54,62 @@ const FREE: u32 = u32::MAX;
 impl Clusters {
     /// Begins with these programs, all of whose curves are of this many ways.
     pub(crate) fn restart(&mut self, ways: u32, programs: impl Iterator<Item = SharingProgram>) {
-        self.ways = ways as usize;
+        self.ways = ways;
         self.programs.clear();
         self.programs.extend(programs);
-        self.sets.clear();
-        self.least.clear();
+        self.ceilings.clear();
+        self.ceilings.extend(self.programs.iter().map(SharingProgram::ceiling));
+        self.rows.clear();
         self.outcomes.clear();
-        self.best_cases.clear();
+        self.occupancies.clear();
         self.places.fill(FREE);
     }
 
     /// The fewest ways of a set, given the least that a cluster may have.
     pub(crate) fn least(&self, Row(row): Row, least_ways: u32) -> u32 {
-        self.least[row as usize].max(least_ways)
+        self.rows[row as usize].least.max(least_ways)
     }
 
-    /// The outcome of a set with some ways, at least one.
+    /// Whether a set is not evaluated with any number of ways.
+    pub(crate) fn is_new(&self, Row(row): Row) -> bool {
+        self.rows[row as usize].evaluated == 0
+    }
+
+    /// A bound on the smallest slowdown of a set, with any number of ways.
+    pub(crate) fn ceiling(&self, Row(row): Row) -> u64 {
+        self.rows[row as usize].ceiling
+    }
+
+    /// The outcome of a set with some ways, at least one, with which it is evaluated.
     pub(crate) fn outcome(&self, Row(row): Row, ways: u32) -> &Outcome {
-        &self.outcomes[row as usize * self.ways + ways as usize - 1]
+        &self.outcomes[row as usize * self.ways as usize + ways as usize - 1]
     }
 
-    /// A bound on the outcomes of a set: its best value of each number, over all ways.
-    pub(crate) fn best_case(&self, Row(row): Row) -> &Outcome {
-        &self.best_cases[row as usize]
+    /// The first number of ways in a range with which no program of a set is slower than this.
+    pub(crate) fn fewest(
+        &mut self,
+        row: Row,
+        mut ways: RangeInclusive<u32>,
+        slowest: u64,
+    ) -> Option<u32> {
+        let last = *ways.end();
+        ways.find(|&ways| {
+            if self.rows[row.0 as usize].evaluated < ways {
+                self.evaluate_until(row, ways..=last, slowest);
+            }
+            self.outcome(row, ways).largest <= slowest
+        })
     }
 
-    /// The row of a set, which is evaluated if it is new.
+    /// The row of a set.
     pub(crate) fn row(&mut self, set: u64) -> Row {
-        if self.places.len() < 2 * (self.sets.len() + 1) {
+        if self.places.len() < 2 * (self.rows.len() + 1) {
             self.grow();
         }
         let place = self.find(set);
         if self.places[place] == FREE {
-            self.places[place] = u32::try_from(self.sets.len()).unwrap_or(FREE);
-            self.sets.push(set);
-            self.evaluate(set);
+            self.places[place] = u32::try_from(self.rows.len()).unwrap_or(FREE);
+            self.add(set);
         }
         Row(self.places[place])
     }
@@ -84,7 +120,7 @@ impl Clusters {
         // Fibonacci hashing: the high bits of the product are well mixed.
         let hash = set.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let mut place = usize::try_from(hash).unwrap_or(0) & mask;
-        while self.places[place] != FREE && self.sets[self.places[place] as usize] != set {
+        while self.places[place] != FREE && self.rows[self.places[place] as usize].set != set {
             place = (place + 1) & mask;
         }
         place
@@ -94,25 +130,43 @@ impl Clusters {
         let length = (2 * self.places.len()).max(256);
         self.places.clear();
         self.places.resize(length, FREE);
-        for row in 0..self.sets.len() {
-            let place = self.find(self.sets[row]);
+        for row in 0..self.rows.len() {
+            let place = self.find(self.rows[row].set);
             self.places[place] = u32::try_from(row).unwrap_or(FREE);
+        }
+    }
+
+    /// Adds a set, which is evaluated at once only where that shows what keeps a promise.
+    fn add(&mut self, set: u64) {
+        let row = self.rows.len();
+        let first = self.occupancies.len();
+        let (mut ceiling, mut promised) = (u64::MAX, None);
+        for program in members(set) {
+            ceiling = ceiling.min(self.ceilings[program as usize]);
+            promised = promised.or(self.programs[program as usize].promise);
+            self.occupancies.push(0);
+        }
+        let mut least = 1;
+        if let Some((ways, _)) = promised.filter(|_| set.is_power_of_two()) {
+            least = ways;
+        }
+        self.rows.push(EvaluatedSet { set, least, evaluated: 0, first, ceiling });
+        self.outcomes.resize((row + 1) * self.ways as usize, Outcome::NONE);
+        if promised.is_some() && !set.is_power_of_two() {
+            self.evaluate(Row(u32::try_from(row).unwrap_or(FREE)), self.ways);
         }
     }
 
     /// The slowdown of each program of a set with this number of ways, and the ways that it
     /// occupies, both in units of 2^-32.
     pub(crate) fn slowdowns(&mut self, set: u64, ways: u32, mut each: impl FnMut(usize, u64, u64)) {
-        self.gather(set);
-        let Self { programs, members, .. } = self;
-        if let [SweepMember { member: only, .. }] = members[..] {
-            each(only, programs[only].slowdowns.at(ways).raw(), u64::from(ways) << 32);
-            return;
-        }
+        let Self { programs, members: sharing, .. } = self;
+        sharing.clear();
+        sharing.extend(members(set).map(|program| SweepMember::new(program as usize, 0)));
         for _ in 0..ways {
-            divide_way_among(members, |program| &programs[program].pressures);
+            divide_way_among(sharing, |program| &programs[program].pressures);
         }
-        for &SweepMember { member: program, occupancy, .. } in &*members {
+        for &SweepMember { member: program, occupancy, .. } in &*sharing {
             each(program, interpolate_raw(&programs[program].slowdowns, occupancy), occupancy);
         }
     }
@@ -129,53 +183,52 @@ impl Clusters {
             if ways < self.least(row, least_ways) {
                 return Outcome::BROKEN;
             }
+            self.evaluate(row, ways);
             all = all.with(self.outcome(row, ways));
         }
         all
     }
 
-    /// Lists the members of a set, which occupy nothing.
-    fn gather(&mut self, set: u64) {
-        let all = (0..self.programs.len()).filter(|program| set >> program & 1 == 1);
-        self.members.clear();
-        self.members.extend(all.map(SweepMember::new));
+    /// Evaluates a set up to this many ways.
+    pub(crate) fn evaluate(&mut self, row: Row, ways: u32) {
+        if self.rows[row.0 as usize].evaluated < ways {
+            self.evaluate_until(row, ways..=ways, 0);
+        }
     }
 
-    fn evaluate(&mut self, set: u64) {
-        self.gather(set);
-        let Self { programs, ways, members, outcomes, least, best_cases, .. } = self;
-        let first = outcomes.len();
-        let mut fewest = 1;
-        if let [SweepMember { member: only, .. }] = members[..] {
-            let only = &programs[only];
-            fewest = only.promise.map_or(1, |(ways, _)| ways);
-            outcomes.extend((1..).take(*ways).map(|ways| {
-                let mut outcome = Outcome::NONE;
-                only.add_to(&mut outcome, only.slowdowns.at(ways).raw());
-                outcome
-            }));
-        } else {
-            for ways in (1..).take(*ways) {
-                divide_way_among(members, |program| &programs[program].pressures);
-                let mut outcome = Outcome::NONE;
-                for &SweepMember { member: program, occupancy, .. } in &*members {
-                    let program = &programs[program];
-                    let slowdown = interpolate_raw(&program.slowdowns, occupancy);
-                    program.add_to(&mut outcome, slowdown);
-                    if program.promise.is_some_and(|(_, slowest)| slowdown > slowest) {
-                        fewest = ways + 1;
-                    }
+    /// Evaluates a set up to the first of these numbers of ways with which no program is slower
+    /// than this, or to the last of them. It is not evaluated up to the first.
+    fn evaluate_until(&mut self, Row(row): Row, ways: RangeInclusive<u32>, slowest: u64) {
+        let place = row as usize * self.ways as usize;
+        let Self { programs, rows, members: sharing, outcomes, occupancies, .. } = self;
+        let row = &mut rows[row as usize];
+        sharing.clear();
+        sharing.extend(
+            members(row.set)
+                .zip(&occupancies[row.first..])
+                .map(|(program, &occupancy)| SweepMember::new(program as usize, occupancy)),
+        );
+        let is_alone = sharing.len() == 1;
+        for next in row.evaluated + 1..=*ways.end() {
+            divide_way_among(sharing, |program| &programs[program].pressures);
+            let mut outcome = Outcome::NONE;
+            for &SweepMember { member: program, occupancy, .. } in &*sharing {
+                let program = &programs[program];
+                let slowdown = interpolate_raw(&program.slowdowns, occupancy);
+                program.add_to(&mut outcome, slowdown);
+                if !is_alone && program.promise.is_some_and(|(_, slowest)| slowdown > slowest) {
+                    row.least = next + 1;
                 }
-                outcomes.push(outcome);
+            }
+            outcomes[place + next as usize - 1] = outcome;
+            row.evaluated = next;
+            if next >= *ways.start() && outcome.largest <= slowest {
+                break;
             }
         }
-        least.push(fewest);
-        let best = outcomes[first..].iter().copied().reduce(|one, other| Outcome {
-            largest: one.largest.min(other.largest),
-            smallest: one.smallest.max(other.smallest),
-            stp: one.stp.max(other.stp),
-        });
-        best_cases.push(best.unwrap_or(Outcome::NONE));
+        for (known, member) in occupancies[row.first..].iter_mut().zip(&*sharing) {
+            *known = member.occupancy;
+        }
     }
 }
 
@@ -210,6 +263,7 @@ mod tests {
             assert_eq!(clusters.least(row, 1), least, "{set:b}");
         }
         let row = clusters.row(0b0101);
+        clusters.evaluate(row, 4);
         assert_eq!(clusters.outcome(row, 4).largest, 6 << 32);
     }
 
@@ -222,6 +276,11 @@ mod tests {
             [curve([4, 2]), curve([8, 1])].map(|slowdowns| program(slowdowns, curve([1, 1])));
         clusters.restart(2, programs.into_iter());
         let [first, both] = [0b01, 0b11].map(|set| clusters.row(set));
+        clusters.evaluate(first, 2);
+        // A set is evaluated as far as it has to be, and later further.
+        assert_eq!(clusters.fewest(both, 1..=2, 12 << 32), Some(1));
+        assert_eq!(clusters.fewest(both, 1..=1, 8 << 32), None);
+        assert_eq!(clusters.fewest(both, 1..=2, 8 << 32), Some(2));
         let slowdowns = |row| {
             [1, 2].map(|ways| {
                 let outcome = clusters.outcome(row, ways);
@@ -231,7 +290,7 @@ mod tests {
         assert_eq!(slowdowns(first), [(4, 4), (2, 2)]);
         // Below one way, curves go on along their first two values: 5 and 11.5.
         assert_eq!(slowdowns(both), [(11, 5), (8, 4)]);
-        assert_eq!((clusters.row(0b11), clusters.sets.len()), (both, 2));
+        assert_eq!((clusters.row(0b11), clusters.rows.len()), (both, 2));
     }
 
     #[test]
@@ -240,10 +299,10 @@ mod tests {
         let mut clusters = Clusters::default();
         clusters.restart(1, (1..=10).map(|value| program(curve(value), curve(1))));
         let rows: Vec<Row> = (1..1024).map(|set| clusters.row(set)).collect();
-        assert_eq!(clusters.sets.len(), 1023);
+        assert_eq!(clusters.rows.len(), 1023);
         for (set, row) in (1..1024).zip(rows) {
             assert_eq!(clusters.row(set), row);
         }
-        assert_eq!(clusters.sets.len(), 1023);
+        assert_eq!(clusters.rows.len(), 1023);
     }
 }

@@ -1,5 +1,5 @@
-//! Dividing the ways among given clusters: the slowest gets the next way, then single ways are
-//! traded while that helps.
+//! Dividing the ways among given clusters: each gets what it needs if the plan is to beat another
+//! one, the slowest gets the next way, then single ways are traded while that helps.
 
 use alloc::vec::Vec;
 
@@ -24,7 +24,9 @@ pub(crate) struct Limits {
 pub(crate) struct Division {
     ways: Vec<u32>,
     /// The ways of a division that is compared with it.
-    spare: Vec<u32>,
+    improved: Vec<u32>,
+    /// The fewest ways of each cluster in the divisions that matter.
+    fewest: Vec<u32>,
     /// The best sum of the first clusters for each number of ways, and the ways of the last of
     /// them.
     best: Vec<(u64, u32)>,
@@ -36,40 +38,100 @@ impl Division {
         &self.ways
     }
 
-    /// Divides `total` ways among the clusters of these rows. Each gets `least` ways at least, and
-    /// what was promised to its programs; if there are not enough for that, a promise is broken.
+    /// Divides the ways among the clusters of these rows. Each gets the least ways, and what was
+    /// promised to its programs; if there are not enough for that, a promise is broken.
     ///
     /// `None` if that is no better than the outcome to beat, which bounds often show before any way
     /// is divided or traded; the ways are void then.
     pub(crate) fn divide(
         &mut self,
         objective: Objective,
-        clusters: &Clusters,
+        clusters: &mut Clusters,
         rows: &[Row],
-        (total, least): (u32, u32),
+        limits: Limits,
         to_beat: Option<&Outcome>,
     ) -> Option<Outcome> {
-        let all = Rows { clusters, rows, least };
-        let mut best_case = all.best_case();
-        if !objective.beats(&best_case, to_beat) {
-            return None;
-        }
-        if (0..rows.len()).map(|cluster| all.least(cluster)).sum::<u32>() > total {
+        self.fewest.clear();
+        self.fewest.extend(rows.iter().map(|&row| clusters.least(row, limits.least_ways)));
+        let Some(spare) = limits.ways.checked_sub(self.fewest.iter().sum()) else {
             self.ways.clear();
             self.ways.resize(rows.len(), 0);
             return objective.beats(&Outcome::BROKEN, to_beat).then_some(Outcome::BROKEN);
-        }
+        };
         if objective.is_sum() {
-            self.divide_for_sum(all, total);
+            let bound = self.bound(clusters, rows, spare);
+            if !objective.beats(&bound, to_beat) {
+                return None;
+            }
+            let all = Rows { clusters, rows, fewest: &self.fewest };
+            divide_for_sum(&mut self.ways, &mut self.best, all, limits.ways);
             let divided = all.sum(&self.ways);
             return objective.beats(&divided, to_beat).then_some(divided);
         }
-        best_case.largest = self.give_to_the_slowest(all, total);
-        if !objective.beats(&best_case, to_beat) {
+        let (mut bound, spare) = match to_beat {
+            Some(to_beat) => self.raise(objective, clusters, rows, spare, to_beat)?,
+            None => (self.bound(clusters, rows, spare), spare),
+        };
+        if spare == 0 {
+            self.ways.clone_from(&self.fewest);
+            return Some(bound);
+        }
+        let all = Rows { clusters, rows, fewest: &self.fewest };
+        bound.largest = give_to_the_slowest(&mut self.ways, all, spare);
+        if !objective.beats(&bound, to_beat) {
             return None;
         }
-        let traded = self.trade(objective, all);
+        let traded = trade(&mut self.ways, objective, all);
         objective.beats(&traded, to_beat).then_some(traded)
+    }
+
+    /// Raises the fewest ways of each cluster to those that every division has that beats an
+    /// outcome; a bound on these divisions, and the ways that are left. `None` if there is none.
+    fn raise(
+        &mut self,
+        objective: Objective,
+        clusters: &mut Clusters,
+        rows: &[Row],
+        mut spare: u32,
+        to_beat: &Outcome,
+    ) -> Option<(Outcome, u32)> {
+        let mut smallest = rows.iter().map(|&row| clusters.ceiling(row)).min().unwrap_or(0);
+        loop {
+            let slowest = objective.most_slowdown(to_beat, smallest);
+            // Clusters that no plan had before come last: the others may leave too few ways.
+            for is_new in [false, true] {
+                for (&row, fewest) in rows.iter().zip(&mut self.fewest) {
+                    if clusters.is_new(row) == is_new {
+                        let needed = clusters.fewest(row, *fewest..=*fewest + spare, slowest)?;
+                        spare -= needed - *fewest;
+                        *fewest = needed;
+                    }
+                }
+            }
+            let bound = self.bound(clusters, rows, spare);
+            if !objective.is_better(&bound, to_beat) {
+                return None;
+            }
+            if bound.smallest >= smallest {
+                return Some((bound, spare));
+            }
+            smallest = bound.smallest;
+        }
+    }
+
+    /// A bound on the outcomes of divisions in which each cluster has its fewest ways, and of those
+    /// to spare any number.
+    fn bound(&self, clusters: &mut Clusters, rows: &[Row], spare: u32) -> Outcome {
+        let mut bound = Outcome::NONE;
+        for (&row, &fewest) in rows.iter().zip(&self.fewest) {
+            clusters.evaluate(row, fewest + spare);
+            let mut best = *clusters.outcome(row, fewest);
+            for ways in fewest + 1..=fewest + spare {
+                best = best.best_of_each(clusters.outcome(row, ways));
+            }
+            bound = bound.with(&best);
+        }
+        bound
     }
 
     /// Trades ways from those of a plan on, and keeps what was divided last, whose outcome is
@@ -80,124 +142,119 @@ impl Division {
         clusters: &Clusters,
         rows: &[Row],
         planned: &[u32],
-        (limits, outcome): (Limits, Outcome),
+        outcome: Outcome,
     ) -> Outcome {
-        let all = Rows { clusters, rows, least: limits.least_ways };
-        if planned.iter().enumerate().any(|(cluster, &ways)| ways < all.least(cluster)) {
+        let all = Rows { clusters, rows, fewest: &self.fewest };
+        if planned.iter().zip(all.fewest).any(|(ways, fewest)| ways < fewest) {
             return outcome;
         }
-        core::mem::swap(&mut self.ways, &mut self.spare);
-        self.ways.clear();
-        self.ways.extend_from_slice(planned);
-        let improved = self.trade(objective, all);
+        self.improved.clear();
+        self.improved.extend_from_slice(planned);
+        let improved = trade(&mut self.improved, objective, all);
         if objective.is_better(&improved, &outcome) {
+            core::mem::swap(&mut self.ways, &mut self.improved);
             return improved;
         }
-        core::mem::swap(&mut self.ways, &mut self.spare);
         outcome
     }
+}
 
-    /// Gives the slowest cluster as many ways as it takes to make it faster; the ways that no
-    /// cluster gains from so go to the slowest, too. Returns the largest slowdown before the
-    /// latter: no division has a smaller one, as each way given out until then was needed for that.
-    fn give_to_the_slowest(&mut self, clusters: Rows<'_>, total: u32) -> u64 {
-        let Self { ways, .. } = self;
-        ways.clear();
-        ways.extend((0..clusters.rows.len()).map(|cluster| clusters.least(cluster)));
-        let mut free = total.saturating_sub(ways.iter().sum());
-        loop {
-            let slowest = (0..clusters.rows.len()).max_by_key(|&cluster| {
-                (clusters.at(cluster, ways[cluster]).largest, core::cmp::Reverse(cluster))
-            });
-            let Some(slowest) = slowest else { return 0 };
-            let here = clusters.at(slowest, ways[slowest]).largest;
-            // Past a plateau, if the ways reach so far.
-            let more =
-                (1..=free).find(|more| clusters.at(slowest, ways[slowest] + more).largest < here);
-            let Some(more) = more else {
-                ways[slowest] += free;
-                return here;
-            };
-            ways[slowest] += more;
-            free -= more;
-        }
+/// Gives the slowest cluster as many ways as it takes to make it faster; the ways that no cluster
+/// gains from so go to the slowest, too. Returns the largest slowdown before the latter: no division
+/// has a smaller one, as each way given out until then was needed for that.
+fn give_to_the_slowest(ways: &mut Vec<u32>, clusters: Rows<'_>, mut free: u32) -> u64 {
+    ways.clear();
+    ways.extend_from_slice(clusters.fewest);
+    loop {
+        let slowest = (0..clusters.rows.len()).max_by_key(|&cluster| {
+            (clusters.at(cluster, ways[cluster]).largest, core::cmp::Reverse(cluster))
+        });
+        let Some(slowest) = slowest else { return 0 };
+        let here = clusters.at(slowest, ways[slowest]).largest;
+        // Past a plateau, if the ways reach so far.
+        let more =
+            (1..=free).find(|more| clusters.at(slowest, ways[slowest] + more).largest < here);
+        let Some(more) = more else {
+            ways[slowest] += free;
+            return here;
+        };
+        ways[slowest] += more;
+        free -= more;
     }
+}
 
-    /// Divides for the largest sum: of each cluster with every number of ways, one after another.
-    fn divide_for_sum(&mut self, clusters: Rows<'_>, total: u32) {
-        let Self { ways, best, .. } = self;
-        let width = total as usize + 1;
-        best.clear();
-        best.resize(width * (clusters.rows.len() + 1), (0, 0));
-        let mut before = 0;
-        for number in 0..clusters.rows.len() {
-            let (done, rest) = best.split_at_mut(width * (number + 1));
-            let sums = &done[width * number..];
-            let least = clusters.least(number);
-            let last = number + 1 == clusters.rows.len();
-            let low = before + least;
-            for sum in if last { total..=total } else { low..=total } {
-                let mut choice = (0, least);
-                // All ways are given out: the first cluster gets what the others leave.
-                let fewest = if number == 0 { sum } else { least };
-                for own in fewest..=sum.saturating_sub(before) {
-                    let stp =
-                        sums[(sum - own) as usize].0.saturating_add(clusters.at(number, own).stp);
-                    if stp > choice.0 {
-                        choice = (stp, own);
-                    }
-                }
-                rest[sum as usize] = choice;
-            }
-            before = low;
-        }
-        ways.clear();
-        ways.resize(clusters.rows.len(), 0);
-        let mut sum = total;
-        for number in (0..clusters.rows.len()).rev() {
-            ways[number] = best[width * (number + 1) + sum as usize].1;
-            sum -= ways[number].min(sum);
-        }
-    }
-
-    /// Moves single ways between clusters as long as the outcome gets better; the outcome.
-    fn trade(&mut self, objective: Objective, clusters: Rows<'_>) -> Outcome {
-        let mut outcome = clusters.sum(&self.ways);
-        loop {
-            let mut best: Option<(Outcome, usize, usize)> = None;
-            let extremes = Extremes::new(clusters, &self.ways);
-            for taker in 0..clusters.rows.len() {
-                let is_slowest = clusters.at(taker, self.ways[taker]).largest == outcome.largest;
-                for giver in 0..clusters.rows.len() {
-                    let gives = clusters.at(giver, self.ways[giver]);
-                    // Only then is the largest or the smallest slowdown another one.
-                    let changes = is_slowest || gives.smallest == outcome.smallest;
-                    if !changes || giver == taker || self.ways[giver] <= clusters.least(giver) {
-                        continue;
-                    }
-                    let to_beat = best.as_ref().map_or(outcome, |best| best.0);
-                    let best_case = extremes
-                        .without([giver, taker])
-                        .with(clusters.at(giver, self.ways[giver] - 1))
-                        .with(clusters.at(taker, self.ways[taker] + 1));
-                    if !objective.is_better(&best_case, &to_beat) {
-                        continue;
-                    }
-                    self.ways[giver] -= 1;
-                    self.ways[taker] += 1;
-                    let traded = clusters.sum(&self.ways);
-                    self.ways[giver] += 1;
-                    self.ways[taker] -= 1;
-                    if objective.is_better(&traded, &to_beat) {
-                        best = Some((traded, giver, taker));
-                    }
+/// Divides for the largest sum: of each cluster with every number of ways, one after another.
+fn divide_for_sum(ways: &mut Vec<u32>, best: &mut Vec<(u64, u32)>, clusters: Rows<'_>, total: u32) {
+    let width = total as usize + 1;
+    best.clear();
+    best.resize(width * (clusters.rows.len() + 1), (0, 0));
+    let mut before = 0;
+    for number in 0..clusters.rows.len() {
+        let (done, rest) = best.split_at_mut(width * (number + 1));
+        let sums = &done[width * number..];
+        let least = clusters.fewest[number];
+        let last = number + 1 == clusters.rows.len();
+        let low = before + least;
+        for sum in if last { total..=total } else { low..=total } {
+            let mut choice = (0, least);
+            // All ways are given out: the first cluster gets what the others leave.
+            let fewest = if number == 0 { sum } else { least };
+            for own in fewest..=sum.saturating_sub(before) {
+                let stp = sums[(sum - own) as usize].0.saturating_add(clusters.at(number, own).stp);
+                if stp > choice.0 {
+                    choice = (stp, own);
                 }
             }
-            let Some((traded, giver, taker)) = best else { return outcome };
-            self.ways[giver] -= 1;
-            self.ways[taker] += 1;
-            outcome = traded;
+            rest[sum as usize] = choice;
         }
+        before = low;
+    }
+    ways.clear();
+    ways.resize(clusters.rows.len(), 0);
+    let mut sum = total;
+    for number in (0..clusters.rows.len()).rev() {
+        ways[number] = best[width * (number + 1) + sum as usize].1;
+        sum -= ways[number].min(sum);
+    }
+}
+
+/// Moves single ways between clusters as long as the outcome gets better; the outcome.
+fn trade(ways: &mut [u32], objective: Objective, clusters: Rows<'_>) -> Outcome {
+    let mut outcome = clusters.sum(ways);
+    loop {
+        let mut best: Option<(Outcome, usize, usize)> = None;
+        let extremes = Extremes::new(clusters, ways);
+        for taker in 0..clusters.rows.len() {
+            let is_slowest = clusters.at(taker, ways[taker]).largest == outcome.largest;
+            for giver in 0..clusters.rows.len() {
+                let gives = clusters.at(giver, ways[giver]);
+                // Only then is the largest or the smallest slowdown another one.
+                let changes = is_slowest || gives.smallest == outcome.smallest;
+                if !changes || giver == taker || ways[giver] <= clusters.fewest[giver] {
+                    continue;
+                }
+                let to_beat = best.as_ref().map_or(outcome, |best| best.0);
+                let best_case = extremes
+                    .without([giver, taker])
+                    .with(clusters.at(giver, ways[giver] - 1))
+                    .with(clusters.at(taker, ways[taker] + 1));
+                if !objective.is_better(&best_case, &to_beat) {
+                    continue;
+                }
+                ways[giver] -= 1;
+                ways[taker] += 1;
+                let traded = clusters.sum(ways);
+                ways[giver] += 1;
+                ways[taker] -= 1;
+                if objective.is_better(&traded, &to_beat) {
+                    best = Some((traded, giver, taker));
+                }
+            }
+        }
+        let Some((traded, giver, taker)) = best else { return outcome };
+        ways[giver] -= 1;
+        ways[taker] += 1;
+        outcome = traded;
     }
 }
 
@@ -243,25 +300,14 @@ impl Extremes {
 struct Rows<'a> {
     clusters: &'a Clusters,
     rows: &'a [Row],
-    /// The fewest ways that a cluster may have.
-    least: u32,
+    /// The fewest ways that each may have.
+    fewest: &'a [u32],
 }
 
 impl Rows<'_> {
-    /// The fewest ways that this cluster may have.
-    fn least(&self, cluster: usize) -> u32 {
-        self.clusters.least(self.rows[cluster], self.least)
-    }
-
     /// The outcome of a cluster with this number of ways.
     fn at(&self, cluster: usize, ways: u32) -> &Outcome {
         self.clusters.outcome(self.rows[cluster], ways)
-    }
-
-    /// A bound on the outcomes of all divisions of the ways.
-    fn best_case(&self) -> Outcome {
-        let each = self.rows.iter().map(|&row| self.clusters.best_case(row));
-        each.fold(Outcome::NONE, Outcome::with)
     }
 
     /// The outcome of all.

@@ -83,6 +83,15 @@ impl Outcome {
         }
     }
 
+    /// The best of each number.
+    pub(crate) fn best_of_each(self, other: &Self) -> Self {
+        Self {
+            largest: self.largest.min(other.largest),
+            smallest: self.smallest.max(other.smallest),
+            stp: self.stp.max(other.stp),
+        }
+    }
+
     /// Compares unfairness: `Less` is fairer.
     fn compare_unfairness(&self, other: &Self) -> Ordering {
         let [ours, theirs] = [(self, other), (other, self)]
@@ -140,6 +149,16 @@ impl Objective {
         let (worse, better) = (worse >> spare, better >> spare);
         let share = (worse.saturating_sub(better) << 32) / worse.max(1);
         u64::try_from(share).unwrap_or(u64::MAX)
+    }
+
+    /// The largest slowdown of an outcome that is no worse than another one, if its smallest is
+    /// this: with no objective that is a sum.
+    pub(crate) fn most_slowdown(self, to_beat: &Outcome, smallest: u64) -> u64 {
+        if self == Self::MaxSlowdown {
+            return to_beat.largest;
+        }
+        let most = u128::from(to_beat.largest) * u128::from(smallest);
+        u64::try_from(most / u128::from(to_beat.smallest.max(1))).unwrap_or(u64::MAX)
     }
 
     /// Whether one outcome is better than another.

@@ -3,6 +3,7 @@
 use fairways_core::Curve;
 
 use super::objective::Outcome;
+use crate::occupancy::most_raw;
 
 /// A program as the search sees it.
 #[derive(Clone, Debug)]
@@ -27,5 +28,11 @@ impl SharingProgram {
         } else {
             outcome.add(slowdown, self.weight);
         }
+    }
+
+    /// The most that it lets the smallest slowdown of its cluster be.
+    pub(crate) fn ceiling(&self) -> u64 {
+        let most = most_raw(&self.slowdowns);
+        if self.is_best_effort { most.min(1 << 32) } else { most }
     }
 }

@@ -204,6 +204,7 @@ impl ProgramStatus {
     /// changes.
     fn set_wish(&mut self, wish: &Wish) {
         (self.baseline_ways, self.best_effort) = (wish.baseline_ways, wish.best_effort);
+        self.importance = wish.importance;
         let now = wish.objective.map(|objective| ObjectiveStatus {
             percentile: to_f64(objective.percentile),
             slo_ns: u64::try_from(objective.slo.as_nanos()).unwrap_or(u64::MAX),

@@ -182,6 +182,8 @@ pub struct ProgramStatus {
     pub baseline_ways: Option<u32>,
     /// Whether it is background work.
     pub best_effort: bool,
+    /// How many programs it counts as, where a policy adds programs up; `null` for one.
+    pub importance: Option<u32>,
     /// The CPUs on which it may run, as a list; `null` for all.
     pub cpus: Option<String>,
     /// Whether it runs before others.

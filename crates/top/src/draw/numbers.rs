@@ -70,6 +70,7 @@ fn ways(program: &ProgramStatus) -> String {
     }
     parts.extend(program.baseline_ways.map(|ways| format!("baseline {ways}")));
     parts.extend(program.best_effort.then(|| "background work".to_owned()));
+    parts.extend(program.importance.map(|times| format!("importance {times}")));
     parts.join(", ")
 }
 

@@ -124,6 +124,10 @@ fn values_without_a_column_are_shown_for_the_selected_program() {
     assert!(values.iter().all(|value| page.contains(value)), "{page}");
     assert!(page.contains("6 ways 0x1f8, cluster B, baseline 3"), "{page}");
     insta::assert_snapshot!("numbers-80x24", page);
+    scene.status.programs[0].importance = Some(2);
+    let page = lines("jjj\n", &scene).join("\n");
+    assert!(page.contains("cluster B, baseline 3, importance 2"), "{page}");
+    scene.status.programs[0].importance = None;
     // Where not both fit, the numbers scroll with the decisions.
     fn small(pressed: &str, scene: &Scene) -> String {
         screen_lines(&screen(scene, pressed, false, (50, 15))).join("\n")

@@ -226,6 +226,7 @@ fn fill(watched: &mut MachineRecord) {
         of.ways = Some(11);
         of.class = Some("sensitive".to_owned());
         of.baseline_ways = Some(2);
+        of.importance = Some(3);
         of.bandwidth_level = Some(20);
         of.cpus = Some("0-3".to_owned());
         of.ordered_ns = Some(10_000_000);
