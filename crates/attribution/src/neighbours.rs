@@ -2,8 +2,8 @@
 //!
 //! If a neighbour that fills the same ways were gone, its lines would go to the others there, by
 //! how fast each brings lines in: a program that brings in `f` of `F` gets `f / (F - n)` of them,
-//! where `n` are the neighbour's. Ways that a program may not fill are taken by those that may, each
-//! as far as its lines are of theirs.
+//! where `n` are the neighbour's. Ways that a program may not fill are taken by those that may,
+//! each as far as its lines are of theirs.
 
 use core::time::Duration;
 
