@@ -1,7 +1,7 @@
 //! Limits of memory bandwidth, where memory is the bottleneck.
 //!
 //! Ways come first: they cut traffic at its source. Once the bus has been full for some spans
-//! (`bandwidth_gate.rs`), one program gets a lower limit at a time (`bandwidth_steps.rs`):
+//! (`bandwidth_gate.rs`), one program gets a lower limit at a time (`bandwidth_user.rs`):
 //! best-effort programs first, then programs that stream. A limit stays only if the others gain
 //! more by it than the program loses (`bandwidth_trial.rs`). Programs with promised ways or an
 //! objective are never limited. Where traffic can't be measured, the machine's capacity is not
