@@ -46,7 +46,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<FeedbackParameters>(
         "mba-feedback",
         "each program's traffic steered to a target, as by mba_MBps",
-        |given| make(FeedbackParameters::default(), MbaFeedback::new, given),
+        &|given| make(FeedbackParameters::default(), MbaFeedback::new, given),
     )
 };
 

@@ -58,7 +58,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<PartiesParameters>(
         "parties",
         "resources for services one at a time, by the slack of their tail latency",
-        |given| make(PartiesParameters::default(), Parties::new, given),
+        &|given| make(PartiesParameters::default(), Parties::new, given),
     )
 };
 
