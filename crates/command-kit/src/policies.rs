@@ -144,6 +144,45 @@ pub fn parameters(settings: &[Setting]) -> Result<Map<String, Value>, BadInput> 
     Ok(parameters)
 }
 
+/// Parameters for several policies, each of which gets those that it has.
+#[derive(Clone, Debug, Default)]
+pub struct SharedParameters(Map<String, Value>);
+
+impl SharedParameters {
+    /// Checks that each parameter is one of these policies', and has a value that all of them that
+    /// have it take.
+    ///
+    /// # Errors
+    /// If one is not.
+    pub fn new(settings: &[Setting], policies: &[&str]) -> Result<Self, BadInput> {
+        let all = parameters(settings)?;
+        for (name, value) in &all {
+            let mut is_known = false;
+            for policy in policies.iter().filter_map(|policy| descriptor(policy)) {
+                if policy.parameter(name).is_some() {
+                    read(policy, name, value)?;
+                    is_known = true;
+                }
+            }
+            if !is_known {
+                let policies = policies.join(", ");
+                let what = format!("--set: expected a parameter of {policies}, found {name:?}");
+                return Err(BadInput(what));
+            }
+        }
+        Ok(Self(all))
+    }
+
+    /// The policy of this name, if there is one, with those parameters that it has.
+    #[must_use]
+    pub fn make(&self, policy: &str) -> Option<Box<dyn Policy>> {
+        let policy = descriptor(policy)?;
+        let of_policy = self.0.iter().filter(|(name, _)| policy.parameter(name).is_some());
+        let values = of_policy.filter_map(|(name, value)| read(policy, name, value).ok());
+        Some(policy.make(&values.collect::<Vec<_>>()).policy)
+    }
+}
+
 /// A value as it was written: a switch, a whole number, a time in nanoseconds, or a text.
 pub fn value(text: &str) -> Value {
     if let Ok(value @ (Value::Bool(_) | Value::Number(_))) = serde_json::from_str(text)

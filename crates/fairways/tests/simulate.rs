@@ -247,24 +247,34 @@ fn baselines_are_what_static_gives() {
 /// Its slowdown where it counts once, and where it counts as ten programs.
 #[test]
 fn an_important_program_is_slowed_down_less() {
-    let slowdown = |flags: &[&str]| {
-        let args = [
-            "--profiles",
-            "synthetic",
-            "--mix",
-            "hash-join,btree-lookup,graph-walk",
-            "--ways",
-            "6",
-            "--policies",
-            "fairways",
-            "--set",
-            "objective=weighted",
-        ];
-        let report = json(&[&args, flags].concat());
+    let words = words_of(
+        "--profiles synthetic --mix hash-join,btree-lookup,graph-walk --ways 6 --policies fairways \
+         --set objective=weighted",
+    );
+    let [once, often] = [&[][..], &["--importance", "hash-join=10"]].map(|more| {
+        let report = json(&[&words, more].concat());
         report["mixes"][0]["policies"][0]["slowdowns"][0].as_f64().unwrap()
-    };
-    let (once, often) = (slowdown(&[]), slowdown(&["--importance", "hash-join=10"]));
+    });
     assert!(often < once, "{often} {once}");
+}
+
+/// A parameter is for the policies that have it, one at least.
+#[test]
+fn parameters_are_for_those_that_have_them() {
+    let mix = ["--profiles", "synthetic", "--mix", "hash-join,btree-lookup,graph-walk,triad"];
+    let words = [&mix[..], &["--ways", "6", "--policies", "stock,fairways"]].concat();
+    let [fair, fast] = [&[][..], &["--set", "objective=stp"]].map(|set| {
+        let report = json(&[&words[..], set].concat());
+        report["mixes"][0]["policies"][1]["stp"].as_f64().unwrap()
+    });
+    assert!(fast > fair);
+    for (set, said) in [
+        ("objectve=stp", "--set: expected a parameter of stock, fairways, found \"objectve\""),
+        ("objective=speed", "objective of fairways: expected unfairness or"),
+    ] {
+        let said_of = refused(&[&words[..], &["--set", set]].concat());
+        assert!(said_of.contains(said), "{said_of}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{real, time, whole};
+use fairways_command_kit::policies::{Setting, SharedParameters};
 use fairways_exec_policy::descriptor;
 use fairways_lab::{ChipProtocol, ComparisonSettings, Protocol};
 use fairways_policy::Descriptor;
@@ -76,6 +77,10 @@ pub(crate) struct Simulate {
     )]
     pub(crate) policies: PolicyNames,
 
+    /// Set a parameter of the policies that have it; may be given more than once
+    #[arg(long, value_name = "NAME=VALUE", help_heading = None::<&'static str>)]
+    pub(crate) set: Vec<Setting>,
+
     /// Run the programs over time, instead of scoring the policies' plans
     #[arg(long, help_heading = "Over time")]
     pub(crate) dynamic: bool,
@@ -135,7 +140,8 @@ impl Simulate {
             profile: self.chip.profile_time,
             profiles_known: self.known_profiles,
         };
-        chip::simulate(&world, &protocol, &policies, format(self.json, self.csv), out)
+        let set = SharedParameters::new(&self.set, &policies)?;
+        chip::simulate(&world, &protocol, &policies, &set, format(self.json, self.csv), out)
     }
 
     fn on_model(&self) -> Result<Comparison, BadInput> {
@@ -146,7 +152,8 @@ impl Simulate {
         let mixes = world.mixes(&self.mix, self.mixes.as_deref(), self.dynamic)?;
         world.warn(&mixes, &policies);
         let how = if self.dynamic { self.over_time(&world) } else { by_score(&world) };
-        Ok(Comparison { world, mixes, policies, how })
+        let set = SharedParameters::new(&self.set, &policies)?;
+        Ok(Comparison { world, mixes, policies, set, how })
     }
 
     fn over_time(&self, world: &world::World) -> How {

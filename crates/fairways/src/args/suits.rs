@@ -53,7 +53,7 @@ pub(super) fn all(machine: &Machine, is_dynamic: bool) -> Vec<&'static str> {
     names.filter(|name| check("", &[name], machine, is_dynamic).is_ok()).collect()
 }
 
-/// Checks that one of the policies that a flag names honours what the flags of the programs request.
+/// Checks that one of the policies that a flag names honours what flags request for programs.
 ///
 /// # Errors
 /// If none does.

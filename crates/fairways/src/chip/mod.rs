@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fairways_chip::ChipError;
+use fairways_command_kit::policies::SharedParameters;
 use fairways_command_kit::{BadInput, exit};
 use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip};
 use fairways_output::ResultFormat;
@@ -26,13 +27,14 @@ pub(crate) fn simulate(
     world: &World,
     protocol: &ChipProtocol,
     policies: &[&'static str],
+    set: &SharedParameters,
     format: ResultFormat,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     if world.has_live() {
         end_all_on_signals()?;
     }
-    let found = compare(world, protocol, policies)?;
+    let found = compare(world, protocol, policies, set)?;
     let World { preset, settings, names, .. } = world;
     let compared = ComparedOnChip { preset, settings, names, protocol, found: &found };
     match format {
@@ -58,6 +60,7 @@ fn compare(
     world: &World,
     protocol: &ChipProtocol,
     policies: &[&'static str],
+    set: &SharedParameters,
 ) -> anyhow::Result<ChipComparison> {
     let runs = protocol.runs(world.jobs.len(), policies) as u64;
     let (start, ended) = (Instant::now(), AtomicU64::new(0));
@@ -73,7 +76,14 @@ fn compare(
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_length(runs);
     let bar = bar.clone().with_finish(ProgressFinish::AndClear);
-    let found = compare_on_chip(world.settings, &world.jobs, protocol, policies, &done);
+    let found = compare_on_chip(
+        world.settings,
+        &world.jobs,
+        protocol,
+        policies,
+        &|name| set.make(name),
+        &done,
+    );
     bar.finish_and_clear();
     world.remark();
     found.map_err(|why| match why {

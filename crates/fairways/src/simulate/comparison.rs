@@ -1,8 +1,8 @@
 //! What `fairways simulate` compares on the model.
 
 use fairways_command_kit::BadInput;
+use fairways_command_kit::policies::SharedParameters;
 use fairways_core::{Policy, Ways};
-use fairways_exec_policy::descriptor;
 use fairways_lab::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_profiles::{Mix, ProgramCatalog};
 
@@ -13,6 +13,7 @@ pub(crate) struct Comparison {
     pub(crate) world: World,
     pub(crate) mixes: Vec<Mix>,
     pub(crate) policies: Vec<&'static str>,
+    pub(crate) set: SharedParameters,
     pub(crate) how: How,
 }
 
@@ -34,7 +35,7 @@ impl Comparison {
         let table = self.programs().table();
         let policy = |&name: &&'static str| -> anyhow::Result<Box<dyn Policy>> {
             if name != OPTIMUM {
-                return Ok(descriptor(name).expect("a name that was looked up").make(&[]).policy);
+                return Ok(self.set.make(name).expect("a name that was looked up"));
             }
             let phased = mix.programs.iter().find(|&&program| program >= table.names().len());
             if let Some(&program) = phased {

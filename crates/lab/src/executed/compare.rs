@@ -163,8 +163,11 @@ impl WorkMeter for MeasuredChip<'_> {
     }
 }
 
-/// Runs programs alone, then together under each of these policies, by name. Programs that end
-/// start again. `done` is called after each of [`ChipProtocol::runs`] runs.
+/// Makes the policy of a name.
+pub type PolicyMaker<'a> = &'a (dyn Fn(&str) -> Option<Box<dyn Policy>> + Sync);
+
+/// Runs programs alone, then together under each of these policies, which `make` makes by name.
+/// Programs that end start again. `done` is called after each of [`ChipProtocol::runs`] runs.
 ///
 /// # Errors
 /// If the chip is not possible, it has too few cores, or a real program fails: [`ChipError`].
@@ -173,9 +176,10 @@ pub fn compare_on_chip(
     jobs: &[Job],
     protocol: &ChipProtocol,
     policies: &[&'static str],
+    make: PolicyMaker<'_>,
     done: &(dyn Fn() + Sync),
 ) -> Result<ChipComparison, ChipError> {
-    one_by_one_if_live(jobs, || compare(settings, jobs, protocol, policies, done))
+    one_by_one_if_live(jobs, || compare(settings, jobs, protocol, policies, make, done))
 }
 
 fn compare(
@@ -183,6 +187,7 @@ fn compare(
     jobs: &[Job],
     protocol: &ChipProtocol,
     policies: &[&'static str],
+    make: PolicyMaker<'_>,
     done: &(dyn Fn() + Sync),
 ) -> Result<ChipComparison, ChipError> {
     let ChipProtocol { warm_up, span, .. } = *protocol;
@@ -209,7 +214,7 @@ fn compare(
         };
     let run = |name: &str| {
         let with_profiles = protocol.receives_profiles(name);
-        let mut policy = descriptor(name).expect("a policy's name").make(&[]).policy;
+        let mut policy = make(name).expect("a policy's name");
         let jobs = jobs.iter().zip(&profiles).map(|(job, profile)| Job {
             then: AfterRun::Restart,
             profile: profile.clone().filter(|_| with_profiles),

@@ -10,7 +10,9 @@ mod timeline;
 mod work_curve;
 
 pub(crate) use compare::run_together;
-pub use compare::{ChipComparison, ChipOutcome, ChipProtocol, ProgramOutcome, compare_on_chip};
+pub use compare::{
+    ChipComparison, ChipOutcome, ChipProtocol, PolicyMaker, ProgramOutcome, compare_on_chip,
+};
 pub use measure::{Rate, SoloRun, measure, measure_alone, one_by_one_if_live, profile};
 pub use observed::ObservedChip;
 pub use served::{Latency, ObjectiveOutcome, ServiceSummary};

@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, Latencies, Levers, Sample, Time,
+    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, Latencies, Levers, Llc,
+    Partition, Sample, Time,
 };
 
 use super::Fairways;
@@ -20,6 +21,7 @@ use super::bandwidth_plan::LimitedPlan;
 use super::bandwidth_trial::{LimitTrial, StepVerdict};
 use super::bandwidth_user::{BusUser, LimitRank};
 use super::parameters::Parameters;
+use crate::announce::Announcer;
 use crate::program::RunningProgram;
 
 /// Bandwidth as a second lever.
@@ -163,6 +165,18 @@ impl BandwidthControl {
             }
         }
         had_limits
+    }
+
+    /// Gives limited programs their levels in a plan, and announces them.
+    pub(super) fn limit(
+        &mut self,
+        llc: &Llc,
+        partition: &mut Partition,
+        announcer: &mut Announcer<'_>,
+    ) {
+        if let Some((lever, _)) = self.lever.filter(|_| !self.limited.is_empty()) {
+            self.plan.limit(&self.users, lever.scope, llc, partition, announcer);
+        }
     }
 
     /// Ends the span at hand if it is time. The reason of the plan that a decision needs.

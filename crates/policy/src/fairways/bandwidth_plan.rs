@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 
 use fairways_core::{AppId, BandwidthLevel, LimitScope, Llc, Partition, Resources};
 
-use super::bandwidth::BandwidthControl;
 use super::bandwidth_user::{BusUser, LimitRank};
 use crate::announce::{Announcer, cluster_name, raw_ways};
 use crate::words;
@@ -19,19 +18,20 @@ pub(super) struct LimitedPlan {
     clusters: Vec<Resources>,
 }
 
-impl BandwidthControl {
+impl LimitedPlan {
     /// Gives limited programs their levels, and announces them. Programs of a cluster with other
     /// levels get a cluster with the same ways; where a level is of a class and not of each core,
     /// each limited program gets its own. If no class of service is left for one, its cluster has
     /// no limit.
     pub(super) fn limit(
         &mut self,
+        users: &[BusUser],
+        scope: LimitScope,
         llc: &Llc,
         partition: &mut Partition,
         announcer: &mut Announcer<'_>,
     ) {
-        let Some((lever, _)) = self.lever.filter(|_| !self.limited.is_empty()) else { return };
-        let Self { users, plan: LimitedPlan { unlimited, clusters }, .. } = self;
+        let Self { unlimited, clusters } = self;
         core::mem::swap(partition, unlimited);
         partition.clear();
         clusters.clear();
@@ -47,7 +47,7 @@ impl BandwidthControl {
             let mut is_taken = false;
             for app in unlimited.members(cluster) {
                 let level = level_of(users, app);
-                let may_share = lever.scope == LimitScope::Core || level.is_none();
+                let may_share = scope == LimitScope::Core || level.is_none();
                 if level == home && (may_share || !core::mem::replace(&mut is_taken, true)) {
                     partition.place(app, cluster);
                     continue;
