@@ -212,7 +212,9 @@ impl BandwidthControl {
         if let Some(trial) = self.trial.take() {
             return self.judge(at, p, trial);
         }
-        if self.gate.is_full() {
+        // Answers are late long before memory is full.
+        let is_late = self.users.iter().any(BusUser::is_late);
+        if self.gate.is_full() || (is_late && !self.gate.is_free()) {
             self.lower(at, p, lever, capacity)
         } else if self.gate.is_free() && at >= self.raise_barred {
             self.raise(lever)

@@ -276,6 +276,11 @@ impl BusUser {
         i64::try_from(share * i128::from(self.importance)).unwrap_or(i64::MAX)
     }
 
+    /// Whether it is a service that misses its objective.
+    pub(super) fn is_late(&self) -> bool {
+        self.late.is_some_and(|(late, allowed)| late > allowed)
+    }
+
     /// Whether it is a service that missed its objective before the step, and misses it no longer,
     /// or by a tenth less.
     pub(super) fn is_relieved(&self) -> bool {

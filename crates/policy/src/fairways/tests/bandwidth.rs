@@ -340,6 +340,22 @@ fn a_service_that_misses_its_objective_is_helped() {
     assert_eq!(bench.levels(), [None, Some(40), Some(20)], "{:?}", bench.reasons);
 }
 
+/// Below the share at which memory counts as full it is helped too, down to where there is room;
+/// without late answers nobody is limited there.
+#[test]
+fn a_service_that_misses_its_objective_is_helped_before_memory_is_full() {
+    let slo = Duration::from_millis(2);
+    let objective = Some(Objective { slo, percentile: Q32::from_int(99) });
+    let service = BusLoad { wish: Wish { objective, ..Wish::default() }, ..sensitive(1000) };
+    let loads = [service, stream(5500), best_effort(4000)];
+    let mut bench = BusBench::new(mba(12_000), 12_000, &loads);
+    bench.run(200);
+    assert_eq!(bench.levels(), vec_of_none(3), "{:?}", bench.reasons);
+    bench.late = |asked| asked.saturating_sub(80) * 5;
+    bench.run(400);
+    assert!(bench.level(2).is_some(), "{:?}", bench.reasons);
+}
+
 #[test]
 fn a_machine_that_refuses_limits_is_left_alone_for_long() {
     let loads = [stream(9000), sensitive(2500), sensitive(2500), sensitive(2500)];
