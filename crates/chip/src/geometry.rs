@@ -155,7 +155,18 @@ impl Geometry {
             Throttle::Cap(CapUnit::Percent) => (BandwidthUnit::Percent, 1, 100, LimitScope::Class),
         };
         let (step, most) = (BandwidthLevel::new(step)?, BandwidthLevel::new(most)?);
-        Some(BandwidthLever { unit, least: step, step, most, scope })
+        let capacity_mbps = self.capacity_mbps();
+        Some(BandwidthLever { unit, least: step, step, most, scope, capacity_mbps })
+    }
+
+    /// The bus's bandwidth in whole MB/s; `None` if it is unlimited.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a bandwidth is positive; the cast saturates"
+    )]
+    fn capacity_mbps(&self) -> Option<u32> {
+        self.bandwidth_mbps.is_finite().then_some(self.bandwidth_mbps as u32)
     }
 
     /// A partition with the levels of memory bandwidth that this chip makes of those planned: it

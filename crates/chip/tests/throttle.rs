@@ -248,6 +248,12 @@ fn a_plan_limits_bandwidth() {
     let wanted = one.lines as f64 / (one.ticks - one.throttled_ticks) as f64;
     let would = free.lines as f64 / free.ticks as f64;
     assert!((wanted / would - 1.0).abs() < 0.1, "{wanted} {would}");
+    // A lever says what memory can move, unless that is unlimited.
+    for (chip, mbps) in [("skylake", Some(102_000)), ("skylake:throttle=cap:mbps=unlimited", None)]
+    {
+        let lever = parse(chip).unwrap().levers().bandwidth.unwrap();
+        assert_eq!(lever.capacity_mbps, mbps, "{chip}");
+    }
     // Nothing is a percent of an unlimited bus.
     let unlimited = parse("skylake:throttle=cap-percent:mbps=unlimited").unwrap();
     assert_eq!(unlimited.levers().bandwidth, None);

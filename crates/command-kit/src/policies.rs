@@ -3,23 +3,33 @@
 use std::str::FromStr;
 
 use fairways_core::Policy;
+use fairways_exec_policy::{PREFIX, described, descriptor};
 use fairways_policy::parameter::{self, Parameter, ValueKind};
 use fairways_policy::table::OwnerRequest;
-use fairways_policy::{Descriptor, NAMES, POLICIES, descriptor};
+use fairways_policy::{Descriptor, NAMES, POLICIES};
 use serde_json::{Map, Value};
 
 use crate::BadInput;
 use crate::similar::did_you_mean;
 
-/// The policy of this name.
+/// The policy of this name. A program is started, and asked to describe itself.
 ///
 /// # Errors
-/// If no policy has this name.
+/// If no policy has this name, or the program does not describe itself.
 pub fn known(name: &str) -> Result<&'static Descriptor, BadInput> {
+    if is_program(name) {
+        return described(name, false).map_err(BadInput);
+    }
     descriptor(name).ok_or_else(|| {
         let (known, meant) = (NAMES.join(", "), did_you_mean(name, NAMES));
-        BadInput(format!("expected one of {known}, found {name:?}{meant}"))
+        BadInput(format!("expected one of {known} or exec:COMMAND, found {name:?}{meant}"))
     })
+}
+
+/// Whether a policy's name is that of a program, `exec:COMMAND`.
+#[must_use]
+pub fn is_program(name: &str) -> bool {
+    name.starts_with(PREFIX)
 }
 
 /// Whether the policy of this name honours that request of owners.
@@ -132,6 +142,45 @@ pub fn parameters(settings: &[Setting]) -> Result<Map<String, Value>, BadInput> 
         }
     }
     Ok(parameters)
+}
+
+/// Parameters for several policies, each of which gets those that it has.
+#[derive(Clone, Debug, Default)]
+pub struct SharedParameters(Map<String, Value>);
+
+impl SharedParameters {
+    /// Checks that each parameter is one of these policies', and has a value that all of them that
+    /// have it take.
+    ///
+    /// # Errors
+    /// If one is not.
+    pub fn new(settings: &[Setting], policies: &[&str]) -> Result<Self, BadInput> {
+        let all = parameters(settings)?;
+        for (name, value) in &all {
+            let mut is_known = false;
+            for policy in policies.iter().filter_map(|policy| descriptor(policy)) {
+                if policy.parameter(name).is_some() {
+                    read(policy, name, value)?;
+                    is_known = true;
+                }
+            }
+            if !is_known {
+                let policies = policies.join(", ");
+                let what = format!("--set: expected a parameter of {policies}, found {name:?}");
+                return Err(BadInput(what));
+            }
+        }
+        Ok(Self(all))
+    }
+
+    /// The policy of this name, if there is one, with those parameters that it has.
+    #[must_use]
+    pub fn make(&self, policy: &str) -> Option<Box<dyn Policy>> {
+        let policy = descriptor(policy)?;
+        let of_policy = self.0.iter().filter(|(name, _)| policy.parameter(name).is_some());
+        let values = of_policy.filter_map(|(name, value)| read(policy, name, value).ok());
+        Some(policy.make(&values.collect::<Vec<_>>()).policy)
+    }
 }
 
 /// A value as it was written: a switch, a whole number, a time in nanoseconds, or a text.

@@ -42,6 +42,11 @@ pub struct BandwidthLever {
     pub most: BandwidthLevel,
     /// What a level limits.
     pub scope: LimitScope,
+    /// What programs can move between the cache and memory together, as calibrated, in MB (10^6
+    /// bytes) a second; `None` where that is not known. A policy then can't say whether memory is
+    /// the bottleneck.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub capacity_mbps: Option<u32>,
 }
 
 /// What a limit of memory bandwidth is of.
@@ -97,6 +102,7 @@ mod tests {
             step: level(10),
             most: level(100),
             scope: LimitScope::Core,
+            capacity_mbps: None,
         };
         let below = [10, 15, 20, 100].map(|value| lever.below(level(value)).map(|of| of.get()));
         assert_eq!(below, [None, Some(10), Some(10), Some(90)]);

@@ -407,7 +407,7 @@ mod tests {
     fn a_limit_is_a_level_of_the_lever() {
         let [least, most] = [10, 100].map(level);
         let (unit, scope) = (BandwidthUnit::Percent, LimitScope::Core);
-        let lever = BandwidthLever { unit, least, step: least, most, scope };
+        let lever = BandwidthLever { unit, least, step: least, most, scope, capacity_mbps: None };
         assert_eq!(check_level(10, Some(lever)), Ok(()));
         for level in [9, 101].map(level) {
             let wrong = PartitionError::Level { cluster: 0, level, least, most };

@@ -205,9 +205,17 @@ fn event() -> impl Strategy<Value = Event> {
         Just((BandwidthUnit::EighthGbps, LimitScope::Class)),
         Just((BandwidthUnit::MibPerSecond, LimitScope::Class)),
     ];
-    let lever = (kind, level(), level(), level()).prop_map(|((unit, scope), least, step, most)| {
-        BandwidthLever { unit, least, step, most, scope }
-    });
+    let levels = (level(), level(), level());
+    let lever = (kind, levels, of(any::<u32>())).prop_map(
+        |((unit, scope), (least, step, most), capacity_mbps)| BandwidthLever {
+            unit,
+            least,
+            step,
+            most,
+            scope,
+            capacity_mbps,
+        },
+    );
     let machine =
         (llc, of(lever)).prop_map(|(llc, bandwidth)| Event::Machine(Levers { llc, bandwidth }));
     let started = (app.clone(), wish(), of(profile()))

@@ -67,6 +67,18 @@ pub fn is_ours(program: &str) -> bool {
     MANIFEST.program.iter().any(|listed| listed.name == program && listed.licence == "ours")
 }
 
+/// What a program of the corpus is, such as `Debian gzip 1.12-1`, and the benchmarks of papers that
+/// it stands for; `None` for another program.
+#[must_use]
+pub fn described(program: &str) -> Option<(String, Option<&'static str>)> {
+    let listed = MANIFEST.program.iter().find(|listed| listed.name == program)?;
+    let what = match (&listed.package, &listed.version) {
+        (Some(package), Some(version)) => format!("Debian {package} {version}"),
+        _ => "a kernel of the project's".to_owned(),
+    };
+    Some((what, listed.stands_for.as_deref()))
+}
+
 #[derive(Deserialize)]
 struct Manifest {
     /// For all programs that say nothing else.
@@ -81,6 +93,8 @@ struct Manifest {
 struct ListedProgram {
     name: String,
     licence: String,
+    package: Option<String>,
+    version: Option<String>,
     /// Programs of papers, with commas between them.
     stands_for: Option<String>,
     #[cfg(test)]

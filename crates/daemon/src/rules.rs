@@ -26,7 +26,7 @@ impl Rules {
     /// # Errors
     /// If there is no such policy or parameter.
     pub(super) fn new(name: &str, parameters: Map<String, Value>) -> Result<Self, BadInput> {
-        let (policy, all) = policies::make(name, parameters.clone())?;
+        let (policy, all) = make(name, parameters.clone())?;
         Ok(Self { name: policy.name(), parameters, all, domains: BTreeMap::new(), trial: None })
     }
 
@@ -49,7 +49,7 @@ impl Rules {
     ) -> std::thread::Result<()> {
         let policy = self.domains.entry(domain).or_insert_with(|| {
             // `new` has made one with the same parameters.
-            let made = policies::make(self.name, self.parameters.clone()).ok();
+            let made = make(self.name, self.parameters.clone()).ok();
             made.map(|(policy, _)| match &self.trial {
                 Some(on) => on.of(domain, policy),
                 None => policy,
@@ -62,6 +62,18 @@ impl Rules {
         }
         done
     }
+}
+
+/// The policy with this name and these parameters, and all parameters. One that is a program runs
+/// without this process's rights.
+pub(super) fn make(
+    name: &str,
+    parameters: Map<String, Value>,
+) -> Result<(Box<dyn Policy>, Value), BadInput> {
+    if policies::is_program(name) {
+        fairways_exec_policy::described(name, true).map_err(BadInput)?;
+    }
+    policies::make(name, parameters)
 }
 
 #[cfg(test)]

@@ -55,6 +55,15 @@ impl ProfileSource {
         Ok(ProgramCatalog::new(table, phased))
     }
 
+    /// Its name, or its file's.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Corpus(machine) => machine.name().to_owned(),
+            Self::Synthetic => SYNTHETIC.to_owned(),
+            Self::File(path) => shown(path),
+        }
+    }
+
     /// The file, and how errors name it.
     fn csv(&self) -> Result<(Vec<u8>, String), BadInput> {
         match self {

@@ -4,6 +4,7 @@
 //! is not supported; 4, another manager occupies its cache; 5, no permission; 130, interrupted.
 
 mod args;
+mod blame;
 mod catalog;
 mod chip;
 mod doctor;
@@ -54,14 +55,12 @@ pub fn main() -> process::ExitCode {
         }
         Command::Top(top) => top.run(&mut out),
         Command::Explain(explain) => fairways_record::explain::run(&explain.into(), &mut out),
+        Command::Blame(blame) => blame.run(&mut out),
         Command::Restore(restore) => fairways_daemon::restore(&restore.into(), &mut out),
-        Command::Replay(replay) => {
-            fairways_record::replay::run(&replay.journal, replay.json, &mut out)
-        }
+        Command::Replay(replay) => replay.run(&mut out),
         Command::Optimum(optimum) => optimum.run(&mut out),
-        Command::Policies(policies) => {
-            fairways_output::policies::print(policies.name, policies.json, &mut out)
-        }
+        Command::Policies(policies) => policies.run(&mut out),
+        Command::Programs(programs) => programs.run(&mut out),
         Command::Profile(profile) => profile.run(&mut out),
         Command::Record(record) => record.run(&mut out),
         Command::Paper(paper) => paper.run(&mut out),
@@ -75,7 +74,10 @@ pub fn main() -> process::ExitCode {
         },
         Command::Export(export) => fairways_export::run(&export.into(), &mut out),
         // They have run already.
-        Command::Placeholder { .. } | Command::Guardian { .. } => Ok(()),
+        Command::Placeholder { .. }
+        | Command::Guardian { .. }
+        | Command::PolicyKeeper { .. }
+        | Command::PolicyConfined { .. } => Ok(()),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut args::command(), "fairways", &mut out);
             Ok(())
@@ -83,7 +85,7 @@ pub fn main() -> process::ExitCode {
         Command::Man { markdown: true, .. } => args::man::print_markdown(&mut out),
         Command::Man { dir, .. } => args::man::run(dir.as_deref(), &mut out),
     };
-    match done.and_then(|()| Ok(out.flush()?)) {
+    match done.and_then(|()| Ok(out.flush()?)).and_then(|()| no_faults()) {
         Ok(()) => process::ExitCode::SUCCESS,
         // The reader of the output has seen enough.
         Err(error) if exit::is_broken_pipe(&error) => process::ExitCode::SUCCESS,
@@ -92,12 +94,26 @@ pub fn main() -> process::ExitCode {
     }
 }
 
-/// Runs the hidden commands, which emulators start; `None` for other commands.
+/// Checks that no policy that is a program has failed.
+fn no_faults() -> anyhow::Result<()> {
+    let (count, lines) = fairways_exec_policy::faults();
+    match lines.first() {
+        None => Ok(()),
+        Some(first) if count == 1 => Err(anyhow::anyhow!("{first}")),
+        Some(first) => Err(anyhow::anyhow!("{first} (the first of {count} failures)")),
+    }
+}
+
+/// Runs the hidden commands, which emulators and policies start; `None` for other commands.
 fn hidden(command: &Command) -> Option<io::Result<()>> {
     match command {
         Command::Placeholder { name } => Some(fairways_emulator::hold_place(name)),
         Command::Guardian { dir, socket, device } => {
             Some(fairways_emulator::guard(dir, socket, device))
+        }
+        Command::PolicyKeeper { command } => Some(fairways_exec_policy::keep(command)),
+        Command::PolicyConfined { command } => {
+            Some(fairways_exec_policy::confine(command).map(|_| ()))
         }
         _ => None,
     }

@@ -244,6 +244,39 @@ fn baselines_are_what_static_gives() {
     assert_eq!(ways(&["--baselines", "triad=2,hash-join=9,chess=1"]), [1, 2, 9]);
 }
 
+/// Its slowdown where it counts once, and where it counts as ten programs.
+#[test]
+fn an_important_program_is_slowed_down_less() {
+    let words = words_of(
+        "--profiles synthetic --mix hash-join,btree-lookup,graph-walk --ways 6 --policies fairways \
+         --set objective=weighted",
+    );
+    let [once, often] = [&[][..], &["--importance", "hash-join=10"]].map(|more| {
+        let report = json(&[&words, more].concat());
+        report["mixes"][0]["policies"][0]["slowdowns"][0].as_f64().unwrap()
+    });
+    assert!(often < once, "{often} {once}");
+}
+
+/// A parameter is for the policies that have it, one at least.
+#[test]
+fn parameters_are_for_those_that_have_them() {
+    let mix = ["--profiles", "synthetic", "--mix", "hash-join,btree-lookup,graph-walk,triad"];
+    let words = [&mix[..], &["--ways", "6", "--policies", "stock,fairways"]].concat();
+    let [fair, fast] = [&[][..], &["--set", "objective=stp"]].map(|set| {
+        let report = json(&[&words[..], set].concat());
+        report["mixes"][0]["policies"][1]["stp"].as_f64().unwrap()
+    });
+    assert!(fast > fair);
+    for (set, said) in [
+        ("objectve=stp", "--set: expected a parameter of stock, fairways, found \"objectve\""),
+        ("objective=speed", "objective of fairways: expected unfairness or"),
+    ] {
+        let said_of = refused(&[&words[..], &["--set", set]].concat());
+        assert!(said_of.contains(said), "{said_of}");
+    }
+}
+
 #[test]
 fn bandwidth_slows_programs_down() {
     let antt = |flags: &[&str]| {
@@ -373,5 +406,74 @@ fn help_completions_and_no_command() {
         let output = fairways().args(["completions", shell]).assert().success();
         let script = String::from_utf8(output.get_output().stdout.clone()).unwrap();
         assert!(script.contains("bandwidth-model"), "{shell}");
+    }
+}
+
+/// The place of a column.
+fn column(header: &csv::StringRecord, name: &str) -> usize {
+    header.iter().position(|column| column == name).unwrap()
+}
+
+/// A row for each program under each policy, with the values of the JSON.
+#[test]
+fn csv_has_what_json_has() {
+    let words = ["--mix", "gzip,lbm,z3", "--policies", "stock,lfoc,ucp"];
+    for more in [&[][..], &["--dynamic", "--time-scale", "0.01"]] {
+        let words = [&words[..], more].concat();
+        let (text, found) = (stdout(&[&words[..], &["--csv"]].concat()), json(&words));
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        let header = rows.headers().unwrap().clone();
+        let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 9);
+        for (place, row) in rows.iter().enumerate() {
+            let policy = &found["mixes"][0]["policies"][place / 3];
+            assert_eq!(policy["policy"], row[column(&header, "policy")]);
+            assert_eq!(&row[column(&header, "program")], ["gzip", "lbm", "z3"][place % 3]);
+            for (name, value) in [
+                ("slowdown", &policy["slowdowns"][place % 3]),
+                ("unfairness", &policy["unfairness"]),
+            ] {
+                let written: f64 = row[column(&header, name)].parse().unwrap();
+                assert_eq!(Some(written), value.as_f64(), "{name} of {row:?}");
+            }
+            assert_eq!(row[column(&header, "mask")].is_empty(), more.len() > 1);
+        }
+    }
+    assert!(refused(&["--csv", "--json"]).contains("cannot be used with"));
+    let text = printed(200, &words_of("optimum --mix gzip,lbm --csv"));
+    assert!(
+        text.lines().nth(1).unwrap().starts_with("\"gzip,lbm\",optimum,0,gzip,1.0,0x"),
+        "{text}"
+    );
+}
+
+#[test]
+fn all_are_those_that_suit_the_machine() {
+    let found = json(&["--mix", "gzip,lbm", "--policies", "all"]);
+    let names: Vec<&str> = found["mixes"][0]["policies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| of["policy"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"ucp") && names.contains(&"fairways"), "{names:?}");
+    assert!(!names.contains(&"dcat") && !names.contains(&"casc"), "{names:?}");
+}
+
+#[test]
+fn programs_are_listed_with_what_they_are() {
+    let text = printed(200, &["programs"]);
+    let gzip = text.lines().find(|line| line.starts_with(" gzip")).unwrap();
+    assert!(gzip.contains("light") && gzip.contains("Debian gzip 1.12"), "{gzip}");
+    let found: Value =
+        serde_json::from_str(&printed(80, &["programs", "--profiles", "synthetic", "--json"]))
+            .unwrap();
+    let programs = found["programs"].as_array().unwrap();
+    assert_eq!(programs.len(), 38);
+    let phased = programs.iter().find(|of| of["program"] == "field-solver").unwrap();
+    assert_eq!((&phased["phases"], &phased["class"]), (&2.into(), &Value::Null));
+    for width in [60, 80, 120] {
+        let words = ["programs"];
+        assert!(widest(width, &words).0 <= width);
     }
 }

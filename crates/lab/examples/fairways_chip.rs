@@ -13,6 +13,7 @@ use std::time::Duration;
 use fairways_chip::program::parse;
 use fairways_chip::{AfterRun, Job, Phase, Settings, preset};
 use fairways_lab::{ChipProtocol, compare_on_chip};
+use fairways_policy::by_name;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
@@ -98,7 +99,7 @@ fn run(mix: &[&str], seed: u64) -> Result<(f64, Row), Failure> {
     let second = Duration::from_secs(1);
     let protocol =
         ChipProtocol { warm_up: second, span: 2 * second, profile: second, profiles_known: false };
-    let found = compare_on_chip(settings, &jobs, &protocol, &POLICIES, &|| {})?;
+    let found = compare_on_chip(settings, &jobs, &protocol, &POLICIES, &by_name, &|| {})?;
     let stock = &found.stock;
     let row = std::array::from_fn(|policy| {
         let metrics = &found.outcomes[policy].metrics;

@@ -5,6 +5,7 @@
 
 mod best;
 mod best_static;
+pub mod blame;
 mod compare;
 mod draw;
 mod executed;
@@ -23,8 +24,8 @@ pub use compare::{CompareError, Comparison, ComparisonSettings, PolicyOutcome, c
 pub use draw::{classes, draw_mixes, draw_workloads, random_mixes, streaming_mixes};
 pub use executed::{
     ChipComparison, ChipOutcome, ChipProtocol, Latency, ObjectiveOutcome, ObservedChip,
-    ProgramOutcome, ProgramStep, Rate, ServiceSummary, SoloRun, WorkCurve, compare_on_chip,
-    measure, measure_alone, one_by_one_if_live, profile, table_of, timeline,
+    PolicyMaker, ProgramOutcome, ProgramStep, Rate, ServiceSummary, SoloRun, WorkCurve,
+    compare_on_chip, measure, measure_alone, one_by_one_if_live, profile, table_of, timeline,
 };
 pub use gap::{GapError, OptimumGap, optimum_gap};
 pub use live::{

@@ -9,6 +9,7 @@ use fairways_chip::service::parse_loads;
 use fairways_chip::{AfterRun, Job, Phase, Settings, preset};
 use fairways_core::{Machine, Objective, Q32, Time, Wish};
 use fairways_lab::{ChipProtocol, ObservedChip, ServiceSummary, compare_on_chip, measure_alone};
+use fairways_policy::by_name;
 
 fn settings(time_scale: u32) -> Settings {
     let mut chip = preset::preset("xeon-e5-2630").unwrap();
@@ -133,7 +134,8 @@ fn beside_others_a_service_meets_the_same_requests_and_answers_later() {
     let keyed = (0..).zip(jobs).map(|(key, job)| Job { key: Some(key), ..job });
     let jobs: Vec<Job> = keyed.collect();
     let found =
-        compare_on_chip(settings(1), &jobs, &protocol, &["stock", "equal"], &|| ()).unwrap();
+        compare_on_chip(settings(1), &jobs, &protocol, &["stock", "equal"], &by_name, &|| ())
+            .unwrap();
     for outcome in &found.outcomes {
         let [alone, here] = [found.alone[0].service, outcome.programs[0].service];
         let (alone, here) = (alone.unwrap(), here.unwrap());

@@ -37,7 +37,8 @@ fn chip(ways: u32, jobs: &[Job]) -> ChipComparison {
     let settings = Settings { time_scale: 10, ..Settings::new(Geometry { llc, ..geometry }) };
     let half = Duration::from_millis(500);
     let protocol = ChipProtocol { warm_up: half, span: half, profile: half, profiles_known: false };
-    compare_on_chip(settings, jobs, &protocol, &["stock", "equal"], &|| {}).expect("a comparison")
+    compare_on_chip(settings, jobs, &protocol, &["stock", "equal"], &by_name, &|| {})
+        .expect("a comparison")
 }
 
 /// What a program does alone with each number of ways.

@@ -5,12 +5,13 @@ use std::io::Write;
 use comfy_table::{CellAlignment, Table};
 use fairways_chip::Settings;
 use fairways_command_kit::table::{STYLE, fit, fold};
-use fairways_lab::{ChipComparison, ChipOutcome, ChipProtocol, SoloRun as ByItself};
+use fairways_lab::{ChipComparison, ChipOutcome, ChipProtocol, Rate, SoloRun as ByItself};
 use serde::Serialize;
 
 use crate::services::{self, Answers};
 use crate::simulate::json::{Did, How, PolicyReport, SCHEMA, lived, policy};
 use crate::simulate::table::{Row, fit_metrics, metrics_table};
+use crate::tidy::{PolicyScore, TidyWriter};
 
 /// Programs on a chip under several policies.
 #[derive(Debug)]
@@ -67,6 +68,23 @@ pub fn json(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Resul
     };
     serde_json::to_writer(&mut *out, &report)?;
     Ok(writeln!(out)?)
+}
+
+/// Writes a row for each program under each policy, as CSV.
+///
+/// # Errors
+/// If it can't be written.
+pub fn csv(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let programs: Vec<&str> = compared.names.iter().map(String::as_str).collect();
+    let mix = programs.join(" ");
+    let mut rows = TidyWriter::new(out);
+    for of in &compared.found.outcomes {
+        let (metrics, slowdowns) = (&of.metrics, &*of.slowdowns);
+        let rates: Vec<Rate> = of.programs.iter().map(|program| program.rate).collect();
+        let result = PolicyScore { mix: &mix, policy: of.policy, metrics, slowdowns };
+        rows.write(result, &programs, None, &rates)?;
+    }
+    Ok(())
 }
 
 fn by_itself(alone: &ByItself) -> Did {

@@ -7,6 +7,10 @@ pub mod chip;
 pub mod optimum;
 pub mod paper;
 pub mod policies;
+pub mod programs;
 pub mod run;
 mod services;
 pub mod simulate;
+mod tidy;
+
+pub use tidy::ResultFormat;

@@ -11,6 +11,7 @@ use fairways_profiles::{Mix, ProgramCatalog};
 use serde::Serialize;
 
 use crate::simulate::json::{PolicyReport, decided};
+use crate::tidy::{PolicyScore, TidyWriter};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
@@ -75,6 +76,24 @@ pub fn json(
     let report = Report { schema: SCHEMA, ways: ways.get(), mixes: mixes.collect() };
     serde_json::to_writer(&mut *out, &report)?;
     Ok(writeln!(out)?)
+}
+
+/// Writes a row for each program of each mix, as CSV.
+///
+/// # Errors
+/// If it can't be written.
+pub fn csv(
+    catalog: &ProgramCatalog,
+    solved: &[SolvedMix],
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let mut rows = TidyWriter::new(out);
+    for SolvedMix { mix, solution, .. } in solved {
+        let (metrics, slowdowns) = (&solution.metrics, &*solution.slowdowns);
+        let result = PolicyScore { mix: &mix.name, policy: "optimum", metrics, slowdowns };
+        rows.write(result, &catalog.names_of(mix), Some(&solution.partition), &[])?;
+    }
+    Ok(())
 }
 
 /// Writes a table for people.

@@ -14,11 +14,13 @@
 //! | `yu-petrov` | [`ucp`] | the same on memory bandwidth (Yu and Petrov) |
 //! | `dcat` | [`dcat`] | promised ways first, spare ways to programs that gain from them |
 //! | `locpart` | [`locpart`] | a tail latency for services, the other ways for batch programs |
+//! | `parties` | [`parties`] | ways and bandwidth for services, one unit at a time |
 //! | `dunn` | [`dunn`] | programs clustered by their stalls, in partitions that overlap |
 //! | `kpart` | [`kpart`] | programs that harm each other least in one cluster |
 //! | `lfoc` | [`lfoc`] | LFOC: streaming programs confined, sensitive ones isolated |
 //! | `lfoc-plus` | [`lfoc`] | LFOC+: the same, sensitive ones in pairs where that is fairer |
 //! | `fairways` | [`fairways`] | the fairest clustering that a local search from LFOC+'s finds |
+//! | `mba-feedback` | [`mba_feedback`] | each program's traffic steered to a target, as by Linux |
 //! | `casc` | [`casc`] | threads that miss much on few CPUs, never all at once |
 //! | `cache-fair` | [`cache_fair`] | more CPU time for threads that the shared cache slows down |
 //!
@@ -44,7 +46,9 @@ pub mod fixed;
 pub mod kpart;
 pub mod lfoc;
 pub mod locpart;
+pub mod mba_feedback;
 pub mod parameter;
+pub mod parties;
 pub mod regression;
 pub mod stock;
 pub mod table;
@@ -82,11 +86,13 @@ pub const POLICIES: &[Descriptor] = &[
     ucp::YU_PETROV,
     dcat::POLICY,
     locpart::POLICY,
+    parties::POLICY,
     dunn::POLICY,
     kpart::POLICY,
     lfoc::LFOC,
     lfoc::LFOC_PLUS,
     fairways::POLICY,
+    mba_feedback::POLICY,
     casc::POLICY,
     cache_fair::POLICY,
 ];

@@ -1,6 +1,7 @@
 //! The parameters of policies that users set by name. Each is defined once, with its type, unit,
 //! default, bounds, source and a line of help.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -65,6 +66,20 @@ pub enum Value {
 }
 
 impl Parameter {
+    /// A parameter of a policy that is a program of its own; `bounds` as in [`Self::least`] and
+    /// [`Self::most`].
+    #[must_use]
+    pub fn of_program(
+        name: &'static str,
+        kind: ValueKind,
+        unit: &'static str,
+        [least, most]: [Option<u64>; 2],
+        help: &'static str,
+    ) -> Self {
+        let doc = Box::leak(Box::new([help]));
+        Self { name, kind, unit, least, most, largest: u64::MAX, source: "the program", doc }
+    }
+
     /// What the parameter does, in a line.
     #[must_use]
     pub fn help(&self) -> String {

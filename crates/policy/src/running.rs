@@ -10,7 +10,7 @@ use crate::program::RunningProgram;
 /// The programs that run, in the order in which they started, and the last plan.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunningPrograms {
-    llc: Option<Llc>,
+    levers: Option<Levers>,
     programs: Vec<RunningProgram>,
     /// By program: what was announced about it.
     announced: Vec<Announced>,
@@ -43,8 +43,8 @@ impl RunningPrograms {
     /// plan again, so a refusal calls for no plan.
     pub(crate) fn update(&mut self, event: &Event) -> Option<Change> {
         match event {
-            Event::Machine(Levers { llc, .. }) => {
-                self.llc = Some(*llc);
+            Event::Machine(levers) => {
+                self.levers = Some(*levers);
                 Some(Change::Machine)
             }
             // A damaged journal may report a program twice; a machine does not.
@@ -93,8 +93,13 @@ impl RunningPrograms {
     }
 
     /// The cache, once the machine has reported it.
-    pub(crate) const fn llc(&self) -> Option<Llc> {
-        self.llc
+    pub(crate) fn llc(&self) -> Option<Llc> {
+        self.levers.map(|levers| levers.llc)
+    }
+
+    /// What the machine lets a policy set, once it has reported it.
+    pub(crate) const fn levers(&self) -> Option<Levers> {
+        self.levers
     }
 
     /// The programs that run.
@@ -115,7 +120,7 @@ impl RunningPrograms {
         act: &mut dyn FnMut(Action<'_>),
         decide: impl FnOnce(&Llc, &[RunningProgram], &mut Partition, &mut Announcer<'_>) -> &'static str,
     ) -> Option<PlanId> {
-        let llc = self.llc?;
+        let llc = self.llc()?;
         let nothing_planned = self.partition.placements().is_empty();
         if self.programs.is_empty() && nothing_planned {
             return None;

@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 
 use fairways_core::Policy;
 
@@ -25,10 +26,30 @@ pub struct Descriptor {
     pub honours: &'static [OwnerRequest],
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    pub(crate) make: Make,
+    /// How it is made.
+    pub make: Make,
 }
 
-pub(crate) type Make = fn(&[(&str, Value)]) -> ConfiguredPolicy;
+/// A function that makes a policy from the parameters that are set.
+pub type MakeFn = dyn Fn(&[(&str, Value)]) -> ConfiguredPolicy + Send + Sync;
+
+/// How a policy is made.
+#[derive(Clone, Copy)]
+pub struct Make(&'static MakeFn);
+
+impl Make {
+    /// Makes it with this function.
+    #[must_use]
+    pub const fn new(function: &'static MakeFn) -> Self {
+        Self(function)
+    }
+}
+
+impl fmt::Debug for Make {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Make")
+    }
+}
 
 /// What a policy decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +58,8 @@ pub enum DecisionScope {
     Nothing,
     /// Which ways programs may fill.
     Ways,
+    /// How much memory bandwidth programs may use.
+    Bandwidth,
     /// Where and when threads run, for which a machine must let programs take turns.
     Turns,
 }
@@ -86,17 +109,18 @@ impl Descriptor {
     pub(crate) const fn new<P: ParameterSet>(
         name: &'static str,
         summary: &'static str,
-        make: Make,
+        make: &'static MakeFn,
     ) -> Self {
         let (decides, knows) = (DecisionScope::Ways, KnowledgeSource::Nothing);
-        Self { name, summary, paper: "", decides, knows, honours: &[], parameters: P::TABLE, make }
+        let (parameters, make) = (P::TABLE, Make::new(make));
+        Self { name, summary, paper: "", decides, knows, honours: &[], parameters, make }
     }
 
     /// Makes the policy with these parameters, read by [`Parameter::read`]; the others have their
     /// defaults.
     #[must_use]
     pub fn make(&self, settings: &[(&str, Value)]) -> ConfiguredPolicy {
-        (self.make)(settings)
+        (self.make.0)(settings)
     }
 
     /// The parameter of this name.

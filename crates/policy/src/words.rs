@@ -72,17 +72,19 @@ words! {
     BASELINE = "baseline, ways";
     /// `dcat`: the planned ways.
     WAYS = "ways";
+    /// `mba-feedback`: the level of memory bandwidth.
+    LEVEL = "level, percent";
     /// `dcat`: IPC with the ways that the program had, over that with the baseline (Table 1), when
     /// its class, its baseline or its ways changed last.
     NORMALIZED_IPC = "normalized IPC";
     /// `dcat`, of receivers and keepers: the fewest ways that are as good as any, as far as was
     /// seen (Table 1).
     PREFERRED = "preferred, ways";
-    /// `locpart`, of services: the tail latency (Algorithm 1, GetTL), when the class or the ways
-    /// changed last.
+    /// `locpart` and `parties`, of services: the tail latency (Algorithm 1, GetTL), when the class
+    /// or the ways changed last; of `parties`, of the last period.
     TAIL = "tail, ms";
-    /// `locpart`, of services: what the tail leaves of the objective (Algorithm 1, line 13), at the
-    /// same time; negative where the objective is missed.
+    /// `locpart` and `parties`, of services: what the tail leaves of the objective (Algorithm 1,
+    /// line 13), at the same time; negative where the objective is missed.
     SLACK = "slack, of the objective";
     /// `casc`: the partial-cache miss rate (§4.2).
     PCMR = "PCMR, misses per 100 L2 references";

@@ -23,7 +23,7 @@ parameters! {
 
 /// `dummy`, in the table of policies.
 pub(crate) const POLICY: Descriptor =
-    Descriptor::new::<Parameters>("dummy", "nothing at all", |given| {
+    Descriptor::new::<Parameters>("dummy", "nothing at all", &|given| {
         make(Parameters::default(), Dummy, given)
     });
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use fairways_core::Profile;
 
+use crate::Mix;
 use crate::average::average;
 use crate::phased::{PhasedProgram, ProgramPhase};
 use crate::table::ProfileTable;
@@ -70,6 +71,12 @@ impl ProgramCatalog {
     #[must_use]
     pub fn name(&self, index: usize) -> &str {
         &self.programs[index].name
+    }
+
+    /// The names of a mix's programs.
+    #[must_use]
+    pub fn names_of(&self, mix: &Mix) -> Vec<&str> {
+        mix.programs.iter().map(|&program| self.name(program)).collect()
     }
 
     /// The index of the program with this name.

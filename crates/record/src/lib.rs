@@ -1,8 +1,10 @@
 //! The state of a machine and its programs, and the decisions that led to it: events and actions
 //! are added up ([`status`]), written to a [`journal`], requested from a daemon ([`client`]), and
-//! printed as sentences ([`explain`]). A [`replay`] gives a journal's events to its policy again.
+//! printed as sentences ([`explain`]), or as what programs lose to each other ([`blame`]). A
+//! [`replay`] gives a journal's events to its policy again.
 //! Nothing here decides, or changes a machine.
 
+pub mod blame;
 pub mod client;
 pub mod explain;
 pub mod journal;

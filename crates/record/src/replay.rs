@@ -8,9 +8,11 @@ use anyhow::anyhow;
 use fairways_command_kit::{BadInput, policies};
 use fairways_core::Time;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::journal::{Reader, SCHEMA};
+use crate::explain;
+use crate::journal::{Follower, Reader, SCHEMA};
+use crate::status::Decision;
 
 /// What a replay found.
 #[derive(Serialize)]
@@ -68,6 +70,25 @@ pub fn run(journal: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<()
     } else {
         Err(anyhow!("the policy does otherwise than the journal has it"))
     }
+}
+
+/// Prints what another policy would have decided about the journal's events, as
+/// [`explain`](crate::explain) does. The events stay those that followed from the journal's plans.
+///
+/// # Errors
+/// If there is no such policy or parameter, or the journal can't be read.
+pub fn run_under(
+    policy: &str,
+    parameters: Map<String, Value>,
+    journal: &Path,
+    json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let (mut policy, _) = policies::make(policy, parameters)?;
+    let mut followed = Follower::open(journal)?;
+    while followed.step_under(policy.as_mut())? {}
+    let decisions: Vec<Decision> = followed.record.decisions.kept().cloned().collect();
+    explain::print(&decisions, json, out)
 }
 
 fn compare(path: &Path) -> Result<Found, BadInput> {

@@ -123,7 +123,10 @@ impl Offers {
                 holders()
             )));
         }
-        let levers = of.keys().filter_map(|&id| Some((id, survey.bandwidth(id)?)));
+        let capacity_mbps = settings.memory_mbps;
+        let levers = of.keys().filter_map(|&id| {
+            Some((id, BandwidthLever { capacity_mbps, ..survey.bandwidth(id)? }))
+        });
         let bandwidth = levers.collect();
         let Rules { contiguous, min_bits, .. } = rules;
         Ok(Self { of, classes, counted, contiguous, min_bits, bandwidth })

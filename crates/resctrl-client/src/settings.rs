@@ -31,6 +31,9 @@ pub struct Settings {
     /// How many programs get a monitoring group at most; the classes' own are not counted. `None`:
     /// as many as ids are free.
     pub rmids: Option<u32>,
+    /// What programs can move between the cache and memory of a domain together, as measured, in MB
+    /// (10^6 bytes) a second; `None` where it was not measured: no policy limits bandwidth then.
+    pub memory_mbps: Option<u32>,
     /// Whether nothing is written, and what would be is logged.
     pub dry_run: bool,
     /// How long another manager's lock is waited for.
@@ -53,6 +56,7 @@ impl Default for Settings {
             confine_others: None,
             use_shareable: false,
             rmids: None,
+            memory_mbps: None,
             dry_run: false,
             patience: Duration::from_secs(5),
             try_again: Duration::from_secs(60),

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, policies};
 use fairways_core::is_plain;
-use fairways_policy::{Descriptor, descriptor};
+use fairways_exec_policy::descriptor;
+use fairways_policy::Descriptor;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
@@ -195,7 +196,7 @@ fn place(read: &[(PathBuf, String)], keys: &[&str]) -> Option<String> {
 impl Config {
     /// The policy with its parameters.
     pub(crate) fn make_policy(&self) -> Result<Box<dyn fairways_core::Policy>, BadInput> {
-        policies::make(&self.policy, self.given()).map(|(policy, _)| policy)
+        crate::rules::make(&self.policy, self.given()).map(|(policy, _)| policy)
     }
 
     /// The policy's description.

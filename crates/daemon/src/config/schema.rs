@@ -94,6 +94,8 @@ struct Resctrl {
     use_shareable: bool,
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
     rmids: Option<u32>,
+    #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
+    memory_mbps: Option<u32>,
     #[serde(skip)]
     dry_run: bool,
     #[serde(skip)]

@@ -51,6 +51,7 @@ adopt_monitors = true
 confine_others = 2
 use_shareable = true
 rmids = 64
+memory_mbps = 102000
 [scheduler]
 kind = "sched_ext"
 quantum = "4ms"

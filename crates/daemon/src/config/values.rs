@@ -183,9 +183,12 @@ pub(super) mod size {
     }
 }
 
-/// Reads the name of a policy.
+/// Reads the name of a policy. A program is asked about itself once all files are read.
 pub(super) fn policy<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    Ok(read(from, policies::known)?.name.to_owned())
+    read(from, |name| match policies::is_program(name) {
+        true => Ok(name.to_owned()),
+        false => policies::known(name).map(|policy| policy.name.to_owned()),
+    })
 }
 
 /// Reads a number from 1 on.

@@ -29,8 +29,8 @@ enum Taker {
     None,
 }
 
-const ALL: &[&str] = &["simulate", "run", "trial", "top"];
-const RUNS: &[&str] = &["run", "trial", "top"];
+const ALL: &[&str] = &["simulate", "run", "trial", "top", "blame"];
+const RUNS: &[&str] = &["run", "trial", "top", "blame"];
 
 /// Flags of `run` that a trial refuses.
 pub(super) const TRIAL_REFUSES: &[&str] =
@@ -38,15 +38,17 @@ pub(super) const TRIAL_REFUSES: &[&str] =
 
 /// Which machines take which flags of which commands; the first row with the flag counts. The
 /// flags of a host are in [`HostFlags`].
-const TABLE: [(Taker, &[&str], &[&str]); 13] = [
+const TABLE: [(Taker, &[&str], &[&str]); 14] = [
     // A trial writes a report of its own, and its programs do not finish.
     (Taker::None, &["trial"], TRIAL_REFUSES),
     // The log of a host has levels.
     (Taker::Simulated, &["run"], &["quiet"]),
     // It draws the order of its blocks.
     (Taker::Every, &["trial"], &["seed"]),
-    // A daemon or a journal that `top` shows has them already.
-    (Taker::Simulated, &["top"], &["duration", "policy", "set"]),
+    // A daemon or a journal has them already.
+    (Taker::Simulated, &["top", "blame"], &["duration", "policy", "set"]),
+    // Its programs do not finish.
+    (Taker::None, &["blame"], &["instructions"]),
     (Taker::Model, &["simulate"], &["dynamic", "mixes"]),
     (Taker::ModelOverTime, &["simulate"], &["completions", "instructions"]),
     (Taker::SimulatedOverTime, &["simulate"], &["known_profiles", "time_scale"]),
@@ -87,7 +89,7 @@ const TABLE: [(Taker, &[&str], &[&str]); 13] = [
 ];
 
 /// Flags that need another flag of the same command.
-const NEEDS: [(&str, &str); 9] = [
+const NEEDS: [(&str, &str); 10] = [
     ("apart", "slices"),
     ("at", "journal"),
     ("bandwidth_model", "bandwidth_mbps"),
@@ -96,6 +98,7 @@ const NEEDS: [(&str, &str); 9] = [
     ("journal_size", "journal"),
     ("slices", "apart"),
     ("slices", "instructions"),
+    ("until", "journal"),
     ("width", "once"),
 ];
 
@@ -163,8 +166,9 @@ fn refusal(
 ) -> Option<&'static str> {
     match (machine, taker) {
         (_, Taker::Every) | (None, Taker::Host) => None,
+        (_, Taker::None) if command == "blame" => Some(": blame does not take it"),
         (_, Taker::None) => Some(": a trial does not take it"),
-        (None, _) if command == "top" => Some(" needs --machine"),
+        (None, _) if ["top", "blame"].contains(&command) => Some(" needs --machine"),
         (None, _) => Some(" needs --machine: a host does not take it"),
         (Some(_), Taker::Host) => Some(" is for a host: a simulated machine does not take it"),
         (Some(Machine::Model), Taker::Chip) => {
@@ -221,10 +225,11 @@ mod tests {
     /// A new flag is placed on purpose, not by being forgotten.
     #[test]
     fn a_flag_outside_of_the_table_is_one_of_those_that_every_machine_takes() {
-        const EVERYWHERE: [&str; 20] = [
+        const EVERYWHERE: [&str; 23] = [
             "at",
             "block",
             "control",
+            "csv",
             "duration",
             "emulated",
             "height",
@@ -241,7 +246,9 @@ mod tests {
             "policies",
             "policy",
             "set",
+            "since",
             "speed",
+            "until",
         ];
         let all = Args::command();
         for name in ALL {

@@ -14,6 +14,7 @@ macro_rules! same {
 }
 
 mod belongs;
+mod blame;
 mod chip;
 mod daemon;
 mod emulate;
@@ -27,6 +28,7 @@ mod paper;
 mod parsed;
 mod policies;
 mod profile;
+mod programs;
 mod record;
 mod report;
 mod run;
@@ -40,21 +42,26 @@ mod traced;
 mod trial;
 mod world;
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use fairways_command_kit::input::whole;
+use fairways_command_kit::policies::{Setting, parameters};
 use fairways_core::Ways;
+use fairways_output::ResultFormat;
+use fairways_record::replay;
 
 use chip::{ChipFlags, ChipPreset, How, Machine, TimeScale};
 use daemon::{HostFlags, set};
 use lists::Pairs;
-use policies::PolicyNames;
+use policies::{PolicyName, PolicyNames};
 use run::RunFlags;
 use traced::Traced;
 use world::{Observation, World};
 
+pub(crate) use blame::Blame;
 pub(crate) use daemon::{Explain, Restore, Status};
 pub(crate) use emulate::Emulate;
 pub(crate) use emulated::Emulated;
@@ -64,6 +71,7 @@ pub(crate) use paper::Paper;
 pub(crate) use parsed::{one_line, parsed};
 pub(crate) use policies::Policies;
 pub(crate) use profile::Profile;
+pub(crate) use programs::ProgramList;
 pub(crate) use record::Recording;
 pub(crate) use report::Report;
 pub(crate) use run::Run;
@@ -71,6 +79,15 @@ pub(crate) use scan::Scan;
 pub(crate) use simulate::Simulate;
 pub(crate) use top::Top;
 pub(crate) use trial::Trial;
+
+/// How results are printed.
+const fn format(is_json: bool, is_csv: bool) -> ResultFormat {
+    match (is_json, is_csv) {
+        (true, _) => ResultFormat::Json,
+        (false, true) => ResultFormat::Csv,
+        (false, false) => ResultFormat::Table,
+    }
+}
 
 /// The most ways that a mask has room for: one per bit.
 const MOST_WAYS: u32 = 32;
@@ -123,6 +140,7 @@ On this server:
   fairways run --config fairways.toml      share the cache, until Ctrl-C
   fairways trial --config fairways.toml    measure whether that helps
   fairways top                             watch programs and their ways
+  fairways blame --journal run.journal     see who slows whom down
 
 Research:
   fairways paper lfoc --quick              repeat a paper's experiments
@@ -153,10 +171,12 @@ pub(crate) enum Command {
     Status(Status),
     Top(Box<Top>),
     Explain(Explain),
+    Blame(Box<Blame>),
     Restore(Restore),
     Replay(Replay),
     Optimum(Box<Optimum>),
     Policies(Policies),
+    Programs(ProgramList),
     Profile(Box<Profile>),
     Record(Box<Recording>),
     Paper(Paper),
@@ -182,6 +202,20 @@ pub(crate) enum Command {
         socket: PathBuf,
         /// The device of its mount
         device: String,
+    },
+    /// Start and end the programs of a policy, as standard input asks
+    #[command(hide = true, name = fairways_exec_policy::KEEPER)]
+    PolicyKeeper {
+        /// The program and its arguments
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
+    /// Give up every right, and become the program of a policy
+    #[command(hide = true, name = fairways_exec_policy::CONFINED)]
+    PolicyConfined {
+        /// The program and its arguments
+        #[arg(last = true)]
+        command: Vec<String>,
     },
     /// Print a completion script for a shell
     ///
@@ -216,11 +250,15 @@ pub(crate) enum Command {
 ///
 /// Examples:
 ///   fairways replay run.journal
-///   fairways replay run.journal --json
-///   fairways replay /var/log/fairways.journal
+///   fairways replay /var/log/fairways.journal --json
+///   fairways replay run.journal --policy dcat --set ipc_imp_thr=3
 ///
 /// If an action differs from the journal, the first difference is printed, and the
 /// exit code is 1.
+///
+/// With --policy, shows what that policy would have decided about the same events, as
+/// `fairways explain` does. The events stay those that followed from the journal's own
+/// plans.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Replay {
@@ -229,7 +267,28 @@ pub(crate) struct Replay {
     #[arg(value_name = "FILE")]
     pub(crate) journal: PathBuf,
 
+    /// Show what this policy would have decided
+    #[arg(long, value_name = "NAME", value_parser = PolicyName, hide_possible_values = true)]
+    pub(crate) policy: Option<String>,
+
+    /// Set a parameter of that policy
+    #[arg(long, value_name = "NAME=VALUE", requires = "policy")]
+    pub(crate) set: Vec<Setting>,
+
     /// Print one JSON object instead of text (docs/journal.md)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Replay {
+    /// Runs the command.
+    pub(crate) fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match &self.policy {
+            None => replay::run(&self.journal, self.json, out),
+            Some(policy) => {
+                let set = parameters(&self.set)?;
+                replay::run_under(policy, set, &self.journal, self.json, out)
+            }
+        }
+    }
 }

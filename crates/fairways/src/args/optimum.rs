@@ -8,7 +8,7 @@ use fairways_command_kit::input::{above_zero, real, whole};
 use fairways_optimum::{Goal, SharingKind};
 
 use super::world::{Model, bandwidth, cache};
-use super::{MOST_WAYS, use_threads, ways_of_profiles};
+use super::{MOST_WAYS, format, use_threads, ways_of_profiles};
 use crate::catalog::ProfileSource;
 use crate::optimum::{self, Search};
 use crate::world::{Names, World};
@@ -92,6 +92,10 @@ pub(crate) struct Optimum {
     /// Print one JSON object instead of tables (docs/optimum.md)
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Print CSV instead: a row for each program of each mix
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -133,6 +137,6 @@ impl Optimum {
         let mixes = world.mixes(&self.mix, self.mixes.as_deref(), false)?;
         let (kind, goal) = (self.kind.into(), self.objective.into());
         let search = Search { kind, goal, time_limit: self.time_limit };
-        optimum::run(&world, mixes, &search, self.json, out)
+        optimum::run(&world, mixes, &search, format(self.json, self.csv), out)
     }
 }

@@ -1,27 +1,31 @@
 //! The flags of `policies`, and the names of policies in flags.
 
+use std::io::Write;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
+use fairways_command_kit::BadInput;
 use fairways_command_kit::input::repeated;
-use fairways_command_kit::policies::known;
+use fairways_command_kit::policies::{is_program, known};
 use fairways_lab::OPTIMUM;
-use fairways_policy::Descriptor;
 
-/// Reads the name of a policy; completion suggests all names.
+use super::{Machine, suits};
+
+/// Reads the name of a policy; completion suggests all names. A program is not started yet: on a
+/// host, the daemon starts it without rights.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolicyName;
 
 impl TypedValueParser for PolicyName {
-    type Value = &'static Descriptor;
+    type Value = String;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         arg: Option<&clap::Arg>,
         value: &std::ffi::OsStr,
-    ) -> Result<&'static Descriptor, clap::Error> {
-        TypedValueParser::parse_ref(&known, command, arg, value)
+    ) -> Result<String, clap::Error> {
+        TypedValueParser::parse_ref(&checked_name, command, arg, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
@@ -30,14 +34,38 @@ impl TypedValueParser for PolicyName {
     }
 }
 
-/// Policies to compare, `A,B,C`, each once; `optimum` may be among them.
+/// The name, if it is that of a policy, or of a program.
+fn checked_name(name: &str) -> Result<String, BadInput> {
+    match is_program(name) {
+        true => Ok(name.to_owned()),
+        false => known(name).map(|policy| policy.name.to_owned()),
+    }
+}
+
+/// Policies to compare, `A,B,C`, each once; `optimum` may be among them. Or `all`.
 #[derive(Clone, Debug)]
 pub(crate) struct PolicyNames(pub(crate) Vec<&'static str>);
+
+/// Stands for every policy that suits the machine.
+const ALL: &str = "all";
+
+impl PolicyNames {
+    /// The policies to compare on a machine.
+    pub(super) fn on(&self, machine: &Machine, is_dynamic: bool) -> Vec<&'static str> {
+        match &*self.0 {
+            [ALL] => suits::all(machine, is_dynamic),
+            names => names.to_vec(),
+        }
+    }
+}
 
 impl FromStr for PolicyNames {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text == ALL {
+            return Ok(Self(vec![ALL]));
+        }
         let mut names = Vec::new();
         for name in text.split(',').map(str::trim) {
             names.push(match name {
@@ -57,7 +85,7 @@ impl FromStr for PolicyNames {
 /// Examples:
 ///   fairways policies
 ///   fairways policies dcat
-///   fairways policies --json
+///   fairways policies exec:./mine.py --json
 ///
 /// The list shows what each policy does and decides, which measurements it uses, and
 /// which requests of a program's owner it honours. With a name, it shows the
@@ -67,9 +95,17 @@ impl FromStr for PolicyNames {
 pub(crate) struct Policies {
     /// The policy to show, with its parameters
     #[arg(value_name = "NAME", value_parser = PolicyName, hide_possible_values = true)]
-    pub(crate) name: Option<&'static Descriptor>,
+    pub(crate) name: Option<String>,
 
     /// Print JSON instead of tables (docs/policies/README.md)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Policies {
+    /// Runs the command.
+    pub(crate) fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let policy = self.name.as_deref().map(known).transpose()?;
+        fairways_output::policies::print(policy, self.json, out)
+    }
 }

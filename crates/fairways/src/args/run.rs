@@ -99,7 +99,8 @@ pub(crate) struct RunFlags {
 
     /// The policy; `fairways policies` lists them [default: the configuration's, or lfoc]
     ///
-    /// locpart, casc and cache-fair need a chip or this host.
+    /// locpart, casc and cache-fair need a chip or this host. exec:COMMAND is a program of your own
+    /// (docs/exec.md).
     #[arg(
         long,
         value_name = "NAME",
@@ -107,7 +108,7 @@ pub(crate) struct RunFlags {
         hide_possible_values = true,
         help_heading = None::<&'static str>
     )]
-    pub(crate) policy: Option<&'static Descriptor>,
+    pub(crate) policy: Option<String>,
 
     /// Set a parameter of the policy; `fairways policies NAME` lists them
     ///
@@ -173,7 +174,7 @@ impl Run {
 
     fn lay_over(&self, config: &mut Config) {
         self.host.lay_over(config);
-        set(&mut config.policy, &self.of.policy.map(|policy| policy.name.to_owned()));
+        set(&mut config.policy, &self.of.policy);
         config.journal.file = self.journal.clone().or(config.journal.file.take());
         set(&mut config.journal.size, &self.journal_size);
         config.journal.parts = self.journal_parts.or(config.journal.parts);
@@ -186,7 +187,7 @@ const DURATION: Duration = Duration::from_secs(60);
 impl RunFlags {
     /// The run on a simulated machine; reads the files and checks every flag.
     pub(super) fn simulated(&self, machine: &Machine) -> Result<SimulatedRun, BadInput> {
-        let policy = self.policy.map_or_else(|| policies::known("lfoc"), Ok)?;
+        let policy = policies::known(self.policy.as_deref().unwrap_or("lfoc"))?;
         suits::check("--policy", &[policy.name], machine, true)?;
         suits::check_requests("--policy", &[policy.name], &self.world)?;
         let given = policies::parameters(&self.set)?;
@@ -243,7 +244,7 @@ mod tests {
             ("noise", "Over time"),
         ];
         let mut seen = 0;
-        for name in ["run", "trial", "top"] {
+        for name in ["run", "trial", "top", "blame"] {
             let all = Args::command();
             let command = all.find_subcommand(name).unwrap();
             for flag in command.get_arguments() {

@@ -6,10 +6,14 @@ use std::time::Duration;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{real, time, whole};
+use fairways_command_kit::policies::{Setting, SharedParameters};
+use fairways_exec_policy::descriptor;
 use fairways_lab::{ChipProtocol, ComparisonSettings, Protocol};
-use fairways_policy::{Descriptor, descriptor};
+use fairways_policy::Descriptor;
 
-use super::{ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, suits};
+use super::{
+    ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format, suits,
+};
 use crate::run::ENDLESS;
 use crate::simulate::{Comparison, How};
 use crate::world::{self, Names};
@@ -63,7 +67,8 @@ pub(crate) struct Simulate {
     pub(crate) mixes: Option<PathBuf>,
 
     /// Policies to compare, in the order to show them: those that `fairways policies` lists
-    /// (locpart, casc and cache-fair only on a chip), and optimum, the fairest plan there can be
+    /// (locpart, casc and cache-fair only on a chip), optimum, the fairest plan there can be,
+    /// exec:COMMAND (docs/exec.md), or all that suit the machine
     #[arg(
         long,
         value_name = "A,B,C",
@@ -71,6 +76,10 @@ pub(crate) struct Simulate {
         help_heading = None::<&'static str>
     )]
     pub(crate) policies: PolicyNames,
+
+    /// Set a parameter of the policies that have it; may be given more than once
+    #[arg(long, value_name = "NAME=VALUE", help_heading = None::<&'static str>)]
+    pub(crate) set: Vec<Setting>,
 
     /// Run the programs over time, instead of scoring the policies' plans
     #[arg(long, help_heading = "Over time")]
@@ -101,6 +110,10 @@ pub(crate) struct Simulate {
     /// Print one JSON object instead of tables (docs/simulate.md)
     #[arg(long, help_heading = None::<&'static str>)]
     pub(crate) json: bool,
+
+    /// Print CSV instead: a row for each program under each policy
+    #[arg(long, conflicts_with = "json", help_heading = None::<&'static str>)]
+    pub(crate) csv: bool,
 }
 
 impl Simulate {
@@ -108,37 +121,39 @@ impl Simulate {
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match &self.machine {
             Some(Machine::Chip(preset)) => self.on_chip(preset, out),
-            _ => simulate::run(&self.on_model()?, self.json, out),
+            _ => simulate::run(&self.on_model()?, format(self.json, self.csv), out),
         }
     }
 
     fn on_chip(&self, preset: &ChipPreset, out: &mut dyn Write) -> anyhow::Result<()> {
-        let policies = &self.policies.0;
-        suits::check("--policies", policies, &Machine::Chip(preset.clone()), true)?;
+        let policies = self.policies.on(&Machine::Chip(preset.clone()), true);
+        suits::check("--policies", &policies, &Machine::Chip(preset.clone()), true)?;
         let schedule =
             policies.iter().any(|name| descriptor(name).is_some_and(Descriptor::schedules));
         let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
         let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
         let world = self.chip.checked(preset, scale, &self.world, schedule)?;
-        world.warn(policies);
+        world.warn(&policies);
         let protocol = ChipProtocol {
             warm_up: self.warm_up,
             span: self.duration,
             profile: self.chip.profile_time,
             profiles_known: self.known_profiles,
         };
-        chip::simulate(&world, &protocol, policies, self.json, out)
+        let set = SharedParameters::new(&self.set, &policies)?;
+        chip::simulate(&world, &protocol, &policies, &set, format(self.json, self.csv), out)
     }
 
     fn on_model(&self) -> Result<Comparison, BadInput> {
         let world = self.world.checked()?;
-        let policies = self.policies.0.clone();
+        let policies = self.policies.on(&Machine::Model, self.dynamic);
         suits::check("--policies", &policies, &Machine::Model, self.dynamic)?;
         suits::check_requests("--policies", &policies, &self.world)?;
         let mixes = world.mixes(&self.mix, self.mixes.as_deref(), self.dynamic)?;
         world.warn(&mixes, &policies);
         let how = if self.dynamic { self.over_time(&world) } else { by_score(&world) };
-        Ok(Comparison { world, mixes, policies, how })
+        let set = SharedParameters::new(&self.set, &policies)?;
+        Ok(Comparison { world, mixes, policies, set, how })
     }
 
     fn over_time(&self, world: &world::World) -> How {

@@ -4,8 +4,8 @@
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::policies::{honours, names};
+use fairways_exec_policy::descriptor;
 use fairways_lab::OPTIMUM;
-use fairways_policy::descriptor;
 use fairways_policy::table::{KnowledgeSource, OwnerRequest};
 
 use super::Machine;
@@ -47,7 +47,13 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Checks that one of the policies that a flag names honours what the flags of the programs request.
+/// All policies that suit a simulated machine, in the order in which tables show them.
+pub(super) fn all(machine: &Machine, is_dynamic: bool) -> Vec<&'static str> {
+    let names = fairways_policy::NAMES.into_iter();
+    names.filter(|name| check("", &[name], machine, is_dynamic).is_ok()).collect()
+}
+
+/// Checks that one of the policies that a flag names honours what flags request for programs.
 ///
 /// # Errors
 /// If none does.

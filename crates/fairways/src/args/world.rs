@@ -70,7 +70,7 @@ pub(crate) struct World {
         value_parser = pairs("PROGRAM=WAYS", whole(1, MOST_WAYS)))]
     pub(crate) baselines: Option<Pairs<u32>>,
 
-    /// How many programs each counts as, for `fairways` with `--set objective=weighted` [default: 1]
+    /// Programs that each one counts as: policy fairways, `--set objective=weighted` [default: 1]
     #[arg(long, value_name = "PROGRAM=N,...",
         value_parser = pairs("PROGRAM=N", whole(1, u32::MAX)))]
     pub(crate) importance: Option<Pairs<u32>>,

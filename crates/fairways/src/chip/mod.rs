@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fairways_chip::ChipError;
+use fairways_command_kit::policies::SharedParameters;
 use fairways_command_kit::{BadInput, exit};
 use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip};
+use fairways_output::ResultFormat;
 use fairways_output::chip::{self, ComparedOnChip};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -25,16 +27,21 @@ pub(crate) fn simulate(
     world: &World,
     protocol: &ChipProtocol,
     policies: &[&'static str],
-    is_json: bool,
+    set: &SharedParameters,
+    format: ResultFormat,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     if world.has_live() {
         end_all_on_signals()?;
     }
-    let found = compare(world, protocol, policies)?;
+    let found = compare(world, protocol, policies, set)?;
     let World { preset, settings, names, .. } = world;
     let compared = ComparedOnChip { preset, settings, names, protocol, found: &found };
-    if is_json { chip::json(&compared, out) } else { chip::table(&compared, out) }
+    match format {
+        ResultFormat::Json => chip::json(&compared, out),
+        ResultFormat::Csv => chip::csv(&compared, out),
+        ResultFormat::Table => chip::table(&compared, out),
+    }
 }
 
 /// Lets SIGINT and SIGTERM end this process and the processes that it started.
@@ -53,6 +60,7 @@ fn compare(
     world: &World,
     protocol: &ChipProtocol,
     policies: &[&'static str],
+    set: &SharedParameters,
 ) -> anyhow::Result<ChipComparison> {
     let runs = protocol.runs(world.jobs.len(), policies) as u64;
     let (start, ended) = (Instant::now(), AtomicU64::new(0));
@@ -68,7 +76,14 @@ fn compare(
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_length(runs);
     let bar = bar.clone().with_finish(ProgressFinish::AndClear);
-    let found = compare_on_chip(world.settings, &world.jobs, protocol, policies, &done);
+    let found = compare_on_chip(
+        world.settings,
+        &world.jobs,
+        protocol,
+        policies,
+        &|name| set.make(name),
+        &done,
+    );
     bar.finish_and_clear();
     world.remark();
     found.map_err(|why| match why {

@@ -4,7 +4,7 @@ use fairways_chip::Job;
 use fairways_chip::service::Stage;
 use fairways_command_kit::BadInput;
 use fairways_core::{Objective, Time, Wish};
-use fairways_policy::descriptor;
+use fairways_exec_policy::descriptor;
 use fairways_policy::table::KnowledgeSource;
 
 use super::world::World;

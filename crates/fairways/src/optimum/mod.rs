@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
 use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
+use fairways_output::ResultFormat;
 use fairways_output::optimum::{self, SolvedMix};
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
@@ -28,7 +29,7 @@ pub(crate) fn run(
     world: &World,
     mixes: Vec<Mix>,
     search: &Search,
-    is_json: bool,
+    format: ResultFormat,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let (programs, llc, Search { kind, goal, time_limit }) = (&world.programs, world.llc, *search);
@@ -64,10 +65,10 @@ pub(crate) fn run(
         })?;
         solved.push(SolvedMix { mix, solution, seconds: start.elapsed().as_secs_f64() });
     }
-    if is_json {
-        optimum::json(programs, llc.ways, &solved, out)
-    } else {
-        optimum::table(programs, llc.ways, goal, &solved, out)
+    match format {
+        ResultFormat::Json => optimum::json(programs, llc.ways, &solved, out),
+        ResultFormat::Csv => optimum::csv(programs, &solved, out),
+        ResultFormat::Table => optimum::table(programs, llc.ways, goal, &solved, out),
     }
 }
 

@@ -7,6 +7,7 @@ use fairways_lab::paper::cache_fair::{self, CacheFair};
 use fairways_lab::paper::casc::{self, Casc};
 use fairways_lab::paper::dcat::{self, Dcat};
 use fairways_lab::paper::fairways::{Evaluation, EvaluationSize};
+use fairways_lab::paper::full_bus::FullBus;
 use fairways_lab::paper::lfoc::{self, Lfoc};
 use fairways_lab::paper::locpart::{self, Locpart};
 use fairways_lab::paper::{self, Findings, Ground};
@@ -99,7 +100,10 @@ pub(super) struct Experiments<'a> {
 }
 
 fn bandwidth(with: &Experiments<'_>) -> anyhow::Result<Findings> {
-    let (findings, latencies) = BandwidthTables::new(with.quick).run(with.show)?;
+    let (mut findings, latencies) = BandwidthTables::new(with.quick).run(with.show)?;
+    if !with.quick {
+        FullBus::new(with.programs.table(), with.seed).run(&mut findings, with.show)?;
+    }
     with.figures.map_or(Ok(()), |folder| latencies.draw(folder))?;
     Ok(findings)
 }

@@ -12,13 +12,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use fairways_attribution::{Attribution, WatchedPolicy};
 use fairways_command_kit::Interrupted;
-use fairways_core::{AppId, Event, Machine, Time};
+use fairways_core::{AppId, Event, Machine, Policy as _, Time};
 use fairways_daemon::trial::{Trial, Tried};
 use fairways_output::run::Report;
 use fairways_policy::stock::Stock;
+use fairways_record::blame::BlameReport;
 use fairways_record::journal::Writer;
 
+use crate::blame::latency;
 use machine::Running;
 pub(crate) use simulated::{ENDLESS, On, SimulatedRun};
 pub(crate) use stepped::Stepped;
@@ -107,6 +110,42 @@ pub(crate) fn tried(
     };
     let interrupted = stop.load(Ordering::Relaxed);
     Ok(Tried { policy, names: Box::new(name), interrupted })
+}
+
+/// Runs programs that do not finish to the end of the run, and returns what they lose from `since`
+/// on.
+pub(crate) fn blamed(mut run: SimulatedRun, since: Duration) -> anyhow::Result<BlameReport> {
+    let stop = Arc::new(AtomicBool::new(false));
+    fairways_command_kit::stop_on_signals(&stop)?;
+    run.endless();
+    let latency = match &run.on {
+        On::Chip(world) => Some(latency(&world.settings.chip)),
+        On::Model { .. } => None,
+    };
+    let mut machine = run.machine();
+    machine.stop_when(Arc::clone(&stop));
+    let since = Time::ZERO.after(since);
+    let policy = std::mem::replace(&mut run.policy, Box::new(Stock::default()));
+    let mut watched = WatchedPolicy::new(policy, Attribution::new(latency, since));
+    while !stop.load(Ordering::Relaxed) {
+        let Some((at, event)) = machine.next_event() else { break };
+        watched.handle(at, &event, &mut |action| machine.carry_out(action));
+    }
+    machine.end();
+    run.remark();
+    if stop.load(Ordering::Relaxed) {
+        return Err(Interrupted.into());
+    }
+    let end = Time::ZERO.after(run.duration);
+    machine.failure(end).map_or(Ok(()), Err)?;
+    let names = run.names();
+    let blame = BlameReport::new(&watched.attribution, watched.name(), [since, end], |app| {
+        machine.job(app).map_or_else(|| app.to_string(), |job| names[job].clone())
+    });
+    if blame.is_empty() {
+        anyhow::bail!("no program had a window after {since}");
+    }
+    Ok(blame)
 }
 
 /// Runs the machine to its end, or until the user has seen enough.

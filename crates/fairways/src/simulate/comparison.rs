@@ -1,9 +1,9 @@
 //! What `fairways simulate` compares on the model.
 
 use fairways_command_kit::BadInput;
+use fairways_command_kit::policies::SharedParameters;
 use fairways_core::{Policy, Ways};
 use fairways_lab::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
-use fairways_policy::by_name;
 use fairways_profiles::{Mix, ProgramCatalog};
 
 use crate::world::World;
@@ -13,6 +13,7 @@ pub(crate) struct Comparison {
     pub(crate) world: World,
     pub(crate) mixes: Vec<Mix>,
     pub(crate) policies: Vec<&'static str>,
+    pub(crate) set: SharedParameters,
     pub(crate) how: How,
 }
 
@@ -34,7 +35,7 @@ impl Comparison {
         let table = self.programs().table();
         let policy = |&name: &&'static str| -> anyhow::Result<Box<dyn Policy>> {
             if name != OPTIMUM {
-                return Ok(by_name(name).expect("a name that was looked up"));
+                return Ok(self.set.make(name).expect("a name that was looked up"));
             }
             let phased = mix.programs.iter().find(|&&program| program >= table.names().len());
             if let Some(&program) = phased {

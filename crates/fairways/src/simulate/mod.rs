@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
 use fairways_lab::{CompareError, compare, compare_live};
-use fairways_output::simulate::{ComparedMixes, Results, json, table};
+use fairways_output::ResultFormat;
+use fairways_output::simulate::{ComparedMixes, Results, csv, json, table};
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
@@ -19,13 +20,17 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Compares the policies, and prints how each did.
 pub(crate) fn run(
     comparison: &Comparison,
-    is_json: bool,
+    format: ResultFormat,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let results = compare_all(comparison)?;
     let (programs, ways) = (comparison.programs(), comparison.ways());
     let compared = ComparedMixes { programs, ways, policies: &comparison.policies, results };
-    if is_json { json::write(&compared, out) } else { table::write(&compared, out) }
+    match format {
+        ResultFormat::Json => json::write(&compared, out),
+        ResultFormat::Csv => csv::write(&compared, out),
+        ResultFormat::Table => table::write(&compared, out),
+    }
 }
 
 fn compare_all(compared: &Comparison) -> anyhow::Result<Results<'_>> {

@@ -4,6 +4,7 @@
 
 mod buckets;
 mod common;
+mod exec;
 mod journals;
 mod killed;
 mod notify;

@@ -77,6 +77,16 @@ impl<'a> Daemon<'a> {
         fs::read_to_string(self.machine.at("said")).unwrap()
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its resident memory, in bytes.
+    pub(crate) fn resident(&self) -> u64 {
+        let pages = fs::read_to_string(format!("/proc/{}/statm", self.pid())).unwrap();
+        4096 * pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

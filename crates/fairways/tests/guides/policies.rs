@@ -23,6 +23,7 @@ fn folder(policy: &str) -> &str {
     match policy {
         "lfoc-plus" => "lfoc",
         "cache-fair" => "cache_fair",
+        "mba-feedback" => "mba_feedback",
         other => other,
     }
 }
@@ -74,8 +75,10 @@ fn the_tables_of_parameters_are_those_of_the_code() {
         ("fairways", "Fairways"),
         ("dcat", "dCat"),
         ("locpart", "Locpart"),
+        ("parties", "PARTIES"),
         ("dunn", "Dunn"),
         ("kpart", "KPart"),
+        ("mba-feedback", "mba-feedback"),
         ("casc", "CASC"),
         ("cache-fair", "cache-fair"),
     ];

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use fairways_chip::{Account, AfterRun, Chip, ChipError, Job, Settings};
 use fairways_core::{Action, Event, Machine, Policy, Profile, Time};
+use fairways_exec_policy::descriptor;
 use fairways_model::Work;
 use fairways_policy::table::KnowledgeSource;
-use fairways_policy::{by_name, descriptor};
 use fairways_profiles::FairnessMetrics;
 use rayon::prelude::*;
 
@@ -163,8 +163,11 @@ impl WorkMeter for MeasuredChip<'_> {
     }
 }
 
-/// Runs programs alone, then together under each of these policies, by name. Programs that end
-/// start again. `done` is called after each of [`ChipProtocol::runs`] runs.
+/// Makes the policy of a name.
+pub type PolicyMaker<'a> = &'a (dyn Fn(&str) -> Option<Box<dyn Policy>> + Sync);
+
+/// Runs programs alone, then together under each of these policies, which `make` makes by name.
+/// Programs that end start again. `done` is called after each of [`ChipProtocol::runs`] runs.
 ///
 /// # Errors
 /// If the chip is not possible, it has too few cores, or a real program fails: [`ChipError`].
@@ -173,9 +176,10 @@ pub fn compare_on_chip(
     jobs: &[Job],
     protocol: &ChipProtocol,
     policies: &[&'static str],
+    make: PolicyMaker<'_>,
     done: &(dyn Fn() + Sync),
 ) -> Result<ChipComparison, ChipError> {
-    one_by_one_if_live(jobs, || compare(settings, jobs, protocol, policies, done))
+    one_by_one_if_live(jobs, || compare(settings, jobs, protocol, policies, make, done))
 }
 
 fn compare(
@@ -183,6 +187,7 @@ fn compare(
     jobs: &[Job],
     protocol: &ChipProtocol,
     policies: &[&'static str],
+    make: PolicyMaker<'_>,
     done: &(dyn Fn() + Sync),
 ) -> Result<ChipComparison, ChipError> {
     let ChipProtocol { warm_up, span, .. } = *protocol;
@@ -209,7 +214,7 @@ fn compare(
         };
     let run = |name: &str| {
         let with_profiles = protocol.receives_profiles(name);
-        let mut policy = by_name(name).expect("a policy's name");
+        let mut policy = make(name).expect("a policy's name");
         let jobs = jobs.iter().zip(&profiles).map(|(job, profile)| Job {
             then: AfterRun::Restart,
             profile: profile.clone().filter(|_| with_profiles),
@@ -226,7 +231,8 @@ fn compare(
     Ok(ChipComparison { alone, stock, outcomes })
 }
 
-fn run_together(
+/// Runs programs together under a policy, whose rates `alone` are known.
+pub(crate) fn run_together(
     settings: Settings,
     jobs: impl Iterator<Item = Job>,
     protocol: &ChipProtocol,

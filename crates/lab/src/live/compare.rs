@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use fairways_core::{Policy, Wish};
+use fairways_exec_policy::descriptor;
 use fairways_model::{AfterRun, Job, Model, Settings};
-use fairways_policy::{Descriptor, descriptor};
+use fairways_policy::Descriptor;
 use fairways_profiles::{DemandError, FairnessMetrics, Mix, ProgramCatalog};
 use thiserror::Error;
 

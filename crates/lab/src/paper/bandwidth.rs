@@ -219,7 +219,7 @@ fn chip(bus: &str, mbps: f64) -> Geometry {
 
 /// A program at 2 GHz that by itself asks for a line in this many ns: the fewer misses under way,
 /// the slower, and then the more it computes.
-fn stream(nanos: f64) -> Job {
+pub(super) fn stream(nanos: f64) -> Job {
     let (instructions, latency, cycles) = (32.0, 180.0, nanos * 2.0);
     let cpi = f64::max(0.1, (cycles - latency) / instructions);
     let overlap = latency / (cycles - instructions * cpi).min(latency);

@@ -11,6 +11,7 @@ pub mod dcat;
 pub mod fairways;
 mod figures;
 mod findings;
+pub mod full_bus;
 mod ground;
 pub mod lfoc;
 pub mod locpart;

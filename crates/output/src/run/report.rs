@@ -207,7 +207,8 @@ mod tests {
         let mut report = Report::new(Ways::new(4).unwrap(), Vec::new(), &mut out);
         let [least, most] = [10, 100].map(|level| BandwidthLevel::new(level).unwrap());
         let (unit, scope) = (BandwidthUnit::Percent, LimitScope::Core);
-        let bandwidth = Some(BandwidthLever { unit, least, step: least, most, scope });
+        let bandwidth =
+            Some(BandwidthLever { unit, least, step: least, most, scope, capacity_mbps: None });
         let llc = Llc::with_ways(Ways::new(4).unwrap());
         let machine = Event::Machine(Levers { llc, bandwidth });
         report.event(Time::ZERO, &machine, |_| None).unwrap();

@@ -1,5 +1,6 @@
 //! Mixes of programs under several policies, compared on the model.
 
+pub mod csv;
 pub mod json;
 pub mod table;
 

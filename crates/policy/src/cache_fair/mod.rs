@@ -78,7 +78,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "cache-fair",
         "more CPU time for threads that the shared cache slows down; no partitioning",
-        |settings| make(Parameters::default(), CacheFair::new, settings),
+        &|settings| make(Parameters::default(), CacheFair::new, settings),
     )
 };
 

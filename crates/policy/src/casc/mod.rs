@@ -69,7 +69,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "casc",
         "threads that miss much on few CPUs, never all at once; no partitioning",
-        |settings| make(Parameters::default(), Casc::new, settings),
+        &|settings| make(Parameters::default(), Casc::new, settings),
     )
 };
 

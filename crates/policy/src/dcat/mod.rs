@@ -70,7 +70,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "dcat",
         "each program's promised ways, and spare ways to those that gain from them",
-        |settings| make(Parameters::default(), Dcat::new, settings),
+        &|settings| make(Parameters::default(), Dcat::new, settings),
     )
 };
 

@@ -64,7 +64,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "dunn",
         "programs clustered by their stalls, in partitions that overlap",
-        |settings| make(Parameters::default(), Dunn::new, settings),
+        &|settings| make(Parameters::default(), Dunn::new, settings),
     )
 };
 

@@ -10,7 +10,7 @@ use crate::table::{Descriptor, make};
 
 /// `equal`, in the table of policies.
 pub(crate) const POLICY: Descriptor =
-    Descriptor::new::<()>("equal", "the same number of ways for every program", |settings| {
+    Descriptor::new::<()>("equal", "the same number of ways for every program", &|settings| {
         make((), |()| Equal::default(), settings)
     });
 

@@ -5,8 +5,7 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use super::objective::Outcome;
-use super::program::SharingProgram;
-use super::search::members;
+use super::program::{SharingProgram, members};
 use crate::occupancy::{SweepMember, divide_way_among, interpolate_raw};
 
 /// Programs that may be searched: a set of them is a word, bit `i` for program `i`.

@@ -160,8 +160,8 @@ impl Division {
 }
 
 /// Gives the slowest cluster as many ways as it takes to make it faster; the ways that no cluster
-/// gains from so go to the slowest, too. Returns the largest slowdown before the latter: no division
-/// has a smaller one, as each way given out until then was needed for that.
+/// gains from so go to the slowest, too. Returns the largest slowdown before the latter: no
+/// division has a smaller one, as each way given out until then was needed for that.
 fn give_to_the_slowest(ways: &mut Vec<u32>, clusters: Rows<'_>, mut free: u32) -> u64 {
     ways.clear();
     ways.extend_from_slice(clusters.fewest);

@@ -7,8 +7,8 @@
 //! moves to another cluster or to a new one (`search.rs`); where no move helps, two programs swap
 //! their clusters; where no swap helps, two clusters merge. For each step the ways are divided
 //! again: each cluster gets those that it needs to be no slower than a better plan may be, the
-//! slowest cluster the next one, then single ways are traded (`divide.rs`). It ends where no step is
-//! better, or when the trials run out.
+//! slowest cluster the next one, then single ways are traded (`divide.rs`). It ends where no step
+//! is better, or when the trials run out.
 //!
 //! How a cluster fares depends on its programs and its ways alone, so each set of programs is
 //! evaluated once, as far as divisions ask, by the published model of shared ways
@@ -24,8 +24,15 @@
 //! Another plan has to be worth the lines that move by it (`keeping.rs`). Promised ways limit what
 //! plans there are, those of sampling too (`promises.rs`). Beyond 64 programs the plan is LFOC+'s.
 //!
+//! Where memory is the bottleneck, programs that fill it get limits of bandwidth (`bandwidth.rs`).
+//!
 //! Integers only; a decision reuses the memory of the one before.
 
+mod bandwidth;
+mod bandwidth_gate;
+mod bandwidth_plan;
+mod bandwidth_trial;
+mod bandwidth_user;
 mod clusters;
 mod divide;
 mod keeping;
@@ -55,6 +62,7 @@ use fairways_core::{Action, AppId, Event, Llc, PlanId, Policy, Time};
 
 use crate::running::{Change, RunningPrograms};
 use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
+use bandwidth::BandwidthControl;
 use learner::LearnedProgram;
 use planner::Planner;
 use services::Services;
@@ -75,7 +83,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "fairways",
         "the fairest clustering that a local search finds, from LFOC+'s on",
-        |given| make(Parameters::default(), Fairways::new, given),
+        &|given| make(Parameters::default(), Fairways::new, given),
     )
 };
 
@@ -88,6 +96,7 @@ pub struct Fairways {
     /// The programs without a profile, in the order in which they started.
     learners: Vec<LearnedProgram>,
     services: Services,
+    bandwidth: BandwidthControl,
     session: Option<Growth>,
     /// Nanoseconds in which programs were sampled.
     sampled_nanos: u64,
@@ -138,6 +147,7 @@ impl Fairways {
             Change::Exited(_) | Change::Wish { .. } => self.learn(at, None, act),
         }
         self.follow_objectives(at, change == Change::Started, act);
+        self.follow_bandwidth(at, act);
     }
 }
 
@@ -148,9 +158,15 @@ impl Policy for Fairways {
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         match event {
-            Event::Sampled(sample) => self.sampled(at, sample, act),
+            Event::Sampled(sample) => {
+                self.bandwidth.measure(sample);
+                self.sampled(at, sample, act);
+            }
             Event::Woke => self.wake(at, act),
-            Event::Latency(latencies) => self.answered(at, latencies),
+            Event::Latency(latencies) => {
+                self.bandwidth.measure_latencies(latencies, self.running.programs());
+                self.answered(at, latencies);
+            }
             Event::Refused { plan, .. } => self.refused(at, *plan, act),
             Event::Applied { plan, actual } => {
                 self.services.is_refused &= self.plan != Some(*plan);

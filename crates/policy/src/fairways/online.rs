@@ -31,6 +31,10 @@ impl Fairways {
         else {
             return;
         };
+        // A limit of bandwidth is no property of the program.
+        if self.bandwidth.is_limited(sample.app) && learner.first_windows == 0 {
+            return;
+        }
         let is_first = learner.first_windows > 0;
         let alone = own.filter(|(_, is_alone)| *is_alone).map(|(own, _)| own);
         let occupancy = learner.add(sample, alone);
@@ -130,8 +134,11 @@ impl Fairways {
                 self.give_up(at, act);
             }
             Some(_) => {}
+            // While a limit is tried, nothing else changes.
+            None if self.bandwidth.is_trying() => {}
             None => self.decide(at, None, act),
         }
+        self.judge_bandwidth(at, act);
     }
 
     /// How long a window of the program that is being sampled may take.
@@ -172,13 +179,26 @@ impl Fairways {
         if let Some(next) = next {
             self.begin(at, &llc, next, act);
         } else if are_others || is_another || self.is_divided || self.services.is_refused {
-            let Self { parameters: p, running, planner, services, .. } = self;
-            self.plan = running.plan(act, |llc, programs, partition, announcer| {
-                services.announce(announcer);
-                planner.fill(p, llc, programs, partition, announcer)
-            });
-            self.was_divided = core::mem::take(&mut self.is_divided);
+            self.make_plan(None, act);
         }
+    }
+
+    /// Makes the plan that was decided on; `reason` is that of another level of memory bandwidth.
+    pub(super) fn make_plan(
+        &mut self,
+        reason: Option<&'static str>,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
+        let Self { parameters: p, running, planner, services, bandwidth, .. } = self;
+        bandwidth.disturb();
+        self.plan = running.plan(act, |llc, programs, partition, announcer| {
+            services.announce(announcer);
+            let of_ways =
+                planner.fill(p, llc, programs, &bandwidth.limited, (partition, announcer));
+            bandwidth.limit(llc, partition, announcer);
+            reason.unwrap_or(of_ways)
+        });
+        self.was_divided = core::mem::take(&mut self.is_divided);
     }
 
     /// Decides on a plan by all that is known; `true` if the plan has changed.

@@ -50,5 +50,33 @@ parameters! {
 
         /// A program is sampled if it could be slower than the slowest by more than this.
         stake_percent: u32 = 1, "percent", "ours";
+
+        /// Whether it limits memory bandwidth, where the machine can and its capacity is known.
+        limit_bandwidth: bool = true, "", "ours";
+
+        /// The use of memory's capacity from which on memory is full.
+        full_percent: u32 = 90, "percent", "Heracles, as reimplemented", most 100;
+
+        /// The use of memory's capacity below which memory has room.
+        free_percent: u32 = 75, "percent", "ours", most 100;
+
+        /// Spans in a row that must be full before a limit is lowered, or have room before one is
+        /// raised.
+        gate_spans: u32 = 3, "spans", "ours", least 1;
+
+        /// How long a span is: how often it decides on limits of memory bandwidth.
+        limit_period: Duration = Duration::from_millis(500), "", "PARTIES §4", least MILLISECOND;
+
+        /// After this many spans a lower limit is judged.
+        judge_spans: u32 = 2, "spans", "ours", least 1;
+
+        /// What the other programs must gain by a limit, in sum, beyond what its program loses.
+        limit_gain_percent: u32 = 1, "percent", "ours";
+
+        /// The least speed of a limited program, of that without a limit.
+        limit_floor_percent: u32 = 60, "percent", "ours", most 100;
+
+        /// How long a limit that did not help is not tried again; twice as long each time.
+        limit_retry: Duration = Duration::from_secs(30), "", "ours", least MILLISECOND;
     }
 }

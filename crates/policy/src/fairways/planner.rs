@@ -152,14 +152,14 @@ impl Planner {
     }
 
     /// Fills the partition with the plan that was decided on, and announces the slowdown to expect
-    /// of each program; the reason.
+    /// of each program, unless its bandwidth is limited; the reason.
     pub(crate) fn fill(
         &mut self,
         p: &Parameters,
         llc: &Llc,
         programs: &[RunningProgram],
-        partition: &mut Partition,
-        announcer: &mut Announcer<'_>,
+        limited: &[AppId],
+        (partition, announcer): (&mut Partition, &mut Announcer<'_>),
     ) -> &'static str {
         match self.kind {
             PlanKind::Unpartitioned => {
@@ -191,7 +191,7 @@ impl Planner {
                     announcer.announce_class(app, "unknown", reason);
                     continue;
                 };
-                if self.knowledge[known] == Knowledge::Served {
+                if self.knowledge[known] == Knowledge::Served || limited.contains(&app) {
                     continue;
                 }
                 if self.knowledge[known] == Knowledge::Assumed {

@@ -36,3 +36,12 @@ impl SharingProgram {
         if self.is_best_effort { most.min(1 << 32) } else { most }
     }
 }
+
+/// The programs of a set, in order.
+pub(crate) fn members(mut set: u64) -> impl Iterator<Item = u32> {
+    core::iter::from_fn(move || {
+        let first = (set != 0).then_some(set.trailing_zeros());
+        set &= set.wrapping_sub(1);
+        first
+    })
+}

@@ -46,7 +46,9 @@ impl Fairways {
             let least = u128::from(learner.observed().least_cpi(llc.ways)?.raw().max(1));
             let possible = (planned << 32) / least;
             let of_interest = u64::try_from((planned << 32) / u128::from(slowest.max(1)));
-            let may_be = learner.put_off == 0 && !learner.observed().is_sampled;
+            let may_be = learner.put_off == 0
+                && !learner.observed().is_sampled
+                && !self.bandwidth.is_limited(program.app);
             (may_be && possible > bound && self.sizes(program.app, llc).is_some()).then_some((
                 possible,
                 program.app,
@@ -118,10 +120,13 @@ impl Fairways {
 
     /// Plans for the program that is being sampled.
     pub(super) fn divide(&mut self, act: &mut dyn FnMut(Action<'_>)) {
-        let Self { running, planner, session, .. } = self;
+        let Self { running, planner, session, bandwidth, .. } = self;
         let Some(session) = session else { return };
-        self.plan = running.plan(act, |llc, programs, partition, _| {
-            session.plan(llc, programs, &planner.promises, partition)
+        bandwidth.disturb();
+        self.plan = running.plan(act, |llc, programs, partition, announcer| {
+            let reason = session.plan(llc, programs, &planner.promises, partition);
+            bandwidth.limit(llc, partition, announcer);
+            reason
         });
         self.is_divided = true;
     }
@@ -161,6 +166,7 @@ impl Fairways {
             self.give_up(at, act);
             return;
         }
+        let had_limits = self.bandwidth.refuse(at);
         if core::mem::take(&mut self.was_divided) {
             // No program is to be left with the ways that a sampling partition could spare. One
             // cluster requires the least of a machine.
@@ -171,7 +177,7 @@ impl Fairways {
             });
         }
         // The next decision tries again.
-        self.is_divided = self.learning_since.is_some();
+        self.is_divided = self.learning_since.is_some() || had_limits;
         self.services.is_refused = self.services.count() > 0;
     }
 }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::clusters::{Clusters, Row};
 use super::divide::{Division, Limits};
 use super::objective::{Objective, Outcome};
+use super::program::members;
 
 /// The search, and the memory that it works in.
 #[derive(Clone, Debug, Default)]
@@ -34,8 +35,8 @@ pub(crate) struct Search {
     trials: u32,
 }
 
-/// One change of a clustering: two clusters, by their numbers, and the programs that they have after
-/// it. The second is a new one if it has the next number.
+/// One change of a clustering: two clusters, by their numbers, and the programs that they have
+/// after it. The second is a new one if it has the next number.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     clusters: [usize; 2],
@@ -134,7 +135,7 @@ impl Search {
     }
 
     /// A step to a plan that is better than the one at hand. The best by the objective comes first,
-    /// as a higher throughput at the same unfairness may lead away from fairer plans; where there is
+    /// as a higher throughput at the same unfairness may lead away from fairer plans; if there is
     /// none, the next program that has any.
     fn next_step(
         &mut self,
@@ -153,8 +154,8 @@ impl Search {
         self.step_beyond(objective, limits, clusters, outcome, true)
     }
 
-    /// A step to a plan that beats an outcome: the best move, or else the best swap, or else the best
-    /// merge. If `takes_next`, the best move or swap of the next program that has one.
+    /// A step to a plan that beats an outcome: the best move, or else the best swap, or else the
+    /// best merge. If `takes_next`, the best move or swap of the next program that has one.
     fn step_beyond(
         &mut self,
         objective: Objective,
@@ -222,7 +223,7 @@ impl Search {
         limits: Limits,
         clusters: &mut Clusters,
         to_beat: Outcome,
-    ) -> Target {
+    ) -> StepTarget {
         let Self { planned_rows, ways, fewest, .. } = self;
         let slowest = if objective.is_sum() {
             u64::MAX
@@ -237,7 +238,7 @@ impl Search {
             let most = limits.ways.min(ways + 1);
             clusters.fewest(row, least..=most, slowest).unwrap_or(least.max(most + 1))
         }));
-        Target { to_beat, slowest, needed: fewest.iter().sum(), step: None }
+        StepTarget { to_beat, slowest, needed: fewest.iter().sum(), step: None }
     }
 
     /// Keeps a step if it is better than the plan at hand and the best step so far.
@@ -247,7 +248,7 @@ impl Search {
         limits: Limits,
         clusters: &mut Clusters,
         step: Step,
-        target: &mut Target,
+        target: &mut StepTarget,
     ) {
         if self.trials >= limits.trials {
             return;
@@ -273,7 +274,7 @@ impl Search {
         limits: Limits,
         clusters: &mut Clusters,
         step: Step,
-        target: &Target,
+        target: &StepTarget,
     ) -> bool {
         let changed = step.clusters.iter().filter_map(|&cluster| self.fewest.get(cluster));
         let others = target.needed - changed.sum::<u32>();
@@ -309,7 +310,7 @@ impl Search {
 }
 
 /// What steps are to beat: the plan at hand or the best step from it, which is kept here.
-struct Target {
+struct StepTarget {
     to_beat: Outcome,
     /// The largest slowdown that can beat it.
     slowest: u64,
@@ -318,7 +319,7 @@ struct Target {
     step: Option<Step>,
 }
 
-impl Target {
+impl StepTarget {
     /// The best step, and the outcome after it.
     fn found(self) -> Option<(Outcome, Step)> {
         self.step.map(|step| (self.to_beat, step))
@@ -334,13 +335,4 @@ const fn mix(set: u64) -> u64 {
 /// The set of the first programs, at least one.
 pub(crate) const fn first(programs: usize) -> u64 {
     u64::MAX >> (u64::BITS as usize - programs)
-}
-
-/// The programs of a set, in order.
-pub(crate) fn members(mut set: u64) -> impl Iterator<Item = u32> {
-    core::iter::from_fn(move || {
-        let first = (set != 0).then_some(set.trailing_zeros());
-        set &= set.wrapping_sub(1);
-        first
-    })
 }

@@ -22,7 +22,7 @@ use crate::words;
 /// `static`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     honours: &[OwnerRequest::Baselines],
-    ..Descriptor::new::<()>("static", "the ways that each program was promised", |settings| {
+    ..Descriptor::new::<()>("static", "the ways that each program was promised", &|settings| {
         make((), |()| Static::default(), settings)
     })
 };

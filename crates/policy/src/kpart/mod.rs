@@ -74,7 +74,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "kpart",
         "programs that harm each other least in one cluster",
-        |settings| make(Parameters::default(), KPart::new, settings),
+        &|settings| make(Parameters::default(), KPart::new, settings),
     )
 };
 

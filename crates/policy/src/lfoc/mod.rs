@@ -69,7 +69,7 @@ pub(crate) const LFOC: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "lfoc",
         "streaming programs confined, sensitive ones isolated",
-        |settings| make(Parameters::default(), Lfoc::new, settings),
+        &|settings| make(Parameters::default(), Lfoc::new, settings),
     )
 };
 
@@ -80,7 +80,7 @@ pub(crate) const LFOC_PLUS: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "lfoc-plus",
         "the same, sensitive ones in pairs where that is fairer",
-        |settings| make(Parameters::plus(), Lfoc::new, settings),
+        &|settings| make(Parameters::plus(), Lfoc::new, settings),
     )
 };
 

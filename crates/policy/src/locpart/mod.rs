@@ -61,7 +61,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     ..Descriptor::new::<Parameters>(
         "locpart",
         "ways for services to meet their tail latency, the rest for batch programs",
-        |settings| make(Parameters::default(), Locpart::new, settings),
+        &|settings| make(Parameters::default(), Locpart::new, settings),
     )
 };
 

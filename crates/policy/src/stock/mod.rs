@@ -10,7 +10,7 @@ use crate::table::{DecisionScope, Descriptor, make};
 /// `stock`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     decides: DecisionScope::Nothing,
-    ..Descriptor::new::<()>("stock", "one cluster with every way: no partitioning", |settings| {
+    ..Descriptor::new::<()>("stock", "one cluster with every way: no partitioning", &|settings| {
         make((), |()| Stock::default(), settings)
     })
 };

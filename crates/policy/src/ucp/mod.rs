@@ -99,7 +99,7 @@ pub(crate) const UCP: Descriptor = Descriptor {
     ..Descriptor::new::<()>(
         "ucp",
         "the fewest misses (Qureshi and Patt's lookahead on MPKI)",
-        |settings| make((), |()| Ucp::new(MinimisedCurve::Misses), settings),
+        &|settings| make((), |()| Ucp::new(MinimisedCurve::Misses), settings),
     )
 };
 
@@ -107,7 +107,7 @@ pub(crate) const UCP: Descriptor = Descriptor {
 pub(crate) const UCP_SLOWDOWN: Descriptor = Descriptor {
     paper: "LFOC §2.3.1",
     knows: KnowledgeSource::Profiles,
-    ..Descriptor::new::<()>("ucp-slowdown", "the same lookahead on slowdown tables", |settings| {
+    ..Descriptor::new::<()>("ucp-slowdown", "the same lookahead on slowdown tables", &|settings| {
         make((), |()| Ucp::new(MinimisedCurve::Slowdown), settings)
     })
 };
@@ -116,7 +116,7 @@ pub(crate) const UCP_SLOWDOWN: Descriptor = Descriptor {
 pub(crate) const YU_PETROV: Descriptor = Descriptor {
     paper: "Yu and Petrov, Off-Chip Memory Bandwidth Minimization through Cache Partitioning, DAC 2010",
     knows: KnowledgeSource::Profiles,
-    ..Descriptor::new::<()>("yu-petrov", "the same lookahead on memory bandwidth", |settings| {
+    ..Descriptor::new::<()>("yu-petrov", "the same lookahead on memory bandwidth", &|settings| {
         make((), |()| Ucp::new(MinimisedCurve::Bandwidth), settings)
     })
 };

@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use announced::Announced;
 use fairways_core::{
-    Action, AppId, CoRun, Counters, Cpus, Curve, EndedTurn, Event, Latencies, LatencyBin, Levers,
-    Llc, Objective, Partition, PartitionError, PlanId, Policy, Profile, Q32, Sample,
-    ThreadCounters, ThreadId, Time, WayMask, Ways, Wish,
+    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, CoRun, Counters, Cpus, Curve,
+    EndedTurn, Event, Latencies, LatencyBin, Levers, LimitScope, Llc, Objective, Partition,
+    PartitionError, PlanId, Policy, Profile, Q32, Sample, ThreadCounters, ThreadId, Time, WayMask,
+    Ways, Wish,
 };
 use fairways_policy::cache_fair::{self, CacheFair};
 use fairways_policy::casc::{self, Casc};
@@ -34,6 +35,22 @@ fn llcs() -> impl Strategy<Value = Llc> {
     })
 }
 
+/// Levers with every kind of bandwidth.
+fn levers() -> impl Strategy<Value = Levers> {
+    let kinds = prop::sample::select(&[
+        (BandwidthUnit::Percent, LimitScope::Core, [10, 100]),
+        (BandwidthUnit::Percent, LimitScope::Class, [1, 100]),
+        (BandwidthUnit::EighthGbps, LimitScope::Class, [1, 2048]),
+        (BandwidthUnit::MibPerSecond, LimitScope::Class, [1, u32::MAX]),
+    ]);
+    let capacity = prop::option::of(prop_oneof![Just(1), Just(10), Just(10_000), any::<u32>()]);
+    let bandwidth = (kinds, capacity).prop_map(|((unit, scope, levels), capacity_mbps)| {
+        let [least, most] = levels.map(|level| BandwidthLevel::new(level).unwrap());
+        BandwidthLever { unit, least, step: least, most, scope, capacity_mbps }
+    });
+    (llcs(), prop::option::of(bandwidth)).prop_map(|(llc, bandwidth)| Levers { llc, bandwidth })
+}
+
 /// Counts as they come, and as they never should.
 fn counts() -> impl Strategy<Value = Option<u64>> {
     prop_oneof![
@@ -45,7 +62,7 @@ fn counts() -> impl Strategy<Value = Option<u64>> {
 }
 
 fn counters() -> impl Strategy<Value = Counters> {
-    prop::array::uniform9(counts()).prop_map(
+    prop::array::uniform10(counts()).prop_map(
         |[
             instructions,
             cycles,
@@ -55,6 +72,7 @@ fn counters() -> impl Strategy<Value = Counters> {
             stalls_l2_miss,
             stalls_llc_miss,
             stalls_store_buffer,
+            memory_bytes,
             cpu_nanos,
         ]| Counters {
             instructions,
@@ -65,8 +83,8 @@ fn counters() -> impl Strategy<Value = Counters> {
             stalls_l2_miss,
             stalls_llc_miss,
             stalls_store_buffer,
+            memory_bytes,
             cpu_nanos,
-            ..Counters::default()
         },
     )
 }
@@ -185,7 +203,7 @@ fn actual() -> impl Strategy<Value = Partition> {
 fn events() -> impl Strategy<Value = Event> {
     let why = PartitionError::TooManyClusters { clusters: 2, clos: 1 };
     prop_oneof![
-        1 => llcs().prop_map(|llc| Event::Machine(llc.into())),
+        1 => levers().prop_map(Event::Machine),
         1 => cpus().prop_map(Event::Cpus),
         3 => (0u32..6, profiles(), wishes()).prop_map(|(app, profile, wish)| {
             Event::Started { app: AppId(app), wish, profile }
@@ -218,7 +236,7 @@ enum AnyPolicy {
     Fairways(fairways::Parameters),
     /// The policy of docs/own-policy.md.
     Climb,
-    /// Without parameters, by its name.
+    /// With the parameters that it has by default, by its name.
     Plain(&'static str),
 }
 
@@ -244,8 +262,9 @@ impl AnyPolicy {
     }
 }
 
-/// The policies that use profiles and promises alone.
-const PLAIN: &[&str] = &["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov"];
+/// Policies with the parameters that they have by default.
+const PLAIN: &[&str] =
+    &["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "parties", "mba-feedback"];
 
 /// Half with the published parameters.
 fn policies() -> impl Strategy<Value = AnyPolicy> {
@@ -290,10 +309,10 @@ fn report(made: &AnyPolicy, events: &[Event]) -> u32 {
     let mut policy = made.policy();
     // dCat may decide about what has just come, and then about a round that was over.
     let mut announced = Announced::new(made.partitions(), matches!(made, AnyPolicy::Dcat(_)));
-    let (mut llc, mut running, mut plans, mut count) = (None, Vec::new(), 0, 0);
+    let (mut levers, mut running, mut plans, mut count) = (None, Vec::new(), 0, 0);
     for (nanos, event) in (0..).zip(events) {
         match event {
-            Event::Machine(Levers { llc: now, .. }) => llc = Some(*now),
+            Event::Machine(now) => levers = Some(*now),
             Event::Started { app, .. } if running.contains(app) => continue,
             Event::Started { app, .. } => running.push(*app),
             Event::Exited { app } => running.retain(|other| other != app),
@@ -308,14 +327,17 @@ fn report(made: &AnyPolicy, events: &[Event]) -> u32 {
             announced.action(&action, &running);
             match action {
                 Action::Partition { partition, .. } => {
-                    let legal = partition.check(&llc.unwrap(), running.iter().copied());
+                    let legal = partition.check_levers(levers.unwrap(), running.iter().copied());
                     assert_eq!(legal, Ok(()), "{event:?}: {partition:?}");
                     if matches!(made, AnyPolicy::Locpart(_)) && !running.is_empty() {
                         // Every way belongs to exactly one cluster.
                         let masks = partition.masks();
                         let all = masks.clone().fold(0, |all, mask| all | mask.bits()).count_ones();
                         let sum: u32 = masks.map(|mask| mask.count()).sum();
-                        assert!(all == sum && sum == llc.unwrap().ways.get(), "{partition:?}");
+                        assert!(
+                            all == sum && sum == levers.unwrap().llc.ways.get(),
+                            "{partition:?}"
+                        );
                     }
                     plans += 1;
                 }
@@ -363,7 +385,7 @@ proptest! {
     #[test]
     fn plans_are_legal_in_every_mode(
         made in policies(),
-        llc in llcs(),
+        levers in levers(),
         events in prop::collection::vec(events(), 0..200),
     ) {
         let start = |app| {
@@ -373,7 +395,7 @@ proptest! {
             Event::Started { app: AppId(app), wish, profile: None }
         };
         let cpus = Event::Cpus(Cpus { count: 2, quantum: Duration::from_millis(10) });
-        let machine = [Event::Machine(llc.into()), cpus];
+        let machine = [Event::Machine(levers), cpus];
         let all: Vec<Event> = machine.into_iter().chain((0..6).map(start)).chain(events).collect();
         let plans = report(&made, &all);
         prop_assert_eq!(plans >= 6, made.partitions(), "{} plans", plans);

@@ -150,9 +150,12 @@ pub(crate) fn fairways() -> impl Strategy<Value = fairways::Parameters> {
         fairways::Objective::MaxSlowdown,
         fairways::Objective::Weighted,
     ]);
-    let spans = prop::array::uniform3(spans());
-    (objectives, any::<bool>(), prop::array::uniform8(numbers()), spans).prop_map(
-        |(objective, whole_cache, n, [decision_period, normal_window, sampling_window])| {
+    let spans = prop::array::uniform5(spans());
+    let switches = any::<[bool; 2]>();
+    (objectives, switches, prop::array::uniform8(numbers()), spans).prop_map(
+        |(objective, [whole_cache, limit_bandwidth], n, spans)| {
+            let [decision_period, normal_window, sampling_window, limit_period, limit_retry] =
+                spans;
             fairways::Parameters {
                 objective,
                 reference: if whole_cache { Reference::WholeCache } else { Reference::Best },
@@ -169,6 +172,15 @@ pub(crate) fn fairways() -> impl Strategy<Value = fairways::Parameters> {
                 most_windows: n[6],
                 sampling_percent: n[7],
                 stake_percent: n[1],
+                limit_bandwidth,
+                full_percent: n[1],
+                free_percent: n[2],
+                gate_spans: n[3],
+                limit_period,
+                judge_spans: n[4],
+                limit_gain_percent: n[5],
+                limit_floor_percent: n[6],
+                limit_retry,
             }
         },
     )

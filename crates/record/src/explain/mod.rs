@@ -111,6 +111,21 @@ pub fn sentences(decisions: &[Decision], numbers: &[u64], about: Option<&str>) -
     String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
 }
 
+/// Prints these decisions, whatever they are about.
+pub(crate) fn print(decisions: &[Decision], json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    if json {
+        let decisions = decisions.iter().collect();
+        let explanation = Explanation { schema: crate::status::SCHEMA, decisions, degraded: None };
+        serde_json::to_writer(&mut *out, &explanation)?;
+        writeln!(out)?;
+    } else if decisions.is_empty() {
+        writeln!(out, "nothing was decided")?;
+    } else {
+        text::print(decisions, &|_| true, None, true, out)?;
+    }
+    Ok(out.flush()?)
+}
+
 /// The numbers of the decisions about a program. A plan is about it if it changes the program's
 /// ways in its domain.
 pub fn decisions_about(decisions: &[Decision], name: &str) -> Vec<u64> {

@@ -271,7 +271,8 @@ fn a_level_is_shown_with_what_is_in_force_of_it() {
     };
     let [least, most] = [1, 2048].map(|level| BandwidthLevel::new(level).unwrap());
     let (unit, scope) = (BandwidthUnit::EighthGbps, LimitScope::Class);
-    let bandwidth = Some(BandwidthLever { unit, least, step: least, most, scope });
+    let bandwidth =
+        Some(BandwidthLever { unit, least, step: least, most, scope, capacity_mbps: None });
     let llc = Llc::with_ways(Ways::new(8).unwrap());
     record(&mut watched, Event::Machine(Levers { llc, bandwidth }));
     let (app, wish) = (AppId(0), Wish::default());

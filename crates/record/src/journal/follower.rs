@@ -1,11 +1,12 @@
 //! Reads a journal step by step and keeps the state of the machine and its programs.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::path::Path;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::moment::Moment;
-use fairways_core::{Action, Event, Time};
+use fairways_core::{Action, Event, Policy, Time};
 use serde_json::Value;
 
 use super::Header;
@@ -112,6 +113,37 @@ impl Follower {
     /// If a line is not one of a journal.
     pub fn step(&mut self) -> Result<Option<Step>, BadInput> {
         let Some(step) = self.read()? else { return Ok(None) };
+        self.note(&step);
+        Ok(Some(step))
+    }
+
+    /// Reads the next step, and records it as another policy would have decided it; false at the
+    /// end. Its plans are taken to be in force at once, as they are; what the journal's plans were
+    /// answered is left out.
+    ///
+    /// # Errors
+    /// If a line is not one of a journal.
+    pub(crate) fn step_under(&mut self, policy: &mut dyn Policy) -> Result<bool, BadInput> {
+        let Some(Step { at, event, name, .. }) = self.read()? else { return Ok(false) };
+        if matches!(event, Event::Applied { .. } | Event::Refused { .. }) {
+            return Ok(true);
+        }
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            let mut actions = Vec::new();
+            policy.handle(at, &event, &mut |action| actions.extend(owned(&action)));
+            events.extend(actions.iter().filter_map(|action| match action {
+                Action::Partition { plan, partition, .. } => {
+                    Some(Event::Applied { plan: *plan, actual: partition.as_ref().clone() })
+                }
+                _ => None,
+            }));
+            self.note(&Step { at, event, name: name.clone(), actions });
+        }
+        Ok(true)
+    }
+
+    fn note(&mut self, step: &Step) {
         let programs = &self.programs;
         self.record.status.now = self.began.and_then(|began| began.after(step.at));
         self.record.record_event(
@@ -128,7 +160,6 @@ impl Follower {
         for action in &step.actions {
             self.record.record_action(self.domain, action, &WholeMachine);
         }
-        Ok(Some(step))
     }
 
     /// Reads the next step; `None` at the end.
@@ -150,6 +181,11 @@ impl Follower {
     fn wrong(&self, why: &str) -> BadInput {
         BadInput(format!("{}: {why}", self.reader.location()))
     }
+}
+
+/// An action that owns its data; `None` if it can't be written, which a policy's can.
+fn owned(action: &Action<'_>) -> Option<Action<'static>> {
+    serde_json::to_value(action).and_then(serde_json::from_value).ok().map(made_plain_action)
 }
 
 /// A step with this event and no actions yet.

@@ -173,7 +173,8 @@ pub struct ProgramStatus {
     /// The level of memory bandwidth in force, in the unit of the domain's lever; `null` for no
     /// limit by a plan.
     pub bandwidth_level: Option<u32>,
-    /// The level that is planned for it; `null` where that is in force, and for no limit.
+    /// The level that is planned for it, the highest one for no limit; `null` where that is in
+    /// force.
     pub planned_bandwidth_level: Option<u32>,
     /// Its cluster, an index into its domain's; `null` while it is in none.
     pub cluster: Option<u32>,

@@ -117,6 +117,7 @@ impl Status {
         let (here, there) = (places(actual), places(&planned));
         let apps: BTreeSet<u32> = here.keys().chain(there.keys()).copied().collect();
         let before = self.index.set_placed(domain, apps.iter().copied().collect());
+        let lever = self.domains.iter().find(|of| of.id == domain).and_then(|of| of.bandwidth);
         // In the order in which they began.
         let all: BTreeSet<usize> = apps
             .into_iter()
@@ -130,6 +131,9 @@ impl Status {
             program.ways = mask.map(|mask| mask.count());
             let [level, wanted] = [actual, &planned].map(|of| of.level_of(app));
             program.bandwidth_level = level.map(BandwidthLevel::get);
+            // The highest level is no limit.
+            let wanted =
+                wanted.or_else(|| lever.map(|lever| lever.most).filter(|_| level.is_some()));
             program.planned_bandwidth_level =
                 wanted.filter(|_| wanted != level).map(BandwidthLevel::get);
             program.cluster = here.get(&program.app).copied().filter(|_| mask.is_some());

@@ -289,7 +289,7 @@ fn levels_in_force_are_shown_beside_those_planned() {
     }
     let [least, most] = [10, 100].map(|level| BandwidthLevel::new(level).unwrap());
     let (unit, scope) = (BandwidthUnit::Percent, LimitScope::Core);
-    let lever = BandwidthLever { unit, least, step: least, most, scope };
+    let lever = BandwidthLever { unit, least, step: least, most, scope, capacity_mbps: None };
     let llc = Llc::with_ways(Ways::new(11).unwrap());
     record(&Event::Machine(Levers { llc, bandwidth: Some(lever) }), &mut watched);
     for app in [0, 1, 2].map(AppId) {
@@ -326,6 +326,12 @@ fn levels_in_force_are_shown_beside_those_planned() {
     let limits = watched.status.programs.iter().map(|program| watched.status.limit_text(program));
     let shown = [None, Some("20 % (11 % planned)"), Some("none (30 % planned)")];
     assert!(limits.eq(shown.map(|limit| limit.map(str::to_owned))));
+    // The plan has no limit for `web`, and somebody else has.
+    record(&Event::Applied { plan, actual: of(&[20, 11, 30]) }, &mut watched);
+    assert_eq!(
+        watched.status.differences(3).collect::<Vec<_>>(),
+        ["web is limited to 20 % of memory bandwidth, planned 100 %"]
+    );
     record(&Event::Applied { plan, actual: of(&[0, 11, 30]) }, &mut watched);
     assert_eq!(watched.status.differences(3).count(), 0);
     assert_eq!(watched.status.domains[0].clusters[2].bandwidth_level, Some(30));

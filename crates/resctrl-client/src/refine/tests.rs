@@ -126,7 +126,8 @@ fn level(value: u32) -> BandwidthLevel {
 /// A domain whose levels are 1 to 100, of each core or of a class.
 fn limited(scope: LimitScope) -> Room {
     let (least, unit) = (level(1), BandwidthUnit::Percent);
-    let lever = BandwidthLever { unit, least, step: least, most: level(100), scope };
+    let lever =
+        BandwidthLever { unit, least, step: least, most: level(100), scope, capacity_mbps: None };
     Room { bandwidth: Some(lever), ..room(8, true) }
 }
 

@@ -40,6 +40,20 @@ fn apply(client: &mut Actuator, plan: &Partition) {
     client.apply(&[(0, plan)], "a test").unwrap();
 }
 
+/// No file shows what memory can move: it is known where it was configured.
+#[test]
+fn a_lever_has_the_capacity_that_was_configured() {
+    if !can_mount() {
+        return;
+    }
+    for memory_mbps in [None, Some(102_000)] {
+        let mut host = Host::with_options(intel(1), "");
+        host.settings.memory_mbps = memory_mbps;
+        let lever = host.open().domains()[0].bandwidth;
+        assert_eq!(lever.map(|lever| lever.capacity_mbps), Some(memory_mbps));
+    }
+}
+
 /// Each platform's value is written as it is, and what the kernel makes of it is the answer.
 #[test]
 fn a_level_is_written_in_the_platforms_unit_and_read_back() {

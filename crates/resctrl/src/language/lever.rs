@@ -43,7 +43,15 @@ impl Bandwidth {
         };
         // AMD's least value is 0, of which it is not known what it does to a class.
         let [least, step, most] = [least, step, most].map(|of| BandwidthLevel::new(of.max(1)));
-        Some(BandwidthLever { unit, least: least?, step: step?, most: most?, scope })
+        Some(BandwidthLever {
+            unit,
+            least: least?,
+            step: step?,
+            most: most?,
+            scope,
+            // No file shows it.
+            capacity_mbps: None,
+        })
     }
 }
 
@@ -59,7 +67,7 @@ mod tests {
     }
 
     fn shown(lever: BandwidthLever) -> (BandwidthUnit, LimitScope, [u32; 3]) {
-        let BandwidthLever { unit, least, step, most, scope } = lever;
+        let BandwidthLever { unit, least, step, most, scope, .. } = lever;
         (unit, scope, [least, step, most].map(BandwidthLevel::get))
     }
 

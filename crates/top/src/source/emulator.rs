@@ -9,13 +9,13 @@ use anyhow::Context;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 use fairways_command_kit::plain::plain;
-use fairways_core::{Counters, WayMask};
+use fairways_core::{BandwidthLever, Counters, WayMask};
 use fairways_emulator::control::{Client, ProgramState};
 use fairways_emulator::socket_of;
 use fairways_record::status::{
     ClusterStatus, Decision, DomainStatus, ProgramStatus, SCHEMA, Status, unique_name,
 };
-use fairways_resctrl::language::{Reading, Schemata, Value};
+use fairways_resctrl::language::{Bandwidth, IN_MBPS_FILE, Info, Reading, Schemata, Value};
 
 /// The connection, and the counters at the last poll with its time.
 pub(super) struct Emulated {
@@ -24,10 +24,11 @@ pub(super) struct Emulated {
     before: BTreeMap<i32, (u64, Counters)>,
 }
 
-/// A control group: its ways in each domain, its programs, and the monitoring groups with their
-/// programs, its own the last.
+/// A control group: its ways in each domain, all its lines, its programs, and the monitoring groups
+/// with their programs, its own the last.
 struct ControlGroup {
     masks: Vec<(u32, WayMask)>,
+    schemata: Schemata,
     tasks: Vec<i32>,
     monitored: Vec<(PathBuf, Vec<i32>)>,
 }
@@ -95,9 +96,13 @@ impl Emulated {
             now_ns: answer.now_ns,
             ..Status::default()
         };
+        let bandwidth = bandwidth(&root);
         let ids: Vec<u32> = groups[0].masks.iter().map(|&(id, _)| id).collect();
         for id in ids {
             let way_bytes = way_bytes(&root, id, &groups[0]);
+            let is_in_mbps = root.join(IN_MBPS_FILE).is_file();
+            let lever = bandwidth.as_ref();
+            let lever = lever.and_then(|of| of.lever(&groups[0].schemata, id, is_in_mbps));
             let mut domain = DomainStatus {
                 id,
                 cache: cache.map(|mask| mask.to_string()),
@@ -105,12 +110,14 @@ impl Emulated {
                 way_bytes,
                 ways: cache.map_or(0, WayMask::count),
                 clos,
+                bandwidth: lever,
                 ..DomainStatus::default()
             };
             for group in groups.iter().filter(|group| !group.tasks.is_empty()) {
                 let Some(&(_, mask)) = group.masks.iter().find(|(other, _)| *other == id) else {
                     continue;
                 };
+                let bandwidth_level = lever.and_then(|lever| group.limit(id, lever));
                 let cluster = u32::try_from(domain.clusters.len()).ok();
                 let members = running.iter().filter(|state| group.tasks.contains(&state.pid));
                 for state in members.clone() {
@@ -121,6 +128,7 @@ impl Emulated {
                         domain: id,
                         mask: Some(mask.to_string()),
                         ways: Some(mask.count()),
+                        bandwidth_level,
                         cluster,
                         occupancy_ways: occupancy.map(|(bytes, way)| bytes as f64 / way as f64),
                         ..ProgramStatus::default()
@@ -136,7 +144,6 @@ impl Emulated {
                 }
                 let (programs, tasks) = members.map(|state| (name(state), state.pid)).unzip();
                 let mask = mask.to_string();
-                let bandwidth_level = None;
                 domain.clusters.push(ClusterStatus { mask, bandwidth_level, programs, tasks });
             }
             status.domains.push(domain);
@@ -193,7 +200,24 @@ fn group(dir: &Path, pids: &[i32]) -> anyhow::Result<ControlGroup> {
     let mut monitored: Vec<_> =
         below.filter_map(|dir| Some((dir.clone(), self::tasks(&dir, pids).ok()?))).collect();
     monitored.push((dir.to_owned(), tasks.clone()));
-    Ok(ControlGroup { masks: masks.collect(), tasks, monitored })
+    let masks = masks.collect();
+    Ok(ControlGroup { masks, schemata, tasks, monitored })
+}
+
+impl ControlGroup {
+    /// Its limit of memory bandwidth in a domain: the highest level is none.
+    fn limit(&self, domain: u32, lever: BandwidthLever) -> Option<u32> {
+        match self.schemata.line("MB")?.value(domain)? {
+            Value::Number(level) => Some(level).filter(|level| *level < lever.most.get()),
+            Value::Mask(_) => None,
+        }
+    }
+}
+
+/// How memory bandwidth can be limited, if it can.
+fn bandwidth(root: &Path) -> Option<Bandwidth> {
+    let info = Info::read(["MB"], |file| fs::read_to_string(root.join("info").join(file)).ok());
+    info.ok()?.bandwidths.into_iter().next()
 }
 
 /// The programs of `pids` that are in a group.
@@ -229,4 +253,33 @@ fn way_bytes(root: &Path, domain: u32, group: &ControlGroup) -> Option<u64> {
     let Some(Value::Number(bytes)) = line.value(domain) else { return None };
     let (_, mask) = group.masks.iter().find(|(id, _)| *id == domain)?;
     u64::from(bytes).checked_div(u64::from(mask.count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_has_a_limit_below_the_highest_level() {
+        let root = tempfile::tempdir().unwrap();
+        let mb = root.path().join("info/MB");
+        fs::create_dir_all(&mb).unwrap();
+        assert!(bandwidth(root.path()).is_none());
+        for (name, text) in [
+            ("num_closids", "8\n"),
+            ("min_bandwidth", "10\n"),
+            ("bandwidth_gran", "10\n"),
+            ("delay_linear", "1\n"),
+            ("thread_throttle_mode", "max\n"),
+        ] {
+            fs::write(mb.join(name), text).unwrap();
+        }
+        fs::write(root.path().join("tasks"), "7\n").unwrap();
+        fs::write(root.path().join("schemata"), "L3:0=fff;1=fff\nMB:0=100;1=20\n").unwrap();
+        let group = group(root.path(), &[7]).unwrap();
+        let bandwidth = bandwidth(root.path()).unwrap();
+        let limits = [0, 1, 2]
+            .map(|domain| group.limit(domain, bandwidth.lever(&group.schemata, domain, false)?));
+        assert_eq!(limits, [None, Some(20), None]);
+    }
 }

@@ -101,7 +101,7 @@ pub(super) fn limited() -> Scene {
     let [least, most] = [10, 100].map(|level| BandwidthLevel::new(level).unwrap());
     let (unit, scope) = (BandwidthUnit::Percent, LimitScope::Core);
     scene.status.domains[0].bandwidth =
-        Some(BandwidthLever { unit, least, step: least, most, scope });
+        Some(BandwidthLever { unit, least, step: least, most, scope, capacity_mbps: None });
     let levels = [(1, Some(20), None), (3, Some(20), Some(11)), (4, None, Some(30))];
     for (program, level, planned) in levels {
         let program = &mut scene.status.programs[program];

@@ -193,7 +193,7 @@ fn ways_are_those_in_force_and_those_planned_stand_beside() {
 /// A lever of levels in this unit.
 fn lever(unit: BandwidthUnit) -> BandwidthLever {
     let [least, most] = [1, 100].map(|level| BandwidthLevel::new(level).unwrap());
-    BandwidthLever { unit, least, step: least, most, scope: LimitScope::Class }
+    BandwidthLever { unit, least, step: least, most, scope: LimitScope::Class, capacity_mbps: None }
 }
 
 /// The page shows the limits of memory bandwidth that are in force, and those of the plan, in the

@@ -5,6 +5,7 @@ use std::time::Duration;
 use fairways_chip::program::profiled;
 use fairways_chip::{ChipError, Job, Settings, preset};
 use fairways_core::Ways;
+use fairways_policy::by_name;
 use fairways_profiles::ProfileTable;
 
 use super::EvaluationSize;
@@ -52,7 +53,7 @@ pub(super) fn run(
             .iter()
             .filter_map(|&program| profiled(table, program, ways, chip.latency).ok().map(Job::new));
         let jobs: Vec<Job> = jobs.collect();
-        let found = compare_on_chip(settings, &jobs, &protocol, &POLICIES, &|| ())?;
+        let found = compare_on_chip(settings, &jobs, &protocol, &POLICIES, &by_name, &|| ())?;
         let outcomes = found.outcomes.iter().map(|of| (of.policy, &of.metrics));
         Ok(MixScores::new(&mix.name, &found.stock, outcomes))
     });

@@ -1,3 +1,4 @@
+mod bandwidth;
 mod learning;
 mod plans;
 mod promised;

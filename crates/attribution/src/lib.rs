@@ -1,0 +1,127 @@
+//! Who slows whom down, and by how much: for each program the loss against running alone with the
+//! whole cache, parted into cache and memory bus, and each part by the neighbours that cause it.
+//!
+//! [`Attribution`] takes in the events that a policy gets, whatever policy runs, and acts on
+//! nothing. [`WatchedPolicy`] joins it to a policy, and requests windows of programs that the
+//! policy does not watch. It does no I/O, reads no clock, uses no floating point, and allocates
+//! nothing but when a program starts.
+//!
+//! # How it knows
+//!
+//! - **Misses with the whole cache** (`sizes.rs`): the share of references that miss at each
+//!   occupancy ever seen; beyond that, as they fell before. A profile replaces that.
+//! - **What a miss costs** (`cost.rs`): cycles that wait for memory, by miss, and cycles that wait
+//!   for the last-level cache, by hit. The quotient of both is known for an idle bus; what exceeds
+//!   it is the wait for the bus.
+//! - **Who takes them** (`neighbours.rs`, `culprits.rs`): a neighbour causes a loss of cache by the
+//!   ways that it occupies, as far as the victim would get them if it were gone, and a loss on the
+//!   bus by its traffic above a fair share.
+//!
+//! What is not known widens the interval ([`Bounds`]), and [`Loss::unknown`] says what would have
+//! to be measured.
+#![no_std]
+#![deny(clippy::float_arithmetic)]
+
+extern crate alloc;
+
+mod cost;
+mod culprits;
+mod loss;
+mod neighbours;
+mod program;
+mod sizes;
+mod watched;
+
+use alloc::vec::Vec;
+
+use fairways_core::{AppId, Event, Levers, Llc, Partition, Time, WayMask};
+
+pub use cost::MemoryLatency;
+pub use culprits::Caused;
+pub use loss::{Bounds, Loss, Unknown};
+pub use watched::{WINDOW, WatchedPolicy};
+
+use program::{Neighbour, ObservedProgram};
+
+/// The losses of the programs on a machine, by what was observed.
+#[derive(Clone, Debug)]
+pub struct Attribution {
+    latency: Option<MemoryLatency>,
+    since: Time,
+    llc: Option<Llc>,
+    partition: Partition,
+    /// In the order in which they started.
+    programs: Vec<ObservedProgram>,
+}
+
+impl Attribution {
+    /// An attribution of losses from `since` on; what happens before teaches it. Without the
+    /// latencies of an idle machine, less is known about the bus.
+    #[must_use]
+    pub fn new(latency: Option<MemoryLatency>, since: Time) -> Self {
+        let (partition, programs) = (Partition::default(), Vec::new());
+        Self { latency, since, llc: None, partition, programs }
+    }
+
+    /// Begins another span, and keeps what is known of programs.
+    pub fn begin(&mut self, since: Time) {
+        self.since = since;
+        self.programs.iter_mut().for_each(ObservedProgram::forget_span);
+    }
+
+    /// Takes in an event, which happened at time `at`.
+    pub fn handle(&mut self, at: Time, event: &Event) {
+        match event {
+            Event::Machine(Levers { llc, .. }) => self.change_cache(*llc),
+            Event::Started { app, profile, .. } if self.place(*app).is_none() => {
+                self.programs.push(ObservedProgram::new(*app, profile.clone()));
+                let (count, none) = (self.programs.len(), Neighbour::default());
+                self.programs.iter_mut().for_each(|one| one.neighbours.resize(count, none));
+            }
+            Event::Exited { app } => {
+                if let Some(place) = self.place(*app) {
+                    self.programs.remove(place);
+                    self.programs.iter_mut().for_each(|one| _ = one.neighbours.remove(place));
+                }
+            }
+            Event::Applied { actual, .. } => {
+                self.partition.clear();
+                actual.clusters().iter().for_each(|of| _ = self.partition.add(*of));
+                actual.placements().iter().for_each(|of| self.partition.place(of.app, of.cluster));
+            }
+            Event::Sampled(sample) => {
+                let (Some(place), Some(llc)) = (self.place(sample.app), self.llc) else { return };
+                let mask = self.mask_of(place, llc);
+                let is_counted = at >= self.since.after(sample.window);
+                self.programs[place].observe(sample, is_counted, mask.count(), llc.ways);
+                self.own(place, mask);
+                if is_counted {
+                    self.count_neighbours(place, sample.window, mask);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets what was seen on another cache.
+    fn change_cache(&mut self, llc: Llc) {
+        if self.llc.replace(llc).is_some_and(|before| before.ways != llc.ways) {
+            self.programs.iter_mut().for_each(ObservedProgram::forget);
+        }
+    }
+
+    /// The programs that run, in the order in which they started.
+    pub fn programs(&self) -> impl Iterator<Item = AppId> {
+        self.programs.iter().map(|one| one.app)
+    }
+
+    fn place(&self, app: AppId) -> Option<usize> {
+        self.programs.iter().position(|one| one.app == app)
+    }
+
+    /// The ways that a program may fill.
+    fn mask_of(&self, place: usize, llc: Llc) -> WayMask {
+        let own = self.partition.mask_of(self.programs[place].app);
+        own.unwrap_or_else(|| WayMask::span(0, llc.ways.get()))
+    }
+}

@@ -1,0 +1,146 @@
+//! What was observed of a program.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use fairways_core::{AppId, Counters, Profile, Q32, Sample, Ways};
+
+use crate::sizes::{MissShares, PER_WAY, SIZES, size_of};
+
+/// Lines that move in a window beyond this, in ways, blur what it shows.
+const BLURRED: u64 = 2 << 32;
+
+/// More are as many: products have room then, whatever a journal says.
+const MOST_LINES: u64 = 1 << 40;
+
+/// Fewer misses do not show what one costs.
+const MISSES: u64 = 1000;
+
+/// A program, from its windows.
+#[derive(Clone, Debug)]
+pub(crate) struct ObservedProgram {
+    pub(crate) app: AppId,
+    pub(crate) profile: Option<Arc<Profile>>,
+    pub(crate) shares: MissShares,
+    /// The lowest cost of a miss ever seen, in cycles times 2^32.
+    pub(crate) least_cost: u64,
+    /// Its occupancy when its last window ended.
+    pub(crate) occupancy: Option<Q32>,
+    /// In the last window: lines brought in, and bytes of memory traffic, in a millisecond.
+    pub(crate) fills: u64,
+    pub(crate) traffic: u64,
+    /// The ways that are its own, or its part of shared ones, in 256ths.
+    pub(crate) owned: u64,
+    /// The counts of the span.
+    pub(crate) counters: Counters,
+    /// Its misses at each size, and their sum times the ways that it might fill.
+    pub(crate) misses: [(u64, u64); SIZES],
+    /// What its neighbours do while it runs, in the order of all programs.
+    pub(crate) neighbours: Vec<Neighbour>,
+}
+
+/// What a neighbour takes of a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Neighbour {
+    /// Lines of the ways that the program may fill.
+    pub(crate) lines: u64,
+    /// Other ways.
+    pub(crate) ways: u64,
+    /// The bytes that it moves.
+    pub(crate) bytes: u64,
+}
+
+impl ObservedProgram {
+    pub(crate) fn new(app: AppId, profile: Option<Arc<Profile>>) -> Self {
+        Self {
+            app,
+            profile,
+            shares: MissShares::default(),
+            least_cost: u64::MAX,
+            occupancy: None,
+            fills: 0,
+            traffic: 0,
+            owned: 0,
+            counters: Counters::default(),
+            misses: [(0, 0); SIZES],
+            neighbours: Vec::new(),
+        }
+    }
+
+    /// Forgets what was seen on another cache.
+    pub(crate) fn forget(&mut self) {
+        (self.shares, self.occupancy) = (MissShares::default(), None);
+        self.forget_span();
+    }
+
+    /// Forgets the counts of the span.
+    pub(crate) fn forget_span(&mut self) {
+        self.counters = Counters::default();
+        self.misses = [(0, 0); SIZES];
+        self.neighbours.fill(Neighbour::default());
+    }
+
+    /// What counts for its part of shared ways: its lines, or where occupancies can't be read, the
+    /// lines that it brings in.
+    pub(crate) fn lines(&self) -> u64 {
+        self.occupancy.map_or(self.fills, |of| of.raw() >> 16).min(MOST_LINES)
+    }
+
+    /// Takes in a window.
+    pub(crate) fn observe(&mut self, sample: &Sample, is_counted: bool, own: u32, ways: Ways) {
+        let Sample { counters, occupancy, window, straddled, .. } = sample;
+        let before = core::mem::replace(&mut self.occupancy, *occupancy);
+        let millis = u64::try_from(window.as_micros() / 1000).unwrap_or(u64::MAX).max(1);
+        self.fills = counters.llc_misses.unwrap_or(0) / millis;
+        let lines = counters.llc_misses.unwrap_or(0).saturating_mul(64);
+        self.traffic = counters.memory_bytes.unwrap_or(lines) / millis;
+        if is_counted {
+            self.counters = self.counters.plus(counters);
+        }
+        let Some((references, misses)) = counters.llc_references.zip(counters.llc_misses) else {
+            return;
+        };
+        let end = occupancy.map(Q32::raw);
+        let before = before.map(Q32::raw);
+        let ends = before.or(end).zip(end);
+        // Where occupancies can't be read, nothing is known of sizes.
+        let mean = ends.map_or(0, |(before, end)| size_of(Q32::from_raw(before / 2 + end / 2)));
+        let place = mean.min((PER_WAY * ways.get()) as usize);
+        if is_counted {
+            let (count, by_ways) = &mut self.misses[place];
+            *count = count.saturating_add(misses);
+            *by_ways = by_ways.saturating_add(misses.saturating_mul(own.into()));
+        }
+        if *straddled {
+            return;
+        }
+        if before.zip(end).is_some_and(|(before, end)| before.abs_diff(end) <= BLURRED) {
+            self.shares.add(place, references, misses);
+        }
+        if let Some(stalls) = counters.stalls_llc_miss.filter(|_| misses >= MISSES) {
+            self.least_cost = self.least_cost.min(Q32::ratio(stalls, misses).raw());
+        }
+    }
+
+    /// Of the misses at a size, the share that is left at a larger one, times 2^32: at most,
+    /// likely, and at least. By its profile if it has one.
+    pub(crate) fn left(&self, from: u64, to: u64) -> [u64; 3] {
+        let Some(profile) = &self.profile else { return self.shares.left(from, to) };
+        let one = Q32::ONE.raw();
+        let now = profiled_misses(profile, from);
+        let left = if now == 0 {
+            one
+        } else {
+            Q32::ratio(profiled_misses(profile, to), now).raw().min(one)
+        };
+        [left + (one - left) / 8, left, left - left / 8]
+    }
+}
+
+/// Misses of 1000 instructions at a size, times 2^32, on the line between whole ways.
+fn profiled_misses(profile: &Profile, size: u64) -> u64 {
+    let per_way = u64::from(PER_WAY);
+    let below = u32::try_from(size / per_way).unwrap_or(u32::MAX - 1);
+    let [low, high] = [below, below + 1].map(|ways| profile.llcmpki.at(ways).raw());
+    (low * (per_way - size % per_way) + high * (size % per_way)) / per_way
+}

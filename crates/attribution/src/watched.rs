@@ -1,0 +1,96 @@
+//! Windows of every program, whatever policy runs.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use fairways_core::{Action, AppId, Event, Policy, Time, WindowLength};
+
+use crate::Attribution;
+
+/// How long a window is that no policy requests.
+pub const WINDOW: Duration = Duration::from_millis(100);
+
+/// The first windows of a program are shorter: while it fills the cache, they show how often it
+/// misses at each size.
+const FIRST_WINDOW: Duration = Duration::from_millis(4);
+
+/// How many windows are short.
+const FIRST_WINDOWS: u32 = 50;
+
+/// A policy, and an attribution that takes in the same events. A program that the policy does not
+/// watch is watched in windows of [`WINDOW`], which the policy does not see: it decides as it does
+/// alone.
+pub struct WatchedPolicy {
+    policy: Box<dyn Policy>,
+    /// What is known of its programs' losses.
+    pub attribution: Attribution,
+    programs: Vec<Watching>,
+}
+
+/// Who watches a program.
+#[derive(Clone, Copy, Debug)]
+struct Watching {
+    app: AppId,
+    by_policy: bool,
+    /// Short windows that are still to come.
+    first_windows: u32,
+}
+
+impl WatchedPolicy {
+    /// A policy whose events `attribution` takes in.
+    pub fn new(policy: Box<dyn Policy>, attribution: Attribution) -> Self {
+        Self { policy, attribution, programs: Vec::new() }
+    }
+
+    fn watching(&mut self, app: AppId) -> Option<&mut Watching> {
+        self.programs.iter_mut().find(|one| one.app == app)
+    }
+
+    /// Handles a window; whether the policy has requested it.
+    fn is_requested(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) -> bool {
+        let Some(watching) = self.watching(app).filter(|one| !one.by_policy) else { return true };
+        if watching.first_windows > 0 {
+            watching.first_windows -= 1;
+            if watching.first_windows == 0 {
+                act(Action::Watch { app, every: WindowLength::Time(WINDOW) });
+            }
+        }
+        false
+    }
+}
+
+impl Policy for WatchedPolicy {
+    fn name(&self) -> &'static str {
+        self.policy.name()
+    }
+
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        self.attribution.handle(at, event);
+        match *event {
+            Event::Started { app, .. } => {
+                self.programs.retain(|one| one.app != app);
+                let first_windows = FIRST_WINDOWS;
+                self.programs.push(Watching { app, by_policy: false, first_windows });
+            }
+            Event::Exited { app } => self.programs.retain(|one| one.app != app),
+            Event::Sampled(sample) if !self.is_requested(sample.app, act) => return,
+            _ => {}
+        }
+        let programs = &mut self.programs;
+        self.policy.handle(at, event, &mut |action| {
+            if let Action::Watch { app, .. } = action {
+                programs
+                    .iter_mut()
+                    .filter(|one| one.app == app)
+                    .for_each(|one| one.by_policy = true);
+            }
+            act(action);
+        });
+        if let Event::Started { app, .. } = *event
+            && self.watching(app).is_some_and(|one| !one.by_policy)
+        {
+            act(Action::Watch { app, every: WindowLength::Time(FIRST_WINDOW) });
+        }
+    }
+}

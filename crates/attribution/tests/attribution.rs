@@ -1,0 +1,303 @@
+//! Losses, and who causes them, from windows as a machine reports them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_attribution::{Attribution, Caused, Loss, MemoryLatency, Unknown, WatchedPolicy};
+use fairways_core::{
+    Action, AppId, Counters, Curve, Event, Llc, Partition, PlanId, Policy, Profile, Q32, Sample,
+    Time, WayMask, Ways, Wish,
+};
+
+const LLC: Llc = Llc::with_ways(Ways::new(8).unwrap());
+const IDLE: MemoryLatency = MemoryLatency { llc: 50, memory: 200 };
+
+fn started(app: u32, profile: Option<Arc<Profile>>) -> Event {
+    Event::Started { app: AppId(app), wish: Wish::default(), profile }
+}
+
+/// A machine with programs without profiles.
+fn machine(latency: Option<MemoryLatency>, programs: u32) -> Attribution {
+    let mut all = Attribution::new(latency, Time::ZERO);
+    all.handle(Time::ZERO, &Event::Machine(LLC.into()));
+    (0..programs).for_each(|app| all.handle(Time::ZERO, &started(app, None)));
+    all
+}
+
+/// 100 ms with this many misses of 10 million references, each of which waits so many cycles for
+/// memory, where a hit waits 25; and an occupancy in quarters of a way.
+fn sampled(app: u32, misses: u64, wait: u64, quarters: u64) -> Event {
+    let (references, misses) = (10_000_000, misses * 1000);
+    let waits = misses * wait;
+    let counters = Counters {
+        instructions: Some(100_000_000),
+        cycles: Some(100_000_000 + 25 * (references - misses) + waits),
+        llc_references: Some(references),
+        llc_misses: Some(misses),
+        stalls_l2_miss: Some(25 * (references - misses) + waits),
+        stalls_llc_miss: Some(waits),
+        memory_bytes: Some(64 * misses),
+        ..Counters::default()
+    };
+    Event::Sampled(Sample {
+        app: AppId(app),
+        counters,
+        occupancy: Some(Q32::from_raw(quarters << 30)),
+        window: Duration::from_millis(100),
+        plan: None,
+        straddled: false,
+    })
+}
+
+fn partitioned(masks: &[u32]) -> Event {
+    let mut actual = Partition::default();
+    for (app, &mask) in (0..).zip(masks) {
+        let cluster = actual.add_cluster(WayMask::from_bits(mask));
+        actual.place(AppId(app), cluster);
+    }
+    Event::Applied { plan: PlanId::default(), actual }
+}
+
+/// Gives windows, one after the other; the last of them is the span.
+fn observe(all: &mut Attribution, windows: &[[Event; 2]]) {
+    for (number, each) in (1..).zip(windows) {
+        let at = Time::from_nanos(number * 100_000_000);
+        if windows.len() as u64 == number {
+            all.begin(Time::from_nanos((number - 1) * 100_000_000));
+        }
+        each.iter().for_each(|window| all.handle(at, window));
+    }
+}
+
+fn loss(all: &Attribution, app: u32) -> Loss {
+    all.losses().find(|loss| loss.app == AppId(app)).unwrap()
+}
+
+/// In thousandths.
+fn thousandths(value: Q32) -> u64 {
+    (value.raw() * 1000 + (1 << 31)) >> 32
+}
+
+/// A program is seen with the whole cache, then with half of it beside a stream.
+fn beside_a_stream(wait: u64) -> Attribution {
+    let mut all = machine(Some(IDLE), 2);
+    let with_all = [sampled(0, 1000, 100, 32), sampled(1, 10, 100, 0)];
+    let with_half = [sampled(0, 4000, wait, 16), sampled(1, 9900, wait, 16)];
+    let windows = [&with_all, &with_all, &with_half, &with_half];
+    observe(&mut all, &windows.map(Clone::clone));
+    all
+}
+
+#[test]
+fn lines_that_a_neighbour_takes_are_its_part() {
+    let all = beside_a_stream(100);
+    let loss = loss(&all, 0);
+    // 3 million misses that take 75 cycles longer than hits, of 650 million cycles.
+    assert_eq!(thousandths(loss.slowdown.likely), 1529);
+    assert_eq!([loss.lines, loss.ways, loss.bus].map(thousandths), [529, 0, 0]);
+    assert!(
+        loss.slowdown.least <= loss.slowdown.likely && loss.slowdown.likely <= loss.slowdown.most
+    );
+    assert_eq!(loss.unknown, None);
+    let Caused { culprit, cache, bus } = all.worst_culprit(loss).unwrap();
+    assert_eq!((culprit, [cache, bus].map(thousandths)), (AppId(1), [529, 0]));
+}
+
+#[test]
+fn misses_that_wait_longer_than_on_an_idle_bus_are_the_part_of_its_traffic() {
+    let all = beside_a_stream(150);
+    let loss = loss(&all, 0);
+    // Four million misses wait 50 cycles more; of that, its own traffic would cause a part alone.
+    let [lines, bus] = [loss.lines, loss.bus].map(thousandths);
+    assert!((520..560).contains(&lines) && (420..480).contains(&bus), "{lines} {bus}");
+    assert_eq!(thousandths(all.worst_culprit(loss).unwrap().bus), bus);
+}
+
+#[test]
+fn a_program_that_streams_loses_nothing_and_blames_none() {
+    let all = beside_a_stream(100);
+    let stream = loss(&all, 1);
+    assert_eq!(thousandths(stream.slowdown.likely), 1000);
+    assert_eq!(all.worst_culprit(stream), None);
+    // It was never seen with the whole cache.
+    assert_eq!(stream.unknown, Some(Unknown::LargerSizes(Q32::from_int(4))));
+    assert!(thousandths(stream.slowdown.most) > 1200);
+}
+
+#[test]
+fn ways_that_the_partition_withholds_are_the_part_of_their_owner() {
+    let mut all = machine(Some(IDLE), 2);
+    let with_all = [sampled(0, 1000, 100, 32), sampled(1, 10, 100, 0)];
+    let with_half = [sampled(0, 4000, 100, 16), sampled(1, 10, 100, 1)];
+    observe(&mut all, &[with_all.clone(), with_all]);
+    all.handle(Time::from_nanos(200_000_000), &partitioned(&[0x0f, 0xf0]));
+    observe(&mut all, &[with_half.clone(), with_half.clone(), with_half]);
+    let loss = loss(&all, 0);
+    assert_eq!([loss.lines, loss.ways].map(thousandths), [0, 529]);
+    assert_eq!(thousandths(all.worst_culprit(loss).unwrap().cache), 529);
+}
+
+#[test]
+fn without_latencies_the_bus_widens_the_interval() {
+    let mut all = machine(None, 2);
+    let with_all = [sampled(0, 1000, 100, 32), sampled(1, 10, 100, 0)];
+    let contended = [sampled(0, 1000, 150, 32), sampled(1, 9900, 150, 0)];
+    observe(&mut all, &[with_all.clone(), with_all, contended]);
+    let loss = loss(&all, 0);
+    assert_eq!(loss.unknown, Some(Unknown::IdleBus));
+    // The lowest cost ever seen is the likely one.
+    assert!((1080..1120).contains(&thousandths(loss.slowdown.likely)), "{loss:?}");
+    assert!(loss.slowdown.least == Q32::ONE && thousandths(loss.slowdown.most) > 1200, "{loss:?}");
+}
+
+fn curve(value: fn(u32) -> u64) -> Curve {
+    Curve::from_fn(LLC.ways, |ways| Q32::from_raw(value(ways)))
+}
+
+#[test]
+fn a_profile_says_how_fast_a_program_is_alone() {
+    let profile = Profile {
+        // One instruction in two cycles, alone.
+        ipc: curve(|_| 1 << 31),
+        llcmpki: curve(|ways| if ways < 8 { 40 << 32 } else { 10 << 32 }),
+        llcmpkc: curve(|_| 0),
+        bandwidth_mbps: curve(|_| 0),
+        stalls_l2_miss: curve(|_| 0),
+    };
+    let mut all = machine(Some(IDLE), 0);
+    all.handle(Time::ZERO, &started(0, Some(Arc::new(profile))));
+    all.handle(Time::ZERO, &started(1, None));
+    let windows = [sampled(0, 4000, 100, 16), sampled(1, 9900, 100, 16)];
+    observe(&mut all, &[windows.clone(), windows]);
+    let loss = loss(&all, 0);
+    // 650 million cycles instead of 200.
+    assert_eq!(thousandths(loss.slowdown.likely), 3250);
+    assert_eq!([loss.lines, loss.unexplained].map(thousandths), [529, 1721]);
+    assert_eq!(loss.unknown, None);
+}
+
+#[test]
+fn without_occupancies_the_cache_is_not_known_and_misses_name_the_culprit() {
+    let mut all = machine(Some(IDLE), 3);
+    for number in 1..=2 {
+        for (app, misses) in [(0, 4000), (1, 100), (2, 9900)] {
+            let Event::Sampled(sample) = sampled(app, misses, 150, 0) else { unreachable!() };
+            let sample = Sample { occupancy: None, ..sample };
+            all.handle(Time::from_nanos(number * 100_000_000), &Event::Sampled(sample));
+        }
+    }
+    let loss = loss(&all, 0);
+    assert_eq!(loss.unknown, Some(Unknown::LargerSizes(Q32::default())));
+    assert!(thousandths(loss.slowdown.most) > 2000 && loss.lines == Q32::default(), "{loss:?}");
+    assert_eq!(all.worst_culprit(loss).unwrap().culprit, AppId(2));
+}
+
+#[test]
+fn a_program_whose_counters_are_missing_has_no_loss() {
+    let mut all = machine(Some(IDLE), 1);
+    let Event::Sampled(sample) = sampled(0, 1, 1, 1) else { unreachable!() };
+    let sample = Sample { counters: Counters::default(), ..sample };
+    all.handle(Time::from_nanos(100_000_000), &Event::Sampled(sample));
+    assert_eq!(all.losses().count(), 0);
+}
+
+/// A journal may say anything.
+#[test]
+fn counts_of_any_size_are_taken_in() {
+    for latency in [Some(IDLE), Some(MemoryLatency { llc: u32::MAX, memory: 0 }), None] {
+        let mut all = machine(latency, 3);
+        for (number, count) in (1..).zip([u64::MAX, 0, u64::MAX, 1, u64::MAX / 2]) {
+            for app in 0..3 {
+                let Event::Sampled(sample) = sampled(app, 1, 1, 1) else { unreachable!() };
+                let counters = Counters::from_fn(|_| Some(count >> app));
+                let occupancy = (number != 2).then_some(Q32::from_raw(count));
+                let sample = Sample { counters, occupancy, ..sample };
+                all.handle(Time::from_nanos(number * 100_000_000), &Event::Sampled(sample));
+            }
+            let losses: Vec<Loss> = all.losses().collect();
+            for loss in losses {
+                assert!(loss.slowdown.likely >= Q32::ONE);
+                assert!(all.worst_culprit(loss).is_none_or(|worst| worst.culprit != loss.app));
+            }
+            if number == 3 {
+                let fewer = Llc::with_ways(Ways::new(2).unwrap());
+                all.handle(Time::from_nanos(number * 100_000_000), &Event::Machine(fewer.into()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_that_ends_is_forgotten() {
+    let mut all = beside_a_stream(100);
+    all.handle(Time::from_nanos(500_000_000), &Event::Exited { app: AppId(1) });
+    assert_eq!(all.losses().count(), 1);
+    assert_eq!(all.caused(loss(&all, 0)).count(), 0);
+}
+
+/// `crates/policy/tests/allocation.rs` promises the same of policies.
+#[test]
+fn nothing_is_allocated_when_warm() {
+    let mut all = beside_a_stream(100);
+    let (window, plan) = (sampled(0, 4000, 100, 16), partitioned(&[0x0f, 0xf0]));
+    let mut at = Time::from_nanos(500_000_000);
+    let mut counted = u64::MAX;
+    for _ in 0..2 {
+        let found = allocation_counter::measure(|| {
+            for _ in 0..100 {
+                at = at.after(Duration::from_millis(100));
+                all.handle(at, &plan);
+                all.handle(at, &window);
+                let loss = all.losses().next().unwrap();
+                assert!(all.caused(loss).count() == 1);
+            }
+        });
+        counted = found.count_total;
+    }
+    assert_eq!(counted, 0);
+}
+
+/// A policy that watches program 1 only, and counts what it gets.
+#[derive(Default)]
+struct WatchingOne(Arc<std::sync::atomic::AtomicUsize>);
+
+impl Policy for WatchingOne {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn handle(&mut self, _: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if let Event::Started { app: AppId(1), .. } = event {
+            let every = fairways_core::WindowLength::Instructions(1000);
+            act(Action::Watch { app: AppId(1), every });
+        }
+    }
+}
+
+#[test]
+fn a_policy_gets_no_window_that_it_did_not_request() {
+    let policy = WatchingOne::default();
+    let count = Arc::clone(&policy.0);
+    let mut watched = WatchedPolicy::new(Box::new(policy), machine(Some(IDLE), 0));
+    let mut watches = Vec::new();
+    let mut at = Time::ZERO;
+    let mut events = vec![started(0, None), started(1, None)];
+    for _ in 0..60 {
+        events.extend([sampled(0, 100, 100, 16), sampled(1, 100, 100, 16)]);
+    }
+    for event in events {
+        at = at.after(Duration::from_millis(100));
+        watched.handle(at, &event, &mut |action| {
+            if let Action::Watch { app: AppId(app), .. } = action {
+                watches.push(app);
+            }
+        });
+    }
+    // Program 0 is watched in short windows, then in longer ones; program 1 as the policy requests.
+    assert_eq!(watches, [0, 1, 0]);
+    assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 2 + 60);
+    assert_eq!(watched.attribution.losses().count(), 2);
+}

@@ -1,0 +1,103 @@
+//! What a policy's program may not do on a host.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use landlock::{ABI, AccessFs, Ruleset, RulesetAttr as _, RulesetStatus};
+use rustix::process::{Gid, Resource, Rlimit, Signal, Uid};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+
+/// The user and the group without rights, on all systems (nobody, nogroup).
+const NOBODY: u32 = 65534;
+
+/// The most memory, in bytes, that a program may map: an interpreter with its libraries needs less.
+const MEMORY: u64 = 4 << 30;
+
+/// Calls that reach the network, other processes, or the kernel. Sockets that it was given go on
+/// working.
+const FORBIDDEN: [libc::c_long; 20] = [
+    libc::SYS_bpf,
+    libc::SYS_io_uring_setup,
+    libc::SYS_kill,
+    libc::SYS_mount,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_setns,
+    libc::SYS_setpriority,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_socket,
+    libc::SYS_tkill,
+    libc::SYS_unshare,
+    libc::SYS_userfaultfd,
+];
+
+/// Gives up every right, and becomes the program: another user where this is root, no capability,
+/// no network, no signal to others, no file written, memory bounded.
+///
+/// # Errors
+/// If that is not possible; this process is then as it was, or has fewer rights.
+pub fn confine(words: &[String]) -> io::Result<Infallible> {
+    let [program, arguments @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let is_root = rustix::process::geteuid().is_root();
+    let dropped = if is_root { drop_user() } else { Ok(()) };
+    rustix::thread::clear_ambient_capability_set()?;
+    let none = CapabilitySet::empty();
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets { effective: none, permitted: none, inheritable: none },
+    )?;
+    rustix::thread::set_no_new_privs(true)?;
+    // Ends with the keeper; a change of user would have forgotten it.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    for (resource, bound) in [(Resource::As, MEMORY), (Resource::Core, 0), (Resource::Nofile, 256)]
+    {
+        let bound = Rlimit { current: Some(bound), maximum: Some(bound) };
+        rustix::process::setrlimit(resource, bound)?;
+    }
+    let files = forbid_writing();
+    if let (Err(user), Err(files)) = (&dropped, &files) {
+        let why = format!("can't take root's rights from it: {user}, and {files}");
+        return Err(io::Error::other(why));
+    }
+    forbid_calls().map_err(io::Error::other)?;
+    Err(Command::new(program).args(arguments).exec())
+}
+
+/// Becomes nobody.
+fn drop_user() -> io::Result<()> {
+    let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+    rustix::thread::set_thread_groups(&[])?;
+    rustix::thread::set_thread_res_gid(group, group, group)?;
+    rustix::thread::set_thread_res_uid(user, user, user)?;
+    Ok(())
+}
+
+/// Landlock (landlock(7)): no file is written, made or removed.
+fn forbid_writing() -> Result<(), String> {
+    let rules = Ruleset::default().handle_access(AccessFs::from_write(ABI::V3));
+    let limited = rules.and_then(Ruleset::create).and_then(|rules| rules.restrict_self());
+    match limited.map_err(|why| why.to_string())?.ruleset {
+        RulesetStatus::NotEnforced => Err("this kernel has no Landlock".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Seccomp (seccomp(2)).
+fn forbid_calls() -> Result<(), seccompiler::Error> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let rules: BTreeMap<i64, _> = FORBIDDEN.iter().map(|&call| (call, Vec::new())).collect();
+    let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?;
+    seccompiler::apply_filter(&BpfProgram::try_from(filter)?)
+}

@@ -1,0 +1,115 @@
+//! Programs without rights, on a host.
+//!
+//! The daemon gives up the right to start programs before it looks at anything of others. So it
+//! starts a *keeper* first, and asks it for each start of a policy's program. The keeper starts the
+//! program confined ([`confine`]), and passes the socket to it back.
+
+mod confine;
+mod keeper;
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+
+pub use confine::confine;
+pub use keeper::keep;
+
+use crate::start::{ProgramStart, words_of};
+
+/// The hidden command that is a keeper.
+pub const KEEPER: &str = "policy-keeper";
+
+/// The hidden command that confines itself, and becomes the program.
+pub const CONFINED: &str = "policy-confined";
+
+/// Starts a program without rights, by a keeper.
+#[derive(Debug)]
+pub(crate) struct ConfinedStart {
+    keeper: Arc<Mutex<OwnedFd>>,
+}
+
+/// What is asked of a keeper.
+const START: u32 = u32::MAX;
+
+impl ConfinedStart {
+    /// Starts a keeper for a command, separated as a shell does.
+    ///
+    /// # Errors
+    /// If there is no command, or this process may not start programs.
+    pub(crate) fn new(command: &str) -> Result<Self, String> {
+        let words = words_of(command)?;
+        let keeper =
+            start_keeper(&words).map_err(|why| format!("can't start its keeper: {why}"))?;
+        Ok(Self { keeper: Arc::new(Mutex::new(keeper)) })
+    }
+}
+
+impl ProgramStart for ConfinedStart {
+    fn start(&self) -> io::Result<(UnixStream, Box<dyn Send>)> {
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        send(&keeper, START, None)?;
+        let (number, socket) = receive(&keeper)?;
+        let socket = socket.ok_or_else(|| io::Error::from_raw_os_error(number.cast_signed()))?;
+        let program = ConfinedProgram { keeper: Arc::clone(&self.keeper), number };
+        Ok((UnixStream::from(socket), Box::new(program)))
+    }
+}
+
+/// Starts a keeper; returns the socket to it, with which it ends.
+fn start_keeper(words: &[String]) -> io::Result<OwnedFd> {
+    let (ours, theirs) =
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    let mut keeper = Command::new("/proc/self/exe");
+    keeper.arg(KEEPER).arg("--").args(words).stdin(theirs).stdout(Stdio::null());
+    keeper.spawn().map(|_| ours)
+}
+
+/// A program that a keeper has started, by its number.
+struct ConfinedProgram {
+    keeper: Arc<Mutex<OwnedFd>>,
+    number: u32,
+}
+
+impl Drop for ConfinedProgram {
+    fn drop(&mut self) {
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        // A keeper that is gone has ended its programs.
+        let _ = send(&keeper, self.number, None);
+    }
+}
+
+fn send(to: &OwnedFd, number: u32, socket: Option<&OwnedFd>) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut beside = SendAncillaryBuffer::new(&mut space);
+    let sockets = socket.map(std::os::fd::AsFd::as_fd);
+    if let Some(socket) = &sockets {
+        beside.push(rustix::net::SendAncillaryMessage::ScmRights(std::slice::from_ref(socket)));
+    }
+    sendmsg(to, &[IoSlice::new(&number.to_ne_bytes())], &mut beside, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// Waits for a message; an error of kind `UnexpectedEof` if the other side is gone.
+fn receive(from: &OwnedFd) -> io::Result<(u32, Option<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut beside = RecvAncillaryBuffer::new(&mut space);
+    let mut number = [0; 4];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let read = recvmsg(from, &mut [IoSliceMut::new(&mut number)], &mut beside, flags)?;
+    if read.bytes != number.len() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let socket = beside.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut sockets) => sockets.next(),
+        _ => None,
+    });
+    Ok((u32::from_ne_bytes(number), socket))
+}

@@ -1,0 +1,219 @@
+//! A policy that is a program.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairways_core::{Action, Event, Policy, Time};
+use fairways_policy::parameter::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, json};
+
+use crate::check::check;
+use crate::connection::ProgramConnection;
+use crate::faults::{ProgramFault, report};
+use crate::plans::PlanNumbers;
+use crate::present::Present;
+use crate::start::{ProgramStart, connect};
+
+/// How long a program may take to start and describe itself: an interpreter reads its libraries.
+pub(crate) const FIRST_ANSWER: Duration = Duration::from_secs(10);
+
+/// The parameter of every such policy: how long it may take to answer.
+pub(crate) const TIMEOUT: &str = "answer_timeout";
+
+/// How many times in a row a program that fails is started again.
+const RESTARTS: u32 = 5;
+
+/// How long it must do well for its failures to be forgotten.
+const FORGIVEN_AFTER: Duration = Duration::from_secs(60);
+
+/// A policy that is a program: it gets events as JSON lines, and answers each with actions.
+///
+/// While it fails, the last plan stays in force. It is started again after 1, 2, 4, 8 and 16 s by
+/// its machine's clock, and then no more.
+pub struct ExecPolicy {
+    name: &'static str,
+    start: Arc<dyn ProgramStart>,
+    schedules: bool,
+    parameters: Map<String, serde_json::Value>,
+    timeout: Duration,
+    pub(crate) running: Option<ProgramConnection>,
+    present: Present,
+    plans: PlanNumbers,
+    /// Failures in a row, and when the last one was.
+    pub(crate) failures: u32,
+    failed_at: Time,
+    #[cfg(test)]
+    pub(crate) last_fault: Option<String>,
+}
+
+#[derive(Serialize)]
+struct EventLine<'a> {
+    at: Time,
+    event: &'a Event,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ActionsAnswer {
+    actions: Vec<Action<'static>>,
+}
+
+impl fmt::Debug for ExecPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecPolicy").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl ExecPolicy {
+    pub(crate) fn new(
+        name: &'static str,
+        start: Arc<dyn ProgramStart>,
+        schedules: bool,
+        parameters: &[(&'static str, Value)],
+    ) -> Self {
+        let timeout = parameters.iter().find_map(|parameter| match parameter {
+            (TIMEOUT, Value::Time(timeout)) => Some(*timeout),
+            _ => None,
+        });
+        let own = parameters.iter().filter(|(name, _)| *name != TIMEOUT);
+        Self {
+            name,
+            start,
+            schedules,
+            parameters: own.map(|(name, value)| ((*name).to_owned(), written(*value))).collect(),
+            timeout: timeout.unwrap_or(Duration::from_secs(1)),
+            running: None,
+            present: Present::default(),
+            plans: PlanNumbers::default(),
+            failures: 0,
+            failed_at: Time::ZERO,
+            #[cfg(test)]
+            last_fault: None,
+        }
+    }
+
+    /// Whether a program that is not running is to be started.
+    fn is_due(&self, at: Time) -> bool {
+        match self.failures {
+            0 => true,
+            failures if failures > RESTARTS => false,
+            failures => at >= self.failed_at.after(Duration::from_secs(1 << (failures - 1))),
+        }
+    }
+
+    /// Starts the program, and reports what it must know before `event`.
+    fn begin(
+        &mut self,
+        at: Time,
+        event: &Event,
+        act: &mut dyn FnMut(Action<'_>),
+    ) -> Result<(), ProgramFault> {
+        let mut running = connect(&*self.start).map_err(ProgramFault::Start)?;
+        self.plans.restart();
+        let start = json!({ "start": { "parameters": self.parameters } });
+        let answer = running.ask(start.to_string().into_bytes(), FIRST_ANSWER)?;
+        let earlier = if self.failures == 0 { Vec::new() } else { self.present.events() };
+        self.running = Some(running);
+        self.carry_out(&answer, at, act)?;
+        // `event` may be one of them already.
+        let of_now = !matches!(
+            event,
+            Event::Machine(_) | Event::Cpus(_) | Event::Started { .. } | Event::Wished { .. }
+        );
+        earlier.iter().try_for_each(|event| self.ask(at, event, act))?;
+        if of_now || self.failures == 0 { self.ask(at, event, act) } else { Ok(()) }
+    }
+
+    /// Reports an event, and passes on the actions of the answer.
+    fn ask(
+        &mut self,
+        at: Time,
+        event: &Event,
+        act: &mut dyn FnMut(Action<'_>),
+    ) -> Result<(), ProgramFault> {
+        let (Some(running), Some(event)) = (&mut self.running, self.plans.seen(event)) else {
+            return Ok(());
+        };
+        let line = serde_json::to_vec(&EventLine { at, event: &event })
+            .map_err(|why| ProgramFault::Wrong(why.to_string()))?;
+        let answer = running.ask(line, self.timeout)?;
+        self.carry_out(&answer, at, act)
+    }
+
+    fn carry_out(
+        &mut self,
+        answer: &[u8],
+        at: Time,
+        act: &mut dyn FnMut(Action<'_>),
+    ) -> Result<(), ProgramFault> {
+        let mut answer: ActionsAnswer = serde_json::from_slice(answer).map_err(|why| {
+            ProgramFault::Wrong(format!("expected {{\"actions\": [...]}}: {why}"))
+        })?;
+        check(&mut answer.actions, at, self.schedules, &self.present)
+            .map_err(ProgramFault::Wrong)?;
+        for action in &mut answer.actions {
+            if let Action::Partition { plan, .. } = action {
+                let found = *plan;
+                *plan = self.plans.number(found).ok_or_else(|| {
+                    ProgramFault::Wrong(format!(
+                        "expected plans numbered from 0, found {}",
+                        found.0
+                    ))
+                })?;
+            }
+        }
+        answer.actions.into_iter().for_each(act);
+        Ok(())
+    }
+
+    /// Ends the program, and reports why.
+    fn fail(&mut self, at: Time, why: &ProgramFault) {
+        self.running = None;
+        self.failures += 1;
+        self.failed_at = at;
+        let name = self.name;
+        let next = match self.failures {
+            failures if failures > RESTARTS => "and it is not started again".to_owned(),
+            failures => {
+                format!("and it is started again after {} s", 1_u32 << (failures - 1))
+            }
+        };
+        let line = format!("{name}: {why}; its last plan stays in force, {next}");
+        #[cfg(test)]
+        self.last_fault.replace(line.clone());
+        report(line);
+    }
+}
+
+impl Policy for ExecPolicy {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
+        self.present.note(event);
+        let done = match self.running {
+            Some(_) => self.ask(at, event, act),
+            None if self.is_due(at) => self.begin(at, event, act),
+            None => return,
+        };
+        match done {
+            Err(why) => self.fail(at, &why),
+            Ok(()) if at >= self.failed_at.after(FORGIVEN_AFTER) => self.failures = 0,
+            Ok(()) => {}
+        }
+    }
+}
+
+/// A value as journals have it: times as whole nanoseconds, fractions as text.
+fn written(value: Value) -> serde_json::Value {
+    match value {
+        Value::Switch(is) => is.into(),
+        Value::Count(count) => count.into(),
+        Value::Fraction(number) => number.to_string().into(),
+        Value::Time(time) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).into(),
+        Value::Word(word) => word.into(),
+    }
+}

@@ -1,0 +1,70 @@
+//! Policies that are programs of their own, in any language.
+//!
+//! `exec:COMMAND` names one. It reads JSON lines and answers each with one line (docs/exec.md): it
+//! describes itself, then gets events in the journal's form, and answers with actions. Nothing
+//! that it does can stop its machine: [`ExecPolicy`] bounds the time and the length of an answer,
+//! checks every action, starts a failed program again with a bound, and otherwise leaves the last
+//! plan in force.
+
+mod check;
+mod confined;
+mod connection;
+mod describe;
+mod exec;
+mod faults;
+mod parameters;
+mod plans;
+mod present;
+mod start;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fairways_policy::Descriptor;
+
+pub use confined::{CONFINED, KEEPER, confine, keep};
+pub use exec::ExecPolicy;
+pub use faults::faults;
+
+use confined::ConfinedStart;
+use start::{DirectStart, ProgramStart};
+
+/// What the name of a policy that is a program begins with; its command follows.
+pub const PREFIX: &str = "exec:";
+
+/// The programs that have described themselves, by name. A policy's name and table live as long as
+/// the process, like those that are compiled in.
+static DESCRIBED: Mutex<BTreeMap<String, &'static Descriptor>> = Mutex::new(BTreeMap::new());
+
+/// The table's entry for the policy with this name, if it is compiled in, or is a program that
+/// [`described`] has asked.
+#[must_use]
+pub fn descriptor(name: &str) -> Option<&'static Descriptor> {
+    let programs = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
+    fairways_policy::descriptor(name).or_else(|| programs.get(name).copied())
+}
+
+/// Asks the program of a policy to describe itself, the first time. `confined`: it is started
+/// without rights, now and later; otherwise as a child of this process, with its rights.
+///
+/// # Errors
+/// If it can't be started, or does not describe itself: what went wrong, in a line.
+pub fn described(name: &str, confined: bool) -> Result<&'static Descriptor, String> {
+    if let Some(known) = descriptor(name) {
+        return Ok(known);
+    }
+    let described = ask(name, confined).map_err(|why| format!("{name}: {why}"))?;
+    let mut programs = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(programs.entry(name.to_owned()).or_insert(described))
+}
+
+fn ask(name: &str, confined: bool) -> Result<&'static Descriptor, String> {
+    let command = name.strip_prefix(PREFIX).unwrap_or(name);
+    let start: Arc<dyn ProgramStart> = match confined {
+        true => Arc::new(ConfinedStart::new(command)?),
+        false => Arc::new(DirectStart::new(command)?),
+    };
+    describe::ask(name, start).map_err(|why| why.to_string())
+}

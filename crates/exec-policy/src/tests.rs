@@ -1,0 +1,183 @@
+//! Programs that do well, and programs that fail in every way.
+
+use std::time::{Duration, Instant};
+
+use fairways_core::{Action, AppId, Event, Llc, PartitionError, PlanId, Time, Ways, Wish};
+use fairways_policy::parameter::Value;
+use fairways_policy::table::{DecisionScope, OwnerRequest};
+
+use crate::start::DirectStart;
+use crate::{ExecPolicy, PREFIX, described, faults};
+
+/// Answers every line alike.
+const QUIET: &str = r#"while read line; do echo '{"actions":[]}'; done"#;
+
+fn policy(script: &str) -> ExecPolicy {
+    let words = shell_words::join(["sh", "-c", script]);
+    let start = DirectStart::new(&words).unwrap();
+    let timeout = Value::Time(Duration::from_millis(500));
+    ExecPolicy::new("exec:test", std::sync::Arc::new(start), false, &[("answer_timeout", timeout)])
+}
+
+fn machine() -> Event {
+    Event::Machine(Llc::with_ways(Ways::new(4).unwrap()).into())
+}
+
+fn started(app: u32) -> Event {
+    Event::Started { app: AppId(app), wish: Wish::default(), profile: None }
+}
+
+fn seconds(count: u64) -> Time {
+    Time::ZERO.after(Duration::from_secs(count))
+}
+
+/// The actions that follow from an event, as JSON.
+fn actions(policy: &mut ExecPolicy, at: Time, event: &Event) -> Vec<String> {
+    let mut actions = Vec::new();
+    fairways_core::Policy::handle(policy, at, event, &mut |action: Action<'_>| {
+        actions.push(serde_json::to_string(&action).unwrap());
+    });
+    actions
+}
+
+/// The first fault of this policy's last failure that `faults` has not had before.
+fn fault_of(script: &str) -> String {
+    let mut policy = policy(script);
+    let start = Instant::now();
+    assert_eq!(actions(&mut policy, Time::ZERO, &machine()), Vec::<String>::new());
+    assert_eq!(actions(&mut policy, Time::ZERO, &started(0)), Vec::<String>::new());
+    assert!(start.elapsed() < Duration::from_secs(5), "{script}");
+    assert!(policy.running.is_none(), "{script}");
+    policy.last_fault.take().unwrap()
+}
+
+#[test]
+fn a_program_that_answers_is_asked_about_every_event() {
+    let mut policy = policy(
+        r#"read line
+           echo '{"actions":[]}'
+           read line
+           echo '{"actions":[{"wake":{"at":5}}]}'
+           while read line; do
+             echo '{"actions":[{"watch":{"app":3,"every":{"time":2000000}}}]}'
+           done"#,
+    );
+    // An alarm that would ring at once is set a little later.
+    let wake = r#"{"wake":{"at":100000}}"#;
+    assert_eq!(actions(&mut policy, Time::ZERO, &machine()), [wake]);
+    let watch = r#"{"watch":{"app":3,"every":{"time":2000000}}}"#;
+    assert_eq!(actions(&mut policy, Time::ZERO, &started(3)), [watch]);
+}
+
+#[test]
+fn every_failure_is_named_and_costs_no_more_than_the_timeout() {
+    for (script, said) in [
+        (r#"read a; echo '{"actions":[]}'; sleep 60"#, "no answer within"),
+        ("exit 0", "it ended"),
+        ("echo hello; cat", "expected {\"actions\": [...]}"),
+        ("head -c 3000000 /dev/zero | tr '\\0' x; cat", "longer than 1024 KiB"),
+        ("yes '{\"actions\":[]}'", "more than one answer"),
+        (r#"echo '{"actions":[{"rob":{}}]}'; cat"#, "unknown variant `rob`"),
+        (r#"echo '{"actions":[{"watch":{"app":9,"every":{"time":5000000}}}]}'; cat"#, "app 9"),
+        (
+            r#"echo '{"actions":[{"quantum":{"thread":{"app":0,"number":0},"time":5,"reason":""}}]}'; cat"#,
+            "decides turns",
+        ),
+    ] {
+        let found = fault_of(script);
+        assert!(found.contains(said) && found.lines().count() == 1, "{script}: {found}");
+    }
+    let (count, first) = faults();
+    assert!(!first.is_empty() && first.len() <= 16 && count >= first.len() as u64, "{first:?}");
+    // A text that would reach a terminal as it is.
+    let found = fault_of(
+        r#"read a; echo '{"actions":[]}'; read a; echo '{"actions":[]}'; read a
+           echo '{"actions":[{"classified":{"app":0,"class":"\u001b[2J","reason":""}}]}'; cat"#,
+    );
+    assert!(found.contains("plain text"), "{found}");
+}
+
+/// A program that ends after a plan is started again, learns what runs, and its plans are numbered
+/// on; answers to the earlier program's plans do not reach it. After five starts it is left alone.
+#[test]
+fn a_program_that_ends_is_started_again_a_few_times() {
+    let plan = r#"{"actions":[{"partition":{"plan":0,"partition":[{"mask":"0xf","apps":[0]}],"reason":"all"}}]}"#;
+    let script = format!(
+        r#"read line; echo '{{"actions":[]}}'
+           read line; echo '{{"actions":[]}}'
+           read line; case "$line" in *started*) echo '{plan}';; *) echo 'no program';; esac"#
+    );
+    let mut policy = policy(&script);
+    assert!(actions(&mut policy, Time::ZERO, &machine()).is_empty());
+    assert!(actions(&mut policy, Time::ZERO, &started(0))[0].contains(r#""plan":0"#));
+    let refused = Event::Refused { plan: PlanId(0), why: PartitionError::NoMember { cluster: 0 } };
+    // It has ended: that shows when it is asked next.
+    assert!(actions(&mut policy, Time::ZERO, &refused).is_empty());
+    assert!(actions(&mut policy, Time::ZERO, &Event::Woke).is_empty());
+    let mut now = 0;
+    for number in 1..=5 {
+        now += 1 << (number - 1);
+        let made = actions(&mut policy, seconds(now), &refused);
+        assert!(made[0].contains(&format!(r#""plan":{number}"#)), "{made:?}");
+        assert!(actions(&mut policy, seconds(now), &Event::Woke).is_empty());
+    }
+    assert!(actions(&mut policy, seconds(now + 3600), &Event::Woke).is_empty());
+    assert!(policy.last_fault.unwrap().contains("not started again"));
+}
+
+#[test]
+fn a_program_that_does_well_for_a_minute_is_forgiven() {
+    let mut policy = policy(QUIET);
+    policy.failures = 5;
+    actions(&mut policy, seconds(100), &machine());
+    assert_eq!(policy.failures, 0);
+}
+
+/// The name of a policy that describes itself so.
+fn described_by(answer: &str) -> String {
+    let script = format!("read line; echo '{answer}'");
+    format!("{PREFIX}{}", shell_words::join(["sh", "-c", &script]))
+}
+
+#[test]
+fn a_program_describes_itself() {
+    let named = described_by(
+        r#"{"describe":{"summary":"two ways each","knows":"profiles","honours":["baselines"],
+            "parameters":[{"name":"ways","kind":"count","default":2,"least":1,"most":4,"help":"How many."},
+            {"name":"how","kind":"word","words":["a","b"],"default":"b"}]}}"#
+            .replace('\n', "")
+            .as_str(),
+    );
+    let found = described(&named, false).unwrap();
+    assert_eq!((found.summary, found.decides), ("two ways each", DecisionScope::Ways));
+    assert!(found.honours(OwnerRequest::Baselines) && !found.honours(OwnerRequest::Objectives));
+    let ways = found.parameter("ways").unwrap();
+    assert_eq!(ways.read("5").unwrap_err(), "a whole number from 1 to 4");
+    let made = found.make(&[("ways", Value::Count(3))]).parameters;
+    let timeout = Value::Time(Duration::from_secs(1));
+    assert_eq!(
+        made,
+        [("answer_timeout", timeout), ("ways", Value::Count(3)), ("how", Value::Word("b"))]
+    );
+    assert!(std::ptr::eq(found, described(&named, false).unwrap()));
+    for (answer, said) in [
+        ("hello", "expected a description"),
+        (r#"{"describe":{"decides":"all"}}"#, "unknown variant"),
+        (
+            r#"{"describe":{"parameters":[{"name":"A","kind":"count","default":1}]}}"#,
+            "small letters",
+        ),
+        (r#"{"describe":{"parameters":[{"name":"a","kind":"count","default":"x"}]}}"#, "default"),
+        (
+            r#"{"describe":{"parameters":[{"name":"answer_timeout","kind":"count","default":1}]}}"#,
+            "each name once",
+        ),
+    ] {
+        let error = described(&described_by(answer), false).unwrap_err();
+        assert!(error.contains(said) && error.lines().count() == 1, "{answer}: {error}");
+    }
+    for (name, said) in [("exec:", "expected exec:COMMAND"), ("exec:/nonesuch", "can't start it")] {
+        let error = described(name, false).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
+}

@@ -1,0 +1,77 @@
+//! The flags of `blame`.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::time;
+use fairways_record::blame::JournalSpan;
+
+use super::{Machine, RunFlags};
+use crate::blame;
+
+/// Show which programs slow which others down, and by how much
+///
+/// Examples:
+///   fairways blame --journal run.journal
+///   fairways blame --journal /var/log/fairways.journal --since 10m --until 15m --json
+///   fairways blame --machine chip:xeon-d --programs mlr:8M,mload:60M --policy stock
+///
+/// For each program, from its counters: how much slower it is than alone with the
+/// whole cache, with an interval; what it loses to the cache and to the memory bus;
+/// and which neighbours cause that. The interval is wide where a program was never
+/// seen with more of the cache (docs/blame.md).
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Blame {
+    /// Read a journal that `fairways run --journal` wrote; its finished parts (FILE.0, ...) are
+    /// read first
+    #[arg(long, value_name = "FILE", conflicts_with = "machine")]
+    pub(crate) journal: Option<PathBuf>,
+
+    /// Run a simulated machine, with the flags of `fairways run`: model (the analytic model), or a
+    /// chip that executes programs, such as chip:xeon-e5 (docs/chip.md)
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) machine: Option<Machine>,
+
+    /// Count losses from this time on the machine's clock on; what happens before shows how often
+    /// programs miss [default: the beginning of a journal, half of a simulated run]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) since: Option<Duration>,
+
+    /// Count a journal's losses until this time [default: its end]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) until: Option<Duration>,
+
+    /// Print one JSON object instead of tables (docs/blame.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) of: RunFlags,
+}
+
+impl Blame {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let found = match (&self.journal, &self.machine) {
+            (Some(journal), _) => {
+                blame::of_journal(journal, JournalSpan { since: self.since, until: self.until })?
+            }
+            (None, Some(machine)) => {
+                let run = self.of.simulated(machine)?;
+                if self.since.is_some_and(|since| since >= run.duration) {
+                    let what = "--since: expected a time before the end of the run (--duration)";
+                    return Err(BadInput(what.to_owned()).into());
+                }
+                let since = self.since.unwrap_or(run.duration / 2);
+                crate::run::blamed(run, since)?
+            }
+            (None, None) => {
+                return Err(BadInput("expected --journal FILE or --machine MACHINE".into()).into());
+            }
+        };
+        found.print(self.json, out)
+    }
+}

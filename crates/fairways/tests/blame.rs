@@ -1,0 +1,122 @@
+//! `fairways blame` of a journal and of a simulated run.
+
+#![allow(clippy::unwrap_used)]
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn blame(words: &str) -> std::process::Output {
+    let mut command = Command::cargo_bin("fairways").unwrap();
+    command.arg("blame").args(words.split(' ')).env_remove("COLUMNS").output().unwrap()
+}
+
+fn json(words: &str) -> Value {
+    let output = blame(&format!("{words} --json"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+const CHIP: &str = "--machine chip:xeon-d --programs mlr:8M,mload:60M,mload:60M --time-scale 0.01 \
+                    --duration 10s";
+
+fn chip(policy: &str) -> Value {
+    let words = format!("{CHIP} --policy {policy}");
+    json(&words.split_whitespace().collect::<Vec<&str>>().join(" "))
+}
+
+fn number(victim: &Value, field: &str) -> f64 {
+    victim[field].as_f64().unwrap()
+}
+
+fn slowdown(found: &Value) -> f64 {
+    let programs = found["programs"].as_array().unwrap();
+    number(programs.iter().find(|one| one["program"] == "mlr:8M").unwrap(), "slowdown")
+}
+
+/// A program that reads at random, beside two that stream: whatever policy runs, with windows that
+/// none requests.
+#[test]
+fn a_stream_is_blamed_for_what_it_takes() {
+    let found = chip("stock");
+    let programs = found["programs"].as_array().unwrap();
+    let victim = &programs[0];
+    assert_eq!((&victim["program"], &victim["worst"]), (&"mlr:8M".into(), &"mload:60M".into()));
+    assert!(number(victim, "slowdown") > 1.5 && number(victim, "least") > 1.0, "{found}");
+    let parts = ["lines", "ways", "bus", "unexplained"].map(|field| number(victim, field));
+    assert!((parts.iter().sum::<f64>() + 1.0 - number(victim, "slowdown")).abs() < 1e-3, "{found}");
+    let by = victim["by"].as_array().unwrap();
+    let caused = by.iter().map(|by| by["cache"].as_f64().unwrap() + by["bus"].as_f64().unwrap());
+    assert!((caused.sum::<f64>() - parts[..3].iter().sum::<f64>()).abs() < 1e-3, "{found}");
+    assert!(victim["unknown"]["more_ways_than"].as_f64().unwrap() < 12.0, "{found}");
+    // The streams lose nothing, and blame none.
+    assert_eq!(programs[2]["program"].as_str().unwrap().replace("#2", ""), "mload:60M");
+    assert!(programs[1..].iter().all(|one| one.get("worst").is_none()), "{found}");
+    let culprits = found["culprits"].as_array().unwrap();
+    let names: Vec<&str> = culprits.iter().map(|one| one["program"].as_str().unwrap()).collect();
+    assert!(names.contains(&"mload:60M") && names.contains(&"mload:60M#2"), "{found}");
+}
+
+#[test]
+fn a_policy_that_confines_the_streams_leaves_little_to_blame() {
+    let [stock, ours] = ["stock", "fairways"].map(|policy| slowdown(&chip(policy)));
+    assert!(ours - 1.0 < (stock - 1.0) / 2.0, "{ours} {stock}");
+}
+
+#[test]
+fn a_journal_names_its_programs_and_a_span_is_counted() {
+    let whole = json("--journal tests/data/run.journal");
+    assert_eq!((&whole["schema"], &whole["policy"]), (&1.into(), &"lfoc".into()));
+    let mut names: Vec<&str> = whole["programs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["program"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["speech-decode", "triad"]);
+    let part = json("--journal tests/data/run.journal --since 200ms --until 280ms");
+    assert_eq!((&part["from_seconds"], &part["to_seconds"]), (&0.2.into(), &0.28.into()));
+    assert_ne!(part["programs"], whole["programs"]);
+}
+
+#[test]
+fn bad_input_is_answered_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let journal = path.display();
+    let run = format!(
+        "run --machine model --mix gzip,lbm --policy stock --duration 1s --quiet --journal {journal}"
+    );
+    Command::cargo_bin("fairways").unwrap().args(run.split(' ')).assert().success();
+    let missing = "no window there has cycles, LLC references and misses, and stalls";
+    for (words, code, said) in [
+        (format!("--journal {journal}"), 1, missing),
+        (
+            "--journal tests/data/run.journal --until 1s --since 2s".to_owned(),
+            2,
+            "--until: expected",
+        ),
+        (
+            "--journal tests/data/run.journal --policy lfoc".to_owned(),
+            2,
+            "--policy needs --machine",
+        ),
+        (
+            "--machine model --duration 1s --since 2s".to_owned(),
+            2,
+            "--since: expected a time before",
+        ),
+        ("--machine model --until 2s".to_owned(), 2, "--until needs --journal"),
+        (
+            "--machine model --instructions 5".to_owned(),
+            2,
+            "--instructions: blame does not take it",
+        ),
+        ("--json".to_owned(), 2, "expected --journal FILE or --machine MACHINE"),
+    ] {
+        let output = blame(&words);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{words}: {text}");
+        assert!(text.contains(said) && text.lines().count() == 1, "{words}: {text}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Results as CSV: a row for each program under each policy, as data frames want them.
+
+use std::io::Write;
+
+use fairways_core::{AppId, Partition};
+use fairways_lab::Rate;
+use fairways_profiles::FairnessMetrics;
+use serde::Serialize;
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultFormat {
+    /// Tables for people.
+    Table,
+    /// One JSON object.
+    Json,
+    /// CSV with a header.
+    Csv,
+}
+
+/// How a mix fares under a policy, without its programs.
+#[derive(Clone, Copy)]
+pub(crate) struct PolicyScore<'a> {
+    pub(crate) mix: &'a str,
+    pub(crate) policy: &'a str,
+    pub(crate) metrics: &'a FairnessMetrics,
+    pub(crate) slowdowns: &'a [f64],
+}
+
+/// A program of a mix under a policy. An empty cell is a value that this kind of result has not.
+#[derive(Serialize)]
+struct TidyRow<'a> {
+    mix: &'a str,
+    policy: &'a str,
+    app: usize,
+    program: &'a str,
+    slowdown: f64,
+    /// The ways that it may fill.
+    mask: Option<String>,
+    ipc: Option<f64>,
+    llcmpki: Option<f64>,
+    bandwidth_mbps: Option<f64>,
+    unfairness: f64,
+    stp: f64,
+    antt: f64,
+    jain: f64,
+}
+
+/// Writes rows of programs.
+pub(crate) struct TidyWriter<'a>(csv::Writer<&'a mut dyn Write>);
+
+impl<'a> TidyWriter<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write) -> Self {
+        Self(csv::Writer::from_writer(out))
+    }
+
+    /// Writes the programs of a mix under a policy, by name; `plan` has their ways, and `rates`
+    /// what they did, where that is known.
+    pub(crate) fn write(
+        &mut self,
+        of: PolicyScore<'_>,
+        programs: &[&str],
+        plan: Option<&Partition>,
+        rates: &[Rate],
+    ) -> anyhow::Result<()> {
+        let FairnessMetrics { unfairness, stp, antt, jain } = *of.metrics;
+        for (app, (program, &slowdown)) in programs.iter().zip(of.slowdowns).enumerate() {
+            let id = AppId(u32::try_from(app)?);
+            let mask = plan.and_then(|plan| plan.mask_of(id)).map(|mask| mask.to_string());
+            let rate = rates.get(app);
+            self.0.serialize(TidyRow {
+                mix: of.mix,
+                policy: of.policy,
+                app,
+                program,
+                slowdown,
+                mask,
+                ipc: rate.map(|rate| rate.ipc),
+                llcmpki: rate.map(|rate| rate.llcmpki),
+                bandwidth_mbps: rate.map(|rate| rate.bandwidth_mbps),
+                unfairness,
+                stp,
+                antt,
+                jain,
+            })?;
+        }
+        Ok(self.0.flush()?)
+    }
+}

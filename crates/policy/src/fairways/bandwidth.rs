@@ -1,0 +1,345 @@
+//! Limits of memory bandwidth, where memory is the bottleneck.
+//!
+//! Ways come first: they cut traffic at its source. Once the bus has been full for some spans
+//! (`bandwidth_gate.rs`), one program gets a lower limit at a time (`bandwidth_user.rs`):
+//! best-effort programs first, then programs that stream. A limit stays only if the others gain
+//! more by it than the program loses (`bandwidth_trial.rs`). Programs with promised ways or an
+//! objective are never limited. Where traffic can't be measured, the machine's capacity is not
+//! known, or the kernel steers limits itself (`mba_MBps`), there are no limits.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use fairways_core::{
+    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, Latencies, Levers, Llc,
+    Partition, Sample, Time,
+};
+
+use super::Fairways;
+use super::bandwidth_gate::BusGate;
+use super::bandwidth_plan::LimitedPlan;
+use super::bandwidth_trial::{LimitTrial, StepVerdict};
+use super::bandwidth_user::{BusUser, LimitRank};
+use super::parameters::Parameters;
+use crate::announce::Announcer;
+use crate::program::RunningProgram;
+
+/// Bandwidth as a second lever.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BandwidthControl {
+    /// The lever, and what memory can move in bytes per second; `None` where it is not used.
+    pub(super) lever: Option<(BandwidthLever, u64)>,
+    pub(super) users: Vec<BusUser>,
+    gate: BusGate,
+    trial: Option<LimitTrial>,
+    /// When the span at hand ends.
+    span_end: Option<Time>,
+    /// Whether another plan came into force in it.
+    is_disturbed: bool,
+    /// Limited programs, the last at the end.
+    pub(super) limited: Vec<AppId>,
+    /// No limit is raised before this time; how long the next bar is.
+    raise_barred: Time,
+    raise_bar: Duration,
+    /// The greatest traffic of a running thread, in bytes per second, that a level did not slow.
+    unfelt: Vec<(BandwidthLevel, u64)>,
+    pub(super) plan: LimitedPlan,
+}
+
+/// The longest time that a step is not tried again.
+const LONGEST_BAR: Duration = Duration::from_secs(600);
+
+/// How much longer a bar is than the one before it, up to [`LONGEST_BAR`].
+pub(super) fn next_bar(bar: Duration, p: &Parameters) -> Duration {
+    if bar.is_zero() { p.limit_retry } else { (bar * 2).min(LONGEST_BAR) }
+}
+
+const LOWER: [&str; 2] = [
+    "memory is the bottleneck: a lower limit of bandwidth for a best-effort program",
+    "memory is the bottleneck: a lower limit of bandwidth for a program that streams",
+];
+const TAKEN_BACK: &str = "a lower limit of bandwidth did not help: taken back";
+const RAISED: &str = "memory has room again: a limit of bandwidth is raised";
+const FULL_AGAIN: &str = "memory was full again without it: the limit of bandwidth is back";
+const UNMEASURED: &str = "memory traffic can't be measured: no limits of bandwidth";
+
+impl BandwidthControl {
+    /// Adapts to a machine with these levers. Limits of another lever mean nothing.
+    pub(super) fn set_levers(&mut self, p: &Parameters, levers: &Levers) {
+        let usable = levers
+            .bandwidth
+            .filter(|lever| p.limit_bandwidth && lever.unit != BandwidthUnit::MibPerSecond);
+        let lever = usable.and_then(|lever| {
+            let capacity = u64::from(lever.capacity_mbps.filter(|mbps| *mbps > 0)?) * 1_000_000;
+            Some((lever, capacity))
+        });
+        if lever != self.lever {
+            *self = Self { lever, users: core::mem::take(&mut self.users), ..Self::default() };
+            self.users.iter_mut().for_each(BusUser::forget);
+        }
+    }
+
+    /// Whether programs are watched for it.
+    pub(super) const fn is_on(&self) -> bool {
+        self.lever.is_some()
+    }
+
+    /// Whether a step is being judged: nothing else is to change.
+    pub(super) const fn is_trying(&self) -> bool {
+        self.trial.is_some()
+    }
+
+    /// Whether a program has a limit: its windows do not show what it does without one.
+    pub(super) fn is_limited(&self, app: AppId) -> bool {
+        self.limited.contains(&app)
+    }
+
+    /// Adapts to the programs that run. A step that is being judged is taken back.
+    pub(super) fn follow(&mut self, programs: &[RunningProgram]) {
+        self.users.retain(|user| programs.iter().any(|program| program.app == user.app));
+        for program in programs {
+            if !self.users.iter().any(|user| user.app == program.app) {
+                self.users.push(BusUser::new(program.app));
+            }
+        }
+        if let Some(trial) = self.trial.take() {
+            self.set_limit(trial.app, trial.from);
+        }
+        let Self { users, limited, .. } = self;
+        for program in programs.iter().filter(|program| !LimitRank::allows(program)) {
+            users.iter_mut().filter(|user| user.app == program.app).for_each(BusUser::release);
+        }
+        limited.retain(|app| users.iter().any(|user| user.app == *app && user.limit.is_some()));
+        self.gate = BusGate::default();
+        self.is_disturbed = true;
+    }
+
+    /// Another plan comes into force: the span at hand shows neither.
+    pub(super) const fn disturb(&mut self) {
+        self.is_disturbed = true;
+    }
+
+    /// Adds a window.
+    pub(super) fn measure(&mut self, sample: &Sample) {
+        let user = self.users.iter_mut().find(|user| user.app == sample.app);
+        if let Some(user) = user.filter(|_| self.lever.is_some() && !sample.straddled) {
+            user.add(sample);
+        }
+    }
+
+    /// Adds the latencies of a service.
+    pub(super) fn measure_latencies(&mut self, latencies: &Latencies, programs: &[RunningProgram]) {
+        let program = programs.iter().find(|program| program.app == latencies.app);
+        let objective = program.and_then(|program| program.wish.objective);
+        let user = self.users.iter_mut().find(|user| user.app == latencies.app);
+        if let (Some(user), Some(objective)) = (user, objective) {
+            user.add_latencies(latencies, &objective);
+        }
+    }
+
+    /// Sets or removes a program's limit.
+    fn set_limit(&mut self, app: AppId, limit: Option<BandwidthLevel>) {
+        let Some(user) = self.users.iter_mut().find(|user| user.app == app) else { return };
+        user.limit = limit;
+        self.limited.retain(|other| *other != app);
+        if limit.is_some() {
+            self.limited.push(app);
+        }
+    }
+
+    /// Removes all limits; whether there were any.
+    fn release_all(&mut self) -> bool {
+        self.trial = None;
+        self.users.iter_mut().for_each(BusUser::release);
+        let were_any = !self.limited.is_empty();
+        self.limited.clear();
+        were_any
+    }
+
+    /// The machine refused a plan: if it had limits, none are tried for long. Whether it had.
+    pub(super) fn refuse(&mut self, at: Time) -> bool {
+        let had_limits = self.release_all();
+        if had_limits {
+            for user in &mut self.users {
+                user.barred_until = at.after(LONGEST_BAR);
+            }
+        }
+        had_limits
+    }
+
+    /// Gives limited programs their levels in a plan, and announces them.
+    pub(super) fn limit(
+        &mut self,
+        llc: &Llc,
+        partition: &mut Partition,
+        announcer: &mut Announcer<'_>,
+    ) {
+        if let Some((lever, _)) = self.lever.filter(|_| !self.limited.is_empty()) {
+            self.plan.limit(&self.users, lever.scope, llc, partition, announcer);
+        }
+    }
+
+    /// Ends the span at hand if it is time. The reason of the plan that a decision needs.
+    pub(super) fn decide(
+        &mut self,
+        at: Time,
+        p: &Parameters,
+        programs: &[RunningProgram],
+        is_sampling: bool,
+    ) -> Option<&'static str> {
+        let (lever, capacity) = self.lever?;
+        if self.span_end.is_some_and(|end| at < end) {
+            return None;
+        }
+        let is_first = self.span_end.is_none();
+        self.span_end = Some(at.after(p.limit_period));
+        let is_disturbed = core::mem::take(&mut self.is_disturbed) || is_first || is_sampling;
+        let is_trying = self.trial.is_some();
+        let mut are_known = !is_disturbed;
+        for (user, program) in self.users.iter_mut().zip(programs) {
+            user.end_span(program, is_disturbed, is_trying);
+            are_known &= user.is_known();
+        }
+        if self.users.iter().any(BusUser::is_silent) {
+            self.gate = BusGate::default();
+            return self.release_all().then_some(UNMEASURED);
+        }
+        if !are_known {
+            return None;
+        }
+        let used = self.users.iter().map(|user| user.traffic).fold(0, u64::saturating_add);
+        self.gate.observe(p, used, capacity);
+        if let Some(trial) = self.trial.take() {
+            return self.judge(at, p, trial);
+        }
+        // Answers are late long before memory is full.
+        let is_late = self.users.iter().any(BusUser::is_late);
+        if self.gate.is_full() || (is_late && !self.gate.is_free()) {
+            self.lower(at, p, lever, capacity)
+        } else if self.gate.is_free() && at >= self.raise_barred {
+            self.raise(lever)
+        } else {
+            None
+        }
+    }
+
+    /// Lowers the limit of one program by a step.
+    fn lower(
+        &mut self,
+        at: Time,
+        p: &Parameters,
+        lever: BandwidthLever,
+        capacity: u64,
+    ) -> Option<&'static str> {
+        let Self { users, unfelt, .. } = self;
+        let able = users.iter().filter_map(|user| {
+            let is_able = at >= user.barred_until && user.traffic >= capacity / 100 * 5;
+            let rank = user.rank.filter(|_| is_able)?;
+            let next = user.next_level(lever, capacity, unfelt)?;
+            Some((rank, core::cmp::Reverse(user.weighted_traffic()), user.app, next))
+        });
+        let (rank, _, app, next) = able.min()?;
+        users.iter_mut().for_each(BusUser::begin_trial);
+        let user = users.iter().find(|user| user.app == app)?;
+        self.trial = Some(LimitTrial::lower(app, user.limit, p));
+        self.set_limit(app, Some(next));
+        Some(LOWER[rank as usize])
+    }
+
+    /// Raises the limit that was lowered last by a step.
+    fn raise(&mut self, lever: BandwidthLever) -> Option<&'static str> {
+        let app = *self.limited.last()?;
+        let user = self.users.iter().find(|user| user.app == app)?;
+        let from = user.limit;
+        let higher = user.higher_level(lever, from?);
+        self.trial = Some(LimitTrial::raise(app, from));
+        self.set_limit(app, higher);
+        Some(RAISED)
+    }
+
+    /// Judges the step that is being tried.
+    fn judge(&mut self, at: Time, p: &Parameters, mut trial: LimitTrial) -> Option<&'static str> {
+        let verdict = trial.judge(p, &self.users, self.gate.is_full_now());
+        match verdict {
+            StepVerdict::Wait => {
+                self.trial = Some(trial);
+                None
+            }
+            StepVerdict::Keep => {
+                self.raise_bar = Duration::ZERO;
+                None
+            }
+            StepVerdict::Further => self.further(at, p, trial),
+            StepVerdict::TakeBack if trial.is_raise() => {
+                self.raise_bar = next_bar(self.raise_bar, p);
+                self.raise_barred = at.after(self.raise_bar);
+                self.set_limit(trial.app, trial.from);
+                Some(FULL_AGAIN)
+            }
+            StepVerdict::TakeBack => self.take_back(at, p, &trial),
+        }
+    }
+
+    /// The program does not feel its limit: the next one that it may feel.
+    fn further(&mut self, at: Time, p: &Parameters, trial: LimitTrial) -> Option<&'static str> {
+        let (lever, capacity) = self.lever?;
+        let user = self.users.iter().find(|user| user.app == trial.app)?;
+        let (limit, traffic) = (user.limit?, user.traffic_per_thread());
+        match self.unfelt.iter_mut().find(|(level, _)| *level == limit) {
+            Some((_, most)) => *most = traffic.max(*most),
+            None => self.unfelt.push((limit, traffic)),
+        }
+        let Some(next) = user.next_level(lever, capacity, &self.unfelt) else {
+            return self.take_back(at, p, &trial);
+        };
+        let reason = LOWER[user.rank.unwrap_or(LimitRank::Streaming) as usize];
+        self.trial = Some(LimitTrial::lower(trial.app, trial.from, p));
+        self.set_limit(user.app, Some(next));
+        Some(reason)
+    }
+
+    fn take_back(&mut self, at: Time, p: &Parameters, trial: &LimitTrial) -> Option<&'static str> {
+        self.set_limit(trial.app, trial.from);
+        if let Some(user) = self.users.iter_mut().find(|user| user.app == trial.app) {
+            user.bar = next_bar(user.bar, p);
+            user.barred_until = at.after(user.bar);
+        }
+        self.users.iter_mut().for_each(BusUser::undo_trial);
+        Some(TAKEN_BACK)
+    }
+}
+
+impl Fairways {
+    /// Adapts to a change of the programs or of the machine; watches the programs that nothing else
+    /// watches.
+    pub(super) fn follow_bandwidth(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        let Self { bandwidth, running, parameters: p, .. } = self;
+        let Some(levers) = running.levers() else { return };
+        bandwidth.set_levers(p, &levers);
+        if !bandwidth.is_on() {
+            return;
+        }
+        let watched = bandwidth.users.len();
+        bandwidth.follow(running.programs());
+        if bandwidth.users.len() > watched || bandwidth.span_end.is_none() {
+            self.arm(at, act);
+        }
+        for program in self.running.programs() {
+            let is_new =
+                !self.bandwidth.users.iter().any(|user| user.app == program.app && user.is_watched);
+            if is_new && program.profile.is_some() && program.wish.objective.is_none() {
+                self.watch_normally(program.app, act);
+            }
+        }
+        self.bandwidth.users.iter_mut().for_each(|user| user.is_watched = true);
+    }
+
+    /// Ends a span, and plans if a limit is to change.
+    pub(super) fn judge_bandwidth(&mut self, at: Time, act: &mut dyn FnMut(Action<'_>)) {
+        let is_sampling = self.session.is_some();
+        let Self { bandwidth, parameters: p, running, .. } = self;
+        if let Some(reason) = bandwidth.decide(at, p, running.programs(), is_sampling) {
+            self.make_plan(Some(reason), act);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Limits in a plan: a limited program has its level in the cluster that it has ways of.
+
+use alloc::vec::Vec;
+
+use fairways_core::{AppId, BandwidthLevel, LimitScope, Llc, Partition, Resources};
+
+use super::bandwidth_user::{BusUser, LimitRank};
+use crate::announce::{Announcer, cluster_name, raw_ways};
+use crate::words;
+
+const BEST_EFFORT: &str = "best effort, and memory is the bottleneck: its bandwidth is limited";
+const STREAMING: &str = "it streams, and memory is the bottleneck: its bandwidth is limited";
+
+/// What a plan with limits is made in; reused.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LimitedPlan {
+    unlimited: Partition,
+    clusters: Vec<Resources>,
+}
+
+impl LimitedPlan {
+    /// Gives limited programs their levels, and announces them. Programs of a cluster with other
+    /// levels get a cluster with the same ways; where a level is of a class and not of each core,
+    /// each limited program gets its own. If no class of service is left for one, its cluster has
+    /// no limit.
+    pub(super) fn limit(
+        &mut self,
+        users: &[BusUser],
+        scope: LimitScope,
+        llc: &Llc,
+        partition: &mut Partition,
+        announcer: &mut Announcer<'_>,
+    ) {
+        let Self { unlimited, clusters } = self;
+        core::mem::swap(partition, unlimited);
+        partition.clear();
+        clusters.clear();
+        clusters.extend_from_slice(unlimited.clusters());
+        let count = clusters.len();
+        for (cluster, index) in (0..).zip(0..count) {
+            let mask = clusters[index].mask;
+            // No limit is the highest level.
+            let is_free = unlimited.members(cluster).any(|app| level_of(users, app).is_none());
+            let levels = unlimited.members(cluster).filter_map(|app| level_of(users, app));
+            let home = levels.max().filter(|_| !is_free);
+            clusters[index].bandwidth = home;
+            let mut is_taken = false;
+            for app in unlimited.members(cluster) {
+                let level = level_of(users, app);
+                let may_share = scope == LimitScope::Core || level.is_none();
+                if level == home && (may_share || !core::mem::replace(&mut is_taken, true)) {
+                    partition.place(app, cluster);
+                    continue;
+                }
+                let own = Resources { mask, bandwidth: level };
+                let same = clusters[count..].iter().position(|made| *made == own);
+                let mut place = index;
+                if let Some(same) = same.filter(|_| may_share) {
+                    place = count + same;
+                } else if clusters.len() < llc.clos as usize {
+                    place = clusters.len();
+                    clusters.push(own);
+                } else {
+                    clusters[index].bandwidth = None;
+                }
+                partition.place(app, u32::try_from(place).unwrap_or(u32::MAX));
+            }
+        }
+        for cluster in clusters {
+            partition.add(*cluster);
+        }
+        for place in partition.placements() {
+            let user = users.iter().find(|user| user.app == place.app && user.limit.is_some());
+            let (Some(user), Some(mask)) = (user, partition.mask(place.cluster)) else { continue };
+            let is_best_effort = user.rank == Some(LimitRank::BestEffort);
+            let reason = if is_best_effort { BEST_EFFORT } else { STREAMING };
+            announcer.announce_class(place.app, cluster_name(place.cluster), reason);
+            announcer.announce_numbers(place.app, [words::WAYS], [raw_ways(mask.count())]);
+        }
+    }
+}
+
+fn level_of(users: &[BusUser], app: AppId) -> Option<BandwidthLevel> {
+    users.iter().find(|user| user.app == app)?.limit
+}

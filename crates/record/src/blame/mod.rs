@@ -1,0 +1,205 @@
+//! `fairways blame`: what each program loses to its neighbours, and which of them cause it.
+
+mod journal;
+mod text;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use fairways_attribution::{Attribution, Bounds, Caused, Loss, Unknown};
+use fairways_core::{AppId, Q32, Time};
+use serde::Serialize;
+
+pub use journal::{JournalSpan, of_journal};
+
+/// Changes when a field changes its meaning or goes; new fields do not change it.
+const SCHEMA: u32 = 1;
+
+/// What programs lose over a span of time, and to whom.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlameReport {
+    schema: u32,
+    policy: String,
+    /// The span on the machine's clock.
+    from_seconds: f64,
+    to_seconds: f64,
+    /// The programs, by loss, the largest first.
+    programs: Vec<Victim>,
+    /// The neighbours that cause losses, by their sum, the largest first.
+    culprits: Vec<Culprit>,
+}
+
+/// What a program loses. Parts are in units of its time alone: the slowdown is 1 and their sum.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Victim {
+    program: String,
+    /// Its cycles over those that it would take alone with the whole cache.
+    slowdown: f64,
+    /// The interval of the slowdown.
+    least: f64,
+    most: f64,
+    /// Lost to the lines of others in ways that it may fill.
+    lines: f64,
+    /// Lost because it may not fill all ways.
+    ways: f64,
+    /// Lost to the memory bus.
+    bus: f64,
+    /// Lost to what is not known.
+    unexplained: f64,
+    /// The neighbour that costs it most; absent if it loses too little to blame one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worst: Option<String>,
+    /// What each neighbour costs it, the most first.
+    by: Vec<CausedPart>,
+    /// What was not seen of it, in a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<NotSeen>,
+}
+
+/// What a neighbour costs a victim, in units of the victim's time alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct CausedPart {
+    program: String,
+    cache: f64,
+    bus: f64,
+}
+
+/// What a neighbour costs all others: the sum over those that blame it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Culprit {
+    program: String,
+    costs: f64,
+}
+
+/// What was not seen of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum NotSeen {
+    /// Its misses with more ways than these.
+    MoreWaysThan(f64),
+    /// The cost of its misses while the bus is idle.
+    IdleBus,
+}
+
+impl BlameReport {
+    /// The losses from `from` to `to`, with names for programs.
+    pub fn new(
+        attribution: &Attribution,
+        policy: &str,
+        [from, to]: [Time; 2],
+        name: impl Fn(AppId) -> String,
+    ) -> Self {
+        let names = DistinctNames::new(attribution, name);
+        let mut programs: Vec<Victim> =
+            attribution.losses().map(|loss| Victim::new(attribution, loss, &names)).collect();
+        programs.sort_by(|one, other| other.slowdown.total_cmp(&one.slowdown));
+        let culprits = culprits(&programs);
+        let [from_seconds, to_seconds] = [from, to].map(|at| at.nanos() as f64 / 1e9);
+        let policy = policy.to_owned();
+        Self { schema: SCHEMA, policy, from_seconds, to_seconds, programs, culprits }
+    }
+
+    /// Whether no program had a window with the counters that it takes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty()
+    }
+
+    /// Writes one JSON object and a newline, or tables for people.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn print(&self, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+        if json {
+            serde_json::to_writer(&mut *out, self)?;
+            writeln!(out)?;
+        } else {
+            text::print(self, out)?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+impl Victim {
+    fn new(attribution: &Attribution, loss: Loss, names: &DistinctNames) -> Self {
+        let Bounds { least, likely, most } = loss.slowdown;
+        let mut by: Vec<CausedPart> = attribution
+            .caused(loss)
+            .map(|Caused { culprit, cache, bus }| CausedPart {
+                program: names.get(culprit),
+                cache: number(cache),
+                bus: number(bus),
+            })
+            .collect();
+        by.sort_by(|one, other| other.total().total_cmp(&one.total()));
+        Self {
+            program: names.get(loss.app),
+            slowdown: number(likely),
+            least: number(least),
+            most: number(most),
+            lines: number(loss.lines),
+            ways: number(loss.ways),
+            bus: number(loss.bus),
+            unexplained: number(loss.unexplained),
+            worst: attribution.worst_culprit(loss).map(|worst| names.get(worst.culprit)),
+            by,
+            unknown: loss.unknown.map(|unknown| match unknown {
+                Unknown::LargerSizes(ways) => NotSeen::MoreWaysThan(number(ways)),
+                Unknown::IdleBus => NotSeen::IdleBus,
+            }),
+        }
+    }
+}
+
+/// Names by which programs can be distinguished: of several with the same name, the second is
+/// `NAME#2`.
+struct DistinctNames(Vec<(AppId, String)>);
+
+impl DistinctNames {
+    fn new(attribution: &Attribution, name: impl Fn(AppId) -> String) -> Self {
+        let mut names: Vec<(AppId, String)> = Vec::new();
+        let mut counts = BTreeMap::new();
+        for app in attribution.programs() {
+            let name = name(app);
+            let count = counts.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1);
+            names.push((app, if *count == 1 { name } else { format!("{name}#{count}") }));
+        }
+        Self(names)
+    }
+
+    fn get(&self, app: AppId) -> String {
+        let known = self.0.iter().find(|(one, _)| *one == app);
+        known.map_or_else(|| format!("program {}", app.0), |(_, name)| name.clone())
+    }
+}
+
+impl Victim {
+    /// What it loses to a neighbour.
+    fn to(&self, culprit: &str) -> f64 {
+        self.by.iter().filter(|part| part.program == culprit).map(CausedPart::total).sum()
+    }
+}
+
+impl CausedPart {
+    fn total(&self) -> f64 {
+        self.cache + self.bus
+    }
+}
+
+/// What each neighbour costs the victims that blame a neighbour.
+fn culprits(victims: &[Victim]) -> Vec<Culprit> {
+    let mut culprits: Vec<Culprit> = Vec::new();
+    for share in victims.iter().filter(|one| one.worst.is_some()).flat_map(|one| &one.by) {
+        match culprits.iter_mut().find(|one| one.program == share.program) {
+            Some(culprit) => culprit.costs += share.total(),
+            None => culprits.push(Culprit { program: share.program.clone(), costs: share.total() }),
+        }
+    }
+    culprits.sort_by(|one, other| other.costs.total_cmp(&one.costs));
+    culprits
+}
+
+/// To four places.
+fn number(value: Q32) -> f64 {
+    (value.raw() as f64 / Q32::ONE.raw() as f64 * 1e4).round() / 1e4
+}

@@ -1,0 +1,121 @@
+//! Losses as tables for people.
+
+use std::io::Write;
+
+use comfy_table::{CellAlignment, Table};
+use fairways_command_kit::table::{STYLE, fit, fold};
+
+use super::{BlameReport, NotSeen, Victim};
+
+/// Columns of the matrix; culprits that cost less are left out.
+const MOST_CULPRITS: usize = 8;
+
+/// Less is shown as nothing.
+const SHOWN: f64 = 0.005;
+
+/// What the numbers mean.
+const LEGEND: &str = "
+slowdown  cycles over those that it would take alone with the whole cache, and the interval
+cache     lost to neighbours' lines in shared ways, and to ways that it may not fill
+bus       lost to waiting for the memory bus
+worst     the neighbour that costs it most; all losses in units of the time alone
+";
+
+pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<()> {
+    let BlameReport { policy, from_seconds, to_seconds, .. } = blame;
+    writeln!(out, "From {from_seconds:.3} s to {to_seconds:.3} s, under {policy}:")?;
+    writeln!(out, "{}", fit(losses(blame), &["most", "least"]))?;
+    let culprits: Vec<&str> = blame
+        .culprits
+        .iter()
+        .filter(|culprit| culprit.costs >= SHOWN)
+        .take(MOST_CULPRITS)
+        .map(|culprit| &*culprit.program)
+        .collect();
+    if culprits.is_empty() {
+        writeln!(out, "\nNo program is blamed.")?;
+    } else {
+        writeln!(
+            out,
+            "\nWhat each program loses to each:\n{}",
+            fit(matrix(blame, &culprits), &[])
+        )?;
+    }
+    write!(out, "{}", fold(LEGEND, 10))?;
+    let unknown = blame.programs.iter().filter_map(unknown).collect::<Vec<String>>();
+    if !unknown.is_empty() {
+        writeln!(out, "\n{}", fold(&unknown.join("\n"), 2))?;
+    }
+    Ok(())
+}
+
+fn losses(blame: &BlameReport) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    table.set_header([
+        "program",
+        "slowdown",
+        "least",
+        "most",
+        "cache",
+        "bus",
+        "unexplained",
+        "worst",
+    ]);
+    for column in table.column_iter_mut().skip(1).take(6) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for one in &blame.programs {
+        table.add_row([
+            one.program.clone(),
+            format!("{:.2}", one.slowdown),
+            format!("{:.2}", one.least),
+            format!("{:.2}", one.most),
+            lost(one.lines + one.ways),
+            lost(one.bus),
+            lost(one.unexplained),
+            one.worst.clone().unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+/// The victims that blame a neighbour, and what each culprit costs them.
+fn matrix(blame: &BlameReport, culprits: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(std::iter::once("victim").chain(culprits.iter().copied()));
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for victim in blame.programs.iter().filter(|victim| victim.worst.is_some()) {
+        let costs = culprits.iter().map(|culprit| lost(victim.to(culprit)));
+        table.add_row(std::iter::once(victim.program.clone()).chain(costs));
+    }
+    let mut sums = vec!["all".to_owned()];
+    sums.extend(culprits.iter().filter_map(|name| {
+        let culprit = blame.culprits.iter().find(|culprit| culprit.program == *name)?;
+        Some(lost(culprit.costs))
+    }));
+    table.add_row(sums);
+    table
+}
+
+/// A loss; nothing if it is next to none.
+fn lost(part: f64) -> String {
+    if part < SHOWN { String::new() } else { format!("+{part:.2}") }
+}
+
+/// What would have to be measured for a narrower interval, if that is wide.
+fn unknown(one: &Victim) -> Option<String> {
+    let wide = one.most - one.least >= 0.1;
+    let why = match one.unknown.filter(|_| wide)? {
+        NotSeen::MoreWaysThan(ways) => format!(
+            "its misses with more than {ways:.1} ways were never seen; `fairways trial` with a \
+             policy that gives it more, or a profile, would show them"
+        ),
+        NotSeen::IdleBus => "how long its misses take while the bus is idle is not known; \
+                             `fairways trial` beside less traffic, or a profile, would show it"
+            .to_owned(),
+    };
+    Some(format!("{}: {why}", one.program))
+}
