@@ -97,6 +97,11 @@ fn bad_input_is_answered_in_one_line() {
             "--until: expected",
         ),
         (
+            "--journal tests/data/run.journal --since 50s".to_owned(),
+            2,
+            "--since: expected a time before the journal's end at",
+        ),
+        (
             "--journal tests/data/run.journal --policy lfoc".to_owned(),
             2,
             "--policy needs --machine",

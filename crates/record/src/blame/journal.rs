@@ -52,6 +52,13 @@ pub fn of_journal(
         }
         attribution.handle(step.at, &step.event);
     }
+    if last < since {
+        let (since, end) = (since.nanos() as f64 / 1e9, last.nanos() as f64 / 1e9);
+        let what = format!(
+            "--since: expected a time before the journal's end at {end:.3} s, found {since} s"
+        );
+        return Err(BadInput(what).into());
+    }
     let policy = followed.record.status.policy.clone();
     let programs = machine.get("programs").and_then(Value::as_array);
     let blame =

@@ -173,7 +173,15 @@ impl DistinctNames {
     }
 }
 
+/// An interval at least this wide leaves open what the program loses.
+const OPEN: f64 = 0.1;
+
 impl Victim {
+    /// Whether its interval leaves open what it loses.
+    fn is_open(&self) -> bool {
+        self.most - self.least >= OPEN
+    }
+
     /// What it loses to a neighbour.
     fn to(&self, culprit: &str) -> f64 {
         self.by.iter().filter(|part| part.program == culprit).map(CausedPart::total).sum()

@@ -13,12 +13,19 @@ const MOST_CULPRITS: usize = 8;
 /// Less is shown as nothing.
 const SHOWN: f64 = 0.005;
 
+/// How to find out what was never seen.
+const ADVICE: &str = "To find out: `fairways profile -- CMD`, or let it run for a while under a \
+                      policy that gives it more ways, beside less traffic.";
+
 /// What the numbers mean.
 const LEGEND: &str = "
-slowdown  cycles over those that it would take alone with the whole cache, and the interval
-cache     lost to neighbours' lines in shared ways, and to ways that it may not fill
-bus       lost to waiting for the memory bus
-worst     the neighbour that costs it most; all losses in units of the time alone
+slowdown     cycles that it took, divided by those that it would take alone with the whole cache
+least, most  the interval of the slowdown
+cache        lost to neighbours' lines in shared ways, and to ways that it may not fill
+bus          lost to waiting behind other programs' misses at the memory bus
+unexplained  lost to something else; known only with a profile
+culprit      the neighbour that costs it most
+             losses in units of the time alone; blank: less than 0.005
 ";
 
 pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -33,18 +40,31 @@ pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<
         .map(|culprit| &*culprit.program)
         .collect();
     if culprits.is_empty() {
-        writeln!(out, "\nNo program is blamed.")?;
+        let wide: Vec<String> = blame
+            .programs
+            .iter()
+            .filter(|one| one.is_open())
+            .map(|one| format!("{} ({:.2} to {:.2})", one.program, one.least, one.most))
+            .collect();
+        match &*wide {
+            [] => writeln!(out, "\nNo program is blamed.")?,
+            wide => {
+                let text =
+                    format!("No culprit found. Not known is the slowdown of {}.", wide.join(", "));
+                writeln!(out, "\n{}", fold(&text, 0))?;
+            }
+        }
     } else {
         writeln!(
             out,
-            "\nWhat each program loses to each:\n{}",
+            "\nWhat each victim loses to each culprit, cache and bus together:\n{}",
             fit(matrix(blame, &culprits), &[])
         )?;
     }
-    write!(out, "{}", fold(LEGEND, 10))?;
+    write!(out, "{}", fold(LEGEND, 13))?;
     let unknown = blame.programs.iter().filter_map(unknown).collect::<Vec<String>>();
     if !unknown.is_empty() {
-        writeln!(out, "\n{}", fold(&unknown.join("\n"), 2))?;
+        writeln!(out, "\n{}\n{}", fold(&unknown.join("\n"), 2), fold(ADVICE, 0))?;
     }
     Ok(())
 }
@@ -60,7 +80,7 @@ fn losses(blame: &BlameReport) -> Table {
         "cache",
         "bus",
         "unexplained",
-        "worst",
+        "culprit",
     ]);
     for column in table.column_iter_mut().skip(1).take(6) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -91,7 +111,7 @@ fn matrix(blame: &BlameReport, culprits: &[&str]) -> Table {
         let costs = culprits.iter().map(|culprit| lost(victim.to(culprit)));
         table.add_row(std::iter::once(victim.program.clone()).chain(costs));
     }
-    let mut sums = vec!["all".to_owned()];
+    let mut sums = vec!["sum".to_owned()];
     sums.extend(culprits.iter().filter_map(|name| {
         let culprit = blame.culprits.iter().find(|culprit| culprit.program == *name)?;
         Some(lost(culprit.costs))
@@ -107,15 +127,18 @@ fn lost(part: f64) -> String {
 
 /// What would have to be measured for a narrower interval, if that is wide.
 fn unknown(one: &Victim) -> Option<String> {
-    let wide = one.most - one.least >= 0.1;
-    let why = match one.unknown.filter(|_| wide)? {
-        NotSeen::MoreWaysThan(ways) => format!(
-            "its misses with more than {ways:.1} ways were never seen; `fairways trial` with a \
-             policy that gives it more, or a profile, would show them"
-        ),
-        NotSeen::IdleBus => "how long its misses take while the bus is idle is not known; \
-                             `fairways trial` beside less traffic, or a profile, would show it"
-            .to_owned(),
+    let why = match one.unknown.filter(|_| one.is_open())? {
+        NotSeen::MoreWaysThan(0.0) => {
+            "its occupancy was never measured, so its misses with more of the cache are a guess"
+                .to_owned()
+        }
+        NotSeen::MoreWaysThan(ways) => {
+            format!("it never had more than {ways:.1} ways, so its misses with more are a guess")
+        }
+        NotSeen::IdleBus => {
+            "it never ran while the bus was idle, so what its misses cost then is a guess"
+                .to_owned()
+        }
     };
     Some(format!("{}: {why}", one.program))
 }
