@@ -23,12 +23,14 @@ const ROUNDS: u32 = 2;
 /// By seed and by program.
 type Kept = Vec<(u64, usize, PromiseOutcome)>;
 
+/// The number of mixes at this place of the command line.
+fn argument(place: usize, default: u64) -> u64 {
+    let given = std::env::args().nth(place);
+    given.map_or(default, |text| text.parse().expect("a number of mixes"))
+}
+
 fn main() {
-    let number = |place, default| {
-        let given = std::env::args().nth(place);
-        given.map_or(default, |text| text.parse().expect("a number of mixes"))
-    };
-    let (mixes, chip_mixes): (u64, u64) = (number(1, 20_000), number(2, 200));
+    let (mixes, chip_mixes) = (argument(1, 20_000), argument(2, 200));
     let llc = Llc::with_ways(Ways::new(20).expect("20 is from 1 to 32"));
     println!("{mixes} mixes of 2 to 8 programs, 20 ways, {SECONDS} rounds");
     let perfect = Settings::new(llc);
