@@ -33,7 +33,7 @@ fn refused(assert: assert_cmd::assert::Assert) -> String {
 /// A program that counts as ten gets all ways but one.
 #[test]
 fn an_important_program_gets_the_ways() {
-    let plan = |flags: &[&str]| {
+    fn plan(flags: &[&str]) -> String {
         let args = [
             "--profiles",
             "synthetic",
@@ -50,7 +50,7 @@ fn an_important_program_gets_the_ways() {
             "1s",
         ];
         stdout(run(&[&args, flags].concat()).success())
-    };
+    }
     assert!(plan(&[]).contains("plan 2 AABBBC  A 0  B 1  C 2"), "{}", plan(&[]));
     let important = plan(&["--importance", "hash-join=10"]);
     assert!(important.contains("plan 2 AAAAAB  A 0  B 1 2"), "{important}");
