@@ -23,14 +23,8 @@ const ROUNDS: u32 = 2;
 /// By seed and by program.
 type Kept = Vec<(u64, usize, PromiseOutcome)>;
 
-/// The number of mixes at this place of the command line.
-fn argument(place: usize, default: u64) -> u64 {
-    let given = std::env::args().nth(place);
-    given.map_or(default, |text| text.parse().expect("a number of mixes"))
-}
-
 fn main() {
-    let (mixes, chip_mixes) = (argument(1, 20_000), argument(2, 200));
+    let (mixes, chip_mixes) = (number(1, 20_000), number(2, 200));
     let llc = Llc::with_ways(Ways::new(20).expect("20 is from 1 to 32"));
     println!("{mixes} mixes of 2 to 8 programs, 20 ways, {SECONDS} rounds");
     let perfect = Settings::new(llc);
@@ -45,6 +39,12 @@ fn main() {
     }
     println!("{chip_mixes} mixes on a chip of 576 sets and 20 ways, {CHIP_SECONDS} rounds");
     show("the chip", &on_chip_mixes(chip_mixes));
+}
+
+/// The number of mixes at this place of the command line.
+fn number(place: usize, default: u64) -> u64 {
+    let given = std::env::args().nth(place);
+    given.map_or(default, |text| text.parse().expect("a number of mixes"))
 }
 
 /// The chip is so small that a round of 2.5 ms is as long for it as a second for a large one.
