@@ -19,28 +19,52 @@ const MEMORY: u64 = 4 << 30;
 
 /// Calls that reach the network, other processes, or the kernel. Sockets that it was given go on
 /// working.
-const FORBIDDEN: [libc::c_long; 20] = [
+const FORBIDDEN: [libc::c_long; 40] = [
+    libc::SYS_add_key,
     libc::SYS_bpf,
+    libc::SYS_chroot,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
+    libc::SYS_keyctl,
     libc::SYS_kill,
     libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
     libc::SYS_perf_event_open,
     libc::SYS_pidfd_getfd,
     libc::SYS_pidfd_open,
     libc::SYS_pidfd_send_signal,
+    libc::SYS_pivot_root,
+    libc::SYS_process_madvise,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_ptrace,
+    libc::SYS_request_key,
     libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setscheduler,
     libc::SYS_setns,
     libc::SYS_setpriority,
-    libc::SYS_sched_setscheduler,
     libc::SYS_socket,
+    libc::SYS_tgkill,
     libc::SYS_tkill,
+    libc::SYS_umount2,
     libc::SYS_unshare,
     libc::SYS_userfaultfd,
 ];
+
+/// The bit that marks a call of the x32 ABI, another way to make the same calls.
+#[cfg(target_arch = "x86_64")]
+const X32: libc::c_long = 0x4000_0000;
 
 /// Gives up every right, and becomes the program: another user where this is root, no capability,
 /// no network, no signal to others, no file written, memory bounded.
@@ -96,7 +120,10 @@ fn forbid_writing() -> Result<(), String> {
 /// Seccomp (seccomp(2)).
 fn forbid_calls() -> Result<(), seccompiler::Error> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-    let rules: BTreeMap<i64, _> = FORBIDDEN.iter().map(|&call| (call, Vec::new())).collect();
+    let mut calls = FORBIDDEN.to_vec();
+    #[cfg(target_arch = "x86_64")]
+    calls.extend(FORBIDDEN.map(|call| call | X32));
+    let rules: BTreeMap<i64, _> = calls.into_iter().map(|call| (call, Vec::new())).collect();
     let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?;
     seccompiler::apply_filter(&BpfProgram::try_from(filter)?)

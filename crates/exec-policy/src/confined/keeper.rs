@@ -34,7 +34,6 @@ pub fn keep(command: &[String]) -> io::Result<()> {
             },
             Ok((number, _)) => drop(running.remove(&number)),
             Err(why) if why.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
             Err(why) => return Err(why),
         }
     }

@@ -11,9 +11,11 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::io::retry_on_intr;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
@@ -69,7 +71,8 @@ fn start_keeper(words: &[String]) -> io::Result<OwnedFd> {
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     let mut keeper = Command::new("/proc/self/exe");
     keeper.arg(KEEPER).arg("--").args(words).stdin(theirs).stdout(Stdio::null());
-    keeper.spawn().map(|_| ours)
+    // A terminal's Ctrl-C is for the daemon, which ends the keeper when it is done.
+    keeper.process_group(0).spawn().map(|_| ours)
 }
 
 /// A program that a keeper has started, by its number.
@@ -103,7 +106,8 @@ fn receive(from: &OwnedFd) -> io::Result<(u32, Option<OwnedFd>)> {
     let mut beside = RecvAncillaryBuffer::new(&mut space);
     let mut number = [0; 4];
     let flags = RecvFlags::CMSG_CLOEXEC;
-    let read = recvmsg(from, &mut [IoSliceMut::new(&mut number)], &mut beside, flags)?;
+    let read =
+        retry_on_intr(|| recvmsg(from, &mut [IoSliceMut::new(&mut number)], &mut beside, flags))?;
     if read.bytes != number.len() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
