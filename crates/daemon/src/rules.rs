@@ -70,10 +70,16 @@ pub(super) fn make(
     name: &str,
     parameters: Map<String, Value>,
 ) -> Result<(Box<dyn Policy>, Value), BadInput> {
-    if policies::is_program(name) {
-        fairways_exec_policy::described(name, true).map_err(BadInput)?;
-    }
+    describe(name)?;
     policies::make(name, parameters)
+}
+
+/// Asks a policy that is a program to describe itself. It is started without this process's rights.
+pub(super) fn describe(policy: &str) -> Result<(), BadInput> {
+    if policies::is_program(policy) {
+        fairways_exec_policy::described(policy, true).map_err(BadInput)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use fairways_command_kit::input::repeated;
 use fairways_command_kit::{BadInput, policies};
 
 use super::Options;
-use super::rules::Rules;
+use super::rules::{self, Rules};
 use crate::config::{self, ClockSource, Config, CounterSource};
 
 /// A daemon that can be started.
@@ -26,6 +26,7 @@ impl Checked {
     pub(super) fn new(options: &Options) -> Result<Self, BadInput> {
         let mut config = config::read(options.file.as_deref())?;
         (options.flags)(&mut config);
+        rules::describe(&config.policy)?;
         check(&config)?;
         let mut parameters = config.given();
         parameters.extend(policies::parameters(&options.parameters)?);

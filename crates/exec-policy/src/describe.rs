@@ -83,9 +83,13 @@ fn read(
     let Description { summary, decides, knows, honours, parameters } = described;
     text("name", name)?;
     text("summary", &summary)?;
-    let timeout = Parameter::of_program(TIMEOUT, ValueKind::Time, "", [Some(1_000_000), None], {
-        leaked("How long the program may take to answer.".to_owned())
-    });
+    let timeout = Parameter::of_program(
+        TIMEOUT,
+        ValueKind::Time,
+        "",
+        [Some(1_000_000), Some(5_000_000_000)],
+        "How long the program may take to answer.",
+    );
     let mut table = vec![timeout];
     let mut defaults = vec![(TIMEOUT, Value::Time(Duration::from_secs(1)))];
     for parameter in parameters {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fairways_core::{Action, Event, Policy, Time};
 use fairways_policy::parameter::Value;
@@ -21,6 +21,9 @@ pub(crate) const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
 /// The parameter of every such policy: how long it may take to answer.
 pub(crate) const TIMEOUT: &str = "answer_timeout";
+
+/// The most plans at one time: programs start together, and each may be a reason for a plan.
+const MOST_PLANS: u32 = 1000;
 
 /// How many times in a row a program that fails is started again.
 const RESTARTS: u32 = 5;
@@ -44,6 +47,8 @@ pub struct ExecPolicy {
     /// Failures in a row, and when the last one was.
     pub(crate) failures: u32,
     failed_at: Time,
+    /// When it planned last, and how many plans it made at that time.
+    planned: (Time, u32),
     #[cfg(test)]
     pub(crate) last_fault: Option<String>,
 }
@@ -89,6 +94,7 @@ impl ExecPolicy {
             plans: PlanNumbers::default(),
             failures: 0,
             failed_at: Time::ZERO,
+            planned: (Time::ZERO, 0),
             #[cfg(test)]
             last_fault: None,
         }
@@ -114,15 +120,25 @@ impl ExecPolicy {
         self.plans.restart();
         let start = json!({ "start": { "parameters": self.parameters } });
         let answer = running.ask(start.to_string().into_bytes(), FIRST_ANSWER)?;
+        let deadline = Instant::now() + FIRST_ANSWER;
         let earlier = if self.failures == 0 { Vec::new() } else { self.present.events() };
         self.running = Some(running);
         self.carry_out(&answer, at, act)?;
-        // `event` may be one of them already.
+        // `event` may be one of them already, or about a program that has ended.
         let of_now = !matches!(
             event,
-            Event::Machine(_) | Event::Cpus(_) | Event::Started { .. } | Event::Wished { .. }
+            Event::Machine(_)
+                | Event::Cpus(_)
+                | Event::Started { .. }
+                | Event::Wished { .. }
+                | Event::Exited { .. }
         );
-        earlier.iter().try_for_each(|event| self.ask(at, event, act))?;
+        for event in &earlier {
+            if Instant::now() > deadline {
+                return Err(ProgramFault::Late(FIRST_ANSWER));
+            }
+            self.ask(at, event, act)?;
+        }
         if of_now || self.failures == 0 { self.ask(at, event, act) } else { Ok(()) }
     }
 
@@ -155,6 +171,7 @@ impl ExecPolicy {
             .map_err(ProgramFault::Wrong)?;
         for action in &mut answer.actions {
             if let Action::Partition { plan, .. } = action {
+                self.check_plans(at)?;
                 let found = *plan;
                 *plan = self.plans.number(found).ok_or_else(|| {
                     ProgramFault::Wrong(format!(
@@ -165,6 +182,17 @@ impl ExecPolicy {
             }
         }
         answer.actions.into_iter().for_each(act);
+        Ok(())
+    }
+
+    /// Checks that it does not answer each plan that is applied with another one.
+    fn check_plans(&mut self, at: Time) -> Result<(), ProgramFault> {
+        let (last, count) = self.planned;
+        self.planned = if last == at { (at, count + 1) } else { (at, 1) };
+        if self.planned.1 > MOST_PLANS {
+            let what = format!("expected at most {MOST_PLANS} plans at a time");
+            return Err(ProgramFault::Wrong(what));
+        }
         Ok(())
     }
 

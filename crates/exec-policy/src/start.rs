@@ -53,7 +53,8 @@ impl ProgramStart for DirectStart {
     fn start(&self) -> io::Result<(UnixStream, Box<dyn Send>)> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(&self.words[0]);
-        command.args(&self.words[1..]);
+        // With a group of its own, so that what it started ends with it.
+        command.args(&self.words[1..]).process_group(0);
         Ok((ours, Box::new(ChildProgram::spawn(command, theirs)?)))
     }
 }
@@ -62,17 +63,18 @@ impl ProgramStart for DirectStart {
 pub(crate) struct ChildProgram(Child);
 
 impl ChildProgram {
-    /// Starts a command with this socket as its input and output.
+    /// Starts a command with this socket as its input and output; it has, or makes, a group of its
+    /// own.
     pub(crate) fn spawn(mut command: Command, socket: UnixStream) -> io::Result<Self> {
         command.stdin(OwnedFd::from(socket.try_clone()?)).stdout(OwnedFd::from(socket));
-        // With a group of its own, so that what it started ends with it.
-        command.process_group(0).spawn().map(Self)
+        command.spawn().map(Self)
     }
 }
 
 impl Drop for ChildProgram {
     fn drop(&mut self) {
-        // All may have ended by themselves.
+        // All may have ended by themselves, or have left the group.
+        let _ = self.0.kill();
         let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
         let _ = self.0.wait();
     }

@@ -181,3 +181,44 @@ fn a_program_describes_itself() {
         assert!(error.contains(said), "{error}");
     }
 }
+
+/// The program that is started again does not hear of the end of one that it never knew.
+#[test]
+fn a_restarted_program_hears_of_what_runs_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let heard = folder.path().join("heard");
+    let script = format!(
+        r#"while read line; do
+             echo "$line" >> {}
+             case "$line" in *woke*) exit;; esac
+             echo '{{"actions":[]}}'
+           done"#,
+        heard.display()
+    );
+    let mut policy = policy(&script);
+    for event in [machine(), started(0), started(1), Event::Woke] {
+        actions(&mut policy, Time::ZERO, &event);
+    }
+    std::fs::remove_file(&heard).unwrap();
+    actions(&mut policy, seconds(1), &Event::Exited { app: AppId(0) });
+    let heard = std::fs::read_to_string(&heard).unwrap();
+    assert!(heard.contains(r#""started":{"app":1"#), "{heard}");
+    assert!(!heard.contains("exited") && !heard.contains(r#""started":{"app":0"#), "{heard}");
+}
+
+/// It answers each plan that is applied with another one.
+#[test]
+fn plans_without_end_are_a_failure() {
+    let script = r#"n=0; read line; echo '{"actions":[]}'
+        while read line; do
+          echo '{"actions":[{"partition":{"plan":'$n',"partition":[{"mask":"0xf","apps":[0]}],"reason":""}}]}'
+          n=$((n + 1))
+        done"#;
+    let mut policy = policy(script);
+    let mut plans = 0;
+    while !actions(&mut policy, Time::ZERO, &Event::Woke).is_empty() {
+        plans += 1;
+    }
+    assert_eq!(plans, 1000);
+    assert!(policy.last_fault.unwrap().contains("at most 1000 plans at a time"));
+}

@@ -37,12 +37,18 @@ struct Difference {
     now: Option<Value>,
 }
 
-/// Gives the journal's events to its policy, and prints the first action that differs.
+/// Gives the journal's events to its policy, and prints the first action that differs. A policy that
+/// is a program runs only if `runs_program`: a journal may come from anywhere.
 ///
 /// # Errors
 /// If one differs, or the journal can't be read.
-pub fn run(journal: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
-    let found = compare(journal)?;
+pub fn run(
+    journal: &Path,
+    runs_program: bool,
+    json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let found = compare(journal, runs_program)?;
     if json {
         serde_json::to_writer(&mut *out, &found)?;
         writeln!(out)?;
@@ -91,10 +97,14 @@ pub fn run_under(
     explain::print(&decisions, json, out)
 }
 
-fn compare(path: &Path) -> Result<Found, BadInput> {
+fn compare(path: &Path, runs_program: bool) -> Result<Found, BadInput> {
     let mut reader = Reader::open(path)?;
     let header = reader.header.clone();
     let wrong = |why: &dyn std::fmt::Display| BadInput(format!("{}: {why}", reader.location()));
+    if policies::is_program(&header.policy) && !runs_program {
+        let what = format!("its policy is a program, {:?}: --run-program runs it", header.policy);
+        return Err(wrong(&what));
+    }
     let Value::Object(parameters) = header.parameters else {
         return Err(wrong(&"expected an object of parameters"));
     };

@@ -152,7 +152,10 @@ fn lay_over(table: &mut Table, over: Table) {
 /// The mistakes that only show once the files are merged.
 fn together(config: &Config, read: &[(PathBuf, String)]) -> Vec<String> {
     let mut errors = Vec::new();
-    if let Err(error) = config.make_policy() {
+    // A program is not started to read a configuration: `restore` reads it, too.
+    if !policies::is_program(&config.policy)
+        && let Err(error) = config.make_policy()
+    {
         let named = config.parameters.keys().find(|name| {
             let text = error.to_string();
             text.contains(&format!("{name:?}")) || text.contains(&format!("parameter {name} "))

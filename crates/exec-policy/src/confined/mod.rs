@@ -14,11 +14,13 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::io::retry_on_intr;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    SendFlags, Shutdown, SocketFlags, SocketType, recvmsg, sendmsg, shutdown, socketpair,
 };
 
 pub use confine::confine;
@@ -38,6 +40,9 @@ pub(crate) struct ConfinedStart {
     keeper: Arc<Mutex<OwnedFd>>,
 }
 
+/// How long a keeper may take to start a program.
+const KEEPER_ANSWER: Duration = Duration::from_secs(5);
+
 /// What is asked of a keeper.
 const START: u32 = u32::MAX;
 
@@ -48,8 +53,9 @@ impl ConfinedStart {
     /// If there is no command, or this process may not start programs.
     pub(crate) fn new(command: &str) -> Result<Self, String> {
         let words = words_of(command)?;
-        let keeper =
-            start_keeper(&words).map_err(|why| format!("can't start its keeper: {why}"))?;
+        let keeper = start_keeper(&words).map_err(|why| {
+            format!("can't start its keeper: {why} (a running daemon takes no other program)")
+        })?;
         Ok(Self { keeper: Arc::new(Mutex::new(keeper)) })
     }
 }
@@ -58,7 +64,12 @@ impl ProgramStart for ConfinedStart {
     fn start(&self) -> io::Result<(UnixStream, Box<dyn Send>)> {
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         send(&keeper, START, None)?;
-        let (number, socket) = receive(&keeper)?;
+        let received = receive(&keeper);
+        if received.is_err() {
+            // An answer that comes later would be taken for the next one.
+            let _ = shutdown(&*keeper, Shutdown::Both);
+        }
+        let (number, socket) = received?;
         let socket = socket.ok_or_else(|| io::Error::from_raw_os_error(number.cast_signed()))?;
         let program = ConfinedProgram { keeper: Arc::clone(&self.keeper), number };
         Ok((UnixStream::from(socket), Box::new(program)))
@@ -69,6 +80,7 @@ impl ProgramStart for ConfinedStart {
 fn start_keeper(words: &[String]) -> io::Result<OwnedFd> {
     let (ours, theirs) =
         socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&ours, Timeout::Recv, Some(KEEPER_ANSWER))?;
     let mut keeper = Command::new("/proc/self/exe");
     keeper.arg(KEEPER).arg("--").args(words).stdin(theirs).stdout(Stdio::null());
     // A terminal's Ctrl-C is for the daemon, which ends the keeper when it is done.

@@ -271,6 +271,10 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "NAME", value_parser = PolicyName, hide_possible_values = true)]
     pub(crate) policy: Option<String>,
 
+    /// Run the program that the journal names as its policy, with your rights
+    #[arg(long, conflicts_with = "policy")]
+    pub(crate) run_program: bool,
+
     /// Set a parameter of that policy
     #[arg(long, value_name = "NAME=VALUE", requires = "policy")]
     pub(crate) set: Vec<Setting>,
@@ -284,7 +288,7 @@ impl Replay {
     /// Runs the command.
     pub(crate) fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         match &self.policy {
-            None => replay::run(&self.journal, self.json, out),
+            None => replay::run(&self.journal, self.run_program, self.json, out),
             Some(policy) => {
                 let set = parameters(&self.set)?;
                 replay::run_under(policy, set, &self.journal, self.json, out)

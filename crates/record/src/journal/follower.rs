@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fairways_command_kit::BadInput;
 use fairways_command_kit::moment::Moment;
-use fairways_core::{Action, Event, Policy, Time};
+use fairways_core::{Action, Event, PlanId, Policy, Sample, Time};
 use serde_json::Value;
 
 use super::Header;
@@ -24,9 +24,14 @@ pub struct Follower {
     programs: Vec<String>,
     /// The event of the step that is read next.
     next: Option<Step>,
+    /// The last plan of a policy that decides instead, and when it was made.
+    planned: Option<(PlanId, Time)>,
     /// The state after the last step.
     pub record: MachineRecord,
 }
+
+/// The most plans that may follow from one event.
+const MOST_ANSWERS: u32 = 100;
 
 /// An event, and the policy's actions on it.
 pub struct Step {
@@ -72,7 +77,8 @@ impl Follower {
         let began = reader.header.began();
         let domain = domain.and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
         let watched = MachineRecord::new(status);
-        let mut follower = Self { reader, domain, began, programs, next: None, record: watched };
+        let mut follower =
+            Self { reader, domain, began, programs, next: None, planned: None, record: watched };
         if let Some(line) = follower.reader.line()? {
             follower.next = match (line.event, line.action) {
                 (Some(event), None) => Some(begin(line.at, event, line.name)),
@@ -128,12 +134,27 @@ impl Follower {
         if matches!(event, Event::Applied { .. } | Event::Refused { .. }) {
             return Ok(true);
         }
+        let event = match (event, self.planned) {
+            // Windows name its own plan.
+            (Event::Sampled(sample), Some((plan, since))) => Event::Sampled(Sample {
+                plan: Some(plan),
+                straddled: sample.straddled || at < since.after(sample.window),
+                ..sample
+            }),
+            (event, _) => event,
+        };
         let mut events = VecDeque::from([event]);
+        let mut answered = 0;
         while let Some(event) = events.pop_front() {
             let mut actions = Vec::new();
             policy.handle(at, &event, &mut |action| actions.extend(owned(&action)));
+            if answered > MOST_ANSWERS {
+                return Err(self.wrong("the policy answers every plan with another one"));
+            }
             events.extend(actions.iter().filter_map(|action| match action {
                 Action::Partition { plan, partition, .. } => {
+                    answered += 1;
+                    self.planned = Some((*plan, at));
                     Some(Event::Applied { plan: *plan, actual: partition.as_ref().clone() })
                 }
                 _ => None,
