@@ -37,8 +37,8 @@ struct Difference {
     now: Option<Value>,
 }
 
-/// Gives the journal's events to its policy, and prints the first action that differs. A policy that
-/// is a program runs only if `runs_program`: a journal may come from anywhere.
+/// Gives the journal's events to its policy, and prints the first action that differs. A policy
+/// that is a program runs only if `runs_program`: a journal may come from anywhere.
 ///
 /// # Errors
 /// If one differs, or the journal can't be read.
