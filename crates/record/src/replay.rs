@@ -79,7 +79,7 @@ pub fn run(
 }
 
 /// Prints what another policy would have decided about the journal's events, as
-/// [`explain`](crate::explain) does. The events stay those that followed from the journal's plans.
+/// [`explain`] does. The events stay those that followed from the journal's plans.
 ///
 /// # Errors
 /// If there is no such policy or parameter, or the journal can't be read.
