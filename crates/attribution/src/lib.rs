@@ -1,5 +1,6 @@
-//! Who slows whom down, and by how much: for each program the loss against running alone with the
-//! whole cache, parted into cache and memory bus, and each part by the neighbours that cause it.
+//! Which program slows which, and by how much: for each program the loss against running alone with
+//! the whole cache, parted into cache and memory bus, and each part by the neighbours that cause
+//! it.
 //!
 //! [`Attribution`] takes in the events that a policy gets, whatever policy runs, and acts on
 //! nothing. [`WatchedPolicy`] joins it to a policy, and requests windows of programs that the
@@ -13,9 +14,9 @@
 //! - **What a miss costs** (`cost.rs`): cycles that wait for memory, by miss, and cycles that wait
 //!   for the last-level cache, by hit. The quotient of both is known for an idle bus; what exceeds
 //!   it is the wait for the bus.
-//! - **Who takes them** (`neighbours.rs`, `culprits.rs`): a neighbour causes a loss of cache by the
-//!   ways that it occupies, as far as the victim would get them if it were gone, and a loss on the
-//!   bus by its traffic above a fair share.
+//! - **Which neighbour takes them** (`neighbours.rs`, `culprits.rs`): a neighbour causes a loss of
+//!   cache by the ways that it occupies, as far as the victim would get them if it were gone, and a
+//!   loss on the bus by its traffic above a fair share.
 //!
 //! What is not known widens the interval ([`Bounds`]), and [`Loss::unknown`] says what would have
 //! to be measured.

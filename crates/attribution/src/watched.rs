@@ -28,7 +28,7 @@ pub struct WatchedPolicy {
     programs: Vec<Watching>,
 }
 
-/// Who watches a program.
+/// What watches a program.
 #[derive(Clone, Copy, Debug)]
 struct Watching {
     app: AppId,

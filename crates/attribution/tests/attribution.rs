@@ -1,4 +1,4 @@
-//! Losses, and who causes them, from windows as a machine reports them.
+//! Losses, and their causes, from windows as a machine reports them.
 
 #![allow(clippy::unwrap_used)]
 

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use fairways_core::Policy;
+pub use fairways_exec_policy::json_of as json;
 use fairways_exec_policy::{PREFIX, described, descriptor};
 use fairways_policy::parameter::{self, Parameter, ValueKind};
 use fairways_policy::table::OwnerRequest;
@@ -97,17 +98,6 @@ fn found(parameter: &Parameter, value: &Value, text: String) -> String {
             parameter::Value::Time(std::time::Duration::from_nanos(nanos)).to_string()
         }
         _ => text,
-    }
-}
-
-/// A parameter's value as journals have it: times as whole nanoseconds, fractions as text.
-pub fn json(value: parameter::Value) -> Value {
-    match value {
-        parameter::Value::Switch(is) => is.into(),
-        parameter::Value::Count(count) => count.into(),
-        parameter::Value::Fraction(number) => number.to_string().into(),
-        parameter::Value::Time(time) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).into(),
-        parameter::Value::Word(word) => word.into(),
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Map, json};
 use crate::check::check;
 use crate::connection::ProgramConnection;
 use crate::faults::{ProgramFault, report};
+use crate::parameters::json_of;
 use crate::plans::PlanNumbers;
 use crate::present::Present;
 use crate::start::{ProgramStart, connect};
@@ -87,7 +88,7 @@ impl ExecPolicy {
             name,
             start,
             schedules,
-            parameters: own.map(|(name, value)| ((*name).to_owned(), written(*value))).collect(),
+            parameters: own.map(|(name, value)| ((*name).to_owned(), json_of(*value))).collect(),
             timeout: timeout.unwrap_or(Duration::from_secs(1)),
             running: None,
             present: Present::default(),
@@ -232,16 +233,5 @@ impl Policy for ExecPolicy {
             Ok(()) if at >= self.failed_at.after(FORGIVEN_AFTER) => self.failures = 0,
             Ok(()) => {}
         }
-    }
-}
-
-/// A value as journals have it: times as whole nanoseconds, fractions as text.
-fn written(value: Value) -> serde_json::Value {
-    match value {
-        Value::Switch(is) => is.into(),
-        Value::Count(count) => count.into(),
-        Value::Fraction(number) => number.to_string().into(),
-        Value::Time(time) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).into(),
-        Value::Word(word) => word.into(),
     }
 }

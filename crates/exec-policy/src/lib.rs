@@ -27,6 +27,7 @@ use fairways_policy::Descriptor;
 pub use confined::{CONFINED, KEEPER, confine, keep};
 pub use exec::ExecPolicy;
 pub use faults::faults;
+pub use parameters::json_of;
 
 use confined::ConfinedStart;
 use start::{DirectStart, ProgramStart};

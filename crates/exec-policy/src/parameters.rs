@@ -83,6 +83,18 @@ fn is_name(name: &str) -> bool {
             .all(|letter| letter == '_' || letter.is_ascii_lowercase() || letter.is_ascii_digit())
 }
 
+/// A parameter's value as journals have it: times as whole nanoseconds, fractions as text.
+#[must_use]
+pub fn json_of(value: parameter::Value) -> Value {
+    match value {
+        parameter::Value::Switch(is) => is.into(),
+        parameter::Value::Count(count) => count.into(),
+        parameter::Value::Fraction(number) => number.to_string().into(),
+        parameter::Value::Time(time) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).into(),
+        parameter::Value::Word(word) => word.into(),
+    }
+}
+
 /// A JSON value as a parameter is read.
 fn written(value: &Value) -> String {
     match value {

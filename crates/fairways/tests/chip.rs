@@ -126,6 +126,10 @@ fn bad_input_is_reported_in_one_line() {
             "--baselines: mlr:1M: expected a whole number",
         ),
         (
+            &[&chip[..], &["--baselines", "mlr:1M=3", "--policies", "lfoc"]].concat(),
+            "--baselines needs --policies static, dcat or fairways",
+        ),
+        (
             &[&chip[..], &["--policies", "optimum"]].concat(),
             "--policies optimum: it needs profiles",
         ),

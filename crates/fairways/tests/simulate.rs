@@ -457,7 +457,11 @@ fn all_are_those_that_suit_the_machine() {
         .map(|of| of["policy"].as_str().unwrap())
         .collect();
     assert!(names.contains(&"ucp") && names.contains(&"fairways"), "{names:?}");
-    assert!(!names.contains(&"dcat") && !names.contains(&"casc"), "{names:?}");
+    for needs_more in ["dcat", "casc", "mba-feedback", "parties"] {
+        assert!(!names.contains(&needs_more), "{names:?}");
+    }
+    let said = refused(&["--mix", "gzip,lbm", "--policies", "stock,mba-feedback"]);
+    assert!(said.contains("a machine that can limit memory bandwidth"), "{said}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Who slows whom down, on a simulated chip: the truth, by taking each neighbour away in turn, and
-//! how near an attribution comes to it (docs/blame.md).
+//! Which program slows which, on a simulated chip: the truth, by taking each neighbour away in
+//! turn, and how near an attribution comes to it (docs/blame.md).
 //!
 //! `cargo run --release -p fairways-lab --example blame -- truth SEED SIZE... > truth.csv`: what is
 //! true of mixes of these sizes; an hour.

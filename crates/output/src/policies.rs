@@ -37,6 +37,7 @@ const fn decides(policy: &Descriptor) -> &'static str {
     match policy.decides {
         DecisionScope::Nothing => "nothing",
         DecisionScope::Ways => "ways",
+        DecisionScope::WaysAndBandwidth => "ways, bandwidth",
         DecisionScope::Bandwidth => "bandwidth",
         DecisionScope::Turns => "turns",
     }

@@ -13,6 +13,10 @@ use serde::Serialize;
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
 
+/// Which other programs there are.
+const ON_CHIPS: &str = "A chip (--machine chip:PRESET) also runs models (mlr:8M, mload:60M, silo-like), streams \
+     (stream:FILE) and real programs (live:COMMAND): docs/chip.md.";
+
 #[derive(Serialize)]
 struct Listed<'a> {
     schema: u32,
@@ -72,24 +76,11 @@ pub fn print(
         ]);
     }
     writeln!(out, "{}", fit(table, &["stands for", "what it is"]))?;
-    writeln!(
-        out,
-        "{}",
-        fold(
-            &format!(
-                "Profiles {profiles}, {ways} ways. class: LFOC's. IPC: with all ways. MPKI: LLC misses per 1000 instructions with one way and with all. slowdown: with one way."
-            ),
-            0
-        )
-    )?;
-    writeln!(
-        out,
-        "{}",
-        fold(
-            "A chip (--machine chip:PRESET) also runs models (mlr:8M, mload:60M, silo-like), streams (stream:FILE) and real programs (live:COMMAND): docs/chip.md.",
-            0
-        )
-    )?;
+    let legend = format!(
+        "Profiles {profiles}, {ways} ways. class: LFOC's. IPC: with all ways. MPKI: LLC misses per \
+         1000 instructions with one way and with all. slowdown: with one way."
+    );
+    writeln!(out, "{}\n{}", fold(&legend, 0), fold(ON_CHIPS, 0))?;
     Ok(())
 }
 

@@ -58,6 +58,8 @@ pub enum DecisionScope {
     Nothing,
     /// Which ways programs may fill.
     Ways,
+    /// Which ways programs may fill, and how much memory bandwidth they may use.
+    WaysAndBandwidth,
     /// How much memory bandwidth programs may use.
     Bandwidth,
     /// Where and when threads run, for which a machine must let programs take turns.

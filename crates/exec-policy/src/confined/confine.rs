@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use landlock::{ABI, AccessFs, Ruleset, RulesetAttr as _, RulesetStatus};
+use landlock::{ABI, AccessFs, RestrictionStatus, Ruleset, RulesetAttr as _, RulesetError};
 use rustix::process::{Gid, Resource, Rlimit, Signal, Uid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use seccompiler::{
@@ -110,10 +110,8 @@ pub fn confine(words: &[String]) -> io::Result<Infallible> {
         let bound = Rlimit { current: Some(bound), maximum: Some(bound) };
         rustix::process::setrlimit(resource, bound)?;
     }
-    // Where the kernel has it: nobody can write little anyway.
-    if let Err(why) = forbid_writing() {
-        tracing::debug!("Landlock: {why}");
-    }
+    // Where the kernel has Landlock; nobody may write little anyway.
+    let _ = forbid_writing();
     forbid_calls().map_err(io::Error::other)?;
     Err(Command::new(program).args(arguments).exec())
 }
@@ -128,23 +126,15 @@ fn drop_user() -> io::Result<()> {
 }
 
 /// Landlock (landlock(7)): no file is written, made or removed.
-fn forbid_writing() -> Result<(), String> {
-    let rules = Ruleset::default().handle_access(AccessFs::from_write(ABI::V3));
-    let limited = rules.and_then(Ruleset::create).and_then(|rules| rules.restrict_self());
-    match limited.map_err(|why| why.to_string())?.ruleset {
-        RulesetStatus::NotEnforced => Err("this kernel has no Landlock".to_owned()),
-        _ => Ok(()),
-    }
+fn forbid_writing() -> Result<RestrictionStatus, RulesetError> {
+    let rules = Ruleset::default().handle_access(AccessFs::from_write(ABI::V3))?;
+    rules.create()?.restrict_self()
 }
 
 /// Seccomp (seccomp(2)).
 fn forbid_calls() -> Result<(), seccompiler::Error> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-    let mut calls = FORBIDDEN.to_vec();
-    #[cfg(target_arch = "x86_64")]
-    calls.extend(FORBIDDEN.map(|call| call | X32));
-    let rules: BTreeMap<i64, _> = calls.into_iter().map(|call| (call, Vec::new())).collect();
-    let mut rules = rules;
+    let mut forbidden: BTreeMap<i64, _> = FORBIDDEN.map(|call| (call, Vec::new())).into();
     // A user namespace would give it every capability there.
     let is_user_namespace = SeccompCondition::new(
         0,
@@ -152,18 +142,20 @@ fn forbid_calls() -> Result<(), seccompiler::Error> {
         SeccompCmpOp::MaskedEq(NEW_USER),
         NEW_USER,
     )?;
-    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![is_user_namespace])?]);
+    forbidden.insert(libc::SYS_clone, vec![SeccompRule::new(vec![is_user_namespace])?]);
     // Its flags are in memory: without it, C libraries take clone(2).
     apply(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS, arch)?;
-    apply(rules, libc::EPERM, arch)
+    apply(forbidden, libc::EPERM, arch)
 }
 
-/// Lets these calls fail with this error.
+/// Lets these calls, by either ABI, fail with this error.
 fn apply(
-    rules: BTreeMap<i64, Vec<SeccompRule>>,
+    mut rules: BTreeMap<i64, Vec<SeccompRule>>,
     error: libc::c_int,
     arch: TargetArch,
 ) -> Result<(), seccompiler::Error> {
+    #[cfg(target_arch = "x86_64")]
+    rules.extend(rules.clone().into_iter().map(|(call, when)| (call | X32, when)));
     let refused = SeccompAction::Errno(error.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?;
     seccompiler::apply_filter(&BpfProgram::try_from(filter)?)

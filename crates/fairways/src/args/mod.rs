@@ -140,7 +140,7 @@ On this server:
   fairways run --config fairways.toml      share the cache, until Ctrl-C
   fairways trial --config fairways.toml    measure whether that helps
   fairways top                             watch programs and their ways
-  fairways blame --journal run.journal     see who slows whom down
+  fairways blame --journal run.journal     see which program slows which
 
 Research:
   fairways paper lfoc --quick              repeat a paper's experiments

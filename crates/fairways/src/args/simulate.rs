@@ -133,6 +133,7 @@ impl Simulate {
         let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
         let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
         let world = self.chip.checked(preset, scale, &self.world, schedule)?;
+        suits::check_requests("--policies", &policies, &self.world)?;
         world.warn(&policies);
         let protocol = ChipProtocol {
             warm_up: self.warm_up,

@@ -6,7 +6,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::policies::{honours, names};
 use fairways_exec_policy::descriptor;
 use fairways_lab::OPTIMUM;
-use fairways_policy::table::{KnowledgeSource, OwnerRequest};
+use fairways_policy::table::{DecisionScope, KnowledgeSource, OwnerRequest};
 
 use super::Machine;
 use super::world::World;
@@ -35,6 +35,9 @@ pub(super) fn check(
             Some(policy) if is_model && policy.knows == KnowledgeSource::Latencies => {
                 "it needs --machine chip:PRESET: it divides ways between services and batch \
                  programs, and on the model no program answers requests"
+            }
+            Some(policy) if is_model && policy.decides == DecisionScope::Bandwidth => {
+                "it needs a machine that can limit memory bandwidth, such as --machine chip:skylake"
             }
             Some(policy) if is_model && !is_dynamic && policy.name == "dcat" => {
                 "it needs --dynamic or --machine chip:PRESET: it decides from measurements of \

@@ -41,8 +41,8 @@ impl Policy for WatchedMix {
     }
 }
 
-/// Runs a mix under a policy, and names what each program loses, and to whom. `truth` is of the
-/// same mix and policy; CPI² gets the programs' CPI alone from it.
+/// Runs a mix under a policy, and names what each program loses, and to which neighbour. `truth` is
+/// of the same mix and policy; CPI² gets the programs' CPI alone from it.
 ///
 /// # Errors
 /// If the chip has too few cores: [`ChipError`].

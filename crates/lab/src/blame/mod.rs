@@ -1,5 +1,5 @@
-//! Who slows whom down: the truth on the chip, by taking each neighbour away in turn, and how near
-//! an attribution comes to it that sees windows only ([`fairways_attribution`]).
+//! Which program slows which: the truth on the chip, by taking each neighbour away in turn, and how
+//! near an attribution comes to it that sees windows only ([`fairways_attribution`]).
 //!
 //! The chip is Skylake's with a fifth of its sets, so that what happens to the cache happens in a
 //! fifth of the time; in every other mix its bus is narrow. Programs are the streams of

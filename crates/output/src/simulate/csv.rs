@@ -2,6 +2,9 @@
 
 use std::io::Write;
 
+use fairways_lab::{LiveOutcome, PolicyOutcome};
+use fairways_profiles::Mix;
+
 use super::{ComparedMixes, Results};
 use crate::tidy::{PolicyScore, TidyWriter};
 
@@ -15,26 +18,29 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
     match results {
         Results::Scored(results) => {
             for (mix, compared) in results {
-                let programs = catalog.names_of(mix);
                 for of in &compared.outcomes {
-                    let (metrics, slowdowns) = (&of.metrics, &*of.slowdowns);
-                    let result =
-                        PolicyScore { mix: &mix.name, policy: of.policy, metrics, slowdowns };
-                    rows.write(result, &programs, Some(&of.partition), &[])?;
+                    let plan = Some(&of.partition);
+                    rows.write(scored(mix, of), &catalog.names_of(mix), plan, &[])?;
                 }
             }
         }
         Results::Live(results) => {
             for (mix, compared) in results {
-                let programs = catalog.names_of(mix);
                 for of in &compared.outcomes {
-                    let (metrics, slowdowns) = (&of.metrics, &*of.slowdowns);
-                    let result =
-                        PolicyScore { mix: &mix.name, policy: of.policy, metrics, slowdowns };
-                    rows.write(result, &programs, None, &[])?;
+                    rows.write(live(mix, of), &catalog.names_of(mix), None, &[])?;
                 }
             }
         }
     }
     Ok(())
+}
+
+fn scored<'a>(mix: &'a Mix, of: &'a PolicyOutcome) -> PolicyScore<'a> {
+    let PolicyOutcome { policy, metrics, slowdowns, .. } = of;
+    PolicyScore { mix: &mix.name, policy, metrics, slowdowns }
+}
+
+fn live<'a>(mix: &'a Mix, of: &'a LiveOutcome) -> PolicyScore<'a> {
+    let LiveOutcome { policy, metrics, slowdowns, .. } = of;
+    PolicyScore { mix: &mix.name, policy, metrics, slowdowns }
 }

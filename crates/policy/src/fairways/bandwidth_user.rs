@@ -167,12 +167,11 @@ impl BusUser {
         self.speed = Some(speed / 2 + before / 2);
         let threads = counts.cpu_nanos.map(|cpu| Q32::ratio(cpu, counts.nanos));
         self.threads = threads.unwrap_or(Q32::ONE).max(Q32::ONE);
-        if counts.answered > 0
-            && let Some(objective) = program.wish.objective
-        {
+        // One that answers nothing is not late.
+        self.late = program.wish.objective.filter(|_| counts.answered > 0).map(|objective| {
             let allowed = Q32::from_int(100).raw().saturating_sub(objective.percentile.raw()) / 100;
-            self.late = Some((Q32::ratio(counts.late, counts.answered), Q32::from_raw(allowed)));
-        }
+            (Q32::ratio(counts.late, counts.answered), Q32::from_raw(allowed))
+        });
         // Seven of ten.
         let is_streaming = counts.references > 0
             && u128::from(counts.misses) * 10 >= u128::from(counts.references) * 7;
@@ -301,4 +300,49 @@ impl BusUser {
 fn per_second(count: u64, nanos: u64) -> u64 {
     let rate = u128::from(count) * 1_000_000_000 / u128::from(nanos.max(1));
     u64::try_from(rate).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use fairways_core::{Counters, LatencyBin, Wish};
+
+    use super::*;
+
+    /// A span of a service, with so many late answers of as many.
+    fn span(user: &mut BusUser, objective: Option<Objective>, late: u64) {
+        let window = Duration::from_millis(500);
+        let counters = Counters {
+            instructions: Some(1_000_000),
+            memory_bytes: Some(1_000_000),
+            ..Counters::default()
+        };
+        let (app, occupancy, plan, straddled) = (user.app, None, None, false);
+        user.add(&Sample { app, counters, occupancy, window, plan, straddled });
+        let slo = Duration::from_millis(2);
+        let known = Objective { slo, percentile: Q32::from_int(99) };
+        if late > 0 {
+            let answered = vec![LatencyBin { latency: 2 * slo, requests: late }];
+            user.add_latencies(&Latencies { app, answered, window }, &known);
+        }
+        let wish = Wish { objective, ..Wish::default() };
+        let program = RunningProgram { app, wish, profile: None };
+        user.end_span(&program, false, false);
+    }
+
+    /// A service that answers nothing, or has no objective any more, needs no help.
+    #[test]
+    fn a_service_is_late_while_its_answers_are() {
+        let slo = Duration::from_millis(2);
+        let objective = Some(Objective { slo, percentile: Q32::from_int(99) });
+        let mut user = BusUser::new(AppId(0));
+        span(&mut user, objective, 10);
+        assert!(user.is_late());
+        span(&mut user, objective, 0);
+        assert!(!user.is_late());
+        span(&mut user, objective, 10);
+        span(&mut user, None, 10);
+        assert!(!user.is_late());
+    }
 }

@@ -61,7 +61,7 @@ use alloc::vec::Vec;
 use fairways_core::{Action, AppId, Event, Llc, PlanId, Policy, Time};
 
 use crate::running::{Change, RunningPrograms};
-use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
+use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, make};
 use bandwidth::BandwidthControl;
 use learner::LearnedProgram;
 use planner::Planner;
@@ -73,6 +73,7 @@ pub use parameters::Parameters;
 
 /// `fairways`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
+    decides: DecisionScope::WaysAndBandwidth,
     knows: KnowledgeSource::OtherWays,
     honours: &[
         OwnerRequest::Baselines,

@@ -27,7 +27,7 @@ use fairways_core::{
 use crate::parameter::{MILLISECOND, parameters};
 use crate::running::{Change, RunningPrograms, leave_unpartitioned};
 use crate::split::Stack;
-use crate::table::{Descriptor, KnowledgeSource, OwnerRequest, make};
+use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, make};
 use service::{SizedResource, SizedService};
 
 parameters! {
@@ -53,6 +53,7 @@ parameters! {
 /// `parties`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Chen, Delimitrou and Martinez, ASPLOS 2019",
+    decides: DecisionScope::WaysAndBandwidth,
     knows: KnowledgeSource::Latencies,
     honours: &[OwnerRequest::Objectives],
     ..Descriptor::new::<PartiesParameters>(

@@ -15,7 +15,7 @@ pub use journal::{JournalSpan, of_journal};
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
 
-/// What programs lose over a span of time, and to whom.
+/// What programs lose over a span of time, and to which neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlameReport {
     schema: u32,
