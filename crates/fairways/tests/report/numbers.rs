@@ -352,11 +352,15 @@ fn of_losses_over_time() {
             losses.rows.iter().filter(|row| row[1].value == Some(from)).collect();
         assert_eq!(rows.len(), programs.len(), "{from} {found}");
         for row in rows {
-            let name = |cell: &Cell| cell.text.get(2..).unwrap_or_default().to_owned();
-            let program = programs.iter().find(|one| one["program"] == name(&row[0])).unwrap();
+            let program = programs.iter().find(|one| one["program"] == name_in(&row[0])).unwrap();
             let expected = (program["slowdown"].as_f64().unwrap() - 1.0) * 100.0;
             assert!((row[3].value.unwrap() - expected).abs() < 0.01, "{row:?} {program}");
-            assert_eq!(name(&row[4]), program["worst"].as_str().unwrap_or_default(), "{found}");
+            assert_eq!(name_in(&row[4]), program["worst"].as_str().unwrap_or_default(), "{found}");
         }
     }
+}
+
+/// A program's name, after its number.
+fn name_in(cell: &Cell) -> &str {
+    cell.text.get(2..).unwrap_or_default()
 }

@@ -93,8 +93,8 @@ mod tests {
         assert_eq!(shades, ["s0", "s0", "s1", "s2", "s4", "s5"]);
         assert_eq!(words(0), "less than 3 %");
         assert_eq!([words(1), words(5)], ["3 to 10 %", "100 % and more"]);
-        let cell = |value| Some(HeatCell { value, tooltip: "<b>".into() });
-        let rows = [HeatRow { name: "redis".into(), cells: vec![cell(0.3), None] }];
+        let cell = HeatCell { value: 0.3, tooltip: "<b>".into() };
+        let rows = [HeatRow { name: "redis".into(), cells: vec![Some(cell), None] }];
         let figure = heat_map("", "", [0.0, 2.0], &rows);
         assert_eq!(figure.drawing.matches("class=\"s3\"><title>&lt;b&gt;").count(), 2);
         // The ground, and the cell that is known, in both drawings.
