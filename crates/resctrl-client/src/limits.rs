@@ -138,9 +138,9 @@ impl Carried {
         let groups: HashMap<i32, &str> =
             taken.iter().map(|task| (task.thread, apart(&task.group).0)).collect();
         for (&app, program) in &programs.by_id {
-            let of = |thread: &i32| groups.get(thread).copied().unwrap_or_default();
-            let origins: BTreeSet<String> =
-                program.placed.iter().map(|thread| of(thread).to_owned()).collect();
+            let origins =
+                program.placed.iter().map(|thread| groups.get(thread).copied().unwrap_or_default());
+            let origins: BTreeSet<String> = origins.map(str::to_owned).collect();
             for group in &origins {
                 if !carried.by_group.contains_key(group) {
                     let limits = found.origin_limits(&mount.tree, group)?;
