@@ -42,7 +42,7 @@ pub use cost::MemoryLatency;
 pub use culprits::Caused;
 pub use loss::{Bounds, Loss, Unknown};
 pub use recent::RecentAttribution;
-pub use watched::{WINDOW, WatchedPolicy};
+pub use watched::{FIRST_WINDOW, FIRST_WINDOWS, WINDOW, WatchedPolicy};
 
 use program::{Neighbour, ObservedProgram};
 

@@ -13,10 +13,10 @@ pub const WINDOW: Duration = Duration::from_millis(100);
 
 /// The first windows of a program are shorter: while it fills the cache, they show how often it
 /// misses at each size.
-const FIRST_WINDOW: Duration = Duration::from_millis(4);
+pub const FIRST_WINDOW: Duration = Duration::from_millis(4);
 
 /// How many windows are short.
-const FIRST_WINDOWS: u32 = 50;
+pub const FIRST_WINDOWS: u32 = 50;
 
 /// A policy, and an attribution that takes in the same events. A program that the policy does not
 /// watch is watched in windows of [`WINDOW`], which the policy does not see: it decides as it does

@@ -21,7 +21,7 @@ use fairways_record::status::MachineRecord;
 use fairways_resctrl_client::{self as client, Actuator};
 use parking_lot::Mutex;
 
-use super::control::Control;
+use super::control::{Control, Served};
 use super::metrics::{Metrics, Token};
 use super::notify::Notify;
 use super::profiled::{ByTurns, Profiled};
@@ -184,12 +184,9 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
 }
 
 /// Starts the control socket. The daemon does not start if another daemon listens there.
-pub(super) fn control(
-    config: &Config,
-    watched: &Arc<Mutex<MachineRecord>>,
-) -> anyhow::Result<Control> {
+pub(super) fn control(config: &Config, served: Served) -> anyhow::Result<Control> {
     let path = &config.control.socket;
-    Control::start(path, Arc::clone(watched)).map_err(|why| taken(&shown(path), &why))
+    Control::start(path, served).map_err(|why| taken(&shown(path), &why))
 }
 
 /// Starts the metrics endpoint, if one is configured. A dry run has none, since it may run beside a

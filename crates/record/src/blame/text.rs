@@ -30,7 +30,9 @@ culprit      the neighbour that costs it most
 
 pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<()> {
     let BlameReport { policy, from_seconds, to_seconds, .. } = blame;
-    writeln!(out, "From {from_seconds:.3} s to {to_seconds:.3} s, under {policy}:")?;
+    let domain = blame.domain.map_or(String::new(), |id| format!("In domain {id}, "));
+    let from = if domain.is_empty() { "From" } else { "from" };
+    writeln!(out, "{domain}{from} {from_seconds:.3} s to {to_seconds:.3} s, under {policy}:")?;
     writeln!(out, "{}", fit(losses(blame), &["most", "least"]))?;
     let culprits: Vec<&str> = blame
         .culprits
