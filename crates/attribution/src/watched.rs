@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Policy, Time, WindowLength};
+use fairways_core::{Action, AppId, Event, Latencies, Policy, Time, WindowLength};
 
 use crate::Attribution;
 
@@ -75,6 +75,12 @@ impl Policy for WatchedPolicy {
             }
             Event::Exited { app } => self.programs.retain(|one| one.app != app),
             Event::Sampled(sample) if !self.is_requested(sample.app, act) => return,
+            // It comes with a window.
+            Event::Latency(Latencies { app, .. })
+                if self.watching(app).is_some_and(|one| !one.by_policy) =>
+            {
+                return;
+            }
             _ => {}
         }
         let programs = &mut self.programs;

@@ -69,6 +69,8 @@ impl Losses {
             }
             Event::Exited { app } => _ = self.unwatched.remove(&(domain, *app)),
             Event::Sampled(sample) => return !self.is_unwatched(domain, sample.app),
+            // It comes with a window.
+            Event::Latency(of) => return !self.unwatched.contains_key(&(domain, of.app)),
             _ => {}
         }
         true
@@ -157,7 +159,9 @@ impl SharedLosses {
 
 #[cfg(test)]
 mod tests {
-    use fairways_core::{Counters, Llc, Partition, PlanId, Q32, Sample, WayMask, Ways, Wish};
+    use fairways_core::{
+        Counters, Latencies, Llc, Partition, PlanId, Q32, Sample, WayMask, Ways, Wish,
+    };
     use fairways_record::status::ProgramStatus;
 
     use super::*;
@@ -172,6 +176,11 @@ mod tests {
         let counters = Counters::from_fn(|counter| Some(1_000_000 + counter as u64));
         let (app, occupancy, window) = (AppId(app), Some(Q32::ONE), WINDOW);
         Event::Sampled(Sample { app, counters, occupancy, window, plan: None, straddled: false })
+    }
+
+    fn answered(app: u32) -> Event {
+        let (app, window, answered) = (AppId(app), WINDOW, Vec::new());
+        Event::Latency(Latencies { app, window, answered })
     }
 
     fn with_programs(is_wanted: bool) -> Losses {
@@ -203,6 +212,7 @@ mod tests {
         let mut losses = shared.lock();
         assert_eq!(to_watch(&mut losses), [0]);
         assert_eq!([0, 1].map(|app| losses.hear(0, AT, &sampled(app))), [false, true]);
+        assert_eq!([0, 1].map(|app| losses.hear(0, AT, &answered(app))), [false, true]);
         losses.hear(0, AT, &started(2));
         assert_eq!(to_watch(&mut losses), [2]);
         // Short windows first, then long ones.
