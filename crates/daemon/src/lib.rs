@@ -222,9 +222,9 @@ impl Daemon {
             SharedLosses::new(losses, Arc::clone(&signals.came))
         });
         let served = Served { watched: Arc::clone(&watched), losses: losses.clone() };
-        let control = is_asked.then(|| open::control(&config, served)).transpose()?;
+        let control = is_asked.then(|| open::control(&config, served.clone())).transpose()?;
         let notify = Notify::start(signals.ends())?;
-        let metrics = open::metrics(&config, commit, &watched, &notify)?;
+        let metrics = open::metrics(&config, commit, served, &notify)?;
         let has_time_of_day = config.clock.source == ClockSource::Real;
         let began = has_time_of_day.then(Moment::now);
         let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::Context;
 use fairways_command_kit::input::{read, shown};
@@ -17,9 +16,7 @@ use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
 use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Roots, Wanted};
-use fairways_record::status::MachineRecord;
 use fairways_resctrl_client::{self as client, Actuator};
-use parking_lot::Mutex;
 
 use super::control::{Control, Served};
 use super::metrics::{Metrics, Token};
@@ -194,7 +191,7 @@ pub(super) fn control(config: &Config, served: Served) -> anyhow::Result<Control
 pub(super) fn metrics(
     config: &Config,
     commit: &'static str,
-    watched: &Arc<Mutex<MachineRecord>>,
+    served: Served,
     notify: &Notify,
 ) -> anyhow::Result<Option<Metrics>> {
     let Some(listen) = config.metrics.listen.as_ref().filter(|_| !config.dry_run) else {
@@ -202,7 +199,7 @@ pub(super) fn metrics(
     };
     let token = config.metrics.token_file.as_deref().map(Token::read).transpose();
     let token = token.map_err(BadInput)?;
-    let metrics = Metrics::start(listen, token, commit, Arc::clone(watched), notify.pulse());
+    let metrics = Metrics::start(listen, token, commit, served, notify.pulse());
     metrics.map(Some).map_err(|why| taken(&format!("metrics: {listen}"), &why))
 }
 

@@ -78,6 +78,21 @@ struct Culprit {
     costs: f64,
 }
 
+/// What a culprit costs a victim by the cache, or by the bus.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CausedLoss<'a> {
+    /// The daemon's domain; `None` for a journal and a simulated machine.
+    pub domain: Option<u32>,
+    /// The program that loses.
+    pub victim: &'a str,
+    /// The neighbour.
+    pub culprit: &'a str,
+    /// `cache` or `bus`.
+    pub part: &'static str,
+    /// In units of the victim's time alone.
+    pub loss: f64,
+}
+
 /// What was not seen of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -117,6 +132,20 @@ impl BlameReport {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty()
+    }
+
+    /// What each neighbour costs each program that loses enough to blame one.
+    pub fn caused(&self) -> impl Iterator<Item = CausedLoss<'_>> {
+        let victims = self.programs.iter().filter(|victim| victim.worst.is_some());
+        victims.flat_map(|of| of.by.iter().map(move |by| (of, by))).flat_map(|(of, by)| {
+            [("cache", by.cache), ("bus", by.bus)].map(|(part, loss)| CausedLoss {
+                domain: self.domain,
+                victim: &of.program,
+                culprit: &by.program,
+                part,
+                loss,
+            })
+        })
     }
 
     /// Writes one JSON object and a newline, or tables for people.
