@@ -58,6 +58,10 @@ fn losses_are_known_whatever_policy_runs() {
             let [scan, reads] = ["a \"scan\"", "reads"];
             assert_eq!(blames, [[scan, reads], [reads, scan]], "{found}");
             assert_eq!(found["programs"][0]["ways"], 0.0);
+            let mut top = Command::new(this());
+            let top = top.args(["top", "--once", "--width", "140", "--control"]);
+            let top = printed(top.arg(machine.at("control")));
+            assert!(top.contains(" culprit ") && top.contains(" reads "), "{top}");
             let status = daemon.status();
             assert!(status["programs"].as_array().unwrap().iter().all(|of| of["ipc"].is_null()));
         }

@@ -134,6 +134,25 @@ impl BlameReport {
         self.programs.is_empty()
     }
 
+    /// Whether these are the losses in this domain of a daemon.
+    #[must_use]
+    pub fn is_of_domain(&self, domain: u32) -> bool {
+        self.domain == Some(domain)
+    }
+
+    /// The neighbour that costs a program most, and how much; `None` if none is blamed.
+    #[must_use]
+    pub fn worst_culprit(&self, program: &str) -> Option<(&str, f64)> {
+        let victim = self.programs.iter().find(|victim| victim.program == program)?;
+        let worst = victim.worst.as_deref()?;
+        Some((worst, victim.to(worst)))
+    }
+
+    /// What each program loses and to which neighbours, a sentence for each.
+    pub fn sentences(&self) -> impl Iterator<Item = String> {
+        self.programs.iter().map(text::sentence)
+    }
+
     /// What each neighbour costs each program that loses enough to blame one.
     pub fn caused(&self) -> impl Iterator<Item = CausedLoss<'_>> {
         let victims = self.programs.iter().filter(|victim| victim.worst.is_some());

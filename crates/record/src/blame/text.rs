@@ -127,6 +127,25 @@ fn lost(part: f64) -> String {
     if part < SHOWN { String::new() } else { format!("+{part:.2}") }
 }
 
+/// What a program loses, and to which neighbours.
+pub(super) fn sentence(one: &Victim) -> String {
+    let Victim { program, slowdown, least, most, .. } = one;
+    let mut text = format!("{program}: slowdown {slowdown:.2}, from {least:.2} to {most:.2}");
+    if one.worst.is_none() {
+        return text + "; none is blamed";
+    }
+    for by in one.by.iter().filter(|by| by.cache + by.bus >= SHOWN) {
+        let parts = [("cache", by.cache), ("bus", by.bus)];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(_, loss)| *loss >= SHOWN)
+            .map(|(part, loss)| format!("{part} {}", lost(*loss)))
+            .collect();
+        text += &format!("; {} costs it {}", by.program, parts.join(", "));
+    }
+    text
+}
+
 /// What would have to be measured for a narrower interval, if that is wide.
 fn unknown(one: &Victim) -> Option<String> {
     let why = match one.unknown.filter(|_| one.is_open())? {
