@@ -30,6 +30,7 @@ mod culprits;
 mod loss;
 mod neighbours;
 mod program;
+mod recent;
 mod sizes;
 mod watched;
 
@@ -40,9 +41,14 @@ use fairways_core::{AppId, Event, Levers, Llc, Partition, Time, WayMask};
 pub use cost::MemoryLatency;
 pub use culprits::Caused;
 pub use loss::{Bounds, Loss, Unknown};
-pub use watched::{WINDOW, WatchedPolicy};
+pub use recent::RecentAttribution;
+pub use watched::{FIRST_WINDOW, FIRST_WINDOWS, WINDOW, WatchedPolicy};
 
 use program::{Neighbour, ObservedProgram};
+
+/// The programs whose losses are known at a time; others that start are left out. What neighbours
+/// take is counted by pairs: these are 1.6 MB.
+pub const MOST_PROGRAMS: usize = 256;
 
 /// The losses of the programs on a machine, by what was observed.
 #[derive(Clone, Debug)]
@@ -64,6 +70,12 @@ impl Attribution {
         Self { latency, since, llc: None, partition, programs }
     }
 
+    /// When the span began.
+    #[must_use]
+    pub const fn since(&self) -> Time {
+        self.since
+    }
+
     /// Begins another span, and keeps what is known of programs.
     pub fn begin(&mut self, since: Time) {
         self.since = since;
@@ -74,7 +86,9 @@ impl Attribution {
     pub fn handle(&mut self, at: Time, event: &Event) {
         match event {
             Event::Machine(Levers { llc, .. }) => self.change_cache(*llc),
-            Event::Started { app, profile, .. } if self.place(*app).is_none() => {
+            Event::Started { app, profile, .. }
+                if self.place(*app).is_none() && self.programs.len() < MOST_PROGRAMS =>
+            {
                 self.programs.push(ObservedProgram::new(*app, profile.clone()));
                 let (count, none) = (self.programs.len(), Neighbour::default());
                 self.programs.iter_mut().for_each(|one| one.neighbours.resize(count, none));

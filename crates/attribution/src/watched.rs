@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Event, Policy, Time, WindowLength};
+use fairways_core::{Action, AppId, Event, Latencies, Policy, Time, WindowLength};
 
 use crate::Attribution;
 
@@ -13,10 +13,10 @@ pub const WINDOW: Duration = Duration::from_millis(100);
 
 /// The first windows of a program are shorter: while it fills the cache, they show how often it
 /// misses at each size.
-const FIRST_WINDOW: Duration = Duration::from_millis(4);
+pub const FIRST_WINDOW: Duration = Duration::from_millis(4);
 
 /// How many windows are short.
-const FIRST_WINDOWS: u32 = 50;
+pub const FIRST_WINDOWS: u32 = 50;
 
 /// A policy, and an attribution that takes in the same events. A program that the policy does not
 /// watch is watched in windows of [`WINDOW`], which the policy does not see: it decides as it does
@@ -75,6 +75,12 @@ impl Policy for WatchedPolicy {
             }
             Event::Exited { app } => self.programs.retain(|one| one.app != app),
             Event::Sampled(sample) if !self.is_requested(sample.app, act) => return,
+            // It comes with a window.
+            Event::Latency(Latencies { app, .. })
+                if self.watching(app).is_some_and(|one| !one.by_policy) =>
+            {
+                return;
+            }
             _ => {}
         }
         let programs = &mut self.programs;

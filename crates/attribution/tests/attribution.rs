@@ -5,7 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairways_attribution::{Attribution, Caused, Loss, MemoryLatency, Unknown, WatchedPolicy};
+use fairways_attribution::{
+    Attribution, Caused, Loss, MOST_PROGRAMS, MemoryLatency, RecentAttribution, Unknown,
+    WatchedPolicy,
+};
 use fairways_core::{
     Action, AppId, Counters, Curve, Event, Llc, Partition, PlanId, Policy, Profile, Q32, Sample,
     Time, WayMask, Ways, Wish,
@@ -235,6 +238,47 @@ fn a_program_that_ends_is_forgotten() {
     all.handle(Time::from_nanos(500_000_000), &Event::Exited { app: AppId(1) });
     assert_eq!(all.losses().count(), 1);
     assert_eq!(all.caused(loss(&all, 0)).count(), 0);
+}
+
+#[test]
+fn pairs_of_programs_are_bounded() {
+    let count = u32::try_from(MOST_PROGRAMS).unwrap();
+    let mut all = machine(Some(IDLE), count + 1);
+    assert_eq!(all.programs().count(), MOST_PROGRAMS);
+    all.handle(Time::ZERO, &Event::Exited { app: AppId(0) });
+    all.handle(Time::ZERO, &started(count + 1, None));
+    assert_eq!(all.programs().last(), Some(AppId(count + 1)));
+}
+
+/// A loss is forgotten after one span to two; how often the program misses with more of the cache
+/// is not.
+#[test]
+fn losses_of_late_are_of_the_last_span_or_two() {
+    let mut all = RecentAttribution::new(Some(IDLE), Time::ZERO, Duration::from_secs(1));
+    all.handle(Time::ZERO, &Event::Machine(LLC.into()));
+    (0..2).for_each(|app| all.handle(Time::ZERO, &started(app, None)));
+    let with_all = [sampled(0, 1000, 100, 32), sampled(1, 10, 100, 0)];
+    let with_half = [sampled(0, 4000, 100, 16), sampled(1, 9900, 100, 16)];
+    let mut slowdowns = Vec::new();
+    for window in 1..=60 {
+        let at = Time::from_nanos(window * 100_000_000);
+        let slow = (20..30).contains(&window);
+        let windows = if slow { &with_half } else { &with_all };
+        windows.iter().for_each(|event| all.handle(at, event));
+        let covered = at.since(all.recent().since());
+        assert!(covered <= Duration::from_secs(2), "{covered:?}");
+        assert!(window < 20 || covered >= Duration::from_secs(1), "{covered:?}");
+        slowdowns.push(thousandths(loss(all.recent(), 0).slowdown.likely));
+    }
+    assert_eq!((slowdowns[17], slowdowns[50]), (1000, 1000), "{slowdowns:?}");
+    assert!(slowdowns[29] > 1200, "{slowdowns:?}");
+    let found = allocation_counter::measure(|| {
+        for window in 61..=120 {
+            let at = Time::from_nanos(window * 100_000_000);
+            with_half.iter().for_each(|event| all.handle(at, event));
+        }
+    });
+    assert_eq!(found.count_total, 0);
 }
 
 /// `crates/policy/tests/allocation.rs` promises the same of policies.

@@ -13,6 +13,7 @@ use fairways_record::status::MachineRecord;
 use parking_lot::Mutex;
 
 use super::clients::Clients;
+use super::losses::SharedLosses;
 use super::socket;
 
 /// The longest request, the most clients at a time, and the longest wait for a client.
@@ -22,6 +23,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long to wait where no client can be let in.
 const RETRY: Duration = Duration::from_millis(100);
+
+/// What clients may ask for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Served {
+    pub(super) watched: Arc<Mutex<MachineRecord>>,
+    /// `None` under a policy that schedules, which knows threads instead of programs.
+    pub(super) losses: Option<SharedLosses>,
+}
 
 /// Serves clients until it is dropped.
 pub(super) struct Control {
@@ -37,7 +46,7 @@ impl Control {
     ///
     /// # Errors
     /// If another daemon listens there, or the socket can't be made.
-    pub(super) fn start(path: &Path, watched: Arc<Mutex<MachineRecord>>) -> io::Result<Self> {
+    pub(super) fn start(path: &Path, served: Served) -> io::Result<Self> {
         let listener = socket::bind(path, 0o600)?;
         let accepting = listener.try_clone()?;
         let ends = Arc::new(AtomicBool::new(false));
@@ -46,7 +55,7 @@ impl Control {
             let clients = Clients::default();
             while !over.load(Ordering::Relaxed) {
                 match accepting.accept() {
-                    Ok((stream, _)) => welcome(stream, &clients, &watched),
+                    Ok((stream, _)) => welcome(stream, &clients, &served),
                     // Out of descriptors, say. Clients wait meanwhile.
                     Err(_) => std::thread::sleep(RETRY),
                 }
@@ -69,23 +78,23 @@ impl Drop for Control {
 }
 
 /// Serves a client on a thread of its own, or turns it away.
-fn welcome(stream: UnixStream, clients: &Clients, watched: &Arc<Mutex<MachineRecord>>) {
+fn welcome(stream: UnixStream, clients: &Clients, served: &Served) {
     let Some(place) = clients.enter(MOST) else {
         let why = format!("expected at most {MOST} clients at a time");
         let _ = send(&stream, &Response::Error(why));
         return;
     };
-    let watched = Arc::clone(watched);
+    let served = served.clone();
     // Without a thread it is turned away.
     let _ = std::thread::Builder::new().name("client".to_owned()).spawn(move || {
         let _place = place;
         // A client may break off at any time.
-        let _ = attend(&stream, &watched);
+        let _ = attend(&stream, &served);
     });
 }
 
 /// Answers a client's requests until it breaks off.
-pub(super) fn attend(stream: &UnixStream, watched: &Mutex<MachineRecord>) -> io::Result<()> {
+pub(super) fn attend(stream: &UnixStream, served: &Served) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(stream);
@@ -99,16 +108,36 @@ pub(super) fn attend(stream: &UnixStream, watched: &Mutex<MachineRecord>) -> io:
             return send(stream, &Response::Error(why));
         }
         let response = match serde_json::from_slice(&line) {
-            Ok(Request::Status {}) => Response::Status(Box::new(watched.lock().status.clone())),
-            Ok(Request::Explain {}) => {
-                Response::Decisions(watched.lock().decisions.kept().cloned().collect())
-            }
+            Ok(request) => served.answer(request),
             Err(_) => {
-                let wrong = "expected {\"do\":\"status\"} or {\"do\":\"explain\"}";
+                let wrong =
+                    "expected {\"do\":\"status\"}, {\"do\":\"explain\"} or {\"do\":\"blame\"}";
                 Response::Error(wrong.to_owned())
             }
         };
         send(stream, &response)?;
+    }
+}
+
+impl Served {
+    fn answer(&self, request: Request) -> Response {
+        match request {
+            Request::Status {} => Response::Status(Box::new(self.watched.lock().status.clone())),
+            Request::Explain {} => {
+                Response::Decisions(self.watched.lock().decisions.kept().cloned().collect())
+            }
+            Request::Blame {} => match &self.losses {
+                Some(losses) => {
+                    let status = self.watched.lock().status.clone();
+                    Response::Blame(losses.reports(&status))
+                }
+                None => Response::Error(
+                    "expected a policy that gives out ways: losses are not attributed to threads \
+                     that take turns"
+                        .to_owned(),
+                ),
+            },
+        }
     }
 }
 
@@ -127,15 +156,16 @@ mod tests {
 
     use super::*;
 
-    fn status() -> Arc<Mutex<MachineRecord>> {
-        Arc::new(Mutex::new(MachineRecord::new(Status { pid: 7, ..Status::default() })))
+    fn served() -> Served {
+        let record = MachineRecord::new(Status { pid: 7, ..Status::default() });
+        Served { watched: Arc::new(Mutex::new(record)), losses: None }
     }
 
     #[test]
     fn a_request_is_answered_and_anything_else_gets_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("below/control");
-        let control = Control::start(&path, status()).unwrap();
+        let control = Control::start(&path, served()).unwrap();
         assert_eq!(client::status(Some(&path)).unwrap().pid, 7);
         let mut stream = UnixStream::connect(&path).unwrap();
         stream.write_all(b"{\"do\":\"dance\"}\n").unwrap();
@@ -143,7 +173,7 @@ mod tests {
         BufReader::new(&stream).read_line(&mut line).unwrap();
         assert_eq!(
             line,
-            "{\"error\":\"expected {\\\"do\\\":\\\"status\\\"} or {\\\"do\\\":\\\"explain\\\"}\"}\n"
+            "{\"error\":\"expected {\\\"do\\\":\\\"status\\\"}, {\\\"do\\\":\\\"explain\\\"} or {\\\"do\\\":\\\"blame\\\"}\"}\n"
         );
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -156,12 +186,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "somebody's").unwrap();
-        assert!(Control::start(&path, status()).is_err());
+        assert!(Control::start(&path, served()).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's");
         let path = folder.path().join("left");
         drop(UnixListener::bind(&path).unwrap());
-        let first = Control::start(&path, status()).unwrap();
-        let second = Control::start(&path, status()).map(|_| ()).unwrap_err();
+        let first = Control::start(&path, served()).unwrap();
+        let second = Control::start(&path, served()).map(|_| ()).unwrap_err();
         assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
         drop(first);
     }

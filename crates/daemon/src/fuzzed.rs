@@ -3,14 +3,14 @@
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 use fairways_command_kit::plain::Plain;
 use fairways_core::is_plain;
 use fairways_record::client::Response;
-use fairways_record::status::MachineRecord;
-use parking_lot::Mutex;
 
-use super::control::attend;
+use super::control::{Served, attend};
+use super::losses::{Losses, SharedLosses};
 use super::report;
 
 /// Sends any bytes to the control socket as a client. Each answer is a line of JSON, and an error
@@ -27,7 +27,8 @@ pub(crate) fn request(bytes: &[u8]) {
         let _ = client.read_to_string(&mut text);
         text
     });
-    let _ = attend(&server, &Mutex::new(MachineRecord::default()));
+    let losses = SharedLosses::new(Losses::default(), Arc::default());
+    let _ = attend(&server, &Served { losses: Some(losses), ..Served::default() });
     drop(server);
     let text = answers.join().expect("it reads");
     assert!(text.is_empty() || text.ends_with('\n'), "{text:?}");
@@ -46,11 +47,18 @@ pub(crate) fn scrape(bytes: &[u8]) {
 
 /// Shows any bytes as the answer of a false daemon. What is shown does nothing to a terminal.
 pub(crate) fn answer(bytes: &[u8]) {
-    let Ok(Response::Status(status)) = serde_json::from_slice(bytes) else { return };
+    let Ok(response) = serde_json::from_slice(bytes) else { return };
     let mut shown = Vec::new();
     // Standard output is written through the same filter.
     let mut out = Plain::new(&mut shown);
-    report::print(&status, false, &mut out).expect("a vector takes everything");
+    match response {
+        Response::Status(status) => report::print(&status, false, &mut out).map_err(Into::into),
+        Response::Blame(reports) => {
+            reports.iter().try_for_each(|report| report.print(false, &mut out))
+        }
+        Response::Decisions(_) | Response::Error(_) => return,
+    }
+    .expect("a vector takes everything");
     let shown = String::from_utf8(shown).expect("text");
     let hostile = shown.chars().find(|&letter| !is_plain(letter) && letter != '\n');
     assert_eq!(hostile, None, "{shown:?}");

@@ -11,6 +11,7 @@ pub mod fuzz;
 mod fuzzed;
 mod journals;
 mod logging;
+mod losses;
 mod metrics;
 mod missing;
 mod notify;
@@ -49,8 +50,9 @@ use parking_lot::Mutex;
 use tracing::{debug, error, info, warn};
 
 use config::{ClockSource, Config};
-use control::Control;
+use control::{Control, Served};
 use journals::Journals;
+use losses::{Losses, SharedLosses};
 use metrics::Metrics;
 use missing::Missing;
 use notify::Notify;
@@ -187,6 +189,8 @@ struct Daemon {
     profiled: Option<Profiled>,
     journals: Journals,
     unmeasured: Unmeasured,
+    /// `None` if nobody can ask for them, or the policy gives out no ways.
+    losses: Option<SharedLosses>,
     notify: Notify,
     /// Serves clients until it is dropped.
     control: Option<Control>,
@@ -211,9 +215,16 @@ impl Daemon {
             ..Status::default()
         })));
         let is_asked = is_asked && !config.dry_run;
-        let control = is_asked.then(|| open::control(&config, &watched)).transpose()?;
+        let has_metrics = config.metrics.listen.is_some();
+        let has_losses = is_asked && rules.trial.is_none() && !config.schedules();
+        let losses = has_losses.then(|| {
+            let losses = Losses::new(has_metrics, config.observe);
+            SharedLosses::new(losses, Arc::clone(&signals.came))
+        });
+        let served = Served { watched: Arc::clone(&watched), losses: losses.clone() };
+        let control = is_asked.then(|| open::control(&config, served.clone())).transpose()?;
         let notify = Notify::start(signals.ends())?;
-        let metrics = open::metrics(&config, commit, &watched, &notify)?;
+        let metrics = open::metrics(&config, commit, served, &notify)?;
         let has_time_of_day = config.clock.source == ClockSource::Real;
         let began = has_time_of_day.then(Moment::now);
         let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
@@ -252,6 +263,7 @@ impl Daemon {
             profiled,
             journals,
             unmeasured,
+            losses,
             notify,
             control,
             metrics,
@@ -303,13 +315,19 @@ impl Daemon {
             }
             let Some((at, domain, event)) = self.host.next_event() else {
                 if signals.came() {
+                    // Perhaps a client who asks for losses.
+                    self.watch_for_losses();
                     continue;
                 }
                 break;
             };
             self.notify.in_policy();
-            self.hear(domain, at, &event);
-            self.decide(domain, at, &event);
+            let losses = self.losses.as_ref();
+            if losses.is_none_or(|losses| losses.lock().hear(domain, at, &event)) {
+                self.hear(domain, at, &event);
+                self.decide(domain, at, &event);
+            }
+            self.watch_for_losses();
             self.journals.settle(at);
             if self.rules.trial.as_ref().is_some_and(|trial| trial.is_over()) {
                 break;
@@ -383,10 +401,13 @@ impl Daemon {
 
     /// Gives the event to the policy, and carries out its actions.
     fn decide(&mut self, domain: u32, at: Time, event: &Event) {
-        let Self { host, rules, watched, journals, unmeasured, notify, .. } = self;
+        let Self { host, rules, watched, journals, unmeasured, losses, notify, .. } = self;
         let in_host = Cell::new(false);
         let handled = rules.handle(domain, at, event, &mut |action| {
             journals.action(domain, at, &action);
+            if let Some(losses) = losses {
+                losses.lock().see(domain, &action);
+            }
             if let Some(shown) = unmeasured.shown(domain, &action) {
                 if let Action::Classified { app, class, reason } = &*shown {
                     debug!(domain, app = app.0, %class, "{reason}");
@@ -403,6 +424,9 @@ impl Daemon {
         let domains = host.domains();
         if domains.len() != watched.lock().status.domains.len() {
             watched.lock().status.keep_domains(|id| domains.iter().any(|domain| domain.id == id));
+            if let Some(losses) = losses {
+                losses.lock().keep_domains(|id| domains.iter().any(|domain| domain.id == id));
+            }
         }
         let Err(why) = handled else { return };
         if in_host.get() {
@@ -415,6 +439,14 @@ impl Daemon {
         let watched = &mut *watched.lock();
         watched.status.failed = Some(why);
         watched.totals.failed += 1;
+    }
+
+    /// Begins windows of the programs that no policy watches, if somebody asks for losses.
+    fn watch_for_losses(&mut self) {
+        let Some(losses) = &self.losses else { return };
+        while let Some((domain, watch)) = losses.lock().next_to_watch() {
+            self.host.carry_out(domain, watch);
+        }
     }
 
     /// Reads the configuration again. If it is wrong, the previous one stays in force.

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::Context;
 use fairways_command_kit::input::{read, shown};
@@ -17,11 +16,9 @@ use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
 use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Roots, Wanted};
-use fairways_record::status::MachineRecord;
 use fairways_resctrl_client::{self as client, Actuator};
-use parking_lot::Mutex;
 
-use super::control::Control;
+use super::control::{Control, Served};
 use super::metrics::{Metrics, Token};
 use super::notify::Notify;
 use super::profiled::{ByTurns, Profiled};
@@ -184,12 +181,9 @@ fn one(program: &ProgramConfig, emulator: Option<&Connection>) -> Result<Managed
 }
 
 /// Starts the control socket. The daemon does not start if another daemon listens there.
-pub(super) fn control(
-    config: &Config,
-    watched: &Arc<Mutex<MachineRecord>>,
-) -> anyhow::Result<Control> {
+pub(super) fn control(config: &Config, served: Served) -> anyhow::Result<Control> {
     let path = &config.control.socket;
-    Control::start(path, Arc::clone(watched)).map_err(|why| taken(&shown(path), &why))
+    Control::start(path, served).map_err(|why| taken(&shown(path), &why))
 }
 
 /// Starts the metrics endpoint, if one is configured. A dry run has none, since it may run beside a
@@ -197,7 +191,7 @@ pub(super) fn control(
 pub(super) fn metrics(
     config: &Config,
     commit: &'static str,
-    watched: &Arc<Mutex<MachineRecord>>,
+    served: Served,
     notify: &Notify,
 ) -> anyhow::Result<Option<Metrics>> {
     let Some(listen) = config.metrics.listen.as_ref().filter(|_| !config.dry_run) else {
@@ -205,7 +199,7 @@ pub(super) fn metrics(
     };
     let token = config.metrics.token_file.as_deref().map(Token::read).transpose();
     let token = token.map_err(BadInput)?;
-    let metrics = Metrics::start(listen, token, commit, Arc::clone(watched), notify.pulse());
+    let metrics = Metrics::start(listen, token, commit, served, notify.pulse());
     metrics.map(Some).map_err(|why| taken(&format!("metrics: {listen}"), &why))
 }
 

@@ -117,7 +117,13 @@ fn bad_input_is_answered_in_one_line() {
             2,
             "--instructions: blame does not take it",
         ),
-        ("--json".to_owned(), 2, "expected --journal FILE or --machine MACHINE"),
+        (
+            "--since 5s".to_owned(),
+            2,
+            "--since: a daemon reports its last minute: expected --journal",
+        ),
+        ("--control /nowhere/socket".to_owned(), 1, "/nowhere/socket: no daemon answers there"),
+        ("--control /nowhere/socket --journal x".to_owned(), 2, "cannot be used with"),
     ] {
         let output = blame(&words);
         let text = String::from_utf8(output.stderr).unwrap();

@@ -15,6 +15,7 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::blame::BlameReport;
 use crate::status::{Decision, Status};
 
 /// Where the daemon listens by default.
@@ -33,6 +34,9 @@ pub enum Request {
     Status {},
     /// The last decisions and their reasons.
     Explain {},
+    /// What programs lose to their neighbours. From the first such request on, programs that the
+    /// policy does not watch have windows, too.
+    Blame {},
 }
 
 /// The daemon's answer, such as `{"status": {...}}`.
@@ -43,6 +47,8 @@ pub enum Response {
     Status(Box<Status>),
     /// The answer to an explain request: the oldest decision first.
     Decisions(Vec<Decision>),
+    /// The answer to a blame request: the losses of late in each domain.
+    Blame(Vec<BlameReport>),
     /// Why the request failed, in a line.
     Error(String),
 }
@@ -65,6 +71,31 @@ pub fn status(control: Option<&Path>) -> anyhow::Result<Status> {
 pub fn decisions(control: Option<&Path>) -> anyhow::Result<Vec<Decision>> {
     match request_from(control, Request::Explain {})? {
         Response::Decisions(decisions) => Ok(decisions),
+        other => Err(unexpected(control, other)),
+    }
+}
+
+/// What programs lose in each domain of the daemon in which there is something to go by.
+///
+/// # Errors
+/// As of [`status`]; and if no window that shows losses has ended yet.
+pub fn losses(control: Option<&Path>) -> anyhow::Result<Vec<BlameReport>> {
+    let at = shown(control.unwrap_or(Path::new(SOCKET)));
+    match request_from(control, Request::Blame {})? {
+        Response::Blame(mut reports) => {
+            reports.retain(|report| !report.is_empty());
+            if reports.is_empty() {
+                return Err(anyhow!(
+                    "{at}: no window with cycles, LLC references and misses, and stalls has ended \
+                     yet: try again in some seconds (fairways doctor shows whether this host \
+                     counts them)"
+                ));
+            }
+            Ok(reports)
+        }
+        Response::Error(why) if why.starts_with("expected {\"do\":") => Err(anyhow!(
+            "{at}: the daemon there is of an earlier version, which attributes no losses: restart it"
+        )),
         other => Err(unexpected(control, other)),
     }
 }

@@ -17,6 +17,8 @@ pub(super) enum Command {
     Last,
     /// Shows the decisions about the selected program.
     Why,
+    /// Shows who slows whom.
+    Blame,
     Sort,
     Metric,
     Domain,
@@ -34,12 +36,13 @@ pub(super) enum KeyScope {
 }
 
 /// The help: keys, what they do, and for which sources.
-pub(super) const HELP: [(&str, &str, KeyScope); 14] = [
+pub(super) const HELP: [(&str, &str, KeyScope); 15] = [
     ("q, Esc, Ctrl-C", "quit; Esc leaves a page first", KeyScope::All),
     ("?", "this page", KeyScope::All),
     ("up, down, k, j", "select a program; scroll a page", KeyScope::All),
     ("PgUp, PgDn", "ten at a time", KeyScope::All),
     ("Enter", "all numbers of the program, and the decisions about it", KeyScope::All),
+    ("b", "who slows whom, as the daemon estimates it", KeyScope::All),
     ("s", "sort by the next column", KeyScope::All),
     ("c", "history of IPC or MPKI", KeyScope::All),
     ("d", "the next domain", KeyScope::All),
@@ -65,6 +68,7 @@ pub(super) fn command(key: KeyEvent, journal: bool) -> Option<Command> {
         KeyCode::PageUp => Command::Move(-10),
         KeyCode::PageDown => Command::Move(10),
         KeyCode::Enter => Command::Why,
+        KeyCode::Char('b') => Command::Blame,
         KeyCode::Char('s') => Command::Sort,
         KeyCode::Char('c') => Command::Metric,
         KeyCode::Char('d') => Command::Domain,

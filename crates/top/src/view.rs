@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use fairways_record::blame::BlameReport;
 use fairways_record::status::{DomainStatus, ProgramStatus};
 
 use super::history::Metric;
@@ -83,6 +84,8 @@ impl SortOrder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     Help,
+    /// What programs lose to each other.
+    Blame,
     /// The decisions about a program.
     Why(String),
 }
@@ -127,6 +130,12 @@ impl View {
         programs
     }
 
+    /// The losses in the domain.
+    pub(super) fn losses<'a>(&self, scene: &'a Scene) -> Option<&'a BlameReport> {
+        let domain = self.domain(scene)?.id;
+        scene.losses.iter().find(|losses| losses.is_of_domain(domain))
+    }
+
     /// Selects another program if the selected one has ended.
     pub(super) fn follow_selection(&mut self, scene: &Scene) {
         let programs = self.programs(scene);
@@ -154,6 +163,7 @@ impl View {
             Command::Quit => return false,
             Command::Leave => return self.page.take().is_some(),
             Command::Help => self.toggle_page(Page::Help),
+            Command::Blame => self.toggle_page(Page::Blame),
             Command::Why => {
                 if self.selected.is_none() {
                     self.select(scene, 0);
@@ -198,7 +208,8 @@ impl View {
 
     /// Shows a page, or closes it. Decisions are shown from the last one.
     fn toggle_page(&mut self, page: Page) {
-        self.line = if page == Page::Help { 0 } else { usize::MAX };
+        let is_from_end = matches!(page, Page::Why(_));
+        self.line = if is_from_end { usize::MAX } else { 0 };
         self.page = if self.page.as_ref() == Some(&page) { None } else { Some(page) };
     }
 }

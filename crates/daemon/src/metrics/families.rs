@@ -86,6 +86,15 @@ pub(super) const WINDOWS: Family = counter(
     "fairways_sample_windows",
     "Windows of all programs that ended, including programs that have exited.",
 );
+pub(super) const CAUSED: Family = gauge(
+    "fairways_slowdown_caused",
+    "What a culprit costs a victim by the cache or by the bus, in units of the victim's time alone.",
+)
+.in_unit("ratio");
+pub(super) const CAUSED_LEFT_OUT: Family = gauge(
+    "fairways_slowdown_caused_left_out",
+    "How many such losses are as large, and left out because there are more of them than are shown.",
+);
 pub(super) const CLOSIDS: Family = gauge(
     "fairways_closids",
     "Classes of service: used by Fairways, others (the root's is one), and free.",

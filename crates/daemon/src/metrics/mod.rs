@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairways_host::machine::Host;
-use fairways_record::status::MachineRecord;
 use fairways_resctrl_client::{Errors, Ids};
 use parking_lot::Mutex;
 
+use super::control::Served;
 use super::notify::Pulse;
 use crate::config::Listen;
 use http::{Answer, Request};
@@ -39,7 +39,7 @@ pub(super) struct Metrics {
 
 /// The data that answers are made from.
 struct Shared {
-    watched: Arc<Mutex<MachineRecord>>,
+    served: Served,
     pulse: Pulse,
     /// Whether the daemon manages the machine by now.
     begun: AtomicBool,
@@ -67,11 +67,11 @@ impl Metrics {
         at: &Listen,
         token: Option<Token>,
         commit: &'static str,
-        watched: Arc<Mutex<MachineRecord>>,
+        served: Served,
         pulse: Pulse,
     ) -> io::Result<Self> {
         let (begun, means) = (AtomicBool::new(false), Mutex::default());
-        let shared = Arc::new(Shared { watched, pulse, begun, means, token, commit });
+        let shared = Arc::new(Shared { served, pulse, begun, means, token, commit });
         let server = Server::start(at, Arc::clone(&shared) as Arc<dyn Pages>)?;
         Ok(Self { shared, server })
     }
@@ -107,12 +107,14 @@ impl Shared {
     fn metrics(&self, accept: &str) -> Answer {
         // From a copy, so that the loop does not wait for a page to be written.
         let (status, totals) = {
-            let watched = self.watched.lock();
+            let watched = self.served.watched.lock();
             (watched.status.clone(), watched.totals.clone())
         };
+        let losses = self.served.losses.as_ref().map(|losses| losses.reports(&status));
+        let losses = losses.unwrap_or_default();
         let means = self.means.lock().clone();
         let (process, commit) = (Process::now(), self.commit);
-        let Ok(text) = (Snapshot { status, totals, means, process, commit }).page() else {
+        let Ok(text) = (Snapshot { status, totals, losses, means, process, commit }).page() else {
             return Answer::of(Err("the page could not be written".to_owned()));
         };
         if http::wants_plain(accept) {
@@ -135,7 +137,7 @@ impl Shared {
         if !self.begun.load(Ordering::Relaxed) {
             return Err("it has not begun yet, or has ended".to_owned());
         }
-        let watched = self.watched.lock();
+        let watched = self.served.watched.lock();
         if let Some(why) = &watched.status.failed {
             return Err(format!("the policy has failed: {why}"));
         }
@@ -190,7 +192,7 @@ pub(super) fn fuzzed(bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use fairways_record::status::{DomainStatus, Status};
+    use fairways_record::status::{DomainStatus, MachineRecord, Status};
 
     use super::*;
 
@@ -198,7 +200,7 @@ mod tests {
     fn a_policy_that_failed_or_is_not_in_force_is_not_ready() {
         let watched = Arc::new(Mutex::new(MachineRecord::new(Status::default())));
         let shared = Shared {
-            watched: Arc::clone(&watched),
+            served: Served { watched: Arc::clone(&watched), losses: None },
             pulse: Pulse::new(std::time::Duration::from_secs(30)),
             begun: AtomicBool::new(false),
             means: Mutex::default(),

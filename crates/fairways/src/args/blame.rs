@@ -7,6 +7,7 @@ use std::time::Duration;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::time;
 use fairways_record::blame::JournalSpan;
+use fairways_record::client;
 
 use super::{Machine, RunFlags};
 use crate::blame;
@@ -14,17 +15,22 @@ use crate::blame;
 /// Show which programs slow which others down, and by how much
 ///
 /// Examples:
-///   fairways blame --journal run.journal
+///   fairways blame
 ///   fairways blame --journal /var/log/fairways.journal --since 10m --until 15m --json
 ///   fairways blame --machine chip:xeon-d --programs mlr:8M,mload:60M --policy stock
 ///
 /// For each program, from its counters: how much slower it is than alone with the
 /// whole cache, with an interval; what it loses to the cache and to the memory bus;
 /// and which neighbours cause that. The interval is wide where a program was never
-/// seen with more of the cache (docs/blame.md).
+/// seen with more of the cache (docs/blame.md). Without a journal or a machine it
+/// asks the daemon on this host, which reports the last 30 to 60 seconds.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Blame {
+    /// Control socket of the daemon [default: /run/fairways/fairways.sock]
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["journal", "machine"])]
+    pub(crate) control: Option<PathBuf>,
+
     /// Read a journal that `fairways run --journal` wrote; its finished parts (FILE.0, ...) are
     /// read first
     #[arg(long, value_name = "FILE", conflicts_with = "machine")]
@@ -68,8 +74,14 @@ impl Blame {
                 let since = self.since.unwrap_or(run.duration / 2);
                 crate::run::blamed(run, since)?
             }
+            (None, None) if self.since.is_some() => {
+                let what = "--since: a daemon reports its last minute: expected --journal FILE or \
+                            --machine MACHINE with it";
+                return Err(BadInput(what.to_owned()).into());
+            }
             (None, None) => {
-                return Err(BadInput("expected --journal FILE or --machine MACHINE".into()).into());
+                let reports = client::losses(self.control.as_deref())?;
+                return reports.iter().try_for_each(|found| found.print(self.json, out));
             }
         };
         found.print(self.json, out)

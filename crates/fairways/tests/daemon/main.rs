@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod blamed;
 mod buckets;
 mod common;
 mod exec;

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use fairways_attribution::{Attribution, Bounds, Caused, Loss, Unknown};
 use fairways_core::{AppId, Q32, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use journal::{JournalSpan, of_journal};
 
@@ -16,9 +16,13 @@ pub use journal::{JournalSpan, of_journal};
 const SCHEMA: u32 = 1;
 
 /// What programs lose over a span of time, and to which neighbours.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct BlameReport {
     schema: u32,
+    /// The daemon's domain; absent for a journal and a simulated machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    domain: Option<u32>,
     policy: String,
     /// The span on the machine's clock.
     from_seconds: f64,
@@ -30,7 +34,8 @@ pub struct BlameReport {
 }
 
 /// What a program loses. Parts are in units of its time alone: the slowdown is 1 and their sum.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 struct Victim {
     program: String,
     /// Its cycles over those that it would take alone with the whole cache.
@@ -57,7 +62,8 @@ struct Victim {
 }
 
 /// What a neighbour costs a victim, in units of the victim's time alone.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 struct CausedPart {
     program: String,
     cache: f64,
@@ -65,14 +71,30 @@ struct CausedPart {
 }
 
 /// What a neighbour costs all others: the sum over those that blame it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 struct Culprit {
     program: String,
     costs: f64,
 }
 
+/// What a culprit costs a victim by the cache, or by the bus.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CausedLoss<'a> {
+    /// The daemon's domain; `None` for a journal and a simulated machine.
+    pub domain: Option<u32>,
+    /// The program that loses.
+    pub victim: &'a str,
+    /// The neighbour.
+    pub culprit: &'a str,
+    /// `cache` or `bus`.
+    pub part: &'static str,
+    /// In units of the victim's time alone.
+    pub loss: f64,
+}
+
 /// What was not seen of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum NotSeen {
     /// Its misses with more ways than these.
@@ -96,13 +118,53 @@ impl BlameReport {
         let culprits = culprits(&programs);
         let [from_seconds, to_seconds] = [from, to].map(|at| at.nanos() as f64 / 1e9);
         let policy = policy.to_owned();
-        Self { schema: SCHEMA, policy, from_seconds, to_seconds, programs, culprits }
+        let domain = None;
+        Self { schema: SCHEMA, domain, policy, from_seconds, to_seconds, programs, culprits }
+    }
+
+    /// The losses in this domain of a daemon.
+    #[must_use]
+    pub fn in_domain(self, domain: u32) -> Self {
+        Self { domain: Some(domain), ..self }
     }
 
     /// Whether no program had a window with the counters that it takes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty()
+    }
+
+    /// Whether these are the losses in this domain of a daemon.
+    #[must_use]
+    pub fn is_of_domain(&self, domain: u32) -> bool {
+        self.domain == Some(domain)
+    }
+
+    /// The neighbour that costs a program most, and how much; `None` if none is blamed.
+    #[must_use]
+    pub fn worst_culprit(&self, program: &str) -> Option<(&str, f64)> {
+        let victim = self.programs.iter().find(|victim| victim.program == program)?;
+        let worst = victim.worst.as_deref()?;
+        Some((worst, victim.to(worst)))
+    }
+
+    /// What each program loses and to which neighbours, a sentence for each.
+    pub fn sentences(&self) -> impl Iterator<Item = String> {
+        self.programs.iter().map(text::sentence)
+    }
+
+    /// What each neighbour costs each program that loses enough to blame one.
+    pub fn caused(&self) -> impl Iterator<Item = CausedLoss<'_>> {
+        let victims = self.programs.iter().filter(|victim| victim.worst.is_some());
+        victims.flat_map(|of| of.by.iter().map(move |by| (of, by))).flat_map(|(of, by)| {
+            [("cache", by.cache), ("bus", by.bus)].map(|(part, loss)| CausedLoss {
+                domain: self.domain,
+                victim: &of.program,
+                culprit: &by.program,
+                part,
+                loss,
+            })
+        })
     }
 
     /// Writes one JSON object and a newline, or tables for people.

@@ -30,7 +30,9 @@ culprit      the neighbour that costs it most
 
 pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<()> {
     let BlameReport { policy, from_seconds, to_seconds, .. } = blame;
-    writeln!(out, "From {from_seconds:.3} s to {to_seconds:.3} s, under {policy}:")?;
+    let domain = blame.domain.map_or(String::new(), |id| format!("In domain {id}, "));
+    let from = if domain.is_empty() { "From" } else { "from" };
+    writeln!(out, "{domain}{from} {from_seconds:.3} s to {to_seconds:.3} s, under {policy}:")?;
     writeln!(out, "{}", fit(losses(blame), &["most", "least"]))?;
     let culprits: Vec<&str> = blame
         .culprits
@@ -123,6 +125,25 @@ fn matrix(blame: &BlameReport, culprits: &[&str]) -> Table {
 /// A loss; nothing if it is next to none.
 fn lost(part: f64) -> String {
     if part < SHOWN { String::new() } else { format!("+{part:.2}") }
+}
+
+/// What a program loses, and to which neighbours.
+pub(super) fn sentence(one: &Victim) -> String {
+    let Victim { program, slowdown, least, most, .. } = one;
+    let mut text = format!("{program}: slowdown {slowdown:.2}, from {least:.2} to {most:.2}");
+    if one.worst.is_none() {
+        return text + "; none is blamed";
+    }
+    for by in one.by.iter().filter(|by| by.cache + by.bus >= SHOWN) {
+        let parts = [("cache", by.cache), ("bus", by.bus)];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(_, loss)| *loss >= SHOWN)
+            .map(|(part, loss)| format!("{part} {}", lost(*loss)))
+            .collect();
+        text += &format!("; {} costs it {}", by.program, parts.join(", "));
+    }
+    text
 }
 
 /// What would have to be measured for a narrower interval, if that is wide.

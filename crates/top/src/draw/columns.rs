@@ -1,5 +1,6 @@
 //! The columns of the programs, and which of them fit.
 
+use fairways_record::blame::BlameReport;
 use fairways_record::status::ProgramStatus;
 
 use crate::source::Scene;
@@ -22,6 +23,8 @@ pub(super) enum Column {
     /// The limit of memory bandwidth.
     Limit,
     Slowdown,
+    /// The neighbour that costs it most.
+    Culprit,
     /// Whether the objective is met.
     Slo,
     Latency,
@@ -30,11 +33,12 @@ pub(super) enum Column {
 
 /// The columns that are dropped when the screen is narrow, the first one first; docs/top.md lists
 /// the same.
-const GIVEN_UP: [Column; 10] = [
+const GIVEN_UP: [Column; 11] = [
     Column::Latency,
     Column::Bandwidth,
     Column::Occupancy,
     Column::History,
+    Column::Culprit,
     Column::Slowdown,
     Column::Slo,
     Column::Mpki,
@@ -63,12 +67,19 @@ fn longest<'a>(texts: impl Iterator<Item = &'a str>, (least, most): (u16, u16)) 
     u16::try_from(longest).unwrap_or(most).clamp(least, most)
 }
 
+/// The neighbour that costs a program most, and how much.
+pub(super) fn culprit_text(losses: &BlameReport, program: &ProgramStatus) -> Option<String> {
+    let (culprit, loss) = losses.worst_culprit(&program.name)?;
+    Some(format!("+{loss:.2} {culprit}"))
+}
+
 impl Columns {
     /// The columns that fit a width, for programs that share a cache of `ways` ways, or for threads
     /// that take turns.
     pub(super) fn fit(
         scene: &Scene,
         programs: &[&ProgramStatus],
+        losses: Option<&BlameReport>,
         ways: Option<u32>,
         width: u16,
     ) -> Self {
@@ -93,6 +104,8 @@ impl Columns {
         names_of_estimates.dedup();
         let limits = programs.iter().filter_map(|program| scene.status.limit_text(program));
         let limits: Vec<String> = limits.collect();
+        let culprits: Vec<String> =
+            programs.iter().filter_map(|of| culprit_text(losses?, of)).collect();
         let estimate = match names_of_estimates[..] {
             [one] if bar.is_none() => Some(one.clone()),
             _ => None,
@@ -105,6 +118,7 @@ impl Columns {
             (Column::Bandwidth, 6),
             (Column::Limit, longest(limits.iter().map(String::as_str), (5, 24))),
             (Column::Slowdown, 8),
+            (Column::Culprit, longest(culprits.iter().map(String::as_str), (7, 20))),
             (Column::Slo, 7),
             (Column::Latency, 18),
             (Column::History, HISTORY.0),
@@ -120,6 +134,9 @@ impl Columns {
         }
         if programs.iter().all(|program| program.slowdown().is_none()) {
             unused.push(Column::Slowdown);
+        }
+        if culprits.is_empty() {
+            unused.push(Column::Culprit);
         }
         all.retain(|(column, _)| !unused.contains(column));
         let mut columns = Self { all, ways_per_cell: a_cell, estimate };

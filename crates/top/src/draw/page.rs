@@ -13,7 +13,7 @@ use crate::source::Scene;
 use crate::view::{Page, View};
 
 /// The meaning of the signs and words on a screen.
-const MEANS: [(&str, &str); 10] = [
+const MEANS: [(&str, &str); 11] = [
     ("A, B, ...", "the clusters; programs of a cluster share its ways"),
     (
         "ways",
@@ -24,6 +24,10 @@ const MEANS: [(&str, &str); 10] = [
     ("occupancy", "ways' worth of lines in the cache"),
     ("GB/s", "from and to memory, in the last window"),
     ("slowdown", "against the whole cache, as the policy expects it"),
+    (
+        "culprit",
+        "the neighbour that costs it most, and how much of its time alone, as the daemon estimates it",
+    ),
     ("SLO", "whether the latency objective was met in the last window"),
     ("latency", "at the objective's percentile, and the objective"),
     (
@@ -33,6 +37,10 @@ const MEANS: [(&str, &str); 10] = [
     ),
     ("^", "a thread that runs before others"),
 ];
+
+/// Below the losses.
+const BLAME_NOTE: &str = "  In units of the time alone with the whole cache, over the last 30 to 60 \
+                          seconds; estimates (fairways blame has more).";
 
 /// On narrow screens, lines of decisions are indented less.
 const NARROW: u16 = 70;
@@ -50,6 +58,7 @@ pub(super) fn draw(
     let mut lines = lines;
     let (title, text) = match page {
         Page::Help => ("keys and words".to_owned(), help(view, width - 2)),
+        Page::Blame => ("who slows whom".to_owned(), blamed(scene, view, width - 2)),
         Page::Why(name) => {
             let mut text = numbers(scene, view, name, width - 2);
             let decisions = decisions(scene, view, name, width - 2);
@@ -102,6 +111,17 @@ fn broken(line: &str, width: u16) -> Vec<String> {
     let means = wrap(&means, width.saturating_sub(18).max(10), 0);
     let words = [word.as_str()].into_iter().chain(std::iter::repeat(""));
     words.zip(means).map(|(word, means)| format!("{word:18}{means}")).collect()
+}
+
+/// What programs lose to each other.
+fn blamed(scene: &Scene, view: &View, width: u16) -> Vec<String> {
+    let Some(losses) = view.losses(scene) else {
+        let text = "  nothing is known: only a daemon estimates losses, from windows with cycles, \
+                    LLC references and misses, and stalls";
+        return wrap(text, width, 2);
+    };
+    let lines = losses.sentences().flat_map(|line| wrap(&format!("  {line}"), width, 4));
+    lines.chain([String::new()]).chain(wrap(BLAME_NOTE, width, 2)).collect()
 }
 
 fn decisions(scene: &Scene, view: &View, name: &str, width: u16) -> Vec<String> {

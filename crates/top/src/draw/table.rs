@@ -9,7 +9,7 @@ use ratatui::style::Style;
 
 use super::Screen;
 use super::bar::DrawnCache;
-use super::columns::{Column, Columns, MARGIN};
+use super::columns::{Column, Columns, MARGIN, culprit_text};
 use super::head::takes_turns;
 use super::text::{fit, number};
 use crate::source::Scene;
@@ -31,7 +31,7 @@ pub(super) fn draw(
         (None, Some(_)) => None,
         (None, None) => Some(1),
     };
-    let columns = Columns::fit(scene, &programs, ways, screen.area.width);
+    let columns = Columns::fit(scene, &programs, view.losses(scene), ways, screen.area.width);
     header(&columns, view, lines.start, screen);
     let below = lines.start.saturating_add(1 + u16::try_from(programs.len()).unwrap_or(u16::MAX));
     for (missing, y) in scene.status.unmatched.iter().zip(below..lines.end) {
@@ -100,6 +100,7 @@ fn title((column, width): (Column, u16), view: &View, columns: &Columns) -> Stri
         Column::Bandwidth => "GB/s",
         Column::Limit => "limit",
         Column::Slowdown => "slowdown",
+        Column::Culprit => "culprit",
         Column::Slo => "SLO",
         Column::Latency => "latency",
         Column::History if width < 12 => view.metric.name(),
@@ -184,6 +185,10 @@ impl ProgramRow<'_> {
             Column::Bandwidth => number(program.memory_bytes_per_second().map(|bytes| bytes / 1e9)),
             Column::Limit => or_dash(&self.scene.status.limit_text(program)),
             Column::Slowdown => number(program.slowdown()),
+            Column::Culprit => {
+                let losses = self.view.losses(self.scene);
+                or_dash(&losses.and_then(|losses| culprit_text(losses, program)))
+            }
             Column::Slo => program.objective.map_or("-", |objective| objective.word()).to_owned(),
             Column::Latency => {
                 program.objective.map_or_else(|| "-".to_owned(), |objective| latency(&objective))

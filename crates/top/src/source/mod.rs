@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::history::History;
 use super::{Pace, Target};
 use fairways_command_kit::input::shown;
+use fairways_record::blame::BlameReport;
 use fairways_record::client;
 use fairways_record::status::{Decision, MachineRecord, Status};
 use journal::JournalPlayer;
@@ -35,6 +36,8 @@ pub(super) struct Scene {
     pub(super) status: Status,
     /// The oldest first.
     pub(super) decisions: Vec<Decision>,
+    /// What programs lose in each domain of a daemon.
+    pub(super) losses: Vec<BlameReport>,
     pub(super) history: History,
     /// What is watched.
     pub(super) source: String,
@@ -49,11 +52,36 @@ impl Scene {
         Self {
             status: watched.status.clone(),
             decisions: watched.decisions.kept().cloned().collect(),
+            losses: Vec::new(),
             history: history.clone(),
             source: from.to_owned(),
             pace,
             note: None,
         }
+    }
+}
+
+/// What a poll finds out.
+pub(super) struct PollAnswer {
+    status: Status,
+    decisions: Vec<Decision>,
+    losses: Vec<BlameReport>,
+}
+
+impl PollAnswer {
+    /// Asks the daemon that listens there.
+    fn of_daemon(control: Option<&Path>) -> anyhow::Result<Self> {
+        Ok(Self {
+            status: client::status(control)?,
+            decisions: client::decisions(control)?,
+            // A daemon of an earlier version knows none, nor does one without windows.
+            losses: client::losses(control).unwrap_or_default(),
+        })
+    }
+
+    fn of_emulator(emulated: &mut emulator::Emulated) -> anyhow::Result<Self> {
+        let (status, decisions) = emulated.ask()?;
+        Ok(Self { status, decisions, losses: Vec::new() })
     }
 }
 
@@ -93,13 +121,12 @@ impl Source {
             Target::Emulator(dir) => {
                 let mut emulated = emulator::Emulated::open(&dir)?;
                 let from = emulated.shown_source();
-                Poller::start(from, pace.interval, move || emulated.ask())?
+                Poller::start(from, pace.interval, move || PollAnswer::of_emulator(&mut emulated))?
             }
             Target::Daemon(control) => {
                 let from = socket_shown(control.as_deref());
                 Poller::start(from, pace.interval, move || {
-                    let control = control.as_deref();
-                    Ok((client::status(control)?, client::decisions(control)?))
+                    PollAnswer::of_daemon(control.as_deref())
                 })?
             }
         };
@@ -112,7 +139,7 @@ impl Source {
     /// As of [`open`](Self::open), and if a machine fails.
     pub(super) fn once(watch: Target) -> anyhow::Result<Scene> {
         let mut history = History::new(POLLED_POINT_NANOS);
-        let (from, (status, decisions)) = match watch {
+        let (from, answer) = match watch {
             Target::Journal { file, at } => return Ok(JournalPlayer::at(&file, at)?),
             Target::Machine { make, .. } => return machine::once(make),
             Target::Emulator(dir) => {
@@ -120,16 +147,17 @@ impl Source {
                 // Two readings are needed for counts in a window.
                 emulated.ask()?;
                 std::thread::sleep(Duration::from_secs(1));
-                (emulated.shown_source(), emulated.ask()?)
+                (emulated.shown_source(), PollAnswer::of_emulator(&mut emulated)?)
             }
             Target::Daemon(control) => {
                 let control = control.as_deref();
-                (socket_shown(control), (client::status(control)?, client::decisions(control)?))
+                (socket_shown(control), PollAnswer::of_daemon(control)?)
             }
         };
+        let PollAnswer { status, decisions, losses } = answer;
         history.record(&status);
         let pace = String::new();
-        Ok(Scene { status, decisions, history, source: from, pace, note: None })
+        Ok(Scene { status, decisions, losses, history, source: from, pace, note: None })
     }
 
     /// The newest scene; `None` if nothing is new.

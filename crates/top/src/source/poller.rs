@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairways_record::status::{Decision, Status};
 use parking_lot::{Condvar, Mutex};
 
-use super::{LONGEST, POLLED_POINT_NANOS, PlayCommand, SHORTEST, Scene};
+use super::{LONGEST, POLLED_POINT_NANOS, PlayCommand, PollAnswer, SHORTEST, Scene};
 use crate::history::History;
 
 /// Polls on a thread of its own, so that a slow answer blocks nothing else.
@@ -46,13 +45,13 @@ impl Poller {
     pub(super) fn start(
         from: String,
         interval: Duration,
-        mut ask: impl FnMut() -> anyhow::Result<(Status, Vec<Decision>)> + Send + 'static,
+        mut ask: impl FnMut() -> anyhow::Result<PollAnswer> + Send + 'static,
     ) -> anyhow::Result<Self> {
-        let (status, decisions) = ask()?;
+        let PollAnswer { status, decisions, losses } = ask()?;
         let mut history = History::new(POLLED_POINT_NANOS);
         history.record(&status);
-        let scene =
-            Scene { status, decisions, history, source: from, pace: String::new(), note: None };
+        let (pace, note) = (String::new(), None);
+        let scene = Scene { status, decisions, losses, history, source: from, pace, note };
         let (paused, over, is_new) = (false, false, true);
         let mut state = State { interval, is_paused: paused, is_over: over, scene, is_new };
         state.scene.pace = state.pace();
@@ -64,13 +63,14 @@ impl Poller {
                 let mut state = here.state.lock();
                 let scene = &mut state.scene;
                 match answer {
-                    Ok((status, decisions)) => {
+                    Ok(PollAnswer { status, decisions, losses }) => {
                         // Another process has taken its place.
                         if status.pid != scene.status.pid {
                             scene.history = History::new(POLLED_POINT_NANOS);
                         }
                         scene.history.record(&status);
                         (scene.status, scene.decisions) = (status, decisions);
+                        scene.losses = losses;
                         scene.note = None;
                     }
                     Err(why) => scene.note = Some(format!("last known state; {why:#}")),

@@ -65,6 +65,15 @@ fn a_program_is_selected_and_sorted_by_what_it_does() {
     check("selected", &scenes::several(), "jjcss");
 }
 
+/// The column is there only where somebody is blamed.
+#[test]
+fn who_slows_whom() {
+    check("culprits", &scenes::blamed(), "");
+    check("blame", &scenes::blamed(), "b");
+    let nothing = screen_lines(&screen(&scenes::several(), "b", false, (80, 24))).join("\n");
+    assert!(nothing.contains("nothing is known: only a daemon"), "{nothing}");
+}
+
 #[test]
 fn many_programs_scroll() {
     check("many", &scenes::many(), &"j".repeat(31));
@@ -150,6 +159,7 @@ fn a_journal_at_its_end() {
 fn any_size_will_do_after_any_keys() {
     let scenes = [
         scenes::several(),
+        scenes::blamed(),
         scenes::many(),
         scenes::two_domains(),
         scenes::threads(),
@@ -159,7 +169,7 @@ fn any_size_will_do_after_any_keys() {
         scenes::wide(),
     ];
     for scene in &scenes {
-        for pressed in ["", "Gjkd", "?G", "jj\nG", "sssc"] {
+        for pressed in ["", "Gjkd", "?G", "b", "jj\nG", "sssc"] {
             for size in [(1, 1), (39, 10), (40, 9), (40, 10), (41, 13), (65, 20), (300, 90)] {
                 screen(scene, pressed, true, size);
             }

@@ -6,6 +6,8 @@ use fairways_record::status::{
     RecordedAction, SCHEMA, Share, Status,
 };
 
+use serde_json::json;
+
 use crate::history::History;
 use crate::source::Scene;
 
@@ -26,7 +28,7 @@ fn scene(status: Status, decisions: Vec<Decision>) -> Scene {
         history.record(&then);
     }
     let (from, pace) = ("/run/fairways/fairways.sock".to_owned(), "every 1s".to_owned());
-    Scene { status, decisions, history, source: from, pace, note: None }
+    Scene { status, decisions, losses: Vec::new(), history, source: from, pace, note: None }
 }
 
 fn status(policy: &str, domains: Vec<DomainStatus>, programs: Vec<ProgramStatus>) -> Status {
@@ -179,6 +181,19 @@ pub(super) fn several() -> Scene {
         ..Decision::default()
     };
     scene(status("lfoc", vec![domain], programs), vec![first, second])
+}
+
+/// The same, with what the daemon estimates of losses.
+pub(super) fn blamed() -> Scene {
+    let mut scene = several();
+    let by = |program: &str, cache: f64, bus: f64| json!({"program": program, "cache": cache, "bus": bus});
+    let web = json!({"program": "web", "slowdown": 1.52, "least": 1.4, "most": 1.71,
+        "worst": "nightly-backup",
+        "by": [by("nightly-backup", 0.38, 0.06), by("scrub", 0.08, 0.001), by("redis", 0.0, 0.0)]});
+    let redis = json!({"program": "redis", "slowdown": 1.01, "least": 1.0, "most": 1.3, "by": []});
+    let report = json!({"domain": 0, "programs": [web, redis]});
+    scene.losses = vec![serde_json::from_value(report).unwrap()];
+    scene
 }
 
 /// More programs than lines.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use fairways_record::blame::BlameReport;
 use fairways_record::status::{ProgramStatus, ProgramTotals, Status, Totals};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
@@ -20,11 +21,17 @@ use super::process::Process;
 /// The page's media type.
 pub(super) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// A smaller loss is not shown, nor are more than so many: each is a series of its own.
+const LEAST_LOSS: f64 = 0.025;
+const MOST_LOSSES: usize = 64;
+
 /// The data that a page is made from.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) status: Status,
     pub(super) totals: Totals,
+    /// The losses of late in each domain.
+    pub(super) losses: Vec<BlameReport>,
     pub(super) means: Means,
     pub(super) process: Process,
     /// The commit that the daemon was built from, as `--version` shows it; empty if git did not
@@ -133,6 +140,29 @@ impl Snapshot {
         Ok(())
     }
 
+    /// The largest losses, and how many are left out.
+    fn losses(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let all = self.losses.iter().flat_map(BlameReport::caused);
+        let mut all: Vec<_> = all.filter(|caused| caused.loss >= LEAST_LOSS).collect();
+        all.sort_by(|one, other| other.loss.total_cmp(&one.loss));
+        let left_out = all.len().saturating_sub(MOST_LOSSES);
+        all.truncate(MOST_LOSSES);
+        family(to, &families::CAUSED, |put| {
+            all.iter().try_for_each(|of| {
+                let domain = of.domain.unwrap_or_default().to_string();
+                let labels = [
+                    ("victim", of.victim),
+                    ("culprit", of.culprit),
+                    ("part", of.part),
+                    ("domain", &*domain),
+                ];
+                put.sample(&labels, Value::Real(of.loss))
+            })
+        })?;
+        let left_out = (!self.losses.is_empty()).then_some(Value::Whole(left_out as u64));
+        single(to, &families::CAUSED_LEFT_OUT, left_out)
+    }
+
     fn process(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let process = &self.process;
         single(to, &families::STARTED, process.start_seconds.map(Value::Real))?;
@@ -148,6 +178,7 @@ impl Collector for Snapshot {
         self.daemon(&mut encoder)?;
         self.domains(&mut encoder)?;
         self.programs(&mut encoder)?;
+        self.losses(&mut encoder)?;
         self.process(&mut encoder)
     }
 }

@@ -9,6 +9,7 @@ use fairways_core::{
 use fairways_policy::words;
 use fairways_record::status::{DomainStatus, MachineRecord, ObjectiveStatus, WholeMachine};
 use fairways_resctrl_client::Ids;
+use serde_json::{Value as Json, json};
 
 use super::*;
 
@@ -34,8 +35,23 @@ fn sampled(watched: &mut MachineRecord, app: u32, counters: Counters, occupancy:
 }
 
 fn page(watched: &MachineRecord, means: Means) -> String {
+    page_with(watched, means, Vec::new())
+}
+
+fn page_with(watched: &MachineRecord, means: Means, losses: Vec<BlameReport>) -> String {
     let MachineRecord { status, totals, .. } = watched.clone();
-    Snapshot { status, totals, means, process: Process::default(), commit: "" }.page().unwrap()
+    let process = Process::default();
+    Snapshot { status, totals, losses, means, process, commit: "" }.page().unwrap()
+}
+
+/// What culprits cost a victim by the cache; by the bus it is a tenth of that.
+fn losses_of(victim: &str, worst: Option<&str>, by: &[(&str, f64)]) -> BlameReport {
+    let by: Vec<Json> = by
+        .iter()
+        .map(|(culprit, loss)| json!({"program": culprit, "cache": loss, "bus": loss / 10.0}))
+        .collect();
+    let victim = json!({"program": victim, "worst": worst, "by": by});
+    serde_json::from_value(json!({"domain": 3, "programs": [victim]})).unwrap()
 }
 
 /// The samples of a metric.
@@ -93,6 +109,42 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
     assert_eq!(samples(&page, "fairways_closids")[2], "{state=\"free\"} 13");
     assert_eq!(samples(&page, "fairways_clock_seconds"), [" 1.5"]);
     assert!(page.ends_with("# EOF\n"));
+}
+
+#[test]
+fn losses_from_a_size_on_name_both_programs() {
+    let watched = watched(&["web"]);
+    let shown = page_with(&watched, Means::default(), Vec::new());
+    assert_eq!(samples(&shown, "fairways_slowdown_caused_left_out").len(), 0);
+    let losses = vec![
+        losses_of("a \"b\"\n", Some("scan"), &[("scan", 0.3), ("batch", 0.02)]),
+        losses_of("web", None, &[("scan", 0.5)]),
+    ];
+    let shown = page_with(&watched, Means::default(), losses);
+    let of = "{victim=\"a \\\"b\\\"\\n\",culprit=\"scan\",part=";
+    assert_eq!(
+        samples(&shown, "fairways_slowdown_caused_ratio"),
+        ["\"cache\",domain=\"3\"} 0.3", "\"bus\",domain=\"3\"} 0.03"]
+            .map(|end| of.to_owned() + end)
+    );
+    assert_eq!(samples(&shown, "fairways_slowdown_caused_left_out"), [" 0"]);
+}
+
+#[test]
+fn losses_are_bounded_in_number() {
+    let names: Vec<String> = (1..=100).map(|number| format!("culprit {number}")).collect();
+    let by: Vec<(&str, f64)> =
+        (1..).zip(&names).map(|(of, name)| (&**name, f64::from(of) / 100.0)).collect();
+    let losses = vec![losses_of("web", Some("culprit 100"), &by)];
+    let shown = page_with(&watched(&["web"]), Means::default(), losses);
+    let kept = samples(&shown, "fairways_slowdown_caused_ratio");
+    assert_eq!(kept.len(), 64);
+    assert!(kept[0].contains("culprit 100") && kept[63].contains("culprit 37"), "{kept:?}");
+    // From 0.025 on, 98 by the cache and 76 by the bus.
+    assert_eq!(
+        samples(&shown, "fairways_slowdown_caused_left_out"),
+        [format!(" {}", 98 + 76 - 64)]
+    );
 }
 
 #[test]
@@ -275,7 +327,8 @@ fn a_page_of_256_programs_is_made_soon() {
     let timed = || {
         let means = Means { closids: ids, rmids: ids, ..Means::default() };
         let began = Instant::now();
-        (page(&watched, means), began.elapsed())
+        let losses = vec![losses_of("program 1", Some("program 2"), &[("program 2", 0.5)])];
+        (page_with(&watched, means, losses), began.elapsed())
     };
     // The best of some, since others use this machine, too.
     let (page, took) = (0..5).map(|_| timed()).min_by_key(|(_, took)| *took).unwrap();

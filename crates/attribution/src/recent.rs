@@ -1,0 +1,46 @@
+//! The losses of late, on a machine that runs for months.
+
+use core::time::Duration;
+
+use fairways_core::{Event, Time};
+
+use crate::{Attribution, MemoryLatency};
+
+/// Losses over the last span of time. What was seen of programs before still counts for how often
+/// they miss.
+///
+/// Two attributions take in the same events, and begin by turns, each every two spans: the older of
+/// them covers between one span and two, or all since the start.
+#[derive(Clone, Debug)]
+pub struct RecentAttribution {
+    older: Attribution,
+    newer: Attribution,
+    span: Duration,
+    turns_at: Time,
+}
+
+impl RecentAttribution {
+    /// An attribution that covers at least the last `span`, and at most twice as much.
+    #[must_use]
+    pub fn new(latency: Option<MemoryLatency>, since: Time, span: Duration) -> Self {
+        let newer = Attribution::new(latency, since);
+        Self { older: newer.clone(), newer, span, turns_at: since.after(span) }
+    }
+
+    /// Takes in an event, which happened at time `at`.
+    pub fn handle(&mut self, at: Time, event: &Event) {
+        if at >= self.turns_at {
+            core::mem::swap(&mut self.older, &mut self.newer);
+            self.newer.begin(at);
+            self.turns_at = at.after(self.span);
+        }
+        self.older.handle(at, event);
+        self.newer.handle(at, event);
+    }
+
+    /// The losses from [`since`](Attribution::since) on.
+    #[must_use]
+    pub const fn recent(&self) -> &Attribution {
+        &self.older
+    }
+}

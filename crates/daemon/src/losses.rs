@@ -1,0 +1,257 @@
+//! What programs lose to their neighbours, for `fairways blame` and the metrics: from the windows
+//! that policies request, and once somebody asks, of other programs from windows that only this
+//! module sees.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fairways_attribution::{FIRST_WINDOW, FIRST_WINDOWS, RecentAttribution};
+use fairways_core::{Action, AppId, Event, Time, WindowLength};
+use fairways_record::blame::BlameReport;
+use fairways_record::status::Status;
+use parking_lot::{Mutex, MutexGuard};
+
+/// Losses are those of this span, at least.
+const SPAN: Duration = Duration::from_secs(30);
+
+/// How long a window is that no policy requests: it costs as much as a second of `dunn`.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// The losses in every domain.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Losses {
+    domains: BTreeMap<u32, RecentAttribution>,
+    /// The programs that their policies do not watch.
+    unwatched: BTreeMap<(u32, AppId), Unwatched>,
+    /// Whether some of them is to have windows of another length than it has.
+    has_new: bool,
+    /// Whether somebody wants to know.
+    is_wanted: bool,
+    /// When the last event happened.
+    now: Time,
+    /// Whether plans are not carried out, so that every program may fill every way.
+    observes: bool,
+}
+
+/// A program that its policy does not watch.
+#[derive(Clone, Copy, Debug)]
+struct Unwatched {
+    /// Short windows that are still to come.
+    first_windows: u32,
+    /// Whether it is to have windows of another length than it has, if any.
+    is_new: bool,
+}
+
+impl Losses {
+    pub(super) fn new(is_wanted: bool, observes: bool) -> Self {
+        Self { is_wanted, observes, ..Self::default() }
+    }
+
+    /// Takes in an event. Returns whether it is for the policy, too: windows that the policy did
+    /// not request are not.
+    pub(super) fn hear(&mut self, domain: u32, at: Time, event: &Event) -> bool {
+        self.now = at;
+        let is_plan = matches!(event, Event::Applied { .. });
+        if !(is_plan && self.observes) {
+            let losses = self
+                .domains
+                .entry(domain)
+                .or_insert_with(|| RecentAttribution::new(None, Time::ZERO, SPAN));
+            losses.handle(at, event);
+        }
+        match event {
+            Event::Started { app, .. } => {
+                let new = Unwatched { first_windows: FIRST_WINDOWS, is_new: true };
+                self.unwatched.insert((domain, *app), new);
+                self.has_new = true;
+            }
+            Event::Exited { app } => _ = self.unwatched.remove(&(domain, *app)),
+            Event::Sampled(sample) => return !self.is_unwatched(domain, sample.app),
+            // It comes with a window.
+            Event::Latency(of) => return !self.unwatched.contains_key(&(domain, of.app)),
+            _ => {}
+        }
+        true
+    }
+
+    /// Handles a window; whether the policy did not request it.
+    fn is_unwatched(&mut self, domain: u32, app: AppId) -> bool {
+        let Some(of) = self.unwatched.get_mut(&(domain, app)) else { return false };
+        if of.first_windows > 0 {
+            of.first_windows -= 1;
+            of.is_new = of.first_windows == 0;
+            self.has_new |= of.is_new;
+        }
+        true
+    }
+
+    /// Takes in what a policy does.
+    pub(super) fn see(&mut self, domain: u32, action: &Action<'_>) {
+        if let Action::Watch { app, .. } = action {
+            self.unwatched.remove(&(domain, *app));
+        }
+    }
+
+    /// Forgets the domains that are gone.
+    pub(super) fn keep_domains(&mut self, keeps: impl Fn(u32) -> bool) {
+        self.domains.retain(|&id, _| keeps(id));
+        self.unwatched.retain(|&(id, _), _| keeps(id));
+    }
+
+    /// A program that is to be watched for losses from now on, as this action says.
+    pub(super) fn next_to_watch(&mut self) -> Option<(u32, Action<'static>)> {
+        if !(self.is_wanted && self.has_new) {
+            return None;
+        }
+        let next = self.unwatched.iter_mut().find(|(_, of)| of.is_new);
+        self.has_new = next.is_some();
+        let (&(domain, app), of) = next?;
+        of.is_new = false;
+        let every = if of.first_windows > 0 { FIRST_WINDOW } else { WINDOW };
+        Some((domain, Action::Watch { app, every: WindowLength::Time(every) }))
+    }
+}
+
+/// The losses, for those who ask.
+#[derive(Clone, Debug)]
+pub(super) struct SharedLosses {
+    losses: Arc<Mutex<Losses>>,
+    /// Makes the loop look whether programs are to be watched.
+    wake: Arc<AtomicBool>,
+}
+
+impl SharedLosses {
+    pub(super) fn new(losses: Losses, wake: Arc<AtomicBool>) -> Self {
+        Self { losses: Arc::new(Mutex::new(losses)), wake }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Losses> {
+        self.losses.lock()
+    }
+
+    /// The losses of late in every domain in which a window has ended, with the names of `status`.
+    /// From now on all programs are watched.
+    pub(super) fn reports(&self, status: &Status) -> Vec<BlameReport> {
+        // From a copy, so that the loop does not wait for the sums.
+        let (domains, now) = {
+            let mut losses = self.lock();
+            if !losses.is_wanted {
+                losses.is_wanted = true;
+                self.wake.store(true, Ordering::SeqCst);
+            }
+            (losses.domains.clone(), losses.now)
+        };
+        let reports = domains.iter().map(|(&domain, losses)| {
+            let losses = losses.recent();
+            let span = [losses.since(), now];
+            let report = BlameReport::new(losses, &status.policy, span, |app| {
+                let mut programs = status.programs.iter();
+                let known = programs.find(|of| (of.domain, of.app) == (domain, app.0));
+                known.map_or_else(|| format!("program {}", app.0), |of| of.name.clone())
+            });
+            report.in_domain(domain)
+        });
+        reports.filter(|report| !report.is_empty()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_core::{
+        Counters, Latencies, Llc, Partition, PlanId, Q32, Sample, WayMask, Ways, Wish,
+    };
+    use fairways_record::status::ProgramStatus;
+
+    use super::*;
+
+    const AT: Time = Time::from_nanos(1_000_000_000);
+
+    fn started(app: u32) -> Event {
+        Event::Started { app: AppId(app), wish: Wish::default(), profile: None }
+    }
+
+    fn sampled(app: u32) -> Event {
+        let counters = Counters::from_fn(|counter| Some(1_000_000 + counter as u64));
+        let (app, occupancy, window) = (AppId(app), Some(Q32::ONE), WINDOW);
+        Event::Sampled(Sample { app, counters, occupancy, window, plan: None, straddled: false })
+    }
+
+    fn answered(app: u32) -> Event {
+        let (app, window, answered) = (AppId(app), WINDOW, Vec::new());
+        Event::Latency(Latencies { app, window, answered })
+    }
+
+    fn with_programs(is_wanted: bool) -> Losses {
+        let mut losses = Losses::new(is_wanted, true);
+        let llc = Llc::with_ways(Ways::new(8).unwrap());
+        assert!(losses.hear(0, AT, &Event::Machine(llc.into())));
+        assert!((0..2).all(|app| losses.hear(0, AT, &started(app))));
+        losses
+    }
+
+    fn to_watch(losses: &mut Losses) -> Vec<u32> {
+        let mut apps = Vec::new();
+        while let Some((_, action)) = losses.next_to_watch() {
+            let Action::Watch { app, .. } = action else { panic!("{action:?}") };
+            apps.push(app.0);
+        }
+        apps
+    }
+
+    #[test]
+    fn what_no_policy_watches_is_watched_once_somebody_asks_and_the_policy_does_not_see_it() {
+        let mut losses = with_programs(false);
+        let every = WindowLength::Instructions(1);
+        losses.see(0, &Action::Watch { app: AppId(1), every });
+        assert_eq!(to_watch(&mut losses), [0; 0]);
+        let shared = SharedLosses::new(losses, Arc::default());
+        assert!(shared.reports(&Status::default()).is_empty());
+        assert!(shared.wake.load(Ordering::SeqCst));
+        let mut losses = shared.lock();
+        assert_eq!(to_watch(&mut losses), [0]);
+        assert_eq!([0, 1].map(|app| losses.hear(0, AT, &sampled(app))), [false, true]);
+        assert_eq!([0, 1].map(|app| losses.hear(0, AT, &answered(app))), [false, true]);
+        losses.hear(0, AT, &started(2));
+        assert_eq!(to_watch(&mut losses), [2]);
+        // Short windows first, then long ones.
+        for _ in 1..FIRST_WINDOWS {
+            assert_eq!(to_watch(&mut losses), [0; 0]);
+            losses.hear(0, AT, &sampled(2));
+        }
+        losses.hear(0, AT, &sampled(2));
+        assert_eq!(to_watch(&mut losses), [2]);
+        // The policy thinks of it later on.
+        losses.see(0, &Action::Watch { app: AppId(0), every });
+        assert!(losses.hear(0, AT, &sampled(0)));
+        drop(losses);
+        let name =
+            |app, name: &str| ProgramStatus { app, name: name.to_owned(), ..Default::default() };
+        let programs = vec![name(0, "web"), name(1, "scan")];
+        let status = Status { programs, ..Status::default() };
+        let [report] = &*shared.reports(&status) else { panic!("one domain") };
+        let json = serde_json::to_value(report).unwrap();
+        assert_eq!((&json["domain"], &json["to_seconds"]), (&0.into(), &1.0.into()));
+        let names = json["programs"].as_array().unwrap().iter().map(|of| of["program"].as_str());
+        assert_eq!(names.collect::<Vec<_>>(), [Some("web"), Some("scan"), Some("program 2")]);
+    }
+
+    /// A plan that is only observed withholds no ways.
+    #[test]
+    fn observed_plans_cost_nothing() {
+        let mut losses = with_programs(true);
+        let mut actual = Partition::default();
+        for app in 0..2 {
+            let cluster = actual.add_cluster(WayMask::span(4 * app, 4));
+            actual.place(AppId(app), cluster);
+        }
+        losses.hear(0, AT, &Event::Applied { plan: PlanId::default(), actual });
+        (0..2).for_each(|app| _ = losses.hear(0, AT, &sampled(app)));
+        let shared = SharedLosses::new(losses, Arc::default());
+        let json = serde_json::to_value(shared.reports(&Status::default())).unwrap();
+        let by = &json[0]["programs"];
+        assert!(by.as_array().unwrap().iter().all(|of| of["ways"] == 0.0), "{json}");
+        assert_eq!(by.as_array().unwrap().len(), 2);
+    }
+}
