@@ -63,6 +63,7 @@ pub(crate) const FREE_PORT: &str = "FREE_PORT";
 pub(crate) const NEEDS: &[(&str, &[Need])] = &[
     ("docs/daemon.md", &EMULATOR),
     ("docs/emulator.md", &EMULATOR),
+    ("docs/noisy-neighbour.md", &EMULATOR),
     ("docs/quick-start.md", &EMULATOR),
     ("docs/scheduling.md", &EMULATOR),
     ("docs/chip.md", &[Need::Program("qemu-x86_64"), Need::Program("redis-benchmark")]),
