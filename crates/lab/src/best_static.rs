@@ -29,7 +29,7 @@ impl BestStatic {
         bandwidth: Option<MemoryBandwidth>,
     ) -> Result<Self, Impossible> {
         let (kind, goal) = (SharingKind::Clustering, Goal::Unfairness);
-        let problem = Problem { profiles: table, mix, llc, kind, bandwidth, goal };
+        let problem = Problem { profiles: table, mix, llc, kind, bandwidth, levels: &[], goal };
         let best = solve(&problem, None, |_, _| ())?.partition;
         Ok(Self { best, apps: vec![None; mix.len()], plan: PlanId::default() })
     }

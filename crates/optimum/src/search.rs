@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use crate::oracle::{Cluster, Oracle};
-use crate::table::ClusterTable;
+use crate::oracle::Oracle;
+use crate::table::{Cluster, ClusterTable};
 
 /// Two ratios closer than this are equal.
 const EQUAL: f64 = 1e-12;

@@ -11,6 +11,9 @@
 //! A sum's bound is too weak by itself: the partition that it belongs to rarely has the interval's
 //! contention. Missing or unused memory therefore gets a price (Lagrange's multiplier), which is
 //! added to the sum.
+//!
+//! A level of bandwidth is a property of a cluster, like its ways: a limited cluster uses less at
+//! every contention, and its programs are slower.
 
 mod cells;
 mod listing;
@@ -18,8 +21,9 @@ mod listing;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::oracle::{Cluster, ClusterLimits, Oracle};
+use crate::oracle::{ClusterLimits, Oracle};
 use crate::search::{Search, ordered};
+use crate::table::Cluster;
 use crate::{BoundedClusters, Goal, Impossible};
 pub(crate) use cells::ClusterCells;
 use cells::ContentionView;
