@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use fairways_core::{BandwidthLevel, BandwidthLever, LevelInUnit};
+use fairways_core::{BandwidthLevel, BandwidthLever, BandwidthUnit, LevelInUnit};
 use serde::Deserialize;
 
 use super::cut;
@@ -59,6 +59,8 @@ struct Decided {
 struct Written {
     apps: Vec<usize>,
     mask: String,
+    #[serde(default)]
+    bandwidth_level: Option<u32>,
 }
 
 /// What one policy decided for one mix.
@@ -140,12 +142,14 @@ impl Document {
         })?;
         let mut clusters = Vec::new();
         for (index, written) in partition.iter().enumerate() {
+            // The model's levels are percents.
+            let level = written.bandwidth_level.and_then(BandwidthLevel::new);
             let cluster = Cluster {
                 name: format!("cluster-{index}"),
                 programs: programs(written, mix)?,
                 tasks: None,
                 mask: mask(&written.mask)?,
-                level: None,
+                level: level.map(|level| LevelInUnit(level, BandwidthUnit::Percent)),
             };
             if !cluster.programs.is_empty() {
                 clusters.push(cluster);

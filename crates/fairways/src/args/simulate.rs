@@ -11,9 +11,8 @@ use fairways_exec_policy::descriptor;
 use fairways_lab::{ChipProtocol, ComparisonSettings, Protocol};
 use fairways_policy::Descriptor;
 
-use super::{
-    ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format, suits,
-};
+use super::suits::{self, MachineUse};
+use super::{ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format};
 use crate::run::ENDLESS;
 use crate::simulate::{Comparison, How};
 use crate::world::{self, Names};
@@ -126,8 +125,10 @@ impl Simulate {
     }
 
     fn on_chip(&self, preset: &ChipPreset, out: &mut dyn Write) -> anyhow::Result<()> {
-        let policies = self.policies.on(&Machine::Chip(preset.clone()), true);
-        suits::check("--policies", &policies, &Machine::Chip(preset.clone()), true)?;
+        let machine = &Machine::Chip(preset.clone());
+        let machine = MachineUse { machine, is_dynamic: true, is_memory_limited: false };
+        let policies = self.policies.on(machine);
+        suits::check("--policies", &policies, machine)?;
         let schedule =
             policies.iter().any(|name| descriptor(name).is_some_and(Descriptor::schedules));
         let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
@@ -147,8 +148,11 @@ impl Simulate {
 
     fn on_model(&self) -> Result<Comparison, BadInput> {
         let world = self.world.checked()?;
-        let policies = self.policies.on(&Machine::Model, self.dynamic);
-        suits::check("--policies", &policies, &Machine::Model, self.dynamic)?;
+        let is_memory_limited = world.bandwidth.is_some();
+        let is_dynamic = self.dynamic;
+        let machine = MachineUse { machine: &Machine::Model, is_dynamic, is_memory_limited };
+        let policies = self.policies.on(machine);
+        suits::check("--policies", &policies, machine)?;
         suits::check_requests("--policies", &policies, &self.world)?;
         let mixes = world.mixes(&self.mix, self.mixes.as_deref(), self.dynamic)?;
         world.warn(&mixes, &policies);

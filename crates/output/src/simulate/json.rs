@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairways_core::{Partition, WayMask};
+use fairways_core::{BandwidthLevel, Partition, Resources};
 use fairways_lab::{LiveOutcome, PolicyOutcome, Rate};
 use fairways_profiles::{FairnessMetrics, Mix};
 use serde::Serialize;
@@ -73,6 +73,8 @@ pub(crate) struct ClusterReport {
     apps: Vec<u32>,
     mask: String,
     ways: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bandwidth_level: Option<u32>,
 }
 
 /// What a program did.
@@ -147,12 +149,13 @@ pub(crate) fn decided<'a>(
     metrics: &FairnessMetrics,
     slowdowns: &'a [f64],
 ) -> PolicyReport<'a> {
-    let cluster = |(cluster, mask): (u32, WayMask)| {
+    let cluster = |(cluster, Resources { mask, bandwidth }): (u32, Resources)| {
         let mut apps: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
         apps.sort_unstable();
-        ClusterReport { apps, mask: mask.to_string(), ways: mask.count() }
+        let (mask, ways) = (mask.to_string(), mask.count());
+        ClusterReport { apps, mask, ways, bandwidth_level: bandwidth.map(BandwidthLevel::get) }
     };
-    let partition = (0..).zip(partition.masks()).map(cluster).collect();
+    let partition = (0..).zip(partition.clusters().iter().copied()).map(cluster).collect();
     policy(name, metrics, How::Scored { reason, partition }, slowdowns)
 }
 
