@@ -34,7 +34,7 @@ use contended::{ClusterCells, Contended};
 use oracle::{ClusterLimits, Oracle};
 pub use problem::{Goal, Impossible, Problem, SharingKind};
 use search::Search;
-use table::{Cluster, ClusterTable, Summed};
+use table::{ChosenCluster, ClusterTable, Summed};
 
 /// A best partition, or the best one found in time.
 #[derive(Clone, Debug)]
@@ -119,7 +119,7 @@ fn with_few_clusters(
 }
 
 /// Clusters, and a lower bound on the cost if these are not proven to be the best.
-type BoundedClusters = (Vec<Cluster>, Option<f64>);
+type BoundedClusters = (Vec<ChosenCluster>, Option<f64>);
 
 /// The clusters of the best partition within limits, and a bound if it is not proven to be the
 /// best.
@@ -152,11 +152,11 @@ fn best(
 }
 
 /// The plan with these clusters, that of the first program in the top ways.
-fn plan(problem: &Problem<'_>, mut clusters: Vec<Cluster>) -> Partition {
+fn plan(problem: &Problem<'_>, mut clusters: Vec<ChosenCluster>) -> Partition {
     clusters.sort_unstable_by_key(|cluster| cluster.set.trailing_zeros());
     let mut free = problem.llc.ways.get();
     let mut plan = Partition::default();
-    for Cluster { ways, level, .. } in &clusters {
+    for ChosenCluster { ways, level, .. } in &clusters {
         let ways = u32::try_from(*ways).unwrap_or(0);
         free -= ways;
         let bandwidth = level.checked_sub(1).map(|index| problem.levels[index]);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use fairways_core::Llc;
 use rayon::prelude::*;
 
-use crate::table::{Cluster, ClusterTable, ProgramSet};
+use crate::table::{ChosenCluster, ClusterTable, ProgramSet};
 
 /// The limits of a clustering.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +161,7 @@ impl<'a> Oracle<'a> {
     }
 
     /// A clustering within the bounds admitted last, which must admit one.
-    pub(crate) fn clustering(&self) -> Vec<Cluster> {
+    pub(crate) fn clustering(&self) -> Vec<ChosenCluster> {
         let mut clusters = Vec::new();
         let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
         let mut layer = None;
@@ -202,7 +202,7 @@ impl<'a> Oracle<'a> {
 
     /// A clustering with the largest sum of `cells` within the bounds admitted last, and that sum.
     /// A cell belongs to a set and its ways, as in [`ClusterTable`].
-    pub(crate) fn best(&self, cells: &[f64]) -> Option<(f64, Vec<Cluster>)> {
+    pub(crate) fn best(&self, cells: &[f64]) -> Option<(f64, Vec<ChosenCluster>)> {
         let most = self.most(cells);
         let largest = self.largest_of(&most);
         let layer = (0..self.layers).max_by(|&a, &b| {
@@ -228,8 +228,8 @@ impl<'a> Oracle<'a> {
         &self,
         set: ProgramSet,
         ways: usize,
-    ) -> impl Iterator<Item = Cluster> + '_ {
-        let levels = (0..self.table.levels).map(move |level| Cluster { set, ways, level });
+    ) -> impl Iterator<Item = ChosenCluster> + '_ {
+        let levels = (0..self.table.levels).map(move |level| ChosenCluster { set, ways, level });
         levels.filter(|&cluster| {
             let (cell, (low, high)) = (self.table.cell(cluster), self.bounds);
             self.table.lo[cell] >= low && self.table.hi[cell] < high
@@ -314,7 +314,7 @@ impl<'a> Oracle<'a> {
     }
 
     /// The clusters, without levels, that make up the largest sum of all programs in a layer.
-    fn trace(&self, cells: &[f64], largest: &Largest, mut layer: usize) -> Vec<Cluster> {
+    fn trace(&self, cells: &[f64], largest: &Largest, mut layer: usize) -> Vec<ChosenCluster> {
         let shift = usize::from(self.counts_clusters);
         let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
         let (mut sum, mut clusters) = (largest.whole(layer), Vec::new());
@@ -335,7 +335,7 @@ impl<'a> Oracle<'a> {
                 unreachable!("the set has this sum")
             };
             let set_of = ProgramSet::try_from(cluster).unwrap_or(0);
-            clusters.push(Cluster { set: set_of, ways: w, level: 0 });
+            clusters.push(ChosenCluster { set: set_of, ways: w, level: 0 });
             (set, ways, layer, sum) = (left, ways - w, layer - shift, before);
         }
         clusters

@@ -12,7 +12,7 @@ pub(crate) type ProgramSet = u32;
 /// A cluster: its programs, its ways, and its level of memory bandwidth: 0 is none, 1 the problem's
 /// first level.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cluster {
+pub(crate) struct ChosenCluster {
     pub(crate) set: ProgramSet,
     pub(crate) ways: usize,
     pub(crate) level: usize,
@@ -81,7 +81,7 @@ impl ClusterTable {
     }
 
     /// The cell of a cluster.
-    pub(crate) fn cell(&self, Cluster { set, ways, level }: Cluster) -> usize {
+    pub(crate) fn cell(&self, ChosenCluster { set, ways, level }: ChosenCluster) -> usize {
         (set as usize * self.ways + ways - 1) * self.levels + level
     }
 

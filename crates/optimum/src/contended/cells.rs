@@ -4,7 +4,7 @@ use fairways_core::{BandwidthLevel, Ways};
 use fairways_profiles::{Demand, MemoryBandwidth, ProfiledProgram};
 use rayon::prelude::*;
 
-use crate::table::{Cluster, ClusterMembers, ClusterTable, Summed};
+use crate::table::{ChosenCluster, ClusterMembers, ClusterTable, Summed};
 use crate::{Goal, SharingKind};
 
 /// A program in a cluster with a number of ways.
@@ -44,7 +44,7 @@ pub(crate) struct ContentionView {
 
 impl ContentionView {
     /// The sum of these clusters' cells.
-    pub(crate) fn sum(&self, cells: &[f64], clusters: &[Cluster]) -> f64 {
+    pub(crate) fn sum(&self, cells: &[f64], clusters: &[ChosenCluster]) -> f64 {
         clusters.iter().map(|&cluster| cells[self.table.cell(cluster)]).sum()
     }
 }
@@ -147,6 +147,11 @@ impl ClusterCells {
         ContentionView { table, used_at_least, room_at_most }
     }
 
+    /// The number of levels, of which one is no limit.
+    pub(crate) fn levels(&self) -> u64 {
+        1 + self.levels.len() as u64
+    }
+
     /// The part of their demands that the members of a cluster may use at a level.
     fn allowed(&self, members: &[ClusterMember], level: usize) -> f64 {
         let level = level.checked_sub(1).map(|index| self.levels[index]);
@@ -160,10 +165,10 @@ impl ClusterCells {
     }
 
     /// The cost of a clustering (less is better), and its STP; `None` if memory can't serve it.
-    pub(crate) fn cost(&self, clusters: &[Cluster]) -> Option<(f64, f64)> {
+    pub(crate) fn cost(&self, clusters: &[ChosenCluster]) -> Option<(f64, f64)> {
         // In the order of the programs: sums are then the same as a scorer's, to the last digit.
         let mut members: Vec<(usize, ClusterMember)> = Vec::with_capacity(self.programs);
-        for &Cluster { set, ways, level } in clusters {
+        for &ChosenCluster { set, ways, level } in clusters {
             let count = set.count_ones() as usize;
             let indices = (0..self.programs).filter(|index| set >> index & 1 == 1);
             let cell = &self.members[set as usize][(ways - 1) * count..ways * count];

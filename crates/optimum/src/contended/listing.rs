@@ -1,7 +1,7 @@
 //! Lists every clustering whose sums are large enough.
 
 use crate::oracle::{Largest, Oracle};
-use crate::table::{Cluster, ClusterTable, ProgramSet};
+use crate::table::{ChosenCluster, ClusterTable, ProgramSet};
 
 /// A sum over clusters that must reach a least value.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ const OFTEN: u64 = 1 << 16;
 impl Listing<'_> {
     /// Calls `visit` with every clustering whose sums are as required. Returns whether all were
     /// visited.
-    pub(crate) fn run(mut self, visit: &mut dyn FnMut(&[Cluster])) -> bool {
+    pub(crate) fn run(mut self, visit: &mut dyn FnMut(&[ChosenCluster])) -> bool {
         let all_programs = (1usize << self.table.programs) - 1;
         (0..self.oracle.layers()).all(|layer| {
             self.rest(all_programs, layer, self.table.ways, [0.0; MOST], &mut Vec::new(), visit)
@@ -54,8 +54,8 @@ impl Listing<'_> {
         layer: usize,
         ways: usize,
         sums: [f64; MOST],
-        clusters: &mut Vec<Cluster>,
-        visit: &mut dyn FnMut(&[Cluster]),
+        clusters: &mut Vec<ChosenCluster>,
+        visit: &mut dyn FnMut(&[ChosenCluster]),
     ) -> bool {
         if set == 0 {
             visit(clusters);
