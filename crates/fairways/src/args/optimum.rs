@@ -138,7 +138,7 @@ impl Optimum {
             llc: cache(self.ways, self.clusters_max, self.min_bits, most)?,
             programs,
             bandwidth: bandwidth(self.bandwidth_mbps, self.bandwidth_model),
-            levels: different(self.bandwidth_levels)?,
+            levels: different(&self.bandwidth_levels)?,
             wishes: Vec::new(),
             seed: self.seed,
         };

@@ -157,7 +157,8 @@ pub(super) fn level(text: &str) -> Result<BandwidthLevel, String> {
 }
 
 /// Levels of which none is named twice, from the lowest up.
-pub(super) fn different(mut levels: Vec<BandwidthLevel>) -> Result<Vec<BandwidthLevel>, BadInput> {
+pub(super) fn different(levels: &[BandwidthLevel]) -> Result<Vec<BandwidthLevel>, BadInput> {
+    let mut levels = levels.to_vec();
     levels.sort_unstable();
     match repeated(&levels) {
         Some(twice) => Err(BadInput(format!(
