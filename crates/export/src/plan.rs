@@ -316,6 +316,21 @@ mod tests {
         assert_eq!(why, "bandwidth_level: expected 10 to 100, found 9");
     }
 
+    /// The model's levels are percents of what memory can move, as no tool's are everywhere.
+    #[test]
+    fn a_level_of_the_model_is_a_comment() {
+        let text = document(r#"[{"apps":[0],"mask":"0x1","bandwidth_level":40}]"#);
+        let document = Document::parse(text.as_bytes()).unwrap();
+        let plan = document.plan(None, Some("p")).unwrap();
+        let (domains, mut out) = (crate::Domains::All, Vec::new());
+        crate::schemata::write(&plan, &domains, &mut out).unwrap();
+        crate::pqos::write(&plan, &domains, 1, &mut out).unwrap();
+        crate::goresctrl::write(&plan, &domains, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let count = text.matches("at most 40 % of memory bandwidth: set that by hand").count();
+        assert!(count == 3 && !text.contains("MB:") && !text.contains("mba"), "{text}");
+    }
+
     #[test]
     fn what_is_no_plan_is_refused_in_one_line() {
         for (partition, message) in [

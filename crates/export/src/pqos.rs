@@ -28,15 +28,16 @@ pub(super) fn write(
         classes.clone().map(|(class, cluster)| format!("llc{places}:{class}={:#x}", cluster.mask));
     writeln!(out, "pqos -I -e '{}'", masks.collect::<Vec<_>>().join(";"))?;
     for (class, cluster) in classes.clone() {
-        match cluster.level {
-            Some(LevelInUnit(level, BandwidthUnit::Percent)) => {
+        match (cluster.level, plan.domain) {
+            // A percent of the model's is one of memory's bandwidth, and Intel's is not.
+            (Some(LevelInUnit(level, BandwidthUnit::Percent)), Some(_)) => {
                 writeln!(out, "pqos -I -e 'mba{places}:{class}={level}'")?;
             }
-            Some(level) => writeln!(
+            (Some(level), _) => writeln!(
                 out,
                 "# class {class} is to have at most {level} of memory bandwidth: set that by hand"
             )?,
-            None => {}
+            _ => {}
         }
     }
     for (class, cluster) in classes {
