@@ -18,9 +18,8 @@ use crate::world::{Names, World};
 ///
 /// Examples:
 ///   fairways optimum --mix lbm,svm-train,cadical,gzip
-///   fairways optimum --mix lbm,svm-train --objective stp --kind partitioning
+///   fairways optimum --mix lbm,xz --objective stp --bandwidth-mbps 9000 --bandwidth-levels 25,50
 ///   fairways optimum --mixes mixes.txt --time-limit 60 --json
-///   fairways optimum --mix lbm,svm-train --bandwidth-mbps 9000 --bandwidth-levels 25,50,75
 ///
 /// Plans are scored by the static model that `simulate` uses. The search assumes
 /// nothing about the shape of the profiles. If --time-limit ends a search early, it
