@@ -149,14 +149,17 @@ pub(crate) fn decided<'a>(
     metrics: &FairnessMetrics,
     slowdowns: &'a [f64],
 ) -> PolicyReport<'a> {
-    let cluster = |(cluster, Resources { mask, bandwidth }): (u32, Resources)| {
-        let mut apps: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
-        apps.sort_unstable();
-        let (mask, ways) = (mask.to_string(), mask.count());
-        ClusterReport { apps, mask, ways, bandwidth_level: bandwidth.map(BandwidthLevel::get) }
-    };
-    let partition = (0..).zip(partition.clusters().iter().copied()).map(cluster).collect();
+    let clusters = (0..).zip(partition.clusters());
+    let clusters = clusters.map(|(cluster, of)| cluster_report(partition, cluster, *of));
+    let partition = clusters.collect();
     policy(name, metrics, How::Scored { reason, partition }, slowdowns)
+}
+
+fn cluster_report(partition: &Partition, cluster: u32, of: Resources) -> ClusterReport {
+    let mut apps: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
+    apps.sort_unstable();
+    let bandwidth_level = of.bandwidth.map(BandwidthLevel::get);
+    ClusterReport { apps, mask: of.mask.to_string(), ways: of.mask.count(), bandwidth_level }
 }
 
 fn live(outcome: &LiveOutcome) -> PolicyReport<'_> {
