@@ -1,6 +1,6 @@
 //! A partition, drawn.
 
-use fairways_core::{Partition, Ways};
+use fairways_core::{BandwidthUnit, LevelInUnit, Partition, Ways};
 
 /// The character for a way that no cluster may fill.
 pub const NOBODY: char = '.';
@@ -36,6 +36,17 @@ pub fn members(partition: &Partition) -> String {
         format!("{} {}", letter(cluster), apps.join(" "))
     };
     (0..partition.clusters().len()).map(cluster).collect::<Vec<_>>().join("  ")
+}
+
+/// The levels of memory bandwidth of a partition's clusters, if it has any: `  at most A 20 %`.
+pub fn levels(partition: &Partition, unit: BandwidthUnit) -> String {
+    let clusters = partition.clusters().iter().enumerate();
+    let levels: Vec<String> = clusters
+        .filter_map(|(cluster, of)| {
+            Some(format!("{} {}", letter(cluster), LevelInUnit(of.bandwidth?, unit)))
+        })
+        .collect();
+    if levels.is_empty() { String::new() } else { format!("  at most {}", levels.join(", ")) }
 }
 
 #[cfg(test)]

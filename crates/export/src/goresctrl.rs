@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use fairways_core::BandwidthUnit;
+use fairways_core::{BandwidthUnit, LevelInUnit};
 
 use super::plan::Plan;
 use super::{Domains, heading, one_line};
@@ -15,7 +15,7 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
     writeln!(out, "partitions:\n  all:\n    l3Allocation: \"100%\"")?;
     let level = plan.clusters.iter().find_map(|cluster| cluster.level);
     // A class may have a level only where its partition has one.
-    if let Some((unit, most)) = level.and_then(|level| words(level.1)) {
+    if let Some((unit, most)) = level.filter(|_| plan.domain.is_some()).and_then(words) {
         writeln!(out, "    mbAllocation: [\"{most}{unit}\"]")?;
     }
     writeln!(out, "    classes:")?;
@@ -31,8 +31,8 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
                 }
             }
         }
-        let (Some(level), Some(id)) = (cluster.level, plan.domain) else { continue };
-        let Some((unit, most)) = words(level.1) else {
+        let Some(level) = cluster.level else { continue };
+        let (Some((unit, most)), Some(id)) = (words(level), plan.domain) else {
             writeln!(out, "        # at most {level} of memory bandwidth: set that by hand")?;
             continue;
         };
@@ -45,7 +45,7 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
 
 /// goresctrl's name of a unit, and the highest level in it; `None` on AMD, where it takes no
 /// allocation of bandwidth at all.
-const fn words(unit: BandwidthUnit) -> Option<(&'static str, u32)> {
+const fn words(LevelInUnit(_, unit): LevelInUnit) -> Option<(&'static str, u32)> {
     match unit {
         BandwidthUnit::Percent => Some(("%", 100)),
         BandwidthUnit::MibPerSecond => Some(("MBps", u32::MAX)),

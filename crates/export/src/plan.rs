@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use fairways_core::{BandwidthLevel, BandwidthLever, LevelInUnit};
+use fairways_core::{BandwidthLevel, BandwidthLever, BandwidthUnit, LevelInUnit};
 use serde::Deserialize;
 
 use super::cut;
@@ -59,6 +59,8 @@ struct Decided {
 struct Written {
     apps: Vec<usize>,
     mask: String,
+    #[serde(default)]
+    bandwidth_level: Option<u32>,
 }
 
 /// What one policy decided for one mix.
@@ -140,12 +142,14 @@ impl Document {
         })?;
         let mut clusters = Vec::new();
         for (index, written) in partition.iter().enumerate() {
+            // The model's levels are percents.
+            let level = written.bandwidth_level.and_then(BandwidthLevel::new);
             let cluster = Cluster {
                 name: format!("cluster-{index}"),
                 programs: programs(written, mix)?,
                 tasks: None,
                 mask: mask(&written.mask)?,
-                level: None,
+                level: level.map(|level| LevelInUnit(level, BandwidthUnit::Percent)),
             };
             if !cluster.programs.is_empty() {
                 clusters.push(cluster);
@@ -314,6 +318,21 @@ mod tests {
         assert!(text.contains(lines), "{text}");
         let why = limited(9, "percent").unwrap_err();
         assert_eq!(why, "bandwidth_level: expected 10 to 100, found 9");
+    }
+
+    /// The model's levels are percents of what memory can move, as no tool's are everywhere.
+    #[test]
+    fn a_level_of_the_model_is_a_comment() {
+        let text = document(r#"[{"apps":[0],"mask":"0x1","bandwidth_level":40}]"#);
+        let document = Document::parse(text.as_bytes()).unwrap();
+        let plan = document.plan(None, Some("p")).unwrap();
+        let (domains, mut out) = (crate::Domains::All, Vec::new());
+        crate::schemata::write(&plan, &domains, &mut out).unwrap();
+        crate::pqos::write(&plan, &domains, 1, &mut out).unwrap();
+        crate::goresctrl::write(&plan, &domains, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let count = text.matches("at most 40 % of memory bandwidth: set that by hand").count();
+        assert!(count == 3 && !text.contains("MB:") && !text.contains("mba"), "{text}");
     }
 
     #[test]

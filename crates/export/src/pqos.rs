@@ -28,13 +28,22 @@ pub(super) fn write(
         classes.clone().map(|(class, cluster)| format!("llc{places}:{class}={:#x}", cluster.mask));
     writeln!(out, "pqos -I -e '{}'", masks.collect::<Vec<_>>().join(";"))?;
     for (class, cluster) in classes.clone() {
-        // pqos takes a level as it is in `schemata`; the kernel's own loop has another name there.
-        if let Some(LevelInUnit(level, unit)) = cluster.level {
-            let lever = match unit {
-                BandwidthUnit::Percent | BandwidthUnit::EighthGbps => "mba",
-                BandwidthUnit::MibPerSecond => "mba_max",
-            };
-            writeln!(out, "pqos -I -e '{lever}{places}:{class}={level}'")?;
+        match (cluster.level, plan.domain) {
+            // pqos takes a level as it is in `schemata`; the kernel's own loop has another name
+            // there.
+            (Some(LevelInUnit(level, unit)), Some(_)) => {
+                let lever = match unit {
+                    BandwidthUnit::Percent | BandwidthUnit::EighthGbps => "mba",
+                    BandwidthUnit::MibPerSecond => "mba_max",
+                };
+                writeln!(out, "pqos -I -e '{lever}{places}:{class}={level}'")?;
+            }
+            // A percent of the model's is one of memory's bandwidth, and Intel's is not.
+            (Some(level), None) => writeln!(
+                out,
+                "# class {class} is to have at most {level} of memory bandwidth: set that by hand"
+            )?,
+            _ => {}
         }
     }
     for (class, cluster) in classes {

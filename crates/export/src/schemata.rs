@@ -61,9 +61,15 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
             }
         };
         writeln!(out, "{line} > \"$root/{name}/schemata\"")?;
-        // Only a host's plan has levels, and it is of one domain.
-        if let (Some(LevelInUnit(level, _)), Some(id)) = (cluster.level, plan.domain) {
-            writeln!(out, "echo 'MB:{id}={level}' > \"$root/{name}/schemata\"")?;
+        match (cluster.level, plan.domain) {
+            (Some(LevelInUnit(level, _)), Some(id)) => {
+                writeln!(out, "echo 'MB:{id}={level}' > \"$root/{name}/schemata\"")?;
+            }
+            // In the model's unit, which the host may not have.
+            (Some(level), None) => {
+                writeln!(out, "# at most {level} of memory bandwidth: set that by hand")?;
+            }
+            _ => {}
         }
         let Some(tasks) = cluster.tasks else {
             writeln!(out, "move {name} {}", pattern(&cluster.programs))?;

@@ -8,7 +8,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{at_most, read, repeated, shown};
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::similar::did_you_mean;
-use fairways_core::{Llc, Ways, Wish};
+use fairways_core::{BandwidthLevel, Llc, Ways, Wish};
 use fairways_lab::{draw_mixes, draw_workloads};
 use fairways_profiles::{MemoryBandwidth, Mix, ProgramCatalog, read_mixes};
 
@@ -36,6 +36,8 @@ pub(crate) struct World {
     pub(crate) programs: ProgramCatalog,
     pub(crate) llc: Llc,
     pub(crate) bandwidth: Option<MemoryBandwidth>,
+    /// The levels of bandwidth to which the optimum may limit a cluster.
+    pub(crate) levels: Vec<BandwidthLevel>,
     /// What the owner of each program asks for, by index; those without an entry ask for nothing.
     pub(crate) wishes: Vec<Wish>,
     pub(crate) seed: u64,

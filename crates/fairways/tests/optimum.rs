@@ -167,6 +167,63 @@ fn memory_with_a_limit_is_part_of_the_problem() {
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
 }
 
+/// The levels of the clusters of a plan that have one.
+fn levels_of(policy: &Value) -> Vec<u64> {
+    let clusters = policy["partition"].as_array().unwrap().iter();
+    clusters.filter_map(|cluster| cluster["bandwidth_level"].as_u64()).collect()
+}
+
+/// Levels can only help, and what they help is at its best under its own name; the plan says them.
+#[test]
+fn levels_are_searched_with_the_ways() {
+    let mix = ["--profiles", "synthetic", "--mix", "triad,copy-large,hash-join,btree-lookup,chess"];
+    for model in ["simple", "stalls"] {
+        let memory = ["--bandwidth-mbps", "12000", "--bandwidth-model", model, "--ways", "8"];
+        for (objective, sign) in
+            [("unfairness", 1.0), ("max-slowdown", 1.0), ("stp", -1.0), ("antt", 1.0)]
+        {
+            let none: &[&str] = &[];
+            let flags = [none, &["--bandwidth-levels", "50"], &["--bandwidth-levels", "70,50,20"]];
+            let found = flags.map(|more| {
+                let args = [&mix[..], &memory, &["--objective", objective], more].concat();
+                json(&args)["mixes"][0]["policies"][0].clone()
+            });
+            assert!(found.iter().all(|found| found["proven"] == true), "{found:?}");
+            let [ways_only, few, many] =
+                found.each_ref().map(|found| sign * found["bound"].as_f64().unwrap());
+            assert!(few <= ways_only + 1e-9 && many <= few + 1e-9, "{objective}, {model}");
+            assert_eq!(levels_of(&found[0]), [0; 0]);
+            if objective == "unfairness" {
+                assert!(many < ways_only * 0.9 && !levels_of(&found[2]).is_empty(), "{found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn levels_that_cannot_be_are_bad_input() {
+    let nine = "gzip,bzip2,xz,lbm,svm-train,cadical,sqlite3,glpsol,zstd";
+    for (args, said) in [
+        (&["--bandwidth-levels", "50"][..], "--bandwidth-levels needs --bandwidth-mbps"),
+        (
+            &["--bandwidth-levels", "0", "--bandwidth-mbps", "9000"],
+            "--bandwidth-levels: expected a whole number from 1 to 99, found \"0\"",
+        ),
+        (
+            &["--bandwidth-levels", "50,20,50", "--bandwidth-mbps", "9000"],
+            "--bandwidth-levels: expected each level once, found 50 twice",
+        ),
+        (
+            &["--bandwidth-levels", "50", "--bandwidth-mbps", "90000", "--time-limit", "1"],
+            "expected at most 8 programs, found 9 with --bandwidth-levels",
+        ),
+    ] {
+        let assert = optimum(&[&["--mix", nine], args].concat()).code(2).stdout("");
+        let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        assert!(stderr.contains(said) && stderr.lines().count() == 1, "{args:?}: {stderr}");
+    }
+}
+
 #[test]
 fn the_optimum_stands_among_policies() {
     let simulate = |args: &[&str]| {

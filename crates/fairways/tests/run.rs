@@ -197,6 +197,25 @@ fn a_journal_is_never_overwritten() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
+/// Policies that limit bandwidth do so on a model whose memory has a limit: the journal has the
+/// lever, each plan's levels, and what came into force.
+#[test]
+fn a_model_with_a_memory_limit_takes_levels() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("j");
+    let path = path.to_str().unwrap();
+    let mix = ["--profiles", "synthetic", "--mix", "triad,copy-large,column-scan,hash-join"];
+    let memory = ["--bandwidth-mbps", "9000", "--policy", "mba-feedback", "--duration", "20s"];
+    let ran = run(&[&mix[..], &memory, &["--journal", path]].concat()).success();
+    let said = String::from_utf8(ran.get_output().stdout.clone()).unwrap();
+    assert!(said.contains("  at most "), "{said}");
+    let journal = std::fs::read_to_string(path).unwrap();
+    let lever = r#""bandwidth":{"unit":"percent","least":1,"step":1,"most":100,"scope":"class","capacity_mbps":9000}"#;
+    assert!(journal.contains(lever), "{journal}");
+    assert!(journal.contains("\"bandwidth\":8"), "{journal}");
+    assert!(!journal.contains("refused"), "{journal}");
+}
+
 #[test]
 fn bad_flags_are_reported_in_one_line() {
     for (flags, said) in [

@@ -299,6 +299,43 @@ fn bandwidth_slows_programs_down() {
     assert!(simple > free && stalls > free && simple != stalls, "{free} {simple} {stalls}");
 }
 
+/// Policies on a bus of this bandwidth after a minute, in this format.
+fn settled(mbps: &str, format: &str) -> String {
+    let mix = "triad,copy-large,column-scan,hash-join,btree-lookup,lattice-flow";
+    let args = ["simulate", "--profiles", "synthetic", "--mix", mix, "--bandwidth-mbps", mbps];
+    let more = ["--policies", "fairways,mba-feedback,optimum", "--bandwidth-levels", "40,80"];
+    let args = [&args[..], &more, &["--settle", "60s", format]].concat();
+    let assert = Command::cargo_bin("fairways").unwrap().args(args).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// The levels of each policy's clusters that have one.
+fn levels_by_policy(text: &str) -> Vec<Vec<u64>> {
+    let report: Value = serde_json::from_str(text).unwrap();
+    let policies = report["mixes"][0]["policies"].as_array().unwrap().iter();
+    let partitions = policies.map(|policy| policy["partition"].as_array().unwrap().iter());
+    let levels = partitions.map(|clusters| {
+        clusters.filter_map(|cluster| cluster["bandwidth_level"].as_u64()).collect()
+    });
+    levels.collect()
+}
+
+/// On a bus that streams fill, policies that limit bandwidth show what they settle on, and each
+/// level; on one with room `fairways` sets none.
+#[test]
+fn plans_that_policies_settle_on_have_levels() {
+    let levels = levels_by_policy(&settled("16000", "--json"));
+    assert!(levels.iter().all(|levels| !levels.is_empty()), "{levels:?}");
+    assert!(levels[2].iter().all(|level| [40, 80].contains(level)), "{levels:?}");
+    assert_eq!(levels_by_policy(&settled("60000", "--json"))[0], [0; 0]);
+    let rows = settled("16000", "--csv");
+    let column = rows.lines().next().unwrap().split(',').position(|name| name == "bandwidth_level");
+    // The name of the mix has commas, in quotes.
+    let column = column.unwrap() + 5;
+    let mut cells = rows.lines().skip(1).map(|row| row.split(',').nth(column).unwrap());
+    assert!(cells.any(|cell| cell == levels[0][0].to_string()), "{rows}");
+}
+
 #[test]
 fn bad_flags_are_reported_in_one_line() {
     for (args, said) in [
@@ -336,6 +373,20 @@ fn bad_flags_are_reported_in_one_line() {
         (
             &["--mix", "gzip", "--mix", "gzip"],
             "--mix, --mixes: expected mixes of different names, found two \"gzip\"",
+        ),
+        (
+            &["--bandwidth-mbps", "9000", "--bandwidth-levels", "50"],
+            "--bandwidth-levels needs --policies optimum: no other policy takes levels",
+        ),
+        (
+            &["--policies", "stock,mba-feedback", "--bandwidth-mbps", "9000"],
+            "--policies mba-feedback: it needs a machine that can limit memory bandwidth, such as \
+             --machine chip:skylake, or over time the model with --bandwidth-mbps",
+        ),
+        (
+            &["--policies", "mba-feedback", "--settle", "1s"],
+            "--policies mba-feedback: it needs a machine that can limit memory bandwidth, such as \
+             --machine chip:skylake, or over time the model with --bandwidth-mbps",
         ),
         (&["--wayz", "1"], "unexpected argument '--wayz' found; did you mean \"--ways\"?"),
     ] {

@@ -123,7 +123,7 @@ fn scored(programs: &ProgramCatalog, setting: &Setting) -> Result<Vec<Scores>, B
                 .par_iter()
                 .map(|mix: &Mix| -> Result<Scores, String> {
                     let bandwidth = setting.machine.bandwidth;
-                    let best = BestStatic::new(table, &mix.programs, setting.llc, bandwidth);
+                    let best = BestStatic::new(table, &mix.programs, setting.llc, bandwidth, &[]);
                     let best = best.map_err(|why| why.to_string())?;
                     let exact: Vec<Profile> =
                         mix.programs.iter().map(|&index| table.profile(index)).collect();

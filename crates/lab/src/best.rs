@@ -127,6 +127,7 @@ fn best(
     kind: SharingKind,
 ) -> Result<Solution, Impossible> {
     let goal = Goal::Unfairness;
-    let problem = Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth, goal };
+    let problem =
+        Problem { profiles: table, mix: &mix.programs, llc, kind, bandwidth, levels: &[], goal };
     solve(&problem, None, |_, _| ())
 }

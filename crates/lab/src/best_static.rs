@@ -1,6 +1,6 @@
 //! `optimum`: the fairest partition, kept unchanged; the Best-Static of LFOC §5.1.
 
-use fairways_core::{Action, AppId, Event, Llc, Partition, PlanId, Policy, Time};
+use fairways_core::{Action, AppId, BandwidthLevel, Event, Llc, Partition, PlanId, Policy, Time};
 use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
 use fairways_profiles::{MemoryBandwidth, ProfileTable};
 
@@ -18,7 +18,8 @@ pub struct BestStatic {
 }
 
 impl BestStatic {
-    /// The fairest clustering of these programs of `table`, on this cache and with this memory.
+    /// The fairest clustering of these programs of `table`, on this cache and with this memory, to
+    /// whose `levels` clusters may be limited.
     ///
     /// # Errors
     /// If it can't be found: [`Impossible`].
@@ -27,9 +28,10 @@ impl BestStatic {
         mix: &[usize],
         llc: Llc,
         bandwidth: Option<MemoryBandwidth>,
+        levels: &[BandwidthLevel],
     ) -> Result<Self, Impossible> {
         let (kind, goal) = (SharingKind::Clustering, Goal::Unfairness);
-        let problem = Problem { profiles: table, mix, llc, kind, bandwidth, goal };
+        let problem = Problem { profiles: table, mix, llc, kind, bandwidth, levels, goal };
         let best = solve(&problem, None, |_, _| ())?.partition;
         Ok(Self { best, apps: vec![None; mix.len()], plan: PlanId::default() })
     }
@@ -58,8 +60,8 @@ impl Policy for BestStatic {
         }
         let Some(apps) = self.apps.iter().copied().collect::<Option<Vec<AppId>>>() else { return };
         let mut partition = Partition::default();
-        for mask in self.best.masks() {
-            partition.add_cluster(mask);
+        for &resources in self.best.clusters() {
+            partition.add(resources);
         }
         for place in self.best.placements() {
             partition.place(apps[place.app.0 as usize], place.cluster);

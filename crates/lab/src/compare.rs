@@ -1,12 +1,19 @@
 //! One mix under several policies.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use fairways_core::{AppId, Llc, Partition, PartitionError, Policy, Profile, WayMask, Wish, run};
-use fairways_profiles::{DemandError, FairnessMetrics, MemoryBandwidth, Mix, ProfileTable, Scorer};
+use fairways_core::{
+    AppId, Levers, Llc, Partition, PartitionError, Policy, Profile, WayMask, Wish, run,
+};
+use fairways_model::{Job, JobPhase, Model};
+use fairways_profiles::{
+    DemandError, FairnessMetrics, MemoryBandwidth, Mix, ProfileTable, ProfiledProgram, Scorer,
+};
 use thiserror::Error;
 
 use crate::StaticMachine;
+use crate::settled::{SettledMachine, Undecided};
 
 /// The conditions of a comparison.
 #[derive(Clone, Debug)]
@@ -74,6 +81,12 @@ fn because(why: &Option<PartitionError>) -> String {
     why.map_or_else(String::new, |why| format!(": {why}"))
 }
 
+/// What a policy decided on: its partition, and its reason.
+type Decided = (Partition, String);
+
+/// A program as a policy sees it.
+type KnownProgram = (Option<Arc<Profile>>, Wish);
+
 /// Runs a mix of programs of `table` under each policy, and scores the partitions. Every policy
 /// starts afresh.
 ///
@@ -85,7 +98,51 @@ pub fn compare(
     settings: &ComparisonSettings,
     policies: impl IntoIterator<Item = Box<dyn Policy>>,
 ) -> Result<Comparison, CompareError> {
-    let programs: Vec<(Option<Arc<Profile>>, Wish)> = mix
+    let bandwidth = settings.bandwidth.and_then(MemoryBandwidth::lever);
+    let levers = Levers { llc: settings.llc, bandwidth };
+    score_each(table, mix, settings, policies, |programs, policy| {
+        let mut machine = StaticMachine::new(levers, programs.iter().cloned());
+        run(&mut machine, policy);
+        match (machine.refused(), machine.partition()) {
+            (None, Some((partition, reason))) => Ok((partition.clone(), reason.to_owned())),
+            (why, _) => Err(Undecided::NoPlan(why)),
+        }
+    })
+}
+
+/// The same of the plan that each policy has after `span` on `machine`, the model over time. So
+/// policies that limit memory bandwidth have tried their limits. The programs run without end, and
+/// every policy gets their profiles.
+///
+/// # Errors
+/// If memory can't serve the mix under some policy, or a policy makes no plan.
+pub fn compare_settled(
+    table: &ProfileTable,
+    mix: &Mix,
+    settings: &ComparisonSettings,
+    machine: &fairways_model::Settings,
+    span: Duration,
+    policies: impl IntoIterator<Item = Box<dyn Policy>>,
+) -> Result<Comparison, CompareError> {
+    score_each(table, mix, settings, policies, |programs, policy| {
+        let jobs = mix.programs.iter().zip(programs).map(|(&program, (profile, wish))| {
+            let program = Arc::new(ProfiledProgram::new(table, program, settings.llc.ways));
+            let phase = JobPhase { program, instructions: None };
+            Job { profile: profile.clone(), wish: *wish, ..Job::new(vec![phase]) }
+        });
+        SettledMachine::new(Model::new(*machine, jobs), span).decide(policy)
+    })
+}
+
+/// Scores what each policy decides on, as `decide` finds out.
+fn score_each(
+    table: &ProfileTable,
+    mix: &Mix,
+    settings: &ComparisonSettings,
+    policies: impl IntoIterator<Item = Box<dyn Policy>>,
+    decide: impl Fn(&[KnownProgram], &mut dyn Policy) -> Result<Decided, Undecided>,
+) -> Result<Comparison, CompareError> {
+    let programs: Vec<KnownProgram> = mix
         .programs
         .iter()
         .map(|&program| {
@@ -93,35 +150,34 @@ pub fn compare(
             (Some(Arc::new(table.profile(program))), wish)
         })
         .collect();
-    let ways = settings.llc.ways;
-    let mut scorer = Scorer::new(table, &mix.programs, ways, settings.bandwidth);
-    let mut score = |policy, masks: &[WayMask]| {
-        scorer.score(masks).map(<[f64]>::to_vec).map_err(|why| {
-            let program = table.names()[mix.programs[why.program]].clone();
-            CompareError::Demand { mix: mix.name.clone(), policy, program, why }
-        })
-    };
-    let stock = FairnessMetrics::from_slowdowns(&score(
-        "stock",
-        &vec![WayMask::full(ways); programs.len()],
-    )?);
+    let mut scorer = Scorer::new(table, &mix.programs, settings.llc.ways, settings.bandwidth);
+    let mut unpartitioned = Partition::default();
+    unpartitioned.add_cluster(WayMask::full(settings.llc.ways));
+    unpartitioned.place_all((0..).map(AppId).take(programs.len()), 0..=0);
+    let stock = scorer.score_plan(&unpartitioned).map(FairnessMetrics::from_slowdowns);
+    let stock = stock.map_err(|why| named(Undecided::Demand(why), table, mix, "stock"))?;
     let mut outcomes = Vec::new();
     for mut policy in policies {
-        let mut machine = StaticMachine::new(settings.llc, programs.iter().cloned());
-        run(&mut machine, policy.as_mut());
+        let decided = decide(&programs, policy.as_mut());
         let policy = policy.name();
-        let (None, Some((partition, reason))) = (machine.refused(), machine.partition()) else {
-            let why = machine.refused();
-            return Err(CompareError::NoPlan { mix: mix.name.clone(), policy, why });
-        };
-        let apps = (0..).map(AppId).take(programs.len());
-        let masks: Vec<_> = apps
-            .map(|app| partition.mask_of(app).expect("the machine checked that each has a place"))
-            .collect();
-        let slowdowns = score(policy, &masks)?;
-        let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
-        let (partition, reason) = (partition.clone(), reason.to_owned());
-        outcomes.push(PolicyOutcome { policy, partition, reason, slowdowns, metrics });
+        let scored = decided.and_then(|(partition, reason)| {
+            let slowdowns = scorer.score_plan(&partition).map_err(Undecided::Demand)?.to_vec();
+            let metrics = FairnessMetrics::from_slowdowns(&slowdowns);
+            Ok(PolicyOutcome { policy, partition, reason, slowdowns, metrics })
+        });
+        outcomes.push(scored.map_err(|why| named(why, table, mix, policy))?);
     }
     Ok(Comparison { stock, outcomes })
+}
+
+/// The error of a policy on a mix.
+fn named(why: Undecided, table: &ProfileTable, mix: &Mix, policy: &'static str) -> CompareError {
+    let name = mix.name.clone();
+    match why {
+        Undecided::NoPlan(why) => CompareError::NoPlan { mix: name, policy, why },
+        Undecided::Demand(why) => {
+            let program = table.names()[mix.programs[why.program]].clone();
+            CompareError::Demand { mix: name, policy, program, why }
+        }
+    }
 }

@@ -64,6 +64,7 @@ pub fn optimum_gap(
         llc: settings.llc,
         kind: SharingKind::Clustering,
         bandwidth: settings.bandwidth,
+        levels: &[],
         goal,
     };
     let deadline = patience.map(|patience| Instant::now() + patience);

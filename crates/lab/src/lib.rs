@@ -17,10 +17,13 @@ mod online;
 pub mod paper;
 pub mod redis;
 pub mod report;
+mod settled;
 
 pub use best::{CLASSES, Composition, composition, partitioning_over_clustering};
 pub use best_static::{BestStatic, OPTIMUM};
-pub use compare::{CompareError, Comparison, ComparisonSettings, PolicyOutcome, compare};
+pub use compare::{
+    CompareError, Comparison, ComparisonSettings, PolicyOutcome, compare, compare_settled,
+};
 pub use draw::{classes, draw_mixes, draw_workloads, random_mixes, streaming_mixes};
 pub use executed::{
     ChipComparison, ChipOutcome, ChipProtocol, Latency, ObjectiveOutcome, ObservedChip,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use fairways_core::{
-    Action, AppId, Event, Levers, Llc, Machine, Partition, PartitionError, Profile, Time, Wish,
+    Action, AppId, Event, Levers, Machine, Partition, PartitionError, Profile, Time, Wish,
 };
 use fairways_machine_kit::{EventQueue, PlanInForce};
 
@@ -14,7 +14,7 @@ use fairways_machine_kit::{EventQueue, PlanInForce};
 /// profiles, apart from the cost of deciding and of measuring.
 #[derive(Clone, Debug)]
 pub struct StaticMachine {
-    llc: Llc,
+    levers: Levers,
     events: EventQueue<Event>,
     running: Vec<AppId>,
     partition: Option<(Partition, Cow<'static, str>)>,
@@ -22,16 +22,20 @@ pub struct StaticMachine {
 }
 
 impl StaticMachine {
-    /// A machine with this cache on which these programs start, app 0 first.
+    /// A machine with this cache, or with these levers, on which these programs start, app 0 first.
     #[must_use]
-    pub fn new(llc: Llc, programs: impl IntoIterator<Item = (Option<Arc<Profile>>, Wish)>) -> Self {
+    pub fn new(
+        levers: impl Into<Levers>,
+        programs: impl IntoIterator<Item = (Option<Arc<Profile>>, Wish)>,
+    ) -> Self {
+        let levers = levers.into();
         let started = (0..).zip(programs).map(|(id, (profile, wish))| Event::Started {
             app: AppId(id),
             wish,
             profile,
         });
-        let events = std::iter::once(Event::Machine(llc.into())).chain(started).collect();
-        Self { llc, events, running: Vec::new(), partition: None, refused: None }
+        let events = std::iter::once(Event::Machine(levers)).chain(started).collect();
+        Self { levers, events, running: Vec::new(), partition: None, refused: None }
     }
 
     /// Adds an event after all others.
@@ -57,7 +61,7 @@ impl Machine for StaticMachine {
     fn next_event(&mut self) -> Option<(Time, Event)> {
         let event = self.events.pop()?;
         match &event {
-            Event::Machine(Levers { llc, .. }) => self.llc = *llc,
+            Event::Machine(levers) => self.levers = *levers,
             Event::Started { app, .. } => self.running.push(*app),
             Event::Exited { app } => self.running.retain(|running| running != app),
             Event::Cpus(_)
@@ -76,7 +80,7 @@ impl Machine for StaticMachine {
     fn carry_out(&mut self, action: Action<'_>) {
         // Programs do not run here, so no window ends, and no time passes.
         let Action::Partition { plan, partition, reason } = action else { return };
-        let legal = partition.check(&self.llc, self.running.iter().copied());
+        let legal = partition.check_levers(self.levers, self.running.iter().copied());
         let mut in_force = PlanInForce::default();
         let (answer, is_in_force) = in_force.carry_out(plan, partition.into_owned(), legal);
         if is_in_force {
@@ -89,7 +93,7 @@ impl Machine for StaticMachine {
 
 #[cfg(test)]
 mod tests {
-    use fairways_core::{PlanId, Policy, WayMask, Ways, run};
+    use fairways_core::{Llc, PlanId, Policy, WayMask, Ways, run};
 
     use super::*;
 

@@ -33,12 +33,11 @@ impl Model {
     /// Computes the rates at the current occupancies; false if memory can't serve the programs.
     fn update_rates(&mut self) -> bool {
         let jobs = &self.jobs;
-        let programs =
-            self.apps.iter().zip(&self.lines).map(|(app, lines)| {
-                (&*jobs[app.job].job.phases[app.phase].program, lines.occupancy())
-            });
+        let programs = self.apps.iter().zip(&self.lines).map(|(app, lines)| {
+            (app.id, &*jobs[app.job].job.phases[app.phase].program, lines.occupancy())
+        });
         let Settings { mhz, bandwidth, .. } = self.settings;
-        match rates(mhz, bandwidth, programs, &mut self.rates) {
+        match rates(mhz, bandwidth, &self.in_force.partition, programs, &mut self.rates) {
             Ok(()) => true,
             Err(why) => {
                 self.failure = Some(why);

@@ -90,7 +90,8 @@ impl Model {
             self.due.push(PendingEvent::Start(job));
         }
         while let Some((_, llc)) = self.changes.pop_if(|(time, _)| *time <= self.now) {
-            self.due.push(PendingEvent::Event(Event::Machine(llc.into())));
+            let levers = Levers { llc, ..self.settings.levers() };
+            self.due.push(PendingEvent::Event(Event::Machine(levers)));
         }
         // Until all other events are reported, it may still be set again.
         if self.due.is_empty() && self.alarm.rings(self.now) {
@@ -136,8 +137,8 @@ impl Machine for Model {
         match action {
             Action::Partition { plan, partition, .. } => {
                 let clusters = u32::try_from(partition.clusters().len()).unwrap_or(u32::MAX);
-                let mut checked =
-                    partition.check(&self.settings.llc, self.apps.iter().map(|app| app.id));
+                let running = self.apps.iter().map(|app| app.id);
+                let mut checked = partition.check_levers(self.settings.levers(), running);
                 if checked.is_ok() && clusters > 1 && self.observer.refuses() {
                     checked = Err(PartitionError::TooManyClusters { clusters, clos: clusters - 1 });
                 }

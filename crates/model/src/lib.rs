@@ -14,6 +14,9 @@
 //!   them, as with Intel's CAT: a mask governs where a program may fill, not where it may hit.
 //! - A program starts without lines; the lines of a program that exits are free.
 //!
+//! Where memory has a limit, a plan can limit each cluster to a level of it, a percent
+//! ([`fairways_profiles::MemoryBandwidth::limit`]); it acts from the instant of the plan on.
+//!
 //! The clock is integer nanoseconds. While lines move, time advances in steps in which at most
 //! [`Settings::step`] ways change hands (midpoint rule); otherwise it advances from event to event
 //! in one step.

@@ -54,7 +54,7 @@ impl Model {
             observer: Observer::new(&settings),
             jobs,
             now: Time::ZERO,
-            due: [Event::Machine(settings.llc.into()).into()].into_iter().collect(),
+            due: [Event::Machine(settings.levers()).into()].into_iter().collect(),
             arrivals,
             changes: Vec::new(),
             alarm: Alarm::default(),

@@ -1,6 +1,7 @@
 //! How fast programs run at their occupancy.
 
-use fairways_profiles::{DemandError, MemoryBandwidth, ProfiledProgram, contend};
+use fairways_core::{AppId, Partition};
+use fairways_profiles::{Demand, DemandError, MemoryBandwidth, ProfiledProgram};
 
 /// A program's counts in a second.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,22 +16,28 @@ pub(crate) struct RatesPerSecond {
     pub(crate) memory_bytes: f64,
 }
 
-/// Computes the counts in a second of each of these programs at its occupancy (in ways).
+/// Computes the counts in a second of each of these programs at its occupancy (in ways), while the
+/// levels of this plan are in force.
 pub(crate) fn rates<'a>(
     mhz: f64,
     bandwidth: Option<MemoryBandwidth>,
-    programs: impl Iterator<Item = (&'a ProfiledProgram, f64)> + Clone,
+    plan: &Partition,
+    programs: impl Iterator<Item = (AppId, &'a ProfiledProgram, f64)> + Clone,
     rates: &mut Vec<RatesPerSecond>,
 ) -> Result<(), DemandError> {
     let cycles = mhz * 1e6;
-    // How many times longer each takes because of other programs' demands on memory.
+    // How many times longer each takes because of its level and of other programs' demands on
+    // memory.
     let mut longer = Vec::new();
     if let Some(bandwidth) = bandwidth {
-        longer.resize(programs.clone().count(), 1.0);
-        contend(bandwidth, programs.clone(), &mut longer)?;
+        let mut demands: Vec<Demand> =
+            programs.clone().map(|(_, program, x)| program.demand(x)).collect();
+        bandwidth.limit(plan, programs.clone().map(|(app, ..)| app), &mut demands);
+        longer.resize(demands.len(), 1.0);
+        bandwidth.slow_down(&demands, &mut longer)?;
     }
     rates.clear();
-    rates.extend(programs.enumerate().map(|(index, (program, x))| {
+    rates.extend(programs.enumerate().map(|(index, (_, program, x))| {
         let alone = program.rates(x);
         let longer = longer.get(index).copied().unwrap_or(1.0);
         let misses = cycles / 1000.0 * alone.llcmpkc / longer;

@@ -1,6 +1,6 @@
 //! Settings of the machine.
 
-use fairways_core::Llc;
+use fairways_core::{Levers, Llc};
 use fairways_profiles::MemoryBandwidth;
 
 /// The machine, and how well it can be observed.
@@ -12,7 +12,7 @@ pub struct Settings {
     pub way_bytes: f64,
     /// Core clock, MHz.
     pub mhz: f64,
-    /// The memory's bandwidth limit, if it has one.
+    /// The memory's bandwidth limit, if it has one. Plans can then limit clusters to levels of it.
     pub bandwidth: Option<MemoryBandwidth>,
     /// The most that changes hands in one step of time, in ways.
     pub step: f64,
@@ -47,5 +47,12 @@ impl Settings {
             refusals: 0.0,
             seed: 1,
         }
+    }
+
+    /// What a policy can set on this machine.
+    #[must_use]
+    pub fn levers(&self) -> Levers {
+        let bandwidth = self.bandwidth.and_then(MemoryBandwidth::lever);
+        Levers { llc: self.llc, bandwidth }
     }
 }

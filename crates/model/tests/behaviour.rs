@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Event, Llc, Machine, Partition, PlanId, Sample, Time, WayMask, Ways,
-    WindowLength,
+    Action, AppId, BandwidthLevel, Event, Llc, Machine, Partition, PlanId, Resources, Sample, Time,
+    WayMask, Ways, WindowLength,
 };
 use fairways_model::{AfterRun, Job, JobPhase, Model, Settings};
 use fairways_profiles::{
@@ -354,4 +354,45 @@ fn memory_slows_programs_down_and_may_not_suffice() {
     while starved.next_event().is_some() {}
     assert!(starved.failure().is_some());
     assert!(starved.next_event().is_none(), "it goes on after it has failed");
+}
+
+/// A stream has a level for a second, beside a program that waits for memory: the stream moves no
+/// more than that from the plan on, and the other is faster; then both are as before.
+#[test]
+fn a_level_acts_from_its_plan_on() {
+    for kind in [BandwidthModel::Simple, BandwidthModel::Stalls] {
+        let bandwidth = MemoryBandwidth::new(5_000.0, kind);
+        let settings = Settings { bandwidth, ..Settings::new(Llc::with_ways(WAYS)) };
+        let mut model = Model::new(settings, [constant("triad"), constant("hash-join")]);
+        let Some((_, Event::Machine(levers))) = model.next_event() else { panic!("its levers") };
+        assert_eq!(levers.bandwidth.unwrap().capacity_mbps, Some(5_000));
+        run_to(&mut model, at(2000));
+        for app in 0..2 {
+            watch(&mut model, app, WindowLength::Time(Duration::from_millis(500)));
+        }
+        let (mut moved, mut retired) = (Vec::new(), Vec::new());
+        for (second, level) in [(1, None), (2, Some(20)), (3, None)] {
+            let mut plan = Partition::default();
+            for (app, bandwidth) in [(0, level), (1, None)] {
+                let bandwidth = bandwidth.and_then(BandwidthLevel::new);
+                plan.add(Resources { mask: WayMask::full(WAYS), bandwidth });
+                plan.place(AppId(app), app);
+            }
+            model.carry_out(Action::Partition {
+                plan: PlanId(second),
+                partition: (&plan).into(),
+                reason: "test".into(),
+            });
+            let events = run_to(&mut model, at(2000 + 1000 * u64::from(second)));
+            assert_eq!((model.plan(), model.partition()), (Some(PlanId(second)), &plan));
+            let last = [0, 1].map(|app| samples(&events, app).pop().unwrap().counters);
+            moved.push(last[0].memory_bytes.unwrap());
+            retired.push(last[1].instructions.unwrap());
+        }
+        // 20 % of 5000 MB/s for half a second.
+        assert!(moved[1] <= 500_000_001 && moved[0] > 1_000_000_000, "{kind:?}: {moved:?}");
+        assert!(retired[1] * 100 > retired[0] * 104, "{kind:?}: {retired:?}");
+        assert!(moved[2].abs_diff(moved[0]) < moved[0] / 50, "{kind:?}: {moved:?}");
+        assert!(retired[2].abs_diff(retired[0]) < retired[0] / 50, "{kind:?}: {retired:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Scores every partition, one after the other: the plain method, against which the search is
 //! tested.
 
-use fairways_core::WayMask;
+use fairways_core::{AppId, BandwidthLevel, Partition, Resources, WayMask};
 use fairways_profiles::Scorer;
 
 use crate::{Goal, Problem, SharingKind};
@@ -18,6 +18,8 @@ pub fn enumerate(problem: &Problem<'_>) -> Option<(f64, f64, u64)> {
         scorer: Scorer::new(profiles, mix, llc.ways, bandwidth),
         cluster_of: vec![0; mix.len()],
         ways_of: Vec::new(),
+        level_of: Vec::new(),
+        plan: Partition::default(),
         best: None,
         count: 0,
     };
@@ -30,6 +32,8 @@ struct All<'a> {
     scorer: Scorer,
     cluster_of: Vec<usize>,
     ways_of: Vec<u32>,
+    level_of: Vec<Option<BandwidthLevel>>,
+    plan: Partition,
     best: Option<(f64, f64)>,
     count: u64,
 }
@@ -57,7 +61,7 @@ impl All<'_> {
         if after == 0 {
             if left >= least {
                 self.ways_of.push(left);
-                self.score();
+                self.limit();
                 self.ways_of.pop();
             }
             return;
@@ -69,21 +73,32 @@ impl All<'_> {
         }
     }
 
+    /// Gives each cluster that has none yet each level, and no limit.
+    fn limit(&mut self) {
+        if self.level_of.len() == self.ways_of.len() {
+            return self.score();
+        }
+        let levels = self.problem.levels.iter().copied().map(Some);
+        for level in levels.chain([None]) {
+            self.level_of.push(level);
+            self.limit();
+            self.level_of.pop();
+        }
+    }
+
     fn score(&mut self) {
         self.count += 1;
         let mut free = 0;
-        let clusters: Vec<WayMask> = self
-            .ways_of
-            .iter()
-            .map(|&ways| {
-                free += ways;
-                WayMask::span(free - ways, ways)
-            })
-            .collect();
-        let masks: Vec<WayMask> =
-            self.cluster_of.iter().map(|&cluster| clusters[cluster]).collect();
+        self.plan.clear();
+        for (&ways, &bandwidth) in self.ways_of.iter().zip(&self.level_of) {
+            self.plan.add(Resources { mask: WayMask::span(free, ways), bandwidth });
+            free += ways;
+        }
+        for (app, &cluster) in (0..).zip(&self.cluster_of) {
+            self.plan.place(AppId(app), u32::try_from(cluster).unwrap_or(u32::MAX));
+        }
         // A partition that memory can't serve does not count.
-        let Ok(slowdowns) = self.scorer.score(&masks) else { return };
+        let Ok(slowdowns) = self.scorer.score_plan(&self.plan) else { return };
         let most = slowdowns.iter().copied().fold(0.0, f64::max);
         let least = slowdowns.iter().copied().fold(f64::INFINITY, f64::min);
         let stp: f64 = slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum();

@@ -27,14 +27,14 @@ mod table;
 
 use std::time::Instant;
 
-use fairways_core::{AppId, Llc, Partition, WayMask};
+use fairways_core::{AppId, Partition, Resources, WayMask};
 use fairways_profiles::{FairnessMetrics, ProfiledProgram, Scorer};
 
 use contended::{ClusterCells, Contended};
-use oracle::{Cluster, ClusterLimits, Oracle};
+use oracle::{ClusterLimits, Oracle};
 pub use problem::{Goal, Impossible, Problem, SharingKind};
 use search::Search;
-use table::{ClusterTable, Summed};
+use table::{ChosenCluster, ClusterTable, Summed};
 
 /// A best partition, or the best one found in time.
 #[derive(Clone, Debug)]
@@ -70,17 +70,17 @@ pub fn solve(
     deadline: Option<Instant>,
     mut report: impl FnMut(Option<f64>, f64),
 ) -> Result<Solution, Impossible> {
-    let Problem { profiles, mix, llc, kind, bandwidth, goal } = *problem;
+    let Problem { profiles, mix, llc, kind, bandwidth, levels, goal } = *problem;
     problem::check(problem, deadline.is_some())?;
     let programs: Vec<ProfiledProgram> =
         mix.iter().map(|&index| ProfiledProgram::new(profiles, index, llc.ways)).collect();
     if mix.len() > problem.most_programs() {
         let (masks, bound) = rough::search(problem, &programs, &|| is_past(deadline), &mut report)?;
-        return solution(problem, &masks, bound);
+        return solution(problem, plan_of_masks(&masks), bound);
     }
     let allowed = llc.clos as usize;
     let (clusters, bound) = if let Some(bandwidth) = bandwidth {
-        let cells = ClusterCells::new(&programs, llc.ways, kind, bandwidth, goal);
+        let cells = ClusterCells::new(&programs, llc.ways, kind, bandwidth, levels, goal);
         let least = rough::relaxed::bound(&programs, llc.ways, goal, true);
         let least = goal.cost_of(least, mix.len());
         with_few_clusters(allowed, mix.len(), |most| {
@@ -100,7 +100,7 @@ pub fn solve(
         })?
     };
     let bound = bound.map(|bound| goal.value(bound, mix.len()));
-    solution(problem, &masks(&clusters, llc, mix.len()), bound)
+    solution(problem, plan(problem, clusters), bound)
 }
 
 fn is_past(deadline: Option<Instant>) -> bool {
@@ -119,7 +119,7 @@ fn with_few_clusters(
 }
 
 /// Clusters, and a lower bound on the cost if these are not proven to be the best.
-type BoundedClusters = (Vec<Cluster>, Option<f64>);
+type BoundedClusters = (Vec<ChosenCluster>, Option<f64>);
 
 /// The clusters of the best partition within limits, and a bound if it is not proven to be the
 /// best.
@@ -151,40 +151,45 @@ fn best(
     oracle.best(&table.sum).map(|(_, clusters)| (clusters, None))
 }
 
-/// The masks of the programs, with the cluster of the first program in the top ways.
-fn masks(clusters: &[Cluster], llc: Llc, programs: usize) -> Vec<WayMask> {
-    let mut clusters = clusters.to_vec();
-    clusters.sort_unstable_by_key(|(set, _)| set.trailing_zeros());
-    let mut free = llc.ways.get();
-    let mut masks = vec![WayMask::default(); programs];
-    for (set, ways) in clusters {
-        let ways = u32::try_from(ways).unwrap_or(0);
+/// The plan with these clusters, that of the first program in the top ways.
+fn plan(problem: &Problem<'_>, mut clusters: Vec<ChosenCluster>) -> Partition {
+    clusters.sort_unstable_by_key(|cluster| cluster.set.trailing_zeros());
+    let mut free = problem.llc.ways.get();
+    let mut plan = Partition::default();
+    for ChosenCluster { ways, level, .. } in &clusters {
+        let ways = u32::try_from(*ways).unwrap_or(0);
         free -= ways;
-        for (index, mask) in masks.iter_mut().enumerate() {
-            if set >> index & 1 == 1 {
-                *mask = WayMask::span(free, ways);
-            }
-        }
+        let bandwidth = level.checked_sub(1).map(|index| problem.levels[index]);
+        plan.add(Resources { mask: WayMask::span(free, ways), bandwidth });
     }
-    masks
+    for app in (0..).take(problem.mix.len()) {
+        let own = (0..).zip(&clusters).find(|(_, cluster)| cluster.set >> app & 1 == 1);
+        plan.place(AppId(app), own.map_or(0, |(cluster, _)| cluster));
+    }
+    plan
 }
 
-/// Scores the masks with the same scorer as everything else.
+/// The plan in which programs with the same mask share a cluster.
+fn plan_of_masks(masks: &[WayMask]) -> Partition {
+    let mut plan = Partition::default();
+    for (app, &mask) in (0..).zip(masks) {
+        let known = (0..).zip(plan.masks()).find(|(_, other)| *other == mask);
+        let known = known.map(|(cluster, _)| cluster);
+        let cluster = known.unwrap_or_else(|| plan.add_cluster(mask));
+        plan.place(AppId(app), cluster);
+    }
+    plan
+}
+
+/// Scores a plan with the same scorer as everything else.
 fn solution(
     problem: &Problem<'_>,
-    masks: &[WayMask],
+    partition: Partition,
     bound: Option<f64>,
 ) -> Result<Solution, Impossible> {
     let Problem { profiles, mix, llc, bandwidth, goal, .. } = *problem;
-    let mut partition = Partition::default();
-    for (app, &mask) in (0..).zip(masks) {
-        let known = (0..).zip(partition.masks()).find(|(_, other)| *other == mask);
-        let known = known.map(|(cluster, _)| cluster);
-        let cluster = known.unwrap_or_else(|| partition.add_cluster(mask));
-        partition.place(AppId(app), cluster);
-    }
     let mut scorer = Scorer::new(profiles, mix, llc.ways, bandwidth);
-    let slowdowns = scorer.score(masks);
+    let slowdowns = scorer.score_plan(&partition);
     let slowdowns =
         slowdowns.map_err(|_| Impossible::TooLittleBandwidth { programs: mix.len() })?.to_vec();
     let metrics = FairnessMetrics::from_slowdowns(&slowdowns);

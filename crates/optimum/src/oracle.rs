@@ -1,9 +1,11 @@
 //! Can the programs be clustered so that every slowdown lies within bounds?
 
+use std::borrow::Cow;
+
 use fairways_core::Llc;
 use rayon::prelude::*;
 
-use crate::table::{ClusterTable, ProgramSet};
+use crate::table::{ChosenCluster, ClusterTable, ProgramSet};
 
 /// The limits of a clustering.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +31,9 @@ impl ClusterLimits {
 pub(crate) struct Oracle<'a> {
     table: &'a ClusterTable,
     limits: ClusterLimits,
-    /// By set: the ways with which it may be a cluster within the bounds admitted last.
+    /// The bounds admitted last.
+    bounds: (f64, f64),
+    /// By set: the ways with which it may be a cluster within these bounds, at some level.
     admitted: Vec<u64>,
     /// By highest program: the sets that may be clusters at all.
     sets: Vec<Vec<ProgramSet>>,
@@ -42,9 +46,6 @@ pub(crate) struct Oracle<'a> {
 /// Fewer sets are not worth another thread.
 const FEW: usize = 512;
 
-/// A cluster: its programs and its ways.
-pub(crate) type Cluster = (ProgramSet, usize);
-
 impl<'a> Oracle<'a> {
     pub(crate) fn new(table: &'a ClusterTable, limits: ClusterLimits) -> Self {
         let sets = 1usize << table.programs;
@@ -55,6 +56,7 @@ impl<'a> Oracle<'a> {
         Self {
             table,
             limits,
+            bounds: (0.0, 0.0),
             admitted: vec![0; sets],
             sets: vec![Vec::new(); table.programs],
             reached: vec![0; sets / 2 * layers],
@@ -80,13 +82,16 @@ impl<'a> Oracle<'a> {
 
     /// Marks the clusters that lie within the bounds.
     pub(crate) fn admit(&mut self, low: f64, high: f64) {
+        self.bounds = (low, high);
         let Self { table, limits, admitted, .. } = self;
         admitted.par_iter_mut().with_min_len(FEW).enumerate().for_each(|(set, admitted)| {
             let row = table.row(set);
             let (lo, hi) = (&table.lo[row.clone()], &table.hi[row]);
-            let cells = (1u32..).zip(lo.iter().zip(hi)).skip(limits.min_ways.saturating_sub(1));
-            *admitted = cells.fold(0, |bits, (ways, (&lo, &hi))| {
-                bits | u64::from(lo >= low && hi < high) << ways
+            let levels = lo.chunks_exact(table.levels).zip(hi.chunks_exact(table.levels));
+            let cells = (1u32..).zip(levels).skip(limits.min_ways.saturating_sub(1));
+            *admitted = cells.fold(0, |bits, (ways, (lo, hi))| {
+                let fits = lo.iter().zip(hi).any(|(&lo, &hi)| lo >= low && hi < high);
+                bits | u64::from(fits) << ways
             });
         });
         for (top, sets) in self.sets.iter_mut().enumerate() {
@@ -156,7 +161,7 @@ impl<'a> Oracle<'a> {
     }
 
     /// A clustering within the bounds admitted last, which must admit one.
-    pub(crate) fn clustering(&self) -> Vec<Cluster> {
+    pub(crate) fn clustering(&self) -> Vec<ChosenCluster> {
         let mut clusters = Vec::new();
         let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
         let mut layer = None;
@@ -188,7 +193,8 @@ impl<'a> Oracle<'a> {
             let Some((cluster, w, left, next)) = found else {
                 unreachable!("the set reaches this total")
             };
-            clusters.push((ProgramSet::try_from(cluster).unwrap_or(0), w));
+            let cluster = ProgramSet::try_from(cluster).unwrap_or(0);
+            clusters.extend(self.with_levels(cluster, w).next());
             (set, ways, layer) = (left, ways - w, Some(next));
         }
         clusters
@@ -196,18 +202,64 @@ impl<'a> Oracle<'a> {
 
     /// A clustering with the largest sum of `cells` within the bounds admitted last, and that sum.
     /// A cell belongs to a set and its ways, as in [`ClusterTable`].
-    pub(crate) fn best(&self, cells: &[f64]) -> Option<(f64, Vec<Cluster>)> {
-        let largest = self.largest(cells);
+    pub(crate) fn best(&self, cells: &[f64]) -> Option<(f64, Vec<ChosenCluster>)> {
+        let most = self.most(cells);
+        let largest = self.largest_of(&most);
         let layer = (0..self.layers).max_by(|&a, &b| {
             // Among equals, the fewest clusters.
             largest.whole(a).total_cmp(&largest.whole(b)).then(b.cmp(&a))
         })?;
         let sum = largest.whole(layer);
-        (sum > f64::NEG_INFINITY).then(|| (sum, self.trace(cells, &largest, layer)))
+        (sum > f64::NEG_INFINITY).then(|| {
+            let mut clusters = self.trace(&most, &largest, layer);
+            for cluster in &mut clusters {
+                let levels = self.with_levels(cluster.set, cluster.ways);
+                let best = levels.max_by(|a, b| {
+                    cells[self.table.cell(*a)].total_cmp(&cells[self.table.cell(*b)])
+                });
+                *cluster = best.unwrap_or(*cluster);
+            }
+            (sum, clusters)
+        })
+    }
+
+    /// The clusters of a set with these ways, one for each level within the bounds admitted last.
+    pub(crate) fn with_levels(
+        &self,
+        set: ProgramSet,
+        ways: usize,
+    ) -> impl Iterator<Item = ChosenCluster> + '_ {
+        let levels = (0..self.table.levels).map(move |level| ChosenCluster { set, ways, level });
+        levels.filter(|&cluster| {
+            let (cell, (low, high)) = (self.table.cell(cluster), self.bounds);
+            self.table.lo[cell] >= low && self.table.hi[cell] < high
+        })
+    }
+
+    /// By set and ways: the largest of `cells` over the levels within the bounds admitted last.
+    fn most<'c>(&self, cells: &'c [f64]) -> Cow<'c, [f64]> {
+        let ClusterTable { levels, lo, hi, .. } = self.table;
+        if *levels == 1 {
+            return Cow::Borrowed(cells);
+        }
+        let (low, high) = self.bounds;
+        let bounds = lo.par_chunks_exact(*levels).zip(hi.par_chunks_exact(*levels));
+        let rows = cells.par_chunks_exact(*levels).zip(bounds).with_min_len(FEW);
+        let most = rows.map(|(cells, (lo, hi))| {
+            let admitted = cells.iter().zip(lo.iter().zip(hi));
+            let admitted = admitted.filter(|&(_, (&lo, &hi))| lo >= low && hi < high);
+            admitted.map(|(&cell, _)| cell).fold(f64::NEG_INFINITY, f64::max)
+        });
+        Cow::Owned(most.collect())
     }
 
     /// The largest sums of `cells` that sets of programs reach within the bounds admitted last.
     pub(crate) fn largest(&self, cells: &[f64]) -> Largest {
+        self.largest_of(&self.most(cells))
+    }
+
+    /// The same of cells by set and ways.
+    fn largest_of(&self, cells: &[f64]) -> Largest {
         let (table, layers) = (self.table, self.layers);
         let stride = table.ways + 1;
         let size = layers * stride;
@@ -245,7 +297,7 @@ impl<'a> Oracle<'a> {
     fn add(&self, cells: &[f64], top: usize, rest: usize, below: &[f64], whole: &mut [f64]) {
         let (stride, shift) = (self.table.ways + 1, usize::from(self.counts_clusters));
         self.each(top, rest, |set, left| {
-            let sums = &cells[self.table.row(set)];
+            let sums = &cells[set * self.table.ways..][..self.table.ways];
             for layer in 0..self.layers - shift {
                 let from = &below[(left * self.layers + layer) * stride..][..stride];
                 let to = &mut whole[(layer + shift) * stride..][..stride];
@@ -261,8 +313,8 @@ impl<'a> Oracle<'a> {
         });
     }
 
-    /// The clusters that make up the largest sum of all programs in a layer.
-    fn trace(&self, cells: &[f64], largest: &Largest, mut layer: usize) -> Vec<Cluster> {
+    /// The clusters, without levels, that make up the largest sum of all programs in a layer.
+    fn trace(&self, cells: &[f64], largest: &Largest, mut layer: usize) -> Vec<ChosenCluster> {
         let shift = usize::from(self.counts_clusters);
         let (mut set, mut ways) = ((1usize << self.table.programs) - 1, self.table.ways);
         let (mut sum, mut clusters) = (largest.whole(layer), Vec::new());
@@ -270,7 +322,7 @@ impl<'a> Oracle<'a> {
             let top = set.ilog2() as usize;
             let mut found = None;
             self.each(top, set ^ 1 << top, |cluster, left| {
-                let sums = &cells[self.table.row(cluster)];
+                let sums = &cells[cluster * self.table.ways..][..self.table.ways];
                 for w in (1..=ways).filter(|w| self.admitted[cluster] >> w & 1 == 1) {
                     let before = largest.sum(left, layer - shift, ways - w);
                     // Exactly the sum that was the largest.
@@ -282,7 +334,8 @@ impl<'a> Oracle<'a> {
             let Some((cluster, w, left, before)) = found else {
                 unreachable!("the set has this sum")
             };
-            clusters.push((ProgramSet::try_from(cluster).unwrap_or(0), w));
+            let set_of = ProgramSet::try_from(cluster).unwrap_or(0);
+            clusters.push(ChosenCluster { set: set_of, ways: w, level: 0 });
             (set, ways, layer, sum) = (left, ways - w, layer - shift, before);
         }
         clusters

@@ -1,6 +1,6 @@
 //! The problem to solve.
 
-use fairways_core::Llc;
+use fairways_core::{BandwidthLevel, Llc};
 use fairways_profiles::{MemoryBandwidth, ProfileTable};
 use thiserror::Error;
 
@@ -41,16 +41,25 @@ pub struct Problem<'a> {
     pub kind: SharingKind,
     /// The memory that the programs share; `None`: no limit.
     pub bandwidth: Option<MemoryBandwidth>,
+    /// The levels of memory bandwidth to which a cluster may be limited, in percent
+    /// ([`MemoryBandwidth::limit`]); it may always be without a limit. Where memory has no limit,
+    /// levels mean nothing.
+    pub levels: &'a [BandwidthLevel],
     /// The goal: which partition is best.
     pub goal: Goal,
 }
 
 impl Problem<'_> {
     /// The most programs for which every cluster fits into memory, within a GiB for 20 ways: 20,
-    /// and where memory has a limit 16, since every cluster is then rated at many contentions.
+    /// and where memory has a limit 16, since every cluster is then rated at many contentions. With
+    /// levels 8: clusterings are many times as many, and no other method searches them.
     #[must_use]
     pub fn most_programs(&self) -> usize {
-        if self.bandwidth.is_some() { 16 } else { 20 }
+        match (self.bandwidth, self.levels) {
+            (None, _) => 20,
+            (Some(_), []) => 16,
+            (Some(_), _) => 8,
+        }
     }
 }
 
@@ -60,7 +69,8 @@ pub enum Impossible {
     /// The mix has no program.
     #[error("expected at least one program")]
     NoProgram,
-    /// More programs than the exact method takes, and no deadline for the local search.
+    /// More programs than the exact method takes, and no deadline for the local search, or levels,
+    /// which that does not search.
     #[error("expected at most {most} programs, found {programs}")]
     TooManyPrograms {
         /// The most programs.
@@ -148,7 +158,8 @@ pub(crate) fn check(problem: &Problem<'_>, has_deadline: bool) -> Result<(), Imp
     if clusters > llc.clos as usize {
         return Err(Impossible::TooFewClusters { programs, clusters: llc.clos });
     }
-    if programs > most && !has_deadline {
+    let are_walks_possible = problem.bandwidth.is_none() || problem.levels.is_empty();
+    if programs > most && !(has_deadline && are_walks_possible) {
         return Err(Impossible::TooManyPrograms { most, programs });
     }
     Ok(())

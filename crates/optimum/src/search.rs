@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use crate::oracle::{Cluster, Oracle};
-use crate::table::ClusterTable;
+use crate::oracle::Oracle;
+use crate::table::{ChosenCluster, ClusterTable};
 
 /// Two ratios closer than this are equal.
 const EQUAL: f64 = 1e-12;
@@ -17,7 +17,7 @@ const NARROW: f64 = 1.001;
 /// The best clustering found so far.
 #[derive(Clone, Debug)]
 pub(crate) struct BestClustering {
-    pub(crate) clusters: Vec<Cluster>,
+    pub(crate) clusters: Vec<ChosenCluster>,
     /// Their ratio.
     pub(crate) value: f64,
 }
@@ -174,7 +174,7 @@ impl<'a> Search<'a> {
     }
 
     /// The smallest and the largest slowdown of these clusters.
-    fn extremes(&self, clusters: &[Cluster]) -> (f64, f64) {
+    fn extremes(&self, clusters: &[ChosenCluster]) -> (f64, f64) {
         let ClusterTable { lo, hi, .. } = self.table;
         let cells = clusters.iter().map(|cluster| self.table.cell(*cluster));
         let least = cells.clone().map(|cell| lo[cell]).fold(f64::INFINITY, f64::min);
@@ -182,7 +182,7 @@ impl<'a> Search<'a> {
     }
 
     /// Keeps these clusters if they are better than the best known; returns their ratio.
-    fn consider(&mut self, clusters: Vec<Cluster>) -> f64 {
+    fn consider(&mut self, clusters: Vec<ChosenCluster>) -> f64 {
         let (lo, hi) = self.extremes(&clusters);
         let value = hi / lo;
         if self.found.as_ref().is_none_or(|found| value < found.value) {
@@ -211,7 +211,7 @@ impl<'a> Search<'a> {
     pub(crate) fn break_ties(&mut self) {
         let Some(found) = self.found.take() else { return };
         let within = found.value * (1.0 + EQUAL);
-        let mut best: Option<(f64, Vec<Cluster>)> = None;
+        let mut best: Option<(f64, Vec<ChosenCluster>)> = None;
         let mut open = vec![(0, self.lows.len() - 1)];
         while let Some((first, last)) = open.pop() {
             let (low, top) = (self.lows[first], self.lows[last]);

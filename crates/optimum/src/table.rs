@@ -1,4 +1,4 @@
-//! Every possible cluster, with every number of ways.
+//! Every possible cluster, with every number of ways and every level of memory bandwidth.
 
 use fairways_core::Ways;
 use fairways_profiles::ProfiledProgram;
@@ -9,13 +9,25 @@ use crate::SharingKind;
 /// A set of programs: bit `i` is program `i`.
 pub(crate) type ProgramSet = u32;
 
-/// For every set of programs and number of ways: the cluster's smallest and largest slowdown, and
-/// its part of a sum over programs.
+/// A cluster: its programs, its ways, and its level of memory bandwidth: 0 is none, 1 the problem's
+/// first level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChosenCluster {
+    pub(crate) set: ProgramSet,
+    pub(crate) ways: usize,
+    pub(crate) level: usize,
+}
+
+/// For every set of programs, number of ways and level: the cluster's smallest and largest
+/// slowdown, and its part of a sum over programs.
 #[derive(Debug)]
 pub(crate) struct ClusterTable {
     pub(crate) programs: usize,
     pub(crate) ways: usize,
-    /// At `[set * ways + w - 1]`; sets that are not clusters of the kind have infinite slowdowns.
+    /// The number of levels, of which the first is no limit.
+    pub(crate) levels: usize,
+    /// At `[(set * ways + w - 1) * levels + level]`; sets that are not clusters of the kind have
+    /// infinite slowdowns, and so have levels that no program of the cluster feels.
     pub(crate) lo: Vec<f64>,
     pub(crate) hi: Vec<f64>,
     pub(crate) sum: Vec<f64>,
@@ -51,6 +63,7 @@ impl ClusterTable {
         let mut table = Self {
             programs: count,
             ways: stride,
+            levels: 1,
             lo: vec![f64::INFINITY; cells],
             hi: vec![f64::INFINITY; cells],
             sum: vec![0.0; cells],
@@ -67,14 +80,14 @@ impl ClusterTable {
         table
     }
 
-    /// The cell of a set with some ways.
-    pub(crate) fn cell(&self, (set, ways): (ProgramSet, usize)) -> usize {
-        set as usize * self.ways + ways - 1
+    /// The cell of a cluster.
+    pub(crate) fn cell(&self, ChosenCluster { set, ways, level }: ChosenCluster) -> usize {
+        (set as usize * self.ways + ways - 1) * self.levels + level
     }
 
     /// The cells of a set, from one way up.
     pub(crate) fn row(&self, set: usize) -> std::ops::Range<usize> {
-        set * self.ways..(set + 1) * self.ways
+        set * self.ways * self.levels..(set + 1) * self.ways * self.levels
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use fairways_core::{Llc, Ways};
+use fairways_core::{BandwidthLevel, Llc, Ways};
 use fairways_optimum::enumerate::enumerate;
 use fairways_optimum::{Goal, Impossible, Problem, SharingKind, count, solve};
 use fairways_profiles::{BandwidthModel, MemoryBandwidth, ProfileTable, embedded, read_table};
@@ -49,7 +49,7 @@ proptest! {
             for goal in
                 [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt]
             {
-                let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, goal };
+                let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, levels: &[], goal };
                 let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                 let Ok(found) = found else {
                     prop_assert!(expected.is_none(), "{kind:?}: {:?}", found.err());
@@ -139,7 +139,7 @@ proptest! {
                     [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt]
                 {
                     let problem =
-                        Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, goal };
+                        Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &[], goal };
                     let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                     let Ok(found) = found else {
                         prop_assert!(expected.is_none(), "{model:?} {kind:?}: {:?}", found.err());
@@ -155,6 +155,82 @@ proptest! {
             }
         }
     }
+}
+
+/// A few programs, and the levels to which clusters may be limited, in percent.
+fn limitable() -> impl Strategy<Value = (ProfileTable, usize, Llc, f64, Vec<u32>)> {
+    (1usize..=4, 1u32..=5, 1u32..=2, 1u32..=4, 100.0..2000.0).prop_flat_map(
+        |(count, ways, min_bits, clos, limit)| {
+            let row = (1u32..20, 0u32..6, 0u32..8, 0u32..=5, 0u32..=5);
+            let row = row.prop_map(|(ipc, llcmpkc, bandwidth, stalls, waits)| {
+                let [ipc, stalls, waits] = [ipc, stalls, waits].map(f64::from);
+                (ipc / 10.0, llcmpkc, f64::from(100 * bandwidth), stalls / 10.0, waits / 20.0)
+            });
+            let rows = prop::collection::vec(row, ways as usize);
+            let llc = Llc { min_bits, clos, ..Llc::with_ways(Ways::new(ways).unwrap()) };
+            let levels = prop::collection::vec(1u32..=100, 1..=4);
+            (prop::collection::vec(rows, count), levels).prop_map(move |(programs, levels)| {
+                (demanding(&programs), count, llc, limit, levels)
+            })
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None, cases: 150, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_best_of_all_partitions_and_levels(problem in limitable()) {
+        let (profiles, count, llc, limit, levels) = problem;
+        let levels: Vec<_> = levels.into_iter().filter_map(BandwidthLevel::new).collect();
+        let mix: Vec<usize> = (0..count).collect();
+        for model in [BandwidthModel::Simple, BandwidthModel::Stalls] {
+            let bandwidth = MemoryBandwidth::new(limit, model);
+            for kind in [SharingKind::Partitioning, SharingKind::Clustering] {
+                for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
+                    let problem = Problem {
+                        profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &levels, goal,
+                    };
+                    let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
+                    let Ok(found) = found else {
+                        prop_assert!(expected.is_none(), "{model:?} {kind:?}: {:?}", found.err());
+                        continue;
+                    };
+                    let (value, ..) = expected.unwrap();
+                    let value = if goal == Goal::Stp { -value } else { value };
+                    prop_assert!(found.is_proven && found.bound == found.value);
+                    prop_assert!((found.value / value - 1.0).abs() < 2e-9, "{model:?} {goal:?} {kind:?}: {} {value}", found.value);
+                    let apps = (0..).map(fairways_core::AppId).take(count);
+                    let levers = fairways_core::Levers { llc, bandwidth: bandwidth.unwrap().lever() };
+                    prop_assert_eq!(found.partition.check_levers(levers, apps), Ok(()));
+                }
+            }
+        }
+    }
+}
+
+/// Levels of this many programs are searched exactly, and of more not at all.
+#[test]
+fn levels_of_more_than_eight_programs_are_an_error() {
+    let mix: Vec<usize> = (0..9).collect();
+    let levels = [BandwidthLevel::new(50).unwrap()];
+    let problem = Problem {
+        profiles: embedded(),
+        mix: &mix,
+        llc: Llc::with_ways(Ways::new(11).unwrap()),
+        kind: SharingKind::Clustering,
+        bandwidth: MemoryBandwidth::new(20_000.0, BandwidthModel::Simple),
+        levels: &levels,
+        goal: Goal::Stp,
+    };
+    for deadline in [None, Some(Instant::now())] {
+        let why = solve(&problem, deadline, |_, _| ()).expect_err("nine programs");
+        assert_eq!(why, Impossible::TooManyPrograms { most: 8, programs: 9 });
+    }
+    let problem = Problem { mix: &mix[..8], ..problem };
+    assert!(solve(&problem, Some(Instant::now()), |_, _| ()).is_ok());
 }
 
 /// A partition that memory can just serve, or just not: a program with demand b gets nothing when
@@ -174,7 +250,8 @@ fn what_is_found_is_served_at_the_very_edge() {
         let profiles = demanding(&demands.map(|mbps| vec![(1.0, 1, mbps, 0.1, 0.1); 3]));
         let bandwidth = MemoryBandwidth::new(limit, BandwidthModel::Simple);
         let (mix, kind, goal) = ([0, 1, 2, 3], SharingKind::Clustering, Goal::Stp);
-        let problem = Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, goal };
+        let problem =
+            Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &[], goal };
         match solve(&problem, None, |_, _| ()) {
             Ok(found) => served += u32::from(found.value.is_finite()),
             Err(why) => assert_eq!(why, Impossible::TooLittleBandwidth { programs: 4 }),
@@ -193,7 +270,7 @@ fn a_memory_that_serves_no_program_is_an_error() {
     {
         for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
             let (profiles, mix, kind) = (embedded(), &mix[..programs], SharingKind::Clustering);
-            let problem = Problem { profiles, mix, llc, kind, bandwidth, goal };
+            let problem = Problem { profiles, mix, llc, kind, bandwidth, levels: &[], goal };
             let why = solve(&problem, deadline, |_, _| ()).expect_err("500 MB/s for all programs");
             let none_in_time = Impossible::NoneInTime { programs };
             let known = why == Impossible::TooLittleBandwidth { programs };
@@ -216,7 +293,8 @@ fn the_best_of_embedded_programs_where_memory_has_a_limit() {
             for goal in [Goal::Unfairness, Goal::Stp, Goal::MaxSlowdown, Goal::Antt] {
                 let (kind, bandwidth) =
                     (SharingKind::Clustering, MemoryBandwidth::new(limit, model));
-                let problem = Problem { profiles, mix: &mix, llc, kind, bandwidth, goal };
+                let problem =
+                    Problem { profiles, mix: &mix, llc, kind, bandwidth, levels: &[], goal };
                 let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
                 let (found, (value, ..)) = (found.unwrap().value, expected.unwrap());
                 let plenty =
@@ -246,8 +324,15 @@ fn enumeration_looks_at_every_partition() {
             (SharingKind::Clustering, count::clusterings(programs, ways)),
         ] {
             let goal = Goal::Stp;
-            let problem =
-                Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth: None, goal };
+            let problem = Problem {
+                profiles: &profiles,
+                mix: &mix,
+                llc,
+                kind,
+                bandwidth: None,
+                levels: &[],
+                goal,
+            };
             let counted = enumerate(&problem).map_or(0, |(.., count)| u128::from(count));
             assert_eq!(counted, expected, "{programs} programs, {ways} ways, {kind:?}");
         }

@@ -52,6 +52,7 @@ fn every_golden_optimum() {
             llc,
             kind,
             bandwidth: None,
+            levels: &[],
             goal: objective,
         };
         let found = solve(&problem, None, |_, _| ()).unwrap();

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
-use fairways_command_kit::partition::{bar, members};
+use fairways_command_kit::partition::bar;
 use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::Ways;
 use fairways_optimum::{Goal, Solution};
@@ -11,6 +11,7 @@ use fairways_profiles::{Mix, ProgramCatalog};
 use serde::Serialize;
 
 use crate::simulate::json::{PolicyReport, decided};
+use crate::simulate::table::clusters;
 use crate::tidy::{PolicyScore, TidyWriter};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
@@ -130,7 +131,7 @@ pub fn table(
             bound,
             format!("{seconds:.4}"),
             bar(&solution.partition, ways),
-            members(&solution.partition),
+            clusters(&solution.partition),
         ]);
     }
     let best = match goal {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairways_core::{AppId, Partition};
+use fairways_core::{AppId, BandwidthLevel, Partition};
 use fairways_lab::Rate;
 use fairways_profiles::FairnessMetrics;
 use serde::Serialize;
@@ -37,6 +37,8 @@ struct TidyRow<'a> {
     slowdown: f64,
     /// The ways that it may fill.
     mask: Option<String>,
+    /// The percent of memory's bandwidth that its cluster may use; empty if that has no limit.
+    bandwidth_level: Option<u32>,
     ipc: Option<f64>,
     llcmpki: Option<f64>,
     bandwidth_mbps: Option<f64>,
@@ -66,7 +68,7 @@ impl<'a> TidyWriter<'a> {
         let FairnessMetrics { unfairness, stp, antt, jain } = *of.metrics;
         for (app, (program, &slowdown)) in programs.iter().zip(of.slowdowns).enumerate() {
             let id = AppId(u32::try_from(app)?);
-            let mask = plan.and_then(|plan| plan.mask_of(id)).map(|mask| mask.to_string());
+            let own = plan.and_then(|plan| plan.resources_of(id));
             let rate = rates.get(app);
             self.0.serialize(TidyRow {
                 mix: of.mix,
@@ -74,7 +76,8 @@ impl<'a> TidyWriter<'a> {
                 app,
                 program,
                 slowdown,
-                mask,
+                mask: own.map(|own| own.mask.to_string()),
+                bandwidth_level: own.and_then(|own| own.bandwidth).map(BandwidthLevel::get),
                 ipc: rate.map(|rate| rate.ipc),
                 llcmpki: rate.map(|rate| rate.llcmpki),
                 bandwidth_mbps: rate.map(|rate| rate.bandwidth_mbps),

@@ -49,7 +49,7 @@ pub use measured_run::{MeasuredRun, hexadecimal};
 pub use metrics::FairnessMetrics;
 pub use mixes::{Mix, read_mixes};
 pub use phased::{PhasedProgram, ProgramPhase};
-pub use program::{ProfiledProgram, ProgramRates, contend, divide};
+pub use program::{ProfiledProgram, ProgramRates, divide};
 pub use programs::ProgramCatalog;
 pub use read::read_table;
 pub use read_phased::read_phased;

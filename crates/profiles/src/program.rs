@@ -2,7 +2,7 @@
 
 use fairways_core::{WayMask, Ways};
 
-use crate::bandwidth::{Demand, DemandError, MemoryBandwidth};
+use crate::bandwidth::Demand;
 use crate::series::WaySeries;
 use crate::table::{ProfileMetric, ProfileTable};
 
@@ -114,7 +114,7 @@ impl ProfiledProgram {
         let stalls = self.stalls_total.at(x);
         let waits = self.stalls_l3_miss.at(x) + self.stalls_store_buf.at(x);
         let mbps = self.bandwidth_mbps.at(x);
-        Demand { mbps, stalls, memory_stalls: waits.min(stalls) }
+        Demand { mbps, stalls, memory_stalls: waits.min(stalls), allowed: 1.0 }
     }
 }
 
@@ -164,18 +164,4 @@ pub fn divide<'a>(
         parts[program * stride + way as usize] = part;
     });
     parts
-}
-
-/// Multiplies the slowdown of each program, at its occupancy in ways, by the cost of the other
-/// programs' demands on memory.
-///
-/// # Errors
-/// If memory can't serve them at all: [`DemandError`].
-pub fn contend<'a>(
-    bandwidth: MemoryBandwidth,
-    programs: impl Iterator<Item = (&'a ProfiledProgram, f64)>,
-    slowdowns: &mut [f64],
-) -> Result<(), DemandError> {
-    let demands: Vec<Demand> = programs.map(|(program, x)| program.demand(x)).collect();
-    bandwidth.slow_down(&demands, slowdowns)
 }

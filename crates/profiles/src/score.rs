@@ -1,6 +1,6 @@
 //! How a mix fares under a partition: the published PBBCache model (LFOC §3).
 
-use fairways_core::{WayMask, Ways};
+use fairways_core::{AppId, Partition, WayMask, Ways};
 
 use crate::bandwidth::{Demand, DemandError, MemoryBandwidth};
 use crate::program::{ProfiledProgram, sweep};
@@ -54,18 +54,47 @@ impl Scorer {
     /// If the number of masks is not that of programs.
     pub fn score(&mut self, masks: &[WayMask]) -> Result<&[f64], DemandError> {
         assert_eq!(masks.len(), self.programs.len(), "a mask for each program");
+        self.fill(masks.iter().copied());
+        self.contend()
+    }
+
+    /// The slowdown of each program under a plan, whose app `i` is program `i`. A cluster's level
+    /// limits its programs as [`MemoryBandwidth::limit`] says; where memory has no limit, levels
+    /// mean nothing.
+    ///
+    /// # Errors
+    /// If memory can't serve the mix at all: [`DemandError`].
+    ///
+    /// # Panics
+    /// If a program has no place in the plan.
+    pub fn score_plan(&mut self, plan: &Partition) -> Result<&[f64], DemandError> {
+        let apps = (0..).map(AppId).take(self.programs.len());
+        self.fill(apps.clone().map(|app| plan.mask_of(app).expect("a place for each program")));
+        if let Some(bandwidth) = self.bandwidth {
+            bandwidth.limit(plan, apps, &mut self.demands);
+        }
+        self.contend()
+    }
+
+    /// Computes what each program occupies, and from that its slowdown and its demand.
+    fn fill(&mut self, masks: impl Iterator<Item = WayMask> + Clone) {
         self.occupancy.fill(0.0);
-        let fill = self.programs.iter().zip(masks.iter().copied());
+        let fill = self.programs.iter().zip(masks);
         sweep(fill, self.ways, &mut self.fillers, &mut self.occupancy, |_, _, _| {});
         for ((slowdown, program), &x) in
             self.slowdowns.iter_mut().zip(&self.programs).zip(&self.occupancy)
         {
             *slowdown = program.slowdown(x);
         }
-        if let Some(bandwidth) = self.bandwidth {
+        if self.bandwidth.is_some() {
             self.demands.clear();
             let at = self.programs.iter().zip(&self.occupancy);
             self.demands.extend(at.map(|(program, &x)| program.demand(x)));
+        }
+    }
+
+    fn contend(&mut self) -> Result<&[f64], DemandError> {
+        if let Some(bandwidth) = self.bandwidth {
             bandwidth.slow_down(&self.demands, &mut self.slowdowns)?;
         }
         Ok(&self.slowdowns)

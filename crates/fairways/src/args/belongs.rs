@@ -49,7 +49,7 @@ const TABLE: [(Taker, &[&str], &[&str]); 14] = [
     (Taker::Simulated, &["top", "blame"], &["duration", "policy", "set"]),
     // Its programs do not finish.
     (Taker::None, &["blame"], &["instructions"]),
-    (Taker::Model, &["simulate"], &["dynamic", "mixes"]),
+    (Taker::Model, &["simulate"], &["bandwidth_levels", "dynamic", "mixes", "settle"]),
     (Taker::ModelOverTime, &["simulate"], &["completions", "instructions"]),
     (Taker::SimulatedOverTime, &["simulate"], &["known_profiles", "time_scale"]),
     (Taker::Chip, &["simulate"], &["duration", "warm_up"]),
@@ -89,9 +89,10 @@ const TABLE: [(Taker, &[&str], &[&str]); 14] = [
 ];
 
 /// Flags that need another flag of the same command.
-const NEEDS: [(&str, &str); 10] = [
+const NEEDS: [(&str, &str); 11] = [
     ("apart", "slices"),
     ("at", "journal"),
+    ("bandwidth_levels", "bandwidth_mbps"),
     ("bandwidth_model", "bandwidth_mbps"),
     ("height", "once"),
     ("journal_parts", "journal"),
@@ -282,6 +283,7 @@ mod tests {
             ("top --width 80", "--width needs --once"),
             ("top --at 5s", "--at needs --journal"),
             ("optimum --bandwidth-model stalls", "--bandwidth-model needs --bandwidth-mbps"),
+            ("optimum --bandwidth-levels 50", "--bandwidth-levels needs --bandwidth-mbps"),
             ("simulate --completions 2", "--completions needs --dynamic"),
             ("top --policy lfoc", "--policy needs --machine"),
             ("simulate --noise 2", "--noise needs --dynamic"),

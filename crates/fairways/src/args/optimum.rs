@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::{ValueEnum, ValueHint};
 use fairways_command_kit::input::{above_zero, real, whole};
+use fairways_core::BandwidthLevel;
 use fairways_optimum::{Goal, SharingKind};
 
-use super::world::{Model, bandwidth, cache};
+use super::world::{Model, bandwidth, cache, different, level};
 use super::{MOST_WAYS, format, use_threads, ways_of_profiles};
 use crate::catalog::ProfileSource;
 use crate::optimum::{self, Search};
@@ -17,7 +18,7 @@ use crate::world::{Names, World};
 ///
 /// Examples:
 ///   fairways optimum --mix lbm,svm-train,cadical,gzip
-///   fairways optimum --mix lbm,svm-train --objective stp --kind partitioning
+///   fairways optimum --mix lbm,xz --objective stp --bandwidth-mbps 9000 --bandwidth-levels 25,50
 ///   fairways optimum --mixes mixes.txt --time-limit 60 --json
 ///
 /// Plans are scored by the static model that `simulate` uses. The search assumes
@@ -73,6 +74,12 @@ pub(crate) struct Optimum {
     /// What happens when programs need more than the memory bandwidth
     #[arg(long, value_name = "MODEL", default_value = "simple")]
     pub(crate) bandwidth_model: Model,
+
+    /// Percents of the memory bandwidth to which a cluster may be limited: finds the best of these
+    /// levels, too, for up to 8 programs [default: no limits]
+    #[arg(long, value_name = "P,Q,...", allow_negative_numbers = true, value_delimiter = ',',
+        value_parser = level)]
+    pub(crate) bandwidth_levels: Vec<BandwidthLevel>,
 
     /// Seconds per mix after which the search ends with the best plan so far; needed for more
     /// programs than can be searched exactly [default: no limit]
@@ -130,6 +137,7 @@ impl Optimum {
             llc: cache(self.ways, self.clusters_max, self.min_bits, most)?,
             programs,
             bandwidth: bandwidth(self.bandwidth_mbps, self.bandwidth_model),
+            levels: different(&self.bandwidth_levels)?,
             wishes: Vec::new(),
             seed: self.seed,
         };

@@ -14,7 +14,8 @@ use fairways_policy::Descriptor;
 use fairways_policy::table::KnowledgeSource;
 
 use super::policies::PolicyName;
-use super::{ChipFlags, HostFlags, Machine, Observation, TimeScale, World, set, suits};
+use super::suits::{self, MachineUse};
+use super::{ChipFlags, HostFlags, Machine, Observation, TimeScale, World, set};
 use crate::run::{self, ENDLESS, JournalFile, On, RunFormat, SimulatedRun};
 use crate::world::Names;
 
@@ -188,7 +189,9 @@ impl RunFlags {
     /// The run on a simulated machine; reads the files and checks every flag.
     pub(super) fn simulated(&self, machine: &Machine) -> Result<SimulatedRun, BadInput> {
         let policy = policies::known(self.policy.as_deref().unwrap_or("lfoc"))?;
-        suits::check("--policy", &[policy.name], machine, true)?;
+        let is_memory_limited = self.world.bandwidth_mbps.is_some();
+        let of = MachineUse { machine, is_dynamic: true, is_memory_limited };
+        suits::check("--policy", &[policy.name], of)?;
         suits::check_requests("--policy", &[policy.name], &self.world)?;
         let given = policies::parameters(&self.set)?;
         let known = self.known_profiles || !policy.learns();

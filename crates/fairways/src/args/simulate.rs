@@ -7,13 +7,14 @@ use std::time::Duration;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{real, time, whole};
 use fairways_command_kit::policies::{Setting, SharedParameters};
+use fairways_core::BandwidthLevel;
 use fairways_exec_policy::descriptor;
-use fairways_lab::{ChipProtocol, ComparisonSettings, Protocol};
+use fairways_lab::{ChipProtocol, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_policy::Descriptor;
 
-use super::{
-    ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format, suits,
-};
+use super::suits::{self, MachineUse};
+use super::world::{different, level};
+use super::{ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format};
 use crate::run::ENDLESS;
 use crate::simulate::{Comparison, How};
 use crate::world::{self, Names};
@@ -81,6 +82,18 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "NAME=VALUE", help_heading = None::<&'static str>)]
     pub(crate) set: Vec<Setting>,
 
+    /// Percents of the memory bandwidth to which the policy optimum may limit a cluster, for up to
+    /// 8 programs [default: no limits]
+    #[arg(long, value_name = "P,Q,...", allow_negative_numbers = true, value_delimiter = ',',
+        value_parser = level, help_heading = "On a simulated machine")]
+    pub(crate) bandwidth_levels: Vec<BandwidthLevel>,
+
+    /// Score the plan that each policy has after this long on the model over time, instead of its
+    /// first one: policies that limit memory bandwidth try their limits
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "dynamic",
+        help_heading = None::<&'static str>)]
+    pub(crate) settle: Option<Duration>,
+
     /// Run the programs over time, instead of scoring the policies' plans
     #[arg(long, help_heading = "Over time")]
     pub(crate) dynamic: bool,
@@ -126,8 +139,10 @@ impl Simulate {
     }
 
     fn on_chip(&self, preset: &ChipPreset, out: &mut dyn Write) -> anyhow::Result<()> {
-        let policies = self.policies.on(&Machine::Chip(preset.clone()), true);
-        suits::check("--policies", &policies, &Machine::Chip(preset.clone()), true)?;
+        let machine = &Machine::Chip(preset.clone());
+        let machine = MachineUse { machine, is_dynamic: true, is_memory_limited: false };
+        let policies = self.policies.on(machine);
+        suits::check("--policies", &policies, machine)?;
         let schedule =
             policies.iter().any(|name| descriptor(name).is_some_and(Descriptor::schedules));
         let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
@@ -146,13 +161,21 @@ impl Simulate {
     }
 
     fn on_model(&self) -> Result<Comparison, BadInput> {
-        let world = self.world.checked()?;
-        let policies = self.policies.on(&Machine::Model, self.dynamic);
-        suits::check("--policies", &policies, &Machine::Model, self.dynamic)?;
+        let levels = different(&self.bandwidth_levels)?;
+        let world = world::World { levels, ..self.world.checked()? };
+        let is_memory_limited = world.bandwidth.is_some();
+        let is_dynamic = self.dynamic || self.settle.is_some();
+        let machine = MachineUse { machine: &Machine::Model, is_dynamic, is_memory_limited };
+        let policies = self.policies.on(machine);
+        suits::check("--policies", &policies, machine)?;
         suits::check_requests("--policies", &policies, &self.world)?;
+        if !world.levels.is_empty() && !policies.contains(&OPTIMUM) {
+            let why = "--bandwidth-levels needs --policies optimum: no other policy takes levels";
+            return Err(BadInput(why.to_owned()));
+        }
         let mixes = world.mixes(&self.mix, self.mixes.as_deref(), self.dynamic)?;
         world.warn(&mixes, &policies);
-        let how = if self.dynamic { self.over_time(&world) } else { by_score(&world) };
+        let how = if self.dynamic { self.over_time(&world) } else { self.by_score(&world) };
         let set = SharedParameters::new(&self.set, &policies)?;
         Ok(Comparison { world, mixes, policies, set, how })
     }
@@ -168,9 +191,16 @@ impl Simulate {
         };
         How::Live(Box::new(self.world.model(world, &self.observation)), protocol)
     }
-}
 
-fn by_score(world: &world::World) -> How {
-    let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
-    How::Score(ComparisonSettings { llc: world.llc, bandwidth, wishes })
+    fn by_score(&self, world: &world::World) -> How {
+        let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
+        let settings = ComparisonSettings { llc: world.llc, bandwidth, wishes };
+        match self.settle {
+            Some(span) => {
+                let machine = self.world.model(world, &self.observation);
+                How::ScoreSettled(settings, Box::new(machine), span)
+            }
+            None => How::Score(settings),
+        }
+    }
 }

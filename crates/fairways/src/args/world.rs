@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ValueEnum, ValueHint};
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{above_zero, at_most, real, whole};
-use fairways_core::{Llc, Ways};
+use fairways_command_kit::input::{above_zero, at_most, real, repeated, whole};
+use fairways_core::{BandwidthLevel, Llc, Ways};
 use fairways_profiles::{BandwidthModel, MemoryBandwidth};
 
 use super::lists::pairs;
@@ -99,8 +99,8 @@ impl World {
         let programs = self.profiles.programs(self.phases.as_ref())?;
         let llc = cache(self.ways, self.clos, self.min_bits, programs.table().ways())?;
         let bandwidth = bandwidth(self.bandwidth_mbps, self.bandwidth_model);
-        let wishes = Vec::new();
-        let mut world = world::World { programs, llc, bandwidth, wishes, seed: self.seed };
+        let (levels, wishes) = (Vec::new(), Vec::new());
+        let mut world = world::World { programs, llc, bandwidth, levels, wishes, seed: self.seed };
         if let Some(Pairs(baselines)) = &self.baselines {
             world.promise(baselines)?;
         }
@@ -148,6 +148,24 @@ pub(super) fn cache(
 /// The limit of memory bandwidth, if there is one.
 pub(super) fn bandwidth(mbps: Option<f64>, model: Model) -> Option<MemoryBandwidth> {
     MemoryBandwidth::new(mbps?, model.into())
+}
+
+/// A level of bandwidth that limits, in percent.
+pub(super) fn level(text: &str) -> Result<BandwidthLevel, String> {
+    let percent = whole(1, 99_u32)(text)?;
+    Ok(BandwidthLevel::new(percent).expect("a percent above 0"))
+}
+
+/// Levels of which none is named twice, from the lowest up.
+pub(super) fn different(levels: &[BandwidthLevel]) -> Result<Vec<BandwidthLevel>, BadInput> {
+    let mut levels = levels.to_vec();
+    levels.sort_unstable();
+    match repeated(&levels) {
+        Some(twice) => Err(BadInput(format!(
+            "--bandwidth-levels: expected each level once, found {twice} twice"
+        ))),
+        None => Ok(levels),
+    }
 }
 
 /// Errors with which a machine over time is observed.

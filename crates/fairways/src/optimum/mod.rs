@@ -41,6 +41,7 @@ pub(crate) fn run(
             llc,
             kind,
             bandwidth: world.bandwidth,
+            levels: &world.levels,
             goal,
         };
         let start = Instant::now();
@@ -57,6 +58,9 @@ pub(crate) fn run(
         drop(bar);
         let solution = solution.map_err(|why| {
             let hint = match why {
+                Impossible::TooManyPrograms { .. } if !world.levels.is_empty() => {
+                    " with --bandwidth-levels"
+                }
                 Impossible::TooManyPrograms { .. } => "; --time-limit S searches for S seconds",
                 Impossible::NoneInTime { .. } => "; a longer --time-limit may find one",
                 _ => "",

@@ -1,5 +1,7 @@
 //! What `fairways simulate` compares on the model.
 
+use std::time::Duration;
+
 use fairways_command_kit::BadInput;
 use fairways_command_kit::policies::SharedParameters;
 use fairways_core::{Policy, Ways};
@@ -21,6 +23,8 @@ pub(crate) struct Comparison {
 pub(crate) enum How {
     /// By the model's score of their plans.
     Score(ComparisonSettings),
+    /// The same of the plans that they have after this long on the model over time.
+    ScoreSettled(ComparisonSettings, Box<fairways_model::Settings>, Duration),
     /// By the programs' speed over time.
     Live(Box<fairways_model::Settings>, Protocol),
 }
@@ -46,8 +50,8 @@ impl Comparison {
                 );
                 return Err(BadInput(said).into());
             }
-            let World { llc, bandwidth, .. } = self.world;
-            let best = BestStatic::new(table, &mix.programs, llc, bandwidth);
+            let World { llc, bandwidth, ref levels, .. } = self.world;
+            let best = BestStatic::new(table, &mix.programs, llc, bandwidth, levels);
             Ok(Box::new(best.map_err(|why| BadInput(format!("mix {}: {why}", mix.name)))?))
         };
         self.policies.iter().map(policy).collect()

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_lab::{CompareError, compare, compare_live};
+use fairways_lab::{CompareError, compare, compare_live, compare_settled};
 use fairways_output::ResultFormat;
 use fairways_output::simulate::{ComparedMixes, Results, csv, json, table};
 use fairways_profiles::Mix;
@@ -39,6 +39,12 @@ fn compare_all(compared: &Comparison) -> anyhow::Result<Results<'_>> {
         How::Score(settings) => Results::Scored(each(&compared.mixes, |mix| {
             compare(programs.table(), mix, settings, compared.policies(mix)?).map_err(blamed)
         })?),
+        How::ScoreSettled(settings, machine, span) => {
+            Results::Scored(each(&compared.mixes, |mix| {
+                let (table, policies) = (programs.table(), compared.policies(mix)?);
+                compare_settled(table, mix, settings, machine, *span, policies).map_err(blamed)
+            })?)
+        }
         How::Live(settings, protocol) => Results::Live(each(&compared.mixes, |mix| {
             let policies = compared.policies(mix)?;
             let comparison = compare_live(programs, mix, settings, protocol, policies);

@@ -1,11 +1,10 @@
 //! Every possible cluster, with every number of ways and at any contention.
 
-use fairways_core::Ways;
+use fairways_core::{BandwidthLevel, Ways};
 use fairways_profiles::{Demand, MemoryBandwidth, ProfiledProgram};
 use rayon::prelude::*;
 
-use crate::oracle::Cluster;
-use crate::table::{ClusterMembers, ClusterTable, Summed};
+use crate::table::{ChosenCluster, ClusterMembers, ClusterTable, Summed};
 use crate::{Goal, SharingKind};
 
 /// A program in a cluster with a number of ways.
@@ -23,6 +22,8 @@ pub(crate) struct ClusterCells {
     ways: usize,
     bandwidth: MemoryBandwidth,
     goal: Goal,
+    /// The levels to which a cluster may be limited.
+    levels: Vec<BandwidthLevel>,
     /// By set; within a set, one way count after the other.
     members: Vec<Box<[ClusterMember]>>,
     /// No partition has more contention than this.
@@ -43,7 +44,7 @@ pub(crate) struct ContentionView {
 
 impl ContentionView {
     /// The sum of these clusters' cells.
-    pub(crate) fn sum(&self, cells: &[f64], clusters: &[Cluster]) -> f64 {
+    pub(crate) fn sum(&self, cells: &[f64], clusters: &[ChosenCluster]) -> f64 {
         clusters.iter().map(|&cluster| cells[self.table.cell(cluster)]).sum()
     }
 }
@@ -78,6 +79,7 @@ impl ClusterCells {
         ways: Ways,
         kind: SharingKind,
         bandwidth: MemoryBandwidth,
+        levels: &[BandwidthLevel],
         goal: Goal,
     ) -> Self {
         let count = ways.get() as usize;
@@ -94,45 +96,67 @@ impl ClusterCells {
         // The largest of the programs' least demands.
         let least = least.into_iter().fold(0.0, f64::max);
         let most_contention = bandwidth.most_contention(programs.len(), least);
-        Self { programs: programs.len(), ways: count, bandwidth, goal, members, most_contention }
+        let (programs, levels) = (programs.len(), levels.to_vec());
+        Self { programs, ways: count, bandwidth, goal, levels, members, most_contention }
     }
 
     /// The clusters while contention is from `from` to `to`.
     pub(crate) fn view(&self, from: f64, to: f64) -> ContentionView {
-        let (ways, cells) = (self.ways, self.ways * self.members.len());
+        let (ways, levels) = (self.ways, 1 + self.levels.len());
+        let (stride, cells) = (ways * levels, ways * levels * self.members.len());
         let summed = if self.goal == Goal::Antt { Summed::Slowdown } else { Summed::Progress };
         let mut table = ClusterTable {
             programs: self.programs,
             ways,
+            levels,
             lo: vec![f64::INFINITY; cells],
             hi: vec![f64::INFINITY; cells],
             sum: vec![0.0; cells],
         };
         let (mut used_at_least, mut room_at_most) = (vec![0.0; cells], vec![0.0; cells]);
-        let bounds = table.lo.par_chunks_mut(ways).zip(table.hi.par_chunks_mut(ways));
-        let sums = table.sum.par_chunks_mut(ways);
-        let uses = used_at_least.par_chunks_mut(ways).zip(room_at_most.par_chunks_mut(ways));
+        let bounds = table.lo.par_chunks_mut(stride).zip(table.hi.par_chunks_mut(stride));
+        let sums = table.sum.par_chunks_mut(stride);
+        let uses = used_at_least.par_chunks_mut(stride).zip(room_at_most.par_chunks_mut(stride));
         let rows = bounds.zip(sums).zip(uses).zip(&self.members).with_min_len(64);
         rows.for_each(|((((lo, hi), sum), (used, room)), row)| {
             if row.is_empty() {
                 return;
             }
-            for (way, members) in row.chunks_exact(row.len() / ways).enumerate() {
+            let members = row.chunks_exact(row.len() / ways);
+            let cells = members.flat_map(|members| (0..levels).map(move |level| (members, level)));
+            for (cell, (members, level)) in cells.enumerate() {
+                let allowed = self.allowed(members, level);
+                if level > 0 && allowed >= 1.0 {
+                    continue;
+                }
                 let (mut least, mut most) = (STANDSTILL, 0.0f64);
                 for ClusterMember { slowdown, demand } in members {
+                    let demand = &Demand { allowed, ..*demand };
                     let best = slowdown * self.bandwidth.growth(demand, from);
                     least = least.min(slowdown * self.bandwidth.growth(demand, to));
                     most = most.max(best);
-                    sum[way] += summed.value(best);
-                    used[way] += self.bandwidth.used(demand, from);
-                    room[way] -= self.bandwidth.used(demand, to);
+                    sum[cell] += summed.value(best);
+                    used[cell] += self.bandwidth.used(demand, from);
+                    room[cell] -= self.bandwidth.used(demand, to);
                 }
                 // The largest slowdown is its ratio to 1.
                 let one = self.goal == Goal::MaxSlowdown;
-                (lo[way], hi[way]) = (if one { 1.0 } else { least }, most);
+                (lo[cell], hi[cell]) = (if one { 1.0 } else { least }, most);
             }
         });
         ContentionView { table, used_at_least, room_at_most }
+    }
+
+    /// The number of levels, of which one is no limit.
+    pub(crate) fn levels(&self) -> u64 {
+        1 + self.levels.len() as u64
+    }
+
+    /// The part of their demands that the members of a cluster may use at a level.
+    fn allowed(&self, members: &[ClusterMember], level: usize) -> f64 {
+        let level = level.checked_sub(1).map(|index| self.levels[index]);
+        let together = members.iter().map(|member| member.demand.mbps).sum();
+        level.map_or(1.0, |level| self.bandwidth.allowed(level, together))
     }
 
     /// The bandwidth that memory serves at a contention, as a share of its limit.
@@ -141,14 +165,18 @@ impl ClusterCells {
     }
 
     /// The cost of a clustering (less is better), and its STP; `None` if memory can't serve it.
-    pub(crate) fn cost(&self, clusters: &[Cluster]) -> Option<(f64, f64)> {
+    pub(crate) fn cost(&self, clusters: &[ChosenCluster]) -> Option<(f64, f64)> {
         // In the order of the programs: sums are then the same as a scorer's, to the last digit.
         let mut members: Vec<(usize, ClusterMember)> = Vec::with_capacity(self.programs);
-        for &(set, ways) in clusters {
+        for &ChosenCluster { set, ways, level } in clusters {
             let count = set.count_ones() as usize;
             let indices = (0..self.programs).filter(|index| set >> index & 1 == 1);
             let cell = &self.members[set as usize][(ways - 1) * count..ways * count];
-            members.extend(indices.zip(cell.iter().copied()));
+            let allowed = self.allowed(cell, level);
+            members.extend(indices.zip(cell).map(|(index, member)| {
+                let demand = Demand { allowed, ..member.demand };
+                (index, ClusterMember { demand, ..*member })
+            }));
         }
         members.sort_unstable_by_key(|&(index, _)| index);
         let demands: Vec<Demand> = members.iter().map(|(_, member)| member.demand).collect();

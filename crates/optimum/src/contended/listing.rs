@@ -1,7 +1,7 @@
 //! Lists every clustering whose sums are large enough.
 
-use crate::oracle::{Cluster, Largest, Oracle};
-use crate::table::{ClusterTable, ProgramSet};
+use crate::oracle::{Largest, Oracle};
+use crate::table::{ChosenCluster, ClusterTable, ProgramSet};
 
 /// A sum over clusters that must reach a least value.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ const OFTEN: u64 = 1 << 16;
 impl Listing<'_> {
     /// Calls `visit` with every clustering whose sums are as required. Returns whether all were
     /// visited.
-    pub(crate) fn run(mut self, visit: &mut dyn FnMut(&[Cluster])) -> bool {
+    pub(crate) fn run(mut self, visit: &mut dyn FnMut(&[ChosenCluster])) -> bool {
         let all_programs = (1usize << self.table.programs) - 1;
         (0..self.oracle.layers()).all(|layer| {
             self.rest(all_programs, layer, self.table.ways, [0.0; MOST], &mut Vec::new(), visit)
@@ -54,8 +54,8 @@ impl Listing<'_> {
         layer: usize,
         ways: usize,
         sums: [f64; MOST],
-        clusters: &mut Vec<Cluster>,
-        visit: &mut dyn FnMut(&[Cluster]),
+        clusters: &mut Vec<ChosenCluster>,
+        visit: &mut dyn FnMut(&[ChosenCluster]),
     ) -> bool {
         if set == 0 {
             visit(clusters);
@@ -70,24 +70,29 @@ impl Listing<'_> {
             while all && admitted != 0 {
                 let w = admitted.trailing_zeros() as usize;
                 admitted &= admitted - 1;
-                self.budget = self.budget.saturating_sub(1);
-                if self.budget == 0 || (self.budget.is_multiple_of(OFTEN) && (self.is_late)()) {
-                    all = false;
-                    return;
-                }
-                if left == 0 && w != ways {
-                    continue;
-                }
-                let mut sums = sums;
-                let cell = cluster * self.table.ways + w - 1;
-                let enough = self.wanted.iter().zip(&mut sums).all(|(wanted, sum)| {
-                    *sum += wanted.cells[cell];
-                    *sum + wanted.largest.sum(left, below, ways - w) >= wanted.least
-                });
-                if enough {
-                    clusters.push((ProgramSet::try_from(cluster).unwrap_or(0), w));
-                    all = self.rest(left, below, ways - w, sums, clusters, visit);
-                    clusters.pop();
+                for cluster in oracle.with_levels(ProgramSet::try_from(cluster).unwrap_or(0), w) {
+                    self.budget = self.budget.saturating_sub(1);
+                    if self.budget == 0 || (self.budget.is_multiple_of(OFTEN) && (self.is_late)()) {
+                        all = false;
+                        return;
+                    }
+                    if left == 0 && w != ways {
+                        continue;
+                    }
+                    let mut sums = sums;
+                    let cell = self.table.cell(cluster);
+                    let enough = self.wanted.iter().zip(&mut sums).all(|(wanted, sum)| {
+                        *sum += wanted.cells[cell];
+                        *sum + wanted.largest.sum(left, below, ways - w) >= wanted.least
+                    });
+                    if enough {
+                        clusters.push(cluster);
+                        all = self.rest(left, below, ways - w, sums, clusters, visit);
+                        clusters.pop();
+                    }
+                    if !all {
+                        return;
+                    }
                 }
             }
         });

@@ -11,6 +11,9 @@
 //! A sum's bound is too weak by itself: the partition that it belongs to rarely has the interval's
 //! contention. Missing or unused memory therefore gets a price (Lagrange's multiplier), which is
 //! added to the sum.
+//!
+//! A level of bandwidth is a property of a cluster, like its ways: a limited cluster uses less at
+//! every contention, and its programs are slower.
 
 mod cells;
 mod listing;
@@ -18,8 +21,9 @@ mod listing;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::oracle::{Cluster, ClusterLimits, Oracle};
+use crate::oracle::{ClusterLimits, Oracle};
 use crate::search::{Search, ordered};
+use crate::table::ChosenCluster;
 use crate::{BoundedClusters, Goal, Impossible};
 pub(crate) use cells::ClusterCells;
 use cells::ContentionView;
@@ -31,8 +35,8 @@ pub(crate) const TOLERANCE: f64 = 1e-9;
 /// Sums that differ by less than this are equal.
 const SLACK: f64 = 1e-12;
 
-/// The budget of a listing over the whole range of contention, in clusters per set of programs.
-/// Each half of an interval gets half as many more.
+/// The budget of a listing over the whole range of contention, in clusters per set of programs and
+/// level. Each half of an interval gets half as many more.
 const BUDGET: u64 = 2;
 
 /// Intervals of contention that are relatively narrower than this are not cut further.
@@ -111,7 +115,7 @@ pub(crate) struct Contended<'a> {
 struct BestPartition {
     cost: f64,
     stp: f64,
-    clusters: Vec<Cluster>,
+    clusters: Vec<ChosenCluster>,
 }
 
 impl<'a> Contended<'a> {
@@ -140,7 +144,7 @@ impl<'a> Contended<'a> {
             from: 0.0,
             to: self.cells.most_contention,
             bound: least,
-            budget: BUDGET << programs,
+            budget: (BUDGET * self.cells.levels()) << programs,
         };
         let mut open = BinaryHeap::from([all]);
         let mut bound = None;
@@ -174,7 +178,7 @@ impl<'a> Contended<'a> {
     }
 
     /// Keeps these clusters if they are better than the best known.
-    fn consider(&mut self, clusters: &[Cluster]) {
+    fn consider(&mut self, clusters: &[ChosenCluster]) {
         let Some((cost, stp)) = self.cells.cost(clusters) else { return };
         let better = self.best.as_ref().is_none_or(|best| {
             cost < best.cost - SLACK || (cost < best.cost + SLACK && stp > best.stp)

@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use fairways_command_kit::partition::{bar, letter, members};
+use fairways_command_kit::partition::{bar, levels, members};
 use fairways_command_kit::table::fold;
-use fairways_core::{
-    Action, AppId, BandwidthUnit, Event, LevelInUnit, Levers, Partition, Time, Ways,
-};
+use fairways_core::{Action, AppId, BandwidthUnit, Event, Levers, Partition, Time, Ways};
 use fairways_policy::{kpart, lfoc};
 use fairways_record::status::estimate_text;
 
@@ -110,13 +108,7 @@ impl<'a> Report<'a> {
 
     /// The levels of memory bandwidth of a partition's clusters, if it has any.
     fn levels(&self, partition: &Partition) -> String {
-        let mut levels = Vec::new();
-        for (cluster, resources) in partition.clusters().iter().enumerate() {
-            if let Some((level, unit)) = resources.bandwidth.zip(self.unit) {
-                levels.push(format!("{} {}", letter(cluster), LevelInUnit(level, unit)));
-            }
-        }
-        if levels.is_empty() { String::new() } else { format!("  at most {}", levels.join(", ")) }
+        self.unit.map_or_else(String::new, |unit| levels(partition, unit))
     }
 
     /// Prints the estimates of a program that are not yet printed.

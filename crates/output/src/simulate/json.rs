@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fairways_core::{Partition, WayMask};
+use fairways_core::{BandwidthLevel, Partition, Resources};
 use fairways_lab::{LiveOutcome, PolicyOutcome, Rate};
 use fairways_profiles::{FairnessMetrics, Mix};
 use serde::Serialize;
@@ -73,6 +73,8 @@ pub(crate) struct ClusterReport {
     apps: Vec<u32>,
     mask: String,
     ways: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bandwidth_level: Option<u32>,
 }
 
 /// What a program did.
@@ -147,13 +149,17 @@ pub(crate) fn decided<'a>(
     metrics: &FairnessMetrics,
     slowdowns: &'a [f64],
 ) -> PolicyReport<'a> {
-    let cluster = |(cluster, mask): (u32, WayMask)| {
-        let mut apps: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
-        apps.sort_unstable();
-        ClusterReport { apps, mask: mask.to_string(), ways: mask.count() }
-    };
-    let partition = (0..).zip(partition.masks()).map(cluster).collect();
+    let clusters = (0..).zip(partition.clusters());
+    let clusters = clusters.map(|(cluster, of)| cluster_report(partition, cluster, *of));
+    let partition = clusters.collect();
     policy(name, metrics, How::Scored { reason, partition }, slowdowns)
+}
+
+fn cluster_report(partition: &Partition, cluster: u32, of: Resources) -> ClusterReport {
+    let mut apps: Vec<u32> = partition.members(cluster).map(|app| app.0).collect();
+    apps.sort_unstable();
+    let bandwidth_level = of.bandwidth.map(BandwidthLevel::get);
+    ClusterReport { apps, mask: of.mask.to_string(), ways: of.mask.count(), bandwidth_level }
 }
 
 fn live(outcome: &LiveOutcome) -> PolicyReport<'_> {

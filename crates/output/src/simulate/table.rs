@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table};
-use fairways_command_kit::partition::{bar, members};
+use fairways_command_kit::partition::{bar, levels, members};
 use fairways_command_kit::table::{STYLE, fit, fold};
-use fairways_core::Ways;
+use fairways_core::{BandwidthUnit, Partition, Ways};
 use fairways_lab::{LiveOutcome, PolicyOutcome, classes};
 use fairways_profiles::{FairnessMetrics, Mix};
 
@@ -92,8 +92,13 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
 }
 
 fn scored(outcome: &PolicyOutcome, ways: Ways) -> Row<'_> {
-    let beside = vec![bar(&outcome.partition, ways), members(&outcome.partition)];
+    let beside = vec![bar(&outcome.partition, ways), clusters(&outcome.partition)];
     Row { policy: outcome.policy, metrics: outcome.metrics, beside }
+}
+
+/// The programs of each cluster, and the levels of those that have one.
+pub(crate) fn clusters(partition: &Partition) -> String {
+    members(partition) + &levels(partition, BandwidthUnit::Percent)
 }
 
 fn live(outcome: &LiveOutcome) -> Row<'_> {

@@ -1,6 +1,7 @@
 //! How programs slow each other down at memory: the two bandwidth models of PBBCache
 //! (LFOC §3, after Morad et al.).
 
+mod levels;
 mod simple;
 mod stalls;
 
@@ -33,6 +34,9 @@ pub struct Demand {
     pub stalls: f64,
     /// Share of cycles stalled for memory, at most `stalls`.
     pub memory_stalls: f64,
+    /// The part of `mbps` that a level of its cluster lets it use, above 0 and at most 1, which is
+    /// no limit.
+    pub allowed: f64,
 }
 
 impl MemoryBandwidth {

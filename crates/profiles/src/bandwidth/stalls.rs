@@ -12,8 +12,9 @@ const HALVINGS: u32 = 64;
 
 /// With demands b in units of the limit, memory is used to a total U in (0, 1), and program j's
 /// part u_j of it is the positive root of (u² + u (1 - U)) (1 - 1/b_j) + 1 - U = 0; U is their sum.
-/// A program's memory stalls grow by b_j / u_j, and its slowdown as its stalls do. The error is the
-/// index of a program that demands the whole limit or more: then no part below U exists.
+/// A program's memory stalls grow by b_j / u_j, and its slowdown as its stalls do. A program that
+/// may use less than u_j uses that. The error is the index of a program that demands the whole
+/// limit or more, whatever it may use: then no part below U exists.
 ///
 /// The sum of the parts falls as U grows, from above it near 0 to below it near 1, so bisection
 /// finds the one U; the simulator's own root finder returns spurious ones here. The search is for
@@ -49,10 +50,10 @@ pub(super) fn growth(limit_mbps: f64, demand: &Demand, idle: f64) -> f64 {
         return f64::INFINITY;
     }
     if demand.stalls <= 0.0 {
-        return 1.0;
+        return demand.slowed(1.0);
     }
     let longer = longer(demand.mbps, limit_mbps, idle);
-    (demand.stalls + demand.memory_stalls * (longer - 1.0)) / demand.stalls
+    demand.slowed((demand.stalls + demand.memory_stalls * (longer - 1.0)) / demand.stalls)
 }
 
 /// u, the part of memory that a program uses when `idle` of it is not used.
@@ -60,7 +61,8 @@ pub(super) fn used(limit_mbps: f64, demand: &Demand, idle: f64) -> f64 {
     if demand.mbps >= limit_mbps {
         return 1.0;
     }
-    demand.mbps / limit_mbps / longer(demand.mbps, limit_mbps, idle)
+    let share = demand.mbps / limit_mbps;
+    demand.capped(share, share / longer(demand.mbps, limit_mbps, idle))
 }
 
 /// `b / u`, by how much a program's misses take longer when `idle` of memory is not used: the root
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     fn demand(mbps: f64) -> Demand {
-        Demand { mbps, stalls: 0.5, memory_stalls: 0.25 }
+        Demand { mbps, stalls: 0.5, memory_stalls: 0.25, allowed: 1.0 }
     }
 
     #[test]

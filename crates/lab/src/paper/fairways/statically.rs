@@ -67,7 +67,7 @@ pub(super) fn score(
         .map(|mix| {
             let mut policies: Vec<Box<dyn Policy>> =
                 POLICIES.iter().filter_map(|name| by_name(name)).collect();
-            policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, None)?));
+            policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, None, &[])?));
             let found = compare(table, mix, &settings, policies)?;
             let outcomes = found.outcomes.iter().map(|of| (of.policy, &of.metrics));
             let scores = MixScores::new(&mix.name, &found.stock, outcomes);

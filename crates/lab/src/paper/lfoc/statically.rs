@@ -50,7 +50,13 @@ pub(super) fn score(
             let mut policies: Vec<Box<dyn Policy>> =
                 POLICIES.iter().filter_map(|name| by_name(name)).collect();
             if bandwidth.is_none() || mix.programs.len() <= MOST_LIMITED {
-                policies.push(Box::new(BestStatic::new(table, &mix.programs, llc, bandwidth)?));
+                policies.push(Box::new(BestStatic::new(
+                    table,
+                    &mix.programs,
+                    llc,
+                    bandwidth,
+                    &[],
+                )?));
             }
             let found = compare(table, mix, &settings, policies)?;
             let policies = found.outcomes.iter().map(|outcome| {
