@@ -132,8 +132,8 @@ impl SharedLosses {
     }
 
     /// The losses of late in every domain in which a window has ended, with the names of `status`.
-    /// From now on all programs are watched.
-    pub(super) fn reports(&self, status: &Status) -> Vec<BlameReport> {
+    /// From now on all programs are watched. With remedies it takes longer, 10 ms say.
+    pub(super) fn reports(&self, status: &Status, has_remedies: bool) -> Vec<BlameReport> {
         // From a copy, so that the loop does not wait for the sums.
         let (domains, now) = {
             let mut losses = self.lock();
@@ -151,7 +151,8 @@ impl SharedLosses {
                 let known = programs.find(|of| (of.domain, of.app) == (domain, app.0));
                 known.map_or_else(|| format!("program {}", app.0), |of| of.name.clone())
             });
-            report.in_domain(domain)
+            let report = report.in_domain(domain);
+            if has_remedies { report.with_remedies(losses) } else { report }
         });
         reports.filter(|report| !report.is_empty()).collect()
     }
@@ -207,7 +208,7 @@ mod tests {
         losses.see(0, &Action::Watch { app: AppId(1), every });
         assert_eq!(to_watch(&mut losses), [0; 0]);
         let shared = SharedLosses::new(losses, Arc::default());
-        assert!(shared.reports(&Status::default()).is_empty());
+        assert!(shared.reports(&Status::default(), true).is_empty());
         assert!(shared.wake.load(Ordering::SeqCst));
         let mut losses = shared.lock();
         assert_eq!(to_watch(&mut losses), [0]);
@@ -230,7 +231,7 @@ mod tests {
             |app, name: &str| ProgramStatus { app, name: name.to_owned(), ..Default::default() };
         let programs = vec![name(0, "web"), name(1, "scan")];
         let status = Status { programs, ..Status::default() };
-        let [report] = &*shared.reports(&status) else { panic!("one domain") };
+        let [report] = &*shared.reports(&status, true) else { panic!("one domain") };
         let json = serde_json::to_value(report).unwrap();
         assert_eq!((&json["domain"], &json["to_seconds"]), (&0.into(), &1.0.into()));
         let names = json["programs"].as_array().unwrap().iter().map(|of| of["program"].as_str());
@@ -249,7 +250,7 @@ mod tests {
         losses.hear(0, AT, &Event::Applied { plan: PlanId::default(), actual });
         (0..2).for_each(|app| _ = losses.hear(0, AT, &sampled(app)));
         let shared = SharedLosses::new(losses, Arc::default());
-        let json = serde_json::to_value(shared.reports(&Status::default())).unwrap();
+        let json = serde_json::to_value(shared.reports(&Status::default(), true)).unwrap();
         let by = &json[0]["programs"];
         assert!(by.as_array().unwrap().iter().all(|of| of["ways"] == 0.0), "{json}");
         assert_eq!(by.as_array().unwrap().len(), 2);
