@@ -5,14 +5,20 @@
 
 use std::io::Write;
 
-use fairways_core::{BandwidthUnit, LevelInUnit};
+use fairways_core::BandwidthUnit;
 
 use super::plan::Plan;
 use super::{Domains, heading, one_line};
 
 pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "# {}", heading(plan))?;
-    writeln!(out, "partitions:\n  all:\n    l3Allocation: \"100%\"\n    classes:")?;
+    writeln!(out, "partitions:\n  all:\n    l3Allocation: \"100%\"")?;
+    let level = plan.clusters.iter().find_map(|cluster| cluster.level);
+    // A class may have a level only where its partition has one.
+    if let Some((unit, most)) = level.and_then(|level| words(level.1)) {
+        writeln!(out, "    mbAllocation: [\"{most}{unit}\"]")?;
+    }
+    writeln!(out, "    classes:")?;
     for cluster in &plan.clusters {
         writeln!(out, "      # {}", one_line(&cluster.programs.join(", ")))?;
         writeln!(out, "      {}:", cluster.name)?;
@@ -25,17 +31,24 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
                 }
             }
         }
-        match (cluster.level, plan.domain) {
-            // A list may have a value for each of goresctrl's two units.
-            (Some(LevelInUnit(level, BandwidthUnit::Percent)), Some(id)) => {
-                writeln!(out, "        mbAllocation:\n          all: [\"100%\"]")?;
-                writeln!(out, "          \"{id}\": [\"{level}%\"]")?;
-            }
-            (Some(level), _) => {
-                writeln!(out, "        # at most {level} of memory bandwidth: set that by hand")?
-            }
-            _ => {}
-        }
+        let (Some(level), Some(id)) = (cluster.level, plan.domain) else { continue };
+        let Some((unit, most)) = words(level.1) else {
+            writeln!(out, "        # at most {level} of memory bandwidth: set that by hand")?;
+            continue;
+        };
+        // A list may have a value for each of goresctrl's two units.
+        writeln!(out, "        mbAllocation:\n          all: [\"{most}{unit}\"]")?;
+        writeln!(out, "          \"{id}\": [\"{}{unit}\"]", level.0)?;
     }
     Ok(())
+}
+
+/// goresctrl's name of a unit, and the highest level in it; `None` on AMD, where it takes no
+/// allocation of bandwidth at all.
+const fn words(unit: BandwidthUnit) -> Option<(&'static str, u32)> {
+    match unit {
+        BandwidthUnit::Percent => Some(("%", 100)),
+        BandwidthUnit::MibPerSecond => Some(("MBps", u32::MAX)),
+        BandwidthUnit::EighthGbps => None,
+    }
 }

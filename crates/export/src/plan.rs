@@ -300,14 +300,18 @@ mod tests {
         for line in [
             "echo 'MB:8=20' > \"$root/domain-8-cluster-0/schemata\"",
             "pqos -I -e 'mba@8:1=20'",
+            "    l3Allocation: \"100%\"\n    mbAllocation: [\"100%\"]\n    classes:",
             "        mbAllocation:\n          all: [\"100%\"]\n          \"8\": [\"20%\"]",
         ] {
             assert!(text.contains(&format!("\n{line}\n")), "{text}");
         }
-        // The units of pqos and goresctrl for these are not resctrl's.
         let text = limited(16, "eighth_gbps").unwrap();
-        assert!(text.contains("MB:8=16") && !text.contains("mba") && !text.contains("mbAlloc"));
-        assert_eq!(text.matches("at most 2 GB/s of memory bandwidth: set that by hand").count(), 2);
+        assert!(text.contains("MB:8=16") && text.contains("'mba@8:1=16'"), "{text}");
+        assert!(text.contains("at most 2 GB/s of memory bandwidth: set that by hand"), "{text}");
+        let text = limited(50, "mib_per_second").unwrap();
+        assert!(text.contains("MB:8=50") && text.contains("'mba_max@8:1=50'"), "{text}");
+        let lines = "          all: [\"4294967295MBps\"]\n          \"8\": [\"50MBps\"]\n";
+        assert!(text.contains(lines), "{text}");
         let why = limited(9, "percent").unwrap_err();
         assert_eq!(why, "bandwidth_level: expected 10 to 100, found 9");
     }

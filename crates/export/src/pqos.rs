@@ -28,15 +28,13 @@ pub(super) fn write(
         classes.clone().map(|(class, cluster)| format!("llc{places}:{class}={:#x}", cluster.mask));
     writeln!(out, "pqos -I -e '{}'", masks.collect::<Vec<_>>().join(";"))?;
     for (class, cluster) in classes.clone() {
-        match cluster.level {
-            Some(LevelInUnit(level, BandwidthUnit::Percent)) => {
-                writeln!(out, "pqos -I -e 'mba{places}:{class}={level}'")?;
-            }
-            Some(level) => writeln!(
-                out,
-                "# class {class} is to have at most {level} of memory bandwidth: set that by hand"
-            )?,
-            None => {}
+        // pqos takes a level as it is in `schemata`; the kernel's own loop has another name there.
+        if let Some(LevelInUnit(level, unit)) = cluster.level {
+            let lever = match unit {
+                BandwidthUnit::Percent | BandwidthUnit::EighthGbps => "mba",
+                BandwidthUnit::MibPerSecond => "mba_max",
+            };
+            writeln!(out, "pqos -I -e '{lever}{places}:{class}={level}'")?;
         }
     }
     for (class, cluster) in classes {

@@ -26,7 +26,7 @@ use args::{AskedOfConfig, Command, one_line};
 
 /// Runs the command line of this process, and returns one of the exit codes above.
 pub fn main() -> process::ExitCode {
-    let args = match args::parsed() {
+    let args = match args::parsed(std::env::args_os().collect()) {
         Ok(args) => args,
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -64,6 +64,7 @@ pub fn main() -> process::ExitCode {
         Command::Profile(profile) => profile.run(&mut out),
         Command::Record(record) => record.run(&mut out),
         Command::Paper(paper) => paper.run(&mut out),
+        Command::Sweep(sweep) => sweep.run(&mut out),
         Command::Report(report) => fairways_report::run(&report.into(), &mut out),
         Command::Emulate(emulate) => emulate.run(&mut out),
         Command::Emulated(emulated) => emulated.run(&mut out),

@@ -21,7 +21,8 @@ const CPU: &str = include_str!("../assets/cpu.py");
 pub struct RegisterWrite {
     /// Whether it sets a mask (cache) rather than memory bandwidth.
     pub mask: bool,
-    /// The register: from 0xC90 for L3 masks, from 0xD10 for L2, from 0xD50 for Intel's bandwidths.
+    /// The register: from 0xC90 for L3 masks, from 0xD10 for L2, from 0xD50 for Intel's bandwidths,
+    /// from 0xC0000200 for AMD's, from 0xC0000280 for those of slow memory.
     pub number: u32,
     /// The value; Intel's bandwidths are delays, 100 less the percentage.
     pub value: u64,

@@ -86,13 +86,15 @@ pub struct Monitoring {
     pub rmids: u32,
     /// Bytes that a unit of a counter stands for.
     pub scale: u32,
-    /// Whether there are counters of memory bandwidth, beside those of occupancy.
-    pub bandwidth: bool,
+    /// Whether traffic with all memory is counted, beside occupancy.
+    pub total: bool,
+    /// Whether traffic with the own node's memory is counted.
+    pub local: bool,
 }
 
 impl Default for Monitoring {
     fn default() -> Self {
-        Self { rmids: 32, scale: 65536, bandwidth: true }
+        Self { rmids: 32, scale: 65536, total: true, local: true }
     }
 }
 
@@ -172,7 +174,7 @@ impl Processor {
         let most = monitoring.map_or(0, |m| m.rmids - 1);
         all.push(leaf(0xf, 0, [0, most, 0, bit(monitoring.is_some(), 1)]));
         if let Some(m) = monitoring {
-            let events = if m.bandwidth { 0b111 } else { 0b001 };
+            let events = bit(true, 0) | bit(m.total, 1) | bit(m.local, 2);
             all.push(leaf(0xf, 1, [0, m.scale, most, events]));
         }
         let intel = self.vendor == Vendor::Intel;

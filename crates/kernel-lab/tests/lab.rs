@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use fairways_kernel_lab::{Counters, Error, Guest, Kernel, Processor, required};
+use fairways_kernel_lab::{Bandwidth, Counters, Error, Guest, Kernel, Processor, Vendor, required};
 
 #[test]
 fn a_job_prints_returns_its_code_and_gives_files_out() {
@@ -41,6 +41,54 @@ fn the_kernel_programs_masks_and_delays_and_reads_counters() {
     let read: Vec<u64> = outcome.console.iter().map(|line| line.parse().unwrap()).collect();
     // 10 units and the RMID, of 64 KiB; traffic grows from one reading to the next.
     assert!(matches!(read[..], [held, first, second] if held > 10 << 16 && second > first));
+}
+
+/// What a kernel showed after each of these levels was written, and what it wrote to this register,
+/// that of the first class.
+fn shown_and_programmed(
+    processor: &Processor,
+    resource: &str,
+    levels: &str,
+    register: u32,
+) -> Option<(Vec<u64>, Vec<u64>)> {
+    let lab = required("the_kernel_programs_levels", Kernel::Sid)?;
+    let job = format!(
+        "mount -t resctrl resctrl /sys/fs/resctrl && cd /sys/fs/resctrl && mkdir g || exit 1
+        for level in {levels}; do
+            echo '{resource}:0='$level > g/schemata || exit 2
+            sed -n 's/^ *{resource}:0= *\\([0-9]*\\);.*/\\1/p' g/schemata
+        done"
+    );
+    let outcome = Guest::new().processor(processor.clone()).job(job).run(&lab).unwrap();
+    assert_eq!(outcome.code, 0, "{:?}", outcome.console);
+    let shown = outcome.console.iter().map(|line| line.parse().unwrap()).collect();
+    let writes = outcome.registers.iter().filter(|write| !write.mask && write.number == register);
+    Some((shown, writes.map(|write| write.value).collect()))
+}
+
+/// The register has the level that `schemata` shows after rounding: on Intel the rest of 100 %, on
+/// AMD itself, where slow memory has registers of its own.
+#[test]
+fn the_kernel_programs_the_levels_that_it_shows() {
+    let intel = Processor { registers: true, ..Processor::default() };
+    let slow_bandwidth = Some(Bandwidth { max_shift: 12, ..Bandwidth::default() });
+    let amd = Processor { vendor: Vendor::Amd, slow_bandwidth, ..intel.clone() };
+    for (processor, resource, levels, register, expected) in [
+        (&intel, "MB", "10 11 29 50 91 100", 0xd51, [10, 20, 30, 50, 100, 100]),
+        (&amd, "MB", "0 1 17 2047 2048 100", 0xc000_0201, [0, 1, 17, 2047, 2048, 100]),
+        (&amd, "SMBA", "0 1 17 2047 4096 100", 0xc000_0281, [0, 1, 17, 2047, 4096, 100]),
+    ] {
+        let found = shown_and_programmed(processor, resource, levels, register);
+        let Some((shown, programmed)) = found else { return };
+        assert_eq!(shown, expected, "{resource}");
+        let mut of_shown: Vec<u64> = match processor.vendor {
+            Vendor::Intel => shown.iter().map(|percent| 100 - percent).collect(),
+            Vendor::Amd => shown,
+        };
+        // A level that is there already is not written; the highest is, as the kernel starts.
+        of_shown.dedup();
+        assert!(programmed.ends_with(&of_shown), "{resource}: {programmed:?} for {of_shown:?}");
+    }
 }
 
 #[test]

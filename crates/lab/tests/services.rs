@@ -8,6 +8,7 @@ use fairways_chip::program::parse;
 use fairways_chip::service::parse_loads;
 use fairways_chip::{AfterRun, Job, Phase, Settings, preset};
 use fairways_core::{Machine, Objective, Q32, Time, Wish};
+use fairways_lab::paper::full_bus::{STREAMS, objective_timelines};
 use fairways_lab::{ChipProtocol, ObservedChip, ServiceSummary, compare_on_chip, measure_alone};
 use fairways_policy::by_name;
 
@@ -150,4 +151,25 @@ fn beside_others_a_service_meets_the_same_requests_and_answers_later() {
     }
     let [stock, equal] = [0, 1].map(|policy| found.outcomes[policy].slowdowns[0]);
     assert!(stock > 1.1 * equal, "{stock} {equal}");
+}
+
+/// On a full bus the objective is kept in three windows of five once there are limits, and in fewer
+/// with ways only; the streams are left nine tenths of what they move there.
+#[test]
+fn limits_of_bandwidth_keep_an_objective_that_ways_alone_do_not() {
+    let [ways_only, both] = objective_timelines(1).unwrap().0.try_into().unwrap();
+    let count = both.windows().len();
+    let results = [&ways_only, &both].map(|of| {
+        let later = count / 2..count;
+        let kept =
+            later.clone().filter(|&at| of.over_objective(at).is_some_and(|over| over <= 1.0));
+        let levels =
+            of.windows().flat_map(|at| (0..STREAMS).map(move |stream| of.level(stream, at)));
+        let moved: f64 = later.map(|at| of.moved_gbps(at)).sum();
+        (kept.count(), levels.min(), moved)
+    });
+    let [(ways_kept, ways_level, ways_moved), (kept, level, moved)] = results;
+    assert_eq!((ways_level, level), (Some(100), Some(10)), "the lowest that a stream had");
+    assert!(kept * 5 >= count / 2 * 3 && kept > ways_kept, "{kept} of {}, {ways_kept}", count / 2);
+    assert!(moved > 0.9 * ways_moved, "{moved} of {ways_moved}");
 }

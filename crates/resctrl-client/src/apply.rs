@@ -50,8 +50,9 @@ impl Actuator {
         }
         let most = self.found.offers.classes as usize;
         let carried = Carried::of(&self.programs, &self.mount, &self.found);
-        let carried = carried.map_err(Refused::Failed)?;
+        let mut carried = carried.map_err(Refused::Failed)?;
         let (targets, merged) = refine(&self.found.offers.rooms(), &wanted, &carried, most);
+        carried.divide(&self.found, targets.iter().map(|target| &target.members[..]));
         let groups = self.enforcement.carry_out(self, &targets, &carried, reason)?;
         if merged > 0 {
             tracing::warn!(target: "fairways::actuate", merged, classes = most, reason, "too few classes");

@@ -111,8 +111,8 @@ impl Classes {
         let root = found.root_limits();
         for class in &mut self.list {
             let mut members = programs.in_class(&class.name);
-            let strictest = found.limits_for(&members, carried);
-            members.retain(|app| *carried.0.get(app).unwrap_or(&root) != strictest);
+            let strictest = found.undivided_limits_for(&members, carried);
+            members.retain(|app| *carried.by_program.get(app).unwrap_or(&root) != strictest);
             if members == class.tightened {
                 continue;
             }
@@ -135,14 +135,14 @@ impl Classes {
         found: &Findings,
         programs: &Programs,
     ) -> Result<bool, Error> {
-        let carried = Carried::of(programs, mount, found)?;
+        let mut carried = Carried::of(programs, mount, found)?;
+        let classes =
+            self.list.iter().map(|class| (class.name.clone(), programs.in_class(&class.name)));
+        let classes: Vec<(String, Vec<AppId>)> =
+            classes.filter(|(_, members)| !members.is_empty()).collect();
+        carried.divide(found, classes.iter().map(|(_, members)| &members[..]));
         let mut changed = false;
-        for at in 0..self.list.len() {
-            let name = self.list[at].name.clone();
-            let members = programs.in_class(&name);
-            if members.is_empty() {
-                continue;
-            }
+        for (name, members) in classes {
             let wanted = self.wanted_limits(found, &name, &members, &carried);
             match self.limit(&mount.tree, found, &name, &wanted, false, &mut Vec::new()) {
                 Ok(did) => changed |= did,

@@ -1,12 +1,13 @@
 //! Limits beside the ways of managed domains: bandwidth, L2, and the L3 of other domains.
 //!
 //! A class of ours has those of the groups that its programs' threads came from, from before the
-//! first thread enters. Where these differ, the strictest holds. A plan's level of memory bandwidth
-//! is one limit more: it makes none of the others less strict.
+//! first thread enters. Where these differ, the strictest holds. A limit that a group has as a
+//! whole is divided among the classes that have its threads. A plan's level of memory bandwidth is
+//! one limit more: it makes none of the others less strict.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use fairways_core::{AppId, BandwidthLevel, WayMask};
+use fairways_core::{AppId, BandwidthLevel, LimitScope, WayMask};
 use fairways_resctrl::language::{Line, Schemata, Value};
 
 use super::error::Error;
@@ -113,35 +114,80 @@ impl Limits {
     }
 }
 
-/// The programs whose limits are not the root's.
+/// The limits that programs bring along.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Carried(pub(super) BTreeMap<AppId, Limits>);
+pub(super) struct Carried {
+    /// Those of the groups that a program's threads came from, where they are not the root's.
+    pub(super) by_program: BTreeMap<AppId, Limits>,
+    /// Those groups; of other programs it is the root's.
+    origins: BTreeMap<AppId, BTreeSet<String>>,
+    /// The limits of each.
+    by_group: BTreeMap<String, Limits>,
+    /// What is left to a program where a group's threads are in several classes of ours.
+    divided: BTreeMap<AppId, Limits>,
+}
 
 impl Carried {
-    /// The programs with threads that came from groups with other limits than the root's.
+    /// The limits of the groups from which programs were taken.
     pub(super) fn of(programs: &Programs, mount: &Mount, found: &Findings) -> Result<Self, Error> {
         let taken = &mount.state.ledger.tasks;
         let mut carried = Self::default();
         if taken.is_empty() {
             return Ok(carried);
         }
-        let root = found.root_limits();
         let groups: HashMap<i32, &str> =
-            taken.iter().map(|task| (task.thread, task.group.as_str())).collect();
+            taken.iter().map(|task| (task.thread, apart(&task.group).0)).collect();
         for (&app, program) in &programs.by_id {
-            let of = |thread: &i32| groups.get(thread).copied().unwrap_or_default();
-            let origins: BTreeSet<&str> = program.placed.iter().map(of).collect();
-            let mut limits: Option<Limits> = None;
-            for group in origins {
-                let more = found.origin_limits(&mount.tree, group)?;
-                limits = Some(match limits {
-                    Some(limits) => found.stricter(&limits, &more),
-                    None => more,
-                });
+            let origins =
+                program.placed.iter().map(|thread| groups.get(thread).copied().unwrap_or_default());
+            let origins: BTreeSet<String> = origins.map(str::to_owned).collect();
+            for group in &origins {
+                if !carried.by_group.contains_key(group) {
+                    let limits = found.origin_limits(&mount.tree, group)?;
+                    carried.by_group.insert(group.clone(), limits);
+                }
             }
-            carried.0.extend(limits.filter(|limits| *limits != root).map(|limits| (app, limits)));
+            let limits = origins.iter().map(|group| carried.by_group[group].clone());
+            let limits = limits.reduce(|one, other| found.stricter(&one, &other));
+            let limits = limits.filter(|limits| *limits != found.root_limits());
+            carried.by_program.extend(limits.map(|limits| (app, limits)));
+            carried.origins.insert(app, origins);
         }
         Ok(carried)
+    }
+
+    /// The groups that a program's threads came from.
+    fn origins_of(&self, app: AppId) -> impl Iterator<Item = &str> {
+        let known = self.origins.get(&app).filter(|origins| !origins.is_empty());
+        let root = known.is_none().then_some("");
+        known.into_iter().flatten().map(String::as_str).chain(root)
+    }
+
+    /// Divides what a group has as a whole among the classes of ours, each with these programs,
+    /// that have threads of it: if each had all of it, together they would move several times as
+    /// much as somebody else allows.
+    pub(super) fn divide<'a>(
+        &mut self,
+        found: &Findings,
+        classes: impl Iterator<Item = &'a [AppId]> + Clone,
+    ) {
+        let mut count: BTreeMap<&str, u32> = BTreeMap::new();
+        for members in classes.clone() {
+            let origins = members.iter().flat_map(|&app| self.origins_of(app));
+            for group in origins.collect::<BTreeSet<&str>>() {
+                *count.entry(group).or_default() += 1;
+            }
+        }
+        let root = found.root_limits();
+        let mut divided = BTreeMap::new();
+        for &app in classes.flatten() {
+            let parts = self
+                .origins_of(app)
+                .map(|group| found.part(self.by_group.get(group).unwrap_or(&root), count[group]));
+            let part = parts.reduce(|one, other| found.stricter(&one, &other));
+            divided.extend(part.map(|part| (app, part)));
+        }
+        self.divided = divided;
     }
 }
 
@@ -198,13 +244,45 @@ impl Findings {
         domains.filter_map(|&domain| Some((domain, limits.level(domain)?))).collect()
     }
 
-    /// The strictest of these programs' limits; the root's if there are no programs.
+    /// The strictest of these programs' limits, [divided](Carried::divide) if they were; the root's
+    /// if there are no programs.
     pub(super) fn limits_for(&self, members: &[AppId], carried: &Carried) -> Limits {
+        self.strictest_for(members, &|app| {
+            carried.divided.get(&app).or_else(|| carried.by_program.get(&app))
+        })
+    }
+
+    /// The strictest of these programs' limits where they came from.
+    pub(super) fn undivided_limits_for(&self, members: &[AppId], carried: &Carried) -> Limits {
+        self.strictest_for(members, &|app| carried.by_program.get(&app))
+    }
+
+    fn strictest_for<'a>(
+        &self,
+        members: &[AppId],
+        known: &dyn Fn(AppId) -> Option<&'a Limits>,
+    ) -> Limits {
         let root = self.root_limits();
-        let all = members
-            .iter()
-            .map(|app: &AppId| carried.0.get(app).unwrap_or(&root).clone())
-            .reduce(|one, other| self.stricter(&one, &other));
-        all.unwrap_or(root)
+        let all = members.iter().map(|&app| known(app).unwrap_or(&root).clone());
+        all.reduce(|one, other| self.stricter(&one, &other)).unwrap_or(root)
+    }
+
+    /// What each of so many classes has of a group's limits: those that a class has as a whole are
+    /// divided, down to the lowest. The highest is no limit.
+    fn part(&self, limits: &Limits, classes: u32) -> Limits {
+        let mut part = limits.clone();
+        for ((_, domain), value) in &mut part.0 {
+            let lever = self.survey.bandwidth(*domain);
+            // Slow memory's limits are of a class where those of all memory are.
+            let lever = lever.filter(|lever| lever.scope == LimitScope::Class);
+            if let (Some(lever), Value::Number(number)) = (lever, value)
+                && *number < lever.most.get()
+                && classes > 1
+            {
+                let step = lever.step.get();
+                *number = (*number / classes / step * step).max(lever.least.get());
+            }
+        }
+        part
     }
 }

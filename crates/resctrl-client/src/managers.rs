@@ -5,7 +5,6 @@
 /// containers (runc: the container's id).
 #[must_use]
 pub fn manager(name: &str) -> &'static str {
-    let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if name.strip_prefix("COS").is_some_and(number) {
         "pqos"
@@ -17,7 +16,7 @@ pub fn manager(name: &str) -> &'static str {
         "rubik"
     } else if name.starts_with("crio") {
         "CRI-O"
-    } else if name.starts_with("kubepods") || name.starts_with("pod") || hex(name) {
+    } else if name.starts_with("kubepods") || name.starts_with("pod") || is_container(name) {
         "a container runtime"
     } else if matches!(name, "Guaranteed" | "Burstable" | "BestEffort" | "BestEfforts") {
         "containerd or CRI-O"
@@ -31,18 +30,22 @@ pub fn manager(name: &str) -> &'static str {
 /// containers.
 #[must_use]
 pub fn agent(name: &str) -> &'static str {
-    let hex = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if name.starts_with("cadvisor-") {
         "cAdvisor"
     } else if name.starts_with("goresctrl.") {
         "goresctrl"
     } else if name.starts_with("pqos-") {
         "pqos"
-    } else if name.starts_with("pod") || name.starts_with("container-") || hex(name) {
+    } else if name.starts_with("pod") || name.starts_with("container-") || is_container(name) {
         "an agent that monitors pods"
     } else {
         "unknown"
     }
+}
+
+/// Whether a name is a container's id, as container runtimes make them.
+fn is_container(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A group's manager by its name, that of a class or of a monitoring group.

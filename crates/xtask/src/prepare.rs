@@ -8,10 +8,15 @@ use anyhow::{Context as _, bail};
 
 use crate::suites::Suites;
 
-/// The validators of manifests, which no distribution packages: both for one Python.
-const JUDGES: [&str; 2] = ["kubernetes-validate==1.37.0", "dockerfile-parse==2.0.1"];
+/// The validators of manifests, which no distribution packages, and Snakemake, whose package is
+/// twenty times as large: all for one Python.
+const JUDGES: [&str; 3] =
+    ["kubernetes-validate==1.37.0", "dockerfile-parse==2.0.1", "snakemake==9.27.1"];
 
-/// A folder with nothing but the validators.
+/// Those of them that are programs.
+const JUDGE_PROGRAMS: [&str; 2] = ["kubernetes-validate", "snakemake"];
+
+/// A folder with nothing but these programs.
 const JUDGES_PATH: &str = "target/judges/path";
 
 /// Installs what is missing; returns the folder that `PATH` has to begin with, if any.
@@ -66,15 +71,16 @@ pub(crate) fn install(packages: &[&str]) -> anyhow::Result<()> {
     bail!("apt-get install {}", packages.join(" "))
 }
 
-/// Installs the validators, unless the system's have a Python with both.
+/// Installs these tools, unless the system has them all.
 fn install_judges() -> anyhow::Result<()> {
-    if let Some(judge) = find("kubernetes-validate") {
+    let has_both_validators = find("kubernetes-validate").is_some_and(|judge| {
         let text = std::fs::read_to_string(judge).unwrap_or_default();
         let python = text.lines().next().and_then(|line| line.strip_prefix("#!"));
         let imports = ["-c", "import dockerfile_parse, yaml"];
-        if python.is_some_and(|python| quietly(Command::new(python).args(imports))) {
-            return Ok(());
-        }
+        python.is_some_and(|python| quietly(Command::new(python).args(imports)))
+    });
+    if has_both_validators && is_there("snakemake") {
+        return Ok(());
     }
     let path = Path::new(JUDGES_PATH);
     let folder = path.parent().context(JUDGES_PATH)?;
@@ -83,12 +89,16 @@ fn install_judges() -> anyhow::Result<()> {
         run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
     }
     run(Command::new(pip).args(["install", "--quiet", "--retries", "10"]).args(JUDGES))?;
-    // The folder has only the validator, because its Python is only for it.
+    // The folder has only the programs, because its Python is only for them.
     std::fs::create_dir_all(path)?;
-    let link = path.join("kubernetes-validate");
-    let _ = std::fs::remove_file(&link);
-    std::os::unix::fs::symlink(folder.canonicalize()?.join("bin/kubernetes-validate"), &link)
-        .with_context(|| link.display().to_string())
+    let folder = folder.canonicalize()?;
+    for program in JUDGE_PROGRAMS {
+        let link = path.join(program);
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(folder.join("bin").join(program), &link)
+            .with_context(|| link.display().to_string())?;
+    }
+    Ok(())
 }
 
 fn find(program: &str) -> Option<PathBuf> {

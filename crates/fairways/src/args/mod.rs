@@ -35,6 +35,7 @@ mod run;
 mod scan;
 mod simulate;
 mod suits;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod top;
@@ -77,6 +78,7 @@ pub(crate) use report::Report;
 pub(crate) use run::Run;
 pub(crate) use scan::Scan;
 pub(crate) use simulate::Simulate;
+pub(crate) use sweep::Sweep;
 pub(crate) use top::Top;
 pub(crate) use trial::Trial;
 
@@ -145,6 +147,7 @@ On this server:
 Research:
   fairways paper lfoc --quick              repeat a paper's experiments
   fairways policies dcat                   show a policy and its parameters
+  fairways sweep write plan.toml           run many simulations, on a cluster too
   fairways report results.json             show results as a page of HTML";
 
 /// Fair shares of the last-level cache.
@@ -180,6 +183,7 @@ pub(crate) enum Command {
     Profile(Box<Profile>),
     Record(Box<Recording>),
     Paper(Paper),
+    Sweep(Sweep),
     Report(Report),
     Emulate(Box<Emulate>),
     Emulated(Emulated),

@@ -1,6 +1,7 @@
 //! Reads the arguments of this process, and explains errors in them.
 
 use std::error::Error as _;
+use std::ffi::OsString;
 
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -9,9 +10,8 @@ use super::Args;
 use super::belongs::misplaced;
 use super::help::command_for;
 
-/// Reads the arguments of this process.
-pub(crate) fn parsed() -> Result<Args, clap::Error> {
-    let words: Vec<_> = std::env::args_os().collect();
+/// Reads the arguments of this process, or of another one.
+pub(crate) fn parsed(words: Vec<OsString>) -> Result<Args, clap::Error> {
     let mut command = command_for(&words);
     let matches = command.try_get_matches_from_mut(words)?;
     if let Some(why) = misplaced(&command, &matches) {

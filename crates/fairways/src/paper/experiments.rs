@@ -102,7 +102,9 @@ pub(super) struct Experiments<'a> {
 fn bandwidth(with: &Experiments<'_>) -> anyhow::Result<Findings> {
     let (mut findings, latencies) = BandwidthTables::new(with.quick).run(with.show)?;
     if !with.quick {
-        FullBus::new(with.programs.table(), with.seed).run(&mut findings, with.show)?;
+        let timelines =
+            FullBus::new(with.programs.table(), with.seed).run(&mut findings, with.show)?;
+        with.figures.map_or(Ok(()), |folder| timelines.draw(folder))?;
     }
     with.figures.map_or(Ok(()), |folder| latencies.draw(folder))?;
     Ok(findings)

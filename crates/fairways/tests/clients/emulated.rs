@@ -39,12 +39,17 @@ impl Emulated {
 
     /// With options of resctrl's mount.
     pub(crate) fn mounted(programs: &str, options: &str) -> Self {
+        Self::of("skylake", programs, options)
+    }
+
+    /// On another platform than Skylake.
+    pub(crate) fn of(platform: &str, programs: &str, options: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("resctrl")).unwrap();
         let mut command = Command::new(cargo_bin("fairways"));
         command.args(["emulate", "--machine", "chip:xeon-e5:sets=2304", "--programs", programs]);
         command
-            .args(["--clock", "lockstep", "--quiet", "--platform", "skylake"])
+            .args(["--clock", "lockstep", "--quiet", "--platform", platform])
             .args(["--options", options, "--host-files"])
             .arg(folder.path().join("host"));
         let process = command
@@ -71,6 +76,11 @@ impl Emulated {
     /// Where resctrl is mounted.
     pub(crate) fn root(&self) -> PathBuf {
         self.folder.path().join("resctrl")
+    }
+
+    /// Where nothing is yet, beside it.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     pub(crate) fn read(&self, file: impl AsRef<Path>) -> String {

@@ -32,6 +32,11 @@ fn export(flags: &[&str]) -> String {
             }],
         }],
     });
+    export_of(&plan, flags)
+}
+
+/// The export of a plan that a command printed.
+pub(crate) fn export_of(plan: &serde_json::Value, flags: &[&str]) -> String {
     let mut process = Command::new(cargo_bin("fairways"))
         .arg("export")
         .args(flags)

@@ -81,8 +81,15 @@ impl Drop for Server {
     }
 }
 
-/// The body of `/metrics`.
-fn metrics(port: u16) -> String {
+/// What `rdt monitor` serves at `/metrics`.
+pub(crate) fn metrics(rdt: &Path) -> String {
+    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let server = Command::new(rdt)
+        .args(["monitor", "-port", &port.to_string()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let _server = Server(server.unwrap());
     let begun = Instant::now();
     loop {
         if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
@@ -132,15 +139,7 @@ fn goresctrl_reports_configures_and_monitors() {
 
     emulated.write("Batch/tasks", &format!("{}\n", emulated.pid("mload:60M")));
     emulated.control(&["advance", "20ms"]);
-    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-    let server = Command::new(&rdt)
-        .args(["monitor", "-port", &port.to_string()])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let server = Server(server.unwrap());
-    let served = metrics(port);
-    drop(server);
+    let served = metrics(&rdt);
     for event in ["llc_occupancy", "mbm_total_bytes"] {
         let sample =
             format!("l3_{event}{{cache_id=\"0\",rdt_class=\"Batch\",rdt_mon_group=\"\"}} ");

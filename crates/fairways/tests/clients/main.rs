@@ -6,5 +6,6 @@
 mod emulated;
 mod export;
 mod goresctrl;
+mod levels;
 mod pqos;
 mod resctrlfs;

@@ -9,7 +9,7 @@ use crate::emulated::Emulated;
 const ON_INTELS: &str =
     r#"exec qemu-x86_64 -cpu max,vendor=GenuineIntel "$(command -v pqos)" -I "$@""#;
 
-const NEEDS: [Need; 5] = [
+pub(crate) const NEEDS: [Need; 5] = [
     Need::Fuse,
     Need::Root,
     Need::Program("pqos"),
@@ -25,7 +25,7 @@ fn pqos(emulated: &Emulated, code: i32, words: &[&str]) -> String {
     text
 }
 
-fn says(text: &str, lines: &[&str]) {
+pub(crate) fn says(text: &str, lines: &[&str]) {
     for line in lines {
         assert!(text.lines().any(|said| said.trim() == *line), "{line:?} is not in:\n{text}");
     }

@@ -70,6 +70,9 @@ enum How {
     Confine,
     /// `--take-over`, the programs being in another manager's groups.
     TakeOver,
+    /// A policy that limits memory bandwidth, a step lower every 5 ms, with `--take-over`: the
+    /// first program is in another manager's group.
+    Limit,
 }
 
 /// A host that another manager uses as well.
@@ -103,8 +106,10 @@ impl Beside {
         machine.write("COS1/tasks", &tasks[3].to_string());
         machine.write("COS1/mon_groups/m/tasks", &tasks[3].to_string());
         machine.write("mon_groups/theirs/tasks", &tasks[4].to_string());
-        if how == How::TakeOver {
+        if how != How::Confine {
             machine.write("COS1/tasks", &tasks[0].to_string());
+        }
+        if how == How::TakeOver {
             machine.write("COS1/tasks", &tasks[1].to_string());
             machine.write("COS1/mon_groups/m/tasks", &tasks[1].to_string());
         }
@@ -121,10 +126,14 @@ impl Beside {
             command.arg("--program").arg(format!("{name}=pid:{task}"));
         }
         match self.how {
-            How::Confine => command.args(["--confine-others", "2"]),
-            How::TakeOver => command.arg("--take-over"),
+            How::Confine => command.args(["--policy", "equal", "--confine-others", "2"]),
+            How::TakeOver => command.args(["--policy", "equal", "--take-over"]),
+            How::Limit => {
+                let set = ["--set", "period=5ms", "--set", "target_mbps=1"];
+                command.args(["--policy", "mba-feedback", "--take-over"]).args(set)
+            }
         };
-        command.args(["--policy", "equal", "--duration", duration]);
+        command.args(["--duration", duration]);
         command
     }
 
@@ -207,12 +216,14 @@ impl Beside {
     }
 
     /// Checks that programs from another manager's class keep that class's limits, whatever class
-    /// they are in.
+    /// they are in. A policy may limit their bandwidth further.
     fn check_limits(&self, left: &Snapshot, at: &str) {
-        if self.how != How::TakeOver {
-            return;
-        }
-        for task in self.tasks[..2].iter().map(ToString::to_string) {
+        let taken = match self.how {
+            How::Confine => 0,
+            How::Limit => 1,
+            How::TakeOver => 2,
+        };
+        for task in self.tasks[..taken].iter().map(ToString::to_string) {
             let holds = |text: &str| text.lines().any(|line| line == task);
             let mut groups =
                 left.iter().filter(|(path, text)| path.ends_with("/tasks") && holds(text));
@@ -223,7 +234,15 @@ impl Beside {
                 let lines = lines.map(|line| line.trim().to_owned());
                 lines.filter(|line| !line.starts_with("L3:")).collect()
             };
-            let (is, was) = (limits(left, class.unwrap_or_default()), limits(&self.before, "COS1"));
+            let (mut is, was) =
+                (limits(left, class.unwrap_or_default()), limits(&self.before, "COS1"));
+            if self.how == How::Limit && is[0] != was[0] {
+                assert!(
+                    ["MB:0=20", "MB:0=10"].contains(&&*is[0]),
+                    "{at}: {task} in {path}: {is:?}"
+                );
+                is[0].clone_from(&was[0]);
+            }
             assert_eq!(is, was, "{at}: {task} in {path}");
         }
     }
@@ -326,7 +345,7 @@ fn killed_everywhere(how: How, kernel: &str) {
         .filter(|(at, (_, changes))| is_point(*at, *changes))
         .map(|(_, (call, _))| call)
         .collect();
-    let (mut killed, mut halfway, mut monitored, mut restored) = (0, 0, 0, (0, 0));
+    let (mut killed, mut halfway, mut monitored, mut limited, mut restored) = (0, 0, 0, 0, (0, 0));
     let mut beside = None;
     for (turn, point) in points.iter().enumerate() {
         let beside = match &mut beside {
@@ -340,6 +359,10 @@ fn killed_everywhere(how: How, kernel: &str) {
         }
         halfway += usize::from(left != beside.before);
         monitored += usize::from(left.keys().any(|path| path.contains("mon_groups/fairways.")));
+        limited += usize::from(left.iter().any(|(path, text)| {
+            let is_ours = path.starts_with("fairways.") && path.ends_with("/schemata");
+            is_ours && !text.contains("MB:0=100")
+        }));
     }
     let tried = points.len();
     eprintln!(
@@ -352,11 +375,18 @@ fn killed_everywhere(how: How, kernel: &str) {
     assert!(halfway > 25, "{halfway} times in the middle of {tried}");
     assert!(restored.0 * 3 > restored.1, "restore was killed {restored:?} times");
     assert!(monitored > 20, "{monitored} times with groups to monitor of {tried}");
+    assert!(how != How::Limit || limited > 10, "{limited} times with a limit of {tried}");
 }
 
 #[test]
 fn killed_at_any_call_while_others_are_confined_it_is_put_right() {
     killed_everywhere(How::Confine, "7.2");
+}
+
+/// The class of a program that is limited goes, and its level with it.
+#[test]
+fn killed_at_any_call_while_bandwidth_is_limited_it_is_put_right() {
+    killed_everywhere(How::Limit, "7.2");
 }
 
 #[test]

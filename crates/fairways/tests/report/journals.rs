@@ -238,3 +238,10 @@ fn profiles_are_read_as_simulate_reads_them() {
     fairways(&mix).arg(&path).assert().success();
     assert!(page(&[path]).contains("Profiles of 30 programs"));
 }
+
+#[test]
+fn losses_of_windows_without_counters_are_not_known() {
+    let page = page_of(&[woke(1_000_000)]);
+    assert!(page.contains("Losses to neighbours are not known"), "{page}");
+    assert!(!page.contains("What programs lose to their neighbours"));
+}

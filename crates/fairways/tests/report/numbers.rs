@@ -325,3 +325,42 @@ fn of_a_journal_in_which_things_are_missing() {
     let tables = Table::all(&super::page(&[path]));
     assert_eq!(table(&tables, "What the windows showed").column("program")[0].text, "7 web");
 }
+
+#[test]
+fn of_losses_over_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("journal");
+    let run = "run -q --machine chip:xeon-d --programs mlr:8M,mload:60M,gzip --policy lfoc \
+               --time-scale 0.01 --duration 10s --journal";
+    fairways(&run.split_whitespace().collect::<Vec<&str>>()).arg(&journal).assert().success();
+    let page = page(std::slice::from_ref(&journal));
+    assert_eq!(page.matches(r#"aria-label="What programs lose to their neighbours"#).count(), 2);
+    let tables = Table::all(&page);
+    let losses = table(&tables, "Losses over time, estimated");
+    // Every row of three times is what `blame` finds in that span.
+    let mut spans: Vec<[f64; 2]> =
+        losses.rows.iter().map(|row| [1, 2].map(|cell| row[cell].value.unwrap())).collect();
+    spans.dedup();
+    assert!(spans.len() > 10 && losses.rows.iter().any(|row| row[4].text == "1 mload:60M"));
+    for [from, to] in [spans[1], spans[spans.len() / 2], spans[spans.len() - 1]] {
+        let [since, until] = [from, to].map(|seconds| format!("{}ns", (seconds * 1e9).round()));
+        let mut blame = fairways(&["blame", "--json", "--since", &since, "--until", &until]);
+        let found = blame.arg("--journal").arg(&journal).assert().success();
+        let found: Value = serde_json::from_slice(&found.get_output().stdout).unwrap();
+        let programs = found["programs"].as_array().unwrap();
+        let rows: Vec<&Vec<Cell>> =
+            losses.rows.iter().filter(|row| row[1].value == Some(from)).collect();
+        assert_eq!(rows.len(), programs.len(), "{from} {found}");
+        for row in rows {
+            let program = programs.iter().find(|one| one["program"] == name_in(&row[0])).unwrap();
+            let expected = (program["slowdown"].as_f64().unwrap() - 1.0) * 100.0;
+            assert!((row[3].value.unwrap() - expected).abs() < 0.01, "{row:?} {program}");
+            assert_eq!(name_in(&row[4]), program["worst"].as_str().unwrap_or_default(), "{found}");
+        }
+    }
+}
+
+/// A program's name, after its number.
+fn name_in(cell: &Cell) -> &str {
+    cell.text.get(2..).unwrap_or_default()
+}

@@ -32,6 +32,8 @@ pub(crate) struct Bench {
     /// The programs' processes, as the chip numbers them.
     pub(crate) pids: Vec<i32>,
     jobs: Vec<Job>,
+    /// What the chip's bus carries, as an operator would have measured it.
+    memory_mbps: Option<u32>,
 }
 
 impl Bench {
@@ -44,6 +46,7 @@ impl Bench {
         fs::create_dir(&dir).unwrap();
         fs::write(folder.path().join("boot_id"), "5f7c4a32-8a0f-4d0a-9f1e-00000000000d\n").unwrap();
         let chip = settings.chip;
+        let memory_mbps = chip.levers().bandwidth.and_then(|lever| lever.capacity_mbps);
         let mb = chip.throttle.and(Platform::skylake().mb);
         let like = Platform { mb, ..Platform::broadwell() }.with_ways(chip.llc.ways.get(), 0);
         let mut platform = platform_of(&chip, like).with_closids(chip.llc.clos + 1).with_rmids(128);
@@ -64,7 +67,7 @@ impl Bench {
         let emulator = Emulator::start(&dir, emulated).unwrap();
         let programs = Client::connect(emulator.socket()).unwrap().programs().unwrap();
         let pids = programs.iter().map(|program| program.pid).collect();
-        Self { emulator, folder, pids, jobs: jobs.to_vec() }
+        Self { emulator, folder, pids, jobs: jobs.to_vec(), memory_mbps }
     }
 
     pub(crate) fn connect(&self) -> Connection {
@@ -92,6 +95,7 @@ impl Bench {
             root: self.emulator.dir().to_owned(),
             state: self.folder.path().join("state"),
             boot_id: self.folder.path().join("boot_id"),
+            memory_mbps: self.memory_mbps,
             ..Acting::default()
         }
     }

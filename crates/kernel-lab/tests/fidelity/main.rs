@@ -13,6 +13,7 @@
 mod answers;
 mod compare;
 mod fuzzed;
+mod levels;
 
 use answers::{Case, ask, check, check_on_each, number};
 use fairways_kernel_lab::generate::Grounds;

@@ -1,7 +1,7 @@
 //! What an attribution finds in a mix's windows, beside two other methods.
 
 use fairways_attribution::{Attribution, Bounds, MemoryLatency, WatchedPolicy};
-use fairways_chip::{Chip, ChipError};
+use fairways_chip::{Chip, ChipError, Geometry};
 use fairways_core::{Action, AppId, Event, Policy, Q32, Time, run};
 use fairways_policy::by_name;
 
@@ -22,6 +22,12 @@ pub struct VictimEstimate {
     pub cpi2: Option<usize>,
     /// The neighbour with the most misses.
     pub most_misses: Option<usize>,
+}
+
+/// The latencies of an idle chip.
+#[must_use]
+pub const fn memory_latency(chip: &Geometry) -> MemoryLatency {
+    MemoryLatency { llc: chip.latency.llc, memory: chip.latency.memory }
 }
 
 /// A policy whose events others take in, too.
@@ -55,8 +61,7 @@ pub fn estimate(
     truth: &[VictimTruth],
 ) -> Result<Vec<VictimEstimate>, ChipError> {
     let since = Time::ZERO.after(PROTOCOL.warm_up);
-    let latency = mix.settings.chip.latency;
-    let latency = MemoryLatency { llc: latency.llc, memory: latency.memory };
+    let latency = memory_latency(&mix.settings.chip);
     let watched = WatchedPolicy::new(
         by_name(policy).expect("a policy's name"),
         Attribution::new(Some(latency), since),

@@ -4,13 +4,15 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use fairways_chip::{Account, Chip, ChipError, Job, Settings};
-use fairways_core::{Action, Machine, Policy, Q32, Time};
+use fairways_core::{Action, BandwidthLevel, Machine, Policy, Q32, Time};
 
 /// A program in one step of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramStep {
     /// The ways that it may fill from the end of the step on.
     pub ways: u32,
+    /// Its level of memory bandwidth then, by the policy; `None`: no limit.
+    pub level: Option<BandwidthLevel>,
     /// Its class then, by the policy; empty if there is none.
     pub class: Cow<'static, str>,
     /// Its counts in the step.
@@ -48,6 +50,7 @@ pub fn timeline(
     let mut moments = vec![Vec::with_capacity(steps as usize); jobs.len()];
     let mut classes = vec![Cow::Borrowed(""); jobs.len()];
     let mut masks = vec![all; jobs.len()];
+    let mut levels = vec![None; jobs.len()];
     let mut before = vec![Account::default(); jobs.len()];
     fn percentile(job: &Job) -> f64 {
         let percentile =
@@ -61,8 +64,10 @@ pub fn timeline(
             policy.handle(at, &event, &mut |action| {
                 match &action {
                     Action::Partition { partition, .. } => {
-                        for (app, slot) in (0..).map(fairways_core::AppId).zip(&mut masks) {
-                            *slot = partition.mask_of(app).map_or(all, |mask| mask.count());
+                        let slots = masks.iter_mut().zip(&mut levels);
+                        for (app, (mask, level)) in (0..).map(fairways_core::AppId).zip(slots) {
+                            *mask = partition.mask_of(app).map_or(all, |mask| mask.count());
+                            *level = partition.level_of(app);
                         }
                     }
                     Action::Classified { app, class, .. } => {
@@ -85,8 +90,8 @@ pub fn timeline(
             let requests = latencies.as_ref().map_or(0, |latencies| latencies.len());
             let tail = latencies.map(|histogram| histogram.value_at_percentile(percentiles[job]));
             let tail = tail.map(Duration::from_nanos);
-            let (ways, class) = (masks[job], classes[job].clone());
-            moments.push(ProgramStep { ways, class, counted, requests, tail });
+            let (ways, level, class) = (masks[job], levels[job], classes[job].clone());
+            moments.push(ProgramStep { ways, level, class, counted, requests, tail });
             before[job] = now;
         }
     }

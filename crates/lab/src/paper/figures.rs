@@ -25,6 +25,14 @@ pub struct FigureError {
     why: String,
 }
 
+impl FigureError {
+    /// What is wrong with this file.
+    pub(super) fn at<E: ToString>(path: &Path) -> impl Fn(E) -> Self {
+        let path = path.display().to_string();
+        move |why| Self { path: path.clone(), why: why.to_string() }
+    }
+}
+
 /// A plot of lines.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -90,7 +98,7 @@ pub fn lines(
         chart.configure_series_labels().background_style(WHITE).border_style(BLACK).draw()?;
         Ok(root.present()?)
     };
-    draw().map_err(|why| FigureError { path: path.display().to_string(), why: why.to_string() })
+    draw().map_err(FigureError::at(path))
 }
 
 /// Draws bars.
@@ -145,7 +153,7 @@ pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<
         names.background_style(WHITE).border_style(BLACK).draw()?;
         Ok(root.present()?)
     };
-    draw().map_err(|why| FigureError { path: path.display().to_string(), why: why.to_string() })
+    draw().map_err(FigureError::at(path))
 }
 
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {

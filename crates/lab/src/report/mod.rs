@@ -11,6 +11,7 @@
 mod bars;
 mod curve;
 mod figure;
+mod heat;
 mod map;
 mod page;
 mod strips;
@@ -20,6 +21,7 @@ mod table;
 pub use bars::{Bar, BarGroup, bars};
 pub use curve::curve;
 pub use figure::{Figure, letter};
+pub use heat::{HeatCell, HeatRow, heat_map};
 pub use map::{Span, way_map};
 pub use page::{Block, Fact, Page, PageError, Part, Section};
 pub use strips::{Strip, strips};

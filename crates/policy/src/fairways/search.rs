@@ -134,9 +134,9 @@ impl Search {
         is_new
     }
 
-    /// A step to a plan that is better than the one at hand. The best by the objective comes first,
-    /// as a higher throughput at the same unfairness may lead away from fairer plans; if there is
-    /// none, the next program that has any.
+    /// A step to a plan that is better than the one at hand: the best by the objective alone, as a
+    /// higher throughput at the same unfairness may lead away from fairer plans; if there is none,
+    /// the next program that has any. The best step where the objective is throughput itself.
     fn next_step(
         &mut self,
         objective: Objective,
@@ -144,14 +144,12 @@ impl Search {
         clusters: &mut Clusters,
         outcome: Outcome,
     ) -> Option<(Outcome, Step)> {
-        if !objective.is_sum() {
-            let by_objective_alone = Outcome { stp: u64::MAX, ..outcome };
-            let best = self.step_beyond(objective, limits, clusters, by_objective_alone, false);
-            if best.is_some() {
-                return best;
-            }
+        if objective.is_sum() {
+            return self.step_beyond(objective, limits, clusters, outcome, false);
         }
-        self.step_beyond(objective, limits, clusters, outcome, true)
+        let by_objective_alone = Outcome { stp: u64::MAX, ..outcome };
+        self.step_beyond(objective, limits, clusters, by_objective_alone, false)
+            .or_else(|| self.step_beyond(objective, limits, clusters, outcome, true))
     }
 
     /// A step to a plan that beats an outcome: the best move, or else the best swap, or else the

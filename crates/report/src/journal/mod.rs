@@ -1,5 +1,6 @@
-//! A journal: the ways of programs over time, and their counts.
+//! A journal: the ways of programs over time, their losses, and their counts.
 
+mod losses;
 mod programs;
 mod show;
 mod story;
@@ -13,6 +14,7 @@ use fairways_record::journal::Reader;
 
 /// Makes the section.
 pub(super) fn section(path: &Path) -> Result<Section, BadInput> {
-    let story = story::read(Reader::open_kept(path)?)?;
-    Ok(Section { source: shown(path), ..show::section(&story) })
+    let mut story = story::read(Reader::open_kept(path)?)?;
+    let losses = losses::read(path, &mut story)?;
+    Ok(Section { source: shown(path), ..show::section(&story, &losses) })
 }

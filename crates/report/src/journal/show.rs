@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use fairways_command_kit::partition::{bar, members};
 use fairways_core::{Partition, Time, WayMask, Ways};
 use fairways_lab::report::{
-    Block, Cell, Column, Fact, Figure, Part, Section, Span, Table, way_map,
+    Block, Cell, Column, Fact, Figure, HeatCell, HeatRow, Part, Section, Span, Table, heat_map,
+    way_map,
 };
 
+use super::losses::{TIMES, TimedLoss};
 use super::programs::ProgramIndex;
 use super::story::{PlanSpan, Story};
 use crate::profile::known_curve;
@@ -15,7 +17,7 @@ use crate::profile::known_curve;
 /// Longer tables show the first and the last half of this many rows.
 const MOST_ROWS: usize = 1000;
 
-pub(super) fn section(story: &Story) -> Section {
+pub(super) fn section(story: &Story, losses: &[TimedLoss]) -> Section {
     let [begin, end] = [story.begin, story.end].map(seconds);
     let time = end - begin;
     let programs = story.programs.names().len();
@@ -78,6 +80,15 @@ pub(super) fn section(story: &Story) -> Section {
             _ => "The journal ends with its first plan: none was in force for any time.".into(),
         })),
     }
+    if losses.is_empty() {
+        blocks.push(Block::Words(
+            "Losses to neighbours are not known: no window has cycles, LLC references and misses, \
+             and stalls."
+                .into(),
+        ));
+    } else {
+        blocks.push(Block::Figures(vec![loss_map(story, losses)]));
+    }
     blocks.push(Block::Table(programs_table(story)));
     let names = story.programs.names().iter().zip(&story.programs.profiles);
     let curves = names.filter_map(|(name, profile)| Some(known_curve(name, profile.as_ref()?)));
@@ -88,6 +99,9 @@ pub(super) fn section(story: &Story) -> Section {
     }
     if let Some(ways) = ways {
         blocks.push(Block::Table(plans(story, ways)));
+    }
+    if !losses.is_empty() {
+        blocks.push(Block::Table(losses_table(story, losses)));
     }
     if !story.classes.is_empty() {
         blocks.push(Block::Table(classes(story)));
@@ -144,6 +158,52 @@ fn map(story: &Story, ways: Ways) -> Figure {
         })
         .collect();
     way_map("Who might fill which ways, over time", ways.get(), &spans, &groups)
+}
+
+/// What each program loses over time, and to which neighbour.
+fn loss_map(story: &Story, losses: &[TimedLoss]) -> Figure {
+    let names = story.programs.names().iter();
+    let mut rows: Vec<HeatRow> =
+        names.map(|name| HeatRow { name: name.clone(), cells: vec![None; TIMES] }).collect();
+    for one in losses {
+        let culprit = one.worst.map_or_else(String::new, |(culprit, part)| {
+            format!(", {:.1} % to {}", part * 100.0, story.programs.name(culprit))
+        });
+        let [from, to] = [one.time, one.time + 1].map(|time| seconds(story.time(time)));
+        let (name, percent) = (story.programs.name(one.program), one.loss * 100.0);
+        let tooltip = format!("{from:.3} to {to:.3} s, {name}: loses {percent:.1} %{culprit}");
+        let cell = HeatCell { value: one.loss, tooltip };
+        rows[one.program.0].cells[one.time] = Some(cell);
+    }
+    rows.retain(|row| row.cells.iter().any(Option::is_some));
+    let what = "The darker, the longer a program takes than it would alone with the whole cache, \
+                as fairways blame estimates it from the windows.";
+    let span = [story.begin, story.end].map(seconds);
+    heat_map("What programs lose to their neighbours, over time", what, span, &rows)
+}
+
+/// The losses, and which neighbour causes most of each.
+fn losses_table(story: &Story, losses: &[TimedLoss]) -> Table {
+    let columns = vec![
+        Column::words("program"),
+        Column::numbers("from", "s"),
+        Column::numbers("to", "s"),
+        Column::numbers("loss", "% of the time alone"),
+        Column::words("culprit"),
+        Column::numbers("by the culprit", "% of the time alone"),
+    ];
+    let (caption, rows) = limited_rows("Losses over time, estimated", losses, |one| {
+        let culprit = one.worst.map(|(culprit, _)| story.programs.name(culprit));
+        vec![
+            Cell::words(story.programs.name(one.program)),
+            Cell::number(Some(seconds(story.time(one.time))), 3),
+            Cell::number(Some(seconds(story.time(one.time + 1))), 3),
+            Cell::number(Some(one.loss * 100.0), 1),
+            Cell::words(culprit.unwrap_or_default()),
+            Cell::number(one.worst.map(|(_, part)| part * 100.0), 1),
+        ]
+    });
+    Table { caption, columns, rows, folded: true }
 }
 
 /// The counts of the programs.

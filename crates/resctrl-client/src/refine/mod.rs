@@ -91,7 +91,7 @@ fn drafts(
     let mut classes: BTreeMap<Key, Vec<AppId>> = BTreeMap::new();
     let mut apps: Vec<AppId> = plans.values().flat_map(|plan| plan.keys().copied()).collect();
     // In the root's group, they would be limited less than where they came from.
-    apps.extend(carried.0.keys());
+    apps.extend(carried.by_program.keys());
     apps.sort_unstable();
     apps.dedup();
     for app in apps {
@@ -104,7 +104,7 @@ fn drafts(
             // Its domains are off line, so that it runs where it has no place.
             places = rooms.values().map(|room| Some(PlannedShare::ways(room.ways))).collect();
         }
-        classes.entry((places, carried.0.get(&app).cloned())).or_default().push(app);
+        classes.entry((places, carried.by_program.get(&app).cloned())).or_default().push(app);
     }
     let draft = |((places, limits), members): (Key, Vec<AppId>)| Draft {
         limits,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use fairways_core::AppId;
 use fairways_emulator::Client;
 use fairways_needs::{Need, has};
-use fairways_resctrl::platform::{Kernel, Platform};
+use fairways_resctrl::platform::{BandwidthAllocation, Kernel, Platform};
 use fairways_resctrl_client::{Actuator, Settings, restore};
 
 use crate::common::{Host, Sleeper, can_mount, levelled, plan};
@@ -93,8 +93,9 @@ fn theirs(snapshot: &BTreeMap<String, String>) -> Vec<(&String, &String)> {
     snapshot.iter().filter(|(path, _)| theirs(path)).collect()
 }
 
-fn killed_everywhere(kernel: Kernel) {
-    let (Platform { mb, l2, .. }, smba) = (Platform::ice_lake(), Platform::zen().smba);
+/// The client's levels and others' are of `mb`'s unit.
+fn killed_everywhere(kernel: Kernel, mb: Option<BandwidthAllocation>) {
+    let (l2, smba) = (Platform::ice_lake().l2, Platform::zen().smba);
     // Slow memory's bandwidth is limited from Linux 6.3 on; with it there are ten classes, each
     // with other lines.
     let is_slow_limited = kernel.slow_memory_bandwidth;
@@ -116,7 +117,7 @@ fn killed_everywhere(kernel: Kernel) {
     let ids: Vec<String> = processes.iter().map(|process| process.id().to_string()).collect();
     let before = host.snapshot();
     let (_, origin) = of_thread(&host, processes[0].id());
-    let mut killed = 0;
+    let (mut killed, mut limited) = (0, 0);
     let mut points =
         CHANGES.iter().flat_map(|call| (1..=MOST).map(move |at| (call, at))).peekable();
     while let Some((call, at)) = points.next() {
@@ -148,18 +149,30 @@ fn killed_everywhere(kernel: Kernel) {
         let kept = ["resctrl.json", "resctrl.json.before"].map(|name| host.at("state").join(name));
         assert!(kept.iter().all(|path| !path.exists()), "killed before {call} {at}");
         killed += usize::from(left != before);
+        limited += usize::from(left.iter().any(|(path, text)| {
+            path.starts_with("fairways.") && text.replace(' ', "").contains("MB:0=10;")
+        }));
         assert!(at < MOST || done.success(), "it never comes to its end");
         if done.success() {
             while points.next_if(|&(next, _)| next == call).is_some() {}
         }
     }
     assert!(killed > 40, "{killed} times in the middle");
+    assert!(limited > 10, "{limited} times while a planned level was in force");
 }
 
 #[test]
 fn killed_at_every_system_call_it_is_put_right() {
     if can_mount() && has("killed at every system call", &[Need::Program("strace")]) {
-        killed_everywhere(Kernel::v7_2());
+        killed_everywhere(Kernel::v7_2(), Platform::ice_lake().mb);
+    }
+}
+
+/// Levels are AMD's, in 1/8 GB/s.
+#[test]
+fn killed_at_every_system_call_on_amd_it_is_put_right() {
+    if can_mount() && has("killed at every system call", &[Need::Program("strace")]) {
+        killed_everywhere(Kernel::v7_2(), Platform::zen().mb);
     }
 }
 
@@ -167,7 +180,7 @@ fn killed_at_every_system_call_it_is_put_right() {
 #[test]
 fn killed_at_every_system_call_on_an_old_kernel_it_is_put_right() {
     if can_mount() && has("killed at every system call", &[Need::Program("strace")]) {
-        killed_everywhere(Kernel::v6_1());
+        killed_everywhere(Kernel::v6_1(), Platform::ice_lake().mb);
     }
 }
 

@@ -1,10 +1,13 @@
 //! Levels of memory bandwidth that a plan sets.
 
+use std::collections::BTreeSet;
+
 use fairways_core::{AppId, BandwidthLevel, Partition, PartitionError};
 use fairways_resctrl::platform::{Kernel, Platform};
 use fairways_resctrl_client::{Actuator, Refused};
 
 use crate::common::{Host, Sleeper, can_mount, levelled, plan};
+use crate::limits::of_thread;
 
 /// Intel's, with a domain or more.
 fn intel(domains: u32) -> Platform {
@@ -296,6 +299,85 @@ fn classes_of_one_cluster_share_its_level() {
     assert_eq!(in_force(&client, 0), [Some(8), Some(8)]);
     client.apply(&[(0, &together), (1, &plan(&[(0x1, &[0, 1])]))], "a test").unwrap();
     assert_eq!(in_force(&client, 0), [Some(16)]);
+}
+
+/// The lines of `MB` of the classes that these processes are in.
+fn mb_of_threads(host: &Host, processes: &[Sleeper]) -> Vec<String> {
+    let classes = processes.iter().map(|process| of_thread(host, process.id()).0);
+    classes.collect::<BTreeSet<String>>().iter().map(|class| mb(host, class)).collect()
+}
+
+fn mb_lines(levels: &[u32]) -> Vec<String> {
+    levels.iter().map(|level| format!("MB:0={level}")).collect()
+}
+
+/// Where a limit is of a class as a whole, programs of one group that become several classes have
+/// parts of it, whatever their plan: together they move no more than the group may.
+#[test]
+fn classes_of_one_group_share_its_limit() {
+    if !can_mount() {
+        return;
+    }
+    for (platform, options, limit, halves, whole) in [
+        (Platform::zen().with_domains(1, 2), "", 17, [8, 8], 17),
+        (Platform::mpam().with_domains(1, 2), "", 50, [25, 25], 50),
+        (intel(1), "mba_MBps", 1000, [500, 500], 1000),
+        // Each core has it.
+        (intel(1), "", 50, [50, 50], 50),
+        // No part is below the lowest level.
+        (Platform::zen().with_domains(1, 2), "", 1, [1, 1], 1),
+    ] {
+        let mut host = Host::with_options(platform, options);
+        host.settings.take_over = true;
+        host.group("COS1", &format!("MB:0={limit}\n"));
+        let taken = [Sleeper::start(), Sleeper::start()];
+        for process in &taken {
+            host.write("COS1/tasks", &process.id().to_string()).unwrap();
+        }
+        let before = host.snapshot();
+        let (mut client, _processes) = managed(&host, 1);
+        for (app, process) in (1..).zip(&taken) {
+            client.add(AppId(app), "y", &[process.id()]).unwrap();
+        }
+        client.look().unwrap();
+        assert_eq!(mb_of_threads(&host, &taken), mb_lines(&halves), "before a plan");
+        apply(&mut client, &plan(&[(0x1, &[0]), (0x2, &[1]), (0x4, &[2])]));
+        assert_eq!(mb_of_threads(&host, &taken), mb_lines(&halves), "apart");
+        let in_root = host.threads("").iter().any(|id| taken.iter().any(|of| of.id() == *id));
+        assert!(!in_root && !client.look().unwrap().limits, "it stays so");
+        assert!(client.degraded().is_empty(), "{:?}", client.degraded());
+        apply(&mut client, &plan(&[(0x1, &[0]), (0x6, &[1, 2])]));
+        assert_eq!(mb_of_threads(&host, &taken), mb_lines(&[whole]), "together");
+        apply(&mut client, &plan(&[(0x1, &[0]), (0x2, &[1]), (0x4, &[2])]));
+        assert_eq!(mb_of_threads(&host, &taken), mb_lines(&halves), "apart again");
+        // The owner lifts it: the highest level is no limit, of which there are no parts.
+        let most = mb(&host, "");
+        host.write("COS1/schemata", &format!("{most}\n")).unwrap();
+        assert!(client.look().unwrap().limits);
+        assert_eq!(mb_of_threads(&host, &taken), [most.clone(), most]);
+        host.write("COS1/schemata", &format!("MB:0={limit}\n")).unwrap();
+        assert_eq!(client.close().left, []);
+        assert_eq!(host.snapshot(), before);
+    }
+}
+
+/// The root's limit is one that its programs bring along.
+#[test]
+fn classes_of_the_roots_programs_share_its_limit() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::zen().with_domains(1, 2));
+    host.write("schemata", "MB:0=100\n").unwrap();
+    let before = host.snapshot();
+    let (mut client, _processes) = managed(&host, 3);
+    apply(&mut client, &levelled(&[(0x1, 80, &[0]), (0x2, 20, &[1]), (0x4, 0, &[2])]));
+    let mut levels = [0, 1, 2].map(|class| mb(&host, &format!("fairways.{class}")));
+    levels.sort();
+    assert_eq!(levels, ["MB:0=20", "MB:0=33", "MB:0=33"]);
+    assert_eq!(in_force(&client, 0).iter().flatten().max(), Some(&33));
+    assert_eq!(client.close().left, []);
+    assert_eq!(host.snapshot(), before);
 }
 
 /// A dry run answers as if it had been done, and writes nothing.

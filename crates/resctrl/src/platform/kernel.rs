@@ -25,7 +25,7 @@ pub struct Kernel {
     pub event_configuration: bool,
     /// SMBA. Since 6.3.
     pub slow_memory_bandwidth: bool,
-    /// `mba_MBps_event`. Since 6.14.
+    /// `mba_MBps_event`, and `mba_MBps` where only traffic with all memory is counted. Since 6.14.
     pub bandwidth_event_file: bool,
     /// Masks and percentages in `schemata` are padded to one width, masks with zeros. Until 6.14.
     pub padded_schemata: bool,

@@ -152,12 +152,6 @@ pub struct Monitoring {
 }
 
 impl Monitoring {
-    /// Whether any bandwidth is counted.
-    #[must_use]
-    pub fn counts_bandwidth(&self) -> bool {
-        self.events.iter().any(|event| event.is_bandwidth())
-    }
-
     /// Whether the occupancy of a cache is reported.
     #[must_use]
     pub fn reports_occupancy(&self) -> bool {

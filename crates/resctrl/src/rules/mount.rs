@@ -123,16 +123,18 @@ impl Resctrl {
     /// Bandwidth must be counted, and limited linearly, by the same cache (`supports_mba_mbps`).
     fn supports_mbps(&self) -> bool {
         let linear = self.platform.mb.as_ref().is_some_and(|mb| mb.linear);
-        let counted = self.platform.monitoring.as_ref();
-        linear && counted.is_some_and(|monitoring| monitoring.counts_bandwidth())
+        linear && self.default_mbps_event().is_some()
     }
 
-    /// Local bandwidth if it is counted (`mba_mbps_default_event`).
+    /// Local bandwidth if it is counted (`mba_mbps_default_event`); older kernels know no other.
     pub(super) fn default_mbps_event(&self) -> Option<Event> {
         let events = &self.platform.monitoring.as_ref()?.events;
-        [Event::MbmLocalBytes, Event::MbmTotalBytes]
-            .into_iter()
-            .find(|event| events.contains(event))
+        let known: &[Event] = if self.platform.kernel.bandwidth_event_file {
+            &[Event::MbmLocalBytes, Event::MbmTotalBytes]
+        } else {
+            &[Event::MbmLocalBytes]
+        };
+        known.iter().copied().find(|event| events.contains(event))
     }
 
     /// Files of an earlier mount are not those of this one, not even the root's.

@@ -1,4 +1,4 @@
-use fairways_resctrl::platform::{Platform, Resource};
+use fairways_resctrl::platform::{Event, Kernel, Platform, Resource};
 use fairways_resctrl::rules::{Errno, Resctrl, Side};
 
 use crate::shell::{Fake, Shell};
@@ -27,6 +27,26 @@ fn options_are_those_of_machine_and_kernel() {
             assert_eq!(resctrl.show_options(), shown);
         }
         assert_eq!(resctrl.is_mounted(), expected.is_ok());
+    }
+}
+
+/// `supports_mba_mbps`: before 6.14 traffic with the own node must be counted.
+#[test]
+fn megabytes_need_a_counter() {
+    use Event::{MbmLocalBytes, MbmTotalBytes};
+    for (events, old, new) in [
+        (vec![], false, false),
+        (vec![MbmTotalBytes], false, true),
+        (vec![MbmLocalBytes], true, true),
+        (vec![MbmTotalBytes, MbmLocalBytes], true, true),
+    ] {
+        for (kernel, can) in [(Kernel::v6_1(), old), (Kernel::v6_12(), old), (Kernel::v7_2(), new)]
+        {
+            let mut platform = Platform::lab().with_kernel(kernel);
+            platform.monitoring.as_mut().unwrap().events.clone_from(&events);
+            let done = Resctrl::new(platform).mount("mba_MBps", &mut Fake::default());
+            assert_eq!(done.is_ok(), can, "{events:?}");
+        }
     }
 }
 

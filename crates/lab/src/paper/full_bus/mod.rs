@@ -4,6 +4,8 @@
 //! The chip is Skylake's with a narrow bus whose latency grows with its load as measured on Cascade
 //! Lake, and Intel's limits of bandwidth. Nothing is known of programs beforehand.
 
+mod timeline;
+
 use std::time::Duration;
 
 use fairways_chip::preset::parse;
@@ -18,6 +20,7 @@ use super::bandwidth::stream;
 use super::{Findings, MeasuredValue};
 use crate::draw::streaming_mixes;
 use crate::executed::{ChipOutcome, ChipProtocol, SoloRun, measure_alone, run_together};
+pub use timeline::{ObjectiveTimeline, ObjectiveTimelines, objective_timelines};
 
 /// Bandwidths of the bus, MB/s, and programs of a mix.
 const MBPS: [u32; 2] = [12_000, 15_000];
@@ -58,7 +61,7 @@ const LOAD: &str = "1000";
 const SLO: Duration = Duration::from_micros(1500);
 
 /// The streams beside it, and how far apart their requests are, ns.
-const STREAMS: usize = 4;
+pub const STREAMS: usize = 4;
 const STREAM_NANOS: f64 = 16.0;
 
 /// Policies on a full bus.
@@ -137,7 +140,7 @@ impl<'a> FullBus<'a> {
         &self,
         findings: &mut Findings,
         progress: &(dyn Fn(&str, usize, usize) + Sync),
-    ) -> Result<(), ChipError> {
+    ) -> Result<ObjectiveTimelines, ChipError> {
         let ways = Ways::new(11).filter(|ways| *ways <= self.table.ways());
         let ways = ways.unwrap_or_else(|| self.table.ways());
         let mixes = streaming_mixes(self.table, ways, &SIZES, self.mixes, self.seed);
@@ -164,8 +167,10 @@ impl<'a> FullBus<'a> {
             "plans of fairways with a limit",
             limits as f64,
         );
-        progress("a service beside streams", 0, 1);
-        self.service(findings)
+        progress("a service beside streams", 0, 2);
+        self.service(findings)?;
+        progress("a service beside streams", 1, 2);
+        objective_timelines(self.seed)
     }
 
     /// Runs a mix under each of these policies.
@@ -190,18 +195,9 @@ impl<'a> FullBus<'a> {
 
     /// A service beside streams that are best effort.
     fn service(&self, findings: &mut Findings) -> Result<(), ChipError> {
-        let objective = Some(Objective { slo: SLO, percentile: Q32::from_int(99) });
-        let wish = Wish { objective, ..Wish::default() };
-        let program = fairways_chip::program::named(SERVICE).expect("a model of this project");
-        let loads = fairways_chip::service::parse_loads(LOAD).expect("a load");
-        let service = Job { wish, loads, ..Job::new(program) };
-        let batch = Wish { best_effort: true, ..Wish::default() };
-        let streams = (0..STREAMS).map(|_| Job { wish: batch, ..stream(STREAM_NANOS) });
-        let jobs: Vec<Job> = std::iter::once(service).chain(streams).collect();
         let item = "an objective beside streams";
-        // At the scale of the mixes there are too few requests.
-        let settings = Settings { time_scale: 20, ..settings(MBPS[0], self.seed) };
-        for (name, outcome, _) in run_all(settings, &jobs, &protocol(), &SERVED)? {
+        let settings = service_settings(self.seed);
+        for (name, outcome, _) in run_all(settings, &service_jobs(), &protocol(), &SERVED)? {
             let kept = outcome.programs[0].service.and_then(|service| service.objective);
             let windows = kept.map(|kept| f64::from(kept.windows_met) / f64::from(kept.windows));
             let case = format!("{name}, windows within it");
@@ -227,6 +223,23 @@ fn settings(mbps: u32, seed: u64) -> Settings {
     Settings { set_sampling, time_scale, seed, ..Settings::new(chip) }
 }
 
+/// At the scale of the mixes there are too few requests.
+fn service_settings(seed: u64) -> Settings {
+    Settings { time_scale: 20, ..settings(MBPS[0], seed) }
+}
+
+/// The service, and the streams.
+fn service_jobs() -> Vec<Job> {
+    let objective = Some(Objective { slo: SLO, percentile: Q32::from_int(99) });
+    let wish = Wish { objective, ..Wish::default() };
+    let program = fairways_chip::program::named(SERVICE).expect("a model of this project");
+    let loads = fairways_chip::service::parse_loads(LOAD).expect("a load");
+    let service = Job { wish, loads, ..Job::new(program) };
+    let batch = Wish { best_effort: true, ..Wish::default() };
+    let streams = (0..STREAMS).map(|_| Job { wish: batch, ..stream(STREAM_NANOS) });
+    std::iter::once(service).chain(streams).collect()
+}
+
 /// Limits are found one step after the other.
 fn protocol() -> ChipProtocol {
     ChipProtocol {
@@ -235,6 +248,16 @@ fn protocol() -> ChipProtocol {
         profile: Duration::ZERO,
         profiles_known: false,
     }
+}
+
+/// A policy with settings that are not defaults.
+fn made(policy: &str, set: &[(&'static str, &'static str)]) -> Box<dyn Policy> {
+    let descriptor = descriptor(policy).expect("a policy's name");
+    let set: Vec<_> = set
+        .iter()
+        .filter_map(|&(key, text)| Some((key, descriptor.parameter(key)?.read(text).ok()?)))
+        .collect();
+    descriptor.make(&set).policy
 }
 
 /// Runs programs under each of these policies, by their names here.
@@ -253,12 +276,7 @@ fn run_all(
     let chosen = POLICIES.into_par_iter().filter(|(name, ..)| policies.contains(name));
     chosen
         .map(|(name, policy, set)| {
-            let descriptor = descriptor(policy).expect("a policy's name");
-            let set: Vec<_> = set
-                .iter()
-                .filter_map(|&(key, text)| Some((key, descriptor.parameter(key)?.read(text).ok()?)))
-                .collect();
-            let mut policy = CountedLimits { policy: descriptor.make(&set).policy, plans: 0 };
+            let mut policy = CountedLimits { policy: made(policy, set), plans: 0 };
             let jobs = jobs.iter().map(|job| Job { then: AfterRun::Restart, ..job.clone() });
             let outcome = run_together(settings, jobs, protocol, &alone, &mut policy)?;
             Ok((name, outcome, policy.plans))

@@ -1,0 +1,161 @@
+//! The flags of `sweep`.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Subcommand;
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::whole;
+use fairways_sweep::{Point, Shard, SweepRun, shard};
+
+use super::{Command, one_line, parsed};
+
+/// Run many simulations as points of a plan, on this machine or a cluster
+///
+/// Examples:
+///   fairways sweep write plan.toml
+///   fairways sweep run plan.sweep --shard 1/8
+///   fairways sweep merge plan.sweep -o results.parquet
+///
+/// A plan names a command (simulate or optimum), flags, and axes with the values of
+/// other flags; its points are all combinations. Each is a process with a file in and
+/// a file out. What is done is not done again (docs/sweep.md).
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Sweep {
+    #[command(subcommand)]
+    pub(crate) step: SweepStep,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SweepStep {
+    /// Write the points of a plan into a folder; results of the same points stay
+    Write {
+        /// The plan, in TOML
+        #[arg(value_name = "PLAN")]
+        plan: PathBuf,
+        /// The folder [default: the plan's path, with .sweep for its ending]
+        #[arg(short, long, value_name = "DIR")]
+        output: Option<PathBuf>,
+    },
+    /// Run the points that have no result, several at once
+    Run {
+        /// The folder of the sweep
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// Run a part of the points: 1/8 is the first of eight [default: all]
+        #[arg(long, value_name = "I/N", value_parser = shard)]
+        shard: Option<Shard>,
+        /// How many run at once [default: as many as there are CPUs]
+        #[arg(long, value_name = "N", value_parser = whole(1, 4096_u32))]
+        jobs: Option<u32>,
+    },
+    /// Run a point, as GNU parallel, Slurm or Snakemake do
+    Point {
+        /// The point's file, in `points` of the folder
+        #[arg(value_name = "FILE")]
+        point: PathBuf,
+        /// Write the result here [default: into `results` beside `points`]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// End when the process with this id ends, which started this one
+        #[arg(long, hide = true)]
+        with_parent: Option<u32>,
+    },
+    /// Write all results as one table, in the plan's order
+    Merge {
+        /// The folder of the sweep
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// The table: Parquet if its name ends in .parquet, else CSV; - is standard output
+        #[arg(short, long, value_name = "FILE", default_value = "-")]
+        output: PathBuf,
+        /// Leave out points that have no result
+        #[arg(long)]
+        partial: bool,
+    },
+    /// Show how many points have a result
+    Status {
+        /// The folder of the sweep
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// Print one JSON object (docs/sweep.md)
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// The version that points are for.
+const VERSION: &str = env!("FAIRWAYS_VERSION");
+
+impl Sweep {
+    /// Runs the command.
+    pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match self.step {
+            SweepStep::Write { plan, output } => {
+                let dir = output.unwrap_or_else(|| plan.with_extension("sweep"));
+                let status = fairways_sweep::write(&plan, &dir, VERSION, |point| {
+                    verb(point).map(drop).map_err(|why| why.0)
+                })?;
+                status.print(&dir, false, out)
+            }
+            SweepStep::Run { dir, shard, jobs } => {
+                let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+                let own = std::env::current_exe().context("can't find this program's file")?;
+                let own = own.into_os_string().into_string();
+                let own =
+                    own.map_err(|path| BadInput(format!("{path:?}: expected a path in UTF-8")))?;
+                let with_parent = format!("--with-parent={}", std::process::id());
+                let running = SweepRun {
+                    dir,
+                    shard: shard.unwrap_or(Shard::ALL),
+                    jobs: jobs.map_or(cpus, |jobs| jobs as usize),
+                    program: vec![own, "sweep".into(), "point".into(), with_parent],
+                };
+                let count = fairways_sweep::run(&running)?;
+                Ok(writeln!(out, "{count} points run")?)
+            }
+            SweepStep::Point { point, output, with_parent } => {
+                if let Some(parent) = with_parent {
+                    fairways_sweep::end_with_parent(parent)?;
+                }
+                let result = output.map_or_else(|| beside(&point), Ok)?;
+                fairways_sweep::run_point(&point, &result, VERSION, |point, csv| {
+                    match verb(point)? {
+                        Command::Simulate(simulate) => simulate.run(csv),
+                        Command::Optimum(optimum) => optimum.run(csv),
+                        _ => Ok(()),
+                    }
+                })
+            }
+            SweepStep::Merge { dir, output, partial } => {
+                let rows = fairways_sweep::merge(&dir, &output, partial, out)?;
+                if output.as_os_str() != "-" {
+                    writeln!(out, "written to {}: {rows} rows", output.display())?;
+                }
+                Ok(())
+            }
+            SweepStep::Status { dir, json } => fairways_sweep::status(&dir)?.print(&dir, json, out),
+        }
+    }
+}
+
+/// The verb that a point runs.
+fn verb(point: &Point) -> Result<Command, BadInput> {
+    let words = point.command_line().map(OsString::from).collect();
+    parsed(words).map(|args| args.command).map_err(|error| BadInput(one_line(&error)))
+}
+
+/// The result of a point that lies where `sweep write` puts it.
+fn beside(point: &Path) -> Result<PathBuf, BadInput> {
+    let dir = point.parent().and_then(Path::parent);
+    let name = point.file_stem().filter(|_| point.extension().is_some_and(|end| end == "json"));
+    let (Some(dir), Some(name)) = (dir, name) else {
+        let found = point.display();
+        let expected = "expected DIR/points/NAME.json, or --output";
+        return Err(BadInput(format!("{found}: {expected}")));
+    };
+    Ok(dir.join("results").join(name).with_extension("csv"))
+}

@@ -1,0 +1,219 @@
+//! The folder of a sweep: `sweep.json`, a file for each point in `points`, and one for each result
+//! in `results`, under the same name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use fairways_command_kit::input::shown;
+use fairways_command_kit::{BadInput, whole};
+use serde::{Deserialize, Serialize};
+
+use crate::blamed;
+use crate::plan::SweepPlan;
+use crate::point::Point;
+
+/// Changes when a field changes its meaning or goes.
+const SCHEMA: u32 = 1;
+
+/// A sweep that was written.
+#[derive(Debug)]
+pub(crate) struct SweepFolder {
+    dir: PathBuf,
+    pub(crate) index: SweepIndex,
+}
+
+/// The points of a sweep, in the plan's order.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SweepIndex {
+    schema: u32,
+    /// The names of the axes.
+    pub(crate) axes: Vec<String>,
+    pub(crate) points: Vec<IndexedPoint>,
+}
+
+/// A point's name, and its label on each axis.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct IndexedPoint {
+    pub(crate) name: String,
+    pub(crate) labels: Vec<String>,
+}
+
+/// How far a sweep is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SweepStatus {
+    schema: u32,
+    /// All its points.
+    pub points: usize,
+    /// Those with a result.
+    pub done: usize,
+}
+
+impl SweepStatus {
+    /// Prints it in a line, or as JSON.
+    ///
+    /// # Errors
+    /// If it can't be printed.
+    pub fn print(&self, dir: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+        if json {
+            serde_json::to_writer(&mut *out, self)?;
+            return Ok(writeln!(out)?);
+        }
+        let Self { points, done, .. } = self;
+        Ok(writeln!(out, "{}: {done} of {points} points are done", shown(dir))?)
+    }
+}
+
+/// Writes the points of a plan into a folder, and says how far it is: results of the same points
+/// stay. `check` says what is wrong with a point's arguments, before anything is written.
+///
+/// # Errors
+/// If the plan is wrong, or something can't be read or written.
+pub fn write(
+    plan: &Path,
+    dir: &Path,
+    version: &str,
+    check: impl Fn(&Point) -> Result<(), String>,
+) -> anyhow::Result<SweepStatus> {
+    let read = SweepPlan::read(plan)?;
+    let mut index = SweepIndex { schema: SCHEMA, axes: read.axes(), points: Vec::new() };
+    let (mut hashes, mut files) = (BTreeMap::new(), BTreeMap::new());
+    for planned in read.points() {
+        let point = Point::new(version, read.command, &planned, &mut hashes)
+            .with_context(|| format!("{}: can't read the files it names", shown(plan)))?;
+        let (text, name) = point.file()?;
+        if !files.contains_key(&name) {
+            check(&point).map_err(|why| {
+                let place = named(&index.axes, &planned.labels);
+                BadInput(format!("{}: {place}{why}", shown(plan)))
+            })?;
+        }
+        files.insert(name.clone(), text);
+        index.points.push(IndexedPoint { name, labels: planned.labels });
+    }
+    let before = SweepFolder::open(dir).map(|folder| folder.index.points);
+    for folder in ["points", "results"].map(|name| dir.join(name)) {
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("{}: can't make it", shown(&folder)))?;
+    }
+    let folder = SweepFolder { dir: dir.to_owned(), index };
+    for (name, text) in &files {
+        let path = folder.point(name);
+        if fs::read_to_string(&path).ok().as_ref() != Some(text) {
+            whole::write(&path, text.as_bytes(), None)
+                .with_context(|| format!("{}: can't write it", shown(&path)))?;
+        }
+    }
+    // What is left of the plan before is not run by `DIR/points/*`.
+    for point in before.into_iter().flatten().filter(|point| !files.contains_key(&point.name)) {
+        match fs::remove_file(folder.point(&point.name)) {
+            Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why.into()),
+            _ => {}
+        }
+    }
+    let path = dir.join("sweep.json");
+    let text = serde_json::to_string(&folder.index)? + "\n";
+    whole::write(&path, text.as_bytes(), None)
+        .with_context(|| format!("{}: can't write it", shown(&path)))?;
+    folder.status()
+}
+
+/// Says how far a sweep is.
+///
+/// # Errors
+/// If there is no sweep in the folder.
+pub fn status(dir: &Path) -> anyhow::Result<SweepStatus> {
+    SweepFolder::open(dir)?.status()
+}
+
+impl IndexedPoint {
+    /// Whether it has a label for each axis, and a name that is no path.
+    fn fits(&self, axes: usize) -> bool {
+        self.labels.len() == axes && self.name.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+}
+
+impl SweepFolder {
+    /// Opens a sweep that was written.
+    pub(crate) fn open(dir: &Path) -> anyhow::Result<Self> {
+        let path = dir.join("sweep.json");
+        let text = fs::read_to_string(&path).map_err(|why| {
+            blamed(
+                &path,
+                format!("can't read it: {why}; `fairways sweep write` makes it from a plan"),
+            )
+        })?;
+        let index: SweepIndex = serde_json::from_str(&text)
+            .map_err(|why| blamed(&path, format!("expected what `sweep write` wrote: {why}")))?;
+        if index.schema != SCHEMA {
+            let found = index.schema;
+            return Err(blamed(&path, format!("expected schema {SCHEMA}, found {found}")).into());
+        }
+        if !index.points.iter().all(|point| point.fits(index.axes.len())) {
+            return Err(
+                blamed(&path, "expected a name and a label for each axis of a point").into()
+            );
+        }
+        Ok(Self { dir: dir.to_owned(), index })
+    }
+
+    /// The file of a point.
+    pub(crate) fn point(&self, name: &str) -> PathBuf {
+        self.dir.join("points").join(format!("{name}.json"))
+    }
+
+    /// The file of its result.
+    pub(crate) fn result(&self, name: &str) -> PathBuf {
+        self.dir.join("results").join(format!("{name}.csv"))
+    }
+
+    /// The names of the points that have a result.
+    pub(crate) fn done(&self) -> anyhow::Result<BTreeSet<String>> {
+        let results = self.dir.join("results");
+        let listed = fs::read_dir(&results)
+            .with_context(|| format!("{}: can't read it", shown(&results)))?;
+        let mut done = BTreeSet::new();
+        for entry in listed {
+            let entry = entry?;
+            let (name, is_file) = (entry.file_name(), entry.file_type()?.is_file());
+            let name = name.to_str().and_then(|name| name.strip_suffix(".csv"));
+            done.extend(name.filter(|_| is_file).map(str::to_owned));
+        }
+        Ok(done)
+    }
+
+    /// Removes what processes left that were killed while they wrote results of these points.
+    pub(crate) fn remove_unfinished(&self, points: &BTreeSet<&str>) -> anyhow::Result<()> {
+        let results = self.dir.join("results");
+        for entry in fs::read_dir(&results)? {
+            let file = entry?.file_name();
+            let name = file.to_str().and_then(|name| name.strip_prefix('.')?.split_once(".csv."));
+            if name.is_some_and(|(name, _)| points.contains(name)) {
+                let path = results.join(&file);
+                fs::remove_file(&path)
+                    .with_context(|| format!("{}: can't remove it", shown(&path)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn status(&self) -> anyhow::Result<SweepStatus> {
+        let there = self.done()?;
+        let points = &self.index.points;
+        let done = points.iter().filter(|point| there.contains(&point.name)).count();
+        Ok(SweepStatus { schema: SCHEMA, points: points.len(), done })
+    }
+
+    /// A point's labels with the names of the axes, before what is said of it.
+    pub(crate) fn named(&self, point: &IndexedPoint) -> String {
+        named(&self.index.axes, &point.labels)
+    }
+}
+
+fn named(axes: &[String], labels: &[String]) -> String {
+    let each = axes.iter().zip(labels).map(|(axis, label)| format!("{axis}={label}"));
+    let all = each.collect::<Vec<_>>().join(", ");
+    if all.is_empty() { all } else { format!("{all}: ") }
+}

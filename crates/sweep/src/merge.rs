@@ -1,0 +1,108 @@
+//! All results of a sweep as one table, in the plan's order.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use fairways_command_kit::input::shown;
+use fairways_command_kit::{BadInput, whole};
+
+use crate::folder::SweepFolder;
+use crate::{blamed, columns};
+
+/// Writes the results of all points into a file, as Parquet if its name ends so, else as CSV; `-`
+/// is standard output. Each row has the point's labels before it, where the results have no column
+/// of the axis' name. Returns the number of rows.
+///
+/// # Errors
+/// If a point has no result, unless `is_partial`; if a result is damaged; if the file can't be
+/// written.
+pub fn merge(
+    dir: &Path,
+    to: &Path,
+    is_partial: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<usize> {
+    let folder = SweepFolder::open(dir)?;
+    let done = folder.done()?;
+    let points = &folder.index.points;
+    let missing: Vec<_> = points.iter().filter(|one| !done.contains(&one.name)).collect();
+    if let Some(first) = missing.first().filter(|_| !is_partial) {
+        let (count, all) = (missing.len(), points.len());
+        let place = folder.named(first);
+        return Err(BadInput(format!(
+            "{}: {count} of {all} points have no result, the first is {place}run them, or use --partial",
+            shown(dir)
+        ))
+        .into());
+    }
+    let mut merged = MergedRows::new(&folder.index.axes);
+    for point in points.iter().filter(|one| done.contains(&one.name)) {
+        let path = folder.result(&point.name);
+        merged.add(&path, &point.labels)?;
+    }
+    let is_parquet = to.extension().is_some_and(|ending| ending == "parquet");
+    let bytes = if is_parquet {
+        columns::parquet(&merged.header, &merged.rows)?
+    } else {
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        csv.write_record(&merged.header)?;
+        merged.rows.iter().try_for_each(|row| csv.write_record(row))?;
+        csv.into_inner()?
+    };
+    if to.as_os_str() == "-" {
+        out.write_all(&bytes)?;
+    } else {
+        whole::write(to, &bytes, None).with_context(|| format!("{}: can't write it", shown(to)))?;
+    }
+    Ok(merged.rows.len())
+}
+
+/// The rows of all results.
+struct MergedRows<'a> {
+    axes: &'a [String],
+    /// The header that every result has.
+    results: csv::StringRecord,
+    /// The axes that have a column of their own.
+    own: Vec<usize>,
+    header: csv::StringRecord,
+    rows: Vec<csv::StringRecord>,
+}
+
+impl<'a> MergedRows<'a> {
+    fn new(axes: &'a [String]) -> Self {
+        let (results, header) = (csv::StringRecord::new(), csv::StringRecord::new());
+        Self { axes, results, own: Vec::new(), header, rows: Vec::new() }
+    }
+
+    fn add(&mut self, path: &Path, labels: &[String]) -> anyhow::Result<()> {
+        let bytes = fs::read(path).map_err(|why| blamed(path, format!("can't read it: {why}")))?;
+        let mut reader = csv::Reader::from_reader(&bytes[..]);
+        let header = reader.headers().map_err(|why| damaged(path, &why))?;
+        if self.results.is_empty() {
+            self.results = header.clone();
+            let axes = self.axes.iter().enumerate();
+            self.own = axes
+                .filter(|(_, axis)| header.iter().all(|column| column != axis.as_str()))
+                .map(|(number, _)| number)
+                .collect();
+            self.header = self.own.iter().map(|&axis| &*self.axes[axis]).chain(header).collect();
+        }
+        if *header != self.results {
+            let expected = self.results.iter().collect::<Vec<_>>().join(",");
+            return Err(
+                blamed(path, format!("expected the columns {expected}, as in the others")).into()
+            );
+        }
+        for record in reader.records() {
+            let record = record.map_err(|why| damaged(path, &why))?;
+            self.rows.push(self.own.iter().map(|&axis| &*labels[axis]).chain(&record).collect());
+        }
+        Ok(())
+    }
+}
+
+fn damaged(path: &Path, why: &csv::Error) -> BadInput {
+    blamed(path, format!("{why}; delete it, and run the sweep again"))
+}

@@ -1,0 +1,172 @@
+//! SweepRun a sweep's points on this machine, each as a process.
+
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use fairways_command_kit::{BadInput, ExitCode, Interrupted, exit, stop_on_signals};
+use indicatif::{ProgressBar, ProgressStyle};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+use crate::folder::{IndexedPoint, SweepFolder};
+use crate::shard::Shard;
+
+/// How points are run.
+#[derive(Clone, Debug)]
+pub struct SweepRun {
+    /// The sweep's folder.
+    pub dir: PathBuf,
+    /// Which of its points are run.
+    pub shard: Shard,
+    /// How many run at once.
+    pub jobs: usize,
+    /// The program that runs a point, whose path is its last argument. It is to end with this
+    /// process ([`end_with_parent`]).
+    pub program: Vec<String>,
+}
+
+/// How a point ended: its exit code, and the last line that it wrote about why.
+struct EndedPoint {
+    number: usize,
+    code: u8,
+    why: String,
+}
+
+/// Runs the points of a shard that have no result yet; returns how many it ran.
+///
+/// A point that fails is reported, and the others are run. After bad input, which every point may
+/// have, none is begun.
+///
+/// # Errors
+/// If points fail; [`Interrupted`] at SIGINT and SIGTERM: the points that run then have no result.
+pub fn run(running: &SweepRun) -> anyhow::Result<usize> {
+    let folder = SweepFolder::open(&running.dir)?;
+    let done = folder.done()?;
+    let points = folder.index.points.iter().enumerate();
+    let mut pending: Vec<&IndexedPoint> = points
+        .filter(|(number, point)| running.shard.has(*number) && !done.contains(&point.name))
+        .map(|(_, point)| point)
+        .collect();
+    // Points that are the same have one result.
+    let mut names = BTreeSet::new();
+    pending.retain(|point| names.insert(point.name.as_str()));
+    folder.remove_unfinished(&names)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    stop_on_signals(&stop).context("can't wait for signals")?;
+    let paths: Arc<Vec<PathBuf>> =
+        Arc::new(pending.iter().map(|point| folder.point(&point.name)).collect());
+    let ended = start(running, &paths, &stop)?;
+    let bar = progress(pending.len());
+    let (mut failed, mut first_failure) = (0, None);
+    for _ in 0..pending.len() {
+        let EndedPoint { number, code, why } = loop {
+            match ended.recv_timeout(Duration::from_millis(50)) {
+                // Its processes end with this one.
+                _ if stop.load(Ordering::Relaxed) => return Err(Interrupted.into()),
+                Ok(ended) => break ended?,
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return Err(anyhow!("a thread that runs points has ended"));
+                }
+            }
+        };
+        bar.inc(1);
+        if code != 0 {
+            let place = folder.named(pending[number]);
+            if code == exit::USAGE {
+                bar.abandon();
+                return Err(BadInput(format!("{place}{why}")).into());
+            }
+            failed += 1;
+            bar.suspend(|| exit::warn(&format!("{place}{why}")));
+            first_failure.get_or_insert(code);
+        }
+    }
+    bar.finish_and_clear();
+    match first_failure {
+        None => Ok(pending.len()),
+        Some(_) => {
+            exit::warn(&format!("{failed} of {} points failed", pending.len()));
+            Err(ExitCode(1).into())
+        }
+    }
+}
+
+/// Ends this process when the one with this id ends, which started it, however that does.
+///
+/// # Errors
+/// If the kernel refuses, or it has ended already.
+pub fn end_with_parent(id: u32) -> anyhow::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL)).context("can't follow the parent")?;
+    let parent = getppid().map(|parent| parent.as_raw_nonzero().get());
+    if parent.and_then(|parent| u32::try_from(parent).ok()) != Some(id) {
+        return Err(anyhow!("process {id}, which was to start this one, has ended"));
+    }
+    Ok(())
+}
+
+/// Starts the threads that run points; each point's end comes through the channel.
+fn start(
+    running: &SweepRun,
+    paths: &Arc<Vec<PathBuf>>,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<mpsc::Receiver<anyhow::Result<EndedPoint>>> {
+    let (send, ended) = mpsc::channel();
+    let next = Arc::new(AtomicUsize::new(0));
+    for _ in 0..running.jobs.min(paths.len()) {
+        let (send, next, stop) = (send.clone(), Arc::clone(&next), Arc::clone(stop));
+        let (paths, program) = (Arc::clone(paths), running.program.clone());
+        std::thread::Builder::new()
+            .spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(path) = paths.get(number) else { return };
+                    if stop.load(Ordering::Relaxed)
+                        || send.send(run_one(&program, path, number)).is_err()
+                    {
+                        return;
+                    }
+                }
+            })
+            .context("can't start a thread")?;
+    }
+    Ok(ended)
+}
+
+fn run_one(program: &[String], point: &PathBuf, number: usize) -> anyhow::Result<EndedPoint> {
+    let (name, arguments) = program.split_first().context("no program")?;
+    let output = Command::new(name)
+        .args(arguments)
+        .arg(point)
+        // The points share the CPUs already.
+        .env("RAYON_NUM_THREADS", "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .and_then(std::process::Child::wait_with_output)
+        .with_context(|| format!("{name}: can't run it"))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let last = text.lines().last().unwrap_or_default();
+    let why = last.strip_prefix("fairways: ").unwrap_or(last).to_owned();
+    let (code, why) = match output.status.code() {
+        Some(code) => (u8::try_from(code).unwrap_or(1), why),
+        None => (1, format!("its process was killed ({})", output.status)),
+    };
+    Ok(EndedPoint { number, code, why })
+}
+
+/// A bar on a terminal.
+fn progress(points: usize) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(points as u64);
+    let style = ProgressStyle::with_template("{pos} of {len} points {wide_bar} {eta} left");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
