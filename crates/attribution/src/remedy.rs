@@ -46,7 +46,8 @@ struct SizedProgram<'a> {
 
 impl Attribution {
     /// The fewest ways of its own that help a program as much as any number does, less what they
-    /// cost the others, but for a 100th; `None` if it blames none, the cache can't be divided, or no number of ways helps.
+    /// cost the others, but for a 100th; `None` if it blames none, the cache can't be divided, or
+    /// no number of ways helps.
     #[must_use]
     pub fn remedy(&self, loss: Loss) -> Option<Remedy> {
         let culprit = self.worst_culprit(loss)?.culprit;
@@ -90,14 +91,14 @@ fn try_ways(
     llc: Llc,
 ) -> Remedy {
     let (whole, size) = (u64::from(PER_WAY * llc.ways.get()), u64::from(PER_WAY * ways));
-    let is_seen = |largest| size < largest + u64::from(PER_WAY);
+    let seen = victim.of.shares.largest().map_or(0, |largest| largest + u64::from(PER_WAY));
     let mut found = Remedy {
         culprit,
         ways,
         saves: victim.saves_at(size),
         costs: Bounds::default(),
         costs_others: Q32::default(),
-        is_guess: victim.of.profile.is_none() && !victim.of.shares.largest().is_some_and(is_seen),
+        is_guess: victim.of.profile.is_none() && size >= seen,
     };
     for other in all.iter().filter(|one| one.of.app != victim.of.app) {
         let rest = other.size * (whole - size) / whole.saturating_sub(victim.size).max(1);

@@ -13,7 +13,7 @@ use fairways_record::blame::BlameReport;
 use fairways_record::status::Status;
 use parking_lot::{Mutex, MutexGuard};
 
-/// Losses are those of this span, at least.
+/// DaemonLosses are those of this span, at least.
 const SPAN: Duration = Duration::from_secs(30);
 
 /// How long a window is that no policy requests: it costs as much as a second of `dunn`.
@@ -21,7 +21,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// The losses in every domain.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Losses {
+pub(super) struct DaemonLosses {
     domains: BTreeMap<u32, RecentAttribution>,
     /// The programs that their policies do not watch.
     unwatched: BTreeMap<(u32, AppId), Unwatched>,
@@ -44,7 +44,7 @@ struct Unwatched {
     is_new: bool,
 }
 
-impl Losses {
+impl DaemonLosses {
     pub(super) fn new(is_wanted: bool, observes: bool) -> Self {
         Self { is_wanted, observes, ..Self::default() }
     }
@@ -117,17 +117,17 @@ impl Losses {
 /// The losses, for those who ask.
 #[derive(Clone, Debug)]
 pub(super) struct SharedLosses {
-    losses: Arc<Mutex<Losses>>,
+    losses: Arc<Mutex<DaemonLosses>>,
     /// Makes the loop look whether programs are to be watched.
     wake: Arc<AtomicBool>,
 }
 
 impl SharedLosses {
-    pub(super) fn new(losses: Losses, wake: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(losses: DaemonLosses, wake: Arc<AtomicBool>) -> Self {
         Self { losses: Arc::new(Mutex::new(losses)), wake }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Losses> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, DaemonLosses> {
         self.losses.lock()
     }
 
@@ -184,15 +184,15 @@ mod tests {
         Event::Latency(Latencies { app, window, answered })
     }
 
-    fn with_programs(is_wanted: bool) -> Losses {
-        let mut losses = Losses::new(is_wanted, true);
+    fn with_programs(is_wanted: bool) -> DaemonLosses {
+        let mut losses = DaemonLosses::new(is_wanted, true);
         let llc = Llc::with_ways(Ways::new(8).unwrap());
         assert!(losses.hear(0, AT, &Event::Machine(llc.into())));
         assert!((0..2).all(|app| losses.hear(0, AT, &started(app))));
         losses
     }
 
-    fn to_watch(losses: &mut Losses) -> Vec<u32> {
+    fn to_watch(losses: &mut DaemonLosses) -> Vec<u32> {
         let mut apps = Vec::new();
         while let Some((_, action)) = losses.next_to_watch() {
             let Action::Watch { app, .. } = action else { panic!("{action:?}") };

@@ -69,7 +69,8 @@ struct Victim {
     unknown: Option<NotSeen>,
 }
 
-/// Ways of its own for a victim. Losses are in units of the time alone of the program that has them.
+/// Ways of its own for a victim. Losses are in units of the time alone of the program that has
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct OwnWays {
