@@ -18,6 +18,8 @@
 //!   cache by the ways that it occupies, as far as the victim would get them if it were gone, and a
 //!   loss on the bus by its traffic above a fair share.
 //!
+//! - **What would end it** (`remedy.rs`): ways of the victim's own, by the same shares of misses.
+//!
 //! What is not known widens the interval ([`Bounds`]), and [`Loss::unknown`] says what would have
 //! to be measured.
 #![no_std]
@@ -31,6 +33,7 @@ mod loss;
 mod neighbours;
 mod program;
 mod recent;
+mod remedy;
 mod sizes;
 mod watched;
 
@@ -42,6 +45,7 @@ pub use cost::MemoryLatency;
 pub use culprits::Caused;
 pub use loss::{Bounds, Loss, Unknown};
 pub use recent::RecentAttribution;
+pub use remedy::Remedy;
 pub use watched::{FIRST_WINDOW, FIRST_WINDOWS, WINDOW, WatchedPolicy};
 
 use program::{Neighbour, ObservedProgram};

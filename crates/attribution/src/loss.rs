@@ -78,7 +78,7 @@ impl Attribution {
 
     /// How many times longer misses take than on an idle bus, times 2^32, over all programs of
     /// which that is known.
-    fn bus_factor(&self) -> Option<u64> {
+    pub(crate) fn bus_factor(&self) -> Option<u64> {
         let known = self.programs.iter().filter_map(|one| {
             let cost = self.cost(one).filter(|cost| cost.is_known)?;
             let misses = u128::from(one.counters.llc_misses?);
@@ -88,11 +88,11 @@ impl Attribution {
         (idle > 0).then(|| over(miss, idle).max(Q32::ONE).raw())
     }
 
-    fn cost(&self, one: &ObservedProgram) -> Option<AccessCost> {
+    pub(crate) fn cost(&self, one: &ObservedProgram) -> Option<AccessCost> {
         AccessCost::new(&one.counters, self.latency, one.least_cost)
     }
 
-    fn loss(&self, one: &ObservedProgram, llc: Llc, bus: Option<u64>) -> Option<Loss> {
+    pub(crate) fn loss(&self, one: &ObservedProgram, llc: Llc, bus: Option<u64>) -> Option<Loss> {
         let cycles = u128::from(one.counters.cycles.filter(|&cycles| cycles > 0)?);
         let by_profile = one.profile.as_ref().zip(one.counters.instructions);
         let by_profile = by_profile.map(|(profile, instructions)| {
@@ -214,7 +214,7 @@ impl SavedMisses {
 }
 
 /// A count times a number in units of 2^-32.
-fn fixed_times(count: u128, number: u64) -> u128 {
+pub(crate) fn fixed_times(count: u128, number: u64) -> u128 {
     (count.min(u64::MAX.into()) * u128::from(number)) >> 32
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_attribution::{
-    Attribution, Caused, Loss, MOST_PROGRAMS, MemoryLatency, RecentAttribution, Unknown,
+    Attribution, Caused, Loss, MOST_PROGRAMS, MemoryLatency, RecentAttribution, Remedy, Unknown,
     WatchedPolicy,
 };
 use fairways_core::{
@@ -223,6 +223,7 @@ fn counts_of_any_size_are_taken_in() {
             for loss in losses {
                 assert!(loss.slowdown.likely >= Q32::ONE);
                 assert!(all.worst_culprit(loss).is_none_or(|worst| worst.culprit != loss.app));
+                assert!(all.remedy(loss).is_none_or(|of| of.ways < 8));
             }
             if number == 3 {
                 let fewer = Llc::with_ways(Ways::new(2).unwrap());
@@ -238,6 +239,29 @@ fn a_program_that_ends_is_forgotten() {
     all.handle(Time::from_nanos(500_000_000), &Event::Exited { app: AppId(1) });
     assert_eq!(all.losses().count(), 1);
     assert_eq!(all.caused(loss(&all, 0)).count(), 0);
+}
+
+/// Half of the cache is too little for the reader, and a stream gains nothing from its half.
+#[test]
+fn ways_of_its_own_would_end_a_loss() {
+    let all = beside_a_stream(100);
+    let Remedy { culprit, ways, saves, costs, costs_others, is_guess } =
+        all.remedy(loss(&all, 0)).unwrap();
+    assert_eq!((culprit, ways, is_guess), (AppId(1), 7, false));
+    // Seen with 8 ways and with 4; with 7 it misses as on the line between.
+    assert!((390..=400).contains(&thousandths(saves.likely)), "{saves:?}");
+    assert!(saves.least <= saves.likely && saves.likely <= saves.most);
+    assert!(thousandths(costs.likely) <= 10 && costs.least <= costs.most, "{costs:?}");
+    assert_eq!(costs_others, Q32::default());
+    assert_eq!(all.remedy(loss(&all, 1)), None);
+}
+
+#[test]
+fn without_ways_to_give_out_no_remedy_is_known() {
+    let mut all = beside_a_stream(100);
+    all.handle(Time::from_nanos(400_000_000), &Event::Machine(Llc { clos: 1, ..LLC }.into()));
+    assert!(all.worst_culprit(loss(&all, 0)).is_some());
+    assert_eq!(all.remedy(loss(&all, 0)), None);
 }
 
 #[test]

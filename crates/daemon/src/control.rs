@@ -129,7 +129,7 @@ impl Served {
             Request::Blame {} => match &self.losses {
                 Some(losses) => {
                     let status = self.watched.lock().status.clone();
-                    Response::Blame(losses.reports(&status))
+                    Response::Blame(losses.reports(&status, true))
                 }
                 None => Response::Error(
                     "expected a policy that gives out ways: losses are not attributed to threads \

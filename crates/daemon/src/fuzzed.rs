@@ -10,7 +10,7 @@ use fairways_core::is_plain;
 use fairways_record::client::Response;
 
 use super::control::{Served, attend};
-use super::losses::{Losses, SharedLosses};
+use super::losses::{DaemonLosses, SharedLosses};
 use super::report;
 
 /// Sends any bytes to the control socket as a client. Each answer is a line of JSON, and an error
@@ -27,7 +27,7 @@ pub(crate) fn request(bytes: &[u8]) {
         let _ = client.read_to_string(&mut text);
         text
     });
-    let losses = SharedLosses::new(Losses::default(), Arc::default());
+    let losses = SharedLosses::new(DaemonLosses::default(), Arc::default());
     let _ = attend(&server, &Served { losses: Some(losses), ..Served::default() });
     drop(server);
     let text = answers.join().expect("it reads");

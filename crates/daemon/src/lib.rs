@@ -52,7 +52,7 @@ use tracing::{debug, error, info, warn};
 use config::{ClockSource, Config};
 use control::{Control, Served};
 use journals::Journals;
-use losses::{Losses, SharedLosses};
+use losses::{DaemonLosses, SharedLosses};
 use metrics::Metrics;
 use missing::Missing;
 use notify::Notify;
@@ -218,7 +218,7 @@ impl Daemon {
         let has_metrics = config.metrics.listen.is_some();
         let has_losses = is_asked && rules.trial.is_none() && !config.schedules();
         let losses = has_losses.then(|| {
-            let losses = Losses::new(has_metrics, config.observe);
+            let losses = DaemonLosses::new(has_metrics, config.observe);
             SharedLosses::new(losses, Arc::clone(&signals.came))
         });
         let served = Served { watched: Arc::clone(&watched), losses: losses.clone() };

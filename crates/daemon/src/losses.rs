@@ -13,7 +13,7 @@ use fairways_record::blame::BlameReport;
 use fairways_record::status::Status;
 use parking_lot::{Mutex, MutexGuard};
 
-/// Losses are those of this span, at least.
+/// DaemonLosses are those of this span, at least.
 const SPAN: Duration = Duration::from_secs(30);
 
 /// How long a window is that no policy requests: it costs as much as a second of `dunn`.
@@ -21,7 +21,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// The losses in every domain.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Losses {
+pub(super) struct DaemonLosses {
     domains: BTreeMap<u32, RecentAttribution>,
     /// The programs that their policies do not watch.
     unwatched: BTreeMap<(u32, AppId), Unwatched>,
@@ -44,7 +44,7 @@ struct Unwatched {
     is_new: bool,
 }
 
-impl Losses {
+impl DaemonLosses {
     pub(super) fn new(is_wanted: bool, observes: bool) -> Self {
         Self { is_wanted, observes, ..Self::default() }
     }
@@ -117,23 +117,23 @@ impl Losses {
 /// The losses, for those who ask.
 #[derive(Clone, Debug)]
 pub(super) struct SharedLosses {
-    losses: Arc<Mutex<Losses>>,
+    losses: Arc<Mutex<DaemonLosses>>,
     /// Makes the loop look whether programs are to be watched.
     wake: Arc<AtomicBool>,
 }
 
 impl SharedLosses {
-    pub(super) fn new(losses: Losses, wake: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(losses: DaemonLosses, wake: Arc<AtomicBool>) -> Self {
         Self { losses: Arc::new(Mutex::new(losses)), wake }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Losses> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, DaemonLosses> {
         self.losses.lock()
     }
 
     /// The losses of late in every domain in which a window has ended, with the names of `status`.
-    /// From now on all programs are watched.
-    pub(super) fn reports(&self, status: &Status) -> Vec<BlameReport> {
+    /// From now on all programs are watched. With remedies it takes longer, 10 ms say.
+    pub(super) fn reports(&self, status: &Status, has_remedies: bool) -> Vec<BlameReport> {
         // From a copy, so that the loop does not wait for the sums.
         let (domains, now) = {
             let mut losses = self.lock();
@@ -151,7 +151,8 @@ impl SharedLosses {
                 let known = programs.find(|of| (of.domain, of.app) == (domain, app.0));
                 known.map_or_else(|| format!("program {}", app.0), |of| of.name.clone())
             });
-            report.in_domain(domain)
+            let report = report.in_domain(domain);
+            if has_remedies { report.with_remedies(losses) } else { report }
         });
         reports.filter(|report| !report.is_empty()).collect()
     }
@@ -183,15 +184,15 @@ mod tests {
         Event::Latency(Latencies { app, window, answered })
     }
 
-    fn with_programs(is_wanted: bool) -> Losses {
-        let mut losses = Losses::new(is_wanted, true);
+    fn with_programs(is_wanted: bool) -> DaemonLosses {
+        let mut losses = DaemonLosses::new(is_wanted, true);
         let llc = Llc::with_ways(Ways::new(8).unwrap());
         assert!(losses.hear(0, AT, &Event::Machine(llc.into())));
         assert!((0..2).all(|app| losses.hear(0, AT, &started(app))));
         losses
     }
 
-    fn to_watch(losses: &mut Losses) -> Vec<u32> {
+    fn to_watch(losses: &mut DaemonLosses) -> Vec<u32> {
         let mut apps = Vec::new();
         while let Some((_, action)) = losses.next_to_watch() {
             let Action::Watch { app, .. } = action else { panic!("{action:?}") };
@@ -207,7 +208,7 @@ mod tests {
         losses.see(0, &Action::Watch { app: AppId(1), every });
         assert_eq!(to_watch(&mut losses), [0; 0]);
         let shared = SharedLosses::new(losses, Arc::default());
-        assert!(shared.reports(&Status::default()).is_empty());
+        assert!(shared.reports(&Status::default(), true).is_empty());
         assert!(shared.wake.load(Ordering::SeqCst));
         let mut losses = shared.lock();
         assert_eq!(to_watch(&mut losses), [0]);
@@ -230,7 +231,7 @@ mod tests {
             |app, name: &str| ProgramStatus { app, name: name.to_owned(), ..Default::default() };
         let programs = vec![name(0, "web"), name(1, "scan")];
         let status = Status { programs, ..Status::default() };
-        let [report] = &*shared.reports(&status) else { panic!("one domain") };
+        let [report] = &*shared.reports(&status, true) else { panic!("one domain") };
         let json = serde_json::to_value(report).unwrap();
         assert_eq!((&json["domain"], &json["to_seconds"]), (&0.into(), &1.0.into()));
         let names = json["programs"].as_array().unwrap().iter().map(|of| of["program"].as_str());
@@ -249,7 +250,7 @@ mod tests {
         losses.hear(0, AT, &Event::Applied { plan: PlanId::default(), actual });
         (0..2).for_each(|app| _ = losses.hear(0, AT, &sampled(app)));
         let shared = SharedLosses::new(losses, Arc::default());
-        let json = serde_json::to_value(shared.reports(&Status::default())).unwrap();
+        let json = serde_json::to_value(shared.reports(&Status::default(), true)).unwrap();
         let by = &json[0]["programs"];
         assert!(by.as_array().unwrap().iter().all(|of| of["ways"] == 0.0), "{json}");
         assert_eq!(by.as_array().unwrap().len(), 2);

@@ -56,6 +56,39 @@ fn a_stream_is_blamed_for_what_it_takes() {
     assert!(names.contains(&"mload:60M") && names.contains(&"mload:60M#2"), "{found}");
 }
 
+fn a_stream_beside_a_reader(policy: &str) -> String {
+    format!(
+        "--machine chip:xeon-d --programs mlr:8M,mload:60M,gzip --time-scale 0.01 --duration 10s \
+         --policy {policy}"
+    )
+}
+
+/// The slowdown of the first program, as it really is.
+fn true_slowdown(policy: &str) -> f64 {
+    let run = format!("run --json {}", a_stream_beside_a_reader(policy));
+    let output = Command::cargo_bin("fairways").unwrap().args(run.split(' ')).output().unwrap();
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+    number(&run["programs"][0], "slowdown")
+}
+
+/// What is advised is done, and helps by as much as the interval has.
+#[test]
+fn ways_of_its_own_help_a_victim_as_estimated() {
+    let stock = a_stream_beside_a_reader("stock");
+    let found = json(&stock);
+    let advised = &found["programs"][0]["remedy"];
+    let [ways, least, most, costs] =
+        ["ways", "saves_least", "saves_most", "costs_most"].map(|field| number(advised, field));
+    assert!(advised["is_guess"] == true && costs < 0.05, "{found}");
+    let table = String::from_utf8(blame(&stock).stdout).unwrap();
+    assert!(table.contains(&format!("give mlr:8M {ways} ways of its own: -")), "{table}");
+    // Of twelve ways one is left for two others: `static` gives each its own, so that ten are left.
+    assert_eq!(ways, 11.0, "{found}");
+    let baselines = "static --baselines mlr:8M=10,mload:60M=1,gzip=1";
+    let saves = true_slowdown("stock") - true_slowdown(baselines);
+    assert!((least..=most).contains(&saves), "{saves}: {found}");
+}
+
 #[test]
 fn a_policy_that_confines_the_streams_leaves_little_to_blame() {
     let [stock, ours] = ["stock", "fairways"].map(|policy| slowdown(&chip(policy)));

@@ -110,7 +110,7 @@ impl Shared {
             let watched = self.served.watched.lock();
             (watched.status.clone(), watched.totals.clone())
         };
-        let losses = self.served.losses.as_ref().map(|losses| losses.reports(&status));
+        let losses = self.served.losses.as_ref().map(|losses| losses.reports(&status, false));
         let losses = losses.unwrap_or_default();
         let means = self.means.lock().clone();
         let (process, commit) = (Process::now(), self.commit);

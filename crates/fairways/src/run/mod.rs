@@ -141,7 +141,8 @@ pub(crate) fn blamed(mut run: SimulatedRun, since: Duration) -> anyhow::Result<B
     let names = run.names();
     let blame = BlameReport::new(&watched.attribution, watched.name(), [since, end], |app| {
         machine.job(app).map_or_else(|| app.to_string(), |job| names[job].clone())
-    });
+    })
+    .with_remedies(&watched.attribution);
     if blame.is_empty() {
         anyhow::bail!("no program had a window after {since}");
     }

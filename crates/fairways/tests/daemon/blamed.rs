@@ -12,8 +12,8 @@ const PROGRAMS: &str = "mlr:700K,mlr:600K,lookbusy";
 
 /// A daemon of a machine whose programs have hostile names, by the emulator's counters and clock.
 fn daemon<'a>(machine: &'a Machine, keys: &str, counters: &str) -> Daemon<'a> {
-    let select = |program: &str| format!("select = \"pid:{}\"", machine.pids[program]);
-    let [reads, scans, works] = ["mlr:700K", "mlr:600K", "lookbusy"].map(select);
+    let [reads, scans, works] = ["mlr:700K", "mlr:600K", "lookbusy"]
+        .map(|program| format!("select = \"pid:{}\"", machine.pids[program]));
     let programs = [("reads", &*reads), ("a \\\"scan\\\"", &*scans), ("works", &*works)];
     configure(machine, keys, &programs);
     let path = machine.at("fairways.toml");

@@ -65,7 +65,8 @@ pub fn of_journal(
         BlameReport::new(&attribution, &policy, [since, until.unwrap_or(last)], |AppId(app)| {
             let name = names.get(&app).cloned().or_else(|| name_in(programs?, app));
             name.unwrap_or_else(|| format!("program {app}"))
-        });
+        })
+        .with_remedies(&attribution);
     if blame.is_empty() {
         let path = shown(path);
         return Err(anyhow!(

@@ -6,7 +6,7 @@ mod text;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use fairways_attribution::{Attribution, Bounds, Caused, Loss, Unknown};
+use fairways_attribution::{Attribution, Bounds, Caused, Loss, Remedy, Unknown};
 use fairways_core::{AppId, Q32, Time};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,9 @@ pub use journal::{JournalSpan, of_journal};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
+
+/// Remedies are searched for so many victims.
+const MOST_REMEDIES: usize = 8;
 
 /// What programs lose over a span of time, and to which neighbours.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +40,8 @@ pub struct BlameReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Victim {
+    #[serde(skip)]
+    app: u32,
     program: String,
     /// Its cycles over those that it would take alone with the whole cache.
     slowdown: f64,
@@ -54,11 +59,33 @@ struct Victim {
     /// The neighbour that costs it most; absent if it loses too little to blame one.
     #[serde(skip_serializing_if = "Option::is_none")]
     worst: Option<String>,
+    /// What would help it against that one; absent if nothing does, or that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<OwnWays>,
     /// What each neighbour costs it, the most first.
     by: Vec<CausedPart>,
     /// What was not seen of it, in a word.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<NotSeen>,
+}
+
+/// Ways of its own for a victim. Losses are in units of the time alone of the program that has
+/// them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct OwnWays {
+    ways: u32,
+    /// What the victim gains, with the interval.
+    saves: f64,
+    saves_least: f64,
+    saves_most: f64,
+    /// What the worst culprit loses, with the interval; and all others, added up.
+    costs: f64,
+    costs_least: f64,
+    costs_most: f64,
+    costs_others: f64,
+    /// Whether the victim was never seen with as many ways.
+    is_guess: bool,
 }
 
 /// What a neighbour costs a victim, in units of the victim's time alone.
@@ -120,6 +147,18 @@ impl BlameReport {
         let policy = policy.to_owned();
         let domain = None;
         Self { schema: SCHEMA, domain, policy, from_seconds, to_seconds, programs, culprits }
+    }
+
+    /// The same, with what would help the victims that lose most.
+    #[must_use]
+    pub fn with_remedies(mut self, attribution: &Attribution) -> Self {
+        let victims = self.programs.iter_mut().filter(|victim| victim.worst.is_some());
+        for victim in victims.take(MOST_REMEDIES) {
+            let loss = attribution.losses().find(|loss| loss.app.0 == victim.app);
+            let remedy = loss.and_then(|loss| attribution.remedy(loss));
+            victim.remedy = remedy.map(OwnWays::new);
+        }
+        self
     }
 
     /// The losses in this domain of a daemon.
@@ -195,6 +234,7 @@ impl Victim {
             .collect();
         by.sort_by(|one, other| other.total().total_cmp(&one.total()));
         Self {
+            app: loss.app.0,
             program: names.get(loss.app),
             slowdown: number(likely),
             least: number(least),
@@ -204,11 +244,29 @@ impl Victim {
             bus: number(loss.bus),
             unexplained: number(loss.unexplained),
             worst: attribution.worst_culprit(loss).map(|worst| names.get(worst.culprit)),
+            remedy: None,
             by,
             unknown: loss.unknown.map(|unknown| match unknown {
                 Unknown::LargerSizes(ways) => NotSeen::MoreWaysThan(number(ways)),
                 Unknown::IdleBus => NotSeen::IdleBus,
             }),
+        }
+    }
+}
+
+impl OwnWays {
+    fn new(found: Remedy) -> Self {
+        let Remedy { ways, saves, costs, costs_others, is_guess, .. } = found;
+        Self {
+            ways,
+            saves: number(saves.likely),
+            saves_least: number(saves.least),
+            saves_most: number(saves.most),
+            costs: number(costs.likely),
+            costs_least: number(costs.least),
+            costs_most: number(costs.most),
+            costs_others: number(costs_others),
+            is_guess,
         }
     }
 }

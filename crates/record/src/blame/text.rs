@@ -5,7 +5,7 @@ use std::io::Write;
 use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::table::{STYLE, fit, fold};
 
-use super::{BlameReport, NotSeen, Victim};
+use super::{BlameReport, NotSeen, OwnWays, Victim};
 
 /// Columns of the matrix; culprits that cost less are left out.
 const MOST_CULPRITS: usize = 8;
@@ -62,6 +62,10 @@ pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<
             "\nWhat each victim loses to each culprit, cache and bus together:\n{}",
             fit(matrix(blame, &culprits), &[])
         )?;
+    }
+    let helps: Vec<String> = blame.programs.iter().filter_map(helps).collect();
+    if !helps.is_empty() {
+        writeln!(out, "\nWhat would help, by estimates:\n{}", fold(&helps.join("\n"), 2))?;
     }
     write!(out, "{}", fold(LEGEND, 13))?;
     let unknown = blame.programs.iter().filter_map(unknown).collect::<Vec<String>>();
@@ -144,6 +148,35 @@ pub(super) fn sentence(one: &Victim) -> String {
         text += &format!("; {} costs it {}", by.program, parts.join(", "));
     }
     text
+}
+
+/// What would help a victim, and what that would cost its worst culprit and all others.
+fn helps(one: &Victim) -> Option<String> {
+    let OwnWays { ways, saves, saves_least, saves_most, .. } = one.remedy?;
+    let OwnWays { costs, costs_least, costs_most, costs_others, is_guess, .. } = one.remedy?;
+    let (victim, culprit) = (&one.program, one.worst.as_deref()?);
+    let plural = if ways == 1 { "" } else { "s" };
+    let [saves, saves_least, saves_most] = [saves, saves_least, saves_most].map(gain);
+    let mut text = format!(
+        "give {victim} {ways} way{plural} of its own: {saves} ({saves_least} to {saves_most}); "
+    );
+    if costs_most < SHOWN {
+        text += &format!("costs {culprit} less than {SHOWN}");
+    } else {
+        text += &format!("costs {culprit} +{costs:.2} (+{costs_least:.2} to +{costs_most:.2})");
+    }
+    if costs_others >= SHOWN {
+        text += &format!(", all others +{costs_others:.2}");
+    }
+    if is_guess {
+        text += "; a guess: it was never seen with as many";
+    }
+    Some(text)
+}
+
+/// A loss that ends.
+fn gain(part: f64) -> String {
+    format!("{:.2}", 0.0 - part)
 }
 
 /// What would have to be measured for a narrower interval, if that is wide.

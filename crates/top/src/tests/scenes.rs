@@ -6,7 +6,7 @@ use fairways_record::status::{
     RecordedAction, SCHEMA, Share, Status,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::history::History;
 use crate::source::Scene;
@@ -186,7 +186,9 @@ pub(super) fn several() -> Scene {
 /// The same, with what the daemon estimates of losses.
 pub(super) fn blamed() -> Scene {
     let mut scene = several();
-    let by = |program: &str, cache: f64, bus: f64| json!({"program": program, "cache": cache, "bus": bus});
+    fn by(program: &str, cache: f64, bus: f64) -> Value {
+        json!({"program": program, "cache": cache, "bus": bus})
+    }
     let web = json!({"program": "web", "slowdown": 1.52, "least": 1.4, "most": 1.71,
         "worst": "nightly-backup",
         "by": [by("nightly-backup", 0.38, 0.06), by("scrub", 0.08, 0.001), by("redis", 0.0, 0.0)]});
