@@ -2,6 +2,7 @@
 //! programs chose.
 //!
 //! - [`stat`], [`status`]: threads, by `/proc/PID/stat` and `/proc/PID/status`.
+//! - [`cpu_time`]: how long threads ran and waited for a CPU, and what a hypervisor took.
 //! - [`mounts`]: the table of mounts.
 //! - [`cgroup`]: the cgroups that a process is in.
 //! - [`topology`]: CPUs, and which of them share a last-level cache.
@@ -9,6 +10,7 @@
 //! - [`errno`]: names of errors.
 
 pub mod cgroup;
+pub mod cpu_time;
 pub mod errno;
 pub mod mounts;
 pub mod owners;
