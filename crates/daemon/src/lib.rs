@@ -5,6 +5,7 @@
 mod clients;
 pub mod config;
 mod control;
+mod cpu_waits;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -51,6 +52,7 @@ use tracing::{debug, error, info, warn};
 
 use config::{ClockSource, Config};
 use control::{Control, Served};
+use cpu_waits::CpuReading;
 use journals::Journals;
 use losses::{DaemonLosses, SharedLosses};
 use metrics::Metrics;
@@ -441,11 +443,18 @@ impl Daemon {
         watched.totals.failed += 1;
     }
 
-    /// Begins windows of the programs that no policy watches, if somebody asks for losses.
+    /// If somebody asks for losses, begins windows of the programs that no policy watches, and
+    /// reads once in a span how long threads waited for a CPU.
     fn watch_for_losses(&mut self) {
         let Some(losses) = &self.losses else { return };
         while let Some((domain, watch)) = losses.lock().next_to_watch() {
             self.host.carry_out(domain, watch);
+        }
+        if losses.lock().is_reading_due() {
+            let programs = self.host.programs();
+            let threads = programs.iter().map(|of| (of.app, self.host.tasks(of.app)));
+            let reading = CpuReading::now(threads);
+            losses.lock().add_reading(reading);
         }
     }
 

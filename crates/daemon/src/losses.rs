@@ -13,6 +13,8 @@ use fairways_record::blame::BlameReport;
 use fairways_record::status::Status;
 use parking_lot::{Mutex, MutexGuard};
 
+use super::cpu_waits::{CpuReading, CpuWaits};
+
 /// DaemonLosses are those of this span, at least.
 const SPAN: Duration = Duration::from_secs(30);
 
@@ -33,6 +35,7 @@ pub(super) struct DaemonLosses {
     now: Time,
     /// Whether plans are not carried out, so that every program may fill every way.
     observes: bool,
+    waits: CpuWaits,
 }
 
 /// A program that its policy does not watch.
@@ -100,6 +103,20 @@ impl DaemonLosses {
         self.unwatched.retain(|&(id, _), _| keeps(id));
     }
 
+    /// Whether it is time to read how long threads waited for a CPU.
+    pub(super) fn is_reading_due(&self) -> bool {
+        self.is_wanted && self.waits.are_due(self.now, SPAN) && self.has_programs()
+    }
+
+    fn has_programs(&self) -> bool {
+        self.domains.values().any(|losses| losses.recent().programs().next().is_some())
+    }
+
+    /// Takes in such a reading.
+    pub(super) fn add_reading(&mut self, reading: CpuReading) {
+        self.waits.add(self.now, reading);
+    }
+
     /// A program that is to be watched for losses from now on, as this action says.
     pub(super) fn next_to_watch(&mut self) -> Option<(u32, Action<'static>)> {
         if !(self.is_wanted && self.has_new) {
@@ -132,16 +149,17 @@ impl SharedLosses {
     }
 
     /// The losses of late in every domain in which a window has ended, with the names of `status`.
-    /// From now on all programs are watched. With remedies it takes longer, 10 ms say.
-    pub(super) fn reports(&self, status: &Status, has_remedies: bool) -> Vec<BlameReport> {
+    /// From now on all programs are watched. With remedies and waits for a CPU (`is_whole`) it
+    /// takes longer, 10 ms say.
+    pub(super) fn reports(&self, status: &Status, is_whole: bool) -> Vec<BlameReport> {
         // From a copy, so that the loop does not wait for the sums.
-        let (domains, now) = {
+        let (domains, waits, now) = {
             let mut losses = self.lock();
             if !losses.is_wanted {
                 losses.is_wanted = true;
                 self.wake.store(true, Ordering::SeqCst);
             }
-            (losses.domains.clone(), losses.now)
+            (losses.domains.clone(), losses.waits.clone(), losses.now)
         };
         let reports = domains.iter().map(|(&domain, losses)| {
             let losses = losses.recent();
@@ -152,7 +170,10 @@ impl SharedLosses {
                 known.map_or_else(|| format!("program {}", app.0), |of| of.name.clone())
             });
             let report = report.in_domain(domain);
-            if has_remedies { report.with_remedies(losses) } else { report }
+            if !is_whole {
+                return report;
+            }
+            report.with_remedies(losses).with_waits(|app| waits.wait(app), waits.stolen())
         });
         reports.filter(|report| !report.is_empty()).collect()
     }

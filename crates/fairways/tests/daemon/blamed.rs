@@ -1,8 +1,9 @@
 //! `fairways blame` of a running daemon.
 
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, setpriority_process};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
 
 use super::common::{Machine, can, eventually, printed, this};
@@ -83,4 +84,74 @@ fn a_daemon_without_counters_says_so_in_a_line() {
     assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{said}");
     assert!(said.contains("no window with cycles, LLC references"), "{said}");
     printed(&mut daemon.ask(&[]));
+}
+
+/// A process that runs all the time on one CPU.
+struct BusyLoop(Child);
+
+impl BusyLoop {
+    fn start(cpu: usize, nice: i32) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", "while :; do :; done"]).stdin(Stdio::null());
+        let busy = Self(command.spawn().unwrap());
+        let (pid, mut cpus) = (Some(Pid::from_child(&busy.0)), CpuSet::new());
+        cpus.set(cpu);
+        sched_setaffinity(pid, &cpus).unwrap();
+        setpriority_process(pid, nice).unwrap();
+        busy
+    }
+}
+
+impl Drop for BusyLoop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn cpu_waits(found: &Value) -> Option<[f64; 3]> {
+    let programs = found["programs"].as_array()?;
+    let waits = ["column-scan", "hash-join", "chess"].map(|name| {
+        programs.iter().find(|of| of["program"] == name).and_then(|of| of["cpu_wait"].as_f64())
+    });
+    let [one, other, alone] = waits;
+    Some([one?, other?, alone?])
+}
+
+/// Counters are from profiles of these names. Other processes may use the CPUs, too: the pair waits
+/// longer for them, and the third program goes before.
+#[test]
+fn programs_that_share_a_cpu_wait_as_long_as_they_run() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start("lookbusy");
+    let allowed = sched_getaffinity(None).unwrap();
+    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    let (first, last) = (cpus[0], *cpus.last().unwrap());
+    let busy = [(first, 0), (first, 0), (last, -20)].map(|(cpu, nice)| BusyLoop::start(cpu, nice));
+    let selects = busy.each_ref().map(|of| format!("select = \"pid:{}\"", of.0.id()));
+    let names = ["column-scan", "hash-join", "chess"];
+    let programs = [0, 1, 2].map(|which| (names[which], &*selects[which]));
+    configure(&machine, "policy = \"stock\"", &programs);
+    let path = machine.at("fairways.toml");
+    let text = std::fs::read_to_string(&path).unwrap().replace("\"none\"", "\"profiles\"");
+    std::fs::write(&path, text).unwrap();
+    let daemon = Daemon::start(&machine, command(&machine));
+    let (mut began, mut found) = (None, Value::Null);
+    eventually("waits are known for two seconds", || {
+        let output = blame(&machine, &["--json"]);
+        found = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let Some(now) = found["to_seconds"].as_f64() else { return false };
+        cpu_waits(&found).is_some() && now > *began.get_or_insert(now) + 2.0
+    });
+    let [one, other, alone] = cpu_waits(&found).unwrap();
+    assert!(one > 0.7 && other > 0.7, "{found}");
+    assert!(alone < one.min(other) / 2.0, "{found}");
+    assert!(found["stolen"].as_f64().is_some_and(|part| (0.0..=1.0).contains(&part)), "{found}");
+    let text = String::from_utf8(blame(&machine, &[]).stdout).unwrap();
+    assert!(text.contains(" waits for CPU ") && text.contains("\nwaits for CPU: "), "{text}");
+    assert!(text.contains("column-scan: it waits for a CPU more than for cache"), "{text}");
+    assert!(!text.contains("chess: it waits for a CPU"), "{text}");
+    assert_eq!(daemon.end(Signal::TERM), Some(0));
 }

@@ -30,6 +30,9 @@ pub struct BlameReport {
     /// The span on the machine's clock.
     from_seconds: f64,
     to_seconds: f64,
+    /// The part of the machine's CPU time that a hypervisor took; absent if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stolen: Option<f64>,
     /// The programs, by loss, the largest first.
     programs: Vec<Victim>,
     /// The neighbours that cause losses, by their sum, the largest first.
@@ -56,6 +59,10 @@ struct Victim {
     bus: f64,
     /// Lost to what is not known.
     unexplained: f64,
+    /// Seconds that its threads waited for a CPU, for each second that they ran; not part of the
+    /// slowdown. Absent if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_wait: Option<f64>,
     /// The neighbour that costs it most; absent if it loses too little to blame one.
     #[serde(skip_serializing_if = "Option::is_none")]
     worst: Option<String>,
@@ -145,8 +152,8 @@ impl BlameReport {
         let culprits = culprits(&programs);
         let [from_seconds, to_seconds] = [from, to].map(|at| at.nanos() as f64 / 1e9);
         let policy = policy.to_owned();
-        let domain = None;
-        Self { schema: SCHEMA, domain, policy, from_seconds, to_seconds, programs, culprits }
+        let (schema, domain, stolen) = (SCHEMA, None, None);
+        Self { schema, domain, policy, from_seconds, to_seconds, stolen, programs, culprits }
     }
 
     /// The same, with what would help the victims that lose most.
@@ -158,6 +165,21 @@ impl BlameReport {
             let remedy = loss.and_then(|loss| attribution.remedy(loss));
             victim.remedy = remedy.map(OwnWays::new);
         }
+        self
+    }
+
+    /// The same, with how long each program waited for a CPU, for each second that it ran, and the
+    /// part of the machine's CPU time that a hypervisor took.
+    #[must_use]
+    pub fn with_waits(
+        mut self,
+        cpu_wait: impl Fn(AppId) -> Option<f64>,
+        stolen: Option<f64>,
+    ) -> Self {
+        for victim in &mut self.programs {
+            victim.cpu_wait = cpu_wait(AppId(victim.app)).map(to_four_places);
+        }
+        self.stolen = stolen.map(to_four_places);
         self
     }
 
@@ -243,6 +265,7 @@ impl Victim {
             ways: number(loss.ways),
             bus: number(loss.bus),
             unexplained: number(loss.unexplained),
+            cpu_wait: None,
             worst: attribution.worst_culprit(loss).map(|worst| names.get(worst.culprit)),
             remedy: None,
             by,
@@ -293,6 +316,9 @@ impl DistinctNames {
     }
 }
 
+/// A program that waits less for a CPU than this, for each second that it runs, hardly waits.
+const SHORT_WAIT: f64 = 0.05;
+
 /// An interval at least this wide leaves open what the program loses.
 const OPEN: f64 = 0.1;
 
@@ -300,6 +326,13 @@ impl Victim {
     /// Whether its interval leaves open what it loses.
     fn is_open(&self) -> bool {
         self.most - self.least >= OPEN
+    }
+
+    /// Whether it waits for a CPU, and longer than for the cache and the bus because of neighbours.
+    fn is_starved(&self) -> bool {
+        let wait = self.cpu_wait.unwrap_or_default();
+        // By time alone, of which it ran as often as its slowdown says.
+        wait >= SHORT_WAIT && wait * self.slowdown > self.lines + self.ways + self.bus
     }
 
     /// What it loses to a neighbour.
@@ -327,7 +360,10 @@ fn culprits(victims: &[Victim]) -> Vec<Culprit> {
     culprits
 }
 
-/// To four places.
 fn number(value: Q32) -> f64 {
-    (value.raw() as f64 / Q32::ONE.raw() as f64 * 1e4).round() / 1e4
+    to_four_places(value.raw() as f64 / Q32::ONE.raw() as f64)
+}
+
+fn to_four_places(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
 }

@@ -28,6 +28,13 @@ culprit      the neighbour that costs it most
              losses in units of the time alone; blank: less than 0.005
 ";
 
+/// What the column of waits for a CPU means.
+const WAITS_LEGEND: &str = "waits for CPU: seconds that its threads waited for a CPU, for each \
+                            second that they ran; not part of the slowdown";
+
+/// Less of the CPU time that a hypervisor took is not shown.
+const SHOWN_STEAL: f64 = 0.01;
+
 pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<()> {
     let BlameReport { policy, from_seconds, to_seconds, .. } = blame;
     let domain = blame.domain.map_or(String::new(), |id| format!("In domain {id}, "));
@@ -68,6 +75,7 @@ pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<
         writeln!(out, "\nWhat would help, by estimates:\n{}", fold(&helps.join("\n"), 2))?;
     }
     write!(out, "{}", fold(LEGEND, 13))?;
+    print_waits(blame, out)?;
     let unknown = blame.programs.iter().filter_map(unknown).collect::<Vec<String>>();
     if !unknown.is_empty() {
         writeln!(out, "\n{}\n{}", fold(&unknown.join("\n"), 2), fold(ADVICE, 0))?;
@@ -75,24 +83,48 @@ pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<
     Ok(())
 }
 
+/// What is known of waits for a CPU: the column's meaning, steal, and who needs CPUs.
+fn print_waits(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<()> {
+    if has_waits(blame) {
+        writeln!(out, "{}", fold(WAITS_LEGEND, 2))?;
+    }
+    if let Some(stolen) = blame.stolen.filter(|&stolen| stolen > SHOWN_STEAL) {
+        writeln!(out, "\nthe hypervisor took {:.0} % of CPU time", 100.0 * stolen)?;
+    }
+    let starved = blame.programs.iter().filter(|one| one.is_starved());
+    let starved: Vec<String> = starved
+        .map(|Victim { program, .. }| {
+            format!(
+                "{program}: it waits for a CPU more than for cache and memory: more CPUs or fewer \
+                 programs would help it more than ways"
+            )
+        })
+        .collect();
+    if !starved.is_empty() {
+        writeln!(out, "\n{}", fold(&starved.join("\n"), 2))?;
+    }
+    Ok(())
+}
+
+/// Whether it is known of a program how long it waits for a CPU.
+fn has_waits(blame: &BlameReport) -> bool {
+    blame.programs.iter().any(|one| one.cpu_wait.is_some())
+}
+
 fn losses(blame: &BlameReport) -> Table {
     let mut table = Table::new();
     table.load_style(STYLE);
-    table.set_header([
-        "program",
-        "slowdown",
-        "least",
-        "most",
-        "cache",
-        "bus",
-        "unexplained",
-        "culprit",
-    ]);
-    for column in table.column_iter_mut().skip(1).take(6) {
+    let has_waits = has_waits(blame);
+    let mut header = vec!["program", "slowdown", "least", "most", "cache", "bus", "unexplained"];
+    header.extend(has_waits.then_some("waits for CPU"));
+    let numbers = header.len() - 1;
+    header.push("culprit");
+    table.set_header(header);
+    for column in table.column_iter_mut().skip(1).take(numbers) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for one in &blame.programs {
-        table.add_row([
+        let mut row = vec![
             one.program.clone(),
             format!("{:.2}", one.slowdown),
             format!("{:.2}", one.least),
@@ -100,8 +132,11 @@ fn losses(blame: &BlameReport) -> Table {
             lost(one.lines + one.ways),
             lost(one.bus),
             lost(one.unexplained),
-            one.worst.clone().unwrap_or_default(),
-        ]);
+        ];
+        let wait = one.cpu_wait.map_or_else(String::new, |wait| format!("{wait:.2}"));
+        row.extend(has_waits.then_some(wait));
+        row.push(one.worst.clone().unwrap_or_default());
+        table.add_row(row);
     }
     table
 }
@@ -195,4 +230,48 @@ fn unknown(one: &Victim) -> Option<String> {
         }
     };
     Some(format!("{}: {why}", one.program))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(programs: Vec<Victim>, stolen: Option<f64>) -> String {
+        let mut out = Vec::new();
+        print(&BlameReport { programs, stolen, ..BlameReport::default() }, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn waiting(program: &str, slowdown: f64, bus: f64, cpu_wait: Option<f64>) -> Victim {
+        Victim { program: program.to_owned(), slowdown, bus, cpu_wait, ..Victim::default() }
+    }
+
+    #[test]
+    fn a_program_that_waits_longer_for_a_cpu_than_for_memory_is_named() {
+        fairways_command_kit::table::keep_whole();
+        let text = printed(
+            vec![
+                waiting("starved", 1.5, 0.5, Some(0.4)),
+                waiting("slowed", 1.5, 0.5, Some(0.3)),
+                waiting("quick", 1.0, 0.0, Some(0.04)),
+                waiting("unknown", 1.0, 0.0, None),
+            ],
+            Some(0.054),
+        );
+        let rows: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(rows.contains(&vec!["starved", "1.50", "0.00", "0.00", "+0.50", "0.40"]), "{text}");
+        assert!(rows.contains(&vec!["unknown", "1.00", "0.00", "0.00"]), "{text}");
+        let named = text.lines().filter(|line| line.contains(": it waits for a CPU more"));
+        assert!(named.map(|line| &line[..7]).eq(["starved"]), "{text}");
+        assert!(text.contains("\nthe hypervisor took 5 % of CPU time\n"), "{text}");
+    }
+
+    #[test]
+    fn waits_that_are_not_known_have_no_column() {
+        let text = printed(vec![waiting("unknown", 1.0, 0.0, None)], Some(0.01));
+        assert!(!text.contains("CPU"), "{text}");
+        let json = serde_json::to_value(waiting("unknown", 1.0, 0.0, None)).unwrap();
+        assert!(json.get("cpu_wait").is_none(), "{json}");
+    }
 }
