@@ -87,8 +87,8 @@ pub(crate) enum SweepStep {
     },
 }
 
-/// The version that points are for. Builds of one commit and of changes to it are told apart by the
-/// program's file.
+/// The version that points are for. Builds of a commit with changes have the same version: the
+/// program's file distinguishes them.
 fn version() -> anyhow::Result<String> {
     let version = env!("FAIRWAYS_VERSION");
     if !env!("FAIRWAYS_HASH").is_empty() && !version.contains("-dirty") {
