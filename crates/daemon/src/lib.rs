@@ -315,10 +315,10 @@ impl Daemon {
                 Some(Asked::Reload) => args.into_iter().for_each(|args| self.reload(args)),
                 None => {}
             }
+            // A client may have asked for losses since; one that asks later ends the wait.
+            self.watch_for_losses();
             let Some((at, domain, event)) = self.host.next_event() else {
                 if signals.came() {
-                    // Perhaps a client who asks for losses.
-                    self.watch_for_losses();
                     continue;
                 }
                 break;
@@ -329,7 +329,6 @@ impl Daemon {
                 self.hear(domain, at, &event);
                 self.decide(domain, at, &event);
             }
-            self.watch_for_losses();
             self.journals.settle(at);
             if self.rules.trial.as_ref().is_some_and(|trial| trial.is_over()) {
                 break;

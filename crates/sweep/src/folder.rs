@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use fairways_command_kit::input::shown;
@@ -18,6 +19,9 @@ use crate::point::Point;
 /// Changes when a field changes its meaning or goes.
 const SCHEMA: u32 = 1;
 
+/// A result that is still being written after this time never will be.
+const LONGEST_WRITE: Duration = Duration::from_secs(3600);
+
 /// A sweep that was written.
 #[derive(Debug)]
 pub(crate) struct SweepFolder {
@@ -29,6 +33,8 @@ pub(crate) struct SweepFolder {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SweepIndex {
     schema: u32,
+    /// The version of Fairways that the points are for.
+    pub(crate) fairways: String,
     /// The names of the axes.
     pub(crate) axes: Vec<String>,
     pub(crate) points: Vec<IndexedPoint>,
@@ -78,7 +84,12 @@ pub fn write(
     check: impl Fn(&Point) -> Result<(), String>,
 ) -> anyhow::Result<SweepStatus> {
     let read = SweepPlan::read(plan)?;
-    let mut index = SweepIndex { schema: SCHEMA, axes: read.axes(), points: Vec::new() };
+    let mut index = SweepIndex {
+        schema: SCHEMA,
+        fairways: version.to_owned(),
+        axes: read.axes(),
+        points: Vec::new(),
+    };
     let (mut hashes, mut files) = (BTreeMap::new(), BTreeMap::new());
     for planned in read.points() {
         let point = Point::new(version, read.command, &planned, &mut hashes)
@@ -93,7 +104,6 @@ pub fn write(
         files.insert(name.clone(), text);
         index.points.push(IndexedPoint { name, labels: planned.labels });
     }
-    let before = SweepFolder::open(dir).map(|folder| folder.index.points);
     for folder in ["points", "results"].map(|name| dir.join(name)) {
         fs::create_dir_all(&folder)
             .with_context(|| format!("{}: can't make it", shown(&folder)))?;
@@ -106,17 +116,18 @@ pub fn write(
                 .with_context(|| format!("{}: can't write it", shown(&path)))?;
         }
     }
-    // What is left of the plan before is not run by `DIR/points/*`.
-    for point in before.into_iter().flatten().filter(|point| !files.contains_key(&point.name)) {
-        match fs::remove_file(folder.point(&point.name)) {
-            Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why.into()),
-            _ => {}
-        }
-    }
     let path = dir.join("sweep.json");
     let text = serde_json::to_string(&folder.index)? + "\n";
     whole::write(&path, text.as_bytes(), None)
         .with_context(|| format!("{}: can't write it", shown(&path)))?;
+    // What is left of another plan is not run by `DIR/points/*`.
+    for entry in fs::read_dir(dir.join("points"))? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json"));
+        if name.is_some_and(|name| is_name(name) && !files.contains_key(name)) {
+            fs::remove_file(&path).with_context(|| format!("{}: can't remove it", shown(&path)))?;
+        }
+    }
     folder.status()
 }
 
@@ -131,8 +142,13 @@ pub fn status(dir: &Path) -> anyhow::Result<SweepStatus> {
 impl IndexedPoint {
     /// Whether it has a label for each axis, and a name that is no path.
     fn fits(&self, axes: usize) -> bool {
-        self.labels.len() == axes && self.name.bytes().all(|byte| byte.is_ascii_hexdigit())
+        self.labels.len() == axes && is_name(&self.name)
     }
+}
+
+/// Whether a point may have this name.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl SweepFolder {
@@ -157,6 +173,18 @@ impl SweepFolder {
             );
         }
         Ok(Self { dir: dir.to_owned(), index })
+    }
+
+    /// Checks that its points are for this version of Fairways.
+    pub(crate) fn check_version(&self, version: &str) -> Result<(), BadInput> {
+        let written = &self.index.fairways;
+        if written == version {
+            return Ok(());
+        }
+        let why = format!(
+            "expected a sweep for version {version}, found {written}: write the sweep again"
+        );
+        Err(blamed(&self.dir, why))
     }
 
     /// The file of a point.
@@ -184,13 +212,17 @@ impl SweepFolder {
         Ok(done)
     }
 
-    /// Removes what processes left that were killed while they wrote results of these points.
+    /// Removes what processes left an hour ago or earlier that were killed while they wrote results
+    /// of these points.
     pub(crate) fn remove_unfinished(&self, points: &BTreeSet<&str>) -> anyhow::Result<()> {
         let results = self.dir.join("results");
         for entry in fs::read_dir(&results)? {
-            let file = entry?.file_name();
+            let entry = entry?;
+            let file = entry.file_name();
             let name = file.to_str().and_then(|name| name.strip_prefix('.')?.split_once(".csv."));
-            if name.is_some_and(|(name, _)| points.contains(name)) {
+            let age = entry.metadata()?.modified().ok().and_then(|at| at.elapsed().ok());
+            let is_old = age.is_some_and(|age| age > LONGEST_WRITE);
+            if is_old && name.is_some_and(|(name, _)| points.contains(name)) {
                 let path = results.join(&file);
                 fs::remove_file(&path)
                     .with_context(|| format!("{}: can't remove it", shown(&path)))?;

@@ -1,5 +1,6 @@
 //! All results of a sweep as one table, in the plan's order.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -9,6 +10,7 @@ use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, whole};
 
 use crate::folder::SweepFolder;
+use crate::point::last_line;
 use crate::{blamed, columns};
 
 /// Writes the results of all points into a file, as Parquet if its name ends so, else as CSV; `-`
@@ -42,7 +44,10 @@ pub fn merge(
         let path = folder.result(&point.name);
         merged.add(&path, &point.labels)?;
     }
-    let is_parquet = to.extension().is_some_and(|ending| ending == "parquet");
+    if merged.header.is_empty() {
+        return Err(blamed(dir, "expected a result at least, found none").into());
+    }
+    let is_parquet = to.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet"));
     let bytes = if is_parquet {
         columns::parquet(&merged.header, &merged.rows)?
     } else {
@@ -78,8 +83,12 @@ impl<'a> MergedRows<'a> {
 
     fn add(&mut self, path: &Path, labels: &[String]) -> anyhow::Result<()> {
         let bytes = fs::read(path).map_err(|why| blamed(path, format!("can't read it: {why}")))?;
-        let mut reader = csv::Reader::from_reader(&bytes[..]);
-        let header = reader.headers().map_err(|why| damaged(path, &why))?;
+        let Some((whole, rows)) = parted(&bytes) else {
+            return Err(damaged(path, "it is cut short").into());
+        };
+        let before = self.rows.len();
+        let mut reader = csv::Reader::from_reader(whole);
+        let header = reader.headers().map_err(|why| damaged(path, why))?;
         if self.results.is_empty() {
             self.results = header.clone();
             let axes = self.axes.iter().enumerate();
@@ -96,13 +105,24 @@ impl<'a> MergedRows<'a> {
             );
         }
         for record in reader.records() {
-            let record = record.map_err(|why| damaged(path, &why))?;
+            let record = record.map_err(|why| damaged(path, why))?;
             self.rows.push(self.own.iter().map(|&axis| &*labels[axis]).chain(&record).collect());
+        }
+        if last_line(self.rows.len() - before).as_bytes() != rows {
+            return Err(damaged(path, "it has other rows than its last line says").into());
         }
         Ok(())
     }
 }
 
-fn damaged(path: &Path, why: &csv::Error) -> BadInput {
+/// A result's table, and its last line.
+fn parted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let bytes = bytes.strip_suffix(b"\n")?;
+    let table = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
+    let (table, last) = bytes.split_at(table);
+    last.starts_with(b"#").then_some((table, last))
+}
+
+fn damaged(path: &Path, why: impl Display) -> BadInput {
     blamed(path, format!("{why}; delete it, and run the sweep again"))
 }

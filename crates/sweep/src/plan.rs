@@ -4,12 +4,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fairways_command_kit::BadInput;
+use fairways_command_kit::input;
 use serde::Deserialize;
 
 use crate::blamed;
 
 /// The most points of a sweep.
 const MOST_POINTS: usize = 1_000_000;
+
+/// Columns of results: where an axis changes the flag of that name, they stand for it.
+const RESULT_COLUMNS: [&str; 14] = [
+    "mix",
+    "policy",
+    "app",
+    "program",
+    "slowdown",
+    "mask",
+    "bandwidth_level",
+    "ipc",
+    "llcmpki",
+    "bandwidth_mbps",
+    "unfairness",
+    "stp",
+    "antt",
+    "jain",
+];
 
 /// A plan, as it is written in TOML.
 #[derive(Debug, Deserialize)]
@@ -96,8 +115,8 @@ impl SweepPlan {
     /// # Errors
     /// If it can't be read or is wrong: where, and what was expected.
     pub(crate) fn read(path: &Path) -> Result<Self, BadInput> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|why| blamed(path, format!("can't read it: {why}")))?;
+        let text = String::from_utf8(input::read(path)?)
+            .map_err(|_| blamed(path, "expected text in UTF-8"))?;
         let plan: Self = toml::from_str(&text).map_err(|why| {
             let line = why.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
             blamed(path, format!("line {line}: {}", why.message().replace('\n', "; ")))
@@ -114,6 +133,12 @@ impl SweepPlan {
             }
             if values.is_empty() {
                 return Err(format!("axis {name:?}: expected a value or more"));
+            }
+            let is_labelled = values.iter().any(|value| matches!(value, AxisValue::Labelled(_)));
+            if is_labelled && RESULT_COLUMNS.contains(&name.as_str()) {
+                return Err(format!(
+                    "axis {name:?}: expected another name, as results have that column"
+                ));
             }
             let mut labels = BTreeSet::new();
             if let Some(twice) =

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::Context;
@@ -43,11 +43,7 @@ impl Point {
     ) -> io::Result<Self> {
         let mut files = BTreeMap::new();
         for path in planned.arguments.iter().flat_map(|argument| paths(argument)) {
-            let hash = match hashes.get(path) {
-                Some(hash) => hash.clone(),
-                None => hashes.entry(path.to_owned()).or_insert(hash_of(path)?).clone(),
-            };
-            files.extend(hash.map(|hash| (path.to_owned(), hash)));
+            files.extend(known_hash(path, hashes)?.map(|hash| (path.to_owned(), hash)));
         }
         let (fairways, arguments) = (version.to_owned(), planned.arguments.clone());
         Ok(Self { schema: SCHEMA, fairways, command, arguments, files })
@@ -68,13 +64,21 @@ impl Point {
     }
 
     /// Reads a point, and checks that this version of Fairways runs it, on the files that it is
-    /// for.
-    fn read(path: &Path, version: &str) -> anyhow::Result<Self> {
+    /// for. `hashes` has those of files that were read before.
+    pub(crate) fn read(
+        path: &Path,
+        version: &str,
+        hashes: &mut BTreeMap<String, Option<String>>,
+    ) -> anyhow::Result<Self> {
         let text = fs::read_to_string(path)
             .map_err(|why| blamed(path, format!("can't read it: {why}")))?;
         let point: Self = serde_json::from_str(&text).map_err(|why| {
             blamed(path, format!("expected a point that `sweep write` wrote: {why}"))
         })?;
+        let name = point.file()?.1;
+        if path.file_stem().is_none_or(|stem| stem != name.as_str()) {
+            return Err(blamed(path, format!("expected the point {name}.json, unaltered")).into());
+        }
         if point.schema != SCHEMA || point.fairways != version {
             let other = &point.fairways;
             let what = format!(
@@ -83,7 +87,8 @@ impl Point {
             return Err(blamed(path, what).into());
         }
         for (file, expected) in &point.files {
-            let found = hash_of(file).with_context(|| format!("{file}: can't read it"))?;
+            let found =
+                known_hash(file, hashes).with_context(|| format!("{file}: can't read it"))?;
             if found.as_ref() != Some(expected) {
                 let what = match found {
                     None => {
@@ -110,21 +115,43 @@ pub fn run_point(
     version: &str,
     run: impl FnOnce(&Point, &mut Vec<u8>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let point = Point::read(point, version)?;
+    let point = Point::read(point, version, &mut BTreeMap::new())?;
     let mut csv = Vec::new();
     run(&point, &mut csv)?;
+    let rows = csv::Reader::from_reader(&csv[..]).records().count();
+    writeln!(csv, "{}", last_line(rows))?;
     whole::write(result, &csv, None).with_context(|| format!("{}: can't write it", shown(result)))
 }
 
-/// What may be a path in an argument: its value, what stands between its commas, and what stands
-/// there after a colon.
+/// The last line of a result with so many rows, without which it is not whole.
+pub(crate) fn last_line(rows: usize) -> String {
+    format!("# {rows} rows")
+}
+
+/// The paths in an argument: of flags that are files, and of programs and policies that are.
 fn paths(argument: &str) -> impl Iterator<Item = &str> {
-    let value = argument.split_once('=').map_or("", |(_, value)| value);
-    let parts = value.split(',').filter(move |part| part.len() < value.len());
-    let all = [value].into_iter().chain(parts);
-    all.flat_map(|one| [Some(one), one.split_once(':').map(|(_, path)| path)])
-        .flatten()
-        .filter(|path| !path.is_empty())
+    let (flag, value) = argument.split_once('=').unwrap_or_default();
+    let whole = matches!(flag, "--profiles" | "--phases" | "--mixes").then_some(value);
+    let named = value.split(',').filter_map(|part| match part.split_once(':')? {
+        ("stream", path) => Some(path),
+        ("trace", path) => Some(path.rsplit_once(':').map_or(path, |(path, _)| path)),
+        ("exec", command) => command.split(' ').find(|word| Path::new(word).is_file()),
+        _ => None,
+    });
+    whole.into_iter().chain(named)
+}
+
+/// The hash of a file; `None` if there is none.
+fn known_hash(
+    path: &str,
+    hashes: &mut BTreeMap<String, Option<String>>,
+) -> io::Result<Option<String>> {
+    if let Some(known) = hashes.get(path) {
+        return Ok(known.clone());
+    }
+    let hash = hash_of(path)?;
+    hashes.insert(path.to_owned(), hash.clone());
+    Ok(hash)
 }
 
 /// The hash of a file; `None` if there is none.
@@ -163,12 +190,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_an_argument_are_found_wherever_they_stand() {
-        let found: Vec<&str> = paths("--programs=stream:a.stream,gzip,/b").collect();
-        let whole = "stream:a.stream,gzip,/b";
-        assert_eq!(found, [whole, "a.stream,gzip,/b", "stream:a.stream", "a.stream", "gzip", "/b"]);
+    fn paths_are_those_of_files_that_flags_and_programs_name() {
+        let found: Vec<&str> = paths("--programs=stream:a.stream,gzip,trace:/b:50").collect();
+        assert_eq!(found, ["a.stream", "/b"]);
         assert_eq!(paths("--profiles=mine.csv").collect::<Vec<&str>>(), ["mine.csv"]);
-        assert_eq!(paths("--dynamic").count(), 0);
+        let policy =
+            concat!("--policies=lfoc,exec:python3 ", env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        assert!(paths(policy).eq([concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]));
+        assert_eq!(paths("--mix=gzip,lbm").chain(paths("--seed=1")).count(), 0);
     }
 
     #[test]

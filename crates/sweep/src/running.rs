@@ -1,7 +1,7 @@
-//! SweepRun a sweep's points on this machine, each as a process.
+//! Running a sweep's points on this machine, each as a process.
 
-use std::collections::BTreeSet;
-use std::io::{self, IsTerminal};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,11 +9,12 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use fairways_command_kit::{BadInput, ExitCode, Interrupted, exit, stop_on_signals};
+use fairways_command_kit::{ExitCode, Interrupted, exit, stop_on_signals};
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::folder::{IndexedPoint, SweepFolder};
+use crate::point::Point;
 use crate::shard::Shard;
 
 /// How points are run.
@@ -25,27 +26,35 @@ pub struct SweepRun {
     pub shard: Shard,
     /// How many run at once.
     pub jobs: usize,
+    /// The version of Fairways that runs them.
+    pub version: String,
     /// The program that runs a point, whose path is its last argument. It is to end with this
     /// process ([`end_with_parent`]).
     pub program: Vec<String>,
 }
 
-/// How a point ended: its exit code, and the last line that it wrote about why.
+/// How a point ended: whether it has a result, and the last lines that it wrote.
 struct EndedPoint {
     number: usize,
-    code: u8,
-    why: String,
+    is_done: bool,
+    lines: Vec<String>,
 }
 
-/// Runs the points of a shard that have no result yet; returns how many it ran.
-///
-/// A point that fails is reported, and the others are run. After bad input, which every point may
-/// have, none is begun.
+/// What is kept of what a point writes on standard error: its last bytes.
+const KEPT_BYTES: usize = 4096;
+
+/// The failures, and the different warnings, that are shown.
+const MOST_SHOWN: usize = 20;
+
+/// Runs the points of a shard that have no result yet; returns how many it ran. A point that fails
+/// is reported, and the others are run.
 ///
 /// # Errors
-/// If points fail; [`Interrupted`] at SIGINT and SIGTERM: the points that run then have no result.
+/// If the points are for another version or other files: none is run then. If points fail.
+/// [`Interrupted`] at SIGINT and SIGTERM: the points that run then have no result.
 pub fn run(running: &SweepRun) -> anyhow::Result<usize> {
     let folder = SweepFolder::open(&running.dir)?;
+    folder.check_version(&running.version)?;
     let done = folder.done()?;
     let points = folder.index.points.iter().enumerate();
     let mut pending: Vec<&IndexedPoint> = points
@@ -60,11 +69,15 @@ pub fn run(running: &SweepRun) -> anyhow::Result<usize> {
     stop_on_signals(&stop).context("can't wait for signals")?;
     let paths: Arc<Vec<PathBuf>> =
         Arc::new(pending.iter().map(|point| folder.point(&point.name)).collect());
+    let mut hashes = BTreeMap::new();
+    for path in &*paths {
+        Point::read(path, &running.version, &mut hashes)?;
+    }
     let ended = start(running, &paths, &stop)?;
     let bar = progress(pending.len());
-    let (mut failed, mut first_failure) = (0, None);
+    let (mut failed, mut warnings) = (0, BTreeSet::new());
     for _ in 0..pending.len() {
-        let EndedPoint { number, code, why } = loop {
+        let EndedPoint { number, is_done, lines } = loop {
             match ended.recv_timeout(Duration::from_millis(50)) {
                 // Its processes end with this one.
                 _ if stop.load(Ordering::Relaxed) => return Err(Interrupted.into()),
@@ -76,25 +89,25 @@ pub fn run(running: &SweepRun) -> anyhow::Result<usize> {
             }
         };
         bar.inc(1);
-        if code != 0 {
-            let place = folder.named(pending[number]);
-            if code == exit::USAGE {
-                bar.abandon();
-                return Err(BadInput(format!("{place}{why}")).into());
+        let line = lines.into_iter().next_back().unwrap_or_default();
+        if is_done {
+            if !line.is_empty() && warnings.len() < MOST_SHOWN && warnings.insert(line.clone()) {
+                bar.suspend(|| exit::warn(&line));
             }
-            failed += 1;
-            bar.suspend(|| exit::warn(&format!("{place}{why}")));
-            first_failure.get_or_insert(code);
+            continue;
+        }
+        failed += 1;
+        if failed <= MOST_SHOWN {
+            let place = folder.named(pending[number]);
+            bar.suspend(|| exit::warn(&format!("{place}{line}")));
         }
     }
     bar.finish_and_clear();
-    match first_failure {
-        None => Ok(pending.len()),
-        Some(_) => {
-            exit::warn(&format!("{failed} of {} points failed", pending.len()));
-            Err(ExitCode(1).into())
-        }
+    if failed == 0 {
+        return Ok(pending.len());
     }
+    exit::warn(&format!("{failed} of {} points failed", pending.len()));
+    Err(ExitCode(1).into())
 }
 
 /// Ends this process when the one with this id ends, which started it, however that does.
@@ -140,7 +153,7 @@ fn start(
 
 fn run_one(program: &[String], point: &PathBuf, number: usize) -> anyhow::Result<EndedPoint> {
     let (name, arguments) = program.split_first().context("no program")?;
-    let output = Command::new(name)
+    let mut child = Command::new(name)
         .args(arguments)
         .arg(point)
         // The points share the CPUs already.
@@ -149,16 +162,34 @@ fn run_one(program: &[String], point: &PathBuf, number: usize) -> anyhow::Result
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .and_then(std::process::Child::wait_with_output)
         .with_context(|| format!("{name}: can't run it"))?;
-    let text = String::from_utf8_lossy(&output.stderr);
-    let last = text.lines().last().unwrap_or_default();
-    let why = last.strip_prefix("fairways: ").unwrap_or(last).to_owned();
-    let (code, why) = match output.status.code() {
-        Some(code) => (u8::try_from(code).unwrap_or(1), why),
-        None => (1, format!("its process was killed ({})", output.status)),
-    };
-    Ok(EndedPoint { number, code, why })
+    let kept = child.stderr.take().map(last_bytes).transpose()?.unwrap_or_default();
+    let status = child.wait()?;
+    let text = String::from_utf8_lossy(&kept);
+    let lines = text.lines().filter(|line| !line.starts_with("note: "));
+    let mut lines: Vec<String> = lines
+        .map(|line| {
+            line.trim_start_matches("fairways: ").trim_start_matches("warning: ").to_owned()
+        })
+        .collect();
+    if status.code().is_none() {
+        lines.push(format!("its process was killed ({status})"));
+    }
+    Ok(EndedPoint { number, is_done: status.success(), lines })
+}
+
+/// Reads to the end, and keeps the last bytes.
+fn last_bytes(mut from: impl Read) -> io::Result<Vec<u8>> {
+    let (mut kept, mut buffer) = (Vec::new(), [0; KEPT_BYTES]);
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(kept),
+            Ok(count) => kept.extend_from_slice(&buffer[..count]),
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            Err(why) => return Err(why),
+        }
+        kept.drain(..kept.len().saturating_sub(KEPT_BYTES));
+    }
 }
 
 /// A bar on a terminal.

@@ -7,6 +7,7 @@ use clap::{ValueEnum, ValueHint};
 use fairways_command_kit::input::{above_zero, real, whole};
 use fairways_core::BandwidthLevel;
 use fairways_optimum::{Goal, SharingKind};
+use fairways_profiles::Mix;
 
 use super::world::{Model, bandwidth, cache, different, level};
 use super::{MOST_WAYS, format, use_threads, ways_of_profiles};
@@ -131,6 +132,19 @@ same!(Objective => Goal: Unfairness, Stp, MaxSlowdown, Antt);
 impl Optimum {
     /// Runs the command; everything is checked before anything is searched.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (world, mixes) = self.problem()?;
+        use_threads(self.threads)?;
+        let (kind, goal) = (self.kind.into(), self.objective.into());
+        let search = Search { kind, goal, time_limit: self.time_limit };
+        optimum::run(&world, mixes, &search, format(self.json, self.csv), out)
+    }
+
+    /// Checks all that can be known beforehand.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.problem().map(drop)
+    }
+
+    fn problem(&self) -> anyhow::Result<(World, Vec<Mix>)> {
         let programs = self.profiles.programs(None)?;
         let most = programs.table().ways();
         let world = World {
@@ -141,10 +155,7 @@ impl Optimum {
             wishes: Vec::new(),
             seed: self.seed,
         };
-        use_threads(self.threads)?;
         let mixes = world.mixes(&self.mix, self.mixes.as_deref(), false)?;
-        let (kind, goal) = (self.kind.into(), self.objective.into());
-        let search = Search { kind, goal, time_limit: self.time_limit };
-        optimum::run(&world, mixes, &search, format(self.json, self.csv), out)
+        Ok((world, mixes))
     }
 }

@@ -138,6 +138,14 @@ impl Simulate {
         }
     }
 
+    /// Checks all but what a chip's programs read.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        match &self.machine {
+            Some(Machine::Chip(_)) => Ok(()),
+            _ => Ok(self.on_model().map(drop)?),
+        }
+    }
+
     fn on_chip(&self, preset: &ChipPreset, out: &mut dyn Write) -> anyhow::Result<()> {
         let machine = &Machine::Chip(preset.clone());
         let machine = MachineUse { machine, is_dynamic: true, is_memory_limited: false };

@@ -87,18 +87,26 @@ pub(crate) enum SweepStep {
     },
 }
 
-/// The version that points are for.
-const VERSION: &str = env!("FAIRWAYS_VERSION");
+/// The version that points are for. Builds of a commit with changes have the same version: the
+/// program's file distinguishes them.
+fn version() -> anyhow::Result<String> {
+    let version = env!("FAIRWAYS_VERSION");
+    if !env!("FAIRWAYS_HASH").is_empty() && !version.contains("-dirty") {
+        return Ok(version.to_owned());
+    }
+    let own = std::env::current_exe()?.metadata()?;
+    let at = own.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Ok(format!("{version} {}.{}", own.len(), at.as_nanos()))
+}
 
 impl Sweep {
     /// Runs the command.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let version = version().context("can't read this program's file")?;
         match self.step {
             SweepStep::Write { plan, output } => {
                 let dir = output.unwrap_or_else(|| plan.with_extension("sweep"));
-                let status = fairways_sweep::write(&plan, &dir, VERSION, |point| {
-                    verb(point).map(drop).map_err(|why| why.0)
-                })?;
+                let status = fairways_sweep::write(&plan, &dir, &version, check)?;
                 status.print(&dir, false, out)
             }
             SweepStep::Run { dir, shard, jobs } => {
@@ -110,6 +118,7 @@ impl Sweep {
                 let with_parent = format!("--with-parent={}", std::process::id());
                 let running = SweepRun {
                     dir,
+                    version,
                     shard: shard.unwrap_or(Shard::ALL),
                     jobs: jobs.map_or(cpus, |jobs| jobs as usize),
                     program: vec![own, "sweep".into(), "point".into(), with_parent],
@@ -122,7 +131,7 @@ impl Sweep {
                     fairways_sweep::end_with_parent(parent)?;
                 }
                 let result = output.map_or_else(|| beside(&point), Ok)?;
-                fairways_sweep::run_point(&point, &result, VERSION, |point, csv| {
+                fairways_sweep::run_point(&point, &result, &version, |point, csv| {
                     match verb(point)? {
                         Command::Simulate(simulate) => simulate.run(csv),
                         Command::Optimum(optimum) => optimum.run(csv),
@@ -142,6 +151,17 @@ impl Sweep {
     }
 }
 
+/// Checks what can be known of a point before it is run.
+fn check(point: &Point) -> Result<(), String> {
+    let checked = verb(point).map_err(|why| why.0)?;
+    let checked = match checked {
+        Command::Simulate(simulate) => simulate.check(),
+        Command::Optimum(optimum) => optimum.check(),
+        _ => Ok(()),
+    };
+    checked.map_err(|why| format!("{why:#}"))
+}
+
 /// The verb that a point runs.
 fn verb(point: &Point) -> Result<Command, BadInput> {
     let words = point.command_line().map(OsString::from).collect();
@@ -150,7 +170,8 @@ fn verb(point: &Point) -> Result<Command, BadInput> {
 
 /// The result of a point that lies where `sweep write` puts it.
 fn beside(point: &Path) -> Result<PathBuf, BadInput> {
-    let dir = point.parent().and_then(Path::parent);
+    let whole = std::path::absolute(point).unwrap_or_else(|_| point.to_owned());
+    let dir = whole.parent().and_then(Path::parent);
     let name = point.file_stem().filter(|_| point.extension().is_some_and(|end| end == "json"));
     let (Some(dir), Some(name)) = (dir, name) else {
         let found = point.display();

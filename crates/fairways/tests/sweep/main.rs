@@ -143,6 +143,11 @@ fn mistakes_are_answered_before_anything_is_written() {
             "plan.toml: policies=lfco: --policies: ",
         ),
         ("command = \"simulate\"\nflags = { json = true }", "plan.toml: "),
+        (
+            "command = \"simulate\"\n[[axis]]\nname = \"mix\"\nvalues = [\"lbm,gzip\", \"lbm,gziip\"]",
+            "plan.toml: mix=lbm,gziip: --mix: ",
+        ),
+        ("command = \"optimum\"\nflags = { profiles = \"nothere.csv\" }", "plan.toml: "),
         ("command = 1", "plan.toml: line 1: "),
     ] {
         let folder = SweptFolder::with(text);
@@ -159,17 +164,30 @@ fn mistakes_are_answered_before_anything_is_written() {
     let results = fs::read_dir(folder.at("plan.sweep/results")).unwrap();
     let result = results.map(|entry| entry.unwrap().path()).next().unwrap();
     let whole = fs::read(&result).unwrap();
-    fs::write(&result, &whole[..whole.len() - 40]).unwrap();
-    let said = folder.refused("merge plan.sweep");
-    assert!(said.contains("delete it, and run the sweep again"), "{said}");
+    // In a row, at a line's end, with a row less, and empty.
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    let without_last = lines[..lines.len() - 1].concat();
+    let row_less = [&lines[..2], &lines[lines.len() - 1..]].concat().concat();
+    for cut in [&whole[..whole.len() - 40], &without_last, &row_less, &[]] {
+        fs::write(&result, cut).unwrap();
+        let said = folder.refused("merge plan.sweep");
+        assert!(said.contains("delete it, and run the sweep again"), "{said}");
+    }
+    fs::remove_file(&result).unwrap();
+    assert_eq!(folder.run("run plan.sweep"), "1 points run\n");
+    // A name that results have, for flags that it does not say.
+    let text = "command = \"simulate\"\n[[axis]]\nname = \"policy\"\nvalues = [{ label = \"a\", flags = {} }]";
+    let folder = SweptFolder::with(text);
+    assert!(folder.refused("write plan.toml").contains("as results have that column"));
 }
 
 #[test]
 fn a_point_is_for_its_files_and_its_version() {
     let folder = SweptFolder::with(
-        "command = \"simulate\"\nflags = { profiles = \"mine.csv\", mix = \"a,b\" }",
+        "command = \"simulate\"\nflags = { profiles = \"mine.csv\", mix = \"gzip,xz\" }",
     );
-    fs::write(folder.at("mine.csv"), "app,ways,ipc,llcmpkc\na,1,1,1\nb,1,1,1\n").unwrap();
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/profiles/skylake.csv");
+    fs::copy(corpus, folder.at("mine.csv")).unwrap();
     folder.run("write plan.toml");
     fs::write(folder.at("mine.csv"), "another").unwrap();
     let said = folder.refused("run plan.sweep");
@@ -181,6 +199,11 @@ fn a_point_is_for_its_files_and_its_version() {
     let text = fs::read_to_string(&point).unwrap();
     let other = text.replace("\"fairways\":\"", "\"fairways\":\"9");
     fs::write(&point, other).unwrap();
+    assert!(folder.refused("run plan.sweep").contains("unaltered"));
+    fs::write(&point, text).unwrap();
+    let index = folder.at("plan.sweep/sweep.json");
+    let text = fs::read_to_string(&index).unwrap();
+    fs::write(&index, text.replace("\"fairways\":\"", "\"fairways\":\"9")).unwrap();
     assert!(folder.refused("run plan.sweep").contains("write the sweep again"));
 }
 

@@ -65,7 +65,7 @@ fn gnu_parallel_runs_the_points() {
     }
     let (folder, expected) = sweep();
     let page = fs::read_to_string(PAGE).unwrap();
-    let line = page.lines().find(|line| line.starts_with("parallel ")).unwrap();
+    let line = page.lines().find(|line| line.contains("| parallel ")).unwrap();
     succeeds(command(&folder, Path::new("sh")).args(["-c", line]));
     folder.run("merge plan.sweep -o results.parquet");
     assert!(folder.read("results.parquet") == expected);

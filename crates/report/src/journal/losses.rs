@@ -5,7 +5,7 @@ use std::path::Path;
 use fairways_attribution::{Attribution, Caused};
 use fairways_chip::preset;
 use fairways_command_kit::BadInput;
-use fairways_core::{Q32, Time};
+use fairways_core::{AppId, Event, Q32, Time};
 use fairways_lab::blame::memory_latency;
 use fairways_record::journal::{Follower, Reader};
 
@@ -39,20 +39,29 @@ pub(super) fn read(path: &Path, story: &mut Story) -> Result<Vec<TimedLoss>, Bad
     while follower.next_at().is_some_and(|at| at <= story.end) {
         let Some(step) = follower.step()? else { break };
         while time + 1 < TIMES && step.at > story.time(time + 1) {
-            add(&attribution, time, story, &mut losses);
+            add(&attribution, None, time, story, &mut losses);
             time += 1;
             attribution.begin(story.time(time));
         }
+        if let Event::Exited { app } = step.event {
+            add(&attribution, Some(app), time, story, &mut losses);
+        }
         attribution.handle(step.at, &step.event);
     }
-    add(&attribution, time, story, &mut losses);
+    add(&attribution, None, time, story, &mut losses);
     Ok(losses)
 }
 
-/// Adds the losses since the time began.
-fn add(attribution: &Attribution, time: usize, story: &mut Story, losses: &mut Vec<TimedLoss>) {
+/// Adds the losses since the time began, of all programs or of one.
+fn add(
+    attribution: &Attribution,
+    only: Option<AppId>,
+    time: usize,
+    story: &mut Story,
+    losses: &mut Vec<TimedLoss>,
+) {
     let programs = &mut story.programs;
-    for loss in attribution.losses() {
+    for loss in attribution.losses().filter(|loss| only.is_none_or(|only| only == loss.app)) {
         let program = programs.index_of(loss.app);
         let worst = attribution
             .worst_culprit(loss)
