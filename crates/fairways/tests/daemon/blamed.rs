@@ -118,8 +118,8 @@ fn cpu_waits(found: &Value) -> Option<[f64; 3]> {
     Some([one?, other?, alone?])
 }
 
-/// Counters are from profiles of these names. Other processes may use the CPUs, too: the pair waits
-/// longer for them, and the third program goes before.
+/// Counters are from profiles of these names. Other processes may use the CPUs, too: for them the
+/// third program waits as well, but the pair, which is nice, waits longer.
 #[test]
 fn programs_that_share_a_cpu_wait_as_long_as_they_run() {
     if !can(&[]) {
@@ -129,7 +129,7 @@ fn programs_that_share_a_cpu_wait_as_long_as_they_run() {
     let allowed = sched_getaffinity(None).unwrap();
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
     let (first, last) = (cpus[0], *cpus.last().unwrap());
-    let busy = [(first, 0), (first, 0), (last, -20)].map(|(cpu, nice)| BusyLoop::start(cpu, nice));
+    let busy = [(first, 10), (first, 10), (last, 0)].map(|(cpu, nice)| BusyLoop::start(cpu, nice));
     let selects = busy.each_ref().map(|of| format!("select = \"pid:{}\"", of.0.id()));
     let names = ["column-scan", "hash-join", "chess"];
     let programs = [0, 1, 2].map(|which| (names[which], &*selects[which]));
@@ -152,6 +152,5 @@ fn programs_that_share_a_cpu_wait_as_long_as_they_run() {
     let text = String::from_utf8(blame(&machine, &[]).stdout).unwrap();
     assert!(text.contains(" waits for CPU ") && text.contains("\nwaits for CPU: "), "{text}");
     assert!(text.contains("column-scan: it waits for a CPU more than for cache"), "{text}");
-    assert!(!text.contains("chess: it waits for a CPU"), "{text}");
     assert_eq!(daemon.end(Signal::TERM), Some(0));
 }
