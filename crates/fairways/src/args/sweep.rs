@@ -21,7 +21,7 @@ use super::{Command, one_line, parsed};
 ///
 /// A plan names a command (simulate or optimum), flags, and axes with the values of
 /// other flags; its points are all combinations. Each is a process with a file in and
-/// a file out. What is done is not done again (docs/sweep.md).
+/// a file out. `run` skips what is done (docs/sweep.md).
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Sweep {
@@ -45,7 +45,7 @@ pub(crate) enum SweepStep {
         /// The folder of the sweep
         #[arg(value_name = "DIR")]
         dir: PathBuf,
-        /// Run a part of the points: 1/8 is the first of eight [default: all]
+        /// Run a part of the points: 1/8 is the first of eight, 0/8 the last [default: all]
         #[arg(long, value_name = "I/N", value_parser = shard)]
         shard: Option<Shard>,
         /// How many run at once [default: as many as there are CPUs]

@@ -23,9 +23,9 @@ slowdown     cycles that it took, divided by those that it would take alone with
 least, most  the interval of the slowdown
 cache        lost to neighbours' lines in shared ways, and to ways that it may not fill
 bus          lost to waiting behind other programs' misses at the memory bus
-unexplained  lost to something else; known only with a profile
-culprit      the neighbour that costs it most
-             losses in units of the time alone; blank: less than 0.005
+unexplained  lost to something else; blank without a profile
+             losses are in units of the time alone; blank if less than 0.005
+culprit      the neighbour that costs it most; blank if it loses less than 2.5 %
 ";
 
 /// What the column of waits for a CPU means.
@@ -72,7 +72,11 @@ pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<
     }
     let helps: Vec<String> = blame.programs.iter().filter_map(helps).collect();
     if !helps.is_empty() {
-        writeln!(out, "\nWhat would help, by estimates:\n{}", fold(&helps.join("\n"), 2))?;
+        writeln!(
+            out,
+            "\nWhat would help, by estimates, each line by itself:\n{}",
+            fold(&helps.join("\n"), 2)
+        )?;
     }
     write!(out, "{}", fold(LEGEND, 13))?;
     print_waits(blame, out)?;
@@ -191,27 +195,22 @@ fn helps(one: &Victim) -> Option<String> {
     let OwnWays { costs, costs_least, costs_most, costs_others, is_guess, .. } = one.remedy?;
     let (victim, culprit) = (&one.program, one.worst.as_deref()?);
     let plural = if ways == 1 { "" } else { "s" };
-    let [saves, saves_least, saves_most] = [saves, saves_least, saves_most].map(gain);
     let mut text = format!(
-        "give {victim} {ways} way{plural} of its own: {saves} ({saves_least} to {saves_most}); "
+        "give {victim} {ways} way{plural} of its own: its slowdown falls by {saves:.2} \
+         ({saves_least:.2} to {saves_most:.2}), {culprit}'s rises by "
     );
     if costs_most < SHOWN {
-        text += &format!("costs {culprit} less than {SHOWN}");
+        text += &format!("less than {SHOWN}");
     } else {
-        text += &format!("costs {culprit} +{costs:.2} (+{costs_least:.2} to +{costs_most:.2})");
+        text += &format!("{costs:.2} ({costs_least:.2} to {costs_most:.2})");
     }
     if costs_others >= SHOWN {
-        text += &format!(", all others +{costs_others:.2}");
+        text += &format!(", those of all others by {costs_others:.2} together");
     }
     if is_guess {
-        text += "; a guess: it was never seen with as many";
+        text += &format!("; a guess: {victim} was never seen with so many ways");
     }
     Some(text)
-}
-
-/// A loss that ends.
-fn gain(part: f64) -> String {
-    format!("{:.2}", 0.0 - part)
 }
 
 /// What would have to be measured for a narrower interval, if that is wide.
