@@ -321,6 +321,10 @@ impl Fairways {
         }
         let watched = bandwidth.users.len();
         bandwidth.follow(running.programs());
+        for (user, program) in bandwidth.users.iter_mut().zip(running.programs()) {
+            let profile = program.profile.as_deref();
+            user.ipc_alone = profile.map(|of| p.reference.ipc(&of.ipc, levers.llc.ways));
+        }
         if bandwidth.users.len() > watched || bandwidth.span_end.is_none() {
             self.arm(at, act);
         }

@@ -3,6 +3,7 @@
 use fairways_core::{AppId, BandwidthLevel};
 
 use super::bandwidth_user::BusUser;
+use super::objective::{Objective, Outcome};
 use super::parameters::Parameters;
 
 /// A step that is being tried.
@@ -70,12 +71,28 @@ impl LimitTrial {
         if self.left > 0 {
             return StepVerdict::Wait;
         }
-        let total: i64 = users.iter().map(BusUser::change).fold(0, i64::saturating_add);
-        let needed = i64::from(p.limit_gain_percent) * 1024;
-        if users.iter().any(BusUser::is_relieved) || total * 100 > needed {
+        if users.iter().any(BusUser::is_relieved) || is_better(p, users) {
             StepVerdict::Keep
         } else {
             StepVerdict::TakeBack
         }
     }
+}
+
+/// The most throughput that a fairer step may cost, percent.
+const MOST_LOSS_PERCENT: u64 = 2;
+
+/// Whether a step gains enough: by the policy's objective, where the speed of every program alone is
+/// known; otherwise, and for an objective that is a sum, by the change of all speeds.
+fn is_better(p: &Parameters, users: &[BusUser]) -> bool {
+    let mut outcomes = [Outcome::NONE; 2];
+    let are_known = users.iter().all(|user| user.add_to(&mut outcomes).is_some());
+    if p.objective.is_sum() || !are_known {
+        let total: i64 = users.iter().map(BusUser::change).fold(0, i64::saturating_add);
+        return total * 100 > i64::from(p.limit_gain_percent) * 1024;
+    }
+    let [before, after] = &outcomes;
+    let percent = (1 << 32) / 100;
+    p.objective.gain(before, after) > percent * u64::from(p.limit_gain_percent)
+        && Objective::Stp.gain(after, before) <= percent * MOST_LOSS_PERCENT
 }

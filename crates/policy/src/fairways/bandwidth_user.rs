@@ -7,6 +7,7 @@ use fairways_core::{
     Sample, Time,
 };
 
+use super::objective::Outcome;
 use crate::program::RunningProgram;
 
 /// Why a program may be limited: the first ones go first.
@@ -31,6 +32,7 @@ impl LimitRank {
 struct SpanCounts {
     bytes: u64,
     instructions: u64,
+    cycles: u64,
     references: u64,
     misses: u64,
     nanos: u64,
@@ -54,9 +56,14 @@ pub(super) struct BusUser {
     pub(super) traffic: u64,
     pub(super) speed: Option<u64>,
     threads: Q32,
+    /// Cycles per second in that span.
+    cycles: u64,
+    /// Its IPC alone, by its profile; windows show no bus that is idle.
+    pub(super) ipc_alone: Option<Q32>,
     pub(super) rank: Option<LimitRank>,
     importance: u32,
     is_best_effort: bool,
+    has_objective: bool,
     /// Of the answers of a service, those that were late, in units of 2^-32, and how many may be.
     late: Option<(Q32, Q32)>,
     /// Traffic, speed and late answers before the step that is being tried.
@@ -85,9 +92,12 @@ impl BusUser {
             traffic: 0,
             speed: None,
             threads: Q32::ONE,
+            cycles: 0,
+            ipc_alone: None,
             rank: None,
             importance: 1,
             is_best_effort: false,
+            has_objective: false,
             late: None,
             traffic_before: 0,
             speed_before: None,
@@ -120,6 +130,7 @@ impl BusUser {
         let sum = &mut self.counts;
         sum.bytes = sum.bytes.saturating_add(bytes);
         sum.instructions = sum.instructions.saturating_add(instructions);
+        sum.cycles = sum.cycles.saturating_add(counters.cycles.unwrap_or(0));
         sum.references = sum.references.saturating_add(counters.llc_references.unwrap_or(0));
         sum.misses = sum.misses.saturating_add(counters.llc_misses.unwrap_or(0));
         let nanos = u64::try_from(sample.window.as_nanos()).unwrap_or(u64::MAX);
@@ -150,6 +161,7 @@ impl BusUser {
             self.counts = SpanCounts::default();
         }
         self.is_best_effort = program.wish.best_effort;
+        self.has_objective = program.wish.objective.is_some();
         self.importance = program.wish.importance.unwrap_or(1);
         self.was_lacking = core::mem::take(&mut self.lacks_counts);
         if counts.nanos == 0 || self.was_lacking {
@@ -162,6 +174,7 @@ impl BusUser {
         }
         self.traffic = per_second(counts.bytes, counts.nanos);
         let speed = per_second(counts.instructions, counts.nanos);
+        self.cycles = per_second(counts.cycles, counts.nanos);
         // Otherwise the mean with the span before, which is steadier.
         let before = self.speed.filter(|_| !is_trying).unwrap_or(speed);
         self.speed = Some(speed / 2 + before / 2);
@@ -273,6 +286,21 @@ impl BusUser {
         let (Some(before), Some(after)) = (self.speed_before, self.speed) else { return 0 };
         let share = (i128::from(after) - i128::from(before)) * 1024 / i128::from(before.max(1));
         i64::try_from(share * i128::from(self.importance)).unwrap_or(i64::MAX)
+    }
+
+    /// Adds its slowdowns before the step and now to two outcomes; `None` where its speed alone is
+    /// not known.
+    pub(super) fn add_to(&self, outcomes: &mut [Outcome; 2]) -> Option<()> {
+        let alone = u128::from(self.ipc_alone?.raw()) * u128::from(self.cycles);
+        for (outcome, speed) in outcomes.iter_mut().zip([self.speed_before?, self.speed?]) {
+            let slowdown = u64::try_from(alone / u128::from(speed.max(1))).unwrap_or(u64::MAX);
+            if self.is_best_effort || self.has_objective {
+                outcome.add_best_effort(slowdown.max(1), 1);
+            } else {
+                outcome.add(slowdown.max(1), 1);
+            }
+        }
+        Some(())
     }
 
     /// Whether it is a service that misses its objective.

@@ -71,13 +71,27 @@ struct BusBench {
     refused: u32,
     /// Whether a program that is limited to this level or below is of no use to others.
     is_useless: bool,
+    /// Whether streams compute for half of their time, and so feel the bus less than others.
+    do_streams_compute: bool,
 }
 
 impl BusBench {
+    /// A policy whose objective is throughput: a step is judged by the change of all speeds.
     fn new(bandwidth: Option<BandwidthLever>, capacity: u64, loads: &[BusLoad]) -> Self {
+        let objective = crate::fairways::Objective::Stp;
+        let policy = Fairways::new(Parameters { objective, ..Parameters::default() });
+        Self::with_policy(policy, bandwidth, capacity, loads)
+    }
+
+    fn with_policy(
+        policy: Fairways,
+        bandwidth: Option<BandwidthLever>,
+        capacity: u64,
+        loads: &[BusLoad],
+    ) -> Self {
         let llc = Llc { clos: 8, ..Llc::with_ways(Ways::new(11).unwrap()) };
         let mut bench = Self {
-            policy: Fairways::default(),
+            policy,
             levers: Levers { llc, bandwidth },
             capacity,
             loads: Vec::new(),
@@ -90,6 +104,7 @@ impl BusBench {
             refuses: false,
             refused: 0,
             is_useless: false,
+            do_streams_compute: false,
         };
         bench.report(&Event::Machine(bench.levers));
         loads.iter().for_each(|load| bench.start(*load));
@@ -155,7 +170,9 @@ impl BusBench {
         let rates = self.loads.iter().zip(asked).map(|(load, asked)| {
             let mbps = asked * self.capacity / all;
             let is_free = load.mbps == 0 || (!load.streams && self.is_useless);
-            (mbps, if is_free { 1000 } else { mbps * 1000 / load.mbps })
+            let speed = if is_free { 1000 } else { mbps * 1000 / load.mbps };
+            let computes = load.streams && self.do_streams_compute;
+            (mbps, if computes { u64::midpoint(speed, 1000) } else { speed })
         });
         rates.collect()
     }
@@ -253,6 +270,32 @@ fn streams_on_a_full_bus_are_limited_step_by_step_and_then_left_alone() {
     bench.run(2400);
     assert_eq!(bench.levels(), levels);
     assert!(bench.reasons.len() <= plans + 40, "{:?}", bench.reasons);
+}
+
+/// All are equally slow without a limit: whatever it brings the others, the stream is slower then.
+#[test]
+fn a_step_that_makes_the_plan_less_fair_is_taken_back_though_the_sum_gains() {
+    let loads = [stream(9000), stream(5000), sensitive(1500), sensitive(1500), sensitive(1500)];
+    let policy = Fairways::default();
+    let mut bench = BusBench::with_policy(policy, mba(12_000), 12_000, &loads);
+    bench.run(100);
+    assert_eq!(bench.levels(), vec_of_none(5), "{:?}", bench.reasons);
+    assert!(bench.steps_taken_back() >= 2, "{:?}", bench.reasons);
+}
+
+/// A stream that computes for half of its time is the least slowed.
+#[test]
+fn a_step_that_makes_the_plan_fairer_stays() {
+    let loads = [stream(9000), sensitive(3000), sensitive(3000), sensitive(1500)];
+    let policy = Fairways::default();
+    let mut bench = BusBench::with_policy(policy, mba(12_000), 12_000, &loads);
+    bench.do_streams_compute = true;
+    let before = bench.rates();
+    bench.run(200);
+    assert!(bench.level(0).is_some(), "{:?}", bench.reasons);
+    let now = bench.rates();
+    let [unfair, fair] = [&before, &now].map(|rates| rates[0].1 * 1000 / rates[1].1);
+    assert!(fair < unfair, "{before:?} {now:?}");
 }
 
 #[test]
