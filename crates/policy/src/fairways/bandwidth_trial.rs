@@ -82,8 +82,8 @@ impl LimitTrial {
 /// The most throughput that a fairer step may cost, percent.
 const MOST_LOSS_PERCENT: u64 = 2;
 
-/// Whether a step gains enough: by the policy's objective, where the speed of every program alone is
-/// known; otherwise, and for an objective that is a sum, by the change of all speeds.
+/// Whether a step gains enough: by the policy's objective, where the speed of every program alone
+/// is known; otherwise, and for an objective that is a sum, by the change of all speeds.
 fn is_better(p: &Parameters, users: &[BusUser]) -> bool {
     let mut outcomes = [Outcome::NONE; 2];
     let are_known = users.iter().all(|user| user.add_to(&mut outcomes).is_some());

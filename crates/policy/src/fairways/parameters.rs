@@ -70,7 +70,8 @@ parameters! {
         /// After this many spans a lower limit is judged.
         judge_spans: u32 = 2, "spans", "ours", least 1;
 
-        /// What a limit must gain: of the objective where all programs have profiles, else of speed.
+        /// What a limit must gain: of the objective where all programs have profiles, else of
+        /// speed.
         limit_gain_percent: u32 = 1, "percent", "ours";
 
         /// The least speed of a limited program, of that without a limit.

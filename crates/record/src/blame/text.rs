@@ -208,7 +208,7 @@ fn helps(one: &Victim) -> Option<String> {
         text += &format!(", those of all others by {costs_others:.2} together");
     }
     if is_guess {
-        text += &format!("; a guess: {victim} was never seen with so many ways");
+        text += &format!("; a guess: {victim} was never seen with as many");
     }
     Some(text)
 }
