@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::cpu_waits::{CpuReading, CpuWaits};
 
-/// DaemonLosses are those of this span, at least.
+/// Losses are those of this span, at least.
 const SPAN: Duration = Duration::from_secs(30);
 
 /// How long a window is that no policy requests: it costs as much as a second of `dunn`.
