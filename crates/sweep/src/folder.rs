@@ -212,9 +212,9 @@ impl SweepFolder {
         Ok(done)
     }
 
-    /// Removes what processes left an hour ago or earlier that were killed while they wrote results
-    /// of these points.
-    pub(crate) fn remove_unfinished(&self, points: &BTreeSet<&str>) -> anyhow::Result<()> {
+    /// Removes what processes left an hour ago or earlier that were killed while they wrote
+    /// results.
+    pub(crate) fn remove_unfinished(&self) -> anyhow::Result<()> {
         let results = self.dir.join("results");
         for entry in fs::read_dir(&results)? {
             let entry = entry?;
@@ -222,7 +222,7 @@ impl SweepFolder {
             let name = file.to_str().and_then(|name| name.strip_prefix('.')?.split_once(".csv."));
             let age = entry.metadata()?.modified().ok().and_then(|at| at.elapsed().ok());
             let is_old = age.is_some_and(|age| age > LONGEST_WRITE);
-            if is_old && name.is_some_and(|(name, _)| points.contains(name)) {
+            if is_old && name.is_some_and(|(name, _)| is_name(name)) {
                 let path = results.join(&file);
                 fs::remove_file(&path)
                     .with_context(|| format!("{}: can't remove it", shown(&path)))?;

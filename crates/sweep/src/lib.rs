@@ -1,10 +1,10 @@
 //! `fairways sweep`: many simulations, each a process with a file in and a file out.
 //!
-//! A plan ([`plan`]) names a command, flags, and axes with the values of other flags; its points
-//! are all combinations. A folder ([`folder`]) has a file for each point and one for its result;
-//! points are run here ([`running`]) or by whatever else starts processes, and merged into one
-//! table ([`merge`]). A point is named by a hash of all that its result depends on, so that what is
-//! done is not done again. docs/sweep.md describes it.
+//! A plan (`plan.rs`) names a command, flags, and axes with the values of other flags; its points
+//! are all combinations. A folder (`folder.rs`) has a file for each point and one for its result;
+//! points are run here (`running.rs`) or by whatever else starts processes, and merged into one
+//! table (`merge.rs`). A point is named by a hash of all that its result depends on, so that what
+//! is done is not done again. docs/sweep.md describes it.
 
 mod columns;
 mod folder;

@@ -64,7 +64,7 @@ pub fn run(running: &SweepRun) -> anyhow::Result<usize> {
     // Points that are the same have one result.
     let mut names = BTreeSet::new();
     pending.retain(|point| names.insert(point.name.as_str()));
-    folder.remove_unfinished(&names)?;
+    folder.remove_unfinished()?;
     let stop = Arc::new(AtomicBool::new(false));
     stop_on_signals(&stop).context("can't wait for signals")?;
     let paths: Arc<Vec<PathBuf>> =
