@@ -17,7 +17,6 @@
 //! - **Which neighbour takes them** (`neighbours.rs`, `culprits.rs`): a neighbour causes a loss of
 //!   cache by the ways that it occupies, as far as the victim would get them if it were gone, and a
 //!   loss on the bus by its traffic above a fair share.
-//!
 //! - **What would end it** (`remedy.rs`): ways of the victim's own, by the same shares of misses.
 //!
 //! What is not known widens the interval ([`Bounds`]), and [`Loss::unknown`] says what would have

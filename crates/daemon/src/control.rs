@@ -126,10 +126,10 @@ impl Served {
             Request::Explain {} => {
                 Response::Decisions(self.watched.lock().decisions.kept().cloned().collect())
             }
-            Request::Blame {} => match &self.losses {
+            Request::Blame { brief } => match &self.losses {
                 Some(losses) => {
                     let status = self.watched.lock().status.clone();
-                    Response::Blame(losses.reports(&status, true))
+                    Response::Blame(losses.reports(&status, !brief))
                 }
                 None => Response::Error(
                     "expected a policy that gives out ways: losses are not attributed to threads \

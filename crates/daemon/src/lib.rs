@@ -52,7 +52,6 @@ use tracing::{debug, error, info, warn};
 
 use config::{ClockSource, Config};
 use control::{Control, Served};
-use cpu_waits::CpuReading;
 use journals::Journals;
 use losses::{DaemonLosses, SharedLosses};
 use metrics::Metrics;
@@ -316,7 +315,9 @@ impl Daemon {
                 None => {}
             }
             // A client may have asked for losses since; one that asks later ends the wait.
-            self.watch_for_losses();
+            if let Some(losses) = &self.losses {
+                losses.watch(&mut self.host);
+            }
             let Some((at, domain, event)) = self.host.next_event() else {
                 if signals.came() {
                     continue;
@@ -440,21 +441,6 @@ impl Daemon {
         let watched = &mut *watched.lock();
         watched.status.failed = Some(why);
         watched.totals.failed += 1;
-    }
-
-    /// If somebody asks for losses, begins windows of the programs that no policy watches, and
-    /// reads once in a span how long threads waited for a CPU.
-    fn watch_for_losses(&mut self) {
-        let Some(losses) = &self.losses else { return };
-        while let Some((domain, watch)) = losses.lock().next_to_watch() {
-            self.host.carry_out(domain, watch);
-        }
-        if losses.lock().is_reading_due() {
-            let programs = self.host.programs();
-            let threads = programs.iter().map(|of| (of.app, self.host.tasks(of.app)));
-            let reading = CpuReading::now(threads);
-            losses.lock().add_reading(reading);
-        }
     }
 
     /// Reads the configuration again. If it is wrong, the previous one stays in force.

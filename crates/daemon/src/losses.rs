@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fairways_attribution::{FIRST_WINDOW, FIRST_WINDOWS, RecentAttribution};
 use fairways_core::{Action, AppId, Event, Time, WindowLength};
+use fairways_host::machine::Host;
 use fairways_record::blame::BlameReport;
 use fairways_record::status::Status;
 use parking_lot::{Mutex, MutexGuard};
@@ -131,7 +132,7 @@ impl DaemonLosses {
     }
 }
 
-/// The losses, for those who ask.
+/// The losses, for the loop, clients and metrics.
 #[derive(Clone, Debug)]
 pub(super) struct SharedLosses {
     losses: Arc<Mutex<DaemonLosses>>,
@@ -146,6 +147,20 @@ impl SharedLosses {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, DaemonLosses> {
         self.losses.lock()
+    }
+
+    /// If somebody asks for losses, begins windows of the programs that no policy watches, and
+    /// reads once in a span how long threads waited for a CPU.
+    pub(super) fn watch(&self, host: &mut Host) {
+        while let Some((domain, watch)) = self.lock().next_to_watch() {
+            host.carry_out(domain, watch);
+        }
+        if self.lock().is_reading_due() {
+            let programs = host.programs();
+            let threads = programs.iter().map(|of| (of.app, host.tasks(of.app)));
+            let reading = CpuReading::now(threads);
+            self.lock().add_reading(reading);
+        }
     }
 
     /// The losses of late in every domain in which a window has ended, with the names of `status`.

@@ -140,21 +140,29 @@ proptest! {
                 {
                     let problem =
                         Problem { profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &[], goal };
-                    let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
-                    let Ok(found) = found else {
-                        prop_assert!(expected.is_none(), "{model:?} {kind:?}: {:?}", found.err());
-                        continue;
-                    };
-                    let (value, ..) = expected.unwrap();
-                    let value = if goal == Goal::Stp { -value } else { value };
-                    prop_assert!(found.is_proven && found.bound == found.value);
-                    prop_assert!((found.value / value - 1.0).abs() < 2e-9, "{model:?} {goal:?} {kind:?}: {} {value}", found.value);
-                    let apps = (0..).map(fairways_core::AppId).take(count);
-                    prop_assert_eq!(found.partition.check(&llc, apps), Ok(()));
+                    is_best(&problem)?;
                 }
             }
         }
     }
+}
+
+/// Checks that the search finds what comparing all partitions finds, where memory has a limit.
+fn is_best(problem: &Problem<'_>) -> Result<(), TestCaseError> {
+    let (found, expected) = (solve(problem, None, |_, _| ()), enumerate(problem));
+    let Ok(found) = found else {
+        prop_assert!(expected.is_none(), "{problem:?}: {:?}", found.err());
+        return Ok(());
+    };
+    let (value, ..) = expected.unwrap();
+    let value = if problem.goal == Goal::Stp { -value } else { value };
+    prop_assert!(found.is_proven && found.bound == found.value);
+    prop_assert!((found.value / value - 1.0).abs() < 2e-9, "{problem:?}: {} {value}", found.value);
+    let apps = (0..).map(fairways_core::AppId).take(problem.mix.len());
+    let bandwidth = problem.bandwidth.unwrap().lever();
+    let levers = fairways_core::Levers { llc: problem.llc, bandwidth };
+    prop_assert_eq!(found.partition.check_levers(levers, apps), Ok(()));
+    Ok(())
 }
 
 /// A few programs, and the levels to which clusters may be limited, in percent.
@@ -193,18 +201,7 @@ proptest! {
                     let problem = Problem {
                         profiles: &profiles, mix: &mix, llc, kind, bandwidth, levels: &levels, goal,
                     };
-                    let (found, expected) = (solve(&problem, None, |_, _| ()), enumerate(&problem));
-                    let Ok(found) = found else {
-                        prop_assert!(expected.is_none(), "{model:?} {kind:?}: {:?}", found.err());
-                        continue;
-                    };
-                    let (value, ..) = expected.unwrap();
-                    let value = if goal == Goal::Stp { -value } else { value };
-                    prop_assert!(found.is_proven && found.bound == found.value);
-                    prop_assert!((found.value / value - 1.0).abs() < 2e-9, "{model:?} {goal:?} {kind:?}: {} {value}", found.value);
-                    let apps = (0..).map(fairways_core::AppId).take(count);
-                    let levers = fairways_core::Levers { llc, bandwidth: bandwidth.unwrap().lever() };
-                    prop_assert_eq!(found.partition.check_levers(levers, apps), Ok(()));
+                    is_best(&problem)?;
                 }
             }
         }

@@ -36,7 +36,11 @@ pub enum Request {
     Explain {},
     /// What programs lose to their neighbours. From the first such request on, programs that the
     /// policy does not watch have windows, too.
-    Blame {},
+    Blame {
+        /// Without what would help, and without waits for a CPU: those take longer to find.
+        #[serde(default)]
+        brief: bool,
+    },
 }
 
 /// The daemon's answer, such as `{"status": {...}}`.
@@ -75,13 +79,14 @@ pub fn decisions(control: Option<&Path>) -> anyhow::Result<Vec<Decision>> {
     }
 }
 
-/// What programs lose in each domain of the daemon in which there is something to go by.
+/// What programs lose in each domain of the daemon in which there is something to go by; if
+/// `brief`, without what would help and waits for a CPU.
 ///
 /// # Errors
 /// As of [`status`]; and if no window that shows losses has ended yet.
-pub fn losses(control: Option<&Path>) -> anyhow::Result<Vec<BlameReport>> {
+pub fn losses(control: Option<&Path>, brief: bool) -> anyhow::Result<Vec<BlameReport>> {
     let at = shown(control.unwrap_or(Path::new(SOCKET)));
-    match request_from(control, Request::Blame {})? {
+    match request_from(control, Request::Blame { brief })? {
         Response::Blame(mut reports) => {
             reports.retain(|report| !report.is_empty());
             if reports.is_empty() {

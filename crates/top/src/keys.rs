@@ -17,7 +17,7 @@ pub(super) enum Command {
     Last,
     /// Shows the decisions about the selected program.
     Why,
-    /// Shows who slows whom.
+    /// Shows which program slows which.
     Blame,
     Sort,
     Metric,
@@ -42,7 +42,7 @@ pub(super) const HELP: [(&str, &str, KeyScope); 15] = [
     ("up, down, k, j", "select a program; scroll a page", KeyScope::All),
     ("PgUp, PgDn", "ten at a time", KeyScope::All),
     ("Enter", "all numbers of the program, and the decisions about it", KeyScope::All),
-    ("b", "who slows whom, as the daemon estimates it", KeyScope::All),
+    ("b", "which program slows which, as the daemon estimates it", KeyScope::All),
     ("s", "sort by the next column", KeyScope::All),
     ("c", "history of IPC or MPKI", KeyScope::All),
     ("d", "the next domain", KeyScope::All),

@@ -80,7 +80,7 @@ impl Blame {
                 return Err(BadInput(what.to_owned()).into());
             }
             (None, None) => {
-                let reports = client::losses(self.control.as_deref())?;
+                let reports = client::losses(self.control.as_deref(), false)?;
                 return reports.iter().try_for_each(|found| found.print(self.json, out));
             }
         };

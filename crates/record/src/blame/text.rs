@@ -24,8 +24,8 @@ least, most  the interval of the slowdown
 cache        lost to neighbours' lines in shared ways, and to ways that it may not fill
 bus          lost to waiting behind other programs' misses at the memory bus
 unexplained  lost to something else; blank without a profile
-             losses are in units of the time alone; blank if less than 0.005
 culprit      the neighbour that costs it most; blank if it loses less than 2.5 %
+losses       in units of the time alone; blank if less than 0.005
 ";
 
 /// What the column of waits for a CPU means.
@@ -87,7 +87,7 @@ pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<
     Ok(())
 }
 
-/// What is known of waits for a CPU: the column's meaning, steal, and who needs CPUs.
+/// What is known of waits for a CPU: the column's meaning, steal, and which programs need CPUs.
 fn print_waits(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<()> {
     if has_waits(blame) {
         writeln!(out, "{}", fold(WAITS_LEGEND, 2))?;

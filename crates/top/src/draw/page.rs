@@ -58,7 +58,7 @@ pub(super) fn draw(
     let mut lines = lines;
     let (title, text) = match page {
         Page::Help => ("keys and words".to_owned(), help(view, width - 2)),
-        Page::Blame => ("who slows whom".to_owned(), blamed(scene, view, width - 2)),
+        Page::Blame => ("which program slows which".to_owned(), blamed(scene, view, width - 2)),
         Page::Why(name) => {
             let mut text = numbers(scene, view, name, width - 2);
             let decisions = decisions(scene, view, name, width - 2);

@@ -75,7 +75,7 @@ impl PollAnswer {
             status: client::status(control)?,
             decisions: client::decisions(control)?,
             // A daemon of an earlier version knows none, nor does one without windows.
-            losses: client::losses(control).unwrap_or_default(),
+            losses: client::losses(control, true).unwrap_or_default(),
         })
     }
 
