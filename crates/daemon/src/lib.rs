@@ -153,8 +153,9 @@ fn look_after(
 ) -> anyhow::Result<Ended> {
     let mut checked = Checked::new(args)?;
     if let Some(on) = on {
-        if checked.config.dry_run || checked.config.observe {
-            let wrong = "a trial gives out ways: expected neither --dry-run nor --observe";
+        if checked.mode() != "manage" {
+            let wrong = "a trial gives out ways: expected none of --dry-run, --observe and \
+                         --counters-only";
             return Err(BadInput(wrong.to_owned()).into());
         }
         if checked.config.schedules() {
@@ -237,6 +238,9 @@ impl Daemon {
             let status = &mut watched.lock().status;
             status.scheduler = scheduler.map(str::to_owned);
             status.scheduler_reason = why;
+        }
+        if let Some(losses) = &losses {
+            losses.lock().read_caches(&host);
         }
         host.stop_when(Arc::clone(&signals.came));
         if let Some(span) = duration {
@@ -427,7 +431,7 @@ impl Daemon {
         if domains.len() != watched.lock().status.domains.len() {
             watched.lock().status.keep_domains(|id| domains.iter().any(|domain| domain.id == id));
             if let Some(losses) = losses {
-                losses.lock().keep_domains(|id| domains.iter().any(|domain| domain.id == id));
+                losses.lock().read_caches(host);
             }
         }
         let Err(why) = handled else { return };

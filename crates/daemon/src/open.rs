@@ -10,7 +10,7 @@ use fairways_core::Wish;
 use fairways_host::clock::{Clock, EmulatorClock, RealClock};
 use fairways_host::emulated::Connection;
 use fairways_host::emulated::counters::Emulated;
-use fairways_host::machine::{Host, Lever, Managed, OpenLatency, Parts, Settings};
+use fairways_host::machine::{CountedHost, Host, Lever, Managed, OpenLatency, Parts, Settings};
 use fairways_latency as latency;
 use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
@@ -54,6 +54,9 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     let (lever, why) = if schedules {
         let (turns, why) = scheduler::open(config)?;
         (Lever::Turns(Box::new(turns)), Some(why))
+    } else if config.counters_only {
+        let sysfs = settings(config).sysfs;
+        (Lever::Nothing(CountedHost::new(sysfs).context("the caches can't be read")?), None)
     } else {
         (Lever::Ways(Box::new(Actuator::open(settings(config)).map_err(refused)?)), None)
     };
@@ -76,19 +79,23 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     Ok(Opened { host, profiled, emulator, why })
 }
 
-/// Restores what a killed daemon with the other lever (ways or turns) left behind. The lever that
-/// is in use restores its own leftovers.
+/// Restores what a killed daemon with another lever (ways or turns) left behind. The lever that is
+/// in use restores its own leftovers.
 fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
     if config.dry_run {
         return Ok(());
     }
-    let restored = if schedules {
-        client::restore(&settings(config))
-    } else {
-        fairways_turns::ledger::restore(&scheduler::settings(config))
-    };
-    for line in restored.map_err(refused)?.to_string().lines() {
-        tracing::warn!("from before: {line}");
+    let mut restored = Vec::new();
+    if schedules || config.counters_only {
+        restored.push(client::restore(&settings(config)));
+    }
+    if !schedules {
+        restored.push(fairways_turns::ledger::restore(&scheduler::settings(config)));
+    }
+    for restored in restored {
+        for line in restored.map_err(refused)?.to_string().lines() {
+            tracing::warn!("from before: {line}");
+        }
     }
     Ok(())
 }

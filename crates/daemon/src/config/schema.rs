@@ -23,6 +23,8 @@ pub struct Config {
     pub observe: bool,
     /// Whether to decide only, and change nothing.
     pub dry_run: bool,
+    /// Whether to watch programs by their counters alone, without resctrl.
+    pub counters_only: bool,
     /// How often to look for programs where the kernel does not report them.
     #[serde(with = "values::span")]
     pub(crate) interval: Duration,
@@ -57,6 +59,7 @@ impl Default for Config {
             policy: "lfoc".to_owned(),
             observe: false,
             dry_run: false,
+            counters_only: false,
             interval: Duration::from_millis(100),
             sandbox: true,
             parameters: toml::Table::new(),

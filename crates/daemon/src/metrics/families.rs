@@ -51,8 +51,10 @@ const fn info(name: &'static str, help: &'static str) -> Family {
 
 pub(super) const BUILD: Family =
     info("fairways_build", "The daemon's version, and the commit that it was built from.");
-pub(super) const POLICY: Family =
-    info("fairways_policy", "The policy, and what happens to its plans: manage or observe.");
+pub(super) const POLICY: Family = info(
+    "fairways_policy",
+    "The policy, and what happens to its plans: manage, observe or counters-only.",
+);
 pub(super) const SCHEDULER: Family =
     info("fairways_scheduler", "How threads take turns, under a policy that schedules.");
 pub(super) const FAILED: Family = gauge(
