@@ -14,12 +14,14 @@ use fairways_host::machine::{CountedHost, Host, Lever, Managed, OpenLatency, Par
 use fairways_latency as latency;
 use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
+use fairways_policy::table::OwnerRequest;
 use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Roots, Wanted};
 use fairways_resctrl_client::{self as client, Actuator};
 
 use super::control::{Control, Served};
 use super::metrics::{Metrics, Token};
+use super::node_features::NodeFeatureFile;
 use super::notify::Notify;
 use super::profiled::{ByTurns, Profiled};
 use super::restore::refused;
@@ -208,6 +210,15 @@ pub(super) fn metrics(
     let token = token.map_err(BadInput)?;
     let metrics = Metrics::start(listen, token, commit, served, notify.pulse());
     metrics.map(Some).map_err(|why| taken(&format!("metrics: {listen}"), &why))
+}
+
+/// The file that describes this node for node-feature-discovery, if one is configured.
+pub(super) fn node_features(config: &Config) -> Option<NodeFeatureFile> {
+    let file = config.node_features.file.clone()?;
+    let policy = config.descriptor();
+    let keeps_baselines =
+        !config.observe && policy.is_some_and(|policy| policy.honours(OwnerRequest::Baselines));
+    Some(NodeFeatureFile::new(file, keeps_baselines))
 }
 
 /// The error where the daemon can't listen. It has an exit code of its own if the address is in use
