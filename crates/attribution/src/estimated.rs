@@ -42,7 +42,7 @@ impl Attribution {
             }
         }
         let pushed_out = (there + brought_in).saturating_sub(ways).min(brought_in);
-        let mean_stale = if there == 0 { Q32::ONE.raw().into() } else { (not_used << 32) / there };
+        let mean_stale = (not_used << 32).checked_div(there).unwrap_or(Q32::ONE.raw().into());
         let one = &mut self.programs[place];
         let grown = one.lines_in_ways() + own;
         // Of the cache's lines, those not used for long are as likely to go as each other.

@@ -125,7 +125,7 @@ impl Attribution {
                 let occupancy = sample
                     .occupancy
                     .or_else(|| self.estimate(place, &sample.counters, sample.window, mask));
-                let sample = &Sample { occupancy, ..sample.clone() };
+                let sample = &Sample { occupancy, ..*sample };
                 self.programs[place].observe(sample, is_counted, mask.count(), llc.ways);
                 self.own(place, mask);
                 if is_counted {

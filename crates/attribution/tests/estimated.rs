@@ -1,5 +1,7 @@
 //! Occupancies that no machine reports, on a cache of 8 ways of 1000 lines.
 
+#![allow(clippy::unwrap_used)]
+
 use std::time::Duration;
 
 use fairways_attribution::Attribution;

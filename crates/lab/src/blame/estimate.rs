@@ -68,7 +68,7 @@ impl Policy for WatchedMix {
         match event {
             Event::Sampled(sample) if self.readings == Readings::Counters => {
                 let counters = Counters { memory_bytes: None, ..sample.counters };
-                let sample = Sample { counters, occupancy: None, ..sample.clone() };
+                let sample = Sample { counters, occupancy: None, ..*sample };
                 self.watched.handle(at, &Event::Sampled(sample), act);
             }
             _ => self.watched.handle(at, event, act),
