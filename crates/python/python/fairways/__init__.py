@@ -1,0 +1,46 @@
+"""Fair shares of the last-level cache: simulations, scores, the optimum, and policies in Python.
+
+docs/python.md has the guide.
+"""
+
+from ._exec import serve
+from ._fairways import (
+    FairwaysError,
+    Machine,
+    Mix,
+    Profiles,
+    Stream,
+    Table,
+    __version__,
+    draw_mixes,
+    journal,
+    optimum,
+    paper_results,
+    policies,
+    profiles,
+    random_mixes,
+    read_stream,
+    score,
+    simulate,
+)
+
+__all__ = [
+    "FairwaysError",
+    "Machine",
+    "Mix",
+    "Profiles",
+    "Stream",
+    "Table",
+    "__version__",
+    "draw_mixes",
+    "journal",
+    "optimum",
+    "paper_results",
+    "policies",
+    "profiles",
+    "random_mixes",
+    "read_stream",
+    "score",
+    "serve",
+    "simulate",
+]

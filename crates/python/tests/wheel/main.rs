@@ -1,0 +1,2 @@
+//! The wheel.
+fn main() {}
