@@ -23,14 +23,18 @@ from ._fairways import (
     score,
     simulate,
 )
+from ._types import Bar, Policy, TimedPolicy
 
 __all__ = [
+    "Bar",
     "FairwaysError",
     "Machine",
     "Mix",
+    "Policy",
     "Profiles",
     "Stream",
     "Table",
+    "TimedPolicy",
     "__version__",
     "draw_mixes",
     "journal",
