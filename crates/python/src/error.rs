@@ -61,7 +61,7 @@ impl From<Failure> for PyErr {
         match failure {
             Failure::Said(why) => FairwaysError::new_err(why),
             Failure::Raised(raised) => raised,
-            // Whoever stopped the work raises the reason.
+            // The thread that stopped the work raises the reason.
             Failure::Stopped => FairwaysError::new_err("stopped"),
         }
     }

@@ -326,7 +326,7 @@ impl Policy for PythonPolicy {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        // It is out of use; whoever runs it ends soon.
+        // It is out of use: the run ends after this event.
         if has_raised(&self.fault) {
             return;
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use fairways_chip::service::{Stage, parse_loads};
 use fairways_chip::{Geometry, PagePlacement, PageSize, Settings, preset};
-use fairways_command_kit::input::{at_most, real, time, whole};
+use fairways_command_kit::input::{at_most, time, whole};
 use fairways_command_kit::{BadInput, objective};
 use fairways_core::{Objective, Time};
 

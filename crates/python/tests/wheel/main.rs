@@ -18,7 +18,8 @@ const TO_A_PLOT: Duration = Duration::from_secs(60);
 /// Runs a command to its end.
 fn run(command: &mut Command) {
     let output = command.output().unwrap();
-    let [out, err] = [output.stdout, output.stderr].map(|of| String::from_utf8_lossy(&of).into_owned());
+    let [out, err] =
+        [output.stdout, output.stderr].map(|of| String::from_utf8_lossy(&of).into_owned());
     assert!(output.status.success(), "{command:?}\n{out}\n{err}");
 }
 

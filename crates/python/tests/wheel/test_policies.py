@@ -54,7 +54,7 @@ def test_a_class_runs_on_a_chip_and_its_journal_has_its_reasons(tmp_path):
 
 
 class Nothing:
-    """Answers nothing, and keeps what it was told."""
+    """Answers nothing, and keeps what it gets."""
 
     def __init__(self, **parameters):
         self.parameters, self.seen = parameters, []
