@@ -13,7 +13,7 @@ pyo3::create_exception!(
 
 /// Why there is no result.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CallFailure {
     /// The line that the command prints.
     Said(String),
     /// An exception that Python raised: in a policy, or by a signal.
@@ -22,7 +22,7 @@ pub(crate) enum Failure {
     Stopped,
 }
 
-impl Failure {
+impl CallFailure {
     /// The same, with what it is about before it.
     pub(crate) fn about(self, what: &str) -> Self {
         match self {
@@ -32,37 +32,37 @@ impl Failure {
     }
 }
 
-impl From<BadInput> for Failure {
+impl From<BadInput> for CallFailure {
     fn from(BadInput(why): BadInput) -> Self {
         Self::Said(why)
     }
 }
 
-impl From<anyhow::Error> for Failure {
+impl From<anyhow::Error> for CallFailure {
     fn from(why: anyhow::Error) -> Self {
         Self::Said(format!("{why:#}"))
     }
 }
 
-impl From<String> for Failure {
+impl From<String> for CallFailure {
     fn from(why: String) -> Self {
         Self::Said(why)
     }
 }
 
-impl From<PyErr> for Failure {
+impl From<PyErr> for CallFailure {
     fn from(raised: PyErr) -> Self {
         Self::Raised(raised)
     }
 }
 
-impl From<Failure> for PyErr {
-    fn from(failure: Failure) -> Self {
+impl From<CallFailure> for PyErr {
+    fn from(failure: CallFailure) -> Self {
         match failure {
-            Failure::Said(why) => FairwaysError::new_err(why),
-            Failure::Raised(raised) => raised,
+            CallFailure::Said(why) => FairwaysError::new_err(why),
+            CallFailure::Raised(raised) => raised,
             // The thread that stopped the work raises the reason.
-            Failure::Stopped => FairwaysError::new_err("stopped"),
+            CallFailure::Stopped => FairwaysError::new_err("stopped"),
         }
     }
 }

@@ -9,12 +9,12 @@ use fairways_record::journal::Reader;
 use pyo3::prelude::*;
 use serde_json::Value;
 
-use crate::error::Failure;
-use crate::table::{Table, numbers, texts, wholes};
-use crate::watched::{Steps, Watch, watched};
+use crate::error::CallFailure;
+use crate::table::{PyTable, numbers, texts, wholes};
+use crate::watched::{Steps, WatchedWork, watched};
 
 /// A line of a journal, but its first.
-struct Line {
+struct JournalRow {
     at: u64,
     what: &'static str,
     kind: &'static str,
@@ -22,7 +22,7 @@ struct Line {
     content: Value,
 }
 
-impl Line {
+impl JournalRow {
     /// A part of the content, if there is one.
     fn part(&self, name: &str) -> Option<&Value> {
         self.content.get(self.kind)?.get(name)
@@ -49,12 +49,12 @@ pub(crate) fn journal(
     py: Python<'_>,
     path: PathBuf,
     progress: Option<Bound<'_, PyAny>>,
-) -> PyResult<Table> {
+) -> PyResult<PyTable> {
     let steps = Steps { total: 0, unit: "line" };
     watched(py, progress.as_ref(), steps, |watch| table(&read(&path, watch)?))
 }
 
-fn read(path: &std::path::Path, watch: &Watch) -> Result<Vec<Line>, Failure> {
+fn read(path: &std::path::Path, watch: &WatchedWork) -> Result<Vec<JournalRow>, CallFailure> {
     let mut reader = Reader::open(path)?;
     let mut names: BTreeMap<u64, String> = BTreeMap::new();
     let mut lines = Vec::new();
@@ -62,17 +62,16 @@ fn read(path: &std::path::Path, watch: &Watch) -> Result<Vec<Line>, Failure> {
         watch.go_on()?;
         let started = line.program_name().map(str::to_owned);
         let (at, event, action) = line.into_parts();
-        let json = |why: serde_json::Error| Failure::Said(why.to_string());
         let (what, kind, content) = match (event, action) {
             (Some(event), _) => {
-                ("event", event.kind(), serde_json::to_value(&event).map_err(json)?)
+                ("event", event.kind(), serde_json::to_value(&event).map_err(unwritten)?)
             }
             (None, Some(action)) => {
-                ("action", action.kind(), serde_json::to_value(&action).map_err(json)?)
+                ("action", action.kind(), serde_json::to_value(&action).map_err(unwritten)?)
             }
             (None, None) => continue,
         };
-        let mut line = Line { at: at.nanos(), what, kind, program: None, content };
+        let mut line = JournalRow { at: at.nanos(), what, kind, program: None, content };
         if let Some(app) = line.whole("app") {
             if let Some(name) = started {
                 names.insert(app, name);
@@ -85,21 +84,23 @@ fn read(path: &std::path::Path, watch: &Watch) -> Result<Vec<Line>, Failure> {
     Ok(lines)
 }
 
-fn table(lines: &[Line]) -> Result<Table, Failure> {
-    let whole = |name: &'static str| wholes(lines.iter().map(move |line| line.whole(name)));
-    let text = |name: &'static str| texts(lines.iter().map(move |line| line.text(name)));
+fn unwritten(why: serde_json::Error) -> CallFailure {
+    CallFailure::Said(why.to_string())
+}
+
+fn table(lines: &[JournalRow]) -> Result<PyTable, CallFailure> {
     // Numbers that are not whole are texts of decimals.
     let occupancy = lines.iter().map(|line| line.text("occupancy")?.parse().ok());
     let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("at_ns", wholes(lines.iter().map(|line| Some(line.at)))),
         ("what", texts(lines.iter().map(|line| Some(line.what)))),
         ("kind", texts(lines.iter().map(|line| Some(line.kind)))),
-        ("app", whole("app")),
+        ("app", wholes(lines.iter().map(|line| line.whole("app")))),
         ("program", texts(lines.iter().map(|line| line.program.as_deref()))),
-        ("plan", whole("plan")),
-        ("class", text("class")),
-        ("reason", text("reason")),
-        ("window_ns", whole("window")),
+        ("plan", wholes(lines.iter().map(|line| line.whole("plan")))),
+        ("class", texts(lines.iter().map(|line| line.text("class")))),
+        ("reason", texts(lines.iter().map(|line| line.text("reason")))),
+        ("window_ns", wholes(lines.iter().map(|line| line.whole("window")))),
     ];
     for counter in Counter::ALL {
         let values = lines.iter().map(|line| line.counter(counter));
@@ -108,5 +109,5 @@ fn table(lines: &[Line]) -> Result<Table, Failure> {
     columns.push(("occupancy_ways", numbers(occupancy)));
     let json = lines.iter().map(|line| Some(line.content.to_string()));
     columns.push(("json", texts(json)));
-    Table::new(columns)
+    PyTable::new(columns)
 }

@@ -26,9 +26,9 @@ mod _fairways {
     #[pymodule_export]
     use super::journal::journal;
     #[pymodule_export]
-    use super::machine::Machine;
+    use super::machine::PyMachine;
     #[pymodule_export]
-    use super::mix::{Mix, draw_mixes, random_mixes};
+    use super::mix::{PyMix, draw_mixes, random_mixes};
     #[pymodule_export]
     use super::optimum::optimum;
     #[pymodule_export]
@@ -42,9 +42,9 @@ mod _fairways {
     #[pymodule_export]
     use super::simulate::simulate;
     #[pymodule_export]
-    use super::stream::{Stream, read_stream};
+    use super::stream::{PyStream, read_stream};
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::PyTable;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name for it")]

@@ -15,35 +15,35 @@ use fairways_simulation::{Best, ENDLESS, On, SimulatedRun};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::Failure;
-use crate::mix::Mix;
+use crate::error::CallFailure;
+use crate::mix::PyMix;
 use crate::optimum::seconds;
-use crate::policy::{Choices, Made, has_raised, raised};
+use crate::policy::{Choices, MadePolicy, has_raised, raised};
 use crate::profiles::{Profiles, ProfilesArgument};
 use crate::simulate::within;
-use crate::table::{Table, numbers, texts, truths, wholes};
-use crate::watched::{Steps, Watch, watched};
+use crate::table::{PyTable, numbers, texts, truths, wholes};
+use crate::watched::{Steps, WatchedWork, watched};
 
 /// A simulated machine, and the programs on it.
-#[pyclass(frozen, module = "fairways")]
-pub(crate) struct Machine {
-    on: Kind,
+#[pyclass(frozen, module = "fairways", name = "Machine")]
+pub(crate) struct PyMachine {
+    on: SimulatedOn,
 }
 
-enum Kind {
-    Model { mix: Mix, settings: fairways_model::Settings },
+enum SimulatedOn {
+    Model { mix: PyMix, settings: fairways_model::Settings },
     Chip(ChipWorld),
 }
 
 #[pymethods]
-impl Machine {
+impl PyMachine {
     /// The analytic model over time, on which the programs of a mix run.
     #[staticmethod]
     #[pyo3(signature = (
         mix, *, noise = 0.0, lost = 0.0, overshoot = 1.0, llc_mb = None, seed = 1
     ))]
     fn model(
-        mix: Py<Mix>,
+        mix: Py<PyMix>,
         noise: f64,
         lost: f64,
         overshoot: f64,
@@ -59,7 +59,7 @@ impl Machine {
             seed,
             ..mix.world.model(llc_mb)
         };
-        Ok(Self { on: Kind::Model { mix, settings } })
+        Ok(Self { on: SimulatedOn::Model { mix, settings } })
     }
 
     /// A chip that executes its programs' memory accesses; docs/chip.md has presets and programs.
@@ -80,7 +80,7 @@ impl Machine {
         loads: Option<BTreeMap<String, String>>,
         seed: u64,
     ) -> PyResult<Self> {
-        let made = || -> Result<ChipWorld, Failure> {
+        let world = (|| -> Result<ChipWorld, CallFailure> {
             let profiles = profiles.map_or_else(|| Profiles::named("skylake"), |of| of.read())?;
             let mut geometry = preset::parse(preset).map_err(|why| why.to_string())?;
             geometry.llc.clos = clos;
@@ -96,8 +96,8 @@ impl Machine {
             })?)?;
             world.oblige(&each("objectives", objectives, objective::parse)?)?;
             Ok(world)
-        };
-        Ok(Self { on: Kind::Chip(made()?) })
+        })()?;
+        Ok(Self { on: SimulatedOn::Chip(world) })
     }
 
     /// Runs the programs under a policy, which starts afresh: a row for each program.
@@ -116,18 +116,18 @@ impl Machine {
         journal: Option<PathBuf>,
         progress: Option<Bound<'_, PyAny>>,
         parameters: Option<Bound<'_, PyDict>>,
-    ) -> PyResult<Table> {
+    ) -> PyResult<PyTable> {
         let policy = policy.unwrap_or_else(|| pyo3::types::PyString::new(py, "lfoc").into_any());
         let choices = Choices::read(&policy, parameters.as_ref())?;
         let duration = seconds(duration).map_err(|why| why.about("duration"))?;
         if instructions == 0 || instructions > ENDLESS {
             let why = format!("instructions: expected a whole number from 1 to {ENDLESS}");
-            return Err(Failure::Said(format!("{why}, found {instructions}")).into());
+            return Err(CallFailure::Said(format!("{why}, found {instructions}")).into());
         }
         let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let steps = Steps { total: milliseconds.div_ceil(1000), unit: "s" };
         watched(py, progress.as_ref(), steps, |watch| {
-            let asked = Asked { duration, instructions, known_profiles, journal };
+            let asked = RunRequest { duration, instructions, known_profiles, journal };
             let ran = self.ran(&choices, asked, watch);
             choices.no_faults().and(ran)
         })
@@ -135,8 +135,8 @@ impl Machine {
 
     fn __repr__(&self) -> String {
         match &self.on {
-            Kind::Model { mix, .. } => format!("<fairways.Machine model: {}>", mix.mix.name),
-            Kind::Chip(world) => {
+            SimulatedOn::Model { mix, .. } => format!("<fairways.Machine model: {}>", mix.mix.name),
+            SimulatedOn::Chip(world) => {
                 format!("<fairways.Machine chip:{}: {}>", world.preset, world.names.join(", "))
             }
         }
@@ -148,7 +148,7 @@ fn each<T>(
     what: &str,
     of: Option<BTreeMap<String, String>>,
     read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<(String, T)>, Failure> {
+) -> Result<Vec<(String, T)>, CallFailure> {
     let of = of.unwrap_or_default().into_iter();
     of.map(|(name, text)| {
         let read = read(&text).map_err(|why| format!("{what}: {name}: {why}"))?;
@@ -157,38 +157,48 @@ fn each<T>(
     .collect()
 }
 
-/// How a run was asked for.
-struct Asked {
+/// OutcomeDetails a run was asked for.
+struct RunRequest {
     duration: Duration,
     instructions: u64,
     known_profiles: bool,
     journal: Option<PathBuf>,
 }
 
+/// A slowdown, if it is known.
+fn if_known(slowdown: f64) -> Option<f64> {
+    Some(slowdown).filter(|slowdown| !slowdown.is_nan())
+}
+
 /// The largest size of a part of a journal, as the command has it.
 const PART_BYTES: u64 = 256 << 20;
 
-impl Machine {
-    fn ran(&self, choices: &Choices, asked: Asked, watch: &Watch) -> Result<Table, Failure> {
+impl PyMachine {
+    fn ran(
+        &self,
+        choices: &Choices,
+        asked: RunRequest,
+        watch: &WatchedWork,
+    ) -> Result<PyTable, CallFailure> {
         let [choice] = &*choices.each else {
             let found = choices.each.len();
-            return Err(Failure::Said(format!("policy: expected one, found {found}")));
+            return Err(CallFailure::Said(format!("policy: expected one, found {found}")));
         };
         let (learns, needs) = choice.learns_needs();
         let known = asked.known_profiles || !learns;
         let (is_model, is_memory_limited) = match &self.on {
-            Kind::Model { mix, .. } => (true, mix.world.bandwidth.is_some()),
-            Kind::Chip(_) => (false, false),
+            SimulatedOn::Model { mix, .. } => (true, mix.world.bandwidth.is_some()),
+            SimulatedOn::Chip(_) => (false, false),
         };
         let machine = MachineUse { is_model, is_dynamic: true, is_memory_limited };
         suits::check("policy", &[choice.name()], machine)?;
         let on = match &self.on {
-            Kind::Model { mix, settings } => On::Model {
+            SimulatedOn::Model { mix, settings } => On::Model {
                 world: Box::new(mix.world.clone()),
                 mix: mix.mix.clone(),
                 settings: Box::new(*settings),
             },
-            Kind::Chip(world) => {
+            SimulatedOn::Chip(world) => {
                 let mut world = world.clone();
                 world.take_turns(None, None, choice.schedules())?;
                 world.check_room()?;
@@ -198,12 +208,12 @@ impl Machine {
                 On::Chip(Box::new(world))
             }
         };
-        let Some(Made { policy, fault }) = choices.make(choice, known)? else {
+        let Some(MadePolicy { policy, fault }) = choices.make(choice, known)? else {
             let why = "policy: expected one that runs, found optimum: simulate compares with it";
-            return Err(Failure::Said(why.to_owned()));
+            return Err(CallFailure::Said(why.to_owned()));
         };
         let parameters = choices.all_parameters(choice)?;
-        let Asked { duration, instructions, journal, .. } = asked;
+        let RunRequest { duration, instructions, journal, .. } = asked;
         let mut run = SimulatedRun { on, policy, parameters, duration, instructions, known };
         let mut journal = journal.map(|path| run.journal(&path, (PART_BYTES, None))).transpose()?;
         let mut machine = run.machine();
@@ -240,12 +250,11 @@ impl Machine {
         let best = Best::new(&run, end, watch.stop())?;
         watch.go_on()?;
         let fares = best.fares(&machine, names.len());
-        let known = |slowdown: f64| Some(slowdown).filter(|slowdown| !slowdown.is_nan());
         watch.reached(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
-        Table::new(vec![
+        PyTable::new(vec![
             ("program", texts(names.iter().map(Some))),
             ("runs", wholes((0..names.len()).map(|job| Some(machine.runs(job) as u64)))),
-            ("slowdown", numbers(fares.iter().map(|fare| known(fare.slowdown)))),
+            ("slowdown", numbers(fares.iter().map(|fare| if_known(fare.slowdown)))),
             ("is_comparable", truths(fares.iter().map(|fare| Some(!fare.not_comparable)))),
         ])
     }

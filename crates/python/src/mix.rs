@@ -1,4 +1,4 @@
-//! Mixes: programs that share a cache.
+//! MixArgument: programs that share a cache.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use fairways_profiles::{BandwidthModel, MemoryBandwidth};
 use fairways_simulation::{World, cache};
 use pyo3::prelude::*;
 
-use crate::error::Failure;
+use crate::error::CallFailure;
 use crate::profiles::{Profiles, ProfilesArgument};
 
 /// Programs that share a cache.
-#[pyclass(frozen, module = "fairways")]
+#[pyclass(frozen, module = "fairways", name = "Mix")]
 #[derive(Clone, Debug)]
-pub(crate) struct Mix {
+pub(crate) struct PyMix {
     pub(crate) world: World,
     pub(crate) mix: fairways_profiles::Mix,
     /// The size of the cache of the profiles, MB.
     pub(crate) llc_mb: f64,
 }
 
-impl Mix {
+impl PyMix {
     fn of(profiles: &Profiles, mix: fairways_profiles::Mix, llc: Llc) -> Self {
         let world = World {
             programs: Arc::clone(&profiles.catalog),
@@ -35,12 +35,12 @@ impl Mix {
     }
 
     /// Checks that no program has phases, which only machines over time run.
-    pub(crate) fn is_constant(&self) -> Result<(), Failure> {
+    pub(crate) fn is_constant(&self) -> Result<(), CallFailure> {
         let Self { world: World { programs, .. }, mix, .. } = self;
         let constant = programs.table().names().len();
         match mix.programs.iter().find(|&&program| program >= constant) {
             None => Ok(()),
-            Some(&program) => Err(Failure::Said(format!(
+            Some(&program) => Err(CallFailure::Said(format!(
                 "mix {}: expected programs without phases, which {:?} has: they take dynamic=True \
                  or a machine",
                 mix.name,
@@ -51,7 +51,7 @@ impl Mix {
 }
 
 #[pymethods]
-impl Mix {
+impl PyMix {
     #[new]
     #[pyo3(signature = (
         programs, profiles = None, *, name = None, ways = None, clos = 16, min_bits = 1,
@@ -68,7 +68,7 @@ impl Mix {
         bandwidth_mbps: Option<f64>,
         baselines: Option<BTreeMap<String, u32>>,
     ) -> PyResult<Self> {
-        let made = || -> Result<Self, Failure> {
+        let made = (|| -> Result<Self, CallFailure> {
             let profiles = match profiles {
                 Some(profiles) => profiles.read()?,
                 None => Profiles::named("skylake")?,
@@ -77,7 +77,7 @@ impl Mix {
             let llc =
                 cache(ways, at_least_1("clos", clos)?, at_least_1("min_bits", min_bits)?, most)?;
             if programs.is_empty() {
-                return Err(Failure::Said(
+                return Err(CallFailure::Said(
                     "programs: expected at least one, found none".to_owned(),
                 ));
             }
@@ -90,13 +90,13 @@ impl Mix {
                 made.world.bandwidth = MemoryBandwidth::new(mbps, BandwidthModel::Simple);
                 if made.world.bandwidth.is_none() {
                     let said = format!("bandwidth_mbps: expected a number above 0, found {mbps}");
-                    return Err(Failure::Said(said));
+                    return Err(CallFailure::Said(said));
                 }
             }
             made.world.promise(&baselines.unwrap_or_default().into_iter().collect::<Vec<_>>())?;
             Ok(made)
-        };
-        Ok(made()?)
+        })();
+        Ok(made?)
     }
 
     /// Its name.
@@ -126,24 +126,26 @@ impl Mix {
     }
 }
 
-fn at_least_1(what: &str, number: u32) -> Result<u32, Failure> {
+fn at_least_1(what: &str, number: u32) -> Result<u32, CallFailure> {
     match number {
-        0 => Err(Failure::Said(format!("{what}: expected a whole number, at least 1, found 0"))),
+        0 => {
+            Err(CallFailure::Said(format!("{what}: expected a whole number, at least 1, found 0")))
+        }
         number => Ok(number),
     }
 }
 
 /// One mix, or several.
 #[derive(FromPyObject)]
-pub(crate) enum Mixes {
+pub(crate) enum MixArgument {
     #[pyo3(transparent)]
-    One(Py<Mix>),
+    One(Py<PyMix>),
     #[pyo3(transparent)]
-    Several(Vec<Py<Mix>>),
+    Several(Vec<Py<PyMix>>),
 }
 
-impl Mixes {
-    pub(crate) fn each(&self) -> Vec<&Mix> {
+impl MixArgument {
+    pub(crate) fn each(&self) -> Vec<&PyMix> {
         match self {
             Self::One(mix) => vec![mix.get()],
             Self::Several(mixes) => mixes.iter().map(Py::get).collect(),
@@ -154,7 +156,7 @@ impl Mixes {
 fn of_all(
     profiles: Option<ProfilesArgument>,
     draw: impl FnOnce(&Profiles, Ways) -> Vec<fairways_profiles::Mix>,
-) -> PyResult<Vec<Mix>> {
+) -> PyResult<Vec<PyMix>> {
     let profiles = match profiles {
         Some(profiles) => profiles.read()?,
         None => Profiles::named("skylake")?,
@@ -162,19 +164,19 @@ fn of_all(
     let ways = profiles.catalog.table().ways();
     let llc = Llc { clos: 16, ..Llc::with_ways(ways) };
     let mixes = draw(&profiles, ways);
-    Ok(mixes.into_iter().map(|mix| Mix::of(&profiles, mix, llc)).collect())
+    Ok(mixes.into_iter().map(|mix| PyMix::of(&profiles, mix, llc)).collect())
 }
 
 /// Twelve mixes of 4 to 10 programs of every class, as `fairways simulate` draws them.
 #[pyfunction]
 #[pyo3(signature = (profiles = None, *, seed = 1))]
-pub(crate) fn draw_mixes(profiles: Option<ProfilesArgument>, seed: u64) -> PyResult<Vec<Mix>> {
+pub(crate) fn draw_mixes(profiles: Option<ProfilesArgument>, seed: u64) -> PyResult<Vec<PyMix>> {
     of_all(profiles, |profiles, ways| {
         fairways_lab::draw_mixes(profiles.catalog.table(), ways, seed)
     })
 }
 
-/// Mixes of any programs, which may repeat.
+/// MixArgument of any programs, which may repeat.
 #[pyfunction]
 #[pyo3(signature = (count, size, profiles = None, *, seed = 1))]
 pub(crate) fn random_mixes(
@@ -182,7 +184,7 @@ pub(crate) fn random_mixes(
     size: usize,
     profiles: Option<ProfilesArgument>,
     seed: u64,
-) -> PyResult<Vec<Mix>> {
+) -> PyResult<Vec<PyMix>> {
     of_all(profiles, |profiles, _| {
         fairways_lab::random_mixes(profiles.catalog.table(), &[size], count, seed)
     })

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use fairways_optimum::{Goal, Problem, SharingKind, Solution, solve};
 use pyo3::prelude::*;
 
-use crate::error::Failure;
-use crate::mix::{Mix, Mixes};
+use crate::error::CallFailure;
+use crate::mix::{MixArgument, PyMix};
 use crate::score::{Scored, metric_columns};
 use crate::simulate::masks_of;
-use crate::table::{Table, numbers, texts, truths, whole_lists};
+use crate::table::{PyTable, numbers, texts, truths, whole_lists};
 use crate::watched::{Steps, watched};
 
 /// The goals, as `fairways optimum --objective` calls them.
@@ -31,12 +31,12 @@ const KINDS: [(&str, SharingKind); 2] =
 ))]
 pub(crate) fn optimum(
     py: Python<'_>,
-    mixes: Mixes,
+    mixes: MixArgument,
     objective: &str,
     kind: &str,
     time_limit: Option<f64>,
     progress: Option<Bound<'_, PyAny>>,
-) -> PyResult<Table> {
+) -> PyResult<PyTable> {
     let mixes = mixes.each();
     let goal = named("objective", objective, &GOALS)?;
     let kind = named("kind", kind, &KINDS)?;
@@ -49,7 +49,7 @@ pub(crate) fn optimum(
             watch.step();
             Ok(solution)
         });
-        each.collect::<Result<Vec<Solution>, Failure>>()
+        each.collect::<Result<Vec<Solution>, CallFailure>>()
     })?;
     let masks: Vec<Vec<u64>> = solved
         .iter()
@@ -68,16 +68,16 @@ pub(crate) fn optimum(
     ];
     columns.extend(metric_columns(&scored));
     columns.push(("masks", whole_lists(masks.iter().map(|masks| Some(&**masks)))));
-    Ok(Table::new(columns)?)
+    Ok(PyTable::new(columns)?)
 }
 
 fn one(
-    mix: &Mix,
+    mix: &PyMix,
     kind: SharingKind,
     goal: Goal,
     limit: Option<Duration>,
     step: impl Fn(),
-) -> Result<Solution, Failure> {
+) -> Result<Solution, CallFailure> {
     let problem = Problem {
         profiles: mix.world.programs.table(),
         mix: &mix.mix.programs,
@@ -90,22 +90,24 @@ fn one(
     let deadline = limit.map(|limit| Instant::now() + limit);
     step();
     let solution = solve(&problem, deadline, |_, _| step());
-    solution.map_err(|why| Failure::Said(format!("mix {}: {why}", mix.mix.name)))
+    solution.map_err(|why| CallFailure::Said(format!("mix {}: {why}", mix.mix.name)))
 }
 
-fn named<T: Copy>(what: &str, found: &str, known: &[(&str, T)]) -> Result<T, Failure> {
+fn named<T: Copy>(what: &str, found: &str, known: &[(&str, T)]) -> Result<T, CallFailure> {
     known.iter().find(|(name, _)| *name == found).map(|(_, value)| *value).ok_or_else(|| {
         let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         let known = known.join(", ");
-        Failure::Said(format!("{what}: expected one of {known}, found {found:?}"))
+        CallFailure::Said(format!("{what}: expected one of {known}, found {found:?}"))
     })
 }
 
 /// A time that a user gave in seconds.
-pub(crate) fn seconds(found: f64) -> Result<Duration, Failure> {
+pub(crate) fn seconds(found: f64) -> Result<Duration, CallFailure> {
     let most = 1e9;
     match found {
         found if (0.0..=most).contains(&found) => Ok(Duration::from_secs_f64(found)),
-        found => Err(Failure::Said(format!("expected seconds from 0 to {most}, found {found}"))),
+        found => {
+            Err(CallFailure::Said(format!("expected seconds from 0 to {most}, found {found}")))
+        }
     }
 }

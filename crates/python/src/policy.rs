@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyType};
 use pythonize::{depythonize, pythonize};
 use serde_json::{Map, Value};
 
-use crate::error::Failure;
+use crate::error::CallFailure;
 
 /// A policy as a user chose it, which can be made afresh for each mix.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Choices {
     pub(crate) fn read(
         policy: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyDict>>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallFailure> {
         let py = policy.py();
         let parameters = parameters.cloned().unwrap_or_else(|| PyDict::new(py));
         let each = match policy.cast::<PyList>() {
@@ -59,7 +59,7 @@ impl Choices {
         };
         let each: Vec<Choice> = each?;
         if each.is_empty() {
-            return Err(Failure::Said("policy: expected at least one, found none".to_owned()));
+            return Err(CallFailure::Said("policy: expected at least one, found none".to_owned()));
         }
         let settings = parameters.iter().map(|(name, value)| {
             let text = match value.extract::<bool>() {
@@ -93,13 +93,13 @@ impl Choices {
     }
 
     /// Checks that each run of several has a policy of its own.
-    pub(crate) fn check_runs(&self, runs: usize) -> Result<(), Failure> {
+    pub(crate) fn check_runs(&self, runs: usize) -> Result<(), CallFailure> {
         let one = self.each.iter().find_map(|choice| match choice {
             Choice::Python(choice) if choice.is_one => Some(choice.name),
             _ => None,
         });
         match one {
-            Some(name) if runs > 1 => Err(Failure::Said(format!(
+            Some(name) if runs > 1 => Err(CallFailure::Said(format!(
                 "policy {name}: expected a class for {runs} mixes, since each begins with a new \
                  policy, found an object"
             ))),
@@ -108,18 +108,22 @@ impl Choices {
     }
 
     /// A policy that starts afresh, and where it puts an exception; `None` for `optimum`.
-    pub(crate) fn make(&self, choice: &Choice, is_static: bool) -> Result<Option<Made>, Failure> {
+    pub(crate) fn make(
+        &self,
+        choice: &Choice,
+        is_static: bool,
+    ) -> Result<Option<MadePolicy>, CallFailure> {
         match choice {
             Choice::Named(OPTIMUM) => Ok(None),
             Choice::Named(name) => {
-                Ok(self.set.make(name).map(|policy| Made { policy, fault: Fault::default() }))
+                Ok(self.set.make(name).map(|policy| MadePolicy { policy, fault: Fault::default() }))
             }
             Choice::Python(choice) => choice.make(is_static).map(Some),
         }
     }
 
     /// All parameters of a policy, for a journal.
-    pub(crate) fn all_parameters(&self, choice: &Choice) -> Result<Value, Failure> {
+    pub(crate) fn all_parameters(&self, choice: &Choice) -> Result<Value, CallFailure> {
         match choice {
             Choice::Named(name) => Ok(make(name, self.parameters.clone())?.1),
             Choice::Python(_) => Ok(Value::Object(self.parameters.clone())),
@@ -128,18 +132,21 @@ impl Choices {
 
     /// # Errors
     /// If a policy that is a program has failed since these were chosen.
-    pub(crate) fn no_faults(&self) -> Result<(), Failure> {
+    pub(crate) fn no_faults(&self) -> Result<(), CallFailure> {
         let (count, lines) = faults();
         if count == self.faults {
             return Ok(());
         }
         let first = usize::try_from(self.faults).ok().and_then(|first| lines.get(first));
-        Err(Failure::Said(first.or(lines.last()).cloned().unwrap_or_default()))
+        Err(CallFailure::Said(first.or(lines.last()).cloned().unwrap_or_default()))
     }
 }
 
 impl Choice {
-    fn read(policy: &Bound<'_, PyAny>, parameters: &Bound<'_, PyDict>) -> Result<Self, Failure> {
+    fn read(
+        policy: &Bound<'_, PyAny>,
+        parameters: &Bound<'_, PyDict>,
+    ) -> Result<Self, CallFailure> {
         if let Ok(name) = policy.cast::<PyString>() {
             let name = name.extract::<String>()?;
             let name = match &*name {
@@ -187,12 +194,15 @@ impl Choice {
 }
 
 impl PythonChoice {
-    fn read(policy: &Bound<'_, PyAny>, parameters: &Bound<'_, PyDict>) -> Result<Self, Failure> {
+    fn read(
+        policy: &Bound<'_, PyAny>,
+        parameters: &Bound<'_, PyDict>,
+    ) -> Result<Self, CallFailure> {
         let is_class = policy.is_instance_of::<PyType>();
         let is_one = !is_class && policy.hasattr("handle")?;
         if !is_one && !policy.is_callable() || is_class && !policy.hasattr("handle")? {
             let found = policy.repr()?;
-            return Err(Failure::Said(format!(
+            return Err(CallFailure::Said(format!(
                 "policy: expected a name, or a class with a method handle(event), found {found}"
             )));
         }
@@ -218,7 +228,7 @@ impl PythonChoice {
         })
     }
 
-    fn make(&self, is_static: bool) -> Result<Made, Failure> {
+    fn make(&self, is_static: bool) -> Result<MadePolicy, CallFailure> {
         Python::attach(|py| {
             let policy = match self.is_one {
                 true => self.made_by.bind(py).clone(),
@@ -235,7 +245,7 @@ impl PythonChoice {
                 checks: AnswerChecks::new(self.schedules),
                 fault: Arc::clone(&fault),
             };
-            Ok(Made { policy: Box::new(policy), fault })
+            Ok(MadePolicy { policy: Box::new(policy), fault })
         })
     }
 }
@@ -248,29 +258,29 @@ fn one_of<'a>(
     found: Option<&'a str>,
     default: &'a str,
     known: &[&str],
-) -> Result<&'a str, Failure> {
+) -> Result<&'a str, CallFailure> {
     match found {
         None => Ok(default),
         Some(found) if known.contains(&found) => Ok(found),
         Some(found) => {
             let known = known.join(", ");
-            Err(Failure::Said(format!("{what}: expected one of {known}, found {found:?}")))
+            Err(CallFailure::Said(format!("{what}: expected one of {known}, found {found:?}")))
         }
     }
 }
 
 /// The exception that ended a policy.
-type Fault = Arc<Mutex<Option<Failure>>>;
+type Fault = Arc<Mutex<Option<CallFailure>>>;
 
 /// A policy, and where it puts an exception.
-pub(crate) struct Made {
+pub(crate) struct MadePolicy {
     pub(crate) policy: Box<dyn Policy>,
     pub(crate) fault: Fault,
 }
 
 /// # Errors
 /// What a policy has raised.
-pub(crate) fn raised(fault: &Fault) -> Result<(), Failure> {
+pub(crate) fn raised(fault: &Fault) -> Result<(), CallFailure> {
     fault.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
 }
 
@@ -290,7 +300,7 @@ struct PythonPolicy {
 }
 
 impl PythonPolicy {
-    fn answer(&mut self, at: Time, event: &Event) -> Result<Vec<Action<'static>>, Failure> {
+    fn answer(&mut self, at: Time, event: &Event) -> Result<Vec<Action<'static>>, CallFailure> {
         self.checks.note(event);
         let hidden = match event {
             Event::Started { app, wish, profile: Some(_) } if self.hides_profiles => {
@@ -310,12 +320,12 @@ impl PythonPolicy {
             }
             depythonize(&answer).map_err(|why| {
                 let expected = "expected a list of actions";
-                Failure::Said(format!("policy {}: {expected}: {why}", self.name))
+                CallFailure::Said(format!("policy {}: {expected}: {why}", self.name))
             })
         })?;
         self.checks
             .check(&mut actions, at)
-            .map_err(|why| Failure::Said(why).about(&format!("policy {}", self.name)))?;
+            .map_err(|why| CallFailure::Said(why).about(&format!("policy {}", self.name)))?;
         Ok(actions)
     }
 }

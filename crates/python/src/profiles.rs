@@ -8,8 +8,8 @@ use fairways_profiles::{ProfileMetric, ProgramCatalog};
 use fairways_simulation::catalog::ProfileSource;
 use pyo3::prelude::*;
 
-use crate::error::Failure;
-use crate::table::{Table, numbers, texts, wholes};
+use crate::error::CallFailure;
+use crate::table::{PyTable, numbers, texts, wholes};
 
 /// Programs with profiles: what each does with every number of ways.
 #[pyclass(frozen, module = "fairways")]
@@ -29,7 +29,7 @@ static READ: Mutex<BTreeMap<String, Profiles>> = Mutex::new(BTreeMap::new());
 
 impl Profiles {
     /// Built-in profiles by their name, or those of a file.
-    pub(crate) fn named(text: &str) -> Result<Self, Failure> {
+    pub(crate) fn named(text: &str) -> Result<Self, CallFailure> {
         let source: ProfileSource = text.parse().unwrap_or_else(|never| match never {});
         let is_built_in = !matches!(source, ProfileSource::File(_));
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,7 +58,7 @@ pub(crate) enum ProfilesArgument {
 }
 
 impl ProfilesArgument {
-    pub(crate) fn read(self) -> Result<Profiles, Failure> {
+    pub(crate) fn read(self) -> Result<Profiles, CallFailure> {
         match self {
             Self::Read(profiles) => Ok(profiles.get().clone()),
             Self::Named(text) => Profiles::named(&text),
@@ -86,13 +86,14 @@ impl Profiles {
     }
 
     /// A row for each program and number of ways, with the columns of a file of profiles.
-    fn table(&self) -> PyResult<Table> {
+    fn table(&self) -> PyResult<PyTable> {
         let table = self.catalog.table();
         let (programs, ways) = (0..table.names().len(), self.ways());
-        let rows = || programs.clone().flat_map(|program| (1..=ways).map(move |of| (program, of)));
+        let rows: Vec<(usize, u32)> =
+            programs.clone().flat_map(|program| (1..=ways).map(move |of| (program, of))).collect();
         let mut columns: Vec<(&str, ArrayRef)> = vec![
-            ("program", texts(rows().map(|(program, _)| Some(&table.names()[program])))),
-            ("ways", wholes(rows().map(|(_, ways)| Some(u64::from(ways))))),
+            ("program", texts(rows.iter().map(|&(program, _)| Some(&table.names()[program])))),
+            ("ways", wholes(rows.iter().map(|&(_, ways)| Some(u64::from(ways))))),
         ];
         for metric in ProfileMetric::ALL {
             let values = programs.clone().flat_map(|program| {
@@ -105,7 +106,7 @@ impl Profiles {
                 columns.push((metric.column(), numbers(values)));
             }
         }
-        Ok(Table::new(columns)?)
+        Ok(PyTable::new(columns)?)
     }
 }
 

@@ -7,29 +7,25 @@ use fairways_command_kit::input::{read, shown};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
-use crate::error::Failure;
-use crate::table::{Table, number_lists, numbers, texts, truths};
+use crate::error::CallFailure;
+use crate::table::{PyTable, number_lists, numbers, texts, truths};
 
 /// The rows that `fairways paper PAPER --json` prints, a row for each claim (docs/paper.md). Fields
 /// of `corpus` have columns of their own (`corpus_measured`). A value that is a text is in a second
 /// column (`measured_text`).
 #[pyfunction]
-pub(crate) fn paper_results(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
+pub(crate) fn paper_results(py: Python<'_>, path: PathBuf) -> PyResult<PyTable> {
     Ok(py.detach(|| table(&path))?)
 }
 
-fn table(path: &std::path::Path) -> Result<Table, Failure> {
+fn table(path: &std::path::Path) -> Result<PyTable, CallFailure> {
     let file = shown(path);
-    let wrong = |why: String| {
-        let expected = "expected what fairways paper --json prints";
-        Failure::Said(format!("{file}: {expected}: {why}"))
-    };
     let found: Value =
-        serde_json::from_slice(&read(path)?).map_err(|why| wrong(why.to_string()))?;
+        serde_json::from_slice(&read(path)?).map_err(|why| wrong(&file, why.to_string()))?;
     let rows = found.get("rows").and_then(Value::as_array);
-    let rows = rows.ok_or_else(|| wrong("no rows".to_owned()))?;
+    let rows = rows.ok_or_else(|| wrong(&file, "no rows".to_owned()))?;
     let rows: Option<Vec<Map<String, Value>>> = rows.iter().map(flat).collect();
-    let rows = rows.ok_or_else(|| wrong("a row that is no object".to_owned()))?;
+    let rows = rows.ok_or_else(|| wrong(&file, "a row that is no object".to_owned()))?;
     let mut names: Vec<&String> = Vec::new();
     for name in rows.iter().flat_map(Map::keys) {
         if !names.contains(&name) {
@@ -39,10 +35,15 @@ fn table(path: &std::path::Path) -> Result<Table, Failure> {
     let columns = names.into_iter().map(|name| {
         let values: Vec<&Value> =
             rows.iter().map(|row| row.get(name).unwrap_or(&Value::Null)).collect();
-        columns_of(name, &values).map_err(|()| wrong(format!("{name} of several kinds")))
+        columns_of(name, &values).map_err(|()| wrong(&file, format!("{name} of several kinds")))
     });
-    let columns: Vec<Vec<(String, ArrayRef)>> = columns.collect::<Result<_, Failure>>()?;
-    Table::new(columns.into_iter().flatten().collect())
+    let columns: Vec<Vec<(String, ArrayRef)>> = columns.collect::<Result<_, CallFailure>>()?;
+    PyTable::new(columns.into_iter().flatten().collect())
+}
+
+fn wrong(file: &str, why: String) -> CallFailure {
+    let expected = "expected what fairways paper --json prints";
+    CallFailure::Said(format!("{file}: {expected}: {why}"))
 }
 
 /// A row whose fields are no objects: those of an object have its name before theirs.
@@ -63,20 +64,22 @@ fn flat(row: &Value) -> Option<Map<String, Value>> {
 
 /// The column of these values; two, if some are numbers and some texts.
 fn columns_of(name: &str, values: &[&Value]) -> Result<Vec<(String, ArrayRef)>, ()> {
-    let any = |is: fn(&Value) -> bool| values.iter().any(|value| is(value));
-    let texts_of = || texts(values.iter().map(|value| value.as_str()));
     match [
-        any(Value::is_number),
-        any(Value::is_string),
-        any(Value::is_boolean),
-        any(Value::is_array),
+        any(values, Value::is_number),
+        any(values, Value::is_string),
+        any(values, Value::is_boolean),
+        any(values, Value::is_array),
     ] {
         [true, has_texts, false, false] => {
             let numbers = numbers(values.iter().map(|value| value.as_f64()));
-            let text = has_texts.then(|| (format!("{name}_text"), texts_of()));
+            let text = has_texts.then(|| {
+                (format!("{name}_text"), texts(values.iter().map(|value| value.as_str())))
+            });
             Ok([(name.to_owned(), numbers)].into_iter().chain(text).collect())
         }
-        [false, true, false, false] => Ok(vec![(name.to_owned(), texts_of())]),
+        [false, true, false, false] => {
+            Ok(vec![(name.to_owned(), texts(values.iter().map(|value| value.as_str())))])
+        }
         [false, false, true, false] => {
             Ok(vec![(name.to_owned(), truths(values.iter().map(|value| value.as_bool())))])
         }
@@ -92,4 +95,8 @@ fn columns_of(name: &str, values: &[&Value]) -> Result<Vec<(String, ArrayRef)>, 
         [false, false, false, false] => Ok(Vec::new()),
         _ => Err(()),
     }
+}
+
+fn any(values: &[&Value], is: fn(&Value) -> bool) -> bool {
+    values.iter().any(|value| is(value))
 }

@@ -1,25 +1,26 @@
 //! Scores of plans by the static model.
 
+use arrow_array::ArrayRef;
 use fairways_core::{WayMask, Ways};
 use fairways_profiles::{FairnessMetrics, Scorer};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::error::Failure;
-use crate::mix::{Mix, Mixes};
-use crate::table::{Table, number_lists, numbers, texts};
+use crate::error::CallFailure;
+use crate::mix::{MixArgument, PyMix};
+use crate::table::{PyTable, number_lists, numbers, texts};
 use crate::watched::{Steps, watched};
 
 /// The masks of a mix's programs, or those of each mix.
 #[derive(FromPyObject)]
-pub(crate) enum Plans {
+pub(crate) enum PlanArgument {
     #[pyo3(transparent)]
     ForAll(Vec<u32>),
     #[pyo3(transparent)]
     Each(Vec<Vec<u32>>),
 }
 
-/// How a mix fares: its slowdowns and their metrics.
+/// OutcomeDetails a mix fares: its slowdowns and their metrics.
 pub(crate) struct Scored {
     pub(crate) slowdowns: Vec<f64>,
     pub(crate) metrics: FairnessMetrics,
@@ -30,17 +31,17 @@ pub(crate) struct Scored {
 #[pyo3(signature = (mixes, plan = None, *, progress = None))]
 pub(crate) fn score(
     py: Python<'_>,
-    mixes: Mixes,
-    plan: Option<Plans>,
+    mixes: MixArgument,
+    plan: Option<PlanArgument>,
     progress: Option<Bound<'_, PyAny>>,
-) -> PyResult<Table> {
+) -> PyResult<PyTable> {
     let mixes = mixes.each();
-    if let Some(Plans::Each(plans)) = &plan
+    if let Some(PlanArgument::Each(plans)) = &plan
         && plans.len() != mixes.len()
     {
         let (mixes, plans) = (mixes.len(), plans.len());
         let why = format!("plan: expected one for each of the {mixes} mixes, found {plans}");
-        return Err(Failure::Said(why).into());
+        return Err(CallFailure::Said(why).into());
     }
     let steps = Steps { total: mixes.len() as u64, unit: "mix" };
     let scored = watched(py, progress.as_ref(), steps, |watch| {
@@ -49,48 +50,50 @@ pub(crate) fn score(
             mix.is_constant()?;
             let masks = match &plan {
                 None => None,
-                Some(Plans::ForAll(masks)) => Some(&**masks),
-                Some(Plans::Each(plans)) => Some(&*plans[place]),
+                Some(PlanArgument::ForAll(masks)) => Some(&**masks),
+                Some(PlanArgument::Each(plans)) => Some(&*plans[place]),
             };
             let scored = one(mix, masks)?;
             watch.step();
             Ok(scored)
         });
-        each.collect::<Result<Vec<Scored>, Failure>>()
+        each.collect::<Result<Vec<Scored>, CallFailure>>()
     })?;
     let names = mixes.iter().map(|mix| Some(&mix.mix.name));
     let mut columns = vec![("mix", texts(names))];
     columns.extend(metric_columns(&scored));
-    Ok(Table::new(columns)?)
+    Ok(PyTable::new(columns)?)
 }
 
 /// The columns of the metrics, and of the slowdowns.
 pub(crate) fn metric_columns(scored: &[Scored]) -> [crate::table::Column; 4] {
-    let metric = |of: fn(&FairnessMetrics) -> f64| {
-        numbers(scored.iter().map(|scored| Some(of(&scored.metrics))))
-    };
     [
-        ("unfairness", metric(|metrics| metrics.unfairness)),
-        ("stp", metric(|metrics| metrics.stp)),
-        ("antt", metric(|metrics| metrics.antt)),
+        ("unfairness", metric(scored, |metrics| metrics.unfairness)),
+        ("stp", metric(scored, |metrics| metrics.stp)),
+        ("antt", metric(scored, |metrics| metrics.antt)),
         ("slowdowns", number_lists(scored.iter().map(|scored| Some(&*scored.slowdowns)))),
     ]
 }
 
+/// The column of one metric.
+fn metric(scored: &[Scored], of: fn(&FairnessMetrics) -> f64) -> ArrayRef {
+    numbers(scored.iter().map(|scored| Some(of(&scored.metrics))))
+}
+
 /// Scores a mix under masks, a mask for each program; without masks, all share all ways.
-fn one(mix: &Mix, masks: Option<&[u32]>) -> Result<Scored, Failure> {
+fn one(mix: &PyMix, masks: Option<&[u32]>) -> Result<Scored, CallFailure> {
     let ways = mix.world.llc.ways;
     let programs = &mix.mix.programs;
     let masks = match masks {
         None => vec![WayMask::full(ways); programs.len()],
         Some(masks) => checked(masks, programs.len(), ways)
-            .map_err(|why| Failure::Said(format!("mix {}: plan: {why}", mix.mix.name)))?,
+            .map_err(|why| CallFailure::Said(format!("mix {}: plan: {why}", mix.mix.name)))?,
     };
     let table = mix.world.programs.table();
     let mut scorer = Scorer::new(table, programs, ways, mix.world.bandwidth);
     let slowdowns = scorer.score(&masks).map_err(|why| {
         let program = mix.world.programs.name(programs[why.program]);
-        Failure::Said(format!("mix {}, program {program}: {why}", mix.mix.name))
+        CallFailure::Said(format!("mix {}, program {program}: {why}", mix.mix.name))
     })?;
     let metrics = FairnessMetrics::from_slowdowns(slowdowns);
     Ok(Scored { slowdowns: slowdowns.to_vec(), metrics })

@@ -1,4 +1,4 @@
-//! Mixes under policies, compared.
+//! MixArgument under policies, compared.
 
 use std::time::Duration;
 
@@ -9,25 +9,25 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
 
-use crate::error::Failure;
-use crate::mix::{Mix, Mixes};
-use crate::policy::{Choice, Choices, Made, raised};
+use crate::error::CallFailure;
+use crate::mix::{MixArgument, PyMix};
+use crate::policy::{Choice, Choices, MadePolicy, raised};
 use crate::score::{Scored, metric_columns};
-use crate::table::{Table, numbers, texts, whole_lists, wholes};
-use crate::watched::{Steps, watched};
+use crate::table::{Column, PyTable, numbers, texts, whole_lists, wholes};
+use crate::watched::{Steps, WatchedWork, watched};
 
-/// How one policy did on one mix.
-struct Outcome {
+/// OutcomeDetails one policy did on one mix.
+struct MixOutcome {
     scored: Scored,
-    how: How,
+    how: OutcomeDetails,
 }
 
-enum How {
+enum OutcomeDetails {
     Planned { masks: Vec<u64>, reason: String },
     Ran { plans: u64, refused: u64, samplings: u64, simulated: Duration },
 }
 
-/// Mixes under policies: a row for each policy on each mix.
+/// MixArgument under policies: a row for each policy on each mix.
 #[pyfunction]
 #[pyo3(signature = (
     mixes, policy = None, *, dynamic = false, instructions = 150_000_000_000, completions = 3,
@@ -37,7 +37,7 @@ enum How {
 #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
 pub(crate) fn simulate(
     py: Python<'_>,
-    mixes: Mixes,
+    mixes: MixArgument,
     policy: Option<Bound<'_, PyAny>>,
     dynamic: bool,
     instructions: u64,
@@ -49,17 +49,17 @@ pub(crate) fn simulate(
     seed: u64,
     progress: Option<Bound<'_, PyAny>>,
     parameters: Option<Bound<'_, PyDict>>,
-) -> PyResult<Table> {
+) -> PyResult<PyTable> {
     let mixes = mixes.each();
     let policy = policy.unwrap_or_else(|| pyo3::types::PyString::new(py, "lfoc").into_any());
     let choices = Choices::read(&policy, parameters.as_ref())?;
     let is_memory_limited = mixes.iter().all(|mix| mix.world.bandwidth.is_some());
     let machine = MachineUse { is_model: true, is_dynamic: dynamic, is_memory_limited };
-    suits::check("policy", &choices.names(), machine).map_err(Failure::from)?;
+    suits::check("policy", &choices.names(), machine).map_err(CallFailure::from)?;
     choices.check_runs(mixes.len())?;
     if instructions == 0 || completions == 0 {
         let why = "instructions, completions: expected whole numbers, at least 1, found 0";
-        return Err(Failure::Said(why.to_owned()).into());
+        return Err(CallFailure::Said(why.to_owned()).into());
     }
     within("time_scale", time_scale, 1e-6, 1e6)?;
     let protocol = Protocol {
@@ -75,73 +75,86 @@ pub(crate) fn simulate(
         lost: within("lost", lost, 0.0, 100.0)? / 100.0,
         seed,
     });
-    let runs: Vec<(&Mix, &Choice)> =
+    let runs: Vec<(&PyMix, &Choice)> =
         mixes.iter().flat_map(|mix| choices.each.iter().map(move |one| (*mix, one))).collect();
     let steps = Steps { total: runs.len() as u64, unit: "run" };
     let outcomes = watched(py, progress.as_ref(), steps, |watch| {
-        let run = |(mix, choice): &(&Mix, &Choice)| {
-            watch.go_on()?;
-            let outcome = match &over_time {
-                None => planned(mix, &choices, choice)?,
-                Some(over_time) => over_time.run(mix, &choices, choice)?,
-            };
-            watch.step();
-            Ok(outcome)
-        };
-        let outcomes: Result<Vec<Outcome>, Failure> = match choices.has_python() {
-            true => runs.iter().map(run).collect(),
-            false => runs.par_iter().map(run).collect(),
+        let outcomes: Result<Vec<MixOutcome>, CallFailure> = match choices.has_python() {
+            true => runs.iter().map(|run| one(run, &choices, over_time.as_ref(), watch)).collect(),
+            false => {
+                runs.par_iter().map(|run| one(run, &choices, over_time.as_ref(), watch)).collect()
+            }
         };
         choices.no_faults().and(outcomes)
     })?;
     table(&runs, outcomes)
 }
 
-fn table(runs: &[(&Mix, &Choice)], outcomes: Vec<Outcome>) -> PyResult<Table> {
-    let (scored, hows): (Vec<Scored>, Vec<How>) =
+fn one(
+    (mix, choice): &(&PyMix, &Choice),
+    choices: &Choices,
+    over_time: Option<&OverTime>,
+    watch: &WatchedWork,
+) -> Result<MixOutcome, CallFailure> {
+    watch.go_on()?;
+    let outcome = match over_time {
+        None => planned(mix, choices, choice)?,
+        Some(over_time) => over_time.run(mix, choices, choice)?,
+    };
+    watch.step();
+    Ok(outcome)
+}
+
+fn table(runs: &[(&PyMix, &Choice)], outcomes: Vec<MixOutcome>) -> PyResult<PyTable> {
+    let (scored, hows): (Vec<Scored>, Vec<OutcomeDetails>) =
         outcomes.into_iter().map(|outcome| (outcome.scored, outcome.how)).unzip();
     let mut columns = vec![
         ("mix", texts(runs.iter().map(|(mix, _)| Some(&mix.mix.name)))),
         ("policy", texts(runs.iter().map(|(_, choice)| Some(choice.name())))),
     ];
     columns.extend(metric_columns(&scored));
-    if hows.iter().all(|how| matches!(how, How::Planned { .. })) {
+    if hows.iter().all(|how| matches!(how, OutcomeDetails::Planned { .. })) {
         let (masks, reasons): (Vec<Vec<u64>>, Vec<String>) = hows
             .into_iter()
             .filter_map(|how| match how {
-                How::Planned { masks, reason } => Some((masks, reason)),
-                How::Ran { .. } => None,
+                OutcomeDetails::Planned { masks, reason } => Some((masks, reason)),
+                OutcomeDetails::Ran { .. } => None,
             })
             .unzip();
         columns.push(("masks", whole_lists(masks.iter().map(|masks| Some(&**masks)))));
         columns.push(("reason", texts(reasons.iter().map(Some))));
     } else {
-        let ran = |of: fn(u64, u64, u64) -> u64| {
-            wholes(hows.iter().map(|how| match how {
-                How::Ran { plans, refused, samplings, .. } => {
-                    Some(of(*plans, *refused, *samplings))
-                }
-                How::Planned { .. } => None,
-            }))
-        };
-        columns.push(("plans", ran(|plans, _, _| plans)));
-        columns.push(("refused", ran(|_, refused, _| refused)));
-        columns.push(("samplings", ran(|_, _, samplings| samplings)));
+        columns.extend(ran_columns(&hows));
         let spans = hows.iter().map(|how| match how {
-            How::Ran { simulated, .. } => Some(simulated.as_secs_f64()),
-            How::Planned { .. } => None,
+            OutcomeDetails::Ran { simulated, .. } => Some(simulated.as_secs_f64()),
+            OutcomeDetails::Planned { .. } => None,
         });
         columns.push(("seconds", numbers(spans)));
     }
-    Ok(Table::new(columns)?)
+    Ok(PyTable::new(columns)?)
 }
 
-pub(crate) fn within(what: &str, found: f64, least: f64, most: f64) -> Result<f64, Failure> {
+/// The columns of what policies did over time.
+fn ran_columns(hows: &[OutcomeDetails]) -> [Column; 3] {
+    let counts = hows.iter().map(|how| match how {
+        OutcomeDetails::Ran { plans, refused, samplings, .. } => {
+            Some([*plans, *refused, *samplings])
+        }
+        OutcomeDetails::Planned { .. } => None,
+    });
+    let counts: Vec<Option<[u64; 3]>> = counts.collect();
+    [("plans", 0), ("refused", 1), ("samplings", 2)].map(|(name, place)| {
+        (name, wholes(counts.iter().map(|counts| counts.map(|counts| counts[place]))))
+    })
+}
+
+/// A number of the user's, if it is within bounds.
+pub(crate) fn within(what: &str, found: f64, least: f64, most: f64) -> Result<f64, CallFailure> {
     match found {
         found if (least..=most).contains(&found) => Ok(found),
         found => {
             let expected = format!("expected a number from {least} to {most}, found {found}");
-            Err(Failure::Said(format!("{what}: {expected}")))
+            Err(CallFailure::Said(format!("{what}: {expected}")))
         }
     }
 }
@@ -153,26 +166,31 @@ pub(crate) fn masks_of(plan: &Partition, programs: usize) -> Vec<u64> {
 }
 
 /// The policy that keeps the fairest plan.
-fn best(mix: &Mix) -> Result<BestStatic, Failure> {
+fn best(mix: &PyMix) -> Result<BestStatic, CallFailure> {
     mix.is_constant()?;
     let world = &mix.world;
     let (table, llc) = (world.programs.table(), world.llc);
     BestStatic::new(table, &mix.mix.programs, llc, world.bandwidth, &world.levels)
-        .map_err(|why| Failure::Said(format!("mix {}: {why}", mix.mix.name)))
+        .map_err(|why| CallFailure::Said(format!("mix {}: {why}", mix.mix.name)))
 }
 
-fn made(mix: &Mix, choices: &Choices, choice: &Choice, is_static: bool) -> Result<Made, Failure> {
+fn made(
+    mix: &PyMix,
+    choices: &Choices,
+    choice: &Choice,
+    is_static: bool,
+) -> Result<MadePolicy, CallFailure> {
     match choices.make(choice, is_static)? {
         Some(made) => Ok(made),
-        None => Ok(Made { policy: Box::new(best(mix)?), fault: std::sync::Arc::default() }),
+        None => Ok(MadePolicy { policy: Box::new(best(mix)?), fault: std::sync::Arc::default() }),
     }
 }
 
 /// Scores the plan that a policy decides on with the programs' profiles.
-fn planned(mix: &Mix, choices: &Choices, choice: &Choice) -> Result<Outcome, Failure> {
+fn planned(mix: &PyMix, choices: &Choices, choice: &Choice) -> Result<MixOutcome, CallFailure> {
     mix.is_constant()?;
     let world = &mix.world;
-    let Made { policy, fault } = made(mix, choices, choice, true)?;
+    let MadePolicy { policy, fault } = made(mix, choices, choice, true)?;
     let settings = ComparisonSettings {
         llc: world.llc,
         bandwidth: world.bandwidth,
@@ -180,12 +198,12 @@ fn planned(mix: &Mix, choices: &Choices, choice: &Choice) -> Result<Outcome, Fai
     };
     let compared = compare(world.programs.table(), &mix.mix, &settings, [policy]);
     raised(&fault)?;
-    let compared = compared.map_err(|why| Failure::Said(why.to_string()))?;
+    let compared = compared.map_err(|why| CallFailure::Said(why.to_string()))?;
     let outcome = compared.outcomes.into_iter().next();
-    let outcome = outcome.ok_or_else(|| Failure::Said("no outcome".to_owned()))?;
+    let outcome = outcome.ok_or_else(|| CallFailure::Said("no outcome".to_owned()))?;
     let masks = masks_of(&outcome.partition, mix.mix.programs.len());
     let scored = Scored { slowdowns: outcome.slowdowns, metrics: outcome.metrics };
-    Ok(Outcome { scored, how: How::Planned { masks, reason: outcome.reason } })
+    Ok(MixOutcome { scored, how: OutcomeDetails::Planned { masks, reason: outcome.reason } })
 }
 
 /// The machine over time.
@@ -197,7 +215,12 @@ struct OverTime {
 }
 
 impl OverTime {
-    fn run(&self, mix: &Mix, choices: &Choices, choice: &Choice) -> Result<Outcome, Failure> {
+    fn run(
+        &self,
+        mix: &PyMix,
+        choices: &Choices,
+        choice: &Choice,
+    ) -> Result<MixOutcome, CallFailure> {
         let world = &mix.world;
         let settings = fairways_model::Settings {
             noise: self.noise,
@@ -207,16 +230,16 @@ impl OverTime {
         };
         let protocol = Protocol { wishes: world.wishes.clone(), ..self.protocol.clone() };
         let is_known = protocol.profiles_known;
-        let Made { mut policy, fault } = made(mix, choices, choice, is_known)?;
+        let MadePolicy { mut policy, fault } = made(mix, choices, choice, is_known)?;
         let ran = live(&world.programs, &mix.mix, &settings, &protocol, policy.as_mut());
         raised(&fault)?;
-        let ran = ran.map_err(|why| Failure::Said(why.to_string()))?;
-        let how = How::Ran {
+        let ran = ran.map_err(|why| CallFailure::Said(why.to_string()))?;
+        let how = OutcomeDetails::Ran {
             plans: ran.activity.plans,
             refused: ran.activity.refused,
             samplings: ran.activity.samplings,
             simulated: ran.activity.end.since(fairways_core::Time::ZERO),
         };
-        Ok(Outcome { scored: Scored { slowdowns: ran.slowdowns, metrics: ran.metrics }, how })
+        Ok(MixOutcome { scored: Scored { slowdowns: ran.slowdowns, metrics: ran.metrics }, how })
     }
 }

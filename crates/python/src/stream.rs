@@ -10,13 +10,13 @@ use fairways_profiles::{RecordedStream, StreamBlockContent, StreamEventKind};
 use pyo3::prelude::*;
 use pythonize::pythonize;
 
-use crate::error::Failure;
-use crate::table::Table;
+use crate::error::CallFailure;
+use crate::table::PyTable;
 use crate::watched::{Steps, watched};
 
 /// A stream that `fairways record` wrote (docs/streams.md).
-#[pyclass(frozen, module = "fairways")]
-pub(crate) struct Stream {
+#[pyclass(frozen, module = "fairways", name = "Stream")]
+pub(crate) struct PyStream {
     stream: RecordedStream,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Stream {
 const KINDS: [&str; 4] = ["load", "store", "write_back", "gap"];
 
 #[pymethods]
-impl Stream {
+impl PyStream {
     /// The program's name.
     #[getter]
     fn program(&self) -> &str {
@@ -39,7 +39,7 @@ impl Stream {
 
     /// The events, a row for each: the instructions since the event before, the line, the kind.
     #[pyo3(signature = (*, progress = None))]
-    fn table(&self, py: Python<'_>, progress: Option<Bound<'_, PyAny>>) -> PyResult<Table> {
+    fn table(&self, py: Python<'_>, progress: Option<Bound<'_, PyAny>>) -> PyResult<PyTable> {
         let blocks = self.stream.manifest.blocks.len();
         let steps = Steps { total: blocks as u64, unit: "block" };
         watched(py, progress.as_ref(), steps, |watch| {
@@ -49,9 +49,9 @@ impl Stream {
                 watch.step();
                 part(&block)
             });
-            let parts = parts.collect::<Result<Vec<Table>, Failure>>()?;
+            let parts = parts.collect::<Result<Vec<PyTable>, CallFailure>>()?;
             let empty = StreamBlockContent { events: Vec::new(), references: 0, l2_hits: 0 };
-            Table::of_parts(parts).map_or_else(|| part(&empty), Ok)
+            PyTable::of_parts(parts).map_or_else(|| part(&empty), Ok)
         })
     }
 
@@ -62,15 +62,14 @@ impl Stream {
     }
 }
 
-fn part(block: &StreamBlockContent) -> Result<Table, Failure> {
+fn part(block: &StreamBlockContent) -> Result<PyTable, CallFailure> {
     let events = &block.events;
     let kinds: Int8Array = events.iter().map(|event| Some(number(event.kind))).collect();
     let names = Arc::new(StringArray::from_iter_values(KINDS));
     let kinds = DictionaryArray::<Int8Type>::try_new(kinds, names);
-    let whole = |values: Vec<u32>| -> ArrayRef { Arc::new(UInt32Array::from(values)) };
-    Table::new(vec![
-        ("instructions", whole(events.iter().map(|event| event.instructions).collect())),
-        ("line", whole(events.iter().map(|event| event.line).collect())),
+    PyTable::new(vec![
+        ("instructions", whole_column(events.iter().map(|event| event.instructions).collect())),
+        ("line", whole_column(events.iter().map(|event| event.line).collect())),
         ("kind", Arc::new(kinds.map_err(|why| why.to_string())?)),
     ])
 }
@@ -86,10 +85,14 @@ const fn number(kind: StreamEventKind) -> i8 {
 
 /// Reads a stream; its events are unpacked when they are asked for.
 #[pyfunction]
-pub(crate) fn read_stream(py: Python<'_>, path: PathBuf) -> PyResult<Stream> {
-    let stream = py.detach(|| -> Result<RecordedStream, Failure> {
+pub(crate) fn read_stream(py: Python<'_>, path: PathBuf) -> PyResult<PyStream> {
+    let stream = py.detach(|| -> Result<RecordedStream, CallFailure> {
         let bytes = read(&path)?;
         Ok(RecordedStream::read(&bytes, &shown(&path)).map_err(|why| why.to_string())?)
     });
-    Ok(Stream { stream: stream? })
+    Ok(PyStream { stream: stream? })
+}
+
+fn whole_column(values: Vec<u32>) -> ArrayRef {
+    Arc::new(UInt32Array::from(values))
 }

@@ -14,12 +14,12 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
-use crate::error::Failure;
+use crate::error::CallFailure;
 
 /// A table of results. It is data for pandas, polars and pyarrow, without a copy of each row.
-#[pyclass(frozen, module = "fairways")]
+#[pyclass(frozen, module = "fairways", name = "Table")]
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct PyTable {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
@@ -27,10 +27,10 @@ pub(crate) struct Table {
 /// A column's name and its values.
 pub(crate) type Column = (&'static str, ArrayRef);
 
-impl Table {
+impl PyTable {
     /// # Errors
     /// If the columns have different lengths.
-    pub(crate) fn new(columns: Vec<(impl Into<String>, ArrayRef)>) -> Result<Self, Failure> {
+    pub(crate) fn new(columns: Vec<(impl Into<String>, ArrayRef)>) -> Result<Self, CallFailure> {
         let (names, arrays): (Vec<String>, Vec<ArrayRef>) =
             columns.into_iter().map(|(name, array)| (name.into(), array)).unzip();
         let fields = names
@@ -50,8 +50,8 @@ impl Table {
     }
 }
 
-fn wrong(why: ArrowError) -> Failure {
-    Failure::Said(why.to_string())
+fn wrong(why: ArrowError) -> CallFailure {
+    CallFailure::Said(why.to_string())
 }
 
 /// Numbers; those that are not known are missing.
@@ -93,7 +93,7 @@ pub(crate) fn whole_lists<'a>(rows: impl IntoIterator<Item = Option<&'a [u64]>>)
 }
 
 #[pymethods]
-impl Table {
+impl PyTable {
     /// The names of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {

@@ -8,14 +8,14 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
-use crate::error::{Failure, FairwaysError};
+use crate::error::{CallFailure, FairwaysError};
 
-/// How often signals are heard and the progress is shown.
+/// OutcomeDetails often signals are heard and the progress is shown.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What work and the thread that waits for it know of each other.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct WatchedWork {
     stop: Arc<AtomicBool>,
     /// In thousandths of the unit that is shown.
     done: AtomicU64,
@@ -28,7 +28,7 @@ pub(crate) struct Steps {
     pub(crate) unit: &'static str,
 }
 
-impl Watch {
+impl WatchedWork {
     /// Becomes true when the work has to stop.
     pub(crate) fn stop(&self) -> &Arc<AtomicBool> {
         &self.stop
@@ -36,8 +36,8 @@ impl Watch {
 
     /// # Errors
     /// If the work has to stop.
-    pub(crate) fn go_on(&self) -> Result<(), Failure> {
-        if self.stop.load(Ordering::Relaxed) { Err(Failure::Stopped) } else { Ok(()) }
+    pub(crate) fn go_on(&self) -> Result<(), CallFailure> {
+        if self.stop.load(Ordering::Relaxed) { Err(CallFailure::Stopped) } else { Ok(()) }
     }
 
     /// One more step is done.
@@ -53,21 +53,21 @@ impl Watch {
     /// Leaves the work, from within code that has no other way to be ended.
     pub(crate) fn leave_if_stopped(&self) {
         if self.go_on().is_err() {
-            resume_unwind(Box::new(Left));
+            resume_unwind(Box::new(LeftEarly));
         }
     }
 }
 
-/// What [`Watch::leave_if_stopped`] unwinds with.
-struct Left;
+/// What [`WatchedWork::leave_if_stopped`] unwinds with.
+struct LeftEarly;
 
 /// Something that shows progress, by tqdm's conventions.
-struct Bar {
+struct ShownProgress {
     bar: Py<PyAny>,
     shown: u64,
 }
 
-impl Bar {
+impl ShownProgress {
     /// Makes the bar that the user asked for. `True` is tqdm's, if it is installed.
     fn new(progress: &Bound<'_, PyAny>, steps: Steps) -> PyResult<Option<Self>> {
         let py = progress.py();
@@ -88,7 +88,7 @@ impl Bar {
         Ok(Some(Self { bar: make.call((), Some(&named))?.unbind(), shown: 0 }))
     }
 
-    fn show(&mut self, py: Python<'_>, watch: &Watch) -> PyResult<()> {
+    fn show(&mut self, py: Python<'_>, watch: &WatchedWork) -> PyResult<()> {
         let done = watch.done.load(Ordering::Relaxed);
         let more = done.saturating_sub(self.shown);
         if more == 0 {
@@ -112,10 +112,10 @@ pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     steps: Steps,
-    work: impl FnOnce(&Watch) -> Result<T, Failure> + Send,
+    work: impl FnOnce(&WatchedWork) -> Result<T, CallFailure> + Send,
 ) -> PyResult<T> {
-    let mut bar = progress.map_or(Ok(None), |progress| Bar::new(progress, steps))?;
-    let watch = Watch::default();
+    let mut bar = progress.map_or(Ok(None), |progress| ShownProgress::new(progress, steps))?;
+    let watch = WatchedWork::default();
     let (done, raised) = py.detach(|| {
         let waiting = std::thread::current();
         std::thread::scope(|scope| {
@@ -125,8 +125,8 @@ pub(crate) fn watched<T: Send>(
                     py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&watch))))
                 });
                 waiting.unpark();
-                done.unwrap_or_else(|why| match why.downcast::<Left>() {
-                    Ok(_) => Err(Failure::Stopped),
+                done.unwrap_or_else(|why| match why.downcast::<LeftEarly>() {
+                    Ok(_) => Err(CallFailure::Stopped),
                     Err(why) => resume_unwind(why),
                 })
             });

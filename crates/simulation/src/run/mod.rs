@@ -43,7 +43,7 @@ pub struct SimulatedRun {
 pub enum On {
     /// The analytic model, a mix of profiles.
     Model {
-        /// The programs that there are.
+        /// All programs, and the cache.
         world: Box<World>,
         /// Those that run.
         mix: Mix,
