@@ -1,8 +1,8 @@
 //! The native part of the Python package `fairways` (docs/python.md).
 //!
 //! Each module has one part of the API, and hands it on to the crates that the commands use. While
-//! they work, Python's lock is free and its signals are heard ([`watched`]); a policy of the user's
-//! takes the lock for each event ([`policy`]). Tables leave through Arrow's C stream ([`table`]).
+//! they work, Python's lock is free and its signals are heard (`watched`); a policy of the user's
+//! takes the lock for each event (`policy`). Tables leave through Arrow's C stream (`table`).
 
 mod error;
 mod journal;
