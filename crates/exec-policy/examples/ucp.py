@@ -2,7 +2,8 @@
 """UCP's lookahead (Qureshi and Patt, MICRO 2006, section 3.3) as a program of its own.
 
 It decides as the policy `ucp` does, as long as there are no more programs than ways and classes,
-and each has a profile. Needs nothing but Python 3.
+and each has a profile. Needs nothing but Python 3. The Python package takes the class as it is
+(docs/python.md).
 """
 
 import json
@@ -65,13 +66,18 @@ class Ucp:
         return [{"partition": {"plan": plan, "partition": clusters, "reason": reason}}]
 
 
-policy = Ucp()
-for line in sys.stdin:
-    message = json.loads(line)
-    if "describe" in message:
-        answer = {"describe": {"summary": "UCP in Python", "knows": "profiles"}}
-    elif "start" in message:
-        answer = {"actions": []}
-    else:
-        answer = {"actions": policy.handle(message["event"])}
-    print(json.dumps(answer), flush=True)
+def main():
+    policy = Ucp()
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "describe" in message:
+            answer = {"describe": {"summary": "UCP in Python", "knows": "profiles"}}
+        elif "start" in message:
+            answer = {"actions": []}
+        else:
+            answer = {"actions": policy.handle(message["event"])}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

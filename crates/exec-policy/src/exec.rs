@@ -9,12 +9,10 @@ use fairways_policy::parameter::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
-use crate::check::check;
+use crate::answer::AnswerChecks;
 use crate::connection::ProgramConnection;
 use crate::faults::{ProgramFault, report};
 use crate::parameters::json_of;
-use crate::plans::PlanNumbers;
-use crate::present::Present;
 use crate::start::{ProgramStart, connect};
 
 /// How long a program may take to start and describe itself: an interpreter reads its libraries.
@@ -22,9 +20,6 @@ pub(crate) const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
 /// The parameter of every such policy: how long it may take to answer.
 pub(crate) const TIMEOUT: &str = "answer_timeout";
-
-/// The most plans at one time: programs start together, and each may be a reason for a plan.
-const MOST_PLANS: u32 = 1000;
 
 /// How many times in a row a program that fails is started again.
 const RESTARTS: u32 = 5;
@@ -39,17 +34,13 @@ const FORGIVEN_AFTER: Duration = Duration::from_secs(60);
 pub struct ExecPolicy {
     name: &'static str,
     start: Arc<dyn ProgramStart>,
-    schedules: bool,
     parameters: Map<String, serde_json::Value>,
     timeout: Duration,
     pub(crate) running: Option<ProgramConnection>,
-    present: Present,
-    plans: PlanNumbers,
+    checks: AnswerChecks,
     /// Failures in a row, and when the last one was.
     pub(crate) failures: u32,
     failed_at: Time,
-    /// When it planned last, and how many plans it made at that time.
-    planned: (Time, u32),
     #[cfg(test)]
     pub(crate) last_fault: Option<String>,
 }
@@ -87,15 +78,12 @@ impl ExecPolicy {
         Self {
             name,
             start,
-            schedules,
             parameters: own.map(|(name, value)| ((*name).to_owned(), json_of(*value))).collect(),
             timeout: timeout.unwrap_or(Duration::from_secs(1)),
             running: None,
-            present: Present::default(),
-            plans: PlanNumbers::default(),
+            checks: AnswerChecks::new(schedules),
             failures: 0,
             failed_at: Time::ZERO,
-            planned: (Time::ZERO, 0),
             #[cfg(test)]
             last_fault: None,
         }
@@ -118,11 +106,11 @@ impl ExecPolicy {
         act: &mut dyn FnMut(Action<'_>),
     ) -> Result<(), ProgramFault> {
         let mut running = connect(&*self.start).map_err(ProgramFault::Start)?;
-        self.plans.restart();
+        self.checks.plans.restart();
         let start = json!({ "start": { "parameters": self.parameters } });
         let answer = running.ask(start.to_string().into_bytes(), FIRST_ANSWER)?;
         let deadline = Instant::now() + FIRST_ANSWER;
-        let earlier = if self.failures == 0 { Vec::new() } else { self.present.events() };
+        let earlier = if self.failures == 0 { Vec::new() } else { self.checks.present.events() };
         self.running = Some(running);
         self.carry_out(&answer, at, act)?;
         // `event` may be one of them already, or about a program that has ended.
@@ -150,7 +138,8 @@ impl ExecPolicy {
         event: &Event,
         act: &mut dyn FnMut(Action<'_>),
     ) -> Result<(), ProgramFault> {
-        let (Some(running), Some(event)) = (&mut self.running, self.plans.seen(event)) else {
+        let (Some(running), Some(event)) = (&mut self.running, self.checks.plans.seen(event))
+        else {
             return Ok(());
         };
         let line = serde_json::to_vec(&EventLine { at, event: &event })
@@ -168,32 +157,8 @@ impl ExecPolicy {
         let mut answer: ActionsAnswer = serde_json::from_slice(answer).map_err(|why| {
             ProgramFault::Wrong(format!("expected {{\"actions\": [...]}}: {why}"))
         })?;
-        check(&mut answer.actions, at, self.schedules, &self.present)
-            .map_err(ProgramFault::Wrong)?;
-        for action in &mut answer.actions {
-            if let Action::Partition { plan, .. } = action {
-                self.check_plans(at)?;
-                let found = *plan;
-                *plan = self.plans.number(found).ok_or_else(|| {
-                    ProgramFault::Wrong(format!(
-                        "expected plans numbered from 0, found {}",
-                        found.0
-                    ))
-                })?;
-            }
-        }
+        self.checks.check(&mut answer.actions, at).map_err(ProgramFault::Wrong)?;
         answer.actions.into_iter().for_each(act);
-        Ok(())
-    }
-
-    /// Checks that it does not answer each plan that is applied with another one.
-    fn check_plans(&mut self, at: Time) -> Result<(), ProgramFault> {
-        let (last, count) = self.planned;
-        self.planned = if last == at { (at, count + 1) } else { (at, 1) };
-        if self.planned.1 > MOST_PLANS {
-            let what = format!("expected at most {MOST_PLANS} plans at a time");
-            return Err(ProgramFault::Wrong(what));
-        }
         Ok(())
     }
 
@@ -222,7 +187,7 @@ impl Policy for ExecPolicy {
     }
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
-        self.present.note(event);
+        self.checks.note(event);
         let done = match self.running {
             Some(_) => self.ask(at, event, act),
             None if self.is_due(at) => self.begin(at, event, act),

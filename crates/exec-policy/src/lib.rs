@@ -6,6 +6,7 @@
 //! checks every action, starts a failed program again with a bound, and otherwise leaves the last
 //! plan in force.
 
+mod answer;
 mod check;
 mod confined;
 mod connection;
@@ -24,6 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fairways_policy::Descriptor;
 
+pub use answer::AnswerChecks;
 pub use confined::{CONFINED, KEEPER, confine, keep};
 pub use exec::ExecPolicy;
 pub use faults::faults;

@@ -5,7 +5,6 @@
 
 mod args;
 mod blame;
-mod catalog;
 mod chip;
 mod doctor;
 mod emulate;
@@ -13,7 +12,6 @@ mod optimum;
 mod paper;
 mod run;
 mod simulate;
-mod world;
 
 use std::io::{self, BufWriter, Write};
 use std::process;

@@ -14,6 +14,7 @@ fn links_lead_somewhere() {
         "crates/emulator/benches/results",
         "crates/lab/benches/results",
         "crates/optimum/benches/results",
+        "crates/python/benches/results",
         ".",
     ];
     let mut links = 0;

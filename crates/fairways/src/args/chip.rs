@@ -6,14 +6,15 @@ use std::time::Duration;
 use clap::ValueEnum;
 use fairways_chip::service::{Stage, parse_loads};
 use fairways_chip::{Geometry, PagePlacement, PageSize, Settings, preset};
-use fairways_command_kit::input::{at_most, real, time, whole};
+use fairways_command_kit::input::{at_most, time, whole};
 use fairways_command_kit::{BadInput, objective};
 use fairways_core::{Objective, Time};
 
 use super::World;
 use super::lists::{Pairs, pairs};
-use crate::chip;
-use crate::world::Names;
+use fairways_simulation::Names;
+use fairways_simulation::chip;
+pub(crate) use fairways_simulation::chip::TimeScale;
 
 /// A simulated machine.
 #[derive(Clone, Debug)]
@@ -52,34 +53,6 @@ impl FromStr for ChipPreset {
             .ok_or_else(|| format!("expected chip: and a preset, found {text:?}"))?;
         let geometry = preset::parse(name).map_err(|why| why.to_string())?;
         Ok(Self { name: name.to_owned(), geometry })
-    }
-}
-
-/// How many times as fast a chip runs as its policy sees: 10, read from `0.1`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TimeScale(pub(crate) u32);
-
-impl TimeScale {
-    /// No difference.
-    pub(crate) const ONE: Self = Self(1);
-
-    /// Makes it from the fraction of the policy's time that the chip takes.
-    pub(crate) fn new(share: f64) -> Result<Self, String> {
-        let whole = (1.0 / share).round();
-        if share > 1.0 || (1.0 / share - whole).abs() > 1e-6 * whole {
-            let expected = "a chip's scale is one over a whole number, such as 0.1 or 0.01";
-            return Err(format!("{expected}, found \"{share}\""));
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 10^6")]
-        Ok(Self(whole as u32))
-    }
-}
-
-impl FromStr for TimeScale {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::new(real(1e-6, 1.0)(text)?)
     }
 }
 

@@ -18,10 +18,10 @@ use fairways_resctrl::platform::{Kernel, Platform};
 use super::chip::{loads, required};
 use super::lists::pairs;
 use super::{ChipPreset, How, MOST_WAYS, Pairs, TimeScale};
-use crate::catalog::ProfileSource;
-use crate::chip::World;
 use crate::emulate::{self, Emulation};
-use crate::world::Names;
+use fairways_simulation::Names;
+use fairways_simulation::catalog::ProfileSource;
+use fairways_simulation::chip::World;
 
 /// Reads a platform by its name.
 fn platform() -> impl TypedValueParser<Value = Platform> {

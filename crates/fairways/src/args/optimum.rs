@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{ValueEnum, ValueHint};
 use fairways_command_kit::input::{above_zero, real, whole};
@@ -9,11 +10,11 @@ use fairways_core::BandwidthLevel;
 use fairways_optimum::{Goal, SharingKind};
 use fairways_profiles::Mix;
 
-use super::world::{Model, bandwidth, cache, different, level};
+use super::world::{Model, bandwidth, different, level};
 use super::{MOST_WAYS, format, use_threads, ways_of_profiles};
-use crate::catalog::ProfileSource;
 use crate::optimum::{self, Search};
-use crate::world::{Names, World};
+use fairways_simulation::catalog::ProfileSource;
+use fairways_simulation::{Names, World, cache};
 
 /// Find the best plan for a mix of programs, exactly
 ///
@@ -145,7 +146,7 @@ impl Optimum {
     }
 
     fn problem(&self) -> anyhow::Result<(World, Vec<Mix>)> {
-        let programs = self.profiles.programs(None)?;
+        let programs = Arc::new(self.profiles.programs(None)?);
         let most = programs.table().ways();
         let world = World {
             llc: cache(self.ways, self.clusters_max, self.min_bits, most)?,

@@ -9,8 +9,8 @@ use fairways_command_kit::input::whole;
 use fairways_lab::paper::Ground;
 
 use super::use_threads;
-use crate::catalog::ProfileSource;
 use crate::paper::{PAPERS, Repetition};
+use fairways_simulation::catalog::ProfileSource;
 
 /// All papers, one after the other.
 const ALL: &str = "all";

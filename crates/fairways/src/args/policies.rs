@@ -8,8 +8,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::repeated;
 use fairways_command_kit::policies::{is_program, known};
 use fairways_lab::OPTIMUM;
-
-use super::suits::{self, MachineUse};
+use fairways_simulation::suits::{self, MachineUse};
 
 /// Reads the name of a policy; completion suggests all names. A program is not started yet: on a
 /// host, the daemon starts it without rights.
@@ -51,7 +50,7 @@ const ALL: &str = "all";
 
 impl PolicyNames {
     /// The policies to compare on a machine.
-    pub(super) fn on(&self, machine: MachineUse<'_>) -> Vec<&'static str> {
+    pub(super) fn on(&self, machine: MachineUse) -> Vec<&'static str> {
         match &*self.0 {
             [ALL] => suits::all(machine),
             names => names.to_vec(),

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::catalog::ProfileSource;
+use fairways_simulation::catalog::ProfileSource;
 
 /// List the programs that simulations can name, and what each is
 ///

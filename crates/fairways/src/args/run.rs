@@ -12,12 +12,13 @@ use fairways_daemon::config::{Config, Journal};
 use fairways_lab::draw_workloads;
 use fairways_policy::Descriptor;
 use fairways_policy::table::KnowledgeSource;
+use fairways_simulation::suits::{self, MachineUse};
+use fairways_simulation::{ENDLESS, Names, On, SimulatedRun};
 
 use super::policies::PolicyName;
-use super::suits::{self, MachineUse};
+use super::suits::check_requests;
 use super::{ChipFlags, HostFlags, Machine, Observation, TimeScale, World, set};
-use crate::run::{self, ENDLESS, JournalFile, On, RunFormat, SimulatedRun};
-use crate::world::Names;
+use crate::run::{self, JournalFile, RunFormat};
 
 /// Share the cache between programs, on this host or simulated
 ///
@@ -190,9 +191,10 @@ impl RunFlags {
     pub(super) fn simulated(&self, machine: &Machine) -> Result<SimulatedRun, BadInput> {
         let policy = policies::known(self.policy.as_deref().unwrap_or("lfoc"))?;
         let is_memory_limited = self.world.bandwidth_mbps.is_some();
-        let of = MachineUse { machine, is_dynamic: true, is_memory_limited };
+        let is_model = matches!(machine, Machine::Model);
+        let of = MachineUse { is_model, is_dynamic: true, is_memory_limited };
         suits::check("--policy", &[policy.name], of)?;
-        suits::check_requests("--policy", &[policy.name], &self.world)?;
+        check_requests("--policy", &[policy.name], &self.world)?;
         let given = policies::parameters(&self.set)?;
         let known = self.known_profiles || !policy.learns();
         let (duration, instructions) = (self.duration.unwrap_or(DURATION), self.instructions);

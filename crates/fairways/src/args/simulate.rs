@@ -11,13 +11,13 @@ use fairways_core::BandwidthLevel;
 use fairways_exec_policy::descriptor;
 use fairways_lab::{ChipProtocol, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_policy::Descriptor;
+use fairways_simulation::suits::{self, MachineUse};
+use fairways_simulation::{self as simulation, ENDLESS, Names};
 
-use super::suits::{self, MachineUse};
+use super::suits::check_requests;
 use super::world::{different, level};
 use super::{ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format};
-use crate::run::ENDLESS;
 use crate::simulate::{Comparison, How};
-use crate::world::{self, Names};
 use crate::{chip, simulate};
 
 /// Compare policies on mixes of programs
@@ -147,8 +147,7 @@ impl Simulate {
     }
 
     fn on_chip(&self, preset: &ChipPreset, out: &mut dyn Write) -> anyhow::Result<()> {
-        let machine = &Machine::Chip(preset.clone());
-        let machine = MachineUse { machine, is_dynamic: true, is_memory_limited: false };
+        let machine = MachineUse { is_model: false, is_dynamic: true, is_memory_limited: false };
         let policies = self.policies.on(machine);
         suits::check("--policies", &policies, machine)?;
         let schedule =
@@ -156,7 +155,7 @@ impl Simulate {
         let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
         let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
         let world = self.chip.checked(preset, scale, &self.world, schedule)?;
-        suits::check_requests("--policies", &policies, &self.world)?;
+        check_requests("--policies", &policies, &self.world)?;
         world.warn(&policies);
         let protocol = ChipProtocol {
             warm_up: self.warm_up,
@@ -170,13 +169,13 @@ impl Simulate {
 
     fn on_model(&self) -> Result<Comparison, BadInput> {
         let levels = different(&self.bandwidth_levels)?;
-        let world = world::World { levels, ..self.world.checked()? };
+        let world = simulation::World { levels, ..self.world.checked()? };
         let is_memory_limited = world.bandwidth.is_some();
         let is_dynamic = self.dynamic || self.settle.is_some();
-        let machine = MachineUse { machine: &Machine::Model, is_dynamic, is_memory_limited };
+        let machine = MachineUse { is_model: true, is_dynamic, is_memory_limited };
         let policies = self.policies.on(machine);
         suits::check("--policies", &policies, machine)?;
-        suits::check_requests("--policies", &policies, &self.world)?;
+        check_requests("--policies", &policies, &self.world)?;
         if !world.levels.is_empty() && !policies.contains(&OPTIMUM) {
             let why = "--bandwidth-levels needs --policies optimum: no other policy takes levels";
             return Err(BadInput(why.to_owned()));
@@ -188,7 +187,7 @@ impl Simulate {
         Ok(Comparison { world, mixes, policies, set, how })
     }
 
-    fn over_time(&self, world: &world::World) -> How {
+    fn over_time(&self, world: &simulation::World) -> How {
         let usual = Protocol::default();
         let protocol = Protocol {
             profiles_known: self.known_profiles,
@@ -200,7 +199,7 @@ impl Simulate {
         How::Live(Box::new(self.world.model(world, &self.observation)), protocol)
     }
 
-    fn by_score(&self, world: &world::World) -> How {
+    fn by_score(&self, world: &simulation::World) -> How {
         let (bandwidth, wishes) = (world.bandwidth, world.wishes.clone());
         let settings = ComparisonSettings { llc: world.llc, bandwidth, wishes };
         match self.settle {

@@ -8,7 +8,7 @@ use fairways_profiles::{NAME_RULE, is_name};
 use fairways_profiling::TraceSettings;
 
 use super::ChipPreset;
-use crate::run::ENDLESS;
+use fairways_simulation::ENDLESS;
 
 /// Reads a program's name, as a profile file may have it.
 fn name(text: &str) -> Result<String, String> {

@@ -1,17 +1,18 @@
 //! Flags of the simulated machine and of the programs on it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{ValueEnum, ValueHint};
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{above_zero, at_most, real, repeated, whole};
-use fairways_core::{BandwidthLevel, Llc, Ways};
+use fairways_command_kit::input::{above_zero, real, repeated, whole};
+use fairways_core::BandwidthLevel;
 use fairways_profiles::{BandwidthModel, MemoryBandwidth};
+use fairways_simulation::catalog::ProfileSource;
+use fairways_simulation::{self as simulation, cache};
 
 use super::lists::pairs;
 use super::{MOST_WAYS, Pairs, ways_of_profiles};
-use crate::catalog::ProfileSource;
-use crate::world;
 
 /// Programs, and the simulated machine on which they run.
 #[derive(Debug, clap::Args)]
@@ -95,12 +96,13 @@ same!(Model => BandwidthModel: Simple, Stalls);
 
 impl World {
     /// The programs with profiles, and their cache; reads the files and checks every flag.
-    pub(super) fn checked(&self) -> Result<world::World, BadInput> {
-        let programs = self.profiles.programs(self.phases.as_ref())?;
+    pub(super) fn checked(&self) -> Result<simulation::World, BadInput> {
+        let programs = Arc::new(self.profiles.programs(self.phases.as_ref())?);
         let llc = cache(self.ways, self.clos, self.min_bits, programs.table().ways())?;
         let bandwidth = bandwidth(self.bandwidth_mbps, self.bandwidth_model);
         let (levels, wishes) = (Vec::new(), Vec::new());
-        let mut world = world::World { programs, llc, bandwidth, levels, wishes, seed: self.seed };
+        let mut world =
+            simulation::World { programs, llc, bandwidth, levels, wishes, seed: self.seed };
         if let Some(Pairs(baselines)) = &self.baselines {
             world.promise(baselines)?;
         }
@@ -113,36 +115,16 @@ impl World {
     /// The analytic machine over time, as well as it can be observed.
     pub(super) fn model(
         &self,
-        world: &world::World,
+        world: &simulation::World,
         observation: &Observation,
     ) -> fairways_model::Settings {
-        let ways = f64::from(world.programs.table().ways().get());
-        let llc_mb = self.llc_mb.unwrap_or_else(|| self.profiles.llc_mb());
         fairways_model::Settings {
-            way_bytes: llc_mb * 1024.0 * 1024.0 / ways,
-            bandwidth: world.bandwidth,
             noise: observation.noise / 100.0,
             lost: observation.lost / 100.0,
             overshoot: observation.overshoot,
-            seed: world.seed,
-            ..fairways_model::Settings::new(world.llc)
+            ..world.model(self.llc_mb.unwrap_or_else(|| self.profiles.llc_mb()))
         }
     }
-}
-
-/// The cache: that of the profiles, or some of its ways.
-pub(super) fn cache(
-    ways: Option<u32>,
-    clos: u32,
-    min_bits: u32,
-    most: Ways,
-) -> Result<Llc, BadInput> {
-    let ways = ways.unwrap_or(most.get());
-    let ways = Ways::new(ways).filter(|ways| *ways <= most).ok_or_else(|| {
-        BadInput(format!("--ways: expected a whole number from 1 to {most}, found \"{ways}\""))
-    })?;
-    let min_bits = at_most(min_bits, "--min-bits", ways.get())?;
-    Ok(Llc { clos, min_bits, ..Llc::with_ways(ways) })
 }
 
 /// The limit of memory bandwidth, if there is one.

@@ -8,9 +8,8 @@ use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
 use fairways_output::ResultFormat;
 use fairways_output::optimum::{self, SolvedMix};
 use fairways_profiles::Mix;
+use fairways_simulation::World;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
-
-use crate::world::World;
 
 /// A search that takes longer than this shows its progress.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,8 +1,5 @@
 //! `fairways run`: programs under a policy, reported as it goes.
 
-mod best;
-mod machine;
-mod simulated;
 mod stepped;
 mod summary;
 
@@ -20,10 +17,9 @@ use fairways_output::run::Report;
 use fairways_policy::stock::Stock;
 use fairways_record::blame::BlameReport;
 use fairways_record::journal::Writer;
+use fairways_simulation::{On, Running, SimulatedRun};
 
 use crate::blame::latency;
-use machine::Running;
-pub(crate) use simulated::{ENDLESS, On, SimulatedRun};
 pub(crate) use stepped::Stepped;
 
 /// What is printed of a run.

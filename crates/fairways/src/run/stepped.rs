@@ -7,9 +7,7 @@ use fairways_core::{AppId, Machine as _, Time, WayMask};
 use fairways_record::status::{
     CacheWays, MachineRecord, MachineView, SCHEMA, Status, WholeMachine,
 };
-
-use super::machine::Running;
-use super::simulated::SimulatedRun;
+use fairways_simulation::{Running, SimulatedRun};
 
 /// A run, with its record so far.
 pub(crate) struct Stepped {

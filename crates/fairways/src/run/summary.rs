@@ -6,10 +6,7 @@ use anyhow::Context as _;
 use fairways_core::Time;
 use fairways_output::run::{RunOfProgram, Summary};
 use fairways_policy::stock::Stock;
-
-use super::best::{Best, run_until};
-use super::machine::Running;
-use super::simulated::SimulatedRun;
+use fairways_simulation::{Best, Running, SimulatedRun, run_until};
 
 /// Sums up a run that ended at `end`. Unless it was interrupted, this repeats it under `stock`.
 ///

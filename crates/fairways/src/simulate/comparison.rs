@@ -7,8 +7,7 @@ use fairways_command_kit::policies::SharedParameters;
 use fairways_core::{Policy, Ways};
 use fairways_lab::{BestStatic, ComparisonSettings, OPTIMUM, Protocol};
 use fairways_profiles::{Mix, ProgramCatalog};
-
-use crate::world::World;
+use fairways_simulation::World;
 
 /// Policies to compare on mixes.
 pub(crate) struct Comparison {

@@ -82,6 +82,8 @@ const CLUSTER: &str =
 const INSTALLS: &str = "tests install nothing; what is tested is what cargo test built";
 const FEATURE: &str = "minutes, and clang; cargo xtask ci builds with the feature, without optimisation, and tries it in the kernel lab";
 const IN_FOLDER: &str = "into the page's folder";
+const WHEEL: &str =
+    "crates/python/tests/wheel builds the wheel, and installs it into an environment";
 const FOREVER: &str = "it runs until it is stopped";
 const MINUTES: &str = "seconds to minutes; crates/fairways/tests/paper*.rs run them with --quick";
 
@@ -106,6 +108,8 @@ pub(crate) const NAMED: &[Named] = &[
     named("README.md", "cargo test --workspace", Nothing, WORKSPACE),
     named("CONTRIBUTING.md", "cargo test --workspace", Nothing, WORKSPACE),
     named("CONTRIBUTING.md", "cargo xtask", Nothing, WORKSPACE),
+    named("docs/python.md", "pip install", Nothing, WHEEL),
+    named("docs/python.md", "maturin build", Nothing, WHEEL),
     named("docs/install.md", "packaging/build", Nothing, PACKAGES),
     named("docs/install.md", "sudo apt-get install", Nothing, PACKAGES),
     named("docs/install.md", "sudo rpm --install", Nothing, PACKAGES),

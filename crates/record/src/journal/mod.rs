@@ -74,6 +74,12 @@ pub struct Line<'a> {
 }
 
 impl Line<'static> {
+    /// The name of the program, if one started.
+    #[must_use]
+    pub fn program_name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// The time, and the event or the action.
     pub fn into_parts(self) -> (Time, Option<Event>, Option<Action<'static>>) {
         let action = self.action.map(Cow::into_owned);

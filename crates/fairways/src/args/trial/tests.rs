@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use fairways_core::Partition;
+use fairways_simulation::SimulatedRun;
 use fairways_trial::{MATTERS, Verdict};
 use rayon::prelude::*;
 
 use super::Trial;
 use crate::args::{Args, Command};
-use crate::run::{SimulatedRun, fixed};
+use crate::run::fixed;
 
 /// How close to [`MATTERS`] a true difference may be for both verdicts to be right.
 const NEAR: f64 = 0.0025;

@@ -8,13 +8,11 @@ use fairways_core::{Action, Event, Policy, Time, run};
 use fairways_lab::{ObservedChip, ServiceSummary, WorkCurve, one_by_one_if_live};
 use rayon::prelude::*;
 
+use super::{On, Running, SimulatedRun};
 use crate::chip;
 
-use super::machine::Running;
-use super::simulated::{On, SimulatedRun};
-
 /// What each program did at its best, for as long as a run took.
-pub(super) enum Best {
+pub enum Best {
     /// The machine knows.
     Known,
     /// What each did by itself.
@@ -24,7 +22,7 @@ pub(super) enum Best {
 }
 
 /// How a program ran alone.
-pub(super) struct Alone {
+pub struct Alone {
     end: Time,
     instructions: u64,
     served: Option<ServiceSummary>,
@@ -35,12 +33,12 @@ pub(super) struct Alone {
 
 /// How a program fared.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fare {
+pub struct Fare {
     /// How many times slower than at its best it ran; NaN where that is not known.
-    pub(super) slowdown: f64,
+    pub slowdown: f64,
     /// Whether the slowdown is not of the same instructions, where those of the same time may be
     /// others, or depends on how busy this machine was.
-    pub(super) not_comparable: bool,
+    pub not_comparable: bool,
 }
 
 impl Fare {
@@ -111,7 +109,7 @@ impl Best {
     ///
     /// # Errors
     /// If a program can't continue.
-    pub(super) fn new(run: &SimulatedRun, end: Time, stop: &AtomicBool) -> anyhow::Result<Self> {
+    pub fn new(run: &SimulatedRun, end: Time, stop: &AtomicBool) -> anyhow::Result<Self> {
         match &run.on {
             On::Model { .. } => Ok(Self::Known),
             On::Chip(world) => {
@@ -127,7 +125,7 @@ impl Best {
     }
 
     /// How each program fared.
-    pub(super) fn fares(&self, machine: &Running, jobs: usize) -> Vec<Fare> {
+    pub fn fares(&self, machine: &Running, jobs: usize) -> Vec<Fare> {
         let fare = |job: usize| match (machine, self) {
             (Running::Model(model), _) => {
                 let (ran, best) = model.progress(job);
@@ -140,7 +138,7 @@ impl Best {
     }
 
     /// How a service answered alone, if known.
-    pub(super) fn served(&self, job: usize) -> Option<ServiceSummary> {
+    pub fn served(&self, job: usize) -> Option<ServiceSummary> {
         match self {
             Self::Alone(alone) => alone[job].served,
             Self::Known | Self::Unknown => None,
@@ -155,7 +153,7 @@ const LOOKS: u32 = 50;
 ///
 /// # Errors
 /// If the machine could not continue.
-pub(super) fn run_until(
+pub fn run_until(
     machine: &mut Running,
     policy: &mut dyn Policy,
     end: Time,

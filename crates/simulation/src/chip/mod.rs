@@ -1,5 +1,8 @@
 //! A chip and its programs.
 
+mod services;
+mod time_scale;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +16,8 @@ use fairways_command_kit::similar::did_you_mean;
 use fairways_lab::profile;
 use fairways_profiles::{ProfileMetric, ProfileTable};
 
+pub use time_scale::TimeScale;
+
 use crate::catalog::synthetic_table_has;
 use crate::world::{promised, warn_of_promises};
 
@@ -23,18 +28,25 @@ const KINDS: [&str; 11] = [
 ];
 
 /// A chip, and the programs on it.
-pub(crate) struct World {
-    pub(crate) preset: String,
-    pub(crate) settings: Settings,
+#[derive(Clone)]
+pub struct World {
+    /// The name of the chip.
+    pub preset: String,
+    /// The chip, and how it is simulated.
+    pub settings: Settings,
     /// As they were written.
-    pub(crate) names: Vec<String>,
-    pub(crate) jobs: Vec<Job>,
+    pub names: Vec<String>,
+    /// What runs, in the order of the names.
+    pub jobs: Vec<Job>,
 }
 
 impl World {
     /// Places programs on a chip, each on a CPU of its own. `texts` describe the programs
     /// (docs/chip.md); one that is the name of a profile follows that profile.
-    pub(crate) fn new(
+    ///
+    /// # Errors
+    /// If a text describes no program.
+    pub fn new(
         preset: &str,
         settings: Settings,
         profiles: &ProfileTable,
@@ -58,7 +70,7 @@ impl World {
 
     /// Lets programs take turns: as requested, or by default if there are more programs than CPUs
     /// or a policy schedules.
-    pub(crate) fn take_turns(
+    pub fn take_turns(
         &mut self,
         quantum: Option<Duration>,
         class: Option<SchedulingClass>,
@@ -92,7 +104,7 @@ impl World {
     }
 
     /// Marks programs as background work.
-    pub(crate) fn set_best_effort(&mut self, names: &[String]) -> Result<(), BadInput> {
+    pub fn set_best_effort(&mut self, names: &[String]) -> Result<(), BadInput> {
         for name in names {
             self.named("--best-effort", name)?.for_each(|job| job.wish.best_effort = true);
         }
@@ -100,7 +112,7 @@ impl World {
     }
 
     /// Sets how many programs each of these counts as.
-    pub(crate) fn weigh(&mut self, importance: &[(String, u32)]) -> Result<(), BadInput> {
+    pub fn weigh(&mut self, importance: &[(String, u32)]) -> Result<(), BadInput> {
         for (name, times) in importance {
             let jobs = self.named("--importance", name)?;
             jobs.for_each(|job| job.wish.importance = Some(*times));
@@ -109,13 +121,13 @@ impl World {
     }
 
     /// Checks that the chip has room for all programs.
-    pub(crate) fn check_room(&self) -> Result<(), BadInput> {
+    pub fn check_room(&self) -> Result<(), BadInput> {
         let tried = Chip::new(self.settings, self.jobs.iter().cloned());
         tried.map(|_| ()).map_err(|why| BadInput(format!("--programs: {why}")))
     }
 
     /// Gives policies a profile of each program, measured for this long with each number of ways.
-    pub(crate) fn measure_profiles(&mut self, span: Duration) -> Result<(), BadInput> {
+    pub fn measure_profiles(&mut self, span: Duration) -> Result<(), BadInput> {
         for job in &mut self.jobs {
             let measured = profile(self.settings, job, span / 2, span / 2);
             job.profile = Some(Arc::new(measured.map_err(|why| BadInput(why.to_string()))?));
@@ -124,19 +136,19 @@ impl World {
     }
 
     /// Whether real programs are among them.
-    pub(super) fn has_live(&self) -> bool {
+    pub fn has_live(&self) -> bool {
         self.jobs.iter().any(|job| job.live().next().is_some())
     }
 
     /// Prints remarks for the user about real programs that have run.
-    pub(crate) fn remark(&self) {
+    pub fn remark(&self) {
         for remark in self.jobs.iter().flat_map(Job::live).flat_map(LiveProgram::remarks) {
             fairways_command_kit::warn(&remark.text);
         }
     }
 
     /// Promises ways to programs.
-    pub(crate) fn promise(&mut self, baselines: &[(String, u32)]) -> Result<(), BadInput> {
+    pub fn promise(&mut self, baselines: &[(String, u32)]) -> Result<(), BadInput> {
         let most = self.settings.chip.llc.ways.get();
         for (name, ways) in baselines {
             let ways = at_most(*ways, &format!("--baselines: {name}"), most)?;
@@ -149,7 +161,7 @@ impl World {
     }
 
     /// The jobs with this name, at least one.
-    pub(super) fn named(
+    pub fn named(
         &mut self,
         flag: &str,
         name: &str,

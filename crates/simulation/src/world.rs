@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use fairways_chip::program::split;
 use fairways_command_kit::BadInput;
@@ -16,10 +17,11 @@ use crate::catalog::synthetic_has;
 
 /// Names with commas between them: `A,B,C`.
 #[derive(Clone, Debug)]
-pub(crate) struct Names {
+pub struct Names {
     /// The whole list, as it was typed.
-    pub(crate) text: String,
-    pub(crate) each: Vec<String>,
+    pub text: String,
+    /// Each name.
+    pub each: Vec<String>,
 }
 
 impl FromStr for Names {
@@ -32,20 +34,28 @@ impl FromStr for Names {
 }
 
 /// Programs, and the machine on which they run.
-pub(crate) struct World {
-    pub(crate) programs: ProgramCatalog,
-    pub(crate) llc: Llc,
-    pub(crate) bandwidth: Option<MemoryBandwidth>,
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The programs.
+    pub programs: Arc<ProgramCatalog>,
+    /// The cache.
+    pub llc: Llc,
+    /// The memory's limit, if it has one.
+    pub bandwidth: Option<MemoryBandwidth>,
     /// The levels of bandwidth to which the optimum may limit a cluster.
-    pub(crate) levels: Vec<BandwidthLevel>,
+    pub levels: Vec<BandwidthLevel>,
     /// What the owner of each program asks for, by index; those without an entry ask for nothing.
-    pub(crate) wishes: Vec<Wish>,
-    pub(crate) seed: u64,
+    pub wishes: Vec<Wish>,
+    /// The seed of mixes and of everything random.
+    pub seed: u64,
 }
 
 impl World {
     /// Promises ways to programs.
-    pub(crate) fn promise(&mut self, baselines: &[(String, u32)]) -> Result<(), BadInput> {
+    ///
+    /// # Errors
+    /// If there is no such program, or the cache has fewer ways.
+    pub fn promise(&mut self, baselines: &[(String, u32)]) -> Result<(), BadInput> {
         for (name, ways) in baselines {
             let ways = at_most(*ways, &format!("--baselines: {name}"), self.llc.ways.get())?;
             self.wish("--baselines", name)?.baseline_ways = Some(ways);
@@ -54,7 +64,10 @@ impl World {
     }
 
     /// Sets how many programs each of these counts as.
-    pub(crate) fn weigh(&mut self, importance: &[(String, u32)]) -> Result<(), BadInput> {
+    ///
+    /// # Errors
+    /// If there is no such program.
+    pub fn weigh(&mut self, importance: &[(String, u32)]) -> Result<(), BadInput> {
         for (name, times) in importance {
             self.wish("--importance", name)?.importance = Some(*times);
         }
@@ -70,7 +83,7 @@ impl World {
 
     /// Warns of likely mistakes: promises that do not fit, and profiles in which a policy that
     /// needs to cannot distinguish phases.
-    pub(crate) fn warn(&self, mixes: &[Mix], policies: &[&str]) {
+    pub fn warn(&self, mixes: &[Mix], policies: &[&str]) {
         let wish = |index: &usize| self.wishes.get(*index).copied().unwrap_or_default();
         let total = mixes
             .iter()
@@ -87,9 +100,38 @@ impl World {
     }
 
     /// A mix from the command line; the text that was typed is its name.
-    pub(crate) fn mix(&self, names: &Names) -> Result<Mix, BadInput> {
-        let programs = names.each.iter().map(|name| find(name, "--mix", &self.programs));
-        Ok(Mix { name: plain(&names.text), programs: programs.collect::<Result<_, _>>()? })
+    ///
+    /// # Errors
+    /// If there is no such program.
+    pub fn mix(&self, names: &Names) -> Result<Mix, BadInput> {
+        self.mix_of("--mix", &names.text, names.each.iter().map(String::as_str))
+    }
+
+    /// A mix of these programs, with this name. `what` names them in errors.
+    ///
+    /// # Errors
+    /// If there is no such program.
+    pub fn mix_of<'a>(
+        &self,
+        what: &str,
+        name: &str,
+        programs: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Mix, BadInput> {
+        let programs = programs.into_iter().map(|program| find(program, what, &self.programs));
+        Ok(Mix { name: plain(name), programs: programs.collect::<Result<_, _>>()? })
+    }
+
+    /// The analytic machine over time, observed without error. `llc_mb` is the size of the cache of
+    /// the profiles.
+    #[must_use]
+    pub fn model(&self, llc_mb: f64) -> fairways_model::Settings {
+        let ways = f64::from(self.programs.table().ways().get());
+        fairways_model::Settings {
+            way_bytes: llc_mb * 1024.0 * 1024.0 / ways,
+            bandwidth: self.bandwidth,
+            seed: self.seed,
+            ..fairways_model::Settings::new(self.llc)
+        }
     }
 
     /// The programs without phases; those with phases follow.
@@ -113,7 +155,11 @@ impl World {
 
     /// The mixes from flags and a file. If there are none, mixes are drawn. Only over time, mixes
     /// may have programs with phases.
-    pub(crate) fn mixes(
+    ///
+    /// # Errors
+    /// If the file can't be read, a program is not known or may not be there, or two mixes have
+    /// one name.
+    pub fn mixes(
         &self,
         names: &[Names],
         file: Option<&Path>,
@@ -147,13 +193,26 @@ impl World {
     }
 }
 
+/// The cache: that of the profiles, or some of its ways.
+///
+/// # Errors
+/// If it has fewer ways, or too few for the narrowest mask.
+pub fn cache(ways: Option<u32>, clos: u32, min_bits: u32, most: Ways) -> Result<Llc, BadInput> {
+    let ways = ways.unwrap_or(most.get());
+    let ways = Ways::new(ways).filter(|ways| *ways <= most).ok_or_else(|| {
+        BadInput(format!("--ways: expected a whole number from 1 to {most}, found \"{ways}\""))
+    })?;
+    let min_bits = at_most(min_bits, "--min-bits", ways.get())?;
+    Ok(Llc { clos, min_bits, ..Llc::with_ways(ways) })
+}
+
 /// The ways promised to programs.
-pub(crate) fn promised(wishes: impl Iterator<Item = Wish>) -> u64 {
+pub fn promised(wishes: impl Iterator<Item = Wish>) -> u64 {
     wishes.filter_map(|wish| wish.baseline_ways).map(u64::from).sum()
 }
 
 /// Warns where more ways are promised to programs that run together than a cache has.
-pub(crate) fn warn_of_promises(total: u64, ways: Ways) {
+pub fn warn_of_promises(total: u64, ways: Ways) {
     if total > u64::from(ways.get()) {
         fairways_command_kit::warn(&format!(
             "--baselines: {total} ways are promised, and there are {ways}: not every promise can hold"

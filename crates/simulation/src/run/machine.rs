@@ -10,8 +10,10 @@ use fairways_lab::{ObservedChip, ServiceSummary};
 use fairways_model::Model;
 
 /// A machine on which the programs run; job `i` is program `i`.
-pub(super) enum Running {
+pub enum Running {
+    /// The analytic model.
     Model(Box<Model>),
+    /// A chip.
     Chip(Box<ObservedChip>),
 }
 
@@ -33,7 +35,7 @@ impl Machine for Running {
 
 impl Running {
     /// The time of the last event reported.
-    pub(super) fn now(&self) -> Time {
+    pub fn now(&self) -> Time {
         match self {
             Self::Model(model) => model.now(),
             Self::Chip(of) => of.chip.now(),
@@ -41,7 +43,7 @@ impl Running {
     }
 
     /// The job that a program runs; `None` if it does not run.
-    pub(super) fn job(&self, app: AppId) -> Option<usize> {
+    pub fn job(&self, app: AppId) -> Option<usize> {
         match self {
             Self::Model(model) => model.job(app),
             Self::Chip(of) => of.chip.job(app),
@@ -49,7 +51,7 @@ impl Running {
     }
 
     /// How many runs of a job have ended.
-    pub(super) fn runs(&self, job: usize) -> usize {
+    pub fn runs(&self, job: usize) -> usize {
         match self {
             Self::Model(model) => model.completions(job).len(),
             Self::Chip(of) => of.chip.completions(job).len(),
@@ -57,7 +59,7 @@ impl Running {
     }
 
     /// What a job has done on a chip.
-    pub(super) fn account(&self, job: usize) -> Account {
+    pub fn account(&self, job: usize) -> Account {
         match self {
             Self::Model(_) => Account::default(),
             Self::Chip(of) => of.chip.account(job),
@@ -65,7 +67,7 @@ impl Running {
     }
 
     /// How a job has answered; `None` if it is no service.
-    pub(super) fn served(&self, job: usize) -> Option<ServiceSummary> {
+    pub fn served(&self, job: usize) -> Option<ServiceSummary> {
         match self {
             Self::Model(_) => None,
             Self::Chip(of) => of.service_summary(job),
@@ -73,7 +75,7 @@ impl Running {
     }
 
     /// Reports no more events once this is true.
-    pub(super) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+    pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
         // The model never works for long between two events.
         if let Self::Chip(of) = self {
             of.chip.stop_when(stop);
@@ -81,14 +83,14 @@ impl Running {
     }
 
     /// Ends real programs, which run outside the machine.
-    pub(super) fn end(&mut self) {
+    pub fn end(&mut self) {
         if let Self::Chip(of) = self {
             of.chip.end_live_programs();
         }
     }
 
     /// Why the machine stopped: memory can't serve the programs, or one could not continue.
-    pub(super) fn failure(&self, after: Time) -> Option<anyhow::Error> {
+    pub fn failure(&self, after: Time) -> Option<anyhow::Error> {
         match self {
             Self::Model(model) => {
                 let why = model.failure()?;
@@ -98,7 +100,8 @@ impl Running {
         }
     }
 
-    pub(super) fn stop_at(&mut self, time: Time) {
+    /// Reports no event after this time.
+    pub fn stop_at(&mut self, time: Time) {
         match self {
             Self::Model(model) => model.stop_at(time),
             Self::Chip(chip) => chip.stop_at(time),

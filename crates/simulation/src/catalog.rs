@@ -17,7 +17,7 @@ const SYNTHETIC: &str = "synthetic";
 
 /// Where profiles come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ProfileSource {
+pub enum ProfileSource {
     /// The real programs of the corpus, measured on one of its machines.
     Corpus(CorpusMachine),
     /// The synthetic programs.
@@ -41,7 +41,7 @@ impl FromStr for ProfileSource {
 
 impl ProfileSource {
     /// The programs; those with phases are of a file, or the synthetic ones.
-    pub(crate) fn programs(&self, phases: Option<&PathBuf>) -> Result<ProgramCatalog, BadInput> {
+    pub fn programs(&self, phases: Option<&PathBuf>) -> Result<ProgramCatalog, BadInput> {
         if *self == Self::Synthetic && phases.is_none() {
             return Ok(embedded_programs().clone());
         }
@@ -56,7 +56,7 @@ impl ProfileSource {
     }
 
     /// Its name, or its file's.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self {
             Self::Corpus(machine) => machine.name().to_owned(),
             Self::Synthetic => SYNTHETIC.to_owned(),
@@ -83,7 +83,7 @@ impl ProfileSource {
     }
 
     /// The size of the cache on which they were measured, in MB, as far as it is known.
-    pub(crate) fn llc_mb(&self) -> f64 {
+    pub fn llc_mb(&self) -> f64 {
         match self {
             Self::Corpus(machine) => machine.llc_mb(),
             Self::Synthetic | Self::File(_) => CorpusMachine::Skylake.llc_mb(),
@@ -93,7 +93,7 @@ impl ProfileSource {
 
 /// The end of a message about a name that these profiles do not have, if it is a synthetic
 /// program's and these are not the synthetic ones.
-pub(crate) fn synthetic_has(name: &str, profiles: &ProfileTable) -> Option<String> {
+pub fn synthetic_has(name: &str, profiles: &ProfileTable) -> Option<String> {
     let synthetic = embedded_programs();
     let are_others = profiles.names() != synthetic.table().names();
     let found = synthetic.find(name).filter(|_| are_others);
@@ -101,7 +101,7 @@ pub(crate) fn synthetic_has(name: &str, profiles: &ProfileTable) -> Option<Strin
 }
 
 /// The same on a chip, whose programs are those of the table: they have no phases.
-pub(crate) fn synthetic_table_has(name: &str, profiles: &ProfileTable) -> Option<String> {
+pub fn synthetic_table_has(name: &str, profiles: &ProfileTable) -> Option<String> {
     embedded_programs().table().find(name).and_then(|_| synthetic_has(name, profiles))
 }
 

@@ -1,5 +1,8 @@
 //! What runs on a simulated machine.
 
+mod best;
+mod machine;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,37 +14,49 @@ use fairways_profiles::Mix;
 use fairways_record::journal::{Start, Writer};
 use serde_json::{Value, json};
 
-use super::machine::Running;
+pub use best::{Alone, Best, Fare, run_until};
+pub use machine::Running;
+
 use crate::chip;
 use crate::world::World;
 
 /// More instructions than any program runs: weeks of them.
-pub(crate) const ENDLESS: u64 = 1_000_000_000_000_000;
+pub const ENDLESS: u64 = 1_000_000_000_000_000;
 
 /// A run on a simulated machine.
-pub(crate) struct SimulatedRun {
-    pub(crate) on: On,
-    pub(crate) policy: Box<dyn Policy>,
+pub struct SimulatedRun {
+    /// The machine and its programs.
+    pub on: On,
+    /// The policy, which starts afresh.
+    pub policy: Box<dyn Policy>,
     /// All parameters of the policy.
-    pub(crate) parameters: Value,
-    pub(crate) duration: Duration,
+    pub parameters: Value,
+    /// How long it takes on the machine's clock.
+    pub duration: Duration,
     /// After which a program finishes and starts again.
-    pub(crate) instructions: u64,
+    pub instructions: u64,
     /// Whether the policy gets the profiles.
-    pub(crate) known: bool,
+    pub known: bool,
 }
 
 /// The machine of a run.
-pub(crate) enum On {
+pub enum On {
     /// The analytic model, a mix of profiles.
-    Model { world: Box<World>, mix: Mix, settings: Box<Settings> },
+    Model {
+        /// All programs, and the cache.
+        world: Box<World>,
+        /// Those that run.
+        mix: Mix,
+        /// The machine.
+        settings: Box<Settings>,
+    },
     /// A chip; its jobs have the profiles that the policy gets.
     Chip(Box<chip::World>),
 }
 
 impl SimulatedRun {
     /// The programs' names, in order.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         match &self.on {
             On::Model { world, mix, .. } => mix
                 .programs
@@ -53,7 +68,7 @@ impl SimulatedRun {
     }
 
     /// `model`, or a chip and its preset.
-    pub(super) fn kind(&self) -> String {
+    pub fn kind(&self) -> String {
         match &self.on {
             On::Model { .. } => "model".to_owned(),
             On::Chip(world) => format!("chip:{}", world.preset),
@@ -61,14 +76,15 @@ impl SimulatedRun {
     }
 
     /// Size of a way in bytes.
-    pub(super) fn way_bytes(&self) -> f64 {
+    pub fn way_bytes(&self) -> f64 {
         match &self.on {
             On::Model { settings, .. } => settings.way_bytes,
             On::Chip(world) => world.settings.chip.way_bytes() as f64,
         }
     }
 
-    pub(super) fn ways(&self) -> Ways {
+    /// The ways of the last-level cache.
+    pub fn ways(&self) -> Ways {
         match &self.on {
             On::Model { settings, .. } => settings.llc.ways,
             On::Chip(world) => world.settings.chip.llc.ways,
@@ -76,11 +92,7 @@ impl SimulatedRun {
     }
 
     /// Begins a journal of the run. `limits`: the size of a part, and how many parts are kept.
-    pub(super) fn journal(
-        &self,
-        path: &Path,
-        limits: (u64, Option<u32>),
-    ) -> anyhow::Result<Writer> {
+    pub fn journal(&self, path: &Path, limits: (u64, Option<u32>)) -> anyhow::Result<Writer> {
         let machine = match &self.on {
             On::Model { settings, .. } => {
                 let Settings { llc, way_bytes, mhz, noise, lost, overshoot, seed, .. } = **settings;
@@ -121,7 +133,7 @@ impl SimulatedRun {
     }
 
     /// The machine, with the programs on it: job `i` is program `i`.
-    pub(super) fn machine(&self) -> Running {
+    pub fn machine(&self) -> Running {
         let end = Time::ZERO.after(self.duration);
         let mut machine = match &self.on {
             On::Model { world, mix, settings } => {
@@ -147,19 +159,19 @@ impl SimulatedRun {
     }
 
     /// Lets programs run without an end.
-    pub(super) fn endless(&mut self) {
+    pub fn endless(&mut self) {
         self.instructions = ENDLESS;
     }
 
     /// Prints remarks for the user about real programs that have run.
-    pub(super) fn remark(&self) {
+    pub fn remark(&self) {
         if let On::Chip(world) = &self.on {
             world.remark();
         }
     }
 
     /// What runs on a chip; nothing on another machine. Services do not end.
-    pub(super) fn chip_jobs(&self) -> Vec<fairways_chip::Job> {
+    pub fn chip_jobs(&self) -> Vec<fairways_chip::Job> {
         let On::Chip(world) = &self.on else { return Vec::new() };
         let job = |job: &fairways_chip::Job| fairways_chip::Job {
             instructions: job.requests().is_none().then_some(self.instructions),

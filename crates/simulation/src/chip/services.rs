@@ -7,11 +7,11 @@ use fairways_core::{Objective, Time, Wish};
 use fairways_exec_policy::descriptor;
 use fairways_policy::table::KnowledgeSource;
 
-use super::world::World;
+use super::World;
 
 impl World {
     /// Sets the loads of services.
-    pub(crate) fn load(&mut self, loads: &[(String, Vec<Stage>)]) -> Result<(), BadInput> {
+    pub fn load(&mut self, loads: &[(String, Vec<Stage>)]) -> Result<(), BadInput> {
         for (name, stages) in loads {
             self.services("--loads", name)?.for_each(|job| job.loads.clone_from(stages));
         }
@@ -19,7 +19,7 @@ impl World {
     }
 
     /// Sets the objectives of services; other requests of owners are set already.
-    pub(crate) fn oblige(
+    pub fn oblige(
         &mut self,
         objectives: &[(String, Vec<(Time, Objective)>)],
     ) -> Result<(), BadInput> {
@@ -36,7 +36,7 @@ impl World {
     }
 
     /// Warns of likely mistakes.
-    pub(crate) fn warn(&self, policies: &[&str]) {
+    pub fn warn(&self, policies: &[&str]) {
         if let Some(warning) = without_objectives(policies, &self.jobs) {
             fairways_command_kit::warn(&warning);
         }

@@ -1,8 +1,5 @@
 //! `fairways simulate --machine chip:PRESET`: programs on a chip that executes them.
 
-mod services;
-mod world;
-
 use std::io::Write;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +11,9 @@ use fairways_command_kit::{BadInput, exit};
 use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip};
 use fairways_output::ResultFormat;
 use fairways_output::chip::{self, ComparedOnChip};
+use fairways_simulation::chip::World;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
-
-pub(crate) use world::World;
 
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);

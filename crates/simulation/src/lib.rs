@@ -1,0 +1,15 @@
+//! Programs on a simulated machine, by their names.
+//!
+//! [`catalog`] finds profiles, [`World`] has the programs of the model and [`chip::World`] those of
+//! a chip, [`suits`] says which policies suit which machine, and [`SimulatedRun`] runs one of them.
+//! Commands and the Python package make these of what their users wrote, and report what is wrong
+//! with that in one line.
+
+pub mod catalog;
+pub mod chip;
+mod run;
+pub mod suits;
+mod world;
+
+pub use run::{Alone, Best, ENDLESS, Fare, On, Running, SimulatedRun, run_until};
+pub use world::{Names, World, cache, promised, warn_of_promises};
