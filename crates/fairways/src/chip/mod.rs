@@ -4,6 +4,7 @@ mod services;
 mod world;
 
 use std::io::Write;
+use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use fairways_chip::ChipError;
 use fairways_command_kit::policies::SharedParameters;
 use fairways_command_kit::{BadInput, exit};
-use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip};
+use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip, draw_plans};
 use fairways_output::ResultFormat;
 use fairways_output::chip::{self, ComparedOnChip};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
@@ -22,13 +23,14 @@ pub(crate) use world::World;
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Compares policies on a chip, and prints how its programs fare.
+/// Compares policies on a chip, and prints how its programs fare; draws it to the file `plot`, too.
 pub(crate) fn simulate(
     world: &World,
     protocol: &ChipProtocol,
     policies: &[&'static str],
     set: &SharedParameters,
     format: ResultFormat,
+    plot: Option<&Path>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     if world.has_live() {
@@ -37,6 +39,8 @@ pub(crate) fn simulate(
     let found = compare(world, protocol, policies, set)?;
     let World { preset, settings, names, .. } = world;
     let compared = ComparedOnChip { preset, settings, names, protocol, found: &found };
+    let ways = settings.chip.llc.ways;
+    plot.map_or(Ok(()), |path| draw_plans(path, ways, &[chip::drawn(&compared)]))?;
     match format {
         ResultFormat::Json => chip::json(&compared, out),
         ResultFormat::Csv => chip::csv(&compared, out),
