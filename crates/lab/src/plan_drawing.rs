@@ -33,7 +33,7 @@ pub struct DrawnPlan {
     pub slowdowns: Vec<f64>,
 }
 
-/// Colours that colour-blind people can distinguish (Okabe and Ito), light enough for black letters.
+/// Colours that colour-blind people can distinguish (Okabe and Ito), under black letters.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
@@ -69,18 +69,19 @@ type Sheet<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 /// If the file can't be written.
 pub fn draw_plans(path: &Path, ways: Ways, mixes: &[DrawnMix]) -> Result<(), FigureError> {
     let height: i32 = 2 * MARGIN + mixes.iter().map(height_of).sum::<i32>();
-    let draw = || -> Drawn {
-        let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
-        let sheet = SVGBackend::new(path, size).into_drawing_area();
-        sheet.fill(&WHITE)?;
-        let mut top = MARGIN;
-        for mix in mixes {
-            draw_mix(&sheet, ways, mix, top)?;
-            top += height_of(mix);
-        }
-        Ok(sheet.present()?)
-    };
-    draw().map_err(FigureError::at(path))
+    draw_sheet(path, ways, mixes, height).map_err(FigureError::at(path))
+}
+
+fn draw_sheet(path: &Path, ways: Ways, mixes: &[DrawnMix], height: i32) -> Drawn {
+    let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
+    let sheet = SVGBackend::new(path, size).into_drawing_area();
+    sheet.fill(&WHITE)?;
+    let mut top = MARGIN;
+    for mix in mixes {
+        draw_mix(&sheet, ways, mix, top)?;
+        top += height_of(mix);
+    }
+    Ok(sheet.present()?)
 }
 
 fn row_height(mix: &DrawnMix) -> i32 {
@@ -92,8 +93,8 @@ fn height_of(mix: &DrawnMix) -> i32 {
 }
 
 fn draw_mix(sheet: &Sheet<'_>, ways: Ways, mix: &DrawnMix, top: i32) -> Drawn {
-    let slowdowns = || mix.plans.iter().flat_map(|plan| &plan.slowdowns);
-    let most = slowdowns().copied().filter(|one| one.is_finite()).fold(1.1, f64::max);
+    let slowdowns = mix.plans.iter().flat_map(|plan| &plan.slowdowns);
+    let most = slowdowns.copied().filter(|one| one.is_finite()).fold(1.1, f64::max);
     write(sheet, &mix.name, [MARGIN, top + TITLE / 2], 16, HPos::Left)?;
     let middle = top + TITLE + HEAD / 2;
     for (what, x, side) in [
@@ -214,6 +215,11 @@ mod tests {
 
     use super::*;
 
+    fn plan(policy: &str, partition: Option<Partition>, slowdowns: [f64; 2]) -> DrawnPlan {
+        let (policy, slowdowns) = (policy.to_owned(), slowdowns.to_vec());
+        DrawnPlan { policy, partition, unfairness: 1.5, slowdowns }
+    }
+
     /// Every way of every plan has a cell, and every program a bar whose length is its slowdown.
     #[test]
     fn every_way_and_program_is_drawn() {
@@ -222,12 +228,6 @@ mod tests {
             let cluster = partition.add_cluster(WayMask::from_bits(bits));
             partition.place(AppId(app), cluster);
         }
-        let plan = |policy: &str, partition, slowdowns: [f64; 2]| DrawnPlan {
-            policy: policy.to_owned(),
-            partition,
-            unfairness: 1.5,
-            slowdowns: slowdowns.to_vec(),
-        };
         let mix = DrawnMix {
             name: "M".to_owned(),
             programs: vec!["lbm<".to_owned(), "gzip".to_owned()],

@@ -101,7 +101,7 @@ pub fn csv(
 /// Each mix with its best plan, to be drawn.
 #[must_use]
 pub fn drawn(catalog: &ProgramCatalog, solved: &[SolvedMix]) -> Vec<DrawnMix> {
-    let mix = |SolvedMix { mix, solution, .. }: &SolvedMix| DrawnMix {
+    let mixes = solved.iter().map(|SolvedMix { mix, solution, .. }| DrawnMix {
         name: mix.name.clone(),
         programs: catalog.names_of(mix).into_iter().map(str::to_owned).collect(),
         plans: vec![DrawnPlan {
@@ -110,8 +110,8 @@ pub fn drawn(catalog: &ProgramCatalog, solved: &[SolvedMix]) -> Vec<DrawnMix> {
             unfairness: solution.metrics.unfairness,
             slowdowns: solution.slowdowns.clone(),
         }],
-    };
-    solved.iter().map(mix).collect()
+    });
+    mixes.collect()
 }
 
 /// Writes a table for people.

@@ -2,7 +2,8 @@
 //!
 //! A CSV with a header. `BENCH` and `NR_WAYS` name the program and the ways it ran with; the other
 //! columns are [`ProfileMetric::ALL`]'s. `llcrpkc`, `llcmpkc` and `llcmpki` may be missing: they
-//! follow from the IPC. `l1rpki`, L1 references per 1000 instructions, is optional. Columns and rows may be in any order; further columns are ignored. Every program has
+//! follow from the IPC. `l1rpki`, L1 references per 1000 instructions, is optional.
+//! Columns and rows may be in any order; further columns are ignored. Every program has
 //! one row for each way count from 1 to the file's largest. Lines that begin with `#` are comments,
 //! of which `# NAME {...}` has the run in which a program was measured ([`MeasuredRun`]).
 
@@ -132,22 +133,20 @@ enum MetricSource {
 impl MetricSource {
     /// The source of a metric in a file with this header; `None` if there is none.
     fn find(header: &CsvRecord<'_>, metric: ProfileMetric) -> Result<Option<Self>, InputError> {
-        let has = |metric: ProfileMetric| header.fields.iter().any(|one| one == metric.column());
-        let place = |metric: ProfileMetric| header.column(metric.column());
         let from = match metric {
             ProfileMetric::Llcrpkc => ProfileMetric::Llcrpki,
             ProfileMetric::Llcmpkc => ProfileMetric::Llcmpki,
             ProfileMetric::Llcmpki => ProfileMetric::Llcmpkc,
             _ => metric,
         };
-        Ok(if has(metric) {
-            Some(Self::Column(place(metric)?))
-        } else if !has(from) {
+        Ok(if header.has(metric.column()) {
+            Some(Self::Column(header.column(metric.column())?))
+        } else if !header.has(from.column()) {
             None
         } else if metric == ProfileMetric::Llcmpki {
-            Some(Self::OverIpc(place(from)?))
+            Some(Self::OverIpc(header.column(from.column())?))
         } else {
-            Some(Self::TimesIpc(place(from)?))
+            Some(Self::TimesIpc(header.column(from.column())?))
         })
     }
 }

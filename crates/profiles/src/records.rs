@@ -141,6 +141,11 @@ impl CsvRecord<'_> {
         }
     }
 
+    /// Whether this header has a column.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field == name)
+    }
+
     /// The error that this header lacks a column.
     pub(crate) fn missing(&self, name: &str, expected: &str) -> InputError {
         let header = self.fields.iter().collect::<Vec<_>>().join(",");

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::TraceSettings;
 use crate::steppable::{RunEnd, Steppable};
-use crate::trace_file::{Traced, refuse};
+use crate::trace_file::{OpenedTrace, refuse};
 
 /// Cycles of an instruction while everything hits the L1, and misses under way at once, without
 /// `--cpi` and `--overlap`.
@@ -76,7 +76,8 @@ impl TracedCommand {
             return Self::replayed(settings, Path::new(path), by_address);
         }
         if let Some(text) = first.strip_prefix("trace:") {
-            let Traced { name, program, run } = Traced::open(settings, text, &slices, by_address)?;
+            let OpenedTrace { name, program, run } =
+                OpenedTrace::open(settings, text, &slices, by_address)?;
             let (machine, run) = (settings.machine.clone(), OnceLock::from(run));
             return Ok(Self { name, machine, program, slices, keep_any, run });
         }

@@ -12,14 +12,14 @@ use sha2::{Digest, Sha256};
 use crate::TraceSettings;
 
 /// A trace, ready to be read.
-pub(crate) struct Traced {
+pub(crate) struct OpenedTrace {
     pub(crate) name: String,
     pub(crate) program: SimulatedProgram,
     /// The run, without its result.
     pub(crate) run: MeasuredRun,
 }
 
-impl Traced {
+impl OpenedTrace {
     /// Opens `FILE:format=NAME:instructions_per_access=X`.
     pub(crate) fn open(
         settings: &TraceSettings,

@@ -6,7 +6,7 @@
 //! none. Sizes of accesses are not in it, nor is a mark at the beginning or at the end.
 
 use crate::error::Result;
-use crate::reader::{Decode, Input, TraceItem, fill};
+use crate::record::{Decode, Input, TraceItem, fill};
 
 const RECORD: usize = 64;
 const BRANCHES: usize = 8;

@@ -6,7 +6,7 @@
 //! as instructions, as the tools of DynamoRIO do it.
 
 use crate::error::Result;
-use crate::reader::{Decode, Input, TraceItem, fill};
+use crate::record::{Decode, Input, TraceItem, fill};
 
 const RECORD: usize = 12;
 

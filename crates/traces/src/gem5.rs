@@ -12,7 +12,7 @@
 use std::io::{BufRead, Read};
 
 use crate::error::Result;
-use crate::reader::{Decode, Input, TraceItem, damaged};
+use crate::record::{Decode, Input, TraceItem, damaged};
 
 const MAGIC: &[u8] = b"gem5";
 const READ_REQUEST: u64 = 1;
@@ -74,16 +74,12 @@ impl Gem5 {
         if input.fill_buf().map_err(|why| damaged(number, &why))?.is_empty() {
             return Ok(false);
         }
-        let cut = || format!("cut off or damaged after {number} packets");
-        let mut byte = || {
-            let mut byte = [0];
-            input.read_exact(&mut byte).ok().map(|()| byte[0])
-        };
-        let length = varint(&mut byte).filter(|&length| length <= MOST).ok_or_else(cut)?;
+        let length = varint(&mut || next_byte(input)).filter(|&length| length <= MOST);
+        let length = length.ok_or_else(|| cut(number))?;
         self.message.clear();
         let read = input.by_ref().take(length).read_to_end(&mut self.message);
         let read = read.map_err(|why| damaged(number, &why))?;
-        if read as u64 == length { Ok(true) } else { Err(cut()) }
+        if read as u64 == length { Ok(true) } else { Err(cut(number)) }
     }
 
     fn check_commands(&self) -> Result<()> {
@@ -131,6 +127,15 @@ impl Decode for Gem5 {
         ]);
         Ok(true)
     }
+}
+
+fn next_byte(input: &mut Input) -> Option<u8> {
+    let mut byte = [0];
+    input.read_exact(&mut byte).ok().map(|()| byte[0])
+}
+
+fn cut(number: u64) -> String {
+    format!("cut off or damaged after {number} packets")
 }
 
 /// The fields of a packet that are used; `None` if it is not one.

@@ -7,7 +7,7 @@
 use std::io::{BufRead, Read};
 
 use crate::error::Result;
-use crate::reader::{Decode, Input, TraceItem, damaged};
+use crate::record::{Decode, Input, TraceItem, damaged};
 
 /// The longest line; valgrind's own contain the command.
 const MOST: u64 = 1 << 16;

@@ -16,10 +16,12 @@ mod gem5;
 mod lackey;
 mod options;
 mod reader;
+mod record;
 mod unpack;
 mod zipped;
 
 pub use error::TraceError;
 pub use format::TraceFormat;
 pub use options::TraceOptions;
-pub use reader::{TraceItem, TraceReader};
+pub use reader::TraceReader;
+pub use record::TraceItem;

@@ -1,4 +1,4 @@
-//! Undoes the compression of a file, which its first bytes tell.
+//! Undoes the compression of a file, which its first bytes show.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -7,9 +7,12 @@ use std::path::Path;
 use crate::error::Result;
 use crate::zipped::Zipped;
 
+fn failed(why: std::io::Error) -> String {
+    format!("can't read it: {why}")
+}
+
 /// Opens a file that is plain, or compressed by gzip, by xz, or in a zip archive.
 pub(crate) fn unpack(path: &Path) -> Result<Box<dyn Read + Send>> {
-    let failed = |why: std::io::Error| format!("can't read it: {why}");
     if path.is_dir() {
         return Err(
             "expected a trace, found a folder: drmemtrace keeps a file for each thread in \

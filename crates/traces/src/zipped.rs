@@ -16,13 +16,13 @@ use crate::error::Result;
 pub(crate) struct Zipped {
     archive: File,
     /// The files that are left, the next one last.
-    left: Vec<Part>,
+    left: Vec<ArchivedFile>,
     /// The file under way, and the checksum that it is to have.
     current: Option<(CrcReader<Box<dyn Read + Send>>, u32)>,
 }
 
 /// A file of the archive.
-struct Part {
+struct ArchivedFile {
     start: u64,
     bytes: u64,
     is_deflated: bool,
@@ -45,7 +45,7 @@ impl Zipped {
                 other => return Err(format!("expected a zip archive of deflate, found {other}")),
             };
             let start = file.data_start();
-            left.push(Part {
+            left.push(ArchivedFile {
                 start,
                 bytes: file.compressed_size(),
                 is_deflated,
@@ -55,7 +55,7 @@ impl Zipped {
         Ok(Self { archive: kept, left, current: None })
     }
 
-    fn begin(&mut self, part: &Part) -> std::io::Result<()> {
+    fn begin(&mut self, part: &ArchivedFile) -> std::io::Result<()> {
         let mut file = self.archive.try_clone()?;
         file.seek(SeekFrom::Start(part.start))?;
         let bytes = BufReader::new(file.take(part.bytes));

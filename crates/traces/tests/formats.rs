@@ -19,12 +19,12 @@ const PROGRAM: [TraceItem; 6] = [
 ];
 
 fn champsim() -> Vec<u8> {
-    let record = |read: u64, written: u64| {
+    fn record(read: u64, written: u64) -> [u8; 64] {
         let mut bytes = [0; 64];
         bytes[16..24].copy_from_slice(&written.to_le_bytes());
         bytes[32..40].copy_from_slice(&read.to_le_bytes());
         bytes
-    };
+    }
     let place = 0x5555_0000_2000;
     [record(0x7fff_0000_1040, 0), record(place, place), record(0, 0)].concat()
 }
@@ -131,18 +131,17 @@ fn files() -> [(TraceFormat, Vec<u8>); 4] {
 }
 
 fn accesses(items: &[TraceItem]) -> Vec<TraceItem> {
-    let is_access = |item: &&TraceItem| !matches!(item, TraceItem::Instructions(_));
-    items.iter().filter(is_access).copied().collect()
+    items.iter().filter(|item| item.is_access()).copied().collect()
 }
 
 fn without_sizes(items: &[TraceItem]) -> Vec<TraceItem> {
     let bytes = 1;
-    let without = |item: &TraceItem| match *item {
+    let items = items.iter().map(|item| match *item {
         TraceItem::Instructions(count) => TraceItem::Instructions(count),
         TraceItem::Load { address, .. } => TraceItem::Load { address, bytes },
         TraceItem::Store { address, .. } => TraceItem::Store { address, bytes },
-    };
-    items.iter().map(without).collect()
+    });
+    items.collect()
 }
 
 #[test]
@@ -190,11 +189,13 @@ fn a_trace_that_was_cut_off_is_refused_in_a_line() {
 
 #[test]
 fn what_is_no_trace_or_lacks_something_is_refused_with_what_was_expected() {
-    let said = |bytes: &[u8], options: &TraceOptions| {
+    fn said(bytes: &[u8], options: &TraceOptions) -> String {
         let why = read(bytes, options).unwrap_err().to_string();
         why.split_once(": ").unwrap().1.to_owned()
-    };
-    let forced = |format| TraceOptions { format: Some(format), ..options(format) };
+    }
+    fn forced(format: TraceFormat) -> TraceOptions {
+        TraceOptions { format: Some(format), ..options(format) }
+    }
     let none = TraceOptions::default();
     let others: Vec<u8> =
         [&gem5()[..], &message(&[(1, 1), (2, 9), (3, 0), (4, 64)]).repeat(9)].concat();

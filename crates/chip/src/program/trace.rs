@@ -68,6 +68,11 @@ struct Converter {
 /// Bytes of a line, as a power of two.
 const LINE: u32 = 6;
 
+/// The line of an address; addresses have 48 bits, the kernel's half among them.
+const fn line_of(address: u64) -> u64 {
+    (address & ((1 << 48) - 1)) >> LINE
+}
+
 impl Converter {
     fn new(numbering: Numbering) -> Self {
         Self { numbering, instructions: 0, since: 0 }
@@ -83,12 +88,10 @@ impl Converter {
             TraceItem::Load { address, bytes } => (address, bytes, AccessKind::Load),
             TraceItem::Store { address, bytes } => (address, bytes, AccessKind::Store),
         };
-        // Addresses have 48 bits; the kernel's half is another part of the same space.
-        let line = |address: u64| (address & ((1 << 48) - 1)) >> LINE;
         let last = address.saturating_add(u64::from(bytes) - 1);
         // An access is one reference, however many lines it uses.
         let mut references = 1;
-        for line in line(address)..=line(last) {
+        for line in line_of(address)..=line_of(last) {
             let (line, instructions) = (self.numbering.line(0, line), self.since);
             accesses.push(Access { line, instructions, references, kind });
             (self.since, references) = (0, 0);

@@ -108,8 +108,8 @@ impl Experiments<'_> {
         findings: &Findings,
         draw: impl FnOnce(&FigureFolder<'_>) -> Result<(), FigureError>,
     ) -> Result<(), FigureError> {
-        let figures = |folder| draw(&FigureFolder::new(folder, self.claims, findings));
-        self.figures.map_or(Ok(()), figures)
+        self.figures
+            .map_or(Ok(()), |folder| draw(&FigureFolder::new(folder, self.claims, findings)))
     }
 }
 

@@ -154,24 +154,28 @@ fn on_sheet(
     names: &[&str],
     plot: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> Drawn,
 ) -> Result<(), FigureError> {
-    let FigureFile { path, published } = file;
+    draw_sheet(file, names, plot).map_err(FigureError::at(&file.path))
+}
+
+fn draw_sheet(
+    FigureFile { path, published }: &FigureFile,
+    names: &[&str],
+    plot: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> Drawn,
+) -> Drawn {
     let size = (PLOT.0 + NAMES, PLOT.1 + height(published));
-    let drawing = || -> Drawn {
-        let root = SVGBackend::new(path, size).into_drawing_area();
-        root.fill(&WHITE)?;
-        let (above, below) = root.split_vertically(PLOT.1);
-        let (left, right) = above.split_horizontally(PLOT.0);
-        plot(&left)?;
-        for (row, (name, colour)) in (0..).zip(names.iter().zip(COLOURS.iter().cycle())) {
-            let middle = 50 + 20 * row;
-            let sign = [(4, middle - 5), (16, middle + 5)];
-            right.draw(&Rectangle::new(sign, colour.filled()))?;
-            write(&right, &shortened(name, 26), [22, middle], 12)?;
-        }
-        draw(&below, published)?;
-        Ok(root.present()?)
-    };
-    drawing().map_err(FigureError::at(path))
+    let root = SVGBackend::new(path, size).into_drawing_area();
+    root.fill(&WHITE)?;
+    let (above, below) = root.split_vertically(PLOT.1);
+    let (left, right) = above.split_horizontally(PLOT.0);
+    plot(&left)?;
+    for (row, (name, colour)) in (0..).zip(names.iter().zip(COLOURS.iter().cycle())) {
+        let middle = 50 + 20 * row;
+        let sign = [(4, middle - 5), (16, middle + 5)];
+        right.draw(&Rectangle::new(sign, colour.filled()))?;
+        write(&right, &shortened(name, 26), [22, middle], 12)?;
+    }
+    draw(&below, published)?;
+    Ok(root.present()?)
 }
 
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {

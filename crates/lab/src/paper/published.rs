@@ -71,16 +71,19 @@ fn numbers_of(name: &str) -> Vec<String> {
         (None, None) => return Vec::new(),
     };
     let parts: Vec<&str> = rest.split('-').collect();
-    let is_number = |part: &&&str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let numbers: Vec<&str> = match parts.iter().filter(is_number).count() {
+    let numbers: Vec<&str> = match parts.iter().filter(|part| is_number(part)).count() {
         0 => vec![rest.trim_end_matches(|letter: char| !letter.is_ascii_digit())],
-        _ => parts.iter().filter(is_number).copied().collect(),
+        _ => parts.iter().filter(|part| is_number(part)).copied().collect(),
     };
     let mut items: Vec<String> = numbers.iter().map(|number| format!("{kind} {number}")).collect();
     if let [first, second] = numbers[..] {
         items.push(format!("{kind}s {first} and {second}"));
     }
     items
+}
+
+fn is_number(part: &str) -> bool {
+    part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl PublishedValue {
@@ -98,8 +101,11 @@ impl PublishedValue {
 
     /// Places of values between the ends of a scale, 0 and 1; those beyond stand at the ends.
     fn scale(&self) -> impl Fn(f64) -> f64 + use<> {
-        let middle = |[low, high]: [f64; 2]| f64::midpoint(low, high);
-        let centre = self.band.map(middle).or(self.published).unwrap_or(self.here);
+        let centre = self
+            .band
+            .map(|[low, high]| f64::midpoint(low, high))
+            .or(self.published)
+            .unwrap_or(self.here);
         let width = self.band.map_or(0.0, |[low, high]| high - low);
         // A band of one value, and none at all, still needs a scale.
         let width = width.max(0.2 * centre.abs()).max(1e-9);
@@ -253,15 +259,13 @@ mod tests {
         assert_eq!(drawn.matches("<circle").count(), 2);
     }
 
+    fn value(published: Option<f64>, band: Option<[f64; 2]>, here: f64) -> PublishedValue {
+        let (case, unit) = (String::new(), String::new());
+        PublishedValue { case, unit, published, band, here }
+    }
+
     #[test]
     fn a_band_lies_in_the_middle_half_and_what_is_beyond_at_the_ends() {
-        let value = |published, band, here| PublishedValue {
-            case: String::new(),
-            unit: String::new(),
-            published,
-            band,
-            here,
-        };
         let wide = value(Some(5.0), Some([4.0, 6.0]), 5.5);
         assert_eq!([4.0, 5.0, 6.0, 9.0].map(wide.scale()), [0.25, 0.5, 0.75, 1.0]);
         let exact = value(Some(10.0), Some([10.0, 10.0]), 11.0);

@@ -1,6 +1,7 @@
 //! The comparison as a drawing.
 
 use fairways_lab::{DrawnMix, DrawnPlan};
+use fairways_profiles::{Mix, ProgramCatalog};
 
 use super::{ComparedMixes, Results};
 
@@ -8,35 +9,35 @@ use super::{ComparedMixes, Results};
 #[must_use]
 pub fn drawn(compared: &ComparedMixes<'_>) -> Vec<DrawnMix> {
     let catalog = compared.programs;
-    let mix = |mix: &fairways_profiles::Mix, plans| DrawnMix {
-        name: mix.name.clone(),
-        programs: catalog.names_of(mix).into_iter().map(str::to_owned).collect(),
-        plans,
-    };
     match &compared.results {
         Results::Scored(results) => {
-            let plans = results.iter().map(|(of, compared)| {
+            let mixes = results.iter().map(|(mix, compared)| {
                 let plans = compared.outcomes.iter().map(|outcome| DrawnPlan {
                     policy: outcome.policy.to_owned(),
                     partition: Some(outcome.partition.clone()),
                     unfairness: outcome.metrics.unfairness,
                     slowdowns: outcome.slowdowns.clone(),
                 });
-                mix(of, plans.collect())
+                drawn_mix(catalog, mix, plans.collect())
             });
-            plans.collect()
+            mixes.collect()
         }
         Results::Live(results) => {
-            let plans = results.iter().map(|(of, compared)| {
+            let mixes = results.iter().map(|(mix, compared)| {
                 let plans = compared.outcomes.iter().map(|outcome| DrawnPlan {
                     policy: outcome.policy.to_owned(),
                     partition: None,
                     unfairness: outcome.metrics.unfairness,
                     slowdowns: outcome.slowdowns.clone(),
                 });
-                mix(of, plans.collect())
+                drawn_mix(catalog, mix, plans.collect())
             });
-            plans.collect()
+            mixes.collect()
         }
     }
+}
+
+fn drawn_mix(catalog: &ProgramCatalog, mix: &Mix, plans: Vec<DrawnPlan>) -> DrawnMix {
+    let programs = catalog.names_of(mix).into_iter().map(str::to_owned).collect();
+    DrawnMix { name: mix.name.clone(), programs, plans }
 }
