@@ -28,6 +28,7 @@ extern crate alloc;
 
 mod cost;
 mod culprits;
+mod estimated;
 mod loss;
 mod neighbours;
 mod program;
@@ -38,7 +39,7 @@ mod watched;
 
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Event, Levers, Llc, Partition, Time, WayMask};
+use fairways_core::{AppId, Event, Levers, Llc, Partition, Q32, Sample, Time, WayMask};
 
 pub use cost::MemoryLatency;
 pub use culprits::Caused;
@@ -59,6 +60,8 @@ pub struct Attribution {
     latency: Option<MemoryLatency>,
     since: Time,
     llc: Option<Llc>,
+    /// Where occupancies can't be read, and are to be estimated.
+    lines_per_way: Option<u64>,
     partition: Partition,
     /// In the order in which they started.
     programs: Vec<ObservedProgram>,
@@ -70,7 +73,15 @@ impl Attribution {
     #[must_use]
     pub fn new(latency: Option<MemoryLatency>, since: Time) -> Self {
         let (partition, programs) = (Partition::default(), Vec::new());
-        Self { latency, since, llc: None, partition, programs }
+        Self { latency, since, llc: None, lines_per_way: None, partition, programs }
+    }
+
+    /// Estimates the occupancies that windows do not have, on a cache with so many lines in a way:
+    /// from the misses of the programs, which have to be all that run.
+    #[must_use]
+    pub const fn estimating(mut self, lines_per_way: u64) -> Self {
+        self.lines_per_way = Some(lines_per_way);
+        self
     }
 
     /// When the span began.
@@ -111,6 +122,10 @@ impl Attribution {
                 let (Some(place), Some(llc)) = (self.place(sample.app), self.llc) else { return };
                 let mask = self.mask_of(place, llc);
                 let is_counted = at >= self.since.after(sample.window);
+                let occupancy = sample
+                    .occupancy
+                    .or_else(|| self.estimate(place, &sample.counters, sample.window, mask));
+                let sample = &Sample { occupancy, ..sample.clone() };
                 self.programs[place].observe(sample, is_counted, mask.count(), llc.ways);
                 self.own(place, mask);
                 if is_counted {
@@ -131,6 +146,18 @@ impl Attribution {
     /// The programs that run, in the order in which they started.
     pub fn programs(&self) -> impl Iterator<Item = AppId> {
         self.programs.iter().map(|one| one.app)
+    }
+
+    /// Whether occupancies that can't be read are estimated.
+    #[must_use]
+    pub const fn is_estimating(&self) -> bool {
+        self.lines_per_way.is_some()
+    }
+
+    /// A program's lines when its last window ended, in ways' worth: as read, or as estimated.
+    #[must_use]
+    pub fn occupancy(&self, app: AppId) -> Option<Q32> {
+        self.programs[self.place(app)?].occupancy
     }
 
     fn place(&self, app: AppId) -> Option<usize> {

@@ -14,7 +14,7 @@ use crate::program::ObservedProgram;
 
 impl Attribution {
     /// The programs that may fill ways of a mask, with their places.
-    fn sharing(&self, mask: WayMask) -> impl Iterator<Item = (usize, &ObservedProgram)> {
+    pub(crate) fn sharing(&self, mask: WayMask) -> impl Iterator<Item = (usize, &ObservedProgram)> {
         self.programs.iter().enumerate().filter(move |(_, one)| {
             self.partition.mask_of(one.app).is_none_or(|other| other.overlaps(mask))
         })

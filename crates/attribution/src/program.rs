@@ -26,6 +26,8 @@ pub(crate) struct ObservedProgram {
     pub(crate) least_cost: u64,
     /// Its occupancy when its last window ended.
     pub(crate) occupancy: Option<Q32>,
+    /// What its occupancy is estimated by.
+    pub(crate) filling: Filling,
     /// In the last window: lines brought in, and bytes of memory traffic, in a millisecond.
     pub(crate) fills: u64,
     pub(crate) traffic: u64,
@@ -37,6 +39,21 @@ pub(crate) struct ObservedProgram {
     pub(crate) misses: [(u64, u64); SIZES],
     /// What its neighbours do while it runs, in the order of all programs.
     pub(crate) neighbours: Vec<Neighbour>,
+}
+
+/// What an estimate goes by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filling {
+    /// Lines that it brought in, in ways times 2^32, in a millisecond.
+    pub(crate) rate: u64,
+    /// The part of its lines that were not used since the cache turned over, times 2^32.
+    pub(crate) stale: u64,
+}
+
+impl Default for Filling {
+    fn default() -> Self {
+        Self { rate: 0, stale: Q32::ONE.raw() }
+    }
 }
 
 /// What a neighbour takes of a program.
@@ -58,6 +75,7 @@ impl ObservedProgram {
             shares: MissShares::default(),
             least_cost: u64::MAX,
             occupancy: None,
+            filling: Filling::default(),
             fills: 0,
             traffic: 0,
             owned: 0,
@@ -70,6 +88,7 @@ impl ObservedProgram {
     /// Forgets what was seen on another cache.
     pub(crate) fn forget(&mut self) {
         (self.shares, self.occupancy) = (MissShares::default(), None);
+        self.filling = Filling::default();
         self.forget_span();
     }
 

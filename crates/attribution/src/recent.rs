@@ -20,10 +20,21 @@ pub struct RecentAttribution {
 }
 
 impl RecentAttribution {
-    /// An attribution that covers at least the last `span`, and at most twice as much.
+    /// An attribution that covers at least the last `span`, and at most twice as much. Where
+    /// occupancies can't be read, `lines_per_way` lets it
+    /// [estimate](Attribution::estimating) them.
     #[must_use]
-    pub fn new(latency: Option<MemoryLatency>, since: Time, span: Duration) -> Self {
+    pub fn new(
+        latency: Option<MemoryLatency>,
+        since: Time,
+        span: Duration,
+        lines_per_way: Option<u64>,
+    ) -> Self {
         let newer = Attribution::new(latency, since);
+        let newer = match lines_per_way {
+            Some(lines) => newer.estimating(lines),
+            None => newer,
+        };
         Self { older: newer.clone(), newer, span, turns_at: since.after(span) }
     }
 

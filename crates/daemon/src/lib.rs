@@ -15,6 +15,7 @@ mod logging;
 mod losses;
 mod metrics;
 mod missing;
+mod node_features;
 mod notify;
 mod open;
 mod options;
@@ -56,6 +57,7 @@ use journals::Journals;
 use losses::{DaemonLosses, SharedLosses};
 use metrics::Metrics;
 use missing::Missing;
+use node_features::NodeFeatureFile;
 use notify::Notify;
 use profiled::Profiled;
 use rules::Rules;
@@ -153,8 +155,9 @@ fn look_after(
 ) -> anyhow::Result<Ended> {
     let mut checked = Checked::new(args)?;
     if let Some(on) = on {
-        if checked.config.dry_run || checked.config.observe {
-            let wrong = "a trial gives out ways: expected neither --dry-run nor --observe";
+        if checked.mode() != "manage" {
+            let wrong = "a trial gives out ways: expected none of --dry-run, --observe and \
+                         --counters-only";
             return Err(BadInput(wrong.to_owned()).into());
         }
         if checked.config.schedules() {
@@ -196,6 +199,8 @@ struct Daemon {
     /// Serves clients until it is dropped.
     control: Option<Control>,
     metrics: Option<Metrics>,
+    /// Shared with what the host calls on each turn.
+    node_features: Option<Arc<Mutex<NodeFeatureFile>>>,
     emulator: Option<Connection>,
     /// Whether the machine's clock is the host's.
     has_time_of_day: bool,
@@ -232,11 +237,17 @@ impl Daemon {
         let ids = host.domains().into_iter().map(|domain| domain.id);
         let journals = Journals::new(&config, &rules, host.scheduler(), began, ids);
         let unmeasured = Unmeasured::new(&config);
+        let is_described = is_asked && rules.trial.is_none();
+        let node_features = open::node_features(&config).filter(|_| is_described);
+        let node_features = node_features.map(|features| Arc::new(Mutex::new(features)));
         let scheduler = host.scheduler();
         {
             let status = &mut watched.lock().status;
             status.scheduler = scheduler.map(str::to_owned);
             status.scheduler_reason = why;
+        }
+        if let Some(losses) = &losses {
+            losses.lock().read_caches(&host);
         }
         host.stop_when(Arc::clone(&signals.came));
         if let Some(span) = duration {
@@ -268,6 +279,7 @@ impl Daemon {
             notify,
             control,
             metrics,
+            node_features,
             emulator,
             has_time_of_day,
         })
@@ -282,6 +294,7 @@ impl Daemon {
         let (pulse, see) = (self.notify.pulse(), self.metrics.as_ref().map(Metrics::see));
         let after_each = self.metrics.as_ref().map(Metrics::see);
         let watched = Arc::clone(&self.watched);
+        let node_features = self.node_features.clone();
         let (mut were_left, mut degraded) = (false, Vec::new());
         let trouble = self.journals.trouble();
         let unmeasured = self.unmeasured.warning(self.rules.name());
@@ -302,6 +315,9 @@ impl Daemon {
             if now != degraded {
                 watched.lock().status.degraded.clone_from(&now);
                 degraded = now;
+            }
+            if let Some(features) = &node_features {
+                features.lock().update(&watched.lock().status);
             }
             if let Some(see) = &see {
                 see(host);
@@ -427,7 +443,7 @@ impl Daemon {
         if domains.len() != watched.lock().status.domains.len() {
             watched.lock().status.keep_domains(|id| domains.iter().any(|domain| domain.id == id));
             if let Some(losses) = losses {
-                losses.lock().keep_domains(|id| domains.iter().any(|domain| domain.id == id));
+                losses.lock().read_caches(host);
             }
         }
         let Err(why) = handled else { return };
@@ -469,6 +485,9 @@ impl Daemon {
     /// journal that could not be written.
     fn end(self) -> (Status, anyhow::Result<()>) {
         self.notify.stopping();
+        if let Some(features) = &self.node_features {
+            features.lock().withdraw();
+        }
         drop((self.control, self.metrics));
         let is_written = self.journals.finish();
         let status = self.watched.lock().status.clone();

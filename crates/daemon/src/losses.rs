@@ -19,6 +19,9 @@ use super::cpu_waits::{CpuReading, CpuWaits};
 /// Losses are those of this span, at least.
 const SPAN: Duration = Duration::from_secs(30);
 
+/// Bytes of a cache line.
+const LINE: u64 = 64;
+
 /// How long a window is that no policy requests: it costs as much as a second of `dunn`.
 const WINDOW: Duration = Duration::from_secs(1);
 
@@ -26,6 +29,8 @@ const WINDOW: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, Default)]
 pub(super) struct DaemonLosses {
     domains: BTreeMap<u32, RecentAttribution>,
+    /// Where occupancies can't be read, the lines of a way of each domain.
+    lines_per_way: BTreeMap<u32, u64>,
     /// The programs that their policies do not watch.
     unwatched: BTreeMap<(u32, AppId), Unwatched>,
     /// Whether some of them is to have windows of another length than it has.
@@ -59,11 +64,9 @@ impl DaemonLosses {
         self.now = at;
         let is_plan = matches!(event, Event::Applied { .. });
         if !(is_plan && self.observes) {
-            let losses = self
-                .domains
-                .entry(domain)
-                .or_insert_with(|| RecentAttribution::new(None, Time::ZERO, SPAN));
-            losses.handle(at, event);
+            let lines = self.lines_per_way.get(&domain).copied();
+            let new = || RecentAttribution::new(None, Time::ZERO, SPAN, lines);
+            self.domains.entry(domain).or_insert_with(new).handle(at, event);
         }
         match event {
             Event::Started { app, .. } => {
@@ -98,10 +101,17 @@ impl DaemonLosses {
         }
     }
 
-    /// Forgets the domains that are gone.
-    pub(super) fn keep_domains(&mut self, keeps: impl Fn(u32) -> bool) {
+    /// Forgets the domains that are gone, and reads the caches of those that came.
+    pub(super) fn read_caches(&mut self, host: &Host) {
+        let domains = host.domains();
+        let keeps = |id: u32| domains.iter().any(|domain| domain.id == id);
         self.domains.retain(|&id, _| keeps(id));
         self.unwatched.retain(|&(id, _), _| keeps(id));
+        if host.reads_occupancies() {
+            return;
+        }
+        let lines = domains.iter().filter(|of| of.way_bytes >= LINE);
+        self.lines_per_way = lines.map(|of| (of.id, of.way_bytes / LINE)).collect();
     }
 
     /// Whether it is time to read how long threads waited for a CPU.

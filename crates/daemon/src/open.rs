@@ -10,16 +10,18 @@ use fairways_core::Wish;
 use fairways_host::clock::{Clock, EmulatorClock, RealClock};
 use fairways_host::emulated::Connection;
 use fairways_host::emulated::counters::Emulated;
-use fairways_host::machine::{Host, Lever, Managed, OpenLatency, Parts, Settings};
+use fairways_host::machine::{CountedHost, Host, Lever, Managed, OpenLatency, Parts, Settings};
 use fairways_latency as latency;
 use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
+use fairways_policy::table::OwnerRequest;
 use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Roots, Wanted};
 use fairways_resctrl_client::{self as client, Actuator};
 
 use super::control::{Control, Served};
 use super::metrics::{Metrics, Token};
+use super::node_features::NodeFeatureFile;
 use super::notify::Notify;
 use super::profiled::{ByTurns, Profiled};
 use super::restore::refused;
@@ -54,6 +56,9 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     let (lever, why) = if schedules {
         let (turns, why) = scheduler::open(config)?;
         (Lever::Turns(Box::new(turns)), Some(why))
+    } else if config.counters_only {
+        let sysfs = settings(config).sysfs;
+        (Lever::Nothing(CountedHost::new(sysfs).context("the caches can't be read")?), None)
     } else {
         (Lever::Ways(Box::new(Actuator::open(settings(config)).map_err(refused)?)), None)
     };
@@ -76,19 +81,23 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     Ok(Opened { host, profiled, emulator, why })
 }
 
-/// Restores what a killed daemon with the other lever (ways or turns) left behind. The lever that
-/// is in use restores its own leftovers.
+/// Restores what a killed daemon with another lever (ways or turns) left behind. The lever that is
+/// in use restores its own leftovers.
 fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
     if config.dry_run {
         return Ok(());
     }
-    let restored = if schedules {
-        client::restore(&settings(config))
-    } else {
-        fairways_turns::ledger::restore(&scheduler::settings(config))
-    };
-    for line in restored.map_err(refused)?.to_string().lines() {
-        tracing::warn!("from before: {line}");
+    let mut restored = Vec::new();
+    if schedules || config.counters_only {
+        restored.push(client::restore(&settings(config)));
+    }
+    if !schedules {
+        restored.push(fairways_turns::ledger::restore(&scheduler::settings(config)));
+    }
+    for restored in restored {
+        for line in restored.map_err(refused)?.to_string().lines() {
+            tracing::warn!("from before: {line}");
+        }
     }
     Ok(())
 }
@@ -201,6 +210,15 @@ pub(super) fn metrics(
     let token = token.map_err(BadInput)?;
     let metrics = Metrics::start(listen, token, commit, served, notify.pulse());
     metrics.map(Some).map_err(|why| taken(&format!("metrics: {listen}"), &why))
+}
+
+/// The file that describes this node for node-feature-discovery, if one is configured.
+pub(super) fn node_features(config: &Config) -> Option<NodeFeatureFile> {
+    let file = config.node_features.file.clone()?;
+    let policy = config.descriptor();
+    let keeps_baselines =
+        !config.observe && policy.is_some_and(|policy| policy.honours(OwnerRequest::Baselines));
+    Some(NodeFeatureFile::new(file, keeps_baselines))
 }
 
 /// The error where the daemon can't listen. It has an exit code of its own if the address is in use

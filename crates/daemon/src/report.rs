@@ -36,6 +36,7 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     let Status { policy, mode, now_ns, now, .. } = status;
     let did = match mode.as_str() {
         "observe" => " observes",
+        "counters-only" => " watches by counters alone",
         "dry-run" => " decides, and changes nothing",
         _ => "",
     };
@@ -53,6 +54,10 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     }
     for domain in &status.domains {
         let (id, ways, clos) = (domain.id, domain.ways, domain.clos);
+        if mode == "counters-only" {
+            writeln!(out, "domain {id}: {ways} ways, which everybody fills")?;
+            continue;
+        }
         write!(out, "domain {id}: {ways} ways and {clos} classes of service to give out")?;
         match (&domain.plan, &domain.reason) {
             (Some(plan), Some(reason)) => writeln!(out, "; plan {plan}: {reason}")?,

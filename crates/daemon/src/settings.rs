@@ -35,12 +35,13 @@ impl Checked {
         Ok(Self { config, rules, duration, is_asked: true, commit })
     }
 
-    /// The mode that `status` shows: `manage`, `observe` or `dry-run`.
+    /// The mode that `status` shows: `manage`, `observe`, `dry-run` or `counters-only`.
     pub(super) fn mode(&self) -> &'static str {
-        match (self.config.dry_run, self.config.observe) {
-            (true, _) => "dry-run",
-            (false, true) => "observe",
-            (false, false) => "manage",
+        match &self.config {
+            config if config.counters_only => "counters-only",
+            config if config.dry_run => "dry-run",
+            config if config.observe => "observe",
+            _ => "manage",
         }
     }
 }
@@ -54,6 +55,16 @@ fn check(config: &Config) -> Result<(), BadInput> {
         return Err(BadInput(format!(
             "--program: expected programs of different names, found two {name:?}"
         )));
+    }
+    if config.counters_only && config.policy != "stock" {
+        return Err(BadInput(format!(
+            "counters_only: expected policy stock, which gives out nothing, found {}",
+            config.policy
+        )));
+    }
+    if config.counters_only && (config.dry_run || config.observe) {
+        let why = "counters_only: expected neither dry_run nor observe, which look at resctrl";
+        return Err(BadInput(why.to_owned()));
     }
     if config.program.is_empty() {
         let expected = "expected a program to manage: --program NAME=SELECTOR, or [[program]] in \

@@ -11,8 +11,8 @@
 use std::io::{self, Write as _};
 
 use fairways_lab::blame::{
-    BlameAccuracy, OBSERVED_POLICIES, VictimTruth, accuracy_of_blame, estimate, mixes_on_chip,
-    truth,
+    BlameAccuracy, OBSERVED_POLICIES, Readings, VictimTruth, accuracy_of_blame, estimate,
+    mixes_on_chip, truth,
 };
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -50,12 +50,14 @@ fn compare(file: &str) -> Result<(), Failure> {
     }
     let seed = rows.first().ok_or("an empty table")?.seed;
     let mixes = mixes_on_chip(&sizes, seed);
-    for policy in OBSERVED_POLICIES {
+    let all = OBSERVED_POLICIES.map(|policy| (policy, Readings::All));
+    let less = [Readings::Host, Readings::Counters].map(|readings| ("stock", readings));
+    for (policy, readings) in all.into_iter().chain(less) {
         let mut all = Vec::new();
         for mix in &mixes {
             let rows = rows.iter().filter(|row| row.mix == mix.number && row.policy == policy);
             let rows: Vec<VictimTruth> = rows.cloned().collect();
-            let found = estimate(mix, policy, &rows)?;
+            let found = estimate(mix, policy, readings, &rows)?;
             all.extend(rows.into_iter().zip(found));
         }
         for (truth, found) in &all {
@@ -77,7 +79,12 @@ fn compare(file: &str) -> Result<(), Failure> {
                 truth.caused,
             );
         }
-        print(policy, &accuracy_of_blame(&all));
+        let what = match readings {
+            Readings::All => "",
+            Readings::Host => ", without the latencies of the idle chip",
+            Readings::Counters => ", by counters alone",
+        };
+        print(&format!("{policy}{what}"), &accuracy_of_blame(&all));
         io::stdout().flush()?;
     }
     Ok(())
@@ -91,7 +98,8 @@ fn print(policy: &str, accuracy: &BlameAccuracy) {
         "{policy}: {} programs; slowdown off by {:.3} in the median, {:.3} at the 95th percentile; \
          {} within the interval, {:.3} wide in the median; larger part right for {} of {} victims; \
          worst culprit right for {ours} of {} (CPI² {cpi2}, most misses {misses}); none blamed \
-         for {} of {} unharmed",
+         for {} of {} unharmed; occupancies off by {:.2} ways in the median, {:.2} at the 95th \
+         percentile",
         accuracy.programs,
         accuracy.median_error,
         accuracy.p95_error,
@@ -102,5 +110,7 @@ fn print(policy: &str, accuracy: &BlameAccuracy) {
         accuracy.with_culprit,
         percent(accuracy.none_blamed),
         accuracy.unharmed,
+        accuracy.occupancy_error[0],
+        accuracy.occupancy_error[1],
     );
 }

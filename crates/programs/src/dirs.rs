@@ -215,6 +215,43 @@ mod tests {
         assert_eq!(tops(&[wanted("unit:system.slice", false)], &paths), [(0, paths[1].to_owned())]);
     }
 
+    /// Jobs of Slurm, containers below a slice, and machines of libvirt, as docs/slurm.md selects
+    /// them.
+    #[test]
+    fn jobs_and_machines_are_found() {
+        let job = "/system.slice/slurmstepd.scope/job_7";
+        let several = "/system.slice/node1_slurmstepd.scope/job_7";
+        let first = "/slurm/uid_1000/job_7";
+        let steps = format!("{job}/step_0/user/task_0");
+        let paths = ["/system.slice/slurmstepd.scope/system", job, &steps, several, first];
+        for (selector, expected) in [
+            ("cgroup:/system.slice/*slurmstepd.scope/job_7", &[several, job][..]),
+            ("cgroup:/slurm*/uid_*/job_7", &[first]),
+            ("cgroup:/system.slice/slurmstepd.scope/job_*", &[job]),
+        ] {
+            let found = tops(&[wanted(selector, true)], &paths);
+            let found: Vec<&str> = found.iter().map(|(_, top)| top.as_str()).collect();
+            assert_eq!(found, expected, "{selector}");
+        }
+
+        let id = "ab12".repeat(16);
+        let machine = "/machine.slice/machine-qemu\\x2d3\\x2dweb.scope";
+        let virtual_cpu = format!("{machine}/libvirt/vcpu0");
+        let container = format!("/batch.slice/docker-{id}.scope");
+        let paths = [machine, &virtual_cpu, "/batch.slice", &container];
+        for (selector, expected) in [
+            ("unit:machine-qemu\\x2d*\\x2dweb.scope", Some(machine)),
+            ("unit:machine-qemu*web.scope", Some(machine)),
+            ("unit:machine-qemu\\x2d*\\x2ddb.scope", None),
+            ("cgroup:/batch.slice/*", Some(&container)),
+            ("container:ab12", Some(&container)),
+        ] {
+            let found = tops(&[wanted(selector, true)], &paths);
+            let found: Vec<&str> = found.iter().map(|(_, top)| top.as_str()).collect();
+            assert_eq!(found, Vec::from_iter(expected), "{selector}");
+        }
+    }
+
     #[test]
     fn a_user_makes_no_unit_of_the_system() {
         let manager = "/user.slice/user-1000.slice/user@1000.service";

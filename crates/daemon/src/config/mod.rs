@@ -26,7 +26,7 @@ pub use load::read;
 pub(crate) use schema::Windows;
 pub use schema::{
     Clock, Config, Control, Counters, Journal, Log, LogFormat, LogLevel, LogTarget, Metrics,
-    ProgramConfig, Scheduler, SchedulerKind,
+    NodeFeatures, ProgramConfig, Scheduler, SchedulerKind,
 };
 pub use values::{ClockSource, CounterSource};
 

@@ -23,6 +23,8 @@ pub struct Config {
     pub observe: bool,
     /// Whether to decide only, and change nothing.
     pub dry_run: bool,
+    /// Whether to watch programs by their counters alone, without resctrl.
+    pub counters_only: bool,
     /// How often to look for programs where the kernel does not report them.
     #[serde(with = "values::span")]
     pub(crate) interval: Duration,
@@ -45,6 +47,8 @@ pub struct Config {
     pub control: Control,
     /// Where it answers Prometheus.
     pub metrics: Metrics,
+    /// What node-feature-discovery reads of it.
+    pub node_features: NodeFeatures,
     /// The journal of events and actions.
     pub journal: Journal,
     /// The programs to manage.
@@ -57,6 +61,7 @@ impl Default for Config {
             policy: "lfoc".to_owned(),
             observe: false,
             dry_run: false,
+            counters_only: false,
             interval: Duration::from_millis(100),
             sandbox: true,
             parameters: toml::Table::new(),
@@ -67,6 +72,7 @@ impl Default for Config {
             log: Log::default(),
             control: Control::default(),
             metrics: Metrics::default(),
+            node_features: NodeFeatures::default(),
             journal: Journal::default(),
             program: Vec::new(),
         }
@@ -276,6 +282,15 @@ pub struct Metrics {
     /// may.
     #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
     pub(crate) token_file: Option<PathBuf>,
+}
+
+/// What node-feature-discovery of Kubernetes reads of the daemon.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NodeFeatures {
+    /// The file; without it, there is none.
+    #[serde(deserialize_with = "values::optional_path", skip_serializing_if = "Option::is_none")]
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// The journal of events and actions.

@@ -51,8 +51,10 @@ const fn info(name: &'static str, help: &'static str) -> Family {
 
 pub(super) const BUILD: Family =
     info("fairways_build", "The daemon's version, and the commit that it was built from.");
-pub(super) const POLICY: Family =
-    info("fairways_policy", "The policy, and what happens to its plans: manage or observe.");
+pub(super) const POLICY: Family = info(
+    "fairways_policy",
+    "The policy, and what happens to its plans: manage, observe or counters-only.",
+);
 pub(super) const SCHEDULER: Family =
     info("fairways_scheduler", "How threads take turns, under a policy that schedules.");
 pub(super) const FAILED: Family = gauge(
@@ -125,7 +127,7 @@ pub(super) const EVENTS: [(&str, Counter); 5] = [
 pub(super) const OCCUPANCY: &str = "llc_occupancy";
 
 /// The metrics of each domain.
-pub(super) const OF_DOMAINS: [(Family, OfDomain); 6] = [
+pub(super) const OF_DOMAINS: [(Family, OfDomain); 7] = [
     (gauge("fairways_domain_ways", "Ways that the policy may give out."), |of| {
         // A policy that schedules gives out turns instead.
         of.quantum_ns.is_none().then(|| Value::Whole(of.ways.into()))
@@ -136,6 +138,17 @@ pub(super) const OF_DOMAINS: [(Family, OfDomain); 6] = [
     (gauge("fairways_clusters", "Clusters of the plan in force."), |of| {
         of.plan.map(|_| Value::Whole(of.clusters.len() as u64))
     }),
+    (
+        gauge(
+            "fairways_memory_capacity",
+            "What programs can move from and to memory together, as resctrl.memory_mbps has it.",
+        )
+        .in_unit("bytes_per_second"),
+        |of| {
+            let mbps = of.bandwidth?.capacity_mbps?;
+            Some(Value::Whole(u64::from(mbps) * 1_000_000))
+        },
+    ),
     (
         gauge(
             "fairways_plan_refused",

@@ -39,6 +39,12 @@ pub(crate) struct HostFlags {
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) observe: bool,
 
+    /// Watch programs by their counters alone, without resctrl, for `blame`
+    ///
+    /// Nothing is changed, and occupancies are estimated from misses. It needs --policy stock.
+    #[arg(long, conflicts_with_all = ["dry_run", "observe"])]
+    pub(crate) counters_only: bool,
+
     /// Where resctrl is mounted [default: /sys/fs/resctrl]
     #[arg(long, value_name = "DIR")]
     pub(crate) resctrl_root: Option<PathBuf>,
@@ -122,6 +128,7 @@ impl HostFlags {
     pub(crate) fn lay_over(&self, config: &mut config::Config) {
         config.dry_run |= self.dry_run;
         config.observe |= self.observe;
+        config.counters_only |= self.counters_only;
         let resctrl = &mut config.resctrl;
         set(&mut resctrl.root, &self.resctrl_root);
         set(&mut resctrl.state, &self.state);

@@ -4,12 +4,12 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fairways_needs::Need;
 
 use crate::emulated::Emulated;
+use crate::go;
 
 const VERSION: &str = "v0.14.0";
 
@@ -30,38 +30,11 @@ partitions:
 
 /// Builds `rdt` for a test, which looks for its mounts in the file `mounts` beside it.
 pub(crate) fn rdt(of: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("goresctrl").join(of);
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = format!("goresctrl/{of}");
     let path = "github.com/intel/goresctrl";
-    let flags = format!("-X {path}/pkg/rdt.mountInfoPath={}/mounts", folder.display());
-    let build = || {
-        Command::new("timeout")
-            .args([
-                "600",
-                "go",
-                "install",
-                "-ldflags",
-                &flags,
-                &format!("{path}/cmd/rdt@{VERSION}"),
-            ])
-            .env("GOBIN", &folder)
-            .output()
-            .unwrap()
-    };
-    // Its dependencies come over a network: for the first test that needs them, and not always at
-    // once.
-    static FETCHES: Mutex<()> = Mutex::new(());
-    let _alone = FETCHES.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut built = build();
-    for pause in [10, 30, 60] {
-        if built.status.success() {
-            break;
-        }
-        std::thread::sleep(Duration::from_secs(pause));
-        built = build();
-    }
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    folder.join("rdt")
+    let mounts = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&folder).join("mounts");
+    let flags = format!("-X {path}/pkg/rdt.mountInfoPath={}", mounts.display());
+    go::install(&format!("{path}/cmd/rdt@{VERSION}"), &folder, &["-ldflags", &flags])
 }
 
 pub(crate) fn run(rdt: &Path, words: &[&str]) -> String {

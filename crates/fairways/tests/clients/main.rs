@@ -5,6 +5,7 @@
 
 mod emulated;
 mod export;
+mod go;
 mod goresctrl;
 mod levels;
 mod pqos;

@@ -72,6 +72,31 @@ fn losses_are_known_whatever_policy_runs() {
     }
 }
 
+/// Resctrl is not touched: no group is made, and none would be needed.
+#[test]
+fn by_counters_alone_losses_are_known_without_resctrl() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start(PROGRAMS);
+    let keys = "policy = \"stock\"\ncounters_only = true";
+    let daemon = daemon(&machine, keys, "\"emulator\"");
+    let mut found = Value::Null;
+    eventually("losses are known", || {
+        let output = blame(&machine, &["--json"]);
+        found = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        found["programs"].as_array().is_some_and(|all| all.len() == 3)
+    });
+    assert_eq!(found["estimates_occupancies"], true, "{found}");
+    let text = String::from_utf8(blame(&machine, &[]).stdout).unwrap();
+    assert!(text.contains("Occupancies can't be read here, and are estimated"), "{text}");
+    let status = daemon.status();
+    assert_eq!(status["mode"], "counters-only");
+    assert!(status["programs"].as_array().unwrap().iter().all(|of| of["occupancy"].is_null()));
+    assert!(std::fs::read_dir(machine.at("resctrl/mon_groups")).unwrap().next().is_none());
+    assert_eq!(daemon.end(Signal::TERM), Some(0));
+}
+
 #[test]
 fn a_daemon_without_counters_says_so_in_a_line() {
     if !can(&[]) {

@@ -8,6 +8,7 @@ mod common;
 mod exec;
 mod journals;
 mod killed;
+mod node_features;
 mod notify;
 mod observed;
 mod redis;

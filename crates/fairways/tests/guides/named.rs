@@ -130,6 +130,8 @@ pub(crate) const NAMED: &[Named] = &[
     ),
     named("docs/kubernetes.md", "podman build", Nothing, CLUSTER),
     named("docs/kubernetes.md", "kubectl", Nothing, CLUSTER),
+    named("docs/kubernetes.md", "helm", Nothing, CLUSTER),
+    named("docs/kubernetes.md", "diff before.yaml", Nothing, CLUSTER),
     named(
         "docs/metrics.md",
         "curl",

@@ -8,23 +8,28 @@ use std::process::Command;
 use fairways_needs::{Need, has};
 use serde_json::Value;
 
-fn packaging(file: &str) -> PathBuf {
+pub(crate) fn packaging(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging").join(file)
 }
 
-fn dashboard() -> Value {
-    serde_json::from_str(&fs::read_to_string(packaging("grafana/fairways.json")).unwrap()).unwrap()
+pub(crate) fn dashboard(name: &str) -> Value {
+    let file = packaging("grafana").join(name);
+    serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// The expressions of its panels and variables, with Grafana's variables set to match everything.
+/// The expressions of the panels of a node's dashboard.
 pub(crate) fn expressions() -> Vec<String> {
-    let dashboard = dashboard();
+    expressions_of(&dashboard("fairways.json"))
+}
+
+/// The expressions of a dashboard's panels, with Grafana's variables set to match everything.
+pub(crate) fn expressions_of(dashboard: &Value) -> Vec<String> {
     let panels = dashboard["panels"].as_array().unwrap().iter();
     let targets = panels.filter_map(|panel| panel["targets"].as_array()).flatten();
     let asked = targets.map(|target| target["expr"].as_str().unwrap());
     let whole = asked.map(|text| {
         let mut text = text.replace("$__rate_interval", "1m").replace("$__range", "1h");
-        for variable in ["$instance", "$domain", "$program"] {
+        for variable in ["$instance", "$domain", "$program", "$job"] {
             text = text.replace(variable, ".*");
         }
         assert!(!text.contains('$'), "{text}");
@@ -41,14 +46,12 @@ fn metrics(expression: &str) -> BTreeSet<String> {
 }
 
 /// Every metric of docs/metrics.md, which another test compares with the endpoint's.
-fn known() -> BTreeSet<String> {
+pub(crate) fn known() -> BTreeSet<String> {
     super::values::described().into_iter().map(|(name, _)| name).collect()
 }
 
-#[test]
-fn every_panel_uses_metrics_that_exist() {
-    let (dashboard, known) = (dashboard(), known());
-    let mut asked = BTreeSet::new();
+/// Each panel says what it shows, and asks the chosen data source.
+pub(crate) fn check_panels(dashboard: &Value) {
     let mut ids = BTreeSet::new();
     for panel in dashboard["panels"].as_array().unwrap() {
         let title = panel["title"].as_str().unwrap();
@@ -60,6 +63,13 @@ fn every_panel_uses_metrics_that_exist() {
         assert!(panel["description"].as_str().is_some_and(|text| !text.is_empty()), "{title}");
         assert!(!panel["targets"].as_array().unwrap().is_empty(), "{title}");
     }
+}
+
+#[test]
+fn every_panel_uses_metrics_that_exist() {
+    let (dashboard, known) = (dashboard("fairways.json"), known());
+    let mut asked = BTreeSet::new();
+    check_panels(&dashboard);
     for expression in expressions() {
         let metrics = metrics(&expression);
         assert!(!metrics.is_empty(), "{expression}");
@@ -83,12 +93,6 @@ fn alerts_ring_when_they_should_and_every_expression_is_understood() {
     if !has("the alerts", &[Need::Program("promtool")]) {
         return;
     }
-    let promtool = |args: &[&str], file: &Path| {
-        let output = Command::new("promtool").args(args).arg(file).output().unwrap();
-        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        assert!(output.status.success(), "{said}");
-        said
-    };
     let rules = packaging("prometheus/fairways.rules.yml");
     let said = promtool(&["check", "rules"], &rules);
     assert!(said.contains("SUCCESS: 8 rules found"), "{said}");
@@ -98,12 +102,24 @@ fn alerts_ring_when_they_should_and_every_expression_is_understood() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/alerts.yml");
     let said = promtool(&["test", "rules"], &tests);
     assert!(said.contains("SUCCESS"), "{said}");
+    check_expressions(expressions());
+}
 
+/// What promtool says, which has nothing against the file.
+pub(crate) fn promtool(args: &[&str], file: &Path) -> String {
+    let output = Command::new("promtool").args(args).arg(file).output().unwrap();
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// promtool understands these expressions.
+pub(crate) fn check_expressions(expressions: Vec<String>) {
     fairways_needs::keep_to_owner();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("panels.yml");
     let mut panels = "groups:\n  - name: panels\n    rules:\n".to_owned();
-    for (number, expression) in expressions().into_iter().enumerate() {
+    for (number, expression) in expressions.into_iter().enumerate() {
         let quoted = serde_json::to_string(&expression).unwrap();
         panels += &format!("      - record: panel:{number}\n        expr: {quoted}\n");
     }

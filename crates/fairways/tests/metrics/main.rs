@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "what other tests do with it")]
 mod common;
 mod dashboard;
+mod fleet;
 mod managed;
 mod page;
 mod prometheus;

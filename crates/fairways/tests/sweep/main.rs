@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod recipes;
+mod slurm;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,23 +1,22 @@
 //! The recipes of docs/sweep.md, run as they are.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use fairways_needs::{Need, find, has};
 
-use super::{SweptFolder, eventually, plan};
+use super::{SweptFolder, plan};
 
 const RECIPES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../sweep/recipes");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sweep.md");
 
-fn recipe(name: &str) -> PathBuf {
+pub(super) fn recipe(name: &str) -> PathBuf {
     Path::new(RECIPES).join(name)
 }
 
 /// A command whose `fairways` is the one under test.
-fn command(folder: &SweptFolder, program: &Path) -> Command {
+pub(super) fn command(folder: &SweptFolder, program: &Path) -> Command {
     let own = Path::new(env!("CARGO_BIN_EXE_fairways")).parent().unwrap();
     let path = std::env::var_os("PATH").unwrap();
     let folders = std::env::split_paths(&path);
@@ -29,7 +28,7 @@ fn command(folder: &SweptFolder, program: &Path) -> Command {
 }
 
 /// Checks that a command succeeds; what it writes is shown if not.
-fn succeeds(command: &mut Command) {
+pub(super) fn succeeds(command: &mut Command) {
     let output = command.output().unwrap();
     let [out, err] =
         [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
@@ -37,7 +36,7 @@ fn succeeds(command: &mut Command) {
 }
 
 /// A sweep of which nothing is done, and the table of what it is when done.
-fn sweep() -> (SweptFolder, Vec<u8>) {
+pub(super) fn sweep() -> (SweptFolder, Vec<u8>) {
     let folder = SweptFolder::with(&plan(4));
     folder.run("write plan.toml");
     folder.run("run plan.sweep");
@@ -89,77 +88,6 @@ fn snakemake_runs_the_points_and_merges_them() {
     fs::remove_file(folder.at("results.parquet")).unwrap();
     succeeds(&mut run);
     assert!(gone.is_file() && folder.read("results.parquet") == expected);
-}
-
-#[test]
-fn slurm_runs_the_shards_as_an_array() {
-    let needs = [Need::Root, Need::Program("slurmctld"), Need::Program("sbatch")];
-    if !has("slurm_runs_the_shards_as_an_array", &needs) {
-        return;
-    }
-    let (folder, expected) = sweep();
-    let cluster = SlurmNode::start(&folder);
-    let mut submit = command(&folder, Path::new("sbatch"));
-    submit.env("SLURM_CONF", &cluster.configuration).arg("--wait").arg(recipe("array.sbatch"));
-    succeeds(&mut submit);
-    drop(cluster);
-    folder.run("merge plan.sweep -o results.parquet");
-    assert!(folder.read("results.parquet") == expected);
-    let log = String::from_utf8(folder.read("sweep-1.log")).unwrap();
-    assert_eq!(log, "2 points run\n");
-}
-
-/// Slurm's daemons for one node, until it is dropped.
-struct SlurmNode {
-    configuration: PathBuf,
-    daemons: Vec<Child>,
-}
-
-impl SlurmNode {
-    fn start(folder: &SweptFolder) -> Self {
-        let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
-        let name = name.trim();
-        let ports = [(), ()].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let [control, node] = ports.map(|port| port.local_addr().unwrap().port());
-        let [state, spool] = ["state", "spool"].map(|name| folder.at(name).display().to_string());
-        let configuration = folder.at("slurm.conf");
-        let cpus = std::thread::available_parallelism().unwrap();
-        let text = format!(
-            "ClusterName=test\nSlurmctldHost={name}(127.0.0.1)\nAuthType=auth/none\nCredType=cred/none\n\
-             SlurmUser=root\nSlurmdUser=root\nStateSaveLocation={state}\nSlurmdSpoolDir={spool}\n\
-             SlurmctldPidFile={state}/control.pid\nSlurmdPidFile={state}/node.pid\n\
-             SlurmctldPort={control}\nSlurmdPort={node}\nProctrackType=proctrack/linuxproc\n\
-             TaskPlugin=task/none\nSelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n\
-             SwitchType=switch/none\nMpiDefault=none\nReturnToService=2\n\
-             NodeName={name} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN\n\
-             PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
-        );
-        fs::write(&configuration, text).unwrap();
-        [&state, &spool].iter().for_each(|dir| fs::create_dir(dir).unwrap());
-        let mut cluster = Self { configuration, daemons: Vec::new() };
-        for daemon in ["slurmctld", "slurmd"] {
-            let mut start = command(folder, &find(daemon).unwrap());
-            start.arg("-D").env("SLURM_CONF", &cluster.configuration);
-            let log = fs::File::create(folder.at(daemon)).unwrap();
-            cluster.daemons.push(start.stdout(Stdio::null()).stderr(log).spawn().unwrap());
-        }
-        eventually("the node is idle", || {
-            let mut ask = command(folder, Path::new("sinfo"));
-            let asked =
-                ask.args(["--noheader", "--format=%t"]).env("SLURM_CONF", &cluster.configuration);
-            asked.output().is_ok_and(|output| output.stdout.starts_with(b"idle"))
-        });
-        cluster
-    }
-}
-
-impl Drop for SlurmNode {
-    fn drop(&mut self) {
-        for daemon in self.daemons.iter_mut().rev() {
-            let _ = daemon.kill();
-            let _ = daemon.wait();
-        }
-    }
 }
 
 /// The job is one that Kubernetes takes, and its shards are those that `run` takes.

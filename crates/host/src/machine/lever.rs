@@ -3,6 +3,7 @@
 use fairways_programs::Roots;
 use fairways_resctrl_client::Actuator;
 
+use super::counted_host::CountedHost;
 use super::mechanism::Mechanism;
 use super::turns::Turns;
 use super::ways::CacheWays;
@@ -14,6 +15,8 @@ pub enum Lever {
     Ways(Box<Actuator>),
     /// Where threads run and for how long, by a scheduler.
     Turns(Box<Turns>),
+    /// Nothing: programs are counted.
+    Nothing(CountedHost),
 }
 
 /// What a host is made of.
@@ -37,6 +40,7 @@ impl Lever {
                 turns.observe = observe;
                 turns
             }
+            Self::Nothing(watching) => Box::new(watching),
         }
     }
 }

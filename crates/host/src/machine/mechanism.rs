@@ -8,19 +8,13 @@ use fairways_core::{Action, AppId, Counters};
 use fairways_programs::ProgramKey;
 use fairways_resctrl_client::{Actuator, Errors, Restored};
 
+use super::roster::FoundProgram;
 use super::state::HostState;
 use super::trouble::Trouble;
 
-/// A program that was found.
-pub(super) struct FoundProgram {
-    pub(super) program: ProgramKey,
-    /// Which entry of the list it is.
-    pub(super) entry: Option<usize>,
-    pub(super) name: String,
-}
-
 /// Sets a lever as policies decide, and knows what is special about that lever:
-/// [`CacheWays`](super::ways::CacheWays) sets ways, [`Turns`](super::Turns) sets turns.
+/// [`CacheWays`](super::ways::CacheWays) sets ways, [`Turns`](super::Turns) sets turns,
+/// [`CountedHost`](super::CountedHost) nothing.
 pub(super) trait Mechanism {
     /// Updates the domains.
     fn survey(&mut self, state: &mut HostState);

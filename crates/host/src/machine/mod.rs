@@ -27,11 +27,15 @@
 //! - **By a scheduler** ([`Lever::Turns`]) policies set where threads run, and for how long; every
 //!   thread is a program to them. Resctrl is not used, and a plan is refused as
 //!   [`Failed`](fairways_core::PartitionError::Failed).
+//! - **By counters alone** ([`Lever::Nothing`]) programs are watched on a host without resctrl, and
+//!   a plan is refused as [`Failed`](fairways_core::PartitionError::Failed).
 //!
 //! A [`Host`] has a `Mechanism`, which sets the lever, and a `HostState`, whose parts are the same
 //! for every lever.
 
 mod agenda;
+mod caches;
+mod counted_host;
 mod counting;
 mod domain;
 mod domains;
@@ -47,6 +51,7 @@ mod state;
 mod trouble;
 mod turns;
 mod ways;
+mod whole;
 mod windows;
 
 use std::io;
@@ -57,6 +62,7 @@ use fairways_core::{Action, Event, Machine, Time};
 use fairways_resctrl_client::Restored;
 
 use agenda::Agenda;
+pub use counted_host::CountedHost;
 use counting::Counting;
 use domains::Domains;
 pub use lever::{Lever, Parts};

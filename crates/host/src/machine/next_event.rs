@@ -5,7 +5,7 @@ use fairways_programs::Change;
 
 use super::Host;
 use super::domain::Pending;
-use super::mechanism::FoundProgram;
+use super::roster::FoundProgram;
 use super::state::HostState;
 use super::trouble::Failure;
 use crate::clock::Wait;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairways_core::{AppId, Event, Partition, Profile, Wish};
@@ -10,12 +11,22 @@ use fairways_programs::{ProgramKey, Programs, Roots};
 use super::domains::Domains;
 use super::settings::{Managed, ManagedEntry, OpenLatency};
 
+/// A program that was found.
+pub(super) struct FoundProgram {
+    pub(super) program: ProgramKey,
+    /// Which entry of the list it is.
+    pub(super) entry: Option<usize>,
+    pub(super) name: String,
+}
+
 /// What policies see as a program: a program, or a thread of one.
 pub(super) struct Member {
     pub(super) program: ProgramKey,
     /// Its entry of the list; `None`: it is from an earlier list.
     pub(super) entry: Option<usize>,
     pub(super) name: String,
+    /// The cgroup by which it is counted.
+    pub(super) cgroup: Option<PathBuf>,
     /// The domains whose policies know it, or are about to, and do not know of its end yet.
     pub(super) domains: Vec<u32>,
     pub(super) tasks: Vec<i32>,
@@ -108,6 +119,12 @@ impl Roster {
             .filter(|(_, member)| member.program == program && !member.is_gone)
             .map(|(&app, _)| app)
             .collect()
+    }
+
+    /// A program as it was found.
+    pub(super) fn found(&self, app: AppId) -> Option<FoundProgram> {
+        let Member { program, entry, name, .. } = self.members.get(&app)?;
+        Some(FoundProgram { program: *program, entry: *entry, name: name.clone() })
     }
 
     /// The request of a program's owner, and what was measured of the program before.

@@ -32,6 +32,8 @@ pub struct ShownDomain {
     pub id: u32,
     /// What policies are offered of its cache.
     pub llc: Llc,
+    /// Bytes of a way; 0 where that is not known.
+    pub way_bytes: u64,
 }
 
 impl Host {
@@ -100,7 +102,9 @@ impl Host {
     #[must_use]
     pub fn domains(&self) -> Vec<ShownDomain> {
         let there = self.state.domains.by_id.iter().filter(|(_, domain)| !domain.is_gone);
-        there.map(|(&id, domain)| ShownDomain { id, llc: domain.llc }).collect()
+        there
+            .map(|(&id, domain)| ShownDomain { id, llc: domain.llc, way_bytes: domain.way_bytes })
+            .collect()
     }
 
     /// Resctrl's client, if policies act by it.
@@ -113,6 +117,13 @@ impl Host {
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
         self.actuator().map(fairways_resctrl_client::Actuator::degraded).unwrap_or_default()
+    }
+
+    /// Whether what programs occupy can be read.
+    #[must_use]
+    pub fn reads_occupancies(&self) -> bool {
+        let monitoring = self.actuator().and_then(|actuator| actuator.monitoring());
+        monitoring.is_some_and(|of| of.events.iter().any(|name| name == "llc_occupancy"))
     }
 
     /// How often something failed that policies requested, or that their requests depend on.

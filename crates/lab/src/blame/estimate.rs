@@ -2,7 +2,7 @@
 
 use fairways_attribution::{Attribution, Bounds, MemoryLatency, WatchedPolicy};
 use fairways_chip::{Chip, ChipError, Geometry};
-use fairways_core::{Action, AppId, Event, Policy, Q32, Time, run};
+use fairways_core::{Action, AppId, Counters, Event, Policy, Q32, Sample, Time, run};
 use fairways_policy::by_name;
 
 use super::cpi2::CpuUse;
@@ -22,6 +22,8 @@ pub struct VictimEstimate {
     pub cpi2: Option<usize>,
     /// The neighbour with the most misses.
     pub most_misses: Option<usize>,
+    /// Its lines at the end, in ways' worth: as the attribution has it, and in truth.
+    pub occupancy: [f64; 2],
 }
 
 /// The latencies of an idle chip.
@@ -30,10 +32,24 @@ pub const fn memory_latency(chip: &Geometry) -> MemoryLatency {
     MemoryLatency { llc: chip.latency.llc, memory: chip.latency.memory }
 }
 
+/// What is read of programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readings {
+    /// Counters, occupancies and memory traffic; and the latencies of the idle machine are known.
+    All,
+    /// The same, but the latencies are not known, as on a host.
+    Host,
+    /// A processor's counters alone, as on a virtual machine: occupancies are estimated.
+    Counters,
+}
+
 /// A policy whose events others take in, too.
 struct WatchedMix {
     watched: WatchedPolicy,
     used: CpuUse,
+    readings: Readings,
+    /// By program, its lines at the end of its last window, in ways' worth.
+    occupancies: Vec<f64>,
 }
 
 impl Policy for WatchedMix {
@@ -43,7 +59,20 @@ impl Policy for WatchedMix {
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         self.used.handle(event, at > Time::ZERO.after(PROTOCOL.warm_up));
-        self.watched.handle(at, event, act);
+        if let Event::Sampled(Sample { app, occupancy: Some(of), .. }) = event
+            && let Some(one) =
+                self.occupancies.get_mut(usize::try_from(app.0).unwrap_or(usize::MAX))
+        {
+            *one = number(*of);
+        }
+        match event {
+            Event::Sampled(sample) if self.readings == Readings::Counters => {
+                let counters = Counters { memory_bytes: None, ..sample.counters };
+                let sample = Sample { counters, occupancy: None, ..sample.clone() };
+                self.watched.handle(at, &Event::Sampled(sample), act);
+            }
+            _ => self.watched.handle(at, event, act),
+        }
     }
 }
 
@@ -58,19 +87,28 @@ impl Policy for WatchedMix {
 pub fn estimate(
     mix: &MixOnChip,
     policy: &str,
+    readings: Readings,
     truth: &[VictimTruth],
 ) -> Result<Vec<VictimEstimate>, ChipError> {
     let since = Time::ZERO.after(PROTOCOL.warm_up);
-    let latency = memory_latency(&mix.settings.chip);
-    let watched = WatchedPolicy::new(
-        by_name(policy).expect("a policy's name"),
-        Attribution::new(Some(latency), since),
-    );
-    let mut policy = WatchedMix { watched, used: CpuUse::new(mix.jobs.len()) };
+    let chip = &mix.settings.chip;
+    let attribution = match readings {
+        Readings::All => Attribution::new(Some(memory_latency(chip)), since),
+        Readings::Host => Attribution::new(None, since),
+        Readings::Counters => {
+            // Counters are those of the policy's clock, in which the chip's time is longer.
+            let lines = u64::from(chip.sets) * u64::from(mix.settings.time_scale);
+            Attribution::new(None, since).estimating(lines)
+        }
+    };
+    let watched = WatchedPolicy::new(by_name(policy).expect("a policy's name"), attribution);
+    let occupancies = vec![0.0; mix.jobs.len()];
+    let mut policy =
+        WatchedMix { watched, used: CpuUse::new(mix.jobs.len()), readings, occupancies };
     let mut machine = Chip::new(mix.settings, mix.jobs.clone())?;
     machine.stop_at(since.after(PROTOCOL.span));
     run(&mut machine, &mut policy);
-    let WatchedMix { watched, used } = policy;
+    let WatchedMix { watched, used, occupancies, .. } = policy;
     let found =
         watched.attribution.losses().zip(truth).enumerate().map(|(victim, (loss, truth))| {
             assert_eq!(
@@ -89,6 +127,10 @@ pub fn estimate(
                 culprit,
                 cpi2: used.suspect(victim, truth.alone_cpi),
                 most_misses: others.max_by_key(|&other| used.misses[other]),
+                occupancy: [
+                    watched.attribution.occupancy(loss.app).map_or(0.0, number),
+                    occupancies[victim],
+                ],
             }
         });
     Ok(found.collect())

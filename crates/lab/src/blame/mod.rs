@@ -12,7 +12,7 @@ mod mixes;
 mod truth;
 
 pub use accuracy::{BlameAccuracy, accuracy_of_blame};
-pub use estimate::{VictimEstimate, estimate, memory_latency};
+pub use estimate::{Readings, VictimEstimate, estimate, memory_latency};
 pub use mixes::{MixOnChip, mixes_on_chip};
 pub use truth::{VictimTruth, truth};
 

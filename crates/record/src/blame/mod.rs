@@ -30,6 +30,9 @@ pub struct BlameReport {
     /// The span on the machine's clock.
     from_seconds: f64,
     to_seconds: f64,
+    /// Whether occupancies can't be read, and are estimated from misses.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    estimates_occupancies: bool,
     /// The part of the machine's CPU time that a hypervisor took; absent if that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     stolen: Option<f64>,
@@ -153,7 +156,18 @@ impl BlameReport {
         let [from_seconds, to_seconds] = [from, to].map(|at| at.nanos() as f64 / 1e9);
         let policy = policy.to_owned();
         let (schema, domain, stolen) = (SCHEMA, None, None);
-        Self { schema, domain, policy, from_seconds, to_seconds, stolen, programs, culprits }
+        let estimates_occupancies = attribution.is_estimating();
+        Self {
+            schema,
+            domain,
+            policy,
+            from_seconds,
+            to_seconds,
+            estimates_occupancies,
+            stolen,
+            programs,
+            culprits,
+        }
     }
 
     /// The same, with what would help the victims that lose most.

@@ -28,6 +28,10 @@ culprit      the neighbour that costs it most; blank if it loses less than 2.5 %
 losses       in units of the time alone; blank if less than 0.005
 ";
 
+/// How well occupancies are known without a machine's help.
+const ESTIMATED: &str = "\nOccupancies can't be read here, and are estimated from misses: \
+                         programs that are not listed are left out, and count for none.";
+
 /// What the column of waits for a CPU means.
 const WAITS_LEGEND: &str = "waits for CPU: seconds that its threads waited for a CPU, for each \
                             second that they ran; not part of the slowdown";
@@ -79,6 +83,9 @@ pub(super) fn print(blame: &BlameReport, out: &mut dyn Write) -> anyhow::Result<
         )?;
     }
     write!(out, "{}", fold(LEGEND, 13))?;
+    if blame.estimates_occupancies {
+        writeln!(out, "{}", fold(ESTIMATED, 0))?;
+    }
     print_waits(blame, out)?;
     let unknown = blame.programs.iter().filter_map(unknown).collect::<Vec<String>>();
     if !unknown.is_empty() {

@@ -353,3 +353,20 @@ fn a_page_of_256_programs_is_made_soon() {
     // It took 30 ms without optimisation; this is to see that it is no square of the number.
     assert!(took < Duration::from_millis(500), "{took:?}");
 }
+
+/// What memory can move is shown where it is configured.
+#[test]
+fn the_capacity_of_memory_is_in_bytes_per_second() {
+    let mut watched = watched(&[]);
+    for (capacity_mbps, expected) in
+        [(None, &[][..]), (Some(102_000), &["{domain=\"3\"} 102000000000"])]
+    {
+        let lever = BandwidthLever { capacity_mbps, ..lever(BandwidthUnit::Percent) };
+        watched.status.domains[0].bandwidth = Some(lever);
+        let page = page(&watched, Means::default());
+        assert_eq!(samples(&page, "fairways_memory_capacity_bytes_per_second"), expected);
+    }
+    watched.status.domains[0].bandwidth = None;
+    let page = page(&watched, Means::default());
+    assert!(samples(&page, "fairways_memory_capacity_bytes_per_second").is_empty());
+}

@@ -9,8 +9,8 @@ use fairways_resctrl_client::{Errors, Restored};
 use fairways_turns::Scheduler;
 
 use super::super::agenda::RARELY;
-use super::super::mechanism::{FoundProgram, Mechanism};
-use super::super::roster::moved_to;
+use super::super::mechanism::Mechanism;
+use super::super::roster::{FoundProgram, moved_to};
 use super::super::state::HostState;
 use super::super::trouble::Trouble;
 use super::{ThreadedProgram, Turns};

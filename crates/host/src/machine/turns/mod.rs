@@ -18,7 +18,6 @@
 //!   does what the one before was asked for.
 
 mod actions;
-mod caches;
 mod ended;
 mod mechanism;
 mod orders;
@@ -37,8 +36,8 @@ use fairways_resctrl_client::Errors;
 use fairways_turns::together::{Gathering, Stretch};
 use fairways_turns::{Scheduler, TurnReport};
 
+use super::caches::Caches;
 use super::trouble::Trouble;
-use caches::Caches;
 use orders::Orders;
 
 /// Makes the scheduler that takes the place of one that the kernel has ended.

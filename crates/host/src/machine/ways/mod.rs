@@ -11,7 +11,8 @@ use fairways_resctrl::language::{Monitoring, Reading};
 use fairways_resctrl_client::{Actuator, Error, Errors, Restored};
 
 use super::agenda::{RARELY, SELDOM};
-use super::mechanism::{FoundProgram, Mechanism};
+use super::mechanism::Mechanism;
+use super::roster::FoundProgram;
 use super::state::HostState;
 use super::trouble::{Failure, Trouble};
 use programs::ManagedProgram;

@@ -1,28 +1,18 @@
 //! Programs and their threads, as resctrl groups them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::path::PathBuf;
 
 use fairways_core::AppId;
-use fairways_perf::Target;
-use fairways_programs::{ProgramKey, Programs};
-use fairways_resctrl::language::CpuSet;
 
-use super::super::domain::touched;
-use super::super::mechanism::{FoundProgram, Mechanism};
-use super::super::roster::Member;
+use super::super::mechanism::Mechanism;
+use super::super::roster::FoundProgram;
 use super::super::state::HostState;
+use super::super::whole::LatencySource;
 use super::CacheWays;
-
-/// The latencies of a service.
-type LatencySource = Box<dyn fairways_latency::Source>;
 
 /// What is known of a program besides the roster.
 #[derive(Default)]
 pub(super) struct ManagedProgram {
-    /// The cgroup by which it is counted.
-    cgroup: Option<PathBuf>,
     /// How many of its tasks are in which groups of others, as last listed.
     pub(super) left: BTreeMap<String, usize>,
     /// The groups of others that were logged.
@@ -52,35 +42,18 @@ impl CacheWays {
         latencies: Option<LatencySource>,
         state: &mut HostState,
     ) {
-        let FoundProgram { program, entry, name } = found;
         let app = state.roster.next_id();
-        let mut tasks = Vec::new();
-        if let Err(why) = state.roster.programs.tasks(program, &mut tasks) {
-            state.trouble.log(&format!("threads: {why}"));
-        }
+        let tasks = state.tasks_of(found.program);
         let mut managed = ManagedProgram::default();
-        match self.actuator.add(app, &name, &tasks) {
-            Ok(_) => managed.leave_to_others(&name, self.actuator.left(app)),
+        match self.actuator.add(app, &found.name, &tasks) {
+            Ok(_) => managed.leave_to_others(&found.name, self.actuator.left(app)),
             Err(why) => {
                 self.actuator.erred(&why);
-                tracing::error!(target: "fairways::machine", program = name, "{why}");
+                tracing::error!(target: "fairways::machine", program = found.name, "{why}");
             }
         }
-        managed.cgroup = state.roster.programs.cgroup(program).map(Into::into);
-        let target = Target { app, name, cgroup: managed.cgroup.clone(), threads: tasks };
-        state.counting.source.begin(&target);
-        let latencies = latencies.or_else(|| {
-            let open = state.roster.open_latency(entry)?;
-            open(&target).inspect_err(|why| log_latencies(&target.name, why)).ok()
-        });
-        let domains = self.touched(program, &mut state.roster.programs);
-        let domains = domains.unwrap_or_else(|_| touched(self.actuator.domains(), &CpuSet::new()));
-        if let Some(source) = latencies {
-            state.counting.listen(app, source, &domains);
-        }
         self.programs.insert(app, managed);
-        let Target { name, threads: tasks, .. } = target;
-        state.start(Member { program, entry, name, domains, tasks, is_gone: false });
+        state.take_in(found, tasks, latencies, self.actuator.domains());
     }
 
     /// Removes a program that has ended. Returns the source of its latencies.
@@ -95,24 +68,12 @@ impl CacheWays {
     /// Finds a program's new threads, and where they may run.
     pub(super) fn list_threads_of(&mut self, app: AppId, state: &mut HostState) {
         self.move_threads(app, state);
-        let Some(member) = state.roster.members.get(&app).filter(|member| !member.is_gone) else {
-            return;
-        };
-        let program = member.program;
-        let touched = match self.touched(program, &mut state.roster.programs) {
-            Ok(touched) => touched,
-            Err(why) => {
-                // The words are the same as for its threads, which are logged once.
-                return state.trouble.log(&format!("{}: {why}", member.name));
-            }
-        };
-        let was = self.programs.get(&app).and_then(|managed| managed.cgroup.as_deref());
-        if touched != member.domains {
-            let (entry, name) = (member.entry, member.name.clone());
+        let all = self.actuator.domains().to_vec();
+        if state.has_moved(app, &all, self)
+            && let Some(found) = state.roster.found(app)
+        {
             let latencies = self.leave(app, state);
-            self.take_in(FoundProgram { program, entry, name }, latencies, state);
-        } else if state.roster.programs.cgroup(program) != was {
-            self.count_again(app, state);
+            self.take_in(found, latencies, state);
         }
     }
 
@@ -149,28 +110,4 @@ impl CacheWays {
             trouble.log(&format!("{name}: {why}"));
         }
     }
-
-    /// Counts a program by the cgroup that it now is, or no longer by one, and begins its windows
-    /// again.
-    fn count_again(&mut self, app: AppId, state: &mut HostState) {
-        let member = state.roster.members.get(&app);
-        let (Some(member), Some(managed)) = (member, self.programs.get_mut(&app)) else { return };
-        managed.cgroup = state.roster.programs.cgroup(member.program).map(Into::into);
-        let (name, cgroup) = (member.name.clone(), managed.cgroup.clone());
-        let threads = member.tasks.clone();
-        state.counting.source.begin(&Target { app, name, cgroup, threads });
-        state.counting.restart(Some(app), state.agenda.now(), self);
-    }
-
-    /// The domains that a program's CPUs touch; all if none are known.
-    fn touched(&self, program: ProgramKey, programs: &mut Programs) -> io::Result<Vec<u32>> {
-        match self.actuator.domains() {
-            [only] => Ok(vec![only.id]),
-            all => Ok(touched(all, &programs.cpus(program)?)),
-        }
-    }
-}
-
-fn log_latencies(name: &str, why: &io::Error) {
-    tracing::warn!(target: "fairways::machine", program = name, "latencies: {why}");
 }

@@ -13,7 +13,7 @@ use fairways_resctrl_client::Domain;
 /// The ways of a cache if sysfs does not show their number: as many as most caches have.
 const USUAL: u32 = 16;
 
-/// A host's L3 caches, as policies that schedule see them.
+/// A host's L3 caches, where resctrl is not used.
 pub(super) struct Caches {
     sysfs: PathBuf,
     topology: Topology,
@@ -66,14 +66,23 @@ impl Caches {
 /// A domain of these CPUs. Without resctrl there is one class of service, for all programs.
 fn domain(id: u32, cpus: CpuSet, sysfs: &Path) -> Option<Domain> {
     let first = cpus.iter().next().map(|cpu| sysfs.join(format!("cpu{cpu}")));
-    let shown = first.and_then(|cpu| number(&l3_folder(&cpu)?.join("ways_of_associativity")));
+    let folder = first.and_then(|cpu| l3_folder(&cpu));
+    let shown = folder.as_ref().and_then(|of| number(&of.join("ways_of_associativity")));
+    let bytes = folder.and_then(|of| bytes(&fs::read_to_string(of.join("size")).ok()?));
     let most = u32::try_from(MAX_WAYS).unwrap_or(u32::MAX);
     // A fully associative cache has none.
     let count = shown.filter(|&ways| ways > 0).unwrap_or(USUAL).min(most);
     let ways = Ways::new(count)?;
     let llc = Llc { clos: 1, ..Llc::with_ways(ways) };
-    let (cache, way_bytes) = (WayMask::full(ways), 0);
+    // 0 where sysfs does not show the cache's size.
+    let way_bytes = bytes.unwrap_or(0) / u64::from(count);
+    let cache = WayMask::full(ways);
     Some(Domain { id, llc, bandwidth: None, cache, way_bytes, ways: (0..count).collect(), cpus })
+}
+
+/// The size of a cache, as sysfs shows it: 2048K.
+fn bytes(size: &str) -> Option<u64> {
+    size.trim().strip_suffix('K')?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 #[cfg(test)]
@@ -91,6 +100,7 @@ mod tests {
         write(&index.join("level"), "3\n");
         write(&index.join("id"), &format!("{id}\n"));
         write(&index.join("ways_of_associativity"), ways);
+        write(&index.join("size"), "40960K\n");
     }
 
     #[test]
@@ -112,6 +122,8 @@ mod tests {
         }
         assert!(caches.refresh());
         assert_eq!(summary(&caches), [(1, "0-1".to_owned(), 20, 1), (7, "2-3".to_owned(), 16, 1)]);
+        let bytes: Vec<u64> = caches.domains().iter().map(|of| of.way_bytes).collect();
+        assert_eq!(bytes, [2 << 20, 2560 << 10]);
         assert!(!caches.refresh());
         // A CPU goes: sysfs lists neither it nor its caches any longer.
         fs::remove_dir_all(sysfs.join("devices/system/cpu/cpu1")).unwrap();

@@ -1,0 +1,77 @@
+//! Occupancies where none can be read: by the lines that each program brings in.
+//!
+//! A program has the lines that it brought in, less those that others' and its own later ones
+//! pushed out. What is pushed out are lines that were not used for long: a program that hits its
+//! lines again before the cache turns over keeps them, one that streams does not.
+
+use core::time::Duration;
+
+use fairways_core::{Counters, Q32, WayMask};
+
+use crate::Attribution;
+use crate::program::ObservedProgram;
+
+/// Ways beyond this are as many: products have room then.
+const MOST: u128 = 1 << 48;
+
+/// Some lines of every program are not used for long: a 64th.
+const LEAST_STALE: u64 = Q32::ONE.raw() / 64;
+
+impl Attribution {
+    /// Estimates a program's occupancy at the end of a window; `None` where a way's lines are not
+    /// known, or the window's misses.
+    pub(crate) fn estimate(
+        &mut self,
+        place: usize,
+        counters: &Counters,
+        window: Duration,
+        mask: WayMask,
+    ) -> Option<Q32> {
+        let lines = self.lines_per_way?.max(1);
+        let misses = counters.llc_misses?;
+        let millis = u64::try_from(window.as_millis()).unwrap_or(u64::MAX).max(1);
+        let ways = u128::from(mask.count()) << 32;
+        let own = u128::from(Q32::ratio(misses, lines).raw()).min(MOST);
+        self.programs[place].filling.rate = u64::try_from(own).unwrap_or(u64::MAX) / millis;
+        let (mut there, mut not_used, mut brought_in) = (0, 0, own);
+        for (other, one) in self.sharing(mask) {
+            there += one.lines_in_ways();
+            not_used += (one.lines_in_ways() * u128::from(one.filling.stale)) >> 32;
+            if other != place {
+                brought_in += u128::from(one.filling.rate).saturating_mul(millis.into()).min(MOST);
+            }
+        }
+        let pushed_out = (there + brought_in).saturating_sub(ways).min(brought_in);
+        let mean_stale = if there == 0 { Q32::ONE.raw().into() } else { (not_used << 32) / there };
+        let one = &mut self.programs[place];
+        let grown = one.lines_in_ways() + own;
+        // Of the cache's lines, those not used for long are as likely to go as each other.
+        let turns = (pushed_out << 32) / ways.max(1);
+        let gone = turns * u128::from(one.filling.stale) / mean_stale.max(1);
+        let left = (grown << 32) / ((1 << 32) + gone);
+        let left = left.min(ways);
+        one.filling.stale = stale(counters, lines, left, ways, brought_in);
+        Some(Q32::from_raw(u64::try_from(left).unwrap_or(u64::MAX)))
+    }
+}
+
+/// The part of a program's lines that it does not use while the cache turns over: with `x` hits of
+/// a line meanwhile, 1 / (1 + x + x²/2).
+fn stale(counters: &Counters, lines: u64, left: u128, ways: u128, brought_in: u128) -> u64 {
+    let Some((references, misses)) = counters.llc_references.zip(counters.llc_misses) else {
+        return Q32::ONE.raw();
+    };
+    let hits = u128::from(Q32::ratio(references.saturating_sub(misses), lines).raw()).min(MOST);
+    // Hits of a line while the cache turns over, in 256ths.
+    let x = (hits * ways / brought_in.max(1)).min(MOST << 8) * 256 / left.max(1);
+    let x = x.min(1 << 16);
+    let below = (1 << 16) + (x << 8) + x * x / 2;
+    u64::try_from((1_u128 << 48) / below).unwrap_or(0).max(LEAST_STALE)
+}
+
+impl ObservedProgram {
+    /// Its lines, in ways times 2^32.
+    fn lines_in_ways(&self) -> u128 {
+        self.occupancy.map_or(0, Q32::raw).into()
+    }
+}

@@ -1,0 +1,239 @@
+//! Describes for node-feature-discovery what this node promises and has: its local source reads the
+//! files of a folder, and a label of the node comes from each line (its customization guide, "Local
+//! feature source").
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fairways_command_kit::input::shown;
+use fairways_command_kit::moment::Moment;
+use fairways_core::Time;
+use fairways_record::status::Status;
+use tracing::{info, warn};
+
+/// The namespace of the labels.
+const NAMESPACE: &str = "fairways.dev";
+
+/// node-feature-discovery forgets the file so long after it was written: a daemon that was killed
+/// takes nothing back.
+const VALID_FOR: Duration = Duration::from_secs(15 * 60);
+
+/// The file is written again so long after it was written, if nothing has changed. The daemon looks
+/// at least once a minute.
+const WRITTEN_AGAIN: Duration = Duration::from_secs(5 * 60);
+
+/// The file, which exists while a policy that keeps baselines is in force.
+pub(super) struct NodeFeatureFile {
+    file: PathBuf,
+    keeps_baselines: bool,
+    /// What was written or tried to be written, and when.
+    last: Option<(Option<Features>, Instant)>,
+    /// Why it can't be written, as it was logged.
+    trouble: Option<String>,
+}
+
+/// What the node promises and has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Features {
+    policy: String,
+    /// The ways that programs can be guaranteed: of the cache with the fewest, because a program
+    /// may run on any.
+    ways: u32,
+    /// Those of them that no program is guaranteed: of the cache with the fewest.
+    spare_ways: u32,
+}
+
+impl NodeFeatureFile {
+    /// Describes the node in this file. `keeps_baselines`: whether the policy keeps what programs
+    /// are guaranteed; otherwise the node promises nothing, and the file does not exist.
+    pub(super) const fn new(file: PathBuf, keeps_baselines: bool) -> Self {
+        Self { file, keeps_baselines, last: None, trouble: None }
+    }
+
+    /// Writes the file if something has changed, or it would expire.
+    pub(super) fn update(&mut self, status: &Status) {
+        let now = if self.keeps_baselines { features(status) } else { None };
+        let is_known = self.last.as_ref().is_some_and(|(last, at)| {
+            *last == now && (now.is_none() || at.elapsed() < WRITTEN_AGAIN)
+        });
+        if is_known {
+            return;
+        }
+        let done = match &now {
+            Some(features) => write(&self.file, &text(features, Moment::now())),
+            None => remove(&self.file),
+        };
+        self.last = Some((now, Instant::now()));
+        let trouble = done.err().map(|why| why.to_string());
+        if trouble != self.trouble {
+            let file = shown(&self.file);
+            match &trouble {
+                Some(why) => warn!(file, "node features can't be written: {why}"),
+                None => info!(file, "node features are written again"),
+            }
+            self.trouble = trouble;
+        }
+    }
+
+    /// Removes the file: the node promises nothing any more.
+    pub(super) fn withdraw(&mut self) {
+        if let Err(why) = remove(&self.file) {
+            warn!(file = shown(&self.file), "node features can't be removed: {why}");
+        }
+    }
+}
+
+/// What the node promises and has; `None` before the machine is known, and after the policy has
+/// failed.
+fn features(status: &Status) -> Option<Features> {
+    if status.failed.is_some() {
+        return None;
+    }
+    let spare = status.domains.iter().map(|domain| {
+        let here = status.programs.iter().filter(|program| program.domain == domain.id);
+        let sold: u32 = here.filter_map(|program| program.baseline_ways).sum();
+        domain.ways.saturating_sub(sold)
+    });
+    Some(Features {
+        policy: status.policy.clone(),
+        ways: status.domains.iter().map(|domain| domain.ways).min().filter(|&ways| ways > 0)?,
+        spare_ways: spare.min()?,
+    })
+}
+
+/// The file's text, valid for a while from `now` on.
+fn text(features: &Features, now: Moment) -> String {
+    let Features { policy, ways, spare_ways } = features;
+    let mut text = String::new();
+    if let Some(until) = now.after(Time::ZERO.after(VALID_FOR)) {
+        let _ = writeln!(text, "# +expiry-time={until}");
+    }
+    if is_label(policy) {
+        let _ = writeln!(text, "{NAMESPACE}/policy={policy}");
+    }
+    let _ = writeln!(text, "{NAMESPACE}/spare-ways={spare_ways}");
+    let _ = writeln!(text, "{NAMESPACE}/ways={ways}");
+    text
+}
+
+/// Whether Kubernetes takes a text as a label's value: not each policy that is a command has a name
+/// that it takes.
+fn is_label(text: &str) -> bool {
+    let ends = [text.bytes().next(), text.bytes().last()];
+    text.len() <= 63
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        && ends.iter().all(|end| end.is_some_and(|byte| byte.is_ascii_alphanumeric()))
+}
+
+/// Writes a file that readers see whole or not at all. They skip names that begin with a dot.
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    let name = file.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    let hidden = file.with_file_name(hidden);
+    fs::write(&hidden, text)?;
+    fs::rename(&hidden, file)
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_record::status::{DomainStatus, ProgramStatus};
+
+    use super::*;
+
+    fn status(baselines: &[(u32, Option<u32>)]) -> Status {
+        let programs = baselines.iter().map(|&(domain, baseline_ways)| ProgramStatus {
+            domain,
+            baseline_ways,
+            ..ProgramStatus::default()
+        });
+        Status {
+            policy: "dcat".to_owned(),
+            domains: [0, 1].map(|id| DomainStatus { id, ways: 11, ..Default::default() }).into(),
+            programs: programs.collect(),
+            ..Status::default()
+        }
+    }
+
+    fn spare(status: &Status) -> Option<u32> {
+        features(status).map(|features| features.spare_ways)
+    }
+
+    #[test]
+    fn a_node_has_what_its_fullest_cache_has() {
+        let sold = [(0, Some(3)), (0, None), (0, Some(4)), (1, Some(2))];
+        assert_eq!(spare(&status(&sold)), Some(4));
+        assert_eq!(spare(&status(&[])), Some(11));
+        assert_eq!(spare(&status(&[(1, Some(12))])), Some(0), "more than there are");
+        assert_eq!(spare(&Status::default()), None, "no cache is known yet");
+        let failed = Some("a test's".to_owned());
+        assert_eq!(spare(&Status { failed, ..status(&[]) }), None);
+    }
+
+    #[test]
+    fn the_text_is_what_the_local_source_reads() {
+        let now: Moment = serde_json::from_str("\"2026-11-23T18:30:44.25Z\"").unwrap();
+        let features = features(&status(&[(0, Some(3))])).unwrap();
+        assert_eq!(
+            text(&features, now),
+            "# +expiry-time=2026-11-23T18:45:44Z\nfairways.dev/policy=dcat\n\
+             fairways.dev/spare-ways=8\nfairways.dev/ways=11\n"
+        );
+    }
+
+    #[test]
+    fn a_policy_that_is_a_command_is_not_named() {
+        for (name, is_named) in [("lfoc-plus", true), ("exec:./mine", false), ("-a", false)] {
+            let now: Moment = serde_json::from_str("\"2026-11-23T18:30:44Z\"").unwrap();
+            let of = Status { policy: name.to_owned(), ..status(&[]) };
+            let text = text(&features(&of).unwrap(), now);
+            assert_eq!(text.contains("/policy="), is_named, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_file_is_there_while_something_is_promised() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("features.d/fairways");
+        let names = || -> Vec<_> {
+            let entries = fs::read_dir(file.parent().unwrap()).unwrap();
+            entries.map(|entry| entry.unwrap().file_name()).collect()
+        };
+        let mut features = NodeFeatureFile::new(file.clone(), true);
+        features.update(&status(&[]));
+        assert!(features.trouble.is_some(), "there is no such folder");
+        fs::create_dir(file.parent().unwrap()).unwrap();
+        features.update(&status(&[(0, Some(3))]));
+        assert_eq!(features.trouble, None);
+        assert!(fs::read_to_string(&file).unwrap().contains("/spare-ways=8\n"));
+        assert_eq!(names(), ["fairways"], "nothing else is left");
+        // What has not changed is not written again at once.
+        fs::remove_file(&file).unwrap();
+        features.update(&status(&[(0, Some(3))]));
+        assert!(!file.exists());
+        features.update(&status(&[(0, Some(4))]));
+        assert!(file.exists());
+        features.update(&Status { failed: Some("a test's".to_owned()), ..status(&[]) });
+        assert!(!file.exists(), "a policy that has failed keeps nothing");
+        features.update(&status(&[]));
+        assert!(file.exists());
+        features.withdraw();
+        features.withdraw();
+        assert!(names().is_empty());
+
+        let mut promises_nothing = NodeFeatureFile::new(file.clone(), false);
+        fs::write(&file, "of a killed daemon\n").unwrap();
+        promises_nothing.update(&status(&[(0, Some(3))]));
+        assert!(!file.exists(), "this policy keeps no baselines");
+    }
+}
