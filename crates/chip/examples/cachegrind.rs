@@ -19,6 +19,7 @@ use fairways_chip::{
     CacheShape, Chip, Geometry, Job, PagePlacement, Settings, SimulatedProgram, preset,
 };
 use fairways_core::{Llc, Machine, Ways};
+use fairways_traces::TraceOptions;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -29,7 +30,7 @@ fn main() -> Result<()> {
     }
     let path = std::env::temp_dir().join(format!("fairways-{}.trace", std::process::id()));
     record(&program, &path)?;
-    let trace = Trace::open(&path, u64::MAX)?;
+    let trace = Trace::open(&path, u64::MAX, &TraceOptions::default())?;
     std::fs::remove_file(&path)?;
     let instructions = trace.instructions();
     let chip = Geometry {

@@ -1,6 +1,7 @@
 //! `fairways simulate --machine chip:PRESET`: programs on a chip that executes them.
 
 use std::io::Write;
+use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use fairways_chip::ChipError;
 use fairways_command_kit::policies::SharedParameters;
 use fairways_command_kit::{BadInput, exit};
-use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip};
+use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip, draw_plans};
 use fairways_output::ResultFormat;
 use fairways_output::chip::{self, ComparedOnChip};
 use fairways_simulation::chip::World;
@@ -18,13 +19,14 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Compares policies on a chip, and prints how its programs fare.
+/// Compares policies on a chip, and prints how its programs fare; draws it to the file `plot`, too.
 pub(crate) fn simulate(
     world: &World,
     protocol: &ChipProtocol,
     policies: &[&'static str],
     set: &SharedParameters,
     format: ResultFormat,
+    plot: Option<&Path>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     if world.has_live() {
@@ -33,6 +35,8 @@ pub(crate) fn simulate(
     let found = compare(world, protocol, policies, set)?;
     let World { preset, settings, names, .. } = world;
     let compared = ComparedOnChip { preset, settings, names, protocol, found: &found };
+    let ways = settings.chip.llc.ways;
+    plot.map_or(Ok(()), |path| draw_plans(path, ways, &[chip::drawn(&compared)]))?;
     match format {
         ResultFormat::Json => chip::json(&compared, out),
         ResultFormat::Csv => chip::csv(&compared, out),

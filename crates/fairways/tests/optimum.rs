@@ -246,3 +246,19 @@ fn the_optimum_stands_among_policies() {
     let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     assert!(stderr.contains("found \"field-solver\"") && stderr.lines().count() == 1, "{stderr}");
 }
+
+#[test]
+fn the_best_plan_is_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("best.svg");
+    let words = ["--mix", "lbm,svm-train,gzip", "--plot", path.to_str().unwrap()];
+    optimum(&words).success();
+    let drawn = std::fs::read_to_string(&path).unwrap();
+    // The background, 11 ways of one cluster each, and a bar for each program.
+    assert_eq!(drawn.matches("<rect").count(), 1 + 11 + 3, "{drawn}");
+    let lines: Vec<&str> = drawn.lines().map(str::trim).collect();
+    assert!(lines.contains(&"optimum"), "{drawn}");
+    let said = optimum(&["--plot", "/nonesuch/best.svg"]).code(2);
+    let said = String::from_utf8(said.get_output().stderr.clone()).unwrap();
+    assert!(said.starts_with("fairways: --plot: /nonesuch/best.svg: can't write it"), "{said}");
+}

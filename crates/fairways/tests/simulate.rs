@@ -532,3 +532,36 @@ fn programs_are_listed_with_what_they_are() {
         assert!(widest(width, &words).0 <= width);
     }
 }
+
+/// Every policy of every mix is drawn, with its ways and slowdowns, on every machine; and a file
+/// that can't be written is refused before anything is computed.
+#[test]
+fn plans_and_slowdowns_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plans.svg");
+    let plot = ["--plot", path.to_str().unwrap()];
+    let mix = ["--mix", "lbm,svm-train,gzip", "--policies", "stock,lfoc"];
+    let chip = ["--machine", "chip:xeon-d", "--programs", "mlr:4M,mload:30M", "--policies", "ucp"];
+    let quick = ["--duration", "2ms", "--warm-up", "1ms", "--time-scale", "0.01"];
+    let dynamic = [&mix[..], &["--dynamic", "--time-scale", "0.001"]].concat();
+    for (words, names, count) in [
+        (mix.to_vec(), ["lbm A", "svm-train A", "lfoc"], [2 * 11, 2 * 3]),
+        (dynamic, ["lbm", "its plans changed over time", "lfoc"], [0, 2 * 3]),
+        ([&chip[..], &quick].concat(), ["mlr:4M", "mload:30M", "ucp"], [0, 2]),
+    ] {
+        let words = [&words[..], &plot].concat();
+        let printed = stdout(&words);
+        let drawn = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = drawn.lines().map(str::trim).collect();
+        for name in names {
+            assert!(lines.contains(&name), "{name}: {drawn}");
+        }
+        // The background, the ways, and the bars.
+        let [ways, bars] = count;
+        assert_eq!(drawn.matches("<rect").count(), 1 + ways + bars, "{words:?}");
+        assert_eq!(stdout(&words[..words.len() - 2]), printed);
+        std::fs::remove_file(&path).unwrap();
+    }
+    let said = refused(&[&mix[..], &["--plot", "/nonesuch/plans.svg"]].concat());
+    assert!(said.starts_with("fairways: --plot: /nonesuch/plans.svg: can't write it"), "{said}");
+}

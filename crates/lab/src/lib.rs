@@ -15,6 +15,7 @@ mod live;
 mod machine;
 mod online;
 pub mod paper;
+mod plan_drawing;
 pub mod redis;
 pub mod report;
 mod settled;
@@ -37,3 +38,4 @@ pub use live::{
 };
 pub use machine::StaticMachine;
 pub use online::{Accuracy, ClassChange, ClassChanges, accuracy, class_changes};
+pub use plan_drawing::{DrawnMix, DrawnPlan, draw_plans};

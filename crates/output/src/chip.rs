@@ -5,7 +5,9 @@ use std::io::Write;
 use comfy_table::{CellAlignment, Table};
 use fairways_chip::Settings;
 use fairways_command_kit::table::{STYLE, fit, fold};
-use fairways_lab::{ChipComparison, ChipOutcome, ChipProtocol, Rate, SoloRun as ByItself};
+use fairways_lab::{
+    ChipComparison, ChipOutcome, ChipProtocol, DrawnMix, DrawnPlan, Rate, SoloRun as ByItself,
+};
 use serde::Serialize;
 
 use crate::services::{self, Answers};
@@ -85,6 +87,25 @@ pub fn csv(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Result
         rows.write(result, &programs, None, &rates)?;
     }
     Ok(())
+}
+
+/// The programs under each policy, to be drawn.
+#[must_use]
+pub fn drawn(compared: &ComparedOnChip<'_>) -> DrawnMix {
+    let plan = |of: &ChipOutcome| {
+        let fares = of.slowdowns.iter().zip(of.programs.iter().zip(&compared.found.alone));
+        let slowdowns = fares.map(|(&slowdown, (fare, alone))| match fare.is_comparable(alone) {
+            true => slowdown,
+            false => f64::NAN,
+        });
+        let (policy, unfairness) = (of.policy.to_owned(), of.metrics.unfairness);
+        DrawnPlan { policy, partition: None, unfairness, slowdowns: slowdowns.collect() }
+    };
+    DrawnMix {
+        name: format!("chip:{}", compared.preset),
+        programs: compared.names.to_vec(),
+        plans: compared.found.outcomes.iter().map(plan).collect(),
+    }
 }
 
 fn by_itself(alone: &ByItself) -> Did {

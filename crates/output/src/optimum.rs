@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, Table};
 use fairways_command_kit::partition::bar;
 use fairways_command_kit::table::{STYLE, fit, fold};
 use fairways_core::Ways;
+use fairways_lab::{DrawnMix, DrawnPlan};
 use fairways_optimum::{Goal, Solution};
 use fairways_profiles::{Mix, ProgramCatalog};
 use serde::Serialize;
@@ -95,6 +96,22 @@ pub fn csv(
         rows.write(result, &catalog.names_of(mix), Some(&solution.partition), &[])?;
     }
     Ok(())
+}
+
+/// Each mix with its best plan, to be drawn.
+#[must_use]
+pub fn drawn(catalog: &ProgramCatalog, solved: &[SolvedMix]) -> Vec<DrawnMix> {
+    let mixes = solved.iter().map(|SolvedMix { mix, solution, .. }| DrawnMix {
+        name: mix.name.clone(),
+        programs: catalog.names_of(mix).into_iter().map(str::to_owned).collect(),
+        plans: vec![DrawnPlan {
+            policy: "optimum".to_owned(),
+            partition: Some(solution.partition.clone()),
+            unfairness: solution.metrics.unfairness,
+            slowdowns: solution.slowdowns.clone(),
+        }],
+    });
+    mixes.collect()
 }
 
 /// Writes a table for people.

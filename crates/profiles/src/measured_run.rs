@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 pub struct MeasuredRun {
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// The file that ran: for a script, its interpreter.
+    /// The file that ran: for a script, its interpreter; for a trace, its file.
     pub file: String,
-    /// The SHA-256 of that file, in hexadecimal digits.
+    /// The SHA-256 of that file, in hexadecimal digits; empty for a trace from a pipe.
     pub sha256: String,
     /// The package that it is from, and its version, if the system knows.
     pub version: Option<String>,
-    /// The QEMU that ran it.
+    /// The QEMU that ran it; empty for a trace that another tool wrote.
     pub qemu: String,
     /// The simulated chip.
     pub machine: String,

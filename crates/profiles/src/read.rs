@@ -1,8 +1,9 @@
 //! Reading a profile file.
 //!
 //! A CSV with a header. `BENCH` and `NR_WAYS` name the program and the ways it ran with; the other
-//! columns are [`ProfileMetric::ALL`]'s. `l1rpki`, L1 references per 1000 instructions, is
-//! optional. Columns and rows may be in any order; further columns are ignored. Every program has
+//! columns are [`ProfileMetric::ALL`]'s. `llcrpkc`, `llcmpkc` and `llcmpki` may be missing: they
+//! follow from the IPC. `l1rpki`, L1 references per 1000 instructions, is optional.
+//! Columns and rows may be in any order; further columns are ignored. Every program has
 //! one row for each way count from 1 to the file's largest. Lines that begin with `#` are comments,
 //! of which `# NAME {...}` has the run in which a program was measured ([`MeasuredRun`]).
 
@@ -115,16 +116,60 @@ struct ProfileColumns {
     fields: usize,
     bench: usize,
     nr_ways: usize,
-    metrics: [usize; ProfileMetric::ALL.len()],
+    metrics: [MetricSource; ProfileMetric::ALL.len()],
     l1rpki: Option<usize>,
+}
+
+/// Where the values of a metric are from.
+#[derive(Clone, Copy)]
+enum MetricSource {
+    Column(usize),
+    /// This column times the IPC: what is by instructions becomes what is by cycles.
+    TimesIpc(usize),
+    /// This column over the IPC.
+    OverIpc(usize),
+}
+
+impl MetricSource {
+    /// The source of a metric in a file with this header; `None` if there is none.
+    fn find(header: &CsvRecord<'_>, metric: ProfileMetric) -> Result<Option<Self>, InputError> {
+        let from = match metric {
+            ProfileMetric::Llcrpkc => ProfileMetric::Llcrpki,
+            ProfileMetric::Llcmpkc => ProfileMetric::Llcmpki,
+            ProfileMetric::Llcmpki => ProfileMetric::Llcmpkc,
+            _ => metric,
+        };
+        Ok(if header.has(metric.column()) {
+            Some(Self::Column(header.column(metric.column())?))
+        } else if !header.has(from.column()) {
+            None
+        } else if metric == ProfileMetric::Llcmpki {
+            Some(Self::OverIpc(header.column(from.column())?))
+        } else {
+            Some(Self::TimesIpc(header.column(from.column())?))
+        })
+    }
 }
 
 impl ProfileColumns {
     fn find(header: &CsvRecord<'_>) -> Result<Self, InputError> {
-        let mut metrics = [0; ProfileMetric::ALL.len()];
+        let mut metrics = [MetricSource::Column(0); ProfileMetric::ALL.len()];
         let (bench, nr_ways) = (header.column(BENCH)?, header.column(NR_WAYS)?);
-        for (place, metric) in metrics.iter_mut().zip(ProfileMetric::ALL) {
-            *place = header.column(metric.column())?;
+        let mut missing = Vec::new();
+        for (source, metric) in metrics.iter_mut().zip(ProfileMetric::ALL) {
+            match MetricSource::find(header, metric)? {
+                Some(found) => *source = found,
+                None => missing.push(metric.column()),
+            }
+        }
+        match missing[..] {
+            [] => {}
+            [only] => return Err(header.missing(only, "this column")),
+            [first, ref rest @ ..] => {
+                let rest = rest.join(", ");
+                let expected = format!("this column, and {rest}; fairways profile measures them");
+                return Err(header.missing(first, &expected));
+            }
         }
         let has_l1rpki = header.fields.iter().any(|field| field == L1RPKI);
         let l1rpki = has_l1rpki.then(|| header.column(L1RPKI)).transpose()?;
@@ -144,8 +189,16 @@ impl ProfileColumns {
 
     fn row(&self, record: &CsvRecord<'_>) -> Result<MetricRow, InputError> {
         let mut row = [0.0; ProfileMetric::ALL.len()];
-        for ((slot, metric), &place) in row.iter_mut().zip(ProfileMetric::ALL).zip(&self.metrics) {
-            *slot = number(record, metric.column(), place, metric.range())?;
+        for (metric, &source) in ProfileMetric::ALL.iter().zip(&self.metrics) {
+            let (place, factor) = match source {
+                MetricSource::Column(place) => (place, 1.0),
+                // The IPC is the first of all metrics, and above 0.
+                MetricSource::TimesIpc(place) => (place, row[ProfileMetric::Ipc as usize]),
+                MetricSource::OverIpc(place) => (place, 1.0 / row[ProfileMetric::Ipc as usize]),
+            };
+            let range = metric.range();
+            let value = number(record, metric.column(), place, range)?;
+            row[*metric as usize] = (value * factor).min(range.1);
         }
         Ok(row)
     }

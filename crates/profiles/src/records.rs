@@ -136,13 +136,21 @@ impl CsvRecord<'_> {
         let mut places = (0..).zip(&self.fields).filter(|&(_, field)| field == name);
         match (places.next(), places.next()) {
             (Some((place, _)), None) => Ok(place),
-            (None, _) => {
-                let header = self.fields.iter().collect::<Vec<_>>().join(",");
-                let found = format!("a header without it: {}", shown(&header));
-                Err(self.error(name, "this column", &found))
-            }
+            (None, _) => Err(self.missing(name, "this column")),
             (Some(_), Some(_)) => Err(self.error(name, "this column once", "it twice")),
         }
+    }
+
+    /// Whether this header has a column.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field == name)
+    }
+
+    /// The error that this header lacks a column.
+    pub(crate) fn missing(&self, name: &str, expected: &str) -> InputError {
+        let header = self.fields.iter().collect::<Vec<_>>().join(",");
+        let found = format!("a header without it: {}", shown(&header));
+        self.error(name, expected, &found)
     }
 
     /// Refuses a record that does not have as many fields as the header.

@@ -65,6 +65,53 @@ fn rows_and_columns_may_stand_in_any_order() {
     assert_eq!(read_bytes(format!("\u{feff}{}", lines.join("\n")).as_bytes()).unwrap(), table);
 }
 
+/// The good file without these columns.
+fn without(metrics: &[ProfileMetric]) -> Result<ProfileTable, String> {
+    let lines: Vec<String> = good()
+        .iter()
+        .map(|line| {
+            let fields = line.split(',').enumerate();
+            let is_kept = |place: usize| !metrics.iter().any(|&m| place == 2 + m as usize);
+            let kept = fields.filter(|&(place, _)| is_kept(place)).map(|(_, field)| field);
+            kept.collect::<Vec<_>>().join(",")
+        })
+        .collect();
+    read(&lines)
+}
+
+/// Misses by cycles follow from those by instructions and the IPC, and the other way round.
+#[test]
+fn columns_that_follow_from_others_may_be_missing() {
+    use ProfileMetric::{Ipc, Llcmpkc, Llcmpki, Llcrpkc, Llcrpki};
+    let whole = read(&good()).unwrap();
+    for (missing, from, factor) in [
+        (Llcrpkc, Llcrpki, &(|ipc| ipc) as &dyn Fn(f64) -> f64),
+        (Llcmpkc, Llcmpki, &|ipc| ipc),
+        (Llcmpki, Llcmpkc, &|ipc| 1.0 / ipc),
+    ] {
+        let table = without(&[missing]).unwrap();
+        let known = whole.values(0, from).zip(whole.values(0, Ipc));
+        let expected: Vec<f64> = known.map(|(value, ipc)| value * factor(ipc)).collect();
+        assert_eq!(table.values(0, missing).collect::<Vec<_>>(), expected);
+        assert_eq!(table.profile(0).ipc, whole.profile(0).ipc);
+    }
+    assert!(without(&[Llcrpkc, Llcmpkc]).is_ok());
+    assert!(without(&[Llcmpkc, Llcmpki]).is_err() && without(&[Llcrpki]).is_err());
+}
+
+/// With IPC and misses only, one line names all that is missing, and what to do.
+#[test]
+fn columns_that_nothing_gives_are_all_named() {
+    let metrics = ProfileMetric::ALL;
+    let why = without(&metrics[3..].iter().copied().chain([metrics[1]]).collect::<Vec<_>>());
+    assert_eq!(
+        why.unwrap_err(),
+        "p.csv:1: column llcrpki: expected this column, and llcrpkc, llc_usage_kb, bandwidth_mbps, \
+         llcm_bandwidth, stalls_l2_miss, stalls_l3_miss, stalls_total, stalls_store_buf; fairways \
+         profile measures them, found a header without it: \"BENCH,NR_WAYS,ipc,llcmpki\""
+    );
+}
+
 #[test]
 fn a_table_that_is_written_reads_the_same() {
     for table in [&read(&good()).unwrap(), embedded()] {
@@ -95,8 +142,8 @@ fn an_empty_or_a_truncated_file() {
 
 #[test]
 fn the_header() {
-    let error = changed(1, |line| line.replace(",llcmpkc", ",mpkc"));
-    let missing = "p.csv:1: column llcmpkc: expected this column, found a header without it: \
+    let error = changed(1, |line| line.replace(",stalls_total", ",stalls"));
+    let missing = "p.csv:1: column stalls_total: expected this column, found a header without it: \
                    \"BENCH,NR_WAYS,ipc,llcrpki,llcmpki,llcrpk...\"";
     assert_eq!(error, missing);
     let error = changed(1, |line| line.replace(",llcmpki", ",ipc"));

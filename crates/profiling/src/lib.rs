@@ -7,6 +7,7 @@ mod record;
 mod signals;
 mod steppable;
 mod subject;
+mod trace_file;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,7 +18,8 @@ pub use record::record;
 /// The program to trace, the part of it that counts, and the chip whose caches it uses.
 #[derive(Clone, Debug)]
 pub struct TraceSettings {
-    /// The command, and its arguments; the command `stream:FILE` is a recorded stream.
+    /// The command, and its arguments; the command `stream:FILE` is a recorded stream,
+    /// `trace:FILE` a trace that another tool wrote.
     pub command: Vec<OsString>,
     /// The program's name in the result; by default, the command's.
     pub name: Option<String>,

@@ -21,10 +21,10 @@ use crate::subject::{CPI, OVERLAP, TracedCommand, can_write};
 /// If the settings are not for a command, the command can't be run or failed, or the user ended it.
 pub fn record(settings: &TraceSettings, path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let subject = TracedCommand::recorded(settings, settings.json)?;
-    let Some(_) = subject.live() else {
-        let said = "expected a command to record, found a stream that was recorded";
+    if subject.is_stream() {
+        let said = "expected a command or a trace to record, found a stream that was recorded";
         return Err(BadInput(said.to_owned()).into());
-    };
+    }
     can_write(path)?;
     let mut recorder = Recorder::new(&settings.chip, &subject.program, subject.slices)?;
     let end = measure(&subject, &mut recorder, settings.quiet)?;
@@ -67,8 +67,8 @@ fn summary(manifest: &StreamManifest, path: &Path, bytes: usize) -> String {
     format!(
         "{program}: {instructions} instructions, from the private caches of {machine} {loads} loads, \
          {stores} stores, {write_backs} write-backs\n\
-         overlap {overlap}; by the distances of misses at most {overlap_estimate}: QEMU does not \
-         show dependences\n\
+         overlap {overlap}; by the distances of misses at most {overlap_estimate}: \
+         dependences are not known\n\
          {bytes} bytes, {per_event:.2} for each of these; fairways simulate --machine {machine} \
          --programs stream:{file}\n"
     )

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::TraceSettings;
 use crate::steppable::{RunEnd, Steppable};
+use crate::trace_file::{OpenedTrace, refuse};
 
 /// Cycles of an instruction while everything hits the L1, and misses under way at once, without
 /// `--cpi` and `--overlap`.
@@ -70,10 +71,15 @@ impl TracedCommand {
             return Err(BadInput(said.to_owned()).into());
         }
         let keep_any = settings.keep_any;
-        if let Some(path) =
-            settings.command[0].to_str().and_then(|text| text.strip_prefix("stream:"))
-        {
+        let first = settings.command[0].to_str().unwrap_or_default();
+        if let Some(path) = first.strip_prefix("stream:") {
             return Self::replayed(settings, Path::new(path), by_address);
+        }
+        if let Some(text) = first.strip_prefix("trace:") {
+            let OpenedTrace { name, program, run } =
+                OpenedTrace::open(settings, text, &slices, by_address)?;
+            let (machine, run) = (settings.machine.clone(), OnceLock::from(run));
+            return Ok(Self { name, machine, program, slices, keep_any, run });
         }
         let launch = Launch {
             follow: settings.children,
@@ -111,9 +117,7 @@ impl TracedCommand {
             (settings.skip.is_some(), "skip"),
             (settings.slices.is_some(), "slices"),
         ];
-        if let Some((_, flag)) = of_a_run.into_iter().find(|(is_given, _)| *is_given) {
-            return Err(BadInput(format!("--{flag}: a stream does not take it")).into());
-        }
+        refuse(&of_a_run, "stream")?;
         let stream = StreamReplay::open(path).map_err(BadInput)?;
         stream.check(&settings.chip.chip).map_err(|why| BadInput(why.to_string()))?;
         let manifest = stream.manifest();
@@ -135,9 +139,14 @@ impl TracedCommand {
         })
     }
 
-    /// The real program, unless it is a stream.
+    /// The real program, unless it is a stream or a trace.
     pub(crate) fn live(&self) -> Option<&LiveProgram> {
         self.program.as_live()
+    }
+
+    /// Whether it is a stream: what left private caches already.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.program.accesses, Accesses::Stream(_))
     }
 
     /// The remarks on what was not measured.
@@ -192,7 +201,7 @@ impl TracedCommand {
         if self.live().is_some() && self.run.get().is_none() {
             let _ = self.run.set(self.look_at_run()?);
         }
-        let run = self.run.get().cloned().expect("a live program or a stream");
+        let run = self.run.get().cloned().expect("a live program, a stream or a trace");
         let exit_code = self.exit_code(measured);
         Ok(MeasuredRun { instructions: measured.instructions(), exit_code, ..run })
     }

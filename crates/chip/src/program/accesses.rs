@@ -11,7 +11,7 @@ use super::live::{LiveProgram, LiveSource};
 use super::mixture::Mixture;
 use super::pattern::Pattern;
 use super::stream::StreamReplay;
-use super::trace::Trace;
+use super::trace::{Trace, TraceFile};
 use super::workload::Workload;
 use super::zipf::Zipf;
 
@@ -54,6 +54,13 @@ impl SimulatedProgram {
         Self::new(Accesses::Stream(stream), cpi, overlap)
     }
 
+    /// A trace that another tool wrote, read once; how fast it runs is as unknown as a real
+    /// program's.
+    #[must_use]
+    pub fn traced(trace: TraceFile) -> Self {
+        Self::new(Accesses::TraceFile(Arc::new(trace)), CPI, 4.0)
+    }
+
     /// The real program, if it is one.
     #[must_use]
     pub fn as_live(&self) -> Option<&LiveProgram> {
@@ -77,8 +84,10 @@ pub enum Accesses {
     Workload(Workload),
     /// Accesses that produce a miss curve.
     Curve(MissCurve),
-    /// A recorded program.
+    /// A recorded program, in memory.
     Trace(Trace),
+    /// A recorded program, read once.
+    TraceFile(Arc<TraceFile>),
     /// What left the private caches of a program when it was recorded.
     Stream(StreamReplay),
     /// A real program that runs while it is simulated.
@@ -95,6 +104,7 @@ impl Accesses {
             Self::Workload(workload) => Box::new(workload.source()),
             Self::Curve(curve) => Box::new(curve.source(chip.sets)),
             Self::Trace(trace) => Box::new(trace.source()),
+            Self::TraceFile(file) => Box::new(file.source()),
             Self::Stream(stream) => Box::new(stream.source()),
             Self::Live(live) => Box::new(LiveSource::start(live, chip.l1)),
         }

@@ -29,7 +29,7 @@ pub use pattern::Pattern;
 pub use profiled::{profiled, profiled_resized};
 pub use stream::{StreamReplay, private_caches};
 pub use text::{FORMS, ParsedPhases, PhaseLength, ProgramTextError, parse, split};
-pub use trace::{Trace, TraceError};
+pub use trace::{Trace, TraceFile};
 pub use workload::{CodeRegion, DataRegion, VisitOrder, Workload};
 pub use zipf::Zipf;
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use fairways_tracer::Launch;
+use fairways_traces::TraceOptions;
 use thiserror::Error;
 
 use crate::account::MOST_OVERLAP;
@@ -118,8 +119,13 @@ fn program(
 ) -> Result<SimulatedProgram, String> {
     let mut parts = text.split(':');
     let name = parts.next().unwrap_or_default();
-    let (options, arguments): (Vec<&str>, Vec<&str>) = parts.partition(|part| part.contains('='));
-    let mut program = match form(name, &arguments)? {
+    let (mut options, arguments): (Vec<&str>, Vec<&str>) =
+        parts.partition(|part| part.contains('='));
+    let found = match name {
+        "trace" => Some(trace(&arguments, &mut options)?),
+        _ => form(name, &arguments)?,
+    };
+    let mut program = match found {
         Some(program) => program,
         None if arguments.is_empty() => {
             other(name).ok_or_else(|| format!("expected one of {FORMS}, or a profile's name"))?
@@ -198,6 +204,28 @@ fn live(text: &str) -> Result<SimulatedProgram, String> {
     Ok(program)
 }
 
+/// `trace:FILE:INSTRUCTIONS`; takes its own options out of `options`.
+fn trace(arguments: &[&str], options: &mut Vec<&str>) -> Result<SimulatedProgram, String> {
+    let (path, most) = match arguments {
+        [path] => (path, TRACED),
+        [path, text] => match length_of(text)? {
+            PhaseLength::Instructions(count) if count <= MOST_TRACED => (path, count),
+            _ => return Err(format!("expected up to 1G instructions of a trace, found {text:?}")),
+        },
+        _ => return Err(format!("expected one of {FORMS}")),
+    };
+    let mut traced = TraceOptions::default();
+    let mut others = Vec::new();
+    for &option in options.iter() {
+        if !traced.take(option)? {
+            others.push(option);
+        }
+    }
+    *options = others;
+    let trace = Trace::open(Path::new(path), most, &traced).map_err(|why| why.to_string())?;
+    Ok(SimulatedProgram::new(Accesses::Trace(trace), CPI, 4.0))
+}
+
 fn some(accesses: Accesses, overlap: f64) -> Result<Option<SimulatedProgram>, String> {
     Ok(Some(SimulatedProgram::new(accesses, CPI, overlap)))
 }
@@ -214,14 +242,6 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<SimulatedProgram>, Stri
         return Ok(Some(program));
     }
     match (name, arguments) {
-        ("trace", [path, more @ ..]) if more.len() <= 1 => {
-            let most = more.first().map_or(Ok(TRACED), |text| match length_of(text)? {
-                PhaseLength::Instructions(count) if count <= MOST_TRACED => Ok(count),
-                _ => Err(format!("expected up to 1G instructions of a trace, found {text:?}")),
-            })?;
-            let trace = Trace::open(Path::new(path), most).map_err(|why| why.to_string())?;
-            some(Accesses::Trace(trace), 4.0)
-        }
         ("stream", [path]) => {
             let stream = StreamReplay::open(Path::new(path))?;
             Ok(Some(SimulatedProgram::replayed(stream)))
@@ -264,11 +284,9 @@ fn form(name: &str, arguments: &[&str]) -> Result<Option<SimulatedProgram>, Stri
         }
         // A program of the corpus (STREAM).
         ("stream", []) => Ok(None),
-        (
-            "mlr" | "mload" | "chase" | "blocked" | "zipf" | "regions" | "trace" | "stream"
-            | "lookbusy",
-            _,
-        ) => Err(format!("expected one of {FORMS}")),
+        ("mlr" | "mload" | "chase" | "blocked" | "zipf" | "regions" | "stream" | "lookbusy", _) => {
+            Err(format!("expected one of {FORMS}"))
+        }
         _ => Ok(None),
     }
 }

@@ -1,21 +1,17 @@
-//! Recorded programs.
+//! Traces that other tools wrote, as programs.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use fairways_traces::{TraceError, TraceFormat, TraceItem, TraceOptions, TraceReader};
 use rand_pcg::Pcg64Mcg;
-use thiserror::Error;
 
-use super::access::{Access, AccessKind, BATCH, Generate, MOST_LINES, Supply};
+use super::access::{Access, AccessKind, BATCH, Generate, Supply};
+use super::numbering::Numbering;
 
-/// The data accesses of a recorded program, again and again.
+/// The data accesses of a recorded program, in memory, again and again.
 ///
-/// Traces have ChampSim's format: a record of 64 bytes an instruction, plain, or compressed by gzip
-/// or xz. The reader takes the addresses of memory that it reads (four) and writes (two). Pages are
-/// numbered in the order in which they are first touched.
+/// Pages are numbered in the order in which they are first touched.
 #[derive(Clone, Debug)]
 pub struct Trace {
     accesses: Arc<[Access]>,
@@ -28,101 +24,26 @@ impl PartialEq for Trace {
     }
 }
 
-/// A file that is no trace.
-#[derive(Clone, Debug, Error, PartialEq)]
-#[error("{path}: {what}")]
-pub struct TraceError {
-    path: String,
-    what: String,
-}
-
-/// Bytes of a record: address of the instruction, whether it branches, whether the branch is taken,
-/// two registers written and four read, two addresses written and four read.
-const RECORD: usize = 64;
-const BRANCHES: usize = 8;
-const TAKEN: usize = 9;
-const WRITTEN: usize = 16;
-const READ: usize = 32;
-
-/// Bytes of a page and of a line, as powers of two.
-const PAGE: u32 = 12;
-const LINE: u32 = 6;
-
 impl Trace {
     /// The first `most` instructions of a file.
     ///
     /// # Errors
     /// If it can't be read, is cut off, or is not a trace: [`TraceError`].
-    pub fn open(path: &Path, most: u64) -> Result<Self, TraceError> {
-        Self::read_file(path, most).map_err(|what| TraceError {
-            path: path.display().to_string().replace(char::is_control, "?"),
-            what,
-        })
-    }
-
-    fn read_file(path: &Path, most: u64) -> Result<Self, String> {
-        let file = File::open(path).map_err(|why| format!("can't read it: {why}"))?;
-        let mut file = BufReader::new(file);
-        let start = file.fill_buf().map_err(|why| format!("can't read it: {why}"))?;
-        let unpacked: Box<dyn Read> = if start.starts_with(b"\xfd7zXZ\0") {
-            Box::new(lzma_rust2::XzReader::new(file, true))
-        } else if start.starts_with(b"\x1f\x8b") {
-            Box::new(flate2::bufread::MultiGzDecoder::new(file))
-        } else {
-            Box::new(file)
-        };
-        Self::read(unpacked, most)
-    }
-
-    fn read(mut records: impl Read, most: u64) -> Result<Self, String> {
-        let (mut accesses, mut pages): (Vec<Access>, _) = (Vec::new(), HashMap::new());
-        let (mut instructions, mut since) = (0, 0);
-        let mut record = [0; RECORD];
-        while instructions < most {
-            let filled = fill(&mut records, &mut record)
-                .map_err(|why| format!("cut off or damaged after {instructions} records: {why}"))?;
-            if filled == 0 {
+    pub fn open(path: &Path, most: u64, options: &TraceOptions) -> Result<Self, TraceError> {
+        let mut reader = TraceReader::open(path, options)?;
+        let (mut items, mut accesses) = (Vec::new(), Vec::new());
+        let mut converter = Converter::new(Numbering::by_first_touch());
+        loop {
+            let more = reader.read(&mut items)?;
+            let is_enough = converter.instructions >= most
+                && matches!(items.first(), Some(TraceItem::Instructions(_)));
+            if is_enough || !more {
                 break;
             }
-            if filled < RECORD {
-                return Err(format!(
-                    "expected records of {RECORD} bytes, found one of {filled} after {instructions}"
-                ));
-            }
-            if record[BRANCHES] > 1 || record[TAKEN] > 1 {
-                return Err(format!("record {instructions} is not in ChampSim's format"));
-            }
-            instructions += 1;
-            since += 1;
-            let read = record[READ..].chunks_exact(8).map(|address| (address, AccessKind::Load));
-            let written =
-                record[WRITTEN..READ].chunks_exact(8).map(|address| (address, AccessKind::Store));
-            for (address, kind) in read.chain(written) {
-                let address = u64::from_le_bytes(address.try_into().unwrap_or_default());
-                if address == 0 {
-                    continue;
-                }
-                let next = pages.len() as u64;
-                let page = *pages.entry(address >> PAGE).or_insert(next);
-                let within = (address >> LINE) & ((1 << (PAGE - LINE)) - 1);
-                let line = (page << (PAGE - LINE) | within) % MOST_LINES;
-                let line = u32::try_from(line).unwrap_or(0);
-                accesses.push(Access { line, instructions: since, references: 1, kind });
-                since = 0;
-            }
+            items.drain(..).for_each(|item| converter.convert(item, &mut accesses));
         }
-        if since > 0 && !accesses.is_empty() {
-            accesses.push(Access {
-                line: 0,
-                instructions: since,
-                references: 0,
-                kind: AccessKind::None,
-            });
-        }
-        if accesses.is_empty() {
-            return Err("expected a trace that accesses memory".to_owned());
-        }
-        Ok(Self { accesses: accesses.into(), instructions })
+        converter.end(&mut accesses);
+        Ok(Self { accesses: accesses.into(), instructions: converter.instructions })
     }
 
     /// The number of its instructions.
@@ -136,16 +57,55 @@ impl Trace {
     }
 }
 
-/// Fills a record, as far as there is data; returns the number of bytes.
-fn fill(records: &mut impl Read, record: &mut [u8]) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while filled < record.len() {
-        match records.read(&mut record[filled..])? {
-            0 => break,
-            count => filled += count,
+/// Makes accesses to lines of what a trace has.
+struct Converter {
+    numbering: Numbering,
+    instructions: u64,
+    /// Instructions since the access before.
+    since: u32,
+}
+
+/// Bytes of a line, as a power of two.
+const LINE: u32 = 6;
+
+/// The line of an address; addresses have 48 bits, the kernel's half among them.
+const fn line_of(address: u64) -> u64 {
+    (address & ((1 << 48) - 1)) >> LINE
+}
+
+impl Converter {
+    fn new(numbering: Numbering) -> Self {
+        Self { numbering, instructions: 0, since: 0 }
+    }
+
+    fn convert(&mut self, item: TraceItem, accesses: &mut Vec<Access>) {
+        let (address, bytes, kind) = match item {
+            TraceItem::Instructions(count) => {
+                self.instructions += u64::from(count);
+                self.since = self.since.saturating_add(count);
+                return;
+            }
+            TraceItem::Load { address, bytes } => (address, bytes, AccessKind::Load),
+            TraceItem::Store { address, bytes } => (address, bytes, AccessKind::Store),
+        };
+        let last = address.saturating_add(u64::from(bytes) - 1);
+        // An access is one reference, however many lines it uses.
+        let mut references = 1;
+        for line in line_of(address)..=line_of(last) {
+            let (line, instructions) = (self.numbering.line(0, line), self.since);
+            accesses.push(Access { line, instructions, references, kind });
+            (self.since, references) = (0, 0);
         }
     }
-    Ok(filled)
+
+    /// The instructions after the last access.
+    fn end(&mut self, accesses: &mut Vec<Access>) {
+        let instructions = std::mem::take(&mut self.since);
+        if instructions > 0 {
+            let kind = AccessKind::None;
+            accesses.push(Access { line: 0, instructions, references: 0, kind });
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -163,6 +123,92 @@ impl Generate for TraceSource {
     }
 }
 
+/// The data accesses of a recorded program, read once from a file, which may be a pipe.
+#[derive(Debug)]
+pub struct TraceFile {
+    path: PathBuf,
+    options: TraceOptions,
+    /// Whether virtual addresses give the lines; otherwise pages are numbered as they are first
+    /// touched.
+    by_address: bool,
+    format: TraceFormat,
+    /// What was opened to look at it, until it is read.
+    opened: Mutex<Option<TraceReader>>,
+}
+
+impl PartialEq for TraceFile {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl TraceFile {
+    /// Opens a trace and finds out which format it has.
+    ///
+    /// # Errors
+    /// If it can't be read, or is not a trace: [`TraceError`].
+    pub fn open(path: &Path, options: TraceOptions, by_address: bool) -> Result<Self, TraceError> {
+        let reader = TraceReader::open(path, &options)?;
+        let (path, format) = (path.to_owned(), reader.format());
+        Ok(Self { path, options, by_address, format, opened: Mutex::new(Some(reader)) })
+    }
+
+    /// Its format.
+    #[must_use]
+    pub fn format(&self) -> TraceFormat {
+        self.format
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn source(&self) -> TraceFileSource {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reader = opened.map_or_else(|| TraceReader::open(&self.path, &self.options), Ok);
+        let numbering = match self.by_address {
+            true => Numbering::ByAddress,
+            false => Numbering::by_first_touch(),
+        };
+        TraceFileSource { reader, converter: Converter::new(numbering), items: Vec::new() }
+    }
+}
+
+pub(super) struct TraceFileSource {
+    reader: Result<TraceReader, TraceError>,
+    converter: Converter,
+    items: Vec<TraceItem>,
+}
+
+impl Generate for TraceFileSource {
+    fn generate(&mut self, _: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
+        let reader = match &mut self.reader {
+            Ok(reader) => reader,
+            Err(why) => return Supply::Failed(why.to_string()),
+        };
+        let before = accesses.len();
+        while accesses.len() < before + BATCH {
+            match reader.read(&mut self.items) {
+                Ok(true) => {}
+                Ok(false) if accesses.len() == before && self.converter.since == 0 => {
+                    return Supply::Ended;
+                }
+                Ok(false) => {
+                    self.converter.end(accesses);
+                    return Supply::More;
+                }
+                Err(why) => return Supply::Failed(why.to_string()),
+            }
+            for item in self.items.drain(..) {
+                self.converter.convert(item, accesses);
+            }
+        }
+        Supply::More
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -171,79 +217,56 @@ mod tests {
 
     use super::*;
 
-    /// A record that reads and writes these addresses.
-    fn record(read: &[u64], written: &[u64]) -> Vec<u8> {
-        let mut bytes = vec![0; RECORD];
-        for (at, addresses) in [(READ, read), (WRITTEN, written)] {
-            for (place, address) in addresses.iter().enumerate() {
-                bytes[at + 8 * place..][..8].copy_from_slice(&address.to_le_bytes());
-            }
-        }
-        bytes
+    fn open(bytes: &[u8], most: u64) -> Result<Trace, TraceError> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        Trace::open(file.path(), most, &TraceOptions::default())
     }
 
-    fn program() -> Vec<u8> {
-        [
-            record(&[], &[]),
-            record(&[0x7fff_0000_1040], &[]),
-            record(&[0x7fff_0000_1048, 0x5555_0000_2000], &[0x7fff_0000_1fff]),
-            record(&[], &[]),
-        ]
-        .concat()
+    const TEXT: &[u8] = b"I  400000,4\nI  400004,4\n L 7fff00001040,8\nI  400008,4\n M 555500002000,4\n S 7fff00001ffc,8\nI  40000c,1\n";
+
+    #[test]
+    fn accesses_are_to_lines_of_pages_by_first_touch() {
+        let trace = open(TEXT, 100).unwrap();
+        assert_eq!(trace.instructions(), 4);
+        let mut accesses = Vec::new();
+        let _ = trace.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
+        let found: Vec<(u32, u32, u16, AccessKind)> =
+            accesses.iter().map(|a| (a.line, a.instructions, a.references, a.kind)).collect();
+        let expected = [
+            (1, 2, 1, AccessKind::Load),
+            (64, 1, 1, AccessKind::Load),
+            (64, 0, 1, AccessKind::Store),
+            // It reaches into the next page.
+            (63, 0, 1, AccessKind::Store),
+            (128, 0, 0, AccessKind::Store),
+            (0, 1, 0, AccessKind::None),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]
-    fn plain_and_packed_traces_are_read_alike() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gz.write_all(&program()).unwrap();
-        let options = lzma_rust2::XzOptions::with_preset(1);
-        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
-        xz.write_all(&program()).unwrap();
-        let packed = [program(), gz.finish().unwrap(), xz.finish().unwrap()];
-        for (number, bytes) in packed.iter().enumerate() {
-            let path = folder.path().join(format!("{number}.trace"));
-            std::fs::write(&path, bytes).unwrap();
-            let trace = Trace::open(&path, 100).unwrap();
-            assert_eq!(trace.instructions(), 4);
-            let mut accesses = Vec::new();
-            let _ = trace.source().generate(&mut Pcg64Mcg::seed_from_u64(1), &mut accesses);
-            let read: Vec<(u32, u32, AccessKind)> =
-                accesses.iter().map(|a| (a.line, a.instructions, a.kind)).collect();
-            let expected = [
-                (1, 2, AccessKind::Load),
-                (1, 1, AccessKind::Load),
-                (64, 0, AccessKind::Load),
-                (63, 0, AccessKind::Store),
-                (0, 1, AccessKind::None),
-            ];
-            assert_eq!(read, expected, "{number}");
-            assert_eq!(Trace::open(&path, 2).unwrap().instructions(), 2);
-            // Cut off anywhere, it is refused in a line, or is shorter by whole records.
-            for end in 0..bytes.len() {
-                std::fs::write(&path, &bytes[..end]).unwrap();
-                match Trace::open(&path, 100) {
-                    Ok(trace) => {
-                        assert!(number == 0 && end % RECORD == 0 && trace.instructions() < 4)
-                    }
-                    Err(why) => assert_eq!(why.to_string().lines().count(), 1, "{why}"),
-                }
-            }
+    fn as_many_instructions_are_read_as_requested_with_their_accesses() {
+        for (most, accesses) in [(1, 1), (2, 1), (3, 5), (4, 6)] {
+            let trace = open(TEXT, most).unwrap();
+            assert_eq!((trace.instructions(), trace.accesses.len()), (most, accesses), "{most}");
         }
     }
 
-    fn refused(bytes: &[u8]) -> String {
-        Trace::read(bytes, 100).unwrap_err()
-    }
-
     #[test]
-    fn what_is_no_trace_is_refused() {
-        assert!(refused(&[7; 640]).contains("record 0 is not in ChampSim's format"));
-        assert!(
-            refused(&[0; 100]).contains("expected records of 64 bytes, found one of 36 after 1")
-        );
-        assert!(refused(&[0; 128]).contains("expected a trace that accesses memory"));
-        let why = Trace::open(Path::new("/nonesuch"), 1).unwrap_err().to_string();
-        assert!(why.starts_with("/nonesuch: can't read it"), "{why}");
+    fn a_file_is_read_once_and_is_the_same_as_in_memory() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(TEXT).unwrap();
+        let read = TraceFile::open(file.path(), TraceOptions::default(), false).unwrap();
+        let random = &mut Pcg64Mcg::seed_from_u64(1);
+        for _ in 0..2 {
+            let (mut source, mut accesses) = (read.source(), Vec::new());
+            while source.generate(random, &mut accesses) == Supply::More {}
+            assert_eq!(accesses[..], open(TEXT, 100).unwrap().accesses[..]);
+        }
+        file.write_all(b"I  400").unwrap();
+        let (mut source, mut accesses) = (read.source(), Vec::new());
+        let Supply::Failed(why) = source.generate(random, &mut accesses) else { panic!() };
+        assert!(why.ends_with("cut off: line 8 has no end"), "{why}");
     }
 }

@@ -44,12 +44,14 @@ mod trial;
 mod world;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
-use fairways_command_kit::input::whole;
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{shown, whole};
 use fairways_command_kit::policies::{Setting, parameters};
+use fairways_command_kit::whole::try_out;
 use fairways_core::Ways;
 use fairways_output::ResultFormat;
 use fairways_record::replay;
@@ -89,6 +91,15 @@ const fn format(is_json: bool, is_csv: bool) -> ResultFormat {
         (false, true) => ResultFormat::Csv,
         (false, false) => ResultFormat::Table,
     }
+}
+
+/// Checks that the file of a plot can be written, before anything is computed.
+fn plot_file(path: Option<&Path>) -> Result<Option<&Path>, BadInput> {
+    if let Some(path) = path {
+        try_out(path)
+            .map_err(|why| BadInput(format!("--plot: {}: can't write it: {why}", shown(path))))?;
+    }
+    Ok(path)
 }
 
 /// The most ways that a mask has room for: one per bit.

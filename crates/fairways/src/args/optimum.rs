@@ -11,7 +11,7 @@ use fairways_optimum::{Goal, SharingKind};
 use fairways_profiles::Mix;
 
 use super::world::{Model, bandwidth, different, level};
-use super::{MOST_WAYS, format, use_threads, ways_of_profiles};
+use super::{MOST_WAYS, format, plot_file, use_threads, ways_of_profiles};
 use crate::optimum::{self, Search};
 use fairways_simulation::catalog::ProfileSource;
 use fairways_simulation::{Names, World, cache};
@@ -98,6 +98,10 @@ pub(crate) struct Optimum {
         value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,
 
+    /// Draw each plan's ways and each program's slowdown to this file, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+
     /// Print one JSON object instead of tables (docs/optimum.md)
     #[arg(long)]
     pub(crate) json: bool,
@@ -137,7 +141,8 @@ impl Optimum {
         use_threads(self.threads)?;
         let (kind, goal) = (self.kind.into(), self.objective.into());
         let search = Search { kind, goal, time_limit: self.time_limit };
-        optimum::run(&world, mixes, &search, format(self.json, self.csv), out)
+        let plot = plot_file(self.plot.as_deref())?;
+        optimum::run(&world, mixes, &search, format(self.json, self.csv), plot, out)
     }
 
     /// Checks all that can be known beforehand.

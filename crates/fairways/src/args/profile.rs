@@ -19,7 +19,8 @@ use super::{How, Traced, ways};
 /// simulates the caches, and counts in one pass the misses with each number of ways
 /// of the last-level cache. The result is a profile for `simulate`
 /// (docs/profile.md). The exit code is the command's. With stream:FILE as the
-/// command, it profiles a recorded stream, without QEMU.
+/// command, it profiles a recorded stream, and with trace:FILE a trace of ChampSim,
+/// valgrind, gem5 or DynamoRIO (docs/traces.md), both without QEMU.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Profile {

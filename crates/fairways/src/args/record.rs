@@ -17,7 +17,8 @@ use super::Traced;
 /// It runs a command, unmodified, under QEMU's user mode (package qemu-user), and
 /// writes a stream: the loads and stores that miss the private caches of a chip's
 /// core, and the changed lines that leave them (docs/streams.md). `simulate --machine
-/// chip:PRESET --programs stream:FILE` replays it.
+/// chip:PRESET --programs stream:FILE` replays it. With trace:FILE as the command, it
+/// is of a trace of ChampSim, valgrind, gem5 or DynamoRIO (docs/traces.md).
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Recording {

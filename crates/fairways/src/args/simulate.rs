@@ -16,7 +16,9 @@ use fairways_simulation::{self as simulation, ENDLESS, Names};
 
 use super::suits::check_requests;
 use super::world::{different, level};
-use super::{ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format};
+use super::{
+    ChipFlags, ChipPreset, Machine, Observation, PolicyNames, TimeScale, World, format, plot_file,
+};
 use crate::simulate::{Comparison, How};
 use crate::{chip, simulate};
 
@@ -120,6 +122,10 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) observation: Observation,
 
+    /// Draw each plan's ways and each program's slowdown to this file, as SVG
+    #[arg(long, value_name = "FILE", help_heading = None::<&'static str>)]
+    pub(crate) plot: Option<PathBuf>,
+
     /// Print one JSON object instead of tables (docs/simulate.md)
     #[arg(long, help_heading = None::<&'static str>)]
     pub(crate) json: bool,
@@ -134,7 +140,11 @@ impl Simulate {
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match &self.machine {
             Some(Machine::Chip(preset)) => self.on_chip(preset, out),
-            _ => simulate::run(&self.on_model()?, format(self.json, self.csv), out),
+            _ => {
+                let comparison = self.on_model()?;
+                let plot = plot_file(self.plot.as_deref())?;
+                simulate::run(&comparison, format(self.json, self.csv), plot, out)
+            }
         }
     }
 
@@ -164,7 +174,8 @@ impl Simulate {
             profiles_known: self.known_profiles,
         };
         let set = SharedParameters::new(&self.set, &policies)?;
-        chip::simulate(&world, &protocol, &policies, &set, format(self.json, self.csv), out)
+        let plot = plot_file(self.plot.as_deref())?;
+        chip::simulate(&world, &protocol, &policies, &set, format(self.json, self.csv), plot, out)
     }
 
     fn on_model(&self) -> Result<Comparison, BadInput> {

@@ -1,9 +1,11 @@
 //! `fairways optimum`: the best way to share the cache.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
+use fairways_lab::draw_plans;
 use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
 use fairways_output::ResultFormat;
 use fairways_output::optimum::{self, SolvedMix};
@@ -23,12 +25,13 @@ pub(crate) struct Search {
     pub(crate) time_limit: Option<f64>,
 }
 
-/// Searches the best plan of each mix, and prints them.
+/// Searches the best plan of each mix, and prints them; draws them to the file `plot`, too.
 pub(crate) fn run(
     world: &World,
     mixes: Vec<Mix>,
     search: &Search,
     format: ResultFormat,
+    plot: Option<&Path>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let (programs, llc, Search { kind, goal, time_limit }) = (&world.programs, world.llc, *search);
@@ -68,6 +71,7 @@ pub(crate) fn run(
         })?;
         solved.push(SolvedMix { mix, solution, seconds: start.elapsed().as_secs_f64() });
     }
+    plot.map_or(Ok(()), |path| draw_plans(path, llc.ways, &optimum::drawn(programs, &solved)))?;
     match format {
         ResultFormat::Json => optimum::json(programs, llc.ways, &solved, out),
         ResultFormat::Csv => optimum::csv(programs, &solved, out),

@@ -10,7 +10,7 @@ use fairways_lab::paper::fairways::{Evaluation, EvaluationSize};
 use fairways_lab::paper::full_bus::FullBus;
 use fairways_lab::paper::lfoc::{self, Lfoc};
 use fairways_lab::paper::locpart::{self, Locpart};
-use fairways_lab::paper::{self, Findings, Ground};
+use fairways_lab::paper::{self, Claim, FigureError, FigureFolder, Findings, Ground};
 use fairways_profiles::ProgramCatalog;
 
 /// A paper whose experiments can be repeated.
@@ -95,8 +95,22 @@ pub(super) struct Experiments<'a> {
     pub(super) quick: bool,
     /// The folder for figures, which are those of the models.
     pub(super) figures: Option<&'a Path>,
+    /// What the paper says, to be drawn beside them.
+    pub(super) claims: &'a [Claim],
     /// Shows a step, and how many of how many are done.
     pub(super) show: &'a (dyn Fn(&str, usize, usize) + Sync),
+}
+
+impl Experiments<'_> {
+    /// Draws figures, if they are wanted.
+    fn draw(
+        &self,
+        findings: &Findings,
+        draw: impl FnOnce(&FigureFolder<'_>) -> Result<(), FigureError>,
+    ) -> Result<(), FigureError> {
+        self.figures
+            .map_or(Ok(()), |folder| draw(&FigureFolder::new(folder, self.claims, findings)))
+    }
 }
 
 fn bandwidth(with: &Experiments<'_>) -> anyhow::Result<Findings> {
@@ -104,9 +118,9 @@ fn bandwidth(with: &Experiments<'_>) -> anyhow::Result<Findings> {
     if !with.quick {
         let timelines =
             FullBus::new(with.programs.table(), with.seed).run(&mut findings, with.show)?;
-        with.figures.map_or(Ok(()), |folder| timelines.draw(folder))?;
+        with.draw(&findings, |folder| timelines.draw(folder))?;
     }
-    with.figures.map_or(Ok(()), |folder| latencies.draw(folder))?;
+    with.draw(&findings, |folder| latencies.draw(folder))?;
     Ok(findings)
 }
 
@@ -116,14 +130,14 @@ fn cache_fair(with: &Experiments<'_>) -> anyhow::Result<Findings> {
         ..cache_fair::Setting::new(with.ground, with.quick)
     };
     let (findings, figures) = CacheFair::new(setting).run(with.show)?;
-    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    with.draw(&findings, |folder| figures.draw(folder))?;
     Ok(findings)
 }
 
 fn casc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
     let setting = casc::Setting { seed: with.seed, ..casc::Setting::new(with.ground, with.quick) };
     let (findings, figures) = Casc::new(setting).run(with.show)?;
-    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    with.draw(&findings, |folder| figures.draw(folder))?;
     Ok(findings)
 }
 
@@ -134,14 +148,14 @@ fn dcat(with: &Experiments<'_>) -> anyhow::Result<Findings> {
         return Ok(dcat.run_on_corpus(with.show)?);
     }
     let (findings, figures) = dcat.run(with.show)?;
-    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    with.draw(&findings, |folder| figures.draw(folder))?;
     Ok(findings)
 }
 
 fn fairways(with: &Experiments<'_>) -> anyhow::Result<Findings> {
     let size = EvaluationSize { seed: with.seed, ..EvaluationSize::new(with.quick) };
     let (findings, figures) = Evaluation::new(with.programs, size).run(with.show)?;
-    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    with.draw(&findings, |folder| figures.draw(folder))?;
     Ok(findings)
 }
 
@@ -157,7 +171,7 @@ fn lfoc(with: &Experiments<'_>) -> anyhow::Result<Findings> {
         Ground::Corpus => Lfoc::on_corpus(setting),
     };
     let (findings, figures) = lfoc.run(with.show)?;
-    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    with.draw(&findings, |folder| figures.draw(folder))?;
     Ok(findings)
 }
 
@@ -168,6 +182,6 @@ fn locpart(with: &Experiments<'_>) -> anyhow::Result<Findings> {
         return Ok(locpart.run_on_corpus(with.show)?);
     }
     let (findings, figures) = locpart.run(with.show)?;
-    with.figures.map_or(Ok(()), |folder| figures.draw(folder))?;
+    with.draw(&findings, |folder| figures.draw(folder))?;
     Ok(findings)
 }

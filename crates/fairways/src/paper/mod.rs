@@ -97,7 +97,8 @@ impl Repetition<'_> {
         let bar = progress();
         let (programs, seed, quick) = (self.programs, self.seed, self.quick);
         let show = show_progress(&bar);
-        let with = Experiments { programs, ground, seed, quick, figures, show: &show };
+        let claims = &claims(paper.claims)?;
+        let with = Experiments { programs, ground, seed, quick, figures, claims, show: &show };
         let findings = (paper.run)(&with)?;
         bar.finish_and_clear();
         Ok(findings)

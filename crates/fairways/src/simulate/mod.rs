@@ -3,12 +3,13 @@
 mod comparison;
 
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_lab::{CompareError, compare, compare_live, compare_settled};
+use fairways_lab::{CompareError, compare, compare_live, compare_settled, draw_plans};
 use fairways_output::ResultFormat;
-use fairways_output::simulate::{ComparedMixes, Results, csv, json, table};
+use fairways_output::simulate::{ComparedMixes, Results, csv, drawing, json, table};
 use fairways_profiles::Mix;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
@@ -17,15 +18,17 @@ pub(crate) use comparison::{Comparison, How};
 /// A run that takes longer than this shows how far it is.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Compares the policies, and prints how each did.
+/// Compares the policies, and prints how each did; draws it to the file `plot`, too.
 pub(crate) fn run(
     comparison: &Comparison,
     format: ResultFormat,
+    plot: Option<&Path>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let results = compare_all(comparison)?;
     let (programs, ways) = (comparison.programs(), comparison.ways());
     let compared = ComparedMixes { programs, ways, policies: &comparison.policies, results };
+    plot.map_or(Ok(()), |path| draw_plans(path, ways, &drawing::drawn(&compared)))?;
     match format {
         ResultFormat::Json => json::write(&compared, out),
         ResultFormat::Csv => csv::write(&compared, out),

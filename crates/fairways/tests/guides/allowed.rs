@@ -7,7 +7,7 @@ use std::str::Chars;
 use super::named::TEMPORARY;
 
 /// Programs, and builtins of the shell.
-const ALLOWED: [&str; 21] = [
+const ALLOWED: [&str; 23] = [
     "fairways",
     "fusermount3",
     ":",
@@ -20,6 +20,7 @@ const ALLOWED: [&str; 21] = [
     "kill",
     "ls",
     "mkdir",
+    "mkfifo",
     "mktemp",
     "pgrep",
     "printf",
@@ -28,6 +29,7 @@ const ALLOWED: [&str; 21] = [
     "test",
     "true",
     "umount",
+    "valgrind",
     "wait",
 ];
 

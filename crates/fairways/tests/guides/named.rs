@@ -69,6 +69,7 @@ pub(crate) const NEEDS: &[(&str, &[Need])] = &[
     ("docs/chip.md", &[Need::Program("qemu-x86_64"), Need::Program("redis-benchmark")]),
     ("docs/profile.md", &[Need::Program("qemu-x86_64"), Need::Program("xz")]),
     ("docs/streams.md", &[Need::Program("qemu-x86_64"), Need::Program("xz")]),
+    ("docs/traces.md", &[Need::Program("valgrind")]),
 ];
 
 const EMULATOR: [Need; 3] = [Need::Root, Need::Fuse, Need::Program("unshare")];
@@ -296,12 +297,14 @@ pub(crate) const NAMED: &[Named] = &[
     named("docs/profile.md", "apt-get install qemu-user", Nothing, "tests install nothing"),
     named("docs/streams.md", "apt-get install qemu-user", Nothing, "tests install nothing"),
     named("docs/streams.md", "fairways simulate --machine", HUNDREDTH, SLOW),
+    named("docs/traces.md", "fairways simulate --machine", HUNDREDTH, SLOW),
 ];
 
 /// The files that the reader has.
 pub(crate) const GIVEN: &[Given] = &[
     Given { page: "docs/profile.md", script: "seq 20000 > text" },
     Given { page: "docs/streams.md", script: "seq 900000 > text" },
+    Given { page: "docs/traces.md", script: "seq 2000 > text" },
     Given { page: "docs/chip.md", script: "seq 20000 > text" },
     Given {
         page: "docs/scheduling.md",

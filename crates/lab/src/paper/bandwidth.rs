@@ -4,7 +4,6 @@
 //! Intel's limit on three machines, two reports say what many cores move at the lowest step, and
 //! the Memory Latency Checker measured latency under load on two machines.
 
-use std::path::Path;
 use std::time::Duration;
 
 use fairways_chip::preset::parse;
@@ -15,7 +14,8 @@ use fairways_chip::{
 use fairways_core::{Machine, Time, WayMask};
 use rayon::prelude::*;
 
-use super::figures::{FigureError, Line, lines, svg};
+use super::figures::{FigureError, Line, lines};
+use super::published::FigureFolder;
 use super::{Findings, MeasuredValue};
 
 /// Lines of 128 MB, of which a cache holds little.
@@ -58,11 +58,11 @@ impl LoadedLatencies {
     ///
     /// # Errors
     /// If the file can't be written.
-    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+    pub fn draw(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         let by_bus = self.0.iter().cloned();
         let by_bus: Vec<Line> = by_bus.map(|(name, points)| Line { name, points }).collect();
         let axes = ["use of the bandwidth", "latency over that of an idle bus"];
-        lines(&svg(folder, "latency"), "Latency under load", axes, &by_bus)
+        lines(folder.svg("latency"), "Latency under load", axes, &by_bus)
     }
 }
 

@@ -1,21 +1,29 @@
 //! Plots.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use plotters::coord::Shift;
 use plotters::prelude::*;
 use thiserror::Error;
 
-const SIZE: (u32, u32) = (820, 420);
-const COLOURS: [RGBColor; 5] = [
+use super::published::{Drawn, FigureFile, draw, height, shortened, write};
+
+/// Pixels of a plot, and of the room to its right for the names of lines and bars.
+const PLOT: (u32, u32) = (820, 420);
+const NAMES: u32 = 190;
+const COLOURS: [RGBColor; 8] = [
     RGBColor(200, 80, 60),
     RGBColor(60, 110, 190),
     RGBColor(150, 170, 120),
     RGBColor(130, 90, 160),
     RGBColor(90, 90, 90),
+    RGBColor(220, 150, 40),
+    RGBColor(60, 160, 160),
+    RGBColor(160, 120, 90),
 ];
 
-/// The height of a plot over that of its highest bar: the names stand above the bars.
-const HEADROOM: f64 = 1.35;
+/// The height of a plot over that of its highest bar.
+const HEADROOM: f64 = 1.05;
 
 /// A plot could not be drawn or written.
 #[derive(Debug, Error)]
@@ -27,7 +35,7 @@ pub struct FigureError {
 
 impl FigureError {
     /// What is wrong with this file.
-    pub(super) fn at<E: ToString>(path: &Path) -> impl Fn(E) -> Self {
+    pub(crate) fn at<E: ToString>(path: &Path) -> impl Fn(E) -> Self {
         let path = path.display().to_string();
         move |why| Self { path: path.clone(), why: why.to_string() }
     }
@@ -53,17 +61,12 @@ pub struct Bars {
     pub stacked: bool,
 }
 
-/// The file of a figure in a folder.
-pub(super) fn svg(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.svg"))
-}
-
 /// Draws lines.
 ///
 /// # Errors
 /// If the file can't be written.
 pub fn lines(
-    path: &Path,
+    file: impl Into<FigureFile>,
     title: &str,
     [x, y]: [&str; 2],
     lines: &[Line],
@@ -72,10 +75,9 @@ pub fn lines(
     let (left, right) = ends(points().map(|point| point.0));
     let (low, high) = ends(points().map(|point| point.1));
     let room = (high - low).max(1e-3) * 0.05;
-    let draw = || -> Result<(), Box<dyn std::error::Error>> {
-        let root = SVGBackend::new(path, SIZE).into_drawing_area();
-        root.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&root)
+    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+    on_sheet(&file.into(), &names, |plot| {
+        let mut chart = ChartBuilder::on(plot)
             .caption(title, ("sans-serif", 18))
             .margin(12)
             .x_label_area_size(36)
@@ -87,25 +89,23 @@ pub fn lines(
         let mesh = &mut chart.configure_mesh();
         mesh.max_light_lines(1).x_label_formatter(&plain).y_label_formatter(&plain);
         mesh.x_desc(x).y_desc(y).draw()?;
-        for (line, colour) in lines.iter().zip(COLOURS) {
-            chart
-                .draw_series(LineSeries::new(line.points.clone(), colour.stroke_width(2)))?
-                .label(line.name.as_str())
-                .legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2))
-                });
+        for (line, colour) in lines.iter().zip(COLOURS.iter().cycle()) {
+            chart.draw_series(LineSeries::new(line.points.clone(), colour.stroke_width(2)))?;
         }
-        chart.configure_series_labels().background_style(WHITE).border_style(BLACK).draw()?;
-        Ok(root.present()?)
-    };
-    draw().map_err(FigureError::at(path))
+        Ok(())
+    })
 }
 
 /// Draws bars.
 ///
 /// # Errors
 /// If the file can't be written.
-pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<(), FigureError> {
+pub fn bars(
+    file: impl Into<FigureFile>,
+    title: &str,
+    [x, y]: [&str; 2],
+    bars: &Bars,
+) -> Result<(), FigureError> {
     let groups = bars.labels.len();
     let top = (0..groups)
         .map(|index: usize| -> f64 {
@@ -114,10 +114,9 @@ pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<
         })
         .fold(1e-3, f64::max)
         * HEADROOM;
-    let draw = || -> Result<(), Box<dyn std::error::Error>> {
-        let root = SVGBackend::new(path, SIZE).into_drawing_area();
-        root.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&root)
+    let names: Vec<&str> = bars.series.iter().map(|(name, _)| name.as_str()).collect();
+    on_sheet(&file.into(), &names, |plot| {
+        let mut chart = ChartBuilder::on(plot)
             .caption(title, ("sans-serif", 18))
             .margin(12)
             .x_label_area_size(36)
@@ -131,29 +130,52 @@ pub fn bars(path: &Path, title: &str, [x, y]: [&str; 2], bars: &Bars) -> Result<
         mesh.max_light_lines(1).disable_x_mesh().x_labels(2 * groups).x_label_formatter(&label);
         mesh.x_desc(x).y_desc(y).draw()?;
         let width = if bars.stacked { 0.7 } else { 0.8 / bars.series.len() as f64 };
-        for (index, ((name, heights), colour)) in bars.series.iter().zip(COLOURS).enumerate() {
-            chart
-                .draw_series(heights.iter().enumerate().map(|(place, height)| {
-                    let below = bars.series[..index].iter().map(|(_, heights)| heights[place]);
-                    let base = if bars.stacked { below.sum() } else { 0.0 };
-                    let left = if bars.stacked {
-                        place as f64 - width / 2.0
-                    } else {
-                        place as f64 - 0.4 + width * index as f64
-                    };
-                    Rectangle::new([(left, base), (left + width, base + height)], colour.filled())
-                }))?
-                .label(name.as_str())
-                .legend(move |(x, y)| {
-                    Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled())
-                });
+        let series = bars.series.iter().zip(COLOURS.iter().cycle());
+        for (index, ((_, heights), colour)) in series.enumerate() {
+            chart.draw_series(heights.iter().enumerate().map(|(place, height)| {
+                let below = bars.series[..index].iter().map(|(_, heights)| heights[place]);
+                let base = if bars.stacked { below.sum() } else { 0.0 };
+                let left = if bars.stacked {
+                    place as f64 - width / 2.0
+                } else {
+                    place as f64 - 0.4 + width * index as f64
+                };
+                Rectangle::new([(left, base), (left + width, base + height)], colour.filled())
+            }))?;
         }
-        let names = &mut chart.configure_series_labels();
-        names.position(SeriesLabelPosition::UpperRight);
-        names.background_style(WHITE).border_style(BLACK).draw()?;
-        Ok(root.present()?)
-    };
-    draw().map_err(FigureError::at(path))
+        Ok(())
+    })
+}
+
+/// Draws a plot with the names of its lines or bars to its right, where they cover nothing, and
+/// below it what the paper prints of it.
+fn on_sheet(
+    file: &FigureFile,
+    names: &[&str],
+    plot: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> Drawn,
+) -> Result<(), FigureError> {
+    draw_sheet(file, names, plot).map_err(FigureError::at(&file.path))
+}
+
+fn draw_sheet(
+    FigureFile { path, published }: &FigureFile,
+    names: &[&str],
+    plot: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> Drawn,
+) -> Drawn {
+    let size = (PLOT.0 + NAMES, PLOT.1 + height(published));
+    let root = SVGBackend::new(path, size).into_drawing_area();
+    root.fill(&WHITE)?;
+    let (above, below) = root.split_vertically(PLOT.1);
+    let (left, right) = above.split_horizontally(PLOT.0);
+    plot(&left)?;
+    for (row, (name, colour)) in (0..).zip(names.iter().zip(COLOURS.iter().cycle())) {
+        let middle = 50 + 20 * row;
+        let sign = [(4, middle - 5), (16, middle + 5)];
+        right.draw(&Rectangle::new(sign, colour.filled()))?;
+        write(&right, &shortened(name, 26), [22, middle], 12)?;
+    }
+    draw(&below, published)?;
+    Ok(root.present()?)
 }
 
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {

@@ -16,6 +16,7 @@ mod ground;
 pub mod lfoc;
 pub mod locpart;
 mod programs;
+mod published;
 mod results;
 mod turns;
 
@@ -26,6 +27,7 @@ pub use figures::{Bars, FigureError, Line, bars, lines};
 use findings::Finding;
 pub use findings::Findings;
 pub use ground::Ground;
+pub use published::{FigureFile, FigureFolder};
 pub use results::{ClaimResult, GroundResult, rows};
 
 /// The claims of LFOC's paper.

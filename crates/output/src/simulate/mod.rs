@@ -1,6 +1,7 @@
 //! Mixes of programs under several policies, compared on the model.
 
 pub mod csv;
+pub mod drawing;
 pub mod json;
 pub mod table;
 

@@ -1,11 +1,10 @@
 //! Cache-fair's figures, drawn.
 
-use std::path::Path;
-
 use super::pairs::FairRate;
 use super::schedules::{Schedules, Variant};
 use super::setup::TABLE_2;
-use crate::paper::figures::{Bars, FigureError, bars, svg};
+use crate::paper::figures::{Bars, FigureError, bars};
+use crate::paper::published::FigureFolder;
 
 /// The data of the figures.
 #[derive(Clone, Debug)]
@@ -19,7 +18,7 @@ impl Figures {
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+    pub fn draw(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         fn per_kilo(rate: f64) -> f64 {
             1e3 * rate
         }
@@ -34,7 +33,7 @@ impl Figures {
             stacked: false,
         };
         let title = "Figure 4: fair miss rates";
-        bars(&svg(folder, "figure4"), title, ["program", "misses per 1000 cycles"], &plot)?;
+        bars(folder.svg("figure4"), title, ["program", "misses per 1000 cycles"], &plot)?;
         let labels: Vec<String> = TABLE_2.iter().map(|(name, ..)| (*name).to_owned()).collect();
         let normalised = |how: Variant| {
             let slow = self.schedules.variabilities(how);
@@ -53,7 +52,7 @@ impl Figures {
         ] {
             let plot = Bars { labels: labels.clone(), series: normalised(how), stacked: false };
             bars(
-                &svg(folder, name),
+                folder.svg(name),
                 title,
                 ["program", "time over that in the fast schedule"],
                 &plot,
@@ -68,11 +67,6 @@ impl Figures {
         let series =
             raw.map(|(name, how, slow)| (name.to_owned(), self.schedules.seconds(how, slow)));
         let plot = Bars { labels, series: series.to_vec(), stacked: false };
-        bars(
-            &svg(folder, "figure8"),
-            "Figure 8: raw completion times",
-            ["program", "seconds"],
-            &plot,
-        )
+        bars(folder.svg("figure8"), "Figure 8: raw completion times", ["program", "seconds"], &plot)
     }
 }

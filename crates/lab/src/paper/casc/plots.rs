@@ -1,12 +1,11 @@
 //! CASC's figures, drawn.
 
-use std::path::Path;
-
 use super::latency::Point;
 use super::noise;
 use super::performance::{Performance, SizeOutcome};
 use super::setup::PROGRAMS;
-use crate::paper::figures::{Bars, FigureError, Line, bars, lines, svg};
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
+use crate::paper::published::{FigureFile, FigureFolder};
 
 /// The data of the figures.
 #[derive(Clone, Debug)]
@@ -22,7 +21,7 @@ impl Figures {
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+    pub fn draw(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         for (name, title, points) in [
             ("figure2", "Figure 2: L1 data caches of other sizes", &self.l1),
             ("figure3", "Figure 3: L2 caches of other sizes", &self.l2),
@@ -36,12 +35,12 @@ impl Figures {
                 Line { name: "IPC".to_owned(), points: ipc },
                 Line { name: "misses per reference".to_owned(), points: misses },
             ];
-            lines(&svg(folder, name), title, ["log2 of KB", "IPC; misses per reference"], &plot)?;
+            lines(folder.svg(name), title, ["log2 of KB", "IPC; misses per reference"], &plot)?;
         }
         let title = "Threads classified right, of 18";
         let noise = Line { name: "CASC".to_owned(), points: self.noise.clone() };
         lines(
-            &svg(folder, "noise"),
+            folder.svg("noise"),
             title,
             ["noise of measured rates, percent", "threads"],
             &[noise],
@@ -51,7 +50,7 @@ impl Figures {
         let rates = pairs(with_casc.iter().map(SizeOutcome::miss_rates));
         let plot = Bars { labels: labels.clone(), series: rates, stacked: false };
         bars(
-            &svg(folder, "figure5"),
+            folder.svg("figure5"),
             "Figure 5: L2 miss rates",
             ["L2", "misses per 100 references"],
             &plot,
@@ -60,13 +59,13 @@ impl Figures {
         let throughputs = pairs(throughputs.map(|(stock, casc)| (stock / 1e9, casc / 1e9)));
         let plot = Bars { labels, series: throughputs, stacked: false };
         let title = "Figure 6: throughput";
-        bars(&svg(folder, "figure6"), title, ["L2", "10^9 instructions per second"], &plot)?;
-        self.shares(&svg(folder, "figure7"))
+        bars(folder.svg("figure6"), title, ["L2", "10^9 instructions per second"], &plot)?;
+        self.shares(folder.svg("figure7"))
     }
 
     /// Figure 7: the share of all time that each program's threads had; six threads are a part of a
     /// bar.
-    fn shares(&self, path: &Path) -> Result<(), FigureError> {
+    fn shares(&self, file: FigureFile) -> Result<(), FigureError> {
         let worst = self.performance.worst();
         fn share(accounts: &[fairways_chip::Account], program: usize) -> f64 {
             let all: f64 = accounts.iter().map(fairways_chip::Account::cycles).sum();
@@ -84,7 +83,7 @@ impl Figures {
         let labels = vec!["default".to_owned(), "CASC".to_owned()];
         let plot = Bars { labels, series, stacked: true };
         let title = format!("Figure 7: time on a CPU with {} KB", worst.kb);
-        bars(path, &title, ["", "share of all time"], &plot)
+        bars(file, &title, ["", "share of all time"], &plot)
     }
 }
 

@@ -1,9 +1,8 @@
 //! dCat's figures, drawn.
 
-use std::path::Path;
-
 use super::spec::SpecOutcome;
-use crate::paper::figures::{Bars, FigureError, Line, bars, lines, svg};
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
+use crate::paper::published::{FigureFile, FigureFolder};
 
 /// Bars: the name of each, and its heights.
 pub(super) type Series = Vec<(String, Vec<f64>)>;
@@ -27,17 +26,17 @@ impl Figures {
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+    pub fn draw(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         let title = "Figure 1: MLR beside two MLOADs";
-        latency(&svg(folder, "figure1"), title, &["MLR-6MB", "MLR-16MB"], &self.interference)?;
+        latency(folder.svg("figure1"), title, &["MLR-6MB", "MLR-16MB"], &self.interference)?;
         let title = "Figures 8 and 9: ways of MLR-8MB by threshold";
-        lines(&svg(folder, "figure8-9"), title, ["percent", "ways"], &self.thresholds)?;
+        lines(folder.svg("figure8-9"), title, ["percent", "ways"], &self.thresholds)?;
         let title = "Figure 11: MLR under dCat and with static ways";
         let names = ["MLR-4MB", "MLR-8MB", "MLR-12MB", "MLR-16MB"];
-        latency(&svg(folder, "figure11"), title, &names, &self.sizes)?;
+        latency(folder.svg("figure11"), title, &names, &self.sizes)?;
         for (name, title, drawn) in &self.timelines {
             lines(
-                &svg(folder, name),
+                folder.svg(name),
                 title,
                 ["seconds", "ways; IPC over that with the baseline"],
                 drawn,
@@ -45,7 +44,7 @@ impl Figures {
         }
         let title = "Figure 16: MLR beside MLOAD";
         let names = ["MLR-8MB", "MLOAD-60MB"];
-        latency(&svg(folder, "figure16"), title, &names, &self.latencies)?;
+        latency(folder.svg("figure16"), title, &names, &self.latencies)?;
         if self.spec.is_empty() {
             return Ok(());
         }
@@ -64,17 +63,17 @@ impl Figures {
             stacked: false,
         };
         let title = "Figure 17: speed over that with a shared cache";
-        bars(&svg(folder, "figure17"), title, ["program", "speed"], &spec)
+        bars(folder.svg("figure17"), title, ["program", "speed"], &spec)
     }
 }
 
 fn latency(
-    path: &Path,
+    file: FigureFile,
     title: &str,
     labels: &[&str],
     series: &[(String, Vec<f64>)],
 ) -> Result<(), FigureError> {
     let labels = labels.iter().map(|&label| label.to_owned()).collect();
     let plot = Bars { labels, series: series.to_vec(), stacked: false };
-    bars(path, title, ["", "latency over that with the whole cache"], &plot)
+    bars(file, title, ["", "latency over that with the whole cache"], &plot)
 }

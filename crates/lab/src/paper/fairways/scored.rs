@@ -1,12 +1,11 @@
 //! How policies fared on mixes, and what is reported of that.
 
-use std::path::Path;
-
 use fairways_profiles::FairnessMetrics;
 
 use crate::best_static::OPTIMUM;
 use crate::paper::Findings;
-use crate::paper::figures::{Bars, FigureError, bars, svg};
+use crate::paper::figures::{Bars, FigureError, bars};
+use crate::paper::published::FigureFolder;
 
 /// The policy that is evaluated, and the one that it starts from.
 pub(super) const OURS: &str = "fairways";
@@ -95,7 +94,7 @@ impl ScoreFigures {
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+    pub fn draw(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         for (name, scored) in &self.0 {
             let Some(first) = scored.first() else { continue };
             let policies: Vec<&str> = first.over_stock.iter().map(|(policy, ..)| *policy).collect();
@@ -110,8 +109,8 @@ impl ScoreFigures {
                     series: vec![("mean".into(), heights.collect())],
                     stacked: false,
                 };
-                let file = svg(folder, &format!("{}-{name}", what.to_lowercase()));
-                bars(&file, &format!("{what} over stock, {name}"), ["policy", what], &plot)?;
+                let file = folder.svg(&format!("{}-{name}", what.to_lowercase()));
+                bars(file, &format!("{what} over stock, {name}"), ["policy", what], &plot)?;
             }
         }
         Ok(())

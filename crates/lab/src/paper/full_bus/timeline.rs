@@ -2,7 +2,6 @@
 //! levels, and what they move.
 
 use std::ops::Range;
-use std::path::Path;
 use std::time::Duration;
 
 use fairways_chip::ChipError;
@@ -10,7 +9,8 @@ use rayon::prelude::*;
 
 use super::{BOTH, MBPS, POLICIES, SLO, STREAMS, WAYS_ONLY, made, service_jobs, service_settings};
 use crate::executed::{ProgramStep, timeline};
-use crate::paper::figures::{FigureError, Line, lines, svg};
+use crate::paper::figures::{FigureError, Line, lines};
+use crate::paper::published::FigureFolder;
 
 /// How long a window is, and how many a run has: as long as one of the findings, with its warm-up.
 const WINDOW: Duration = Duration::from_millis(500);
@@ -88,19 +88,14 @@ impl ObjectiveTimelines {
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+    pub fn draw(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         let latency = self.0.iter().map(|of| of.line(of.policy, |at| of.over_objective(at)));
         let mut latency: Vec<Line> = latency.collect();
         let ends = [end_of(0), end_of(WINDOWS as usize - 1)];
         let points = ends.map(|at| (at, 1.0)).to_vec();
         latency.push(Line { name: "the objective".to_owned(), points });
         let title = "A service beside streams: its 99th percentile";
-        lines(
-            &svg(folder, "objective-latency"),
-            title,
-            ["seconds", "over the objective"],
-            &latency,
-        )?;
+        lines(folder.svg("objective-latency"), title, ["seconds", "over the objective"], &latency)?;
         let limited = self.0.iter().filter(|of| of.policy == BOTH);
         let levels = limited.flat_map(|of| {
             (0..STREAMS).map(|stream| {
@@ -110,12 +105,12 @@ impl ObjectiveTimelines {
         });
         let levels: Vec<Line> = levels.collect();
         let title = "A service beside streams: their levels under fairways";
-        lines(&svg(folder, "objective-levels"), title, ["seconds", "percent"], &levels)?;
+        lines(folder.svg("objective-levels"), title, ["seconds", "percent"], &levels)?;
         let batch: Vec<Line> =
             self.0.iter().map(|of| of.line(of.policy, |at| Some(of.moved_gbps(at)))).collect();
         let title = format!("A service beside streams: what these move of {} GB/s", MBPS[0] / 1000);
-        lines(&svg(folder, "objective-batch"), &title, ["seconds", "GB/s"], &batch)?;
-        let path = folder.join("objective.csv");
+        lines(folder.svg("objective-batch"), &title, ["seconds", "GB/s"], &batch)?;
+        let path = folder.file("objective.csv");
         std::fs::write(&path, self.csv()).map_err(FigureError::at(&path))
     }
 

@@ -1,11 +1,10 @@
 //! LFOC's figures, drawn.
 
-use std::path::Path;
-
 use super::over_time::LiveScores;
 use super::{ScoredMix, cost, over_time, statically};
 use crate::best::{CLASSES, Composition};
-use crate::paper::figures::{Bars, FigureError, Line, bars, lines, svg};
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
+use crate::paper::published::FigureFolder;
 
 /// The data of the figures.
 #[derive(Clone, Debug)]
@@ -24,10 +23,10 @@ impl Figures {
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+    pub fn draw(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         let Self { curves, phased, composition, ratios, scored, ran, costs } = self;
         if !curves.is_empty() {
-            lines(&svg(folder, "figure1"), "Figure 1: slowdown", ["ways", "slowdown"], curves)?;
+            lines(folder.svg("figure1"), "Figure 1: slowdown", ["ways", "slowdown"], curves)?;
         }
         let classes = CLASSES.iter().enumerate().map(|(index, class)| {
             let heights = composition.programs.iter().map(|programs| f64::from(programs[index]));
@@ -39,17 +38,17 @@ impl Figures {
             stacked: true,
         };
         let title = "Figure 2: programs by the ways of their clusters";
-        bars(&svg(folder, "figure2"), title, ["ways of the cluster", "programs"], &sizes)?;
+        bars(folder.svg("figure2"), title, ["ways of the cluster", "programs"], &sizes)?;
         let title = "Figure 3: best partitioning over best clustering, unfairness";
         let line = Line { name: "mean".into(), points: ratios.clone() };
         // With fewer ways than the fewest programs there is no point.
         if !line.points.is_empty() {
-            lines(&svg(folder, "figure3"), title, ["programs", "ratio"], &[line])?;
+            lines(folder.svg("figure3"), title, ["programs", "ratio"], &[line])?;
         }
         if let Some(line) = phased {
             let axes = ["10^9 instructions", "LLC misses per 1000 cycles"];
             let title = "Figure 4: a program that is light at first, and then streams";
-            lines(&svg(folder, "figure4"), title, axes, std::slice::from_ref(line))?;
+            lines(folder.svg("figure4"), title, axes, std::slice::from_ref(line))?;
         }
         let ran: Vec<ScoredMix> = ran.iter().map(|(mix, _)| mix.clone()).collect();
         for (number, mixes, names) in
@@ -67,7 +66,7 @@ impl Figures {
                 };
                 let name = format!("figure{number}-{}", what.to_lowercase());
                 let title = format!("Figure {number}: {what} over stock");
-                bars(&svg(folder, &name), &title, ["mix", what], &plot)?;
+                bars(folder.svg(&name), &title, ["mix", what], &plot)?;
             }
         }
         let cost = |(index, name): (usize, &str)| {
@@ -79,6 +78,6 @@ impl Figures {
         let costs: Vec<Line> =
             ["LFOC", "KPart", "LFOC+"].into_iter().enumerate().map(cost).collect();
         let title = "Table 2: what a decision costs";
-        lines(&svg(folder, "table2"), title, ["programs", "log10 of milliseconds"], &costs)
+        lines(folder.svg("table2"), title, ["programs", "log10 of milliseconds"], &costs)
     }
 }

@@ -1,13 +1,12 @@
 //! Locpart's figures, drawn.
 
-use std::path::Path;
-
 use super::intervals::{Curve, INTERVALS_MS};
 use super::objective::ObjectiveCase;
 use super::performance::{ServiceMix, Shares};
 use super::sensitivity::Sensitivity;
 use super::timelines::Timeline;
-use crate::paper::figures::{Bars, FigureError, Line, bars, lines, svg};
+use crate::paper::figures::{Bars, FigureError, Line, bars, lines};
+use crate::paper::published::FigureFolder;
 
 /// The data of the figures.
 #[derive(Clone, Debug)]
@@ -24,7 +23,7 @@ impl Figures {
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn draw(&self, folder: &Path) -> Result<(), FigureError> {
+    pub fn draw(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         fn by_ways(name: &str, values: &[f64]) -> Line {
             Line {
                 name: name.to_owned(),
@@ -37,10 +36,10 @@ impl Figures {
         }
         let tails: Vec<Line> = self.sensitivity.tails.iter().map(over_all).collect();
         let title = "Figure 1: 99th percentile of each service by itself";
-        lines(&svg(folder, "figure1"), title, ["ways", "over that with 20 ways"], &tails)?;
+        lines(folder.svg("figure1"), title, ["ways", "over that with 20 ways"], &tails)?;
         let batch = [by_ways("mcf", &self.sensitivity.batch)];
         let title = "Figure 1: speed of mcf by itself";
-        lines(&svg(folder, "figure1-batch"), title, ["ways", "over that with 20 ways"], &batch)?;
+        lines(folder.svg("figure1-batch"), title, ["ways", "over that with 20 ways"], &batch)?;
         self.draw_mixes(folder)?;
         let curves: Vec<Line> = self
             .curves
@@ -56,19 +55,19 @@ impl Figures {
             .collect();
         let title = "Figure 6: throughput by interval";
         let axes = ["interval, decimal logarithm of ms", "over that with 50 ms"];
-        lines(&svg(folder, "figure6"), title, axes, &curves)?;
+        lines(folder.svg("figure6"), title, axes, &curves)?;
         self.draw_cases(folder)?;
         for timeline in &self.timelines {
             let (ways, tails) = (timeline.ways(), timeline.tails());
             let name = format!("{}-ways", timeline.name);
-            lines(&svg(folder, &name), timeline.title, ["seconds", "ways"], &ways)?;
+            lines(folder.svg(&name), timeline.title, ["seconds", "ways"], &ways)?;
             let name = format!("{}-tail", timeline.name);
-            lines(&svg(folder, &name), timeline.title, ["seconds", "ms"], &tails)?;
+            lines(folder.svg(&name), timeline.title, ["seconds", "ms"], &tails)?;
         }
         Ok(())
     }
 
-    fn draw_mixes(&self, folder: &Path) -> Result<(), FigureError> {
+    fn draw_mixes(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         let labels: Vec<String> = self.mixes.iter().map(|mixed| mixed.name.to_owned()).collect();
         let series = |of: &dyn Fn(&ServiceMix) -> [f64; 3]| {
             let names = ["uncontrolled", "Locpart", "the margin rule"];
@@ -93,12 +92,12 @@ impl Figures {
             }),
         ] {
             let plot = Bars { labels: labels.clone(), series: series(of), stacked: false };
-            bars(&svg(folder, name), title, ["service", "over that by itself"], &plot)?;
+            bars(folder.svg(name), title, ["service", "over that by itself"], &plot)?;
         }
         Ok(())
     }
 
-    fn draw_cases(&self, folder: &Path) -> Result<(), FigureError> {
+    fn draw_cases(&self, folder: &FigureFolder<'_>) -> Result<(), FigureError> {
         fn label(case: &ObjectiveCase) -> String {
             format!("{} {:.0}", case.name, 100.0 * case.load)
         }
@@ -116,7 +115,7 @@ impl Figures {
         };
         let title = "Speed of mcf, over that beside the fewest ways that hold the objective";
         bars(
-            &svg(folder, "objective-batch"),
+            folder.svg("objective-batch"),
             title,
             ["service and load in percent", "ratio"],
             &plot,
@@ -137,6 +136,6 @@ impl Figures {
             stacked: false,
         };
         let title = "Windows in which the objective holds";
-        bars(&svg(folder, "objective"), title, ["service and load in percent", "percent"], &plot)
+        bars(folder.svg("objective"), title, ["service and load in percent", "percent"], &plot)
     }
 }

@@ -1,0 +1,97 @@
+//! Reads a trace, whatever its format.
+
+use std::fmt;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use crate::champsim::Champsim;
+use crate::drmemtrace::Drmemtrace;
+use crate::error::{Result, TraceError};
+use crate::format::TraceFormat;
+use crate::gem5::Gem5;
+use crate::lackey::Lackey;
+use crate::options::TraceOptions;
+use crate::record::{Decode, Input, TraceItem};
+use crate::unpack::unpack;
+
+/// A trace that is read front to back.
+pub struct TraceReader {
+    path: PathBuf,
+    format: TraceFormat,
+    input: Input,
+    decoder: Box<dyn Decode>,
+    has_accesses: bool,
+}
+
+/// Bytes by which a format is recognised: many records of each.
+const START: usize = 4096;
+
+/// Bytes that are read at once, more than any record has.
+const BUFFER: usize = 1 << 16;
+
+impl fmt::Debug for TraceReader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, format, .. } = self;
+        formatter.debug_struct("TraceReader").field("path", path).field("format", format).finish()
+    }
+}
+
+impl TraceReader {
+    /// Opens a trace, and finds out which format it has.
+    ///
+    /// # Errors
+    /// If it can't be read, is no trace, or needs an option that is missing.
+    pub fn open(path: &Path, options: &TraceOptions) -> std::result::Result<Self, TraceError> {
+        Self::try_open(path, options).map_err(|what| TraceError::new(path, &what))
+    }
+
+    fn try_open(path: &Path, options: &TraceOptions) -> Result<Self> {
+        // What is recognised stays to be read.
+        let mut input = unpack(path)?;
+        let mut start = Vec::with_capacity(START);
+        let failed = |why| format!("cut off or damaged at its beginning: {why}");
+        input.by_ref().take(START as u64).read_to_end(&mut start).map_err(failed)?;
+        if start.is_empty() {
+            return Err("expected a trace, found an empty file".to_owned());
+        }
+        let format = options.format.or_else(|| TraceFormat::of(&start)).ok_or_else(|| {
+            "expected a trace of ChampSim, valgrind's lackey, gem5 or DynamoRIO's drmemtrace"
+                .to_owned()
+        })?;
+        if options.instructions_per_access.is_some() && format != TraceFormat::Gem5 {
+            return Err(format!(
+                "a trace of {format} counts its instructions: expected no instructions_per_access"
+            ));
+        }
+        let decoder: Box<dyn Decode> = match format {
+            TraceFormat::Champsim => Box::new(Champsim::default()),
+            TraceFormat::Lackey => Box::new(Lackey::default()),
+            TraceFormat::Gem5 => Box::new(Gem5::new(options.instructions_per_access)?),
+            TraceFormat::Drmemtrace => Box::new(Drmemtrace::default()),
+        };
+        let whole: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(start).chain(input));
+        let input = BufReader::with_capacity(BUFFER, whole);
+        Ok(Self { path: path.to_owned(), format, input, decoder, has_accesses: false })
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> TraceFormat {
+        self.format
+    }
+
+    /// Appends the items of at least one record; `false` at the end.
+    ///
+    /// # Errors
+    /// If the trace was cut off or damaged, or has no access at all.
+    pub fn read(&mut self, items: &mut Vec<TraceItem>) -> std::result::Result<bool, TraceError> {
+        let before = items.len();
+        let more = self.decoder.next(&mut self.input, items);
+        let more = more.map_err(|what| TraceError::new(&self.path, &what))?;
+        self.has_accesses = self.has_accesses || items[before..].iter().any(TraceItem::is_access);
+        if !more && !self.has_accesses {
+            return Err(TraceError::new(&self.path, "expected a trace that accesses memory"));
+        }
+        Ok(more)
+    }
+}
