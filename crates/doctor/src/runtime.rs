@@ -11,11 +11,7 @@ const SOCKETS: [&str; 2] = ["run/nri/nri.sock", "var/run/nri/nri.sock"];
 
 /// Finds nothing where no container runtime runs.
 pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
-    let is_runtime = |pid: &String| {
-        let comm = facts.files.line(&format!("proc/{pid}/comm"));
-        comm.is_some_and(|comm| RUNTIMES.contains(&comm.as_str()))
-    };
-    if !facts.files.processes().iter().any(is_runtime) {
+    if !facts.files.processes().iter().any(|pid| is_runtime(facts, pid)) {
         return;
     }
     let (id, why) =
@@ -35,4 +31,9 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
         }
     };
     findings.push(finding);
+}
+
+fn is_runtime(facts: &Facts, pid: &str) -> bool {
+    let comm = facts.files.line(&format!("proc/{pid}/comm"));
+    comm.is_some_and(|comm| RUNTIMES.contains(&comm.as_str()))
 }

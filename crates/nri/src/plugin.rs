@@ -116,12 +116,8 @@ impl PluginSession<'_> {
     /// error could fail a container.
     fn answer(&mut self, message: &Message) -> Result<Vec<u8>, CallStatus> {
         let request = CallRequest::decode(&*message.payload).map_err(|why| unreadable(&why))?;
-        let unknown = || CallStatus {
-            code: UNIMPLEMENTED,
-            message: format!("{}/{}", request.service, request.method),
-        };
         if request.service != api::PLUGIN_SERVICE {
-            return Err(unknown());
+            return Err(unknown(&request));
         }
         let payload = &*request.payload;
         let within = u64::try_from(request.timeout_nano).ok().filter(|nanos| *nanos > 0);
@@ -147,7 +143,7 @@ impl PluginSession<'_> {
                     "StopContainer" => api::STOP_CONTAINER,
                     "RemoveContainer" => api::REMOVE_CONTAINER,
                     "Shutdown" => return Ok(Vec::new()),
-                    _ => return Err(unknown()),
+                    _ => return Err(unknown(&request)),
                 };
                 let of = ContainerEvent::decode(payload).map_err(|why| unreadable(&why))?;
                 self.happened(event, &of, within);
@@ -209,6 +205,10 @@ fn registered(message: &Message) -> io::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+fn unknown(of: &CallRequest) -> CallStatus {
+    CallStatus { code: UNIMPLEMENTED, message: format!("{}/{}", of.service, of.method) }
 }
 
 fn unreadable(why: &prost::DecodeError) -> CallStatus {

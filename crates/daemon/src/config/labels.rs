@@ -43,8 +43,6 @@ impl FromStr for LabelSelector {
 }
 
 fn requirement(text: &str) -> Option<Requirement> {
-    let key = |key: &str| Some(key.trim().to_owned()).filter(|key| is_label(key, "-._/"));
-    let value = |value: &str| Some(value.trim().to_owned()).filter(|text| is_value(text));
     if let Some((of, is_not)) = text.split_once("!=") {
         return Some(Requirement::IsNot(key(of)?, value(is_not)?));
     }
@@ -55,6 +53,14 @@ fn requirement(text: &str) -> Option<Requirement> {
         Some(of) => Some(Requirement::Lacks(key(of)?)),
         None => Some(Requirement::Has(key(text)?)),
     }
+}
+
+fn key(text: &str) -> Option<String> {
+    Some(text.trim().to_owned()).filter(|key| is_label(key, "-._/"))
+}
+
+fn value(text: &str) -> Option<String> {
+    Some(text.trim().to_owned()).filter(|text| is_value(text))
 }
 
 fn is_value(text: &str) -> bool {

@@ -226,6 +226,16 @@ fn each_files_mistake_is_reported() {
     assert!(missing[0].contains("/nonesuch/fairways.toml: can't read it"), "{missing:?}");
 }
 
+/// The value of a key; of a list of tables, that of the first.
+fn below(value: toml::Value, part: &str) -> Option<toml::Value> {
+    match value.get(part)? {
+        toml::Value::Array(list) if list.first().is_some_and(toml::Value::is_table) => {
+            list.first().cloned()
+        }
+        value => Some(value.clone()),
+    }
+}
+
 /// docs/config.md has a row for each key, with its default.
 #[test]
 fn every_key_stands_in_the_documentation_with_its_default() {
@@ -235,13 +245,6 @@ fn every_key_stands_in_the_documentation_with_its_default() {
     let keys = super::keys();
     assert!(keys.len() > 25);
     for key in &keys {
-        // Of a list of tables, the first.
-        let below = |value: toml::Value, part: &str| match value.get(part)? {
-            toml::Value::Array(list) if list.first().is_some_and(toml::Value::is_table) => {
-                list.first().cloned()
-            }
-            value => Some(value.clone()),
-        };
         let within = |value: &toml::Value| key.split('.').try_fold(value.clone(), below);
         assert!(within(&all).is_some(), "{key} is not among all that these tests set");
         let default = within(&defaults).filter(|value| !value.is_table());

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,7 @@ use rustix::process::Signal;
 
 use crate::common::{Machine, can, eventually};
 use crate::lab::Containerd;
-use crate::place::{configure_at, groups};
+use crate::place::{configure_at, group, groups};
 use crate::running::{Daemon, command};
 
 const CONTAINERS: u64 = 200;
@@ -114,8 +113,8 @@ impl StormContainer {
     /// Whether it has its three processes, all where they belong.
     fn is_placed(&self, places: &BTreeMap<i32, String>) -> bool {
         let processes = processes(&self.id);
-        let is_here = |pid: &i32| places.get(pid).is_some_and(|of| of == self.program);
-        processes.len() == 3 && processes.iter().all(is_here)
+        processes.len() == 3
+            && processes.iter().all(|pid| places.get(pid).is_some_and(|of| of == self.program))
     }
 }
 
@@ -124,11 +123,7 @@ impl StormContainer {
 fn noted(machine: &Machine, id: &str) -> (String, Vec<String>) {
     let text = fs::read_to_string(machine.at("notes").join(id)).unwrap();
     let (exe, groups) = text.split_once('\n').unwrap();
-    let group = |line: &str| {
-        let group = Path::new(line).strip_prefix(&machine.root).unwrap().parent().unwrap();
-        group.to_str().unwrap().to_owned()
-    };
-    (exe.to_owned(), groups.lines().map(group).collect())
+    (exe.to_owned(), groups.lines().map(|line| group(&machine.root, line)).collect())
 }
 
 /// The threads of a container's cgroup, of version 1 or 2.

@@ -45,11 +45,10 @@ pub(crate) fn noting(machine: &Machine, name: &str) -> Vec<String> {
         exec sleep 3600
     "#;
     let (root, note) = (machine.root.clone(), notes.join(name));
-    let path = |path: PathBuf| path.into_os_string().into_string().unwrap();
     ["sh", "-c", script, "sh"]
         .map(str::to_owned)
         .into_iter()
-        .chain([path(root), path(note)])
+        .chain([root, note].map(|path: PathBuf| path.into_os_string().into_string().unwrap()))
         .collect()
 }
 
@@ -63,7 +62,8 @@ pub(crate) fn noted(machine: &Machine, name: &str) -> (Vec<String>, Vec<String>)
     [own, child].map(|lines| lines.lines().map(|line| group(&machine.root, line)).collect()).into()
 }
 
-fn group(root: &Path, tasks: &str) -> String {
+/// The group of a file `tasks`.
+pub(crate) fn group(root: &Path, tasks: &str) -> String {
     let tasks = Path::new(tasks).strip_prefix(root).unwrap();
     tasks.parent().unwrap().to_str().unwrap().to_owned()
 }
@@ -71,10 +71,11 @@ fn group(root: &Path, tasks: &str) -> String {
 /// The monitoring groups of all programs, by the program's name.
 pub(crate) fn groups(machine: &Machine) -> BTreeMap<String, String> {
     let snapshot = machine.snapshot(&[]);
-    let groups = snapshot.keys().filter_map(|file| file.strip_suffix("/tasks"));
-    let program = |group: &str| {
-        let (_, program) = group.rsplit_once('/')?.1.strip_prefix("fairways.")?.split_once('-')?;
-        Some((program.to_owned(), group.to_owned()))
-    };
-    groups.filter_map(program).collect()
+    snapshot.keys().filter_map(|file| program(file.strip_suffix("/tasks")?)).collect()
+}
+
+/// The program that a group is of, and the group.
+fn program(group: &str) -> Option<(String, String)> {
+    let (_, program) = group.rsplit_once('/')?.1.strip_prefix("fairways.")?.split_once('-')?;
+    Some((program.to_owned(), group.to_owned()))
 }

@@ -22,6 +22,12 @@ fn is_in(machine: &Machine, program: &str, pid: i32) -> bool {
     tasks.lines().any(|line| line == pid.to_string())
 }
 
+/// A number at random, the same each time.
+fn draw(random: &mut u64, below: u64) -> u64 {
+    *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    (*random >> 33) % below
+}
+
 #[test]
 fn containers_start_and_stop_while_the_daemon_is_killed_and_started_again() {
     if !can(&["go"]) {
@@ -34,10 +40,6 @@ fn containers_start_and_stop_while_the_daemon_is_killed_and_started_again() {
     let mut daemon = Daemon::start(&machine, command(&machine));
     runtime.has_plugins(1);
     let mut random = 1_u64;
-    let mut draw = |below: u64| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (random >> 33) % below
-    };
     let mut running: Vec<(String, &str, i32)> = Vec::new();
     let (mut checked, mut killed) = (0, 0);
     for number in 0..40 {
@@ -57,12 +59,13 @@ fn containers_start_and_stop_while_the_daemon_is_killed_and_started_again() {
                 });
             }
         }
-        if !running.is_empty() && draw(2) == 0 {
-            let at = usize::try_from(draw(running.len() as u64)).unwrap();
+        if !running.is_empty() && draw(&mut random, 2) == 0 {
+            let at = usize::try_from(draw(&mut random, running.len() as u64)).unwrap();
             let (pod, ..) = running.swap_remove(at);
             runtime.remove(&pod);
         }
-        let (namespace, program) = if draw(2) == 0 { ("web", "api") } else { ("jobs", "batch") };
+        let (namespace, program) =
+            if draw(&mut random, 2) == 0 { ("web", "api") } else { ("jobs", "batch") };
         let name = format!("pod-{number}");
         let pod = format!("{namespace}-{name}");
         runtime.pod(namespace, &name, &json!({}));

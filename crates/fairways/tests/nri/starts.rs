@@ -148,10 +148,14 @@ fn a_start_waits_for_the_daemon_itself_for_a_few_milliseconds() {
     crate::common::end(&mut daemon);
     let mut took = runtime.took_us("StartContainer");
     took.sort_unstable();
-    let at = |percent: usize| took[took.len() * percent / 100];
-    println!("{} starts waited: median {} us, p99 {} us", took.len(), at(50), at(99));
+    println!(
+        "{} starts waited: median {} us, p99 {} us",
+        took.len(),
+        took[took.len() / 2],
+        took[took.len() * 99 / 100]
+    );
     // Of a build that is not optimised, while other tests have the processors most of the time.
-    assert!(took.len() == 200 && at(25) < 5000, "{took:?}");
+    assert!(took.len() == 200 && took[took.len() / 4] < 5000, "{took:?}");
 }
 
 /// What a pod's owner writes is bounded and can't end the connection.

@@ -21,6 +21,15 @@ fn wishes(machine: &Machine) -> Vec<(String, Value)> {
         .collect()
 }
 
+/// Starts a pod's container; returns the group that its program found itself in.
+fn start(machine: &Machine, runtime: &mut Runtime, name: &str, annotations: Value) -> String {
+    let pod = format!("web-{name}");
+    runtime.pod("web", name, &annotations);
+    let words = noting(machine, &pod);
+    runtime.start_container(&pod, &words.iter().map(String::as_str).collect::<Vec<_>>());
+    noted(machine, &pod).0.pop().unwrap()
+}
+
 #[test]
 fn annotations_and_labels_make_containers_programs() {
     if !can(&["go"]) {
@@ -36,19 +45,12 @@ fn annotations_and_labels_make_containers_programs() {
     configure_with(&machine, &keys, &[]);
     let daemon = Daemon::start(&machine, command(&machine));
     runtime.has_plugins(1);
-    let start = |runtime: &mut Runtime, name: &str, annotations: Value| {
-        let pod = format!("web-{name}");
-        runtime.pod("web", name, &annotations);
-        let words = noting(&machine, &pod);
-        runtime.start_container(&pod, &words.iter().map(String::as_str).collect::<Vec<_>>());
-        noted(&machine, &pod).0.pop().unwrap()
-    };
-    let api = start(&mut runtime, "api", json!({"fairways.dev/baseline-ways": "2"}));
-    let cron = start(&mut runtime, "cron", json!({}));
+    let api = start(&machine, &mut runtime, "api", json!({"fairways.dev/baseline-ways": "2"}));
+    let cron = start(&machine, &mut runtime, "cron", json!({}));
     let group = json!({"fairways.dev/policy-group": "pair", "fairways.dev/importance": "many"});
-    let pair = start(&mut runtime, "pair-0", group.clone());
-    assert_eq!(start(&mut runtime, "pair-1", group), pair);
-    assert_eq!(start(&mut runtime, "plain", json!({})), "");
+    let pair = start(&machine, &mut runtime, "pair-0", group.clone());
+    assert_eq!(start(&machine, &mut runtime, "pair-1", group), pair);
+    assert_eq!(start(&machine, &mut runtime, "plain", json!({})), "");
     assert_eq!(daemon.programs(), ["web/api/app", "web/cron/app", "web/pair"]);
     let groups = groups(&machine);
     assert_eq!(groups["web_api_app"], api);
@@ -61,8 +63,8 @@ fn annotations_and_labels_make_containers_programs() {
     assert_eq!(daemon.programs(), ["web/cron/app", "web/pair"]);
     drop(daemon);
     let wishes = wishes(&machine);
-    let wish = |name: &str| wishes.iter().find(|(of, _)| of == name).map(|(_, wish)| wish).unwrap();
-    assert_eq!(wish("web/api/app")["baseline_ways"], 2);
-    assert_eq!(wish("web/cron/app")["best_effort"], true);
-    assert_eq!(wish("web/pair")["importance"], Value::Null);
+    let wishes: std::collections::BTreeMap<String, Value> = wishes.into_iter().collect();
+    assert_eq!(wishes["web/api/app"]["baseline_ways"], 2);
+    assert_eq!(wishes["web/cron/app"]["best_effort"], true);
+    assert_eq!(wishes["web/pair"]["importance"], Value::Null);
 }

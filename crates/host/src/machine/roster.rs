@@ -122,8 +122,10 @@ impl Roster {
         let wanted: Vec<Wanted> = self.entries.iter().map(|entry| entry.wanted.clone()).collect();
         self.entries.truncate(self.configured);
         self.entries.extend(entries);
-        let place = |old: &Wanted| self.entries.iter().position(|new| new.wanted == *old);
-        let moved: Vec<Option<usize>> = wanted.iter().map(place).collect();
+        let moved: Vec<Option<usize>> = wanted
+            .iter()
+            .map(|old| self.entries.iter().position(|new| new.wanted == *old))
+            .collect();
         for member in self.members.values_mut() {
             member.entry = moved_to(&moved, member.entry);
         }

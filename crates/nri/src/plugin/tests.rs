@@ -103,6 +103,11 @@ fn event(number: u32) -> ContainerEvent {
     ContainerEvent { pod: Some(pod), container: Some(container) }
 }
 
+fn change(of: &ContainerEvent, event: i32) -> api::StateChange {
+    let ContainerEvent { pod, container } = of.clone();
+    api::StateChange { event, pod, container }
+}
+
 #[test]
 fn both_kinds_of_events_are_understood() {
     let of = event(7);
@@ -111,19 +116,15 @@ fn both_kinds_of_events_are_understood() {
         request_timeout: 1500,
         ..Configure::default()
     };
-    let change = |event: i32| {
-        let ContainerEvent { pod, container } = of.clone();
-        api::StateChange { event, pod, container }
-    };
     let (recorded, answers, why) = served(
         &[
             call("Configure", &configure, 0),
             call("StartContainer", &of, 2_000_000_000),
             call("StopContainer", &of, 0),
             call("RemoveContainer", &of, 0),
-            call("StateChange", &change(api::START_CONTAINER), 0),
-            call("StateChange", &change(api::STOP_CONTAINER), 0),
-            call("StateChange", &change(7), 0),
+            call("StateChange", &change(&of, api::START_CONTAINER), 0),
+            call("StateChange", &change(&of, api::STOP_CONTAINER), 0),
+            call("StateChange", &change(&of, 7), 0),
         ],
         &TtrpcResponse::default(),
     );

@@ -102,11 +102,12 @@ impl Snapshot {
     }
 
     fn containers(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let whole = |value: fn(&NriTotals) -> u64| self.nri.as_ref().map(value).map(Value::Whole);
-        single(to, &families::NRI_CONNECTED, whole(|nri| nri.connected.into()))?;
+        let connected = self.nri.map(|nri| Value::Whole(nri.connected.into()));
+        single(to, &families::NRI_CONNECTED, connected)?;
         let outcomes = self.nri.map(|nri| [("in_time", nri.in_time), ("late", nri.late)]);
         labelled(to, &families::NRI_STARTED, &[], "outcome", outcomes.into_iter().flatten())?;
-        single(to, &families::WRONG_ANNOTATIONS, whole(|nri| nri.wrong_annotations))?;
+        let wrong = self.nri.map(|nri| Value::Whole(nri.wrong_annotations));
+        single(to, &families::WRONG_ANNOTATIONS, wrong)?;
         let waited = self.nri.map(|nri| Value::Real(nri.waited.as_secs_f64()));
         single(to, &families::NRI_WAITED, waited)
     }

@@ -3,7 +3,6 @@ use std::collections::BTreeMap;
 use super::*;
 
 fn container(annotations: &[(&str, &str)]) -> Container {
-    let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     Container {
         id: "ab12".to_owned(),
         name: "app".to_owned(),
@@ -11,7 +10,10 @@ fn container(annotations: &[(&str, &str)]) -> Container {
         pod_uid: "0a-1b".to_owned(),
         namespace: "web".to_owned(),
         labels: BTreeMap::from([("app".to_owned(), "api".to_owned())]),
-        annotations: annotations.iter().map(pair).collect(),
+        annotations: annotations
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
         qos: None,
         pid: Some(7),
         runtime_class: None,
@@ -102,19 +104,21 @@ fn labels_are_chosen_by_rules_and_annotations_come_first() {
     assert_eq!(asked(&elsewhere, &rules).wish.importance, Some(8));
 }
 
+fn with(qos: QosClass, annotations: &[(&str, &str)], text: &str) -> PodRequest {
+    asked(&Container { qos: Some(qos), ..container(annotations) }, &settings(text))
+}
+
+fn ways(text: &str, annotations: &[(&str, &str)]) -> Option<u32> {
+    with(QosClass::Guaranteed, annotations, text).wish.baseline_ways
+}
+
 #[test]
 fn the_qos_class_is_the_default() {
-    let with = |qos: QosClass, annotations: &[(&str, &str)], text: &str| {
-        asked(&Container { qos: Some(qos), ..container(annotations) }, &settings(text))
-    };
     let all = "all = true";
     assert!(with(QosClass::BestEffort, &[], all).wish.best_effort);
     let asks = [("fairways.dev/best-effort", "false")];
     assert!(!with(QosClass::BestEffort, &asks, all).wish.best_effort);
     assert_eq!(with(QosClass::Burstable, &[], all).wish, Wish::default());
-    let ways = |text: &str, annotations: &[(&str, &str)]| {
-        with(QosClass::Guaranteed, annotations, text).wish.baseline_ways
-    };
     assert_eq!(ways(all, &[]), Some(1));
     assert_eq!(ways("all = true\nguaranteed_ways = 3", &[]), Some(3));
     assert_eq!(ways("all = true\nguaranteed_ways = 0", &[]), None);
