@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use super::clients::Clients;
 use super::losses::SharedLosses;
+use super::nri::NriTotals;
 use super::socket;
 
 /// The longest request, the most clients at a time, and the longest wait for a client.
@@ -30,6 +31,8 @@ pub(super) struct Served {
     pub(super) watched: Arc<Mutex<MachineRecord>>,
     /// `None` under a policy that schedules, which knows threads instead of programs.
     pub(super) losses: Option<SharedLosses>,
+    /// What became of announced containers; `None` without NRI.
+    pub(super) nri: Option<Arc<Mutex<NriTotals>>>,
 }
 
 /// Serves clients until it is dropped.
@@ -158,7 +161,7 @@ mod tests {
 
     fn served() -> Served {
         let record = MachineRecord::new(Status { pid: 7, ..Status::default() });
-        Served { watched: Arc::new(Mutex::new(record)), losses: None }
+        Served { watched: Arc::new(Mutex::new(record)), losses: None, nri: None }
     }
 
     #[test]

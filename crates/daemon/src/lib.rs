@@ -17,6 +17,7 @@ mod metrics;
 mod missing;
 mod node_features;
 mod notify;
+mod nri;
 mod open;
 mod options;
 mod profiled;
@@ -59,6 +60,7 @@ use metrics::Metrics;
 use missing::Missing;
 use node_features::NodeFeatureFile;
 use notify::Notify;
+use nri::{Nri, NriTotals};
 use profiled::Profiled;
 use rules::Rules;
 use seen::OfHost;
@@ -199,6 +201,8 @@ struct Daemon {
     /// Serves clients until it is dropped.
     control: Option<Control>,
     metrics: Option<Metrics>,
+    /// The plugin of the container runtime, until it is dropped.
+    nri: Option<Nri>,
     /// Shared with what the host calls on each turn.
     node_features: Option<Arc<Mutex<NodeFeatureFile>>>,
     emulator: Option<Connection>,
@@ -227,7 +231,12 @@ impl Daemon {
             let losses = DaemonLosses::new(has_metrics, config.observe);
             SharedLosses::new(losses, Arc::clone(&signals.came))
         });
-        let served = Served { watched: Arc::clone(&watched), losses: losses.clone() };
+        let nri_totals = config.kubernetes.nri.then(|| Arc::new(Mutex::new(NriTotals::default())));
+        let served = Served {
+            watched: Arc::clone(&watched),
+            losses: losses.clone(),
+            nri: nri_totals.clone(),
+        };
         let control = is_asked.then(|| open::control(&config, served.clone())).transpose()?;
         let notify = Notify::start(signals.ends())?;
         let metrics = open::metrics(&config, commit, served, &notify)?;
@@ -253,6 +262,7 @@ impl Daemon {
         if let Some(span) = duration {
             host.stop_at(Time::ZERO.after(span));
         }
+        let nri = nri_totals.map(|totals| open::nri(&config, &mut host, totals)).transpose()?;
         let (policy, programs) = (rules.name(), config.program.len());
         match scheduler {
             None => {
@@ -279,6 +289,7 @@ impl Daemon {
             notify,
             control,
             metrics,
+            nri,
             node_features,
             emulator,
             has_time_of_day,
@@ -488,7 +499,8 @@ impl Daemon {
         if let Some(features) = &self.node_features {
             features.lock().withdraw();
         }
-        drop((self.control, self.metrics));
+        // Containers that start from now on do not wait for this daemon.
+        drop((self.nri, self.control, self.metrics));
         let is_written = self.journals.finish();
         let status = self.watched.lock().status.clone();
         let restored = self.host.close();

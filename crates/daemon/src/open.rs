@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use fairways_command_kit::input::{read, shown};
@@ -10,7 +11,9 @@ use fairways_core::Wish;
 use fairways_host::clock::{Clock, EmulatorClock, RealClock};
 use fairways_host::emulated::Connection;
 use fairways_host::emulated::counters::Emulated;
-use fairways_host::machine::{CountedHost, Host, Lever, Managed, OpenLatency, Parts, Settings};
+use fairways_host::machine::{
+    ContainerAnnouncer, CountedHost, Host, Lever, Managed, OpenLatency, Parts, Settings,
+};
 use fairways_latency as latency;
 use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
@@ -18,11 +21,13 @@ use fairways_policy::table::OwnerRequest;
 use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Roots, Wanted};
 use fairways_resctrl_client::{self as client, Actuator};
+use parking_lot::Mutex;
 
 use super::control::{Control, Served};
 use super::metrics::{Metrics, Token};
 use super::node_features::NodeFeatureFile;
 use super::notify::Notify;
+use super::nri::{Nri, NriTotals};
 use super::profiled::{ByTurns, Profiled};
 use super::restore::refused;
 use super::sampling;
@@ -210,6 +215,17 @@ pub(super) fn metrics(
     let token = token.map_err(BadInput)?;
     let metrics = Metrics::start(listen, token, commit, served, notify.pulse());
     metrics.map(Some).map_err(|why| taken(&format!("metrics: {listen}"), &why))
+}
+
+/// Starts the plugin of the container runtime, and has the host respond to it.
+pub(super) fn nri(
+    config: &Config,
+    host: &mut Host,
+    totals: Arc<Mutex<NriTotals>>,
+) -> anyhow::Result<Nri> {
+    let announcer = ContainerAnnouncer::new()?;
+    host.listen_to(announcer.clone());
+    Nri::start(config.kubernetes.clone(), announcer, totals).context("no thread for NRI")
 }
 
 /// The file that describes this node for node-feature-discovery, if one is configured.

@@ -66,7 +66,8 @@ fn check(config: &Config) -> Result<(), BadInput> {
         let why = "counters_only: expected neither dry_run nor observe, which look at resctrl";
         return Err(BadInput(why.to_owned()));
     }
-    if config.program.is_empty() {
+    // Pods may ask for programs.
+    if config.program.is_empty() && !config.kubernetes.nri {
         let expected = "expected a program to manage: --program NAME=SELECTOR, or [[program]] in \
                         /etc/fairways/fairways.toml (docs/config.md); or --machine, for a simulated one";
         return Err(BadInput(expected.to_owned()));

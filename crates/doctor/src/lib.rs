@@ -17,6 +17,7 @@ pub mod output;
 mod perf;
 mod process;
 mod rivals;
+mod runtime;
 mod system;
 mod turns;
 
@@ -140,6 +141,7 @@ pub fn examine(place: &ExaminedHost) -> Report {
     abilities::check(&facts, &mut findings);
     groups::check(&facts, &mut findings);
     rivals::check(&facts, &mut findings);
+    runtime::check(&facts, &mut findings);
     process::check(&facts, &mut findings);
     perf::check(&facts, &mut findings);
     system::check(&facts, &mut findings);

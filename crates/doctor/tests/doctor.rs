@@ -381,6 +381,16 @@ fn a_runtime_is_a_manager_only_where_it_is_configured_to_be() {
 }
 
 #[test]
+fn a_runtime_that_announces_no_containers_is_reported() {
+    let host = Host::skylake();
+    assert!(host.examine().findings.iter().all(|finding| finding.id != "containers"));
+    host.put("proc/700/comm", "containerd\n");
+    says(&host.examine(), "containers", FindingState::Limited, &["no socket", "enable NRI"]);
+    host.put("run/nri/nri.sock", "");
+    says(&host.examine(), "containers", FindingState::Ok, &["/run/nri/nri.sock"]);
+}
+
+#[test]
 fn open_registers_are_reported() {
     let host = Host::skylake();
     fs::create_dir(host.path("proc/801/fd")).unwrap();

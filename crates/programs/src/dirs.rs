@@ -103,6 +103,10 @@ fn direct(wanted: &Wanted, path: &str, pods: &Pods) -> Option<String> {
             let uid = pod_uid(name)?.replace('_', "-");
             pods.matches(&uid, namespace, pattern).then_some(uid)
         }
+        Selector::Asked(program) => {
+            let of = pods.announced.get(container_id(name)?)?;
+            (of.program.as_ref() == Some(program)).then(|| program.clone())
+        }
         Selector::Process { .. } | Selector::Pid(_) => None,
     }
 }

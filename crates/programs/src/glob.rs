@@ -1,7 +1,7 @@
 //! Patterns of names: `*` is any run of characters, `?` is any one.
 
 /// Whether a name matches the pattern.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut of) = (0, 0);

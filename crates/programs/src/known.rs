@@ -16,7 +16,7 @@ use super::process::Proc;
 use super::table::{ProcessTable, Root};
 use super::tree::Forest;
 use super::watcher::{Exit, Watcher};
-use super::{Change, ProgramKey, Roots, Wanted};
+use super::{Change, ProgramKey, Roots, Selector, Wanted};
 
 /// The match of an entry that a program is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +58,7 @@ pub struct Programs {
     pub(super) watcher: Watcher,
     pub(super) wanted: Vec<Wanted>,
     pub(super) forest: Option<Forest>,
-    pods: Pods,
+    pub(super) pods: Pods,
     /// One per tree, in the order in which they are searched.
     pub(super) matches: Vec<Matches>,
     /// Whether the matches changed since the last look.
@@ -71,7 +71,9 @@ pub struct Programs {
     /// How many matches of an entry have been programs of their own.
     numbers: Vec<u32>,
     next: u64,
-    has_changed: bool,
+    pub(super) has_changed: bool,
+    /// Whether a container was announced since the matches were found.
+    pub(super) rematches: bool,
     /// Programs that are not wanted any more, until a look has reported it.
     unwanted: Vec<ProgramKey>,
 }
@@ -100,17 +102,19 @@ impl Programs {
             next: 0,
             unwanted: Vec::new(),
             has_changed: true,
+            rematches: false,
         };
         programs.set_wanted(wanted)?;
         Ok(programs)
     }
 
-    /// The entries without a program at the last look.
+    /// The entries of the configuration without a program at the last look.
     pub fn unmatched(&self) -> impl Iterator<Item = &Wanted> {
         let unmatched = self
             .wanted
             .iter()
             .enumerate()
+            .filter(|(_, wanted)| !matches!(wanted.selector, Selector::Asked(_)))
             .filter(|(number, _)| self.programs.keys().all(|(entry, _)| entry != number));
         unmatched.map(|(_, wanted)| wanted)
     }
@@ -184,8 +188,9 @@ impl Programs {
         }
     }
 
-    fn rematch(&mut self) {
+    pub(super) fn rematch(&mut self) {
         self.regroup = true;
+        self.rematch_announced();
         self.matches = match &self.forest {
             Some(forest) => (0..forest.trees.len())
                 .map(|tree| matched(&self.wanted, forest.paths(tree), &self.pods))
@@ -316,7 +321,8 @@ impl Programs {
             }
         }
         // The kubelet makes a pod's cgroup before its folder.
-        if look && self.pods.refresh_for(&self.wanted) {
+        let has_pods = look && self.pods.refresh_for(&self.wanted);
+        if has_pods || (look && std::mem::take(&mut self.rematches)) {
             changed = true;
             self.rematch();
         }

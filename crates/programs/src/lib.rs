@@ -10,6 +10,9 @@
 //! since, until the last of them has ended: a process that outlives its parent stays, and so does
 //! one that executes another program or takes another name.
 //!
+//! A container that its runtime [announces](Programs::announce) is known with its first process,
+//! before a look finds its cgroup.
+//!
 //! A process that ends before a look is not seen. A descendant is known by its parent, or by a fork
 //! that the kernel reported; where it does not report forks, a process whose parent came and went
 //! between two looks is missed.
@@ -21,6 +24,7 @@
 //! `proc_pid_stat(5)`, `pidfd_open(2)`, `inotify(7)`, Documentation/driver-api/connector.rst, and
 //! systemd's `systemd.slice(5)`.
 
+mod announced;
 mod connector;
 mod dirs;
 mod glob;
@@ -39,6 +43,8 @@ mod watcher;
 
 use std::path::PathBuf;
 
+pub use announced::AnnouncedContainer;
+pub use glob::matches;
 pub use known::Programs;
 pub use running::Running;
 pub use selector::{Selector, SelectorError};

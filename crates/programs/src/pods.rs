@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use super::announced::AnnouncedContainers;
 use super::{Wanted, glob};
 use fairways_linux::is_gone;
 
@@ -18,6 +19,8 @@ pub(super) struct Pods {
     folder: PathBuf,
     /// Namespace and name, by UID.
     known: BTreeMap<String, (String, String)>,
+    /// Containers that were announced, whose pods may have no folder yet.
+    pub(super) announced: AnnouncedContainers,
     /// Whether it was logged that the folder can't be read.
     is_logged: bool,
 }
@@ -87,9 +90,8 @@ impl Pods {
 
     /// Whether the pod with that UID matches these patterns.
     pub(super) fn matches(&self, uid: &str, namespace: &str, name: &str) -> bool {
-        self.known
-            .get(uid)
-            .is_some_and(|of| glob::matches(namespace, &of.0) && glob::matches(name, &of.1))
+        let known = self.name(uid).or_else(|| self.announced.pod(uid));
+        known.is_some_and(|of| glob::matches(namespace, of.0) && glob::matches(name, of.1))
     }
 }
 

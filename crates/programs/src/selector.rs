@@ -32,6 +32,9 @@ pub enum Selector {
         /// For the name.
         name: String,
     },
+    /// Containers whose pods' owners make them part of the program of this name, as their runtime
+    /// [announced](super::Programs::announce) them. It has no text that is read.
+    Asked(String),
     /// Processes by a pattern with `*` and `?` for their command (the 15 bytes that the kernel
     /// keeps) or for the file name in `argv[0]`, and all that they fork.
     Process {
@@ -186,6 +189,7 @@ impl fmt::Display for Selector {
             Self::Container(id) => write!(f, "container:{id}"),
             Self::Pod(uid) => write!(f, "pod:{uid}"),
             Self::PodsOf { namespace, name } => write!(f, "pod:{namespace}/{name}"),
+            Self::Asked(program) => write!(f, "annotations of {program}"),
             Self::Process { pattern, user: None } => write!(f, "process:{pattern}"),
             Self::Process { pattern, user: Some(user) } => {
                 write!(f, "process:{pattern},user={user}")

@@ -142,6 +142,7 @@ impl Programs {
                 present.insert(id);
             }
         }
+        present.extend(self.place_announced());
         for (pid, owned) in self.table.managed() {
             let id = self.id_of_process(owned);
             if !present.contains(&id) && !self.is_in_cgroup_before(pid, owned.wanted) {
@@ -188,6 +189,7 @@ impl Programs {
         let mut others = HashSet::new();
         if self.wanted[id.0].selector.selects_cgroups() {
             self.list_cgroups(|at, name| self.id_of(at, name) == *id, &mut listed)?;
+            self.list_announced(id, &mut listed.threads)?;
             listed.threads.retain(|thread| {
                 known.binary_search(thread).is_ok()
                     || !matches!(self.proc.stat(*thread), Ok(Some(stat)) if stat.is_kernel_thread())

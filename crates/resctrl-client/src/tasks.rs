@@ -121,6 +121,19 @@ impl Actuator {
         Ok(all)
     }
 
+    /// Puts a new thread into a program's group, unless it belongs to others. The next
+    /// [`tasks`](Self::tasks) has to list it.
+    ///
+    /// # Errors
+    /// As [`tasks`](Self::tasks).
+    pub fn add_task(&mut self, app: AppId, thread: i32) -> Result<Moved, Error> {
+        if self.programs.get(app)?.knows(thread) {
+            return Ok(Moved::default());
+        }
+        let _lock = self.mount.lock()?;
+        self.admit(app, &[thread])
+    }
+
     /// How many of a program's threads were left in each group of others when they were last
     /// listed.
     #[must_use]
@@ -177,19 +190,17 @@ impl Actuator {
         if self.mount.settings.take_over {
             return Ok(theirs);
         }
-        // In a group of ours, a thread has our class on every CPU.
-        let inside: HashSet<i32> = if group.is_empty() {
-            HashSet::new()
-        } else {
-            members(&self.mount.tree, group)?.into_iter().collect()
-        };
         let mut rest = tasks.to_vec();
-        rest.retain(|thread| {
-            let is_known = theirs.contains_key(thread) || inside.contains(thread);
-            !is_known && !self.programs.have_placed(*thread)
-        });
+        rest.retain(|thread| !theirs.contains_key(thread) && !self.programs.have_placed(*thread));
         let proc = &self.mount.settings.proc;
-        theirs.extend(residents_by_cpu(&self.mount.tree, proc, &rest, &is_ours)?);
+        let by_cpu = residents_by_cpu(&self.mount.tree, proc, &rest, &is_ours)?;
+        if by_cpu.is_empty() || group.is_empty() {
+            theirs.extend(by_cpu);
+            return Ok(theirs);
+        }
+        // In a group of ours, a thread has our class on every CPU.
+        let inside: HashSet<i32> = members(&self.mount.tree, group)?.into_iter().collect();
+        theirs.extend(by_cpu.into_iter().filter(|(thread, _)| !inside.contains(thread)));
         Ok(theirs)
     }
 }

@@ -55,12 +55,14 @@ pub(crate) fn ci() -> anyhow::Result<bool> {
     ensure!(readme.lines().any(|line| line == TESTS), "README.md: expected the line {TESTS}");
     ensure!(readme.lines().count() < 150, "README.md: expected fewer than 150 lines");
     let path = prepare()?;
-    let suites = Suites::read()?.suite;
+    let mut suites = Suites::read()?.suite;
     // `--all-targets` leaves out suites with `test = false`.
     let lint = format!(
         "cargo clippy --workspace --locked {} -- --deny warnings",
         named(&suites, None).join(" ")
     );
+    // All are linted.
+    suites.retain(|suite| suite.tier != Tier::Slow);
     let mut jobs = jobs(suites, path.as_deref())?;
     build(&["--workspace"])?;
     let own = [
@@ -102,7 +104,8 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
     let suites: Vec<Suite> = all
         .into_iter()
         .filter(|suite: &Suite| {
-            tier.is_none_or(|tier| suite.tier == tier)
+            let is_asked = !names.is_empty() || suite.tier != Tier::Slow;
+            tier.map_or(is_asked, |tier| suite.tier == tier)
                 && (names.is_empty() || names.contains(&suite.test))
         })
         .collect();

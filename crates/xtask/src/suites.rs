@@ -48,6 +48,8 @@ pub(crate) enum Tier {
     Kernel,
     /// It simulates for long
     Long,
+    /// CI leaves it out: it takes minutes, and fetches much
+    Slow,
 }
 
 impl Suites {

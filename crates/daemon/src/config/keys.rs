@@ -14,7 +14,18 @@ pub fn keys() -> Vec<String> {
             _ => listed(&format!("[{key}]\nnonesuch = 1")),
         };
         match below {
-            Some(below) => keys.extend(below.into_iter().map(|below| format!("{key}.{below}"))),
+            Some(below) => {
+                for below in below {
+                    let wrong = format!("[[{key}.{below}]]\nnonesuch = 1");
+                    let rules =
+                        Some(&below).filter(|below| *below == "pods").map(|_| listed(&wrong));
+                    match rules.flatten() {
+                        Some(rules) => keys
+                            .extend(rules.into_iter().map(|rule| format!("{key}.{below}.{rule}"))),
+                        None => keys.push(format!("{key}.{below}")),
+                    }
+                }
+            }
             None => keys.push(key),
         }
     }

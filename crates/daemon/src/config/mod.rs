@@ -3,6 +3,8 @@
 mod coarse;
 mod file;
 mod keys;
+mod kubernetes;
+mod labels;
 mod listen;
 mod load;
 mod needs;
@@ -20,6 +22,8 @@ use fairways_command_kit::{BadInput, ExitCode, exit};
 use fairways_programs::{Programs, Roots, Running, Wanted};
 
 pub use keys::keys;
+pub(crate) use kubernetes::group_name;
+pub use kubernetes::{Kubernetes, PodRule};
 pub use listen::Listen;
 pub(crate) use load::load;
 pub use load::read;

@@ -10,6 +10,7 @@ use fairways_resctrl_client::Settings;
 use serde::{Deserialize, Serialize};
 
 use super::Listen;
+use super::kubernetes::Kubernetes;
 use super::values::{self, ClockSource, CounterSource};
 
 /// The whole configuration. A key that no file sets has its default.
@@ -51,6 +52,8 @@ pub struct Config {
     pub node_features: NodeFeatures,
     /// The journal of events and actions.
     pub journal: Journal,
+    /// Pods of Kubernetes.
+    pub kubernetes: Kubernetes,
     /// The programs to manage.
     pub program: Vec<ProgramConfig>,
 }
@@ -74,6 +77,7 @@ impl Default for Config {
             metrics: Metrics::default(),
             node_features: NodeFeatures::default(),
             journal: Journal::default(),
+            kubernetes: Kubernetes::default(),
             program: Vec::new(),
         }
     }

@@ -76,6 +76,20 @@ file = "/etc/kubernetes/node-feature-discovery/features.d/fairways"
 file = "/var/log/fairways.journal"
 size = "64M"
 parts = 4
+[kubernetes]
+nri = true
+socket = "/run/other/nri.sock"
+annotations = ["team-*"]
+all = true
+guaranteed_ways = 2
+[[kubernetes.pods]]
+select = "app=web,!debug"
+namespace = "team-*"
+baseline_ways = 2
+best_effort = false
+importance = 2
+objective = "p99:5ms"
+policy_group = "web"
 [[program]]
 name = "web"
 select = "unit:nginx.service"
@@ -212,6 +226,16 @@ fn each_files_mistake_is_reported() {
     assert!(missing[0].contains("/nonesuch/fairways.toml: can't read it"), "{missing:?}");
 }
 
+/// The value of a key; of a list of tables, that of the first.
+fn below(value: toml::Value, part: &str) -> Option<toml::Value> {
+    match value.get(part)? {
+        toml::Value::Array(list) if list.first().is_some_and(toml::Value::is_table) => {
+            list.first().cloned()
+        }
+        value => Some(value.clone()),
+    }
+}
+
 /// docs/config.md has a row for each key, with its default.
 #[test]
 fn every_key_stands_in_the_documentation_with_its_default() {
@@ -221,12 +245,7 @@ fn every_key_stands_in_the_documentation_with_its_default() {
     let keys = super::keys();
     assert!(keys.len() > 25);
     for key in &keys {
-        let (first, rest) = key.split_once('.').map_or((key.as_str(), None), |(a, b)| (a, Some(b)));
-        let within = |value: &toml::Value| match (value.get(first)?, rest) {
-            (toml::Value::Array(programs), Some(rest)) => programs.first()?.get(rest).cloned(),
-            (value, Some(rest)) => value.get(rest).cloned(),
-            (value, None) => Some(value.clone()),
-        };
+        let within = |value: &toml::Value| key.split('.').try_fold(value.clone(), below);
         assert!(within(&all).is_some(), "{key} is not among all that these tests set");
         let default = within(&defaults).filter(|value| !value.is_table());
         let row = match default {

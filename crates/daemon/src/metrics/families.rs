@@ -105,6 +105,21 @@ pub(super) const RMIDS: Family = gauge(
     "fairways_rmids",
     "Monitoring ids: used by Fairways, others (the root's is one), and free, those in limbo included.",
 );
+pub(super) const NRI_CONNECTED: Family = gauge(
+    "fairways_nri_connected",
+    "1 if the container runtime has the daemon as its plugin; otherwise 0.",
+);
+pub(super) const NRI_STARTED: Family = counter(
+    "fairways_nri_containers_started",
+    "Containers that the runtime announced, by outcome: in_time, late if they started before the daemon had handled them.",
+);
+pub(super) const NRI_WAITED: Family =
+    counter("fairways_nri_start_wait", "How long starting containers waited for the daemon.")
+        .in_unit("seconds");
+pub(super) const WRONG_ANNOTATIONS: Family = counter(
+    "fairways_pod_annotations_wrong",
+    "Annotations of pods that are wrong, each time that a container with one was announced; the log has them.",
+);
 pub(super) const STARTED: Family =
     gauge("process_start_time", "When the daemon began, since 1970.").in_unit("seconds");
 pub(super) const CPU: Family = counter("process_cpu", "The daemon's CPU time.").in_unit("seconds");

@@ -113,8 +113,10 @@ impl Shared {
         let losses = self.served.losses.as_ref().map(|losses| losses.reports(&status, false));
         let losses = losses.unwrap_or_default();
         let means = self.means.lock().clone();
+        let nri = self.served.nri.as_ref().map(|totals| *totals.lock());
         let (process, commit) = (Process::now(), self.commit);
-        let Ok(text) = (Snapshot { status, totals, losses, means, process, commit }).page() else {
+        let Ok(text) = (Snapshot { status, totals, losses, means, nri, process, commit }).page()
+        else {
             return Answer::of(Err("the page could not be written".to_owned()));
         };
         if http::wants_plain(accept) {
@@ -200,7 +202,7 @@ mod tests {
     fn a_policy_that_failed_or_is_not_in_force_is_not_ready() {
         let watched = Arc::new(Mutex::new(MachineRecord::new(Status::default())));
         let shared = Shared {
-            served: Served { watched: Arc::clone(&watched), losses: None },
+            served: Served { watched: Arc::clone(&watched), losses: None, nri: None },
             pulse: Pulse::new(std::time::Duration::from_secs(30)),
             begun: AtomicBool::new(false),
             means: Mutex::default(),

@@ -31,6 +31,11 @@ pub(super) trait Mechanism {
     /// Finds which threads came or went, and where they may run now.
     fn list_threads(&mut self, state: &mut HostState);
 
+    /// Adds a new process of one thread to a program, before it is found by a look.
+    fn admit(&mut self, _: ProgramKey, _thread: i32, state: &mut HostState) {
+        self.list_threads(state);
+    }
+
     /// Forgets a program that is over for every domain.
     fn release(&mut self, _: AppId, _: &mut Trouble) {}
 

@@ -34,6 +34,7 @@
 //! for every lever.
 
 mod agenda;
+mod announcements;
 mod caches;
 mod counted_host;
 mod counting;
@@ -62,13 +63,15 @@ use fairways_core::{Action, Event, Machine, Time};
 use fairways_resctrl_client::Restored;
 
 use agenda::Agenda;
+use announcements::Announcements;
+pub use announcements::{Announcement, ContainerAnnouncer};
 pub use counted_host::CountedHost;
 use counting::Counting;
 use domains::Domains;
 pub use lever::{Lever, Parts};
 use mechanism::Mechanism;
 use roster::Roster;
-pub use settings::{Managed, OpenLatency, Settings};
+pub use settings::{Managed, NewContainer, OpenLatency, Settings};
 pub use shown::{Shown, ShownDomain};
 use state::HostState;
 pub use trouble::Failure;
@@ -82,6 +85,7 @@ pub struct Host {
     stop: Option<Arc<AtomicBool>>,
     stop_at: Option<Time>,
     on_turn: Option<OnTurn>,
+    announcements: Announcements,
 }
 
 /// A function to which the host is shown time and again.
@@ -102,7 +106,14 @@ impl Host {
         };
         let mut mechanism = parts.lever.mechanism(settings.observe);
         mechanism.survey(&mut state);
-        Ok(Self { mechanism, state, stop: None, stop_at: None, on_turn: None })
+        Ok(Self {
+            mechanism,
+            state,
+            stop: None,
+            stop_at: None,
+            on_turn: None,
+            announcements: Announcements::default(),
+        })
     }
 
     /// Replaces the list of programs. Those that are found by the same name and

@@ -22,6 +22,9 @@ impl Host {
                 turn(self);
                 self.on_turn = Some(turn);
             }
+            if !self.state.agenda.has_rung() {
+                self.take_announcements();
+            }
             self.mechanism.fetch(&mut self.state);
             let HostState { agenda, domains, counting, .. } = &mut self.state;
             counting.end_windows(agenda, domains, &mut *self.mechanism);
@@ -31,6 +34,7 @@ impl Host {
             }
             self.ring();
             if self.state.domains.are_idle() {
+                self.announcements.answer();
                 if self.is_over() {
                     return None;
                 }
@@ -101,6 +105,18 @@ impl Host {
     /// Looks which programs are there. Their threads are listed at once if they may have other
     /// processes, if it `is_time` to look where they may have other threads, and now and then.
     fn look_at_programs(&mut self, is_time: bool) {
+        self.find_programs();
+        let Self { mechanism, state, .. } = self;
+        let programs = &mut state.roster.programs;
+        let has_changed = programs.has_changed();
+        let has_threads = is_time && programs.has_other_threads();
+        if has_changed || has_threads || state.agenda.is_time_for_threads() {
+            mechanism.list_threads(state);
+        }
+    }
+
+    /// Finds which programs came and went.
+    pub(super) fn find_programs(&mut self) {
         let Self { mechanism, state, .. } = self;
         match state.roster.programs.look() {
             Ok(changes) => {
@@ -117,12 +133,6 @@ impl Host {
                 }
             }
             Err(why) => state.trouble.log(&format!("programs: {why}")),
-        }
-        let programs = &mut state.roster.programs;
-        let has_changed = programs.has_changed();
-        let has_threads = is_time && programs.has_other_threads();
-        if has_changed || has_threads || state.agenda.is_time_for_threads() {
-            mechanism.list_threads(state);
         }
     }
 
@@ -143,6 +153,7 @@ impl Host {
             attention.clear();
         }
         let mut fetch: Vec<_> = counting.source.attention().into_iter().collect();
+        fetch.extend(self.announcements.attention());
         if !roster.members.is_empty() {
             if let Some(span) = mechanism.fetch_within() {
                 deadlines.about = deadlines.about.min(now.after(span));

@@ -1,15 +1,18 @@
 //! The programs that are managed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairways_core::{AppId, Event, Partition, Profile, Wish};
-use fairways_programs::{ProgramKey, Programs, Roots};
+use fairways_programs::{ProgramKey, Programs, Roots, Selector, Wanted};
 
 use super::domains::Domains;
-use super::settings::{Managed, ManagedEntry, OpenLatency};
+use super::settings::{AskedPrograms, Managed, ManagedEntry, NewContainer, OpenLatency};
+
+/// The most programs that pods ask for. Each costs a search of every cgroup that comes or goes.
+const MOST_ASKED: usize = 256;
 
 /// A program that was found.
 pub(super) struct FoundProgram {
@@ -39,6 +42,10 @@ pub(super) struct Roster {
     entries: Vec<ManagedEntry>,
     pub(super) members: BTreeMap<AppId, Member>,
     next_id: u32,
+    /// How many of the entries are the configuration's, which come first; the others are of pods
+    /// that ask for them.
+    configured: usize,
+    asked: AskedPrograms,
     /// Programs whose owners' requests have changed.
     requested: Vec<AppId>,
 }
@@ -46,9 +53,11 @@ pub(super) struct Roster {
 impl Roster {
     /// A roster that looks for programs there.
     pub(super) fn new(proc_and_cgroup: Roots, managed: Vec<Managed>) -> io::Result<Self> {
-        let (wanted, entries) = managed.into_iter().map(Managed::part).unzip();
+        let (wanted, entries): (Vec<_>, Vec<_>) = managed.into_iter().map(Managed::part).unzip();
         Ok(Self {
             programs: Programs::new(proc_and_cgroup, wanted)?,
+            configured: entries.len(),
+            asked: AskedPrograms::new(),
             entries,
             members: BTreeMap::new(),
             next_id: 0,
@@ -56,11 +65,75 @@ impl Roster {
         })
     }
 
-    /// Looks for other programs, or for the same with other requests. Returns the entry of the new
-    /// list for each entry of the old one, if any.
+    /// Looks for other programs, or for the same with other requests, besides those that pods ask
+    /// for. Returns the entry of the new list for each entry of the old one, if any.
     pub(super) fn reconfigure(&mut self, managed: Vec<Managed>) -> io::Result<Vec<Option<usize>>> {
-        let (wanted, entries): (Vec<_>, Vec<_>) = managed.into_iter().map(Managed::part).unzip();
+        let (mut wanted, mut entries): (Vec<_>, Vec<_>) =
+            managed.into_iter().map(Managed::part).unzip();
+        let configured = entries.len();
+        for (name, wish) in &self.asked {
+            let (of, entry) = asked(name, *wish).part();
+            wanted.push(of);
+            entries.push(entry);
+        }
         self.programs.set_wanted(wanted)?;
+        self.configured = configured;
+        Ok(self.replace(entries))
+    }
+
+    /// Adds a container, and what its owner asks for if it is the first of its program.
+    pub(super) fn announce(&mut self, container: NewContainer) -> io::Result<()> {
+        let NewContainer { announced, wish } = container;
+        if let Some(program) = &announced.program {
+            let is_known = self.asked.contains_key(program);
+            if is_known || self.asked.len() < MOST_ASKED {
+                self.asked.entry(program.clone()).or_insert(wish);
+            } else {
+                tracing::warn!(
+                    target: "fairways::machine", program,
+                    "not managed: pods ask for more than {MOST_ASKED} programs"
+                );
+            }
+        }
+        self.programs.announce(announced)
+    }
+
+    /// Looks for the programs that announced containers are part of by their owners' request.
+    /// Returns as [`reconfigure`](Self::reconfigure); `None` if none came or went.
+    pub(super) fn look_for_asked(&mut self) -> io::Result<Option<Vec<Option<usize>>>> {
+        let named: BTreeSet<&str> =
+            self.programs.announced().filter_map(|of| of.program.as_deref()).collect();
+        self.asked.retain(|name, _| named.contains(name.as_str()));
+        let mut entries = self.entries.iter().skip(self.configured);
+        let is_same = self.asked.len() + self.configured == self.entries.len()
+            && self
+                .asked
+                .keys()
+                .all(|name| entries.next().is_some_and(|of| of.wanted.name == *name));
+        if is_same {
+            return Ok(None);
+        }
+        let configured = self.entries.iter().take(self.configured);
+        let mut wanted: Vec<Wanted> = configured.map(|entry| entry.wanted.clone()).collect();
+        let (new, entries): (Vec<_>, Vec<_>) =
+            self.asked.iter().map(|(name, wish)| asked(name, *wish).part()).unzip();
+        wanted.extend(new);
+        self.programs.set_wanted(wanted)?;
+        let wanted: Vec<Wanted> = self.entries.iter().map(|entry| entry.wanted.clone()).collect();
+        self.entries.truncate(self.configured);
+        self.entries.extend(entries);
+        let moved: Vec<Option<usize>> = wanted
+            .iter()
+            .map(|old| self.entries.iter().position(|new| new.wanted == *old))
+            .collect();
+        for member in self.members.values_mut() {
+            member.entry = moved_to(&moved, member.entry);
+        }
+        Ok(Some(moved))
+    }
+
+    /// Replaces the entries; returns the entry of the new list for each of the old one.
+    fn replace(&mut self, entries: Vec<ManagedEntry>) -> Vec<Option<usize>> {
         let before = std::mem::replace(&mut self.entries, entries);
         let moved: Vec<Option<usize>> = before
             .iter()
@@ -77,7 +150,7 @@ impl Roster {
                 self.requested.push(app);
             }
         }
-        Ok(moved)
+        moved
     }
 
     /// Reports the owners' new requests to the policies that know their programs.
@@ -150,6 +223,13 @@ impl Roster {
     pub(super) fn living(&self, partition: &Partition) -> Partition {
         partition.restricted_to(|app| self.members.contains_key(&app))
     }
+}
+
+/// The entry of a program that pods ask for. Its name is the selector's, too.
+fn asked(name: &str, wish: Wish) -> Managed {
+    let selector = Selector::Asked(name.to_owned());
+    let wanted = Wanted { name: name.to_owned(), selector, each: false };
+    Managed { wish, ..Managed::new(wanted) }
 }
 
 /// The entry of the new list for an entry of the old one.

@@ -1,12 +1,13 @@
 //! How a host is managed, and which programs.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{Profile, Wish};
 use fairways_perf::Target;
-use fairways_programs::Wanted;
+use fairways_programs::{AnnouncedContainer, Wanted};
 
 /// How to manage a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,3 +63,16 @@ pub(super) struct ManagedEntry {
     pub(super) profile: Option<Arc<Profile>>,
     pub(super) latency: Option<OpenLatency>,
 }
+
+/// A container, with what its pod's owner asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewContainer {
+    /// The container.
+    pub announced: AnnouncedContainer,
+    /// What the owner asks for, if the container is part of a
+    /// [program](AnnouncedContainer::program) for that reason. Of several, the first counts.
+    pub wish: Wish,
+}
+
+/// Requests of pods' owners, by the program's name.
+pub(super) type AskedPrograms = BTreeMap<String, Wish>;

@@ -17,6 +17,7 @@ use super::families::{
     self, EVENTS, Family, OCCUPANCY, OF_DOMAINS, OF_PROGRAMS, Row, Value, seconds,
 };
 use super::process::Process;
+use crate::nri::NriTotals;
 
 /// The page's media type.
 pub(super) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -33,6 +34,8 @@ pub(super) struct Snapshot {
     /// The losses of late in each domain.
     pub(super) losses: Vec<BlameReport>,
     pub(super) means: Means,
+    /// `None` without NRI.
+    pub(super) nri: Option<NriTotals>,
     pub(super) process: Process,
     /// The commit that the daemon was built from, as `--version` shows it; empty if git did not
     /// know.
@@ -88,6 +91,7 @@ impl Snapshot {
         let events = events.into_iter().chain([(OCCUPANCY, totals.missing_occupancy)]);
         labelled(to, &families::UNAVAILABLE, &[], "event", events)?;
         single(to, &families::WINDOWS, Some(Value::Whole(totals.windows)))?;
+        self.containers(to)?;
         for (family, ids) in [(&families::CLOSIDS, means.closids), (&families::RMIDS, means.rmids)]
         {
             let states =
@@ -95,6 +99,17 @@ impl Snapshot {
             labelled(to, family, &[], "state", states.into_iter().flatten())?;
         }
         Ok(())
+    }
+
+    fn containers(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let connected = self.nri.map(|nri| Value::Whole(nri.connected.into()));
+        single(to, &families::NRI_CONNECTED, connected)?;
+        let outcomes = self.nri.map(|nri| [("in_time", nri.in_time), ("late", nri.late)]);
+        labelled(to, &families::NRI_STARTED, &[], "outcome", outcomes.into_iter().flatten())?;
+        let wrong = self.nri.map(|nri| Value::Whole(nri.wrong_annotations));
+        single(to, &families::WRONG_ANNOTATIONS, wrong)?;
+        let waited = self.nri.map(|nri| Value::Real(nri.waited.as_secs_f64()));
+        single(to, &families::NRI_WAITED, waited)
     }
 
     fn domains(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -41,7 +41,9 @@ fn page(watched: &MachineRecord, means: Means) -> String {
 fn page_with(watched: &MachineRecord, means: Means, losses: Vec<BlameReport>) -> String {
     let MachineRecord { status, totals, .. } = watched.clone();
     let process = Process::default();
-    Snapshot { status, totals, losses, means, process, commit: "" }.page().unwrap()
+    Snapshot { status, totals, losses, means, nri: Some(NriTotals::default()), process, commit: "" }
+        .page()
+        .unwrap()
 }
 
 /// What culprits cost a victim by the cache; by the bus it is a tenth of that.

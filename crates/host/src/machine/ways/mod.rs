@@ -79,6 +79,15 @@ impl Mechanism for CacheWays {
         }
     }
 
+    fn admit(&mut self, program: ProgramKey, thread: i32, state: &mut HostState) {
+        for app in state.roster.members_of(program) {
+            if let Err(why) = self.actuator.add_task(app, thread) {
+                self.actuator.erred(&why);
+                state.trouble.log(&why.to_string());
+            }
+        }
+    }
+
     fn release(&mut self, app: AppId, trouble: &mut Trouble) {
         self.programs.remove(&app);
         if let Err(why) = self.actuator.remove(app) {

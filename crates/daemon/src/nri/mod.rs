@@ -1,0 +1,210 @@
+//! The daemon as a plugin of the container runtime (NRI): a thread that keeps a connection, and
+//! has each container put into its class before it starts.
+//!
+//! Nothing here fails a container. Where the loop does not respond in time, the container starts,
+//! and is found by a look; where the daemon is gone, the runtime goes on without it.
+
+mod totals;
+mod wishes;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use fairways_command_kit::plain::plain;
+use fairways_host::machine::{Announcement, ContainerAnnouncer, NewContainer};
+use fairways_nri::{Container, ContainerWatcher, RuntimeInfo};
+use fairways_programs::AnnouncedContainer;
+use parking_lot::Mutex;
+use tracing::{debug, info, warn};
+
+use crate::config::Kubernetes;
+pub(super) use totals::NriTotals;
+use wishes::PodRequest;
+
+/// How long a container waits for the loop at most: a quarter of NRI's own timeout, after which
+/// the runtime would drop the plugin.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The same for all containers that exist, when the runtime waits with everything else.
+const PATIENCE_FOR_ALL: Duration = Duration::from_secs(1);
+
+/// How long to wait before another attempt to connect: a runtime that starts again makes a new
+/// socket.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// The same after a runtime has dropped the plugin: it may do so again.
+const DROPPED: Duration = Duration::from_secs(1);
+
+/// The most wrong annotations that are logged: a pod that starts again and again says the same,
+/// and its owner can make it say something new each time.
+const MOST_REPORTED: usize = 1000;
+
+/// A plugin's thread, until it is dropped.
+pub(super) struct Nri {
+    shared: Arc<NriConnection>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct NriConnection {
+    over: AtomicBool,
+    /// The connection, to end it.
+    stream: Mutex<Option<UnixStream>>,
+}
+
+impl Nri {
+    /// Connects to the runtime's socket there, now or as soon as there is one.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub(super) fn start(
+        settings: Kubernetes,
+        announcer: ContainerAnnouncer,
+        totals: Arc<Mutex<NriTotals>>,
+    ) -> io::Result<Self> {
+        let shared =
+            Arc::new(NriConnection { over: AtomicBool::new(false), stream: Mutex::default() });
+        let (socket, of) = (settings.socket.clone(), Arc::clone(&shared));
+        let plugin = Plugin { settings, announcer, totals, reported: BTreeSet::new() };
+        let thread = std::thread::Builder::new().name("nri".to_owned());
+        let thread = thread.spawn(move || follow(&socket, &of, plugin))?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+}
+
+impl Drop for Nri {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::SeqCst);
+        if let Some(stream) = &*self.shared.stream.lock() {
+            // It is closed already where the runtime has gone.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Serves one connection after the other.
+fn follow(socket: &PathBuf, shared: &NriConnection, mut plugin: Plugin) {
+    // The reason that was logged last, so that it is logged once.
+    let mut logged = String::new();
+    while !shared.over.load(Ordering::SeqCst) {
+        let (why, pause) = match UnixStream::connect(socket) {
+            Ok(stream) => match stream.try_clone() {
+                Ok(clone) => {
+                    *shared.stream.lock() = Some(clone);
+                    // Nri's end may have come before the connection was known.
+                    let why = match shared.over.load(Ordering::SeqCst) {
+                        true => return,
+                        false => fairways_nri::serve(&stream, &mut plugin),
+                    };
+                    *shared.stream.lock() = None;
+                    let was_connected = plugin.totals.lock().disconnect();
+                    if was_connected {
+                        logged.clear();
+                    }
+                    (why, DROPPED)
+                }
+                Err(why) => (why, RETRY),
+            },
+            Err(why) => (why, RETRY),
+        };
+        if shared.over.load(Ordering::SeqCst) {
+            return;
+        }
+        let why = plain(&why.to_string());
+        if why != logged {
+            let socket = socket.display();
+            warn!(%socket, "not connected to the container runtime (NRI), pods are looked for: {why}");
+            logged = why;
+        }
+        std::thread::park_timeout(pause);
+    }
+}
+
+/// Hands to the loop what the runtime reports.
+struct Plugin {
+    settings: Kubernetes,
+    announcer: ContainerAnnouncer,
+    totals: Arc<Mutex<NriTotals>>,
+    /// Wrong annotations that were logged, so that each is once.
+    reported: BTreeSet<String>,
+}
+
+impl Plugin {
+    /// A container for the loop; `None` without a process, or where the runtime itself puts it into
+    /// a class of resctrl, in which it stays.
+    fn new_container(&mut self, container: Container) -> Option<NewContainer> {
+        if container.runtime_class.is_some() {
+            return None;
+        }
+        let PodRequest { program, wish, wrong } = wishes::asked(&container, &self.settings);
+        for line in wrong {
+            self.totals.lock().wrong_annotations += 1;
+            if self.reported.len() < MOST_REPORTED && self.reported.insert(line.clone()) {
+                warn!("{line}");
+            }
+        }
+        let pod = (container.namespace, container.pod);
+        let Container { id, pod_uid, pid, .. } = container;
+        let announced = AnnouncedContainer { id, pod_uid, pod, pid: pid?, program };
+        Some(NewContainer { announced, wish })
+    }
+
+    fn announce(&self, what: Announcement, within: Duration) -> bool {
+        self.announcer.announce(what, within)
+    }
+}
+
+impl ContainerWatcher for Plugin {
+    fn registered(&mut self, runtime: RuntimeInfo) {
+        let RuntimeInfo { name, version, nri_version, request_timeout } = &runtime;
+        let [name, version, nri] = [name, version, nri_version].map(|text| plain(text));
+        info!(
+            runtime = name,
+            version,
+            nri,
+            ?request_timeout,
+            "registered with the container runtime"
+        );
+        self.totals.lock().connected = true;
+    }
+
+    fn synchronize(&mut self, containers: Vec<Container>) {
+        let count = containers.len();
+        let containers = containers.into_iter().filter_map(|of| self.new_container(of)).collect();
+        let is_done = self.announce(Announcement::Exist(containers), PATIENCE_FOR_ALL);
+        info!(containers = count, is_done, "the container runtime's containers are known");
+    }
+
+    fn starts(&mut self, container: Container, within: Duration) {
+        let began = Instant::now();
+        let name = format!("{}/{}/{}", container.namespace, container.pod, container.name);
+        let Some(new) = self.new_container(container) else { return };
+        // Half of what is left: the answer takes time, too.
+        let is_done = self.announce(Announcement::Starts(new), PATIENCE.min(within / 2));
+        let took = began.elapsed();
+        self.totals.lock().started(took, is_done);
+        if is_done {
+            debug!(container = name, ?took, "starts");
+        } else {
+            warn!(container = name, ?took, "starts before it is in its class: the loop is late");
+        }
+    }
+
+    fn stops(&mut self, id: &str) {
+        self.announce(Announcement::Stops(id.to_owned()), PATIENCE);
+    }
+
+    fn removed(&mut self, id: &str) {
+        self.announce(Announcement::Removed(id.to_owned()), PATIENCE);
+    }
+}
