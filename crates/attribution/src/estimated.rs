@@ -18,8 +18,8 @@ const MOST: u128 = 1 << 48;
 const LEAST_STALE: u64 = Q32::ONE.raw() / 64;
 
 impl Attribution {
-    /// Estimates a program's occupancy at the end of a window; `None` where a way's lines are not
-    /// known, or the window's misses.
+    /// Estimates a program's occupancy at the end of a window: as before it, if the window's misses
+    /// are not known; `None` where a way's lines are not known.
     pub(crate) fn estimate(
         &mut self,
         place: usize,
@@ -28,7 +28,7 @@ impl Attribution {
         mask: WayMask,
     ) -> Option<Q32> {
         let lines = self.lines_per_way?.max(1);
-        let misses = counters.llc_misses?;
+        let Some(misses) = counters.llc_misses else { return self.programs[place].occupancy };
         let millis = u64::try_from(window.as_millis()).unwrap_or(u64::MAX).max(1);
         let ways = u128::from(mask.count()) << 32;
         let own = u128::from(Q32::ratio(misses, lines).raw()).min(MOST);

@@ -80,8 +80,13 @@ impl Attribution {
     /// from the misses of the programs, which have to be all that run.
     #[must_use]
     pub const fn estimating(mut self, lines_per_way: u64) -> Self {
-        self.lines_per_way = Some(lines_per_way);
+        self.estimate_by(Some(lines_per_way));
         self
+    }
+
+    /// The same from now on; `None`: estimates none.
+    pub const fn estimate_by(&mut self, lines_per_way: Option<u64>) {
+        self.lines_per_way = lines_per_way;
     }
 
     /// When the span began.

@@ -20,22 +20,17 @@ pub struct RecentAttribution {
 }
 
 impl RecentAttribution {
-    /// An attribution that covers at least the last `span`, and at most twice as much. Where
-    /// occupancies can't be read, `lines_per_way` lets it
-    /// [estimate](Attribution::estimating) them.
+    /// An attribution that covers at least the last `span`, and at most twice as much.
     #[must_use]
-    pub fn new(
-        latency: Option<MemoryLatency>,
-        since: Time,
-        span: Duration,
-        lines_per_way: Option<u64>,
-    ) -> Self {
+    pub fn new(latency: Option<MemoryLatency>, since: Time, span: Duration) -> Self {
         let newer = Attribution::new(latency, since);
-        let newer = match lines_per_way {
-            Some(lines) => newer.estimating(lines),
-            None => newer,
-        };
         Self { older: newer.clone(), newer, span, turns_at: since.after(span) }
+    }
+
+    /// [Estimates](Attribution::estimating) occupancies that can't be read, or `None`, from now on.
+    pub const fn estimate_by(&mut self, lines_per_way: Option<u64>) {
+        self.older.estimate_by(lines_per_way);
+        self.newer.estimate_by(lines_per_way);
     }
 
     /// Takes in an event, which happened at time `at`.

@@ -278,7 +278,7 @@ fn pairs_of_programs_are_bounded() {
 /// is not.
 #[test]
 fn losses_of_late_are_of_the_last_span_or_two() {
-    let mut all = RecentAttribution::new(Some(IDLE), Time::ZERO, Duration::from_secs(1), None);
+    let mut all = RecentAttribution::new(Some(IDLE), Time::ZERO, Duration::from_secs(1));
     all.handle(Time::ZERO, &Event::Machine(LLC.into()));
     (0..2).for_each(|app| all.handle(Time::ZERO, &started(app, None)));
     let with_all = [sampled(0, 1000, 100, 32), sampled(1, 10, 100, 0)];

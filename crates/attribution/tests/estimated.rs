@@ -59,6 +59,21 @@ fn a_program_that_hits_its_lines_keeps_them_beside_one_that_streams() {
 }
 
 #[test]
+fn a_window_without_misses_leaves_the_estimate_as_it_was() {
+    let mut of = Attribution::new(None, Time::ZERO).estimating(1000);
+    of.handle(Time::ZERO, &Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()));
+    let app = AppId(0);
+    of.handle(Time::ZERO, &Event::Started { app, wish: Wish::default(), profile: None });
+    for (number, llc_misses) in [(1, Some(3000)), (2, None), (3, Some(500))] {
+        let counters = Counters { llc_misses, llc_references: Some(9000), ..Counters::default() };
+        let sample =
+            Sample { app, counters, occupancy: None, window: WINDOW, plan: None, straddled: false };
+        of.handle(Time::ZERO.after(WINDOW * number), &Event::Sampled(sample));
+    }
+    assert_eq!(of.occupancy(app).map(|of| of.raw() * 2 >> 32), Some(7));
+}
+
+#[test]
 fn without_a_size_of_ways_nothing_is_estimated() {
     let mut of = Attribution::new(None, Time::ZERO);
     of.handle(Time::ZERO, &Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()));

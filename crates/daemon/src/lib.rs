@@ -228,7 +228,7 @@ impl Daemon {
         let has_metrics = config.metrics.listen.is_some();
         let has_losses = is_asked && rules.trial.is_none() && !config.schedules();
         let losses = has_losses.then(|| {
-            let losses = DaemonLosses::new(has_metrics, config.observe);
+            let losses = DaemonLosses::new(has_metrics || config.counters_only, config.observe);
             SharedLosses::new(losses, Arc::clone(&signals.came))
         });
         let nri_totals = config.kubernetes.nri.then(|| Arc::new(Mutex::new(NriTotals::default())));
@@ -254,9 +254,6 @@ impl Daemon {
             let status = &mut watched.lock().status;
             status.scheduler = scheduler.map(str::to_owned);
             status.scheduler_reason = why;
-        }
-        if let Some(losses) = &losses {
-            losses.lock().read_caches(&host);
         }
         host.stop_when(Arc::clone(&signals.came));
         if let Some(span) = duration {
@@ -353,6 +350,9 @@ impl Daemon {
             };
             self.notify.in_policy();
             let losses = self.losses.as_ref();
+            if let (Some(losses), Event::Machine(_)) = (losses, &event) {
+                losses.lock().read_caches(&self.host);
+            }
             if losses.is_none_or(|losses| losses.lock().hear(domain, at, &event)) {
                 self.hear(domain, at, &event);
                 self.decide(domain, at, &event);

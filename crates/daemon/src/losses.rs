@@ -29,7 +29,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, Default)]
 pub(super) struct DaemonLosses {
     domains: BTreeMap<u32, RecentAttribution>,
-    /// Where occupancies can't be read, the lines of a way of each domain.
+    /// By counters alone, the lines of a way of each domain.
     lines_per_way: BTreeMap<u32, u64>,
     /// The programs that their policies do not watch.
     unwatched: BTreeMap<(u32, AppId), Unwatched>,
@@ -64,9 +64,14 @@ impl DaemonLosses {
         self.now = at;
         let is_plan = matches!(event, Event::Applied { .. });
         if !(is_plan && self.observes) {
-            let lines = self.lines_per_way.get(&domain).copied();
-            let new = || RecentAttribution::new(None, Time::ZERO, SPAN, lines);
-            self.domains.entry(domain).or_insert_with(new).handle(at, event);
+            let losses = self
+                .domains
+                .entry(domain)
+                .or_insert_with(|| RecentAttribution::new(None, Time::ZERO, SPAN));
+            if matches!(event, Event::Machine(_)) {
+                losses.estimate_by(self.lines_per_way.get(&domain).copied());
+            }
+            losses.handle(at, event);
         }
         match event {
             Event::Started { app, .. } => {
@@ -107,10 +112,8 @@ impl DaemonLosses {
         let keeps = |id: u32| domains.iter().any(|domain| domain.id == id);
         self.domains.retain(|&id, _| keeps(id));
         self.unwatched.retain(|&(id, _), _| keeps(id));
-        if host.reads_occupancies() {
-            return;
-        }
-        let lines = domains.iter().filter(|of| of.way_bytes >= LINE);
+        let is_by_counters = host.actuator().is_none();
+        let lines = domains.iter().filter(|of| is_by_counters && of.way_bytes >= LINE);
         self.lines_per_way = lines.map(|of| (of.id, of.way_bytes / LINE)).collect();
     }
 
@@ -282,6 +285,22 @@ mod tests {
         assert_eq!((&json["domain"], &json["to_seconds"]), (&0.into(), &1.0.into()));
         let names = json["programs"].as_array().unwrap().iter().map(|of| of["program"].as_str());
         assert_eq!(names.collect::<Vec<_>>(), [Some("web"), Some("scan"), Some("program 2")]);
+    }
+
+    /// A cache that leaves and returns may have another size.
+    #[test]
+    fn occupancies_are_estimated_by_the_cache_that_is_there_now() {
+        let mut losses = with_programs(true);
+        let report = |losses: &DaemonLosses| {
+            let shared = SharedLosses::new(losses.clone(), Arc::default());
+            serde_json::to_value(shared.reports(&Status::default(), false)).unwrap()
+        };
+        (0..2).for_each(|app| _ = losses.hear(0, AT, &sampled(app)));
+        assert_eq!(report(&losses)[0]["estimates_occupancies"], serde_json::Value::Null);
+        losses.lines_per_way = BTreeMap::from([(0, 1000)]);
+        let llc = Llc::with_ways(Ways::new(8).unwrap());
+        losses.hear(0, AT, &Event::Machine(llc.into()));
+        assert_eq!(report(&losses)[0]["estimates_occupancies"], true);
     }
 
     /// A plan that is only observed withholds no ways.

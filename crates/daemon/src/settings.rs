@@ -56,15 +56,8 @@ fn check(config: &Config) -> Result<(), BadInput> {
             "--program: expected programs of different names, found two {name:?}"
         )));
     }
-    if config.counters_only && config.policy != "stock" {
-        return Err(BadInput(format!(
-            "counters_only: expected policy stock, which gives out nothing, found {}",
-            config.policy
-        )));
-    }
-    if config.counters_only && (config.dry_run || config.observe) {
-        let why = "counters_only: expected neither dry_run nor observe, which look at resctrl";
-        return Err(BadInput(why.to_owned()));
+    if let Some(why) = config.contradiction_to_counters_only() {
+        return Err(BadInput(why));
     }
     // Pods may ask for programs.
     if config.program.is_empty() && !config.kubernetes.nri {

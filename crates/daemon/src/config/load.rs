@@ -14,6 +14,7 @@ use fairways_policy::Descriptor;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
+use super::values::CounterSource;
 use super::{Config, file};
 
 const ADMIN: &str = "/etc/fairways/fairways.toml";
@@ -169,6 +170,10 @@ fn together(config: &Config, read: &[(PathBuf, String)]) -> Vec<String> {
         let at = place(read, &["log", "format"]).unwrap_or_default();
         errors.push(format!("{at}{why}"));
     }
+    if let Some(why) = config.contradiction_to_counters_only() {
+        let at = place(read, &["counters_only"]).unwrap_or_default();
+        errors.push(format!("{at}{why}"));
+    }
     let mut names = HashSet::new();
     for program in &config.program {
         if !names.insert(&program.name) {
@@ -205,6 +210,24 @@ impl Config {
     /// The policy's description.
     pub(crate) fn descriptor(&self) -> Option<&'static Descriptor> {
         descriptor(&self.policy)
+    }
+
+    /// Why programs can't be watched by counters alone as configured, if that is so.
+    pub(crate) fn contradiction_to_counters_only(&self) -> Option<String> {
+        let found = match self {
+            config if !config.counters_only => return None,
+            config if config.policy != "stock" => {
+                return Some(format!(
+                    "counters_only: expected policy stock, which gives out nothing, found {}",
+                    config.policy
+                ));
+            }
+            config if config.observe => "observe = true",
+            config if config.dry_run => "dry_run = true",
+            config if config.counters.source == CounterSource::None => "counters.source = \"none\"",
+            _ => return None,
+        };
+        Some(format!("counters_only: expected counters and nothing else, found {found}"))
     }
 
     /// Whether the policy decides where and when threads run.

@@ -40,6 +40,7 @@ policy = "locpart"
 observe = true
 sandbox = false
 dry_run = true
+counters_only = false
 interval = "1s"
 [parameters]
 util_th = "0.9"
@@ -156,6 +157,22 @@ fn every_mistake_is_reported_with_its_file_line_and_key() {
         ("\npolicy = \"best\"", "fairways.toml:2: policy: expected one of stock, equal"),
         ("policy = 3", "fairways.toml:1: policy: invalid type: integer `3`, expected a string"),
         ("interval = \"soon\"", "fairways.toml:1: interval: expected a time from 10ms to 1h"),
+        (
+            "counters_only = true",
+            "fairways.toml:1: counters_only: expected policy stock, which gives",
+        ),
+        (
+            "policy = \"stock\"\ncounters_only = true\nobserve = true",
+            "fairways.toml:2: counters_only: expected counters and nothing else, found observe = true",
+        ),
+        (
+            "policy = \"stock\"\ncounters_only = true\ndry_run = true",
+            "counters_only: expected counters and nothing else, found dry_run = true",
+        ),
+        (
+            "policy = \"stock\"\ncounters_only = true\n[counters]\nsource = \"none\"",
+            "counters_only: expected counters and nothing else, found counters.source = \"none\"",
+        ),
         ("interval = \"1ms\"", "interval: expected a time from 10ms"),
         ("[resctrl]\nroot = \"x\"", "fairways.toml:2: resctrl.root: expected an absolute path"),
         ("[resctrl]\nrmids = 0", "resctrl.rmids: expected a number from 1 on, found 0"),

@@ -64,6 +64,7 @@ impl Domain {
 
     /// Updates what the cache offers, and reports it if it has changed.
     pub(super) fn offer(&mut self, found: &client::Domain) {
+        self.way_bytes = found.way_bytes;
         if (self.levers(), &self.ways) != (found.levers(), &found.ways) {
             // Masks now mean other ways, even if as many are offered as before; levels may be none.
             self.plan.clear();

@@ -119,13 +119,6 @@ impl Host {
         self.actuator().map(fairways_resctrl_client::Actuator::degraded).unwrap_or_default()
     }
 
-    /// Whether what programs occupy can be read.
-    #[must_use]
-    pub fn reads_occupancies(&self) -> bool {
-        let monitoring = self.actuator().and_then(|actuator| actuator.monitoring());
-        monitoring.is_some_and(|of| of.events.iter().any(|name| name == "llc_occupancy"))
-    }
-
     /// How often something failed that policies requested, or that their requests depend on.
     #[must_use]
     pub fn errors(&self) -> &Errors {
