@@ -13,12 +13,12 @@ const WINDOW: Duration = Duration::from_millis(10);
 fn occupancies(programs: &[(u64, u64)], windows: u32) -> Vec<f64> {
     let mut of = Attribution::new(None, Time::ZERO).estimating(1000);
     of.handle(Time::ZERO, &Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()));
-    let apps = || (0..).map(AppId).zip(programs);
-    for (app, _) in apps() {
+    let apps: Vec<(AppId, &(u64, u64))> = (0..).map(AppId).zip(programs).collect();
+    for &(app, _) in &apps {
         of.handle(Time::ZERO, &Event::Started { app, wish: Wish::default(), profile: None });
     }
     for number in 1..=windows {
-        for (app, &(references, misses)) in apps() {
+        for &(app, &(references, misses)) in &apps {
             let (llc_references, llc_misses) = (Some(references), Some(misses));
             let counters = Counters { llc_references, llc_misses, ..Counters::default() };
             let at = Time::ZERO.after(WINDOW * number);
@@ -28,8 +28,8 @@ fn occupancies(programs: &[(u64, u64)], windows: u32) -> Vec<f64> {
             of.handle(at, &Event::Sampled(sample));
         }
     }
-    apps()
-        .map(|(app, _)| of.occupancy(app).unwrap_or_default().raw() as f64 / Q32::ONE.raw() as f64)
+    apps.iter()
+        .map(|&(app, _)| of.occupancy(app).unwrap_or_default().raw() as f64 / Q32::ONE.raw() as f64)
         .collect()
 }
 
@@ -70,7 +70,7 @@ fn a_window_without_misses_leaves_the_estimate_as_it_was() {
             Sample { app, counters, occupancy: None, window: WINDOW, plan: None, straddled: false };
         of.handle(Time::ZERO.after(WINDOW * number), &Event::Sampled(sample));
     }
-    assert_eq!(of.occupancy(app).map(|of| of.raw() * 2 >> 32), Some(7));
+    assert_eq!(of.occupancy(app).map(|of| (of.raw() * 2) >> 32), Some(7));
 }
 
 #[test]

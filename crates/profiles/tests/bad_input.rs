@@ -71,9 +71,9 @@ fn without(metrics: &[ProfileMetric]) -> Result<ProfileTable, String> {
         .iter()
         .map(|line| {
             let fields = line.split(',').enumerate();
-            let is_kept = |place: usize| !metrics.iter().any(|&m| place == 2 + m as usize);
-            let kept = fields.filter(|&(place, _)| is_kept(place)).map(|(_, field)| field);
-            kept.collect::<Vec<_>>().join(",")
+            let kept =
+                fields.filter(|&(place, _)| metrics.iter().all(|&m| place != 2 + m as usize));
+            kept.map(|(_, field)| field).collect::<Vec<_>>().join(",")
         })
         .collect();
     read(&lines)

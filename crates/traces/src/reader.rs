@@ -49,8 +49,8 @@ impl TraceReader {
         // What is recognised stays to be read.
         let mut input = unpack(path)?;
         let mut start = Vec::with_capacity(START);
-        let failed = |why| format!("cut off or damaged at its beginning: {why}");
-        input.by_ref().take(START as u64).read_to_end(&mut start).map_err(failed)?;
+        let read = input.by_ref().take(START as u64).read_to_end(&mut start);
+        read.map_err(|why| format!("cut off or damaged at its beginning: {why}"))?;
         if start.is_empty() {
             return Err("expected a trace, found an empty file".to_owned());
         }

@@ -48,16 +48,12 @@ fn folder() -> Option<tempfile::TempDir> {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
-    let here = |name: &str| {
-        let mut command = Command::new(name);
-        command.current_dir(folder.path());
-        command
-    };
     let static_program = ["-x", "c", "-O2", "-static", "-no-pie", "-o", "program", PROGRAM];
-    succeeds(here("c++").args(static_program));
+    let at = folder.path();
+    succeeds(Command::new("c++").args(static_program).current_dir(at));
     let log = ["--tool=lackey", "--trace-mem=yes", "--log-file=program.lackey", "./program"];
-    succeeds(here("valgrind").args(log));
-    succeeds(here("python3").args([SCRIPT, "program.lackey"]));
+    succeeds(Command::new("valgrind").args(log).current_dir(at));
+    succeeds(Command::new("python3").args([SCRIPT, "program.lackey"]).current_dir(at));
     Some(folder)
 }
 
