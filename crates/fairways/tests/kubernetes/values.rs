@@ -143,6 +143,7 @@ fn the_daemon_takes_every_configuration() {
     let guaranteed = settings(configuration(&made("guaranteed")));
     assert_eq!((&guaranteed["policy"], &guaranteed["interval"]), (&json!("dcat"), &json!("200ms")));
     assert_eq!(guaranteed["resctrl"]["memory_mbps"], 102_000);
+    assert_eq!(guaranteed["kubernetes"]["nri"], true);
     assert_eq!(guaranteed["program"][0]["baseline_ways"], 4);
     assert_eq!(guaranteed["program"][0]["each"], true);
     assert_eq!(guaranteed["program"][1]["best_effort"], true);
@@ -209,6 +210,11 @@ fn what_is_configured_is_permitted() {
     let folder = features["mountPath"].as_str().unwrap();
     assert_eq!(file, format!("{folder}/fairways"));
     assert!(entry(&pod["volumes"], "node-features")["hostPath"]["path"].is_string());
+
+    let nri = entry(&pod["containers"][0]["volumeMounts"], "nri");
+    assert_eq!(nri["mountPath"], entry(&pod["volumes"], "nri")["hostPath"]["path"]);
+    let socket = settings(configuration(&guaranteed))["kubernetes"]["socket"].clone();
+    assert_eq!(socket, format!("{}/nri.sock", nri["mountPath"].as_str().unwrap()));
 
     let hardened = made("hardened");
     let pod = &one(&hardened, "DaemonSet")["spec"]["template"]["spec"];
