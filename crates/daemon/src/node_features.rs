@@ -3,8 +3,9 @@
 //! feature source").
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -128,14 +129,23 @@ fn is_label(text: &str) -> bool {
         && ends.iter().all(|end| end.is_some_and(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// Writes a file that readers see whole or not at all. They skip names that begin with a dot.
+/// Writes a file that readers see whole or not at all. They skip names that begin with a dot, and
+/// are not root: everyone may read it, whatever the umask is.
 fn write(file: &Path, text: &str) -> io::Result<()> {
     let name = file.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(name);
     let hidden = file.with_file_name(hidden);
-    fs::write(&hidden, text)?;
-    fs::rename(&hidden, file)
+    // What a killed daemon left.
+    remove(&hidden)?;
+    let mut new = File::create_new(&hidden)?;
+    let written = new
+        .set_permissions(Permissions::from_mode(0o644))
+        .and_then(|()| new.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&hidden, file));
+    written.inspect_err(|_| {
+        let _ = remove(&hidden);
+    })
 }
 
 fn remove(file: &Path) -> io::Result<()> {
@@ -201,6 +211,27 @@ mod tests {
         }
     }
 
+    /// A stale temporary file, of another mode or a link to elsewhere, is replaced; none is left.
+    #[test]
+    fn a_temporary_file_is_new_and_does_not_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, hidden, other] =
+            ["fairways", ".fairways", "other"].map(|name| folder.path().join(name));
+        fs::write(&other, "of others\n").unwrap();
+        std::os::unix::fs::symlink(&other, &hidden).unwrap();
+        write(&file, "a=1\n").unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "of others\n");
+        fs::write(&hidden, "stale").unwrap();
+        fs::set_permissions(&hidden, Permissions::from_mode(0o600)).unwrap();
+        write(&file, "a=2\n").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "a=2\n");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        write(&file, "a=3\n").unwrap_err();
+        assert!(!hidden.exists(), "nothing half-done");
+    }
+
     #[test]
     fn the_file_is_there_while_something_is_promised() {
         let folder = tempfile::tempdir().unwrap();
@@ -217,6 +248,8 @@ mod tests {
         assert_eq!(features.trouble, None);
         assert!(fs::read_to_string(&file).unwrap().contains("/spare-ways=8\n"));
         assert_eq!(names(), ["fairways"], "nothing else is left");
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o644, "node-feature-discovery is not root");
         // What has not changed is not written again at once.
         fs::remove_file(&file).unwrap();
         features.update(&status(&[(0, Some(3))]));

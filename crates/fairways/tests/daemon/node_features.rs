@@ -1,6 +1,7 @@
 //! What node-feature-discovery reads of the daemon.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use rustix::process::Signal;
 
@@ -37,6 +38,8 @@ fn node_features_are_those_of_the_running_daemon() {
     let ways = daemon.status()["domains"][0]["ways"].as_u64().unwrap();
     eventually("it is described", || has(&format!("fairways.dev/spare-ways={}", ways - 4)));
     assert!(has(&format!("fairways.dev/ways={ways}")) && has("fairways.dev/policy=static"));
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o644, "nfd-worker is not root");
     write("static", 6);
     daemon.signal(Signal::HUP);
     eventually("more is promised", || has(&format!("fairways.dev/spare-ways={}", ways - 6)));

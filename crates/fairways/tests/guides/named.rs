@@ -132,7 +132,7 @@ pub(crate) const NAMED: &[Named] = &[
         With(&[("/usr/local/share/bash-completion/completions/fairways", "completions")]),
         IN_FOLDER,
     ),
-    named("docs/kubernetes.md", "podman build", Nothing, CLUSTER),
+    named("docs/kubernetes.md", "podman", Nothing, CLUSTER),
     named("docs/kubernetes.md", "kubectl", Nothing, CLUSTER),
     named("docs/kubernetes.md", "helm", Nothing, CLUSTER),
     named("docs/kubernetes.md", "diff before.yaml", Nothing, CLUSTER),

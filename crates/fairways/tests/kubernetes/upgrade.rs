@@ -85,4 +85,11 @@ fn two_releases_are_apart() {
         let [one, other] = [one, other].map(|object| &object["spec"]["selector"]);
         assert!(one.is_null() || one != other, "{one}");
     }
+    // Of one name in two namespaces: what belongs to none differs.
+    let rule = |namespace: &str| {
+        let more = ["--namespace", namespace, "--set", "nodeFeatures.enabled=true"];
+        let objects = objects(&rendered(None, &more));
+        crate::chart::one(&objects, "NodeFeatureRule")["metadata"]["name"].clone()
+    };
+    assert_ne!(rule("first"), rule("second"));
 }

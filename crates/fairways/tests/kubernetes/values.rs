@@ -143,6 +143,7 @@ fn the_daemon_takes_every_configuration() {
     let guaranteed = settings(configuration(&made("guaranteed")));
     assert_eq!((&guaranteed["policy"], &guaranteed["interval"]), (&json!("dcat"), &json!("200ms")));
     assert_eq!(guaranteed["resctrl"]["memory_mbps"], 102_000);
+    assert_eq!(guaranteed["kubernetes"]["nri"], true);
     assert_eq!(guaranteed["program"][0]["baseline_ways"], 4);
     assert_eq!(guaranteed["program"][0]["each"], true);
     assert_eq!(guaranteed["program"][1]["best_effort"], true);
@@ -197,7 +198,8 @@ fn what_is_configured_is_permitted() {
         ])
     );
     let from = policy("services")["ingress"][0]["from"].clone();
-    assert_eq!(from.as_array().unwrap().len(), 2);
+    assert_eq!(from.as_array().unwrap().len(), 3);
+    assert_eq!(from[2]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"], "1");
     assert_eq!(policy("hardened")["ingress"], json!([]), "only the kubelet");
 
     let guaranteed = made("guaranteed");
@@ -210,6 +212,11 @@ fn what_is_configured_is_permitted() {
     assert_eq!(file, format!("{folder}/fairways"));
     assert!(entry(&pod["volumes"], "node-features")["hostPath"]["path"].is_string());
 
+    let nri = entry(&pod["containers"][0]["volumeMounts"], "nri");
+    assert_eq!(nri["mountPath"], entry(&pod["volumes"], "nri")["hostPath"]["path"]);
+    let socket = settings(configuration(&guaranteed))["kubernetes"]["socket"].clone();
+    assert_eq!(socket, format!("{}/nri.sock", nri["mountPath"].as_str().unwrap()));
+
     let hardened = made("hardened");
     let pod = &one(&hardened, "DaemonSet")["spec"]["template"]["spec"];
     let may = &pod["containers"][0]["securityContext"];
@@ -218,6 +225,7 @@ fn what_is_configured_is_permitted() {
         json!({"drop": ["ALL"], "add": ["DAC_OVERRIDE", "PERFMON", "BPF", "NET_ADMIN"]})
     );
     assert_eq!(may["seLinuxOptions"], json!({"type": "spc_t"}));
+    assert_eq!(pod["imagePullSecrets"], json!([{"name": "1"}]));
     assert_eq!(pod["nodeSelector"], json!({"kubernetes.io/os": "linux", "pool": "databases"}));
     assert_eq!(pod["containers"][0]["image"], "registry.example.com:5000/infra/fairways:0.1.0-1");
 }
@@ -279,6 +287,8 @@ fn wrong_values_are_refused() {
         (program("objective: soon, latency: \"file:/run/a\""), "/programs/0/objective"),
         (program("objective: 5ms"), "properties 'latency' required"),
         (program("latency: \"https://api/metrics\""), "/programs/0/latency"),
+        (program("latency: \"redis:fd00::7:6379\""), "an IPv6 address in brackets"),
+        (program("latency: \"redis:cache\""), "expected HOST:PORT"),
         ("metrics: {port: 80}".to_owned(), "/metrics/port"),
         ("capabilities: [SYS_MODULE]".to_owned(), "/capabilities/0"),
         ("resources: {requests: {cpu: 50m, memory: null}}".to_owned(), "/resources/requests"),

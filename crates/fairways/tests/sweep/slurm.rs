@@ -113,7 +113,9 @@ fn a_job_is_a_program_of_its_account() {
     fairways_needs::keep_to_owner();
     let folder = SweptFolder::with("");
     fs::write(folder.at("fairways.toml"), "policy = \"dcat\"\n").unwrap();
-    fs::write(folder.at("slurm.accounts"), "# account ways\nphysics 4\nbroken 4x\n").unwrap();
+    let accounts = "# account ways\nphysics 4\nbroken 4x\nnone 0\noctal 04\nhuge 99999999999\n\
+                    1e1 3\n10 5\nevil___ 6\n";
+    fs::write(folder.at("slurm.accounts"), accounts).unwrap();
     fs::create_dir(folder.at("fairways.toml.d")).unwrap();
     let [prolog, epilog] = ["fairways-prolog", "fairways-epilog"].map(|name| script(&folder, name));
     let more = format!("Prolog={}\nEpilog={}\n", prolog.display(), epilog.display());
@@ -121,11 +123,18 @@ fn a_job_is_a_program_of_its_account() {
     for (account, name, baseline) in [
         ("physics", "physics", Some(4)),
         ("broken", "broken", None),
+        ("none", "none", None),
+        ("octal", "octal", None),
+        ("huge", "huge", None),
+        ("10", "10", Some(5)),
         ("evil\"]\n", "evil___", None),
     ] {
         let mut submit = command(&folder, Path::new("sbatch"));
         submit.env("SLURM_CONF", &cluster.configuration).args(["--wait", "--output=job.log"]);
-        submit.args(["--account", account, "--wrap", "fairways config show --json fairways.toml"]);
+        // As a prolog that was killed would have left it.
+        let job = "touch fairways.toml.d/slurm-$SLURM_JOB_ID.toml.new; \
+                   fairways config show --json fairways.toml";
+        submit.args(["--account", account, "--wrap", job]);
         succeeds(&mut submit);
         let log = String::from_utf8(folder.read("job.log")).unwrap();
         let shown: serde_json::Value = serde_json::from_str(&log).expect(&log);
@@ -141,6 +150,6 @@ fn a_job_is_a_program_of_its_account() {
         });
     }
     eventually("each script has reloaded the daemon", || {
-        folder.read("reloads") == b"reload\n".repeat(6)
+        folder.read("reloads") == b"reload\n".repeat(14)
     });
 }

@@ -11,7 +11,10 @@ itself, a file and a socket need none. A name is any address at that port, and a
 {{- range .Values.programs }}
 {{- $source := .latency | default "" }}
 {{- $server := "^(openmetrics:http://|redis:)(\\[[^]]*\\]|[^]/:#?]+)(:([0-9]+))?([/#?].*)?$" }}
-{{- if regexMatch $server $source }}
+{{- if regexMatch "^(file:|socket:|redis:/|$)" $source }}
+{{- else if or (not (regexMatch $server $source)) (regexMatch "^redis:[^:]*$" $source) }}
+{{- fail (printf "latency %q of program %q: expected HOST:PORT, an IPv6 address in brackets" $source .name) }}
+{{- else }}
 {{- $host := regexReplaceAll $server $source "$2" }}
 {{- $port := regexReplaceAll $server $source "$4" | default "80" }}
 {{- if regexMatch "^(127\\..*|localhost|\\[::1\\])$" $host }}
