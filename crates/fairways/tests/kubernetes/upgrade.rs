@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::chart::{can_render, objects, release, rendered};
+use crate::chart::{can_render, objects, one, release, rendered};
 
 /// The places where two values differ.
 fn differences(before: &Value, after: &Value, at: &str, to: &mut Vec<String>) {
@@ -71,6 +71,13 @@ fn whole_release(name: &str) -> Vec<Value> {
     objects(std::str::from_utf8(&output.stdout).unwrap())
 }
 
+/// The name of the NodeFeatureRule of a release in that namespace.
+fn rule_name(namespace: &str) -> Value {
+    let more = ["--namespace", namespace, "--set", "nodeFeatures.enabled=true"];
+    let objects = objects(&rendered(None, &more));
+    one(&objects, "NodeFeatureRule")["metadata"]["name"].clone()
+}
+
 /// Two releases in a cluster share no object, and no pod: one for each pool of nodes.
 #[test]
 fn two_releases_are_apart() {
@@ -86,10 +93,5 @@ fn two_releases_are_apart() {
         assert!(one.is_null() || one != other, "{one}");
     }
     // Of one name in two namespaces: what belongs to none differs.
-    let rule = |namespace: &str| {
-        let more = ["--namespace", namespace, "--set", "nodeFeatures.enabled=true"];
-        let objects = objects(&rendered(None, &more));
-        crate::chart::one(&objects, "NodeFeatureRule")["metadata"]["name"].clone()
-    };
-    assert_ne!(rule("first"), rule("second"));
+    assert_ne!(rule_name("first"), rule_name("second"));
 }
