@@ -320,6 +320,7 @@ impl Daemon {
             let mut now = host.degraded();
             now.extend_from_slice(&trouble.lock());
             now.extend(unmeasured.clone());
+            now.extend(fairways_exec_policy::given_up());
             if now != degraded {
                 watched.lock().status.degraded.clone_from(&now);
                 degraded = now;

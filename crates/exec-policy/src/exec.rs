@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 
 use crate::answer::AnswerChecks;
 use crate::connection::ProgramConnection;
-use crate::faults::{ProgramFault, report};
+use crate::faults::{ProgramFault, report, report_last};
 use crate::parameters::json_of;
 use crate::start::{ProgramStart, connect};
 
@@ -177,7 +177,7 @@ impl ExecPolicy {
         let line = format!("{name}: {why}; its last plan stays in force, {next}");
         #[cfg(test)]
         self.last_fault.replace(line.clone());
-        report(line);
+        if self.failures > RESTARTS { report_last(line) } else { report(line) }
     }
 }
 

@@ -41,6 +41,21 @@ const KEPT: usize = 16;
 /// How many there were, and the first of them.
 static FAULTS: Mutex<(u64, Vec<String>)> = Mutex::new((0, Vec::new()));
 
+/// The last faults of programs that are not started again.
+static GIVEN_UP: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Reports the fault after which a program is not started again.
+pub(crate) fn report_last(line: String) {
+    GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner).push(line.clone());
+    report(line);
+}
+
+/// The policies of this process whose programs are not started again, a line each.
+#[must_use]
+pub fn given_up() -> Vec<String> {
+    GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 /// Logs a fault, and keeps it for [`faults`].
 pub(crate) fn report(line: String) {
     tracing::warn!("{line}");

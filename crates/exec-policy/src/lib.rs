@@ -28,7 +28,7 @@ use fairways_policy::Descriptor;
 pub use answer::AnswerChecks;
 pub use confined::{CONFINED, KEEPER, confine, keep};
 pub use exec::ExecPolicy;
-pub use faults::faults;
+pub use faults::{faults, given_up};
 pub use parameters::json_of;
 
 use confined::ConfinedStart;

@@ -7,7 +7,7 @@ use fairways_policy::parameter::Value;
 use fairways_policy::table::{DecisionScope, OwnerRequest};
 
 use crate::start::DirectStart;
-use crate::{ExecPolicy, PREFIX, described, faults};
+use crate::{ExecPolicy, PREFIX, described, faults, given_up};
 
 /// Answers every line alike.
 const QUIET: &str = r#"while read line; do echo '{"actions":[]}'; done"#;
@@ -122,7 +122,9 @@ fn a_program_that_ends_is_started_again_a_few_times() {
         assert!(actions(&mut policy, seconds(now), &Event::Woke).is_empty());
     }
     assert!(actions(&mut policy, seconds(now + 3600), &Event::Woke).is_empty());
-    assert!(policy.last_fault.unwrap().contains("not started again"));
+    let last = policy.last_fault.unwrap();
+    assert!(last.contains("not started again"));
+    assert!(given_up().contains(&last));
 }
 
 #[test]
