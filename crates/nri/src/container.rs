@@ -17,6 +17,9 @@ const LONGEST_LABEL: usize = 63;
 /// The longest id of a container; containerd's have 64 digits.
 const LONGEST_ID: usize = 128;
 
+/// The annotations that are kept; others are none of ours.
+pub const ANNOTATIONS: &str = "fairways.dev/";
+
 /// The most labels and annotations of an object that are kept, and the longest key and value. A
 /// label's value has 63 characters; an annotation that is longer than this is none of ours.
 const MOST_PAIRS: usize = 256;
@@ -49,7 +52,8 @@ pub struct Container {
     pub namespace: String,
     /// Labels of the pod.
     pub labels: BTreeMap<String, String>,
-    /// Annotations of the pod whose value is at most 256 bytes long.
+    /// Annotations of the pod that begin with [`ANNOTATIONS`], and whose value is at most 256 bytes
+    /// long.
     pub annotations: BTreeMap<String, String>,
     /// By the pod's cgroup; `None` where that is not the kubelet's.
     pub qos: Option<QosClass>,
@@ -82,8 +86,8 @@ impl Container {
             pod: pod.name.clone(),
             pod_uid: pod.uid.clone(),
             namespace: pod.namespace.clone(),
-            labels: bounded(&pod.labels),
-            annotations: bounded(&pod.annotations),
+            labels: bounded(&pod.labels, ""),
+            annotations: bounded(&pod.annotations, ANNOTATIONS),
             qos: parent.and_then(qos).or_else(|| path.and_then(qos)),
             pid: i32::try_from(container.pid).ok().filter(|pid| *pid > 0),
             runtime_class: class.map(|text| text.value.clone()).filter(|text| !text.is_empty()),
@@ -98,8 +102,23 @@ fn is_name(text: &str, longest: usize) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
 }
 
-fn bounded(pairs: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let pairs = pairs.iter();
+impl api::Pod {
+    /// The same with no more labels and annotations than are kept.
+    pub(crate) fn bounded(self) -> Self {
+        let labels = bounded(&self.labels, "");
+        let annotations = bounded(&self.annotations, ANNOTATIONS);
+        Self { labels, annotations, ..self }
+    }
+
+    /// The bytes of its labels and annotations.
+    pub(crate) fn bytes(&self) -> usize {
+        let pairs = self.labels.iter().chain(&self.annotations);
+        pairs.map(|(key, value)| key.len() + value.len()).sum()
+    }
+}
+
+fn bounded(pairs: &BTreeMap<String, String>, prefix: &str) -> BTreeMap<String, String> {
+    let pairs = pairs.iter().filter(|(key, _)| key.starts_with(prefix));
     let short =
         pairs.filter(|(key, value)| key.len() <= LONGEST_KEY && value.len() <= LONGEST_VALUE);
     short.take(MOST_PAIRS).map(|(key, value)| (key.clone(), value.clone())).collect()
@@ -167,12 +186,14 @@ mod tests {
     fn labels_and_annotations_are_bounded() {
         let mut many = pod();
         for number in 0..1000 {
-            many.annotations.insert(format!("key-{number}"), "value".to_owned());
+            many.annotations.insert(format!("fairways.dev/key-{number}"), "value".to_owned());
+            many.annotations.insert(format!("a-{number}"), "of somebody else".to_owned());
         }
         many.labels.insert("long".to_owned(), "x".repeat(257));
         many.labels.insert("short".to_owned(), "x".repeat(256));
         let of = Container::new(&many, &container()).expect("a container");
         assert_eq!((of.annotations.len(), of.labels.len()), (MOST_PAIRS, 1));
+        assert!(of.annotations.keys().all(|key| key.starts_with(ANNOTATIONS)));
     }
 
     #[test]

@@ -20,5 +20,5 @@ mod mux;
 mod plugin;
 mod ttrpc;
 
-pub use container::{Container, MOST_CONTAINERS, QosClass};
+pub use container::{ANNOTATIONS, Container, MOST_CONTAINERS, QosClass};
 pub use plugin::{ContainerWatcher, RuntimeInfo, serve};

@@ -26,6 +26,10 @@ const EVENTS: i32 = (1 << (api::START_CONTAINER - 1))
     | (1 << (api::STOP_CONTAINER - 1))
     | (1 << (api::REMOVE_CONTAINER - 1));
 
+/// The most bytes of labels and annotations in a synchronisation. Pods beyond it count as having
+/// none, until their next start.
+const MOST_BYTES: usize = 16 << 20;
+
 /// How long a runtime waits that does not say (`DefaultPluginRequestTimeout` of NRI).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -42,26 +46,28 @@ pub struct RuntimeInfo {
     pub request_timeout: Duration,
 }
 
-/// Responds to what a runtime reports. A container waits while
-/// [`starts`](Self::starts) runs, so each call is to return long before the runtime's
-/// [timeout](RuntimeInfo::request_timeout).
+/// Responds to what a runtime reports. Containers wait while a call runs, so each is to return long
+/// before the runtime waits no more, which is `within`.
 pub trait ContainerWatcher {
     /// The runtime has accepted the plugin.
     fn registered(&mut self, runtime: RuntimeInfo);
 
     /// These are all the containers that have a process; others are gone. None starts or stops
     /// meanwhile.
-    fn synchronize(&mut self, containers: Vec<Container>);
+    fn synchronize(&mut self, containers: Vec<Container>, within: Duration);
 
     /// A container starts as soon as this returns: its process exists and waits before it executes
-    /// the container's program. The runtime waits for `within` at most.
+    /// the container's program.
     fn starts(&mut self, container: Container, within: Duration);
 
     /// A container was asked to stop, or has ended by itself.
-    fn stops(&mut self, id: &str);
+    fn stops(&mut self, id: &str, within: Duration);
 
     /// A container has stopped and is removed.
-    fn removed(&mut self, id: &str);
+    fn removed(&mut self, id: &str, within: Duration);
+
+    /// An event could not be read: it is answered as if nothing depended on it.
+    fn unreadable(&mut self, why: String);
 }
 
 /// Registers a plugin over a connected socket, and serves it until the connection ends.
@@ -69,8 +75,8 @@ pub trait ContainerWatcher {
 /// # Errors
 /// When the connection ends, which is always: `UnexpectedEof` if the runtime closed it.
 pub fn serve(socket: impl Read + Write, watcher: &mut dyn ContainerWatcher) -> io::Error {
-    let mut plugin =
-        PluginSession { watcher, timeout: REQUEST_TIMEOUT, pods: BTreeMap::new(), all: Vec::new() };
+    let (pods, all) = (BTreeMap::new(), Vec::new());
+    let mut plugin = PluginSession { watcher, timeout: REQUEST_TIMEOUT, pods, bytes: 0, all };
     let mut mux = Mux::new(socket);
     let Err(why) = plugin.follow(&mut mux);
     why
@@ -81,6 +87,8 @@ struct PluginSession<'a> {
     timeout: Duration,
     /// Pods and containers of the parts of a synchronisation that have come.
     pods: BTreeMap<String, api::Pod>,
+    /// The bytes of the pods' labels and annotations.
+    bytes: usize,
     all: Vec<api::ApiContainer>,
 }
 
@@ -112,8 +120,7 @@ impl PluginSession<'_> {
         }
     }
 
-    /// The answer to a call. Only a call that is not readable is answered by an error: any other
-    /// error could fail a container.
+    /// The answer to a call. No event is answered by an error: that would fail the container.
     fn answer(&mut self, message: &Message) -> Result<Vec<u8>, CallStatus> {
         let request = CallRequest::decode(&*message.payload).map_err(|why| unreadable(&why))?;
         if request.service != api::PLUGIN_SERVICE {
@@ -129,12 +136,15 @@ impl PluginSession<'_> {
             }
             "Synchronize" => {
                 let part = api::Synchronize::decode(payload).map_err(|why| unreadable(&why))?;
-                Ok(self.synchronize(part).encode_to_vec())
+                Ok(self.synchronize(part, within).encode_to_vec())
             }
             "StateChange" => {
-                let change = api::StateChange::decode(payload).map_err(|why| unreadable(&why))?;
-                let api::StateChange { event, pod, container } = change;
-                self.happened(event, &ContainerEvent { pod, container }, within);
+                match api::StateChange::decode(payload) {
+                    Ok(api::StateChange { event, pod, container }) => {
+                        self.happened(event, &ContainerEvent { pod, container }, within);
+                    }
+                    Err(why) => self.watcher.unreadable(why.to_string()),
+                }
                 Ok(Vec::new())
             }
             method => {
@@ -145,8 +155,10 @@ impl PluginSession<'_> {
                     "Shutdown" => return Ok(Vec::new()),
                     _ => return Err(unknown(&request)),
                 };
-                let of = ContainerEvent::decode(payload).map_err(|why| unreadable(&why))?;
-                self.happened(event, &of, within);
+                match ContainerEvent::decode(payload) {
+                    Ok(of) => self.happened(event, &of, within),
+                    Err(why) => self.watcher.unreadable(why.to_string()),
+                }
                 Ok(Vec::new())
             }
         }
@@ -166,17 +178,26 @@ impl PluginSession<'_> {
 
     /// Takes a part of all pods and containers. A container of later parts may be in a pod of an
     /// earlier one.
-    fn synchronize(&mut self, part: api::Synchronize) -> api::Synchronized {
+    fn synchronize(&mut self, part: api::Synchronize, within: Duration) -> api::Synchronized {
         let room = MOST_CONTAINERS.saturating_sub(self.pods.len());
-        self.pods.extend(part.pods.into_iter().take(room).map(|pod| (pod.id.clone(), pod)));
+        for pod in part.pods.into_iter().take(room) {
+            let mut pod = pod.bounded();
+            self.bytes += pod.bytes();
+            if self.bytes > MOST_BYTES {
+                (pod.labels, pod.annotations) = Default::default();
+            }
+            self.pods.insert(pod.id.clone(), pod);
+        }
         let room = MOST_CONTAINERS.saturating_sub(self.all.len());
         self.all.extend(part.containers.into_iter().take(room));
         if !part.more {
             let (pods, all) = (std::mem::take(&mut self.pods), std::mem::take(&mut self.all));
+            self.bytes = 0;
             let known = all.iter().filter_map(|container| {
                 Container::new(pods.get(&container.pod_sandbox_id)?, container)
             });
-            self.watcher.synchronize(known.filter(|container| container.pid.is_some()).collect());
+            let alive = known.filter(|container| container.pid.is_some()).collect();
+            self.watcher.synchronize(alive, within);
         }
         api::Synchronized { more: part.more }
     }
@@ -189,8 +210,8 @@ impl PluginSession<'_> {
                     self.watcher.starts(container, within);
                 }
             }
-            api::STOP_CONTAINER => self.watcher.stops(&container.id),
-            api::REMOVE_CONTAINER => self.watcher.removed(&container.id),
+            api::STOP_CONTAINER => self.watcher.stops(&container.id, within),
+            api::REMOVE_CONTAINER => self.watcher.removed(&container.id, within),
             _ => {}
         }
     }

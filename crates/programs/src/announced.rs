@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 
 use super::dirs::matched;
 use super::known::Id;
@@ -21,6 +22,8 @@ pub struct AnnouncedContainer {
     pub pod: (String, String),
     /// Its first process.
     pub pid: i32,
+    /// When that started, in the kernel's ticks; `None` if it was gone before that could be read.
+    pub started: Option<u64>,
     /// The program that its pod's owner makes it part of, if any: a name of
     /// [`Selector::Asked`].
     pub program: Option<String>,
@@ -30,8 +33,6 @@ pub struct AnnouncedContainer {
 #[derive(Debug)]
 pub(super) struct Alive {
     of: AnnouncedContainer,
-    /// When its process started; `None` if it was gone before that could be read.
-    start: Option<u64>,
     /// The first entry that selects it, and the match that it is.
     entry: Option<(usize, String)>,
     place: FoundAt,
@@ -69,7 +70,7 @@ impl Alive {
     /// Whether its process is still the one that was announced.
     fn is_alive(&self, proc: &Proc) -> bool {
         let start = proc.stat(self.of.pid).ok().flatten().map(|stat| stat.start);
-        self.start.is_some() && start == self.start
+        self.of.started.is_some() && start == self.of.started
     }
 
     fn id(&self) -> Option<&Id> {
@@ -81,6 +82,19 @@ impl Alive {
 }
 
 impl AnnouncedContainer {
+    /// A container with this first process, which waits: when it started is read now.
+    #[must_use]
+    pub fn new(
+        id: String,
+        pod_uid: String,
+        pod: (String, String),
+        pid: i32,
+        program: Option<String>,
+    ) -> Self {
+        let stat = Proc::new(PathBuf::from("/proc")).stat(pid).ok().flatten();
+        Self { id, pod_uid, pod, pid, started: stat.map(|stat| stat.start), program }
+    }
+
     /// The first entry that selects it as a container or by its pod, and the match that it is.
     fn entry(&self, wanted: &[Wanted], pods: &Pods) -> Option<(usize, String)> {
         let Self { id, pod_uid, .. } = self;
@@ -124,9 +138,8 @@ impl Programs {
     /// # Errors
     /// If [`attention`](Self::attention) can't be called for.
     pub fn announce(&mut self, of: AnnouncedContainer) -> io::Result<()> {
-        let start = self.proc.stat(of.pid).ok().flatten().map(|stat| stat.start);
         let id = of.id.clone();
-        let alive = Alive { of, start, entry: None, place: FoundAt::Nowhere };
+        let alive = Alive { of, entry: None, place: FoundAt::Nowhere };
         self.pods.announced.0.insert(id.clone(), alive);
         let of = self.pods.announced.get(&id);
         let entry = of.and_then(|of| of.entry(&self.wanted, &self.pods));
@@ -185,7 +198,7 @@ impl Programs {
     }
 
     fn id_of_announced(&self, id: &str) -> Option<Id> {
-        let alive = self.pods.announced.0.get(id)?;
+        let alive = self.pods.announced.0.get(id).filter(|alive| alive.is_alive(&self.proc))?;
         self.id_by_path(alive.of.pid).or_else(|| alive.id().cloned())
     }
 
@@ -193,7 +206,7 @@ impl Programs {
     fn id_by_path(&self, pid: i32) -> Option<Id> {
         let (forest, text) = (self.forest.as_ref()?, self.proc.cgroups(pid)?);
         forest.trees.iter().find_map(|tree| {
-            let path = tree.hierarchy.path_of(&text)?;
+            let path = &*tree.hierarchy.path_of(&text)?;
             let slashes = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
             let above = slashes.map(|at| &path[..at]);
             let line: Vec<&str> = std::iter::once("/").chain(above).chain([path]).collect();
@@ -226,7 +239,7 @@ impl Programs {
     fn id_by_cgroup(&self, pid: i32) -> Option<Id> {
         let (forest, text) = (self.forest.as_ref()?, self.proc.cgroups(pid)?);
         forest.trees.iter().zip(&self.matches).find_map(|(tree, matches)| {
-            let path = tree.hierarchy.path_of(&text)?;
+            let path = &*tree.hierarchy.path_of(&text)?;
             let ((at, name), _) = matches
                 .iter()
                 .find(|(_, of)| of.all.binary_search_by(|one| one.as_str().cmp(path)).is_ok())?;

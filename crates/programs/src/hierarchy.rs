@@ -1,6 +1,7 @@
 //! Where cgroup hierarchies are mounted, and which tasks are in a cgroup: v2, v1, or both beside
 //! each other.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,10 @@ use super::process::{Proc, in_file};
 /// The hierarchies to search, in order, after v2: systemd's own of v1, then those that every
 /// container manager uses.
 const SEARCHED: [&str; 3] = ["name=systemd", "memory", "cpu"];
+
+/// Cgroups whose names are not known are looked for so many levels down: a pod's container is four
+/// levels below the root.
+const MOST_LEVELS: usize = 4;
 
 /// One hierarchy of cgroups.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +96,10 @@ impl Hierarchy {
     }
 
     /// The mounted cgroup that a process is in, by its `/proc/PID/cgroup`.
-    pub(super) fn path_of<'text>(&self, text: &'text str) -> Option<&'text str> {
+    ///
+    /// In a cgroup namespace of its own, as containers have, this process sees paths relative to
+    /// its own cgroup: `/../../kubepods-besteffort.slice/...`, and the mount's root as `/../../..`.
+    pub(super) fn path_of<'text>(&self, text: &'text str) -> Option<Cow<'text, str>> {
         let path = text
             .lines()
             .filter_map(Membership::parse)
@@ -100,10 +108,39 @@ impl Hierarchy {
                 false => of.controllers().any(|one| self.has(one)),
             })?
             .path;
-        match path.strip_prefix(self.root.trim_end_matches('/'))? {
-            "" => Some("/"),
-            path => path.starts_with('/').then_some(path),
+        if let (above, "") = levels_above(&self.root)
+            && above > 0
+        {
+            let (levels, path) = levels_above(path);
+            let levels = above.checked_sub(levels)?;
+            return self.below(levels, path.trim_end_matches('/')).map(Cow::Owned);
         }
+        match path.strip_prefix(self.root.trim_end_matches('/'))? {
+            "" => Some("/".into()),
+            path => path.starts_with('/').then_some(path.into()),
+        }
+    }
+
+    /// The cgroup of this path, so many levels below the mounted one, whose names are not known.
+    fn below(&self, levels: usize, path: &str) -> Option<String> {
+        // Its own cgroup, and those above it, have no name here to be known by.
+        if levels > MOST_LEVELS || (levels > 0 && path.is_empty()) {
+            return None;
+        }
+        let mut above = vec![String::new()];
+        for _ in 0..levels {
+            let directories = above.iter().flat_map(|of| {
+                let names = fs::read_dir(self.directory(of)).into_iter().flatten().flatten();
+                let names = names.filter(|one| one.file_type().is_ok_and(|kind| kind.is_dir()));
+                names.filter_map(move |one| Some(format!("{of}/{}", one.file_name().to_str()?)))
+            });
+            above = directories.collect();
+        }
+        let mut found = above.into_iter().map(|of| of + path);
+        found.find(|path| self.directory(path).is_dir()).map(|path| match path.is_empty() {
+            true => "/".to_owned(),
+            false => path,
+        })
     }
 
     /// Adds the threads that are in a cgroup itself, not below it; none if it is gone.
@@ -152,6 +189,20 @@ fn read_tasks(path: &Path) -> io::Result<Option<Vec<i32>>> {
     }
 }
 
+/// How many levels above this process's own cgroup a path begins, and what follows: `/a` of
+/// `/../../a`.
+fn levels_above(path: &str) -> (usize, &str) {
+    let mut rest = path;
+    let mut levels = 0;
+    while let Some(after) =
+        rest.strip_prefix("/..").filter(|of| of.is_empty() || of.starts_with('/'))
+    {
+        rest = after;
+        levels += 1;
+    }
+    (levels, rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,18 +233,42 @@ mod tests {
             names.iter().map(|name| Path::new("/sys/fs/cgroup").join(name).join("a/b")).collect();
         assert_eq!(mounts, expected);
         let text = "3:cpu,cpuacct:/x\n2:memory:/docker/a:b\n1:name=systemd:/\n0::/system.slice/a\n";
-        let of: Vec<_> = searched.iter().map(|one| one.path_of(text)).collect();
-        assert_eq!(of, [Some("/system.slice/a"), Some("/"), Some("/docker/a:b"), Some("/x")]);
+        let of: Vec<_> = searched.iter().filter_map(|one| one.path_of(text)).collect();
+        assert_eq!(of, ["/system.slice/a", "/", "/docker/a:b", "/x"]);
     }
 
     #[test]
     fn what_is_mounted_of_a_hierarchy_is_its_root() {
         let line = "36 35 0:1 /lxc/a\\040b /sys/fs/cgroup rw - cgroup2 none rw";
         let of = mounted(line, "/sys/fs/cgroup").remove(0);
-        assert_eq!(of.path_of("0::/lxc/a b/c"), Some("/c"));
-        assert_eq!(of.path_of("0::/lxc/a b"), Some("/"));
+        assert_eq!(of.path_of("0::/lxc/a b/c").as_deref(), Some("/c"));
+        assert_eq!(of.path_of("0::/lxc/a b").as_deref(), Some("/"));
         assert_eq!(of.path_of("0::/lxc/a bc"), None);
         assert_eq!(of.path_of("1:cpu:/lxc/a b"), None);
+    }
+
+    /// This process is in /kubepods.slice/burstable/pod/this.
+    #[test]
+    fn in_a_namespace_of_its_own_paths_begin_above_its_own_cgroup() {
+        let folder = tempfile::tempdir().unwrap();
+        for made in ["kubepods.slice/burstable/pod/this", "kubepods.slice/besteffort/x", "init"] {
+            fs::create_dir_all(folder.path().join(made)).unwrap();
+        }
+        let at = folder.path().display();
+        let line = format!("36 35 0:1 /../../../.. {at} rw - cgroup2 none rw");
+        let of = mounted(&line, folder.path().to_str().unwrap()).remove(0);
+        for (seen, path) in [
+            ("/", None),
+            ("/..", None),
+            ("/../../pod/this", Some("/kubepods.slice/burstable/pod/this")),
+            ("/../../../besteffort/x", Some("/kubepods.slice/besteffort/x")),
+            ("/../../../../init", Some("/init")),
+            ("/../../../..", Some("/")),
+            ("/../../../besteffort/gone", None),
+            ("/../../../../../init", None),
+        ] {
+            assert_eq!(of.path_of(&format!("0::{seen}")).as_deref(), path, "{seen}");
+        }
     }
 
     proptest::proptest! {

@@ -177,7 +177,7 @@ impl Programs {
         forest.trees.iter().zip(&self.matches).any(|(tree, matches)| {
             let Some(path) = tree.hierarchy.path_of(&text) else { return false };
             matches.iter().any(|((before, _), of)| {
-                *before < at && of.all.binary_search_by(|one| one.as_str().cmp(path)).is_ok()
+                *before < at && of.all.binary_search_by(|one| one.as_str().cmp(&path)).is_ok()
             })
         })
     }

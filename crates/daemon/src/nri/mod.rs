@@ -39,8 +39,13 @@ const PATIENCE_FOR_ALL: Duration = Duration::from_secs(1);
 /// socket.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// The same after a runtime has dropped the plugin: it may do so again.
+/// The same after a runtime has dropped the plugin: it may do so again. After connections that end
+/// soon the wait doubles, as containers wait while each begins.
 const DROPPED: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// A connection that lasts less than this has ended soon.
+const SOON: Duration = Duration::from_secs(5);
 
 /// The most wrong annotations that are logged: a pod that starts again and again says the same,
 /// and its owner can make it say something new each time.
@@ -96,10 +101,12 @@ impl Drop for Nri {
 fn follow(socket: &PathBuf, shared: &NriConnection, mut plugin: Plugin) {
     // The reason that was logged last, so that it is logged once.
     let mut logged = String::new();
+    let mut after_drop = DROPPED;
     while !shared.over.load(Ordering::SeqCst) {
         let (why, pause) = match UnixStream::connect(socket) {
             Ok(stream) => match stream.try_clone() {
                 Ok(clone) => {
+                    let began = Instant::now();
                     *shared.stream.lock() = Some(clone);
                     // Nri's end may have come before the connection was known.
                     let why = match shared.over.load(Ordering::SeqCst) {
@@ -111,7 +118,10 @@ fn follow(socket: &PathBuf, shared: &NriConnection, mut plugin: Plugin) {
                     if was_connected {
                         logged.clear();
                     }
-                    (why, DROPPED)
+                    let pause = after_drop;
+                    let ended_soon = began.elapsed() < SOON;
+                    after_drop = if ended_soon { (pause * 2).min(LONGEST_WAIT) } else { DROPPED };
+                    (why, pause)
                 }
                 Err(why) => (why, RETRY),
             },
@@ -155,7 +165,8 @@ impl Plugin {
         }
         let pod = (container.namespace, container.pod);
         let Container { id, pod_uid, pid, .. } = container;
-        let announced = AnnouncedContainer { id, pod_uid, pod, pid: pid?, program };
+        // Now, while the runtime waits: later the number may be another process's.
+        let announced = AnnouncedContainer::new(id, pod_uid, pod, pid?, program);
         Some(NewContainer { announced, wish })
     }
 
@@ -178,10 +189,11 @@ impl ContainerWatcher for Plugin {
         self.totals.lock().connected = true;
     }
 
-    fn synchronize(&mut self, containers: Vec<Container>) {
+    fn synchronize(&mut self, containers: Vec<Container>, within: Duration) {
         let count = containers.len();
         let containers = containers.into_iter().filter_map(|of| self.new_container(of)).collect();
-        let is_done = self.announce(Announcement::Exist(containers), PATIENCE_FOR_ALL);
+        let is_done =
+            self.announce(Announcement::Exist(containers), PATIENCE_FOR_ALL.min(within / 2));
         info!(containers = count, is_done, "the container runtime's containers are known");
     }
 
@@ -200,11 +212,18 @@ impl ContainerWatcher for Plugin {
         }
     }
 
-    fn stops(&mut self, id: &str) {
-        self.announce(Announcement::Stops(id.to_owned()), PATIENCE);
+    fn stops(&mut self, id: &str, within: Duration) {
+        self.announce(Announcement::Stops(id.to_owned()), PATIENCE.min(within / 2));
     }
 
-    fn removed(&mut self, id: &str) {
-        self.announce(Announcement::Removed(id.to_owned()), PATIENCE);
+    fn removed(&mut self, id: &str, within: Duration) {
+        self.announce(Announcement::Removed(id.to_owned()), PATIENCE.min(within / 2));
+    }
+
+    fn unreadable(&mut self, why: String) {
+        let line = format!("an event of the container runtime can't be read: {}", plain(&why));
+        if self.reported.len() < MOST_REPORTED && self.reported.insert(line.clone()) {
+            warn!("{line}");
+        }
     }
 }

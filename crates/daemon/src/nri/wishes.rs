@@ -4,13 +4,10 @@
 use fairways_command_kit::objective::objective;
 use fairways_command_kit::plain::plain;
 use fairways_core::Wish;
-use fairways_nri::{Container, QosClass};
+use fairways_nri::{ANNOTATIONS, Container, QosClass};
 use fairways_programs::matches;
 
 use crate::config::{Kubernetes, PodRule, group_name};
-
-/// What each annotation's key begins with.
-const PREFIX: &str = "fairways.dev/";
 
 /// The most ways and the greatest importance that a pod's owner may ask for. The kernel's masks
 /// have 32 bits.
@@ -76,7 +73,7 @@ impl Said {
 
     fn hear_annotations(&mut self, of: &Container) {
         let ours = of.annotations.iter().filter_map(|(key, value)| {
-            let (key, container) = split(key.strip_prefix(PREFIX)?);
+            let (key, container) = split(key.strip_prefix(ANNOTATIONS)?);
             Some((key, container, value.as_str()))
         });
         let (own, pods): (Vec<_>, Vec<_>) = ours.partition(|(_, container, _)| container.is_some());
@@ -86,7 +83,7 @@ impl Said {
             {
                 let found: String = plain(value).chars().take(64).collect();
                 self.wrong.push(format!(
-                    "{}/{}: annotation {PREFIX}{}: expected {expected}, found {found:?}",
+                    "{}/{}: annotation {ANNOTATIONS}{}: expected {expected}, found {found:?}",
                     of.namespace,
                     of.pod,
                     plain(key)

@@ -131,6 +131,7 @@ impl Host {
                     containers.sort_by(|a, b| a.announced.id.cmp(&b.announced.id));
                     let ids = containers.iter().map(|of| of.announced.id.as_str());
                     roster.programs.retract_others(&ids.collect::<Vec<_>>());
+                    roster.forget_unannounced();
                     // containerd's `rdt_config_file` removes others' groups when containerd starts.
                     agenda.look_at_others_soon();
                     containers.into_iter().try_for_each(|of| roster.announce(of))

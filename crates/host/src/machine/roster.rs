@@ -101,15 +101,12 @@ impl Roster {
     /// Looks for the programs that announced containers are part of by their owners' request.
     /// Returns as [`reconfigure`](Self::reconfigure); `None` if none came or went.
     pub(super) fn look_for_asked(&mut self) -> io::Result<Option<Vec<Option<usize>>>> {
-        let named: BTreeSet<&str> =
-            self.programs.announced().filter_map(|of| of.program.as_deref()).collect();
-        self.asked.retain(|name, _| named.contains(name.as_str()));
+        self.forget_unannounced();
         let mut entries = self.entries.iter().skip(self.configured);
         let is_same = self.asked.len() + self.configured == self.entries.len()
-            && self
-                .asked
-                .keys()
-                .all(|name| entries.next().is_some_and(|of| of.wanted.name == *name));
+            && self.asked.iter().all(|(name, wish)| {
+                entries.next().is_some_and(|of| of.wanted.name == *name && of.wish == *wish)
+            });
         if is_same {
             return Ok(None);
         }
@@ -119,25 +116,35 @@ impl Roster {
             self.asked.iter().map(|(name, wish)| asked(name, *wish).part()).unzip();
         wanted.extend(new);
         self.programs.set_wanted(wanted)?;
-        let wanted: Vec<Wanted> = self.entries.iter().map(|entry| entry.wanted.clone()).collect();
+        let before: Vec<(Wanted, Wish)> =
+            self.entries.iter().map(|entry| (entry.wanted.clone(), entry.wish)).collect();
         self.entries.truncate(self.configured);
         self.entries.extend(entries);
-        let moved: Vec<Option<usize>> = wanted
-            .iter()
-            .map(|old| self.entries.iter().position(|new| new.wanted == *old))
-            .collect();
-        for member in self.members.values_mut() {
-            member.entry = moved_to(&moved, member.entry);
-        }
-        Ok(Some(moved))
+        Ok(Some(self.follow(&before)))
+    }
+
+    /// Forgets what owners asked for whose containers are all gone: another container of the name
+    /// may ask for something else.
+    pub(super) fn forget_unannounced(&mut self) {
+        let named: BTreeSet<&str> =
+            self.programs.announced().filter_map(|of| of.program.as_deref()).collect();
+        self.asked.retain(|name, _| named.contains(name.as_str()));
     }
 
     /// Replaces the entries; returns the entry of the new list for each of the old one.
     fn replace(&mut self, entries: Vec<ManagedEntry>) -> Vec<Option<usize>> {
         let before = std::mem::replace(&mut self.entries, entries);
+        let before: Vec<(Wanted, Wish)> =
+            before.into_iter().map(|entry| (entry.wanted, entry.wish)).collect();
+        self.follow(&before)
+    }
+
+    /// Finds each of the entries before in the present list, and which programs' requests have
+    /// changed.
+    fn follow(&mut self, before: &[(Wanted, Wish)]) -> Vec<Option<usize>> {
         let moved: Vec<Option<usize>> = before
             .iter()
-            .map(|old| self.entries.iter().position(|new| new.wanted == old.wanted))
+            .map(|(old, _)| self.entries.iter().position(|new| new.wanted == *old))
             .collect();
         for (&app, member) in &mut self.members {
             // A program that is not wanted any longer is gone with the next look.
@@ -145,7 +152,7 @@ impl Roster {
             member.entry = moved_to(&moved, member.entry);
             let now = member.entry.map(|entry| &self.entries[entry]);
             if let (Some(was), Some(now)) = (was, now)
-                && was.wish != now.wish
+                && was.1 != now.wish
             {
                 self.requested.push(app);
             }
