@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::{Float64Builder, ListBuilder, UInt64Builder};
 use arrow_array::cast::AsArray as _;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int8Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray,
     UInt64Array,
@@ -177,9 +177,8 @@ fn value<'py>(py: Python<'py>, array: &dyn Array, row: usize) -> PyResult<Bound<
             Ok(PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any())
         }
         DataType::Dictionary(_, _) => {
-            let of = array.as_any_dictionary();
-            let key = of.normalized_keys()[row];
-            value(py, of.values(), key)
+            let of = array.as_dictionary::<Int8Type>();
+            value(py, of.values(), of.key(row).unwrap_or_default())
         }
         other => unreachable!("a column of {other}"),
     }

@@ -21,10 +21,18 @@ pub struct TraceReader {
     input: Input,
     decoder: Box<dyn Decode>,
     has_accesses: bool,
+    /// Instructions so far, and lines that they accessed.
+    instructions: u64,
+    lines: u64,
 }
 
 /// Bytes by which a format is recognised: many records of each.
 const START: usize = 4096;
+
+/// Lines that an instruction accesses on average, at most, beside some millions that a string
+/// instruction may: a trace of more is damaged, and would fill memory.
+const MOST_LINES: u64 = 8;
+const MORE_LINES: u64 = 1 << 24;
 
 /// Bytes that are read at once, more than any record has.
 const BUFFER: usize = 1 << 16;
@@ -71,7 +79,15 @@ impl TraceReader {
         };
         let whole: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(start).chain(input));
         let input = BufReader::with_capacity(BUFFER, whole);
-        Ok(Self { path: path.to_owned(), format, input, decoder, has_accesses: false })
+        Ok(Self {
+            path: path.to_owned(),
+            format,
+            input,
+            decoder,
+            has_accesses: false,
+            instructions: 0,
+            lines: 0,
+        })
     }
 
     /// The format.
@@ -88,7 +104,22 @@ impl TraceReader {
         let before = items.len();
         let more = self.decoder.next(&mut self.input, items);
         let more = more.map_err(|what| TraceError::new(&self.path, &what))?;
-        self.has_accesses = self.has_accesses || items[before..].iter().any(TraceItem::is_access);
+        for item in &items[before..] {
+            match *item {
+                TraceItem::Instructions(count) => self.instructions += u64::from(count),
+                TraceItem::Load { bytes, .. } | TraceItem::Store { bytes, .. } => {
+                    self.has_accesses = true;
+                    self.lines += 1 + u64::from(bytes / 64);
+                }
+            }
+        }
+        if self.lines > self.instructions.saturating_mul(MOST_LINES).saturating_add(MORE_LINES) {
+            let found = format!(
+                "expected at most {MOST_LINES} accesses for each instruction, found {} for {}",
+                self.lines, self.instructions
+            );
+            return Err(TraceError::new(&self.path, &found));
+        }
         if !more && !self.has_accesses {
             return Err(TraceError::new(&self.path, "expected a trace that accesses memory"));
         }

@@ -27,6 +27,9 @@ pub(crate) fn unpack(path: &Path) -> Result<Box<dyn Read + Send>> {
     } else if start.starts_with(b"\x1f\x8b") {
         Ok(Box::new(flate2::bufread::MultiGzDecoder::new(file)))
     } else if start.starts_with(b"PK\x03\x04") {
+        if !path.is_file() {
+            return Err("expected a zip that is a file, which is read from its end".to_owned());
+        }
         Ok(Box::new(Zipped::open(path)?))
     } else if start.starts_with(b"\x04\x22\x4d\x18") {
         Err("expected drmemtrace's final traces, found what may be its raw ones (lz4): \

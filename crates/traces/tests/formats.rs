@@ -89,22 +89,26 @@ fn drmemtrace(file_type: u64) -> Vec<u8> {
 
 const PLAIN_64_BIT: u64 = 0x40 | 0x200;
 
-fn packed(bytes: &[u8]) -> [Vec<u8>; 4] {
+fn packed(bytes: &[u8]) -> [Vec<u8>; 5] {
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gz.write_all(bytes).unwrap();
     let options = lzma_rust2::XzOptions::with_preset(1);
     let mut xz = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
     xz.write_all(bytes).unwrap();
+    let [stored, deflated] = [zip::CompressionMethod::Stored, zip::CompressionMethod::Deflated]
+        .map(|by| zipped(bytes, by));
+    [bytes.to_vec(), gz.finish().unwrap(), xz.finish().unwrap(), stored, deflated]
+}
+
+/// In chunks, as drmemtrace does it.
+fn zipped(bytes: &[u8], by: zip::CompressionMethod) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    let stored =
-        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-    // In chunks, as drmemtrace does it.
+    let options = zip::write::SimpleFileOptions::default().compression_method(by);
     for (number, chunk) in bytes.chunks(bytes.len() / 2).enumerate() {
-        zip.start_file(format!("chunk.{number:04}"), stored).unwrap();
+        zip.start_file(format!("chunk.{number:04}"), options).unwrap();
         zip.write_all(chunk).unwrap();
     }
-    let zip = zip.finish().unwrap().into_inner();
-    [bytes.to_vec(), gz.finish().unwrap(), xz.finish().unwrap(), zip]
+    zip.finish().unwrap().into_inner()
 }
 
 fn read(bytes: &[u8], options: &TraceOptions) -> Result<(TraceFormat, Vec<TraceItem>), TraceError> {
@@ -270,4 +274,11 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn accesses_without_instructions_do_not_fill_memory() {
+    let text = [b"I  04000000,3\n".to_vec(), b" L 1ffe000,4096\n".repeat(300_000)].concat();
+    let why = read(&text, &TraceOptions::default()).unwrap_err().to_string();
+    assert!(why.contains("at most 8 accesses for each instruction"), "{why}");
 }

@@ -62,12 +62,14 @@ impl Choices {
         let named: Vec<&str> = each.iter().filter_map(Choice::compiled_in).collect();
         // A class checks its own parameters.
         let has_python = each.iter().any(|choice| matches!(choice, Choice::Python(_)));
-        let set = match SharedParameters::new(&settings, &named) {
-            Err(_) if has_python => SharedParameters::default(),
-            set => set?,
-        };
-        let parameters =
-            settings.into_iter().map(|Setting { name, value }| (name, value)).collect();
+        let (of_named, own): (Vec<Setting>, Vec<Setting>) =
+            settings.into_iter().partition(|setting| {
+                let mut all = named.iter().filter_map(|name| descriptor(name));
+                !has_python || all.any(|of| of.parameter(&setting.name).is_some())
+            });
+        let set = SharedParameters::new(&of_named, &named)?;
+        let settings = of_named.into_iter().chain(own);
+        let parameters = settings.map(|Setting { name, value }| (name, value)).collect();
         Ok(Self { each, set, parameters, faults: faults().0 })
     }
 

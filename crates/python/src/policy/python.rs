@@ -57,12 +57,31 @@ impl PythonChoice {
         })
     }
 
+    /// Checks that a function's policy knows and decides what the function does.
+    fn check(&self, policy: &Bound<'_, PyAny>) -> Result<(), CallFailure> {
+        let ours =
+            [("knows", "profiles", self.knows_profiles), ("decides", "turns", self.schedules)];
+        for (what, value, is_so) in ours {
+            let found: Option<String> =
+                policy.getattr_opt(what)?.map(|found| found.extract()).transpose()?;
+            if let Some(found) = found.filter(|found| (found == value) != is_so) {
+                return Err(CallFailure::Said(format!(
+                    "policy {}: {what}: found {found:?} in the policy, and another value in the \
+                     function that makes it",
+                    self.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn make(&self, is_static: bool) -> Result<MadePolicy, CallFailure> {
         Python::attach(|py| {
             let policy = match self.is_one {
                 true => self.made_by.bind(py).clone(),
                 false => self.made_by.bind(py).call((), Some(self.parameters.bind(py)))?,
             };
+            self.check(&policy)?;
             let handle = policy.getattr("handle")?;
             let signature = py.import("inspect")?.call_method1("signature", (&handle,))?;
             let fault = Fault::default();
