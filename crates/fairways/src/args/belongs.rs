@@ -244,6 +244,7 @@ mod tests {
             "machine",
             "no_color",
             "once",
+            "plot",
             "policies",
             "policy",
             "set",
