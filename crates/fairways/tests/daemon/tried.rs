@@ -75,7 +75,8 @@ fn a_trial_that_is_interrupted_puts_all_back() {
 #[test]
 fn requests_that_a_trial_cannot_fulfil_are_refused() {
     for (flags, why) in [
-        (&["--dry-run"][..], "expected neither --dry-run nor --observe"),
+        (&["--dry-run"][..], "expected none of --dry-run, --observe and --counters-only"),
+        (&["--counters-only", "--policy", "stock"], "--observe and --counters-only"),
         (
             &["--duration", "20s"],
             "--duration: expected from 6 to 86400 times --block, found 2 times",
