@@ -6,14 +6,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fairways_needs::{Need, has, skip};
 
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wheel");
-
-/// From an empty environment to a plot, with a wheel that is there.
-const TO_A_PLOT: Duration = Duration::from_secs(60);
 
 /// Runs a command to its end.
 fn run(command: &mut Command) {
@@ -83,5 +80,4 @@ fn to_a_plot(wheel: &Path, folder: &Path) {
     let took = start.elapsed();
     assert!(fs::read(plot).unwrap().starts_with(b"\x89PNG"));
     eprintln!("from an empty environment to a plot: {:.1} s", took.as_secs_f64());
-    assert!(took < TO_A_PLOT, "{took:?}");
 }
