@@ -99,7 +99,7 @@ mod tests {
             rules.handle(domain, Time::ZERO, &machine, &mut |_| ()).unwrap();
         }
         let failed = rules.handle(0, Time::ZERO, &event, &mut |_| panic!("a test's"));
-        assert_eq!(crate::text_of(&*failed.unwrap_err()), "a test's");
+        assert_eq!(crate::daemon::text_of(&*failed.unwrap_err()), "a test's");
         let mut actions = 0;
         rules.handle(0, Time::ZERO, &event, &mut |_| actions += 1).unwrap();
         assert_eq!(actions, 0);

@@ -1,0 +1,386 @@
+//! The daemon itself: it opens all parts, reports events to the policies, carries out their
+//! actions, and restores everything.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use fairways_command_kit::moment::Moment;
+use fairways_core::{Action, AppId, Event, Levers, Time};
+use fairways_host::emulated::Connection;
+use fairways_host::machine::Host;
+use fairways_record::status::{self, MachineRecord, Sandbox, Status};
+use parking_lot::Mutex;
+use tracing::{debug, error, info, warn};
+
+use super::Options;
+use super::config::{ClockSource, Config};
+use super::control::{Control, Served};
+use super::journals::Journals;
+use super::losses::{DaemonLosses, SharedLosses};
+use super::metrics::Metrics;
+use super::missing::Missing;
+use super::node_features::NodeFeatureFile;
+use super::notify::Notify;
+use super::nri::{Nri, NriTotals};
+use super::open;
+use super::profiled::Profiled;
+use super::rules::Rules;
+use super::seen::OfHost;
+use super::settings::Checked;
+use super::signals::{Asked, Signals};
+use super::unmeasured::Unmeasured;
+
+/// A host and all that manages it.
+pub(super) struct Daemon {
+    /// As it was at the start.
+    config: Config,
+    host: Host,
+    rules: Rules,
+    pub(super) watched: Arc<Mutex<MachineRecord>>,
+    profiled: Option<Profiled>,
+    journals: Journals,
+    unmeasured: Unmeasured,
+    /// `None` if nobody can ask for them, or the policy gives out no ways.
+    losses: Option<SharedLosses>,
+    notify: Notify,
+    /// Serves clients until it is dropped.
+    control: Option<Control>,
+    metrics: Option<Metrics>,
+    /// The plugin of the container runtime, until it is dropped.
+    nri: Option<Nri>,
+    /// Shared with what the host calls on each turn.
+    node_features: Option<Arc<Mutex<NodeFeatureFile>>>,
+    emulator: Option<Connection>,
+    /// Whether the machine's clock is the host's.
+    has_time_of_day: bool,
+}
+
+impl Daemon {
+    /// Opens all parts, resctrl last: if another part fails, resctrl is unchanged.
+    pub(super) fn start(
+        checked: Checked,
+        sandbox: Sandbox,
+        signals: &Signals,
+    ) -> anyhow::Result<Self> {
+        let mode = checked.mode();
+        let Checked { config, rules, duration, is_asked, commit } = checked;
+        let watched = Arc::new(Mutex::new(MachineRecord::new(Status {
+            schema: status::SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            policy: rules.name().to_owned(),
+            mode: mode.to_owned(),
+            sandbox,
+            ..Status::default()
+        })));
+        let is_asked = is_asked && !config.dry_run;
+        let has_metrics = config.metrics.listen.is_some();
+        let has_losses = is_asked && rules.trial.is_none() && !config.schedules();
+        let losses = has_losses.then(|| {
+            let losses = DaemonLosses::new(has_metrics || config.counters_only, config.observe);
+            SharedLosses::new(losses, Arc::clone(&signals.came))
+        });
+        let nri_totals = config.kubernetes.nri.then(|| Arc::new(Mutex::new(NriTotals::default())));
+        let served = Served {
+            watched: Arc::clone(&watched),
+            losses: losses.clone(),
+            nri: nri_totals.clone(),
+        };
+        let control = is_asked.then(|| open::control(&config, served.clone())).transpose()?;
+        let notify = Notify::start(signals.ends())?;
+        let metrics = open::metrics(&config, commit, served, &notify)?;
+        let has_time_of_day = config.clock.source == ClockSource::Real;
+        let began = has_time_of_day.then(Moment::now);
+        let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
+        let ids = host.domains().into_iter().map(|domain| domain.id);
+        let journals = Journals::new(&config, &rules, host.scheduler(), began, ids);
+        let unmeasured = Unmeasured::new(&config);
+        let is_described = is_asked && rules.trial.is_none();
+        let node_features = open::node_features(&config).filter(|_| is_described);
+        let node_features = node_features.map(|features| Arc::new(Mutex::new(features)));
+        let scheduler = host.scheduler();
+        {
+            let status = &mut watched.lock().status;
+            status.scheduler = scheduler.map(str::to_owned);
+            status.scheduler_reason = why;
+        }
+        host.stop_when(Arc::clone(&signals.came));
+        if let Some(span) = duration {
+            host.stop_at(Time::ZERO.after(span));
+        }
+        let nri = nri_totals.map(|totals| open::nri(&config, &mut host, totals)).transpose()?;
+        let (policy, programs) = (rules.name(), config.program.len());
+        match scheduler {
+            None => {
+                info!(policy, mode, programs, root = %config.resctrl.root.display(), "begun");
+            }
+            Some(scheduler) => {
+                let reason = watched.lock().status.scheduler_reason.clone().unwrap_or_default();
+                info!(policy, mode, programs, scheduler, reason, "begun");
+            }
+        }
+        if let Some(metrics) = &metrics {
+            metrics.see()(&host);
+            info!(listen = %metrics.at(), "metrics");
+        }
+        Ok(Self {
+            config,
+            host,
+            rules,
+            watched,
+            profiled,
+            journals,
+            unmeasured,
+            losses,
+            notify,
+            control,
+            metrics,
+            nri,
+            node_features,
+            emulator,
+            has_time_of_day,
+        })
+    }
+
+    /// Reports events to the policies and carries out their actions until it is time to stop.
+    pub(super) fn follow(
+        &mut self,
+        args: Option<&Options>,
+        signals: &Signals,
+    ) -> anyhow::Result<()> {
+        self.notify.ready(&format!("{} looks after this host", self.rules.name()));
+        if let Some(metrics) = &self.metrics {
+            metrics.begun();
+        }
+        let (pulse, see) = (self.notify.pulse(), self.metrics.as_ref().map(Metrics::see));
+        let after_each = self.metrics.as_ref().map(Metrics::see);
+        let watched = Arc::clone(&self.watched);
+        let node_features = self.node_features.clone();
+        let (mut were_left, mut degraded) = (false, Vec::new());
+        let trouble = self.journals.trouble();
+        let unmeasured = self.unmeasured.warning(self.rules.name());
+        let mut missing = Missing::default();
+        self.host.on_turn(move |host| {
+            pulse.turns();
+            let left = host.not_managed();
+            if were_left || !left.is_empty() {
+                watched.lock().status.set_not_managed(&left);
+                were_left = !left.is_empty();
+            }
+            if let Some(unmatched) = missing.look(host) {
+                watched.lock().status.unmatched = unmatched.to_vec();
+            }
+            let mut now = host.degraded();
+            now.extend_from_slice(&trouble.lock());
+            now.extend(unmeasured.clone());
+            now.extend(fairways_exec_policy::given_up());
+            if now != degraded {
+                watched.lock().status.degraded.clone_from(&now);
+                degraded = now;
+            }
+            if let Some(features) = &node_features {
+                features.lock().update(&watched.lock().status);
+            }
+            if let Some(see) = &see {
+                see(host);
+            }
+        });
+        loop {
+            self.notify.in_system();
+            match signals.asked() {
+                Some(Asked::End) => break,
+                Some(Asked::Reload) => args.into_iter().for_each(|args| self.reload(args)),
+                None => {}
+            }
+            // A client may have asked for losses since; one that asks later ends the wait.
+            if let Some(losses) = &self.losses {
+                losses.watch(&mut self.host);
+            }
+            let Some((at, domain, event)) = self.host.next_event() else {
+                if signals.came() {
+                    continue;
+                }
+                break;
+            };
+            self.notify.in_policy();
+            let losses = self.losses.as_ref();
+            if let (Some(losses), Event::Machine(_)) = (losses, &event) {
+                losses.lock().read_caches(&self.host);
+            }
+            if losses.is_none_or(|losses| losses.lock().hear(domain, at, &event)) {
+                self.hear(domain, at, &event);
+                self.decide(domain, at, &event);
+            }
+            self.journals.settle(at);
+            if self.rules.trial.as_ref().is_some_and(|trial| trial.is_over()) {
+                break;
+            }
+            if let Some(see) = &after_each {
+                see(&self.host);
+            }
+        }
+        match self.host.failure() {
+            Some(why) => Err(anyhow::anyhow!("{why}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Records and logs an event; the policy gets it in [`decide`](Self::decide).
+    fn hear(&mut self, domain: u32, at: Time, event: &Event) {
+        let name = |app: AppId| self.host.name(app).unwrap_or_default().to_owned();
+        let started = match event {
+            Event::Started { app, .. } => self.host.name(*app),
+            _ => None,
+        };
+        self.journals.event(domain, at, event, started);
+        self.unmeasured.hear(domain, event);
+        // No event reports that another scheduler has replaced it.
+        self.watched.lock().status.set_scheduler(self.host.scheduler());
+        self.watched.lock().status.now = self.has_time_of_day.then(Moment::now);
+        self.watched.lock().record_event(domain, at, event, &OfHost(&self.host), name);
+        match event {
+            Event::Cpus(cpus) => {
+                self.watched.lock().status.set_cpus(domain, self.host.cpus(domain));
+                info!(domain, cpus = cpus.count, quantum = ?cpus.quantum, "threads take turns");
+            }
+            Event::Machine(_) if self.host.scheduler().is_some() => {}
+            Event::Machine(Levers { llc, .. }) => {
+                info!(
+                    domain,
+                    ways = llc.ways.get(),
+                    clos = llc.clos,
+                    "ways and classes to give out"
+                );
+                let is_profiled =
+                    self.profiled.as_ref().is_none_or(|profiled| profiled.domain(domain, llc.ways));
+                if !is_profiled {
+                    warn!(domain, ways = llc.ways.get(), "no profile covers this number of ways");
+                }
+            }
+            Event::Started { app, .. } => {
+                info!(domain, app = app.0, program = name(*app), "starts");
+                if let Some(profiled) = &self.profiled {
+                    profiled.started(domain, *app);
+                }
+            }
+            Event::Exited { app } => {
+                info!(domain, app = app.0, "has ended");
+                if let Some(profiled) = &self.profiled {
+                    profiled.exited(domain, *app);
+                }
+            }
+            Event::Applied { plan, actual } => {
+                if let Some(profiled) = &self.profiled {
+                    profiled.plan(domain, actual);
+                }
+                for line in self.watched.lock().status.differences(domain) {
+                    warn!(domain, plan = plan.0, "the plan is not fully in force: {line}");
+                }
+            }
+            Event::Refused { plan, why } => warn!(domain, plan = plan.0, "refused: {why}"),
+            _ => {}
+        }
+    }
+
+    /// Gives the event to the policy, and carries out its actions.
+    fn decide(&mut self, domain: u32, at: Time, event: &Event) {
+        let Self { host, rules, watched, journals, unmeasured, losses, notify, .. } = self;
+        let in_host = Cell::new(false);
+        let handled = rules.handle(domain, at, event, &mut |action| {
+            journals.action(domain, at, &action);
+            if let Some(losses) = losses {
+                losses.lock().see(domain, &action);
+            }
+            if let Some(shown) = unmeasured.shown(domain, &action) {
+                if let Action::Classified { app, class, reason } = &*shown {
+                    debug!(domain, app = app.0, %class, "{reason}");
+                }
+                watched.lock().record_action(domain, &shown, &OfHost(host));
+            }
+            // Resctrl may be slow.
+            notify.in_system();
+            in_host.set(true);
+            host.carry_out(domain, action);
+            in_host.set(false);
+            notify.in_policy();
+        });
+        let domains = host.domains();
+        if domains.len() != watched.lock().status.domains.len() {
+            watched.lock().status.keep_domains(|id| domains.iter().any(|domain| domain.id == id));
+            if let Some(losses) = losses {
+                losses.lock().read_caches(host);
+            }
+        }
+        let Err(why) = handled else { return };
+        if in_host.get() {
+            // The host failed, not the policy, and the state of resctrl is unknown: the next start
+            // restores it.
+            resume_unwind(why);
+        }
+        let why = text_of(&*why);
+        error!(domain, "the policy has failed, and its last decision stays in force: {why}");
+        let watched = &mut *watched.lock();
+        watched.status.failed = Some(why);
+        watched.totals.failed += 1;
+    }
+
+    /// Reads the configuration again. If it is wrong, the previous one stays in force.
+    fn reload(&mut self, args: &Options) {
+        self.notify.reloading();
+        match self.try_reload(args) {
+            Ok(()) => info!("configuration reloaded"),
+            Err(why) => error!("the previous configuration stays in force: {why}"),
+        }
+        self.notify.ready(&format!("{} looks after this host", self.rules.name()));
+    }
+
+    fn try_reload(&mut self, args: &Options) -> anyhow::Result<()> {
+        let checked = Checked::new(args)?;
+        // Only programs can change while the daemon runs.
+        let (now, before) = (&checked.config, &self.config);
+        let same = Config { program: before.program.clone(), ..now.clone() } == *before;
+        if !same {
+            warn!("restart required: only `program` can be reloaded");
+        }
+        self.host.reconfigure(open::managed(&checked.config, self.emulator.as_ref())?)?;
+        Ok(())
+    }
+
+    /// Restores everything, and logs what could not be restored. That is an error, and so is a
+    /// journal that could not be written.
+    pub(super) fn end(self) -> (Status, anyhow::Result<()>) {
+        self.notify.stopping();
+        if let Some(features) = &self.node_features {
+            features.lock().withdraw();
+        }
+        // Containers that start from now on do not wait for this daemon.
+        drop((self.nri, self.control, self.metrics));
+        let is_written = self.journals.finish();
+        let status = self.watched.lock().status.clone();
+        let restored = self.host.close();
+        for thing in &restored.done {
+            info!("restored {thing}");
+        }
+        for (thing, why) in &restored.left {
+            warn!("left {thing}: {why}");
+        }
+        for (thing, why) in &restored.failed {
+            error!("not restored: {thing}: {why}");
+        }
+        let ended = match (restored.failed.is_empty(), is_written) {
+            (false, _) => Err("not everything could be restored: fairways restore tries again"),
+            (true, false) => Err("the journal is not whole, because it could not be written"),
+            (true, true) => Ok(()),
+        };
+        (status, ended.map_err(anyhow::Error::msg))
+    }
+}
+
+/// The message of a panic, in one line.
+pub(super) fn text_of(why: &(dyn Any + Send)) -> String {
+    let text = why.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| why.downcast_ref::<&str>().copied());
+    text.unwrap_or("it broke off").replace(|letter| !fairways_core::is_plain(letter), " ")
+}
