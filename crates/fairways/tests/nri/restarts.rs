@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::common::{Machine, can, eventually};
 use crate::place::{configure_with, groups, noted, noting};
 use crate::running::{Daemon, command};
-use crate::runtime::{Runtime, built};
+use crate::runtime::{Runtime, built, machine_and_runtime};
 
 const PROGRAMS: [(&str, &str); 2] =
     [("api", "select = \"pod:web/*\""), ("batch", "select = \"pod:jobs/*\"")];
@@ -30,12 +30,7 @@ fn draw(random: &mut u64, below: u64) -> u64 {
 
 #[test]
 fn containers_start_and_stop_while_the_daemon_is_killed_and_started_again() {
-    if !can(&["go"]) {
-        return;
-    }
-    let Some(program) = built("nri-runtime") else { return };
-    let machine = Machine::start("lookbusy");
-    let mut runtime = Runtime::start(&program, &machine.at("nri.sock"));
+    let Some((machine, mut runtime)) = machine_and_runtime() else { return };
     configure_with(&machine, "", &PROGRAMS);
     let mut daemon = Daemon::start(&machine, command(&machine));
     runtime.has_plugins(1);

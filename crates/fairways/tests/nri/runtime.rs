@@ -10,6 +10,20 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::common::{Machine, can};
+
+/// A machine, and a runtime whose socket is beside it; `None`, with the reason printed, where
+/// something is missing.
+pub(crate) fn machine_and_runtime() -> Option<(Machine, Runtime)> {
+    if !can(&["go"]) {
+        return None;
+    }
+    let program = built("nri-runtime")?;
+    let machine = Machine::start("lookbusy");
+    let runtime = Runtime::start(&program, &machine.at("nri.sock"));
+    Some((machine, runtime))
+}
+
 /// Builds a program of the folder `shared/nri-lab/go`; `None`, with the reason printed, where that
 /// folder is not there.
 pub(crate) fn built(program: &str) -> Option<PathBuf> {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::common::{Machine, can, eventually};
+use crate::common::eventually;
 use crate::place::{configure_with, groups, noted, noting};
 use crate::running::{Daemon, command};
-use crate::runtime::{Runtime, built};
+use crate::runtime::machine_and_runtime;
 
 const PROGRAMS: [(&str, &str); 2] = [
     ("api", "select = \"pod:web/api-*\""),
@@ -22,12 +22,7 @@ fn words(of: &[String]) -> Vec<&str> {
 
 #[test]
 fn a_container_is_in_its_class_before_its_first_instruction_and_so_is_what_it_forks() {
-    if !can(&["go"]) {
-        return;
-    }
-    let Some(program) = built("nri-runtime") else { return };
-    let machine = Machine::start("lookbusy");
-    let mut runtime = Runtime::start(&program, &machine.at("nri.sock"));
+    let Some((machine, mut runtime)) = machine_and_runtime() else { return };
     configure_with(&machine, "", &PROGRAMS);
     let daemon = Daemon::start(&machine, command(&machine));
     runtime.has_plugins(1);
@@ -66,12 +61,7 @@ fn a_container_is_in_its_class_before_its_first_instruction_and_so_is_what_it_fo
 
 #[test]
 fn a_container_of_a_class_of_the_runtimes_stays_there() {
-    if !can(&["go"]) {
-        return;
-    }
-    let Some(program) = built("nri-runtime") else { return };
-    let machine = Machine::start("lookbusy");
-    let mut runtime = Runtime::start(&program, &machine.at("nri.sock"));
+    let Some((machine, mut runtime)) = machine_and_runtime() else { return };
     configure_with(&machine, "", &PROGRAMS);
     let _daemon = Daemon::start(&machine, command(&machine));
     runtime.has_plugins(1);
@@ -88,12 +78,7 @@ fn a_container_of_a_class_of_the_runtimes_stays_there() {
 /// seconds; then the runtime goes on without it.
 #[test]
 fn a_daemon_that_does_not_answer_delays_a_start_and_refuses_none() {
-    if !can(&["go"]) {
-        return;
-    }
-    let Some(program) = built("nri-runtime") else { return };
-    let machine = Machine::start("lookbusy");
-    let mut runtime = Runtime::start(&program, &machine.at("nri.sock"));
+    let Some((machine, mut runtime)) = machine_and_runtime() else { return };
     configure_with(&machine, "", &PROGRAMS);
     let daemon = Daemon::start(&machine, command(&machine));
     runtime.has_plugins(1);
@@ -123,12 +108,7 @@ fn a_daemon_that_does_not_answer_delays_a_start_and_refuses_none() {
 /// written: each writing of `tasks` has the emulator read all of /proc, which no kernel does.
 #[test]
 fn a_start_waits_for_the_daemon_itself_for_a_few_milliseconds() {
-    if !can(&["go"]) {
-        return;
-    }
-    let Some(program) = built("nri-runtime") else { return };
-    let machine = Machine::start("lookbusy");
-    let mut runtime = Runtime::start(&program, &machine.at("nri.sock"));
+    let Some((machine, mut runtime)) = machine_and_runtime() else { return };
     configure_with(&machine, "", &PROGRAMS);
     let file = machine.at("fairways.toml");
     let text = fs::read_to_string(&file).unwrap();
@@ -161,12 +141,7 @@ fn a_start_waits_for_the_daemon_itself_for_a_few_milliseconds() {
 /// What a pod's owner writes is bounded and can't end the connection.
 #[test]
 fn hostile_pods_start_and_are_left_alone() {
-    if !can(&["go"]) {
-        return;
-    }
-    let Some(program) = built("nri-runtime") else { return };
-    let machine = Machine::start("lookbusy");
-    let mut runtime = Runtime::start(&program, &machine.at("nri.sock"));
+    let Some((machine, mut runtime)) = machine_and_runtime() else { return };
     configure_with(&machine, "", &PROGRAMS);
     let daemon = Daemon::start(&machine, command(&machine));
     runtime.has_plugins(1);

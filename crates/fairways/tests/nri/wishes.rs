@@ -4,10 +4,10 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::common::{Machine, can};
+use crate::common::Machine;
 use crate::place::{configure_with, groups, noted, noting};
 use crate::running::{Daemon, command};
-use crate::runtime::{Runtime, built};
+use crate::runtime::{Runtime, machine_and_runtime};
 
 /// The wishes that the policies were given, by program.
 fn wishes(machine: &Machine) -> Vec<(String, Value)> {
@@ -32,12 +32,7 @@ fn start(machine: &Machine, runtime: &mut Runtime, name: &str, annotations: Valu
 
 #[test]
 fn annotations_and_labels_make_containers_programs() {
-    if !can(&["go"]) {
-        return;
-    }
-    let Some(program) = built("nri-runtime") else { return };
-    let machine = Machine::start("lookbusy");
-    let mut runtime = Runtime::start(&program, &machine.at("nri.sock"));
+    let Some((machine, mut runtime)) = machine_and_runtime() else { return };
     let journal = machine.at("journal");
     let rules = "[[kubernetes.pods]]\nselect = \"app=cron\"\nbest_effort = true\n\
                  [metrics]\nlisten = \"127.0.0.1:0\"\n";
