@@ -140,6 +140,33 @@ def test_one_object_is_not_used_for_two_mixes():
         fairways.simulate(mixes_of_each_size(2), Ucp())
 
 
+class UcpWithParameters(Ucp):
+    """Takes whatever is given, and needs none of it."""
+
+    def __init__(self, **parameters):
+        super().__init__()
+        self.parameters = parameters
+
+
+class UcpOfCounters(Ucp):
+    knows = "counters"
+
+
+def test_a_class_does_not_hide_parameters_of_named_policies():
+    mixes = mixes_of_each_size(6)
+    alone = fairways.simulate(mixes, "lfoc", streaming_llcmpkc=1000).to_dict()["masks"]
+    assert alone != fairways.simulate(mixes, "lfoc").to_dict()["masks"]
+    both = fairways.simulate(mixes, ["lfoc", UcpWithParameters], streaming_llcmpkc=1000, own=2)
+    assert both.to_dict()["masks"][0::2] == alone
+    with pytest.raises(fairways.FairwaysError, match="streaming_llcmpkc"):
+        fairways.simulate(mixes, ["lfoc", UcpWithParameters], streaming_llcmpkc="abc")
+
+
+def test_a_function_and_the_policy_that_it_makes_agree():
+    with pytest.raises(fairways.FairwaysError, match="knows"):
+        fairways.simulate(fairways.draw_mixes(), lambda: UcpOfCounters(), dynamic=True)
+
+
 def test_serve_makes_a_program_of_a_class(tmp_path):
     file = tmp_path / "served.py"
     file.write_text(

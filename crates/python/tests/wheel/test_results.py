@@ -120,6 +120,7 @@ def test_a_stream_is_a_table():
     for kind, total in (("load", "loads"), ("store", "stores"), ("write_back", "write_backs")):
         assert (events["kind"] == kind).sum() == totals[total]
     assert events["instructions"].sum() == totals["instructions"]
+    assert stream.table().to_dict()["kind"] == events["kind"].to_list()
 
 
 def test_no_parameter_of_a_policy_hides_behind_an_argument():
