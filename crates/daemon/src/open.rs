@@ -17,7 +17,6 @@ use fairways_host::machine::{
 use fairways_latency as latency;
 use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
-use fairways_policy::table::OwnerRequest;
 use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Roots, Wanted};
 use fairways_resctrl_client::{self as client, Actuator};
@@ -30,6 +29,7 @@ use super::notify::Notify;
 use super::nri::{Nri, NriTotals};
 use super::profiled::{ByTurns, Profiled};
 use super::restore::refused;
+use super::rules::honours_baselines;
 use super::sampling;
 use super::scheduler;
 use crate::config::{ClockSource, Config, CounterSource, ProgramConfig};
@@ -231,9 +231,7 @@ pub(super) fn nri(
 /// The file that describes this node for node-feature-discovery, if one is configured.
 pub(super) fn node_features(config: &Config) -> Option<NodeFeatureFile> {
     let file = config.node_features.file.clone()?;
-    let policy = config.descriptor();
-    let keeps_baselines =
-        !config.observe && policy.is_some_and(|policy| policy.honours(OwnerRequest::Baselines));
+    let keeps_baselines = !config.observe && honours_baselines(&config.policy);
     Some(NodeFeatureFile::new(file, keeps_baselines))
 }
 

@@ -5,9 +5,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fairways_command_kit::{BadInput, policies};
 use fairways_core::{Action, Event, Policy, Time};
+use fairways_exec_policy::descriptor;
+use fairways_policy::table::OwnerRequest;
 use serde_json::{Map, Value};
 
 use crate::trial::Trial;
+
+/// Whether a policy guarantees programs their baselines.
+pub(super) fn honours_baselines(policy: &str) -> bool {
+    descriptor(policy).is_some_and(|policy| policy.honours(OwnerRequest::Baselines))
+}
 
 /// The policies of the domains.
 pub(super) struct Rules {
@@ -105,5 +112,12 @@ mod tests {
         assert_eq!(actions, 0);
         rules.handle(1, Time::ZERO, &event, &mut |_| actions += 1).unwrap();
         assert!(actions > 0);
+    }
+
+    #[test]
+    fn policies_say_whether_they_guarantee_baselines() {
+        let all =
+            ["dcat", "static", "fairways", "lfoc", "stock", "no-policy"].map(honours_baselines);
+        assert_eq!(all, [true, true, true, false, false, false]);
     }
 }

@@ -55,6 +55,10 @@ pub(super) const POLICY: Family = info(
     "fairways_policy",
     "The policy, and what happens to its plans: manage, observe or counters-only.",
 );
+pub(super) const KEEPS_BASELINES: Family = gauge(
+    "fairways_keeps_baselines",
+    "1 if the policy guarantees baselines and its plans are carried out; otherwise 0.",
+);
 pub(super) const SCHEDULER: Family =
     info("fairways_scheduler", "How threads take turns, under a policy that schedules.");
 pub(super) const FAILED: Family = gauge(

@@ -50,6 +50,7 @@ fn metrics_agree_with_status_and_the_journal() {
     let clock = page.get("fairways_clock_seconds").unwrap();
     assert_eq!(clock, status["now_ns"].as_f64().unwrap() / 1e9);
     assert_eq!(page.get("fairways_policy_info{policy=\"lfoc\",mode=\"manage\"}"), Some(1.0));
+    assert_eq!(page.get("fairways_keeps_baselines"), Some(0.0));
     assert_eq!(page.get(&build_info()), Some(1.0));
     assert_eq!(page.get("fairways_policy_failed"), Some(0.0));
     assert_eq!(page.get("fairways_plan_refused{domain=\"0\"}"), Some(0.0));

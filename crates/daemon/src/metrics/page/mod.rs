@@ -18,6 +18,7 @@ use super::families::{
 };
 use super::process::Process;
 use crate::nri::NriTotals;
+use crate::rules::honours_baselines;
 
 /// The page's media type.
 pub(super) const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -62,6 +63,8 @@ impl Snapshot {
         let count = build.len() - usize::from(commit.is_empty());
         family(to, &families::BUILD, |put| put.fact(&build[..count]))?;
         family(to, &families::POLICY, |put| put.fact(&[("policy", policy), ("mode", mode)]))?;
+        let keeps = mode == "manage" && status.failed.is_none() && honours_baselines(policy);
+        single(to, &families::KEEPS_BASELINES, Some(Value::Whole(keeps.into())))?;
         family(to, &families::SCHEDULER, |put| match &status.scheduler {
             Some(scheduler) => put.fact(&[("scheduler", scheduler)]),
             None => Ok(()),
