@@ -11,7 +11,7 @@ use fairways_core::{Counters, Q32, WayMask};
 use crate::Attribution;
 use crate::program::ObservedProgram;
 
-/// Ways beyond this are as many: products have room then.
+/// A larger occupancy counts as this, in ways times 2^32, so that products do not overflow.
 const MOST: u128 = 1 << 48;
 
 /// Some lines of every program are not used for long: a 64th.

@@ -15,6 +15,8 @@ use fairways_core::Time;
 use fairways_record::status::Status;
 use tracing::{info, warn};
 
+use crate::config::is_label_value;
+
 /// The namespace of the labels.
 const NAMESPACE: &str = "fairways.dev";
 
@@ -112,7 +114,8 @@ fn text(features: &Features, now: Moment) -> String {
     if let Some(until) = now.after(Time::ZERO.after(VALID_FOR)) {
         let _ = writeln!(text, "# +expiry-time={until}");
     }
-    if is_label(policy) {
+    // Not each policy that is a command has a name that Kubernetes takes.
+    if is_label_value(policy) {
         let _ = writeln!(text, "{NAMESPACE}/policy={policy}");
     }
     let _ = writeln!(text, "{NAMESPACE}/spare-ways={spare_ways}");
@@ -120,17 +123,10 @@ fn text(features: &Features, now: Moment) -> String {
     text
 }
 
-/// Whether Kubernetes takes a text as a label's value: not each policy that is a command has a name
-/// that it takes.
-fn is_label(text: &str) -> bool {
-    let ends = [text.bytes().next(), text.bytes().last()];
-    text.len() <= 63
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-        && ends.iter().all(|end| end.is_some_and(|byte| byte.is_ascii_alphanumeric()))
-}
-
 /// Writes a file that readers see whole or not at all. They skip names that begin with a dot, and
-/// are not root: everyone may read it, whatever the umask is.
+/// are not root: everyone may read it, whatever the umask is. Unlike that of
+/// [`whole`](fairways_command_kit::whole), its hidden name is always the same: a killed daemon
+/// leaves one at most.
 fn write(file: &Path, text: &str) -> io::Result<()> {
     let name = file.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
     let mut hidden = std::ffi::OsString::from(".");

@@ -55,7 +55,7 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     for domain in &status.domains {
         let (id, ways, clos) = (domain.id, domain.ways, domain.clos);
         if mode == "counters-only" {
-            writeln!(out, "domain {id}: {ways} ways, which everybody fills")?;
+            writeln!(out, "domain {id}: {ways} ways, which all programs share")?;
             continue;
         }
         write!(out, "domain {id}: {ways} ways and {clos} classes of service to give out")?;

@@ -18,7 +18,7 @@ use crate::ttrpc::{
 const NAME: &str = "fairways";
 const INDEX: &str = "90";
 
-/// The version of NRI that this was written from.
+/// The version of NRI that this was written from, for the runtime's log; it is tried with 0.12.5.
 const NRI_VERSION: &str = "0.12.2";
 
 /// The events that are asked for: no others delay anything.

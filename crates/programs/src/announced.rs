@@ -32,7 +32,7 @@ pub struct AnnouncedContainer {
 /// An announced container.
 #[derive(Debug)]
 pub(super) struct Alive {
-    of: AnnouncedContainer,
+    container: AnnouncedContainer,
     /// The first entry that selects it, and the match that it is.
     entry: Option<(usize, String)>,
     place: FoundAt,
@@ -49,19 +49,19 @@ enum FoundAt {
     Program(Id),
 }
 
-/// AnnouncedContainer containers, by id.
+/// Announced containers, by id.
 #[derive(Debug, Default)]
 pub(super) struct AnnouncedContainers(BTreeMap<String, Alive>);
 
 impl AnnouncedContainers {
     pub(super) fn get(&self, id: &str) -> Option<&AnnouncedContainer> {
-        self.0.get(id).map(|alive| &alive.of)
+        self.0.get(id).map(|alive| &alive.container)
     }
 
     /// The namespace and the name of an announced container's pod.
     pub(super) fn pod(&self, uid: &str) -> Option<(&str, &str)> {
-        let alive = self.0.values().find(|alive| alive.of.pod_uid == uid)?;
-        let (namespace, name) = &alive.of.pod;
+        let alive = self.0.values().find(|alive| alive.container.pod_uid == uid)?;
+        let (namespace, name) = &alive.container.pod;
         Some((namespace, name))
     }
 }
@@ -69,8 +69,8 @@ impl AnnouncedContainers {
 impl Alive {
     /// Whether its process is still the one that was announced.
     fn is_alive(&self, proc: &Proc) -> bool {
-        let start = proc.stat(self.of.pid).ok().flatten().map(|stat| stat.start);
-        self.of.started.is_some() && start == self.of.started
+        let start = proc.stat(self.container.pid).ok().flatten().map(|stat| stat.start);
+        self.container.started.is_some() && start == self.container.started
     }
 
     fn id(&self) -> Option<&Id> {
@@ -82,7 +82,8 @@ impl Alive {
 }
 
 impl AnnouncedContainer {
-    /// A container with this first process, which waits: when it started is read now.
+    /// A container with this first process, which waits: when it started is read now, from
+    /// `/proc`.
     #[must_use]
     pub fn new(
         id: String,
@@ -139,7 +140,7 @@ impl Programs {
     /// If [`attention`](Self::attention) can't be called for.
     pub fn announce(&mut self, of: AnnouncedContainer) -> io::Result<()> {
         let id = of.id.clone();
-        let alive = Alive { of, entry: None, place: FoundAt::Nowhere };
+        let alive = Alive { container: of, entry: None, place: FoundAt::Nowhere };
         self.pods.announced.0.insert(id.clone(), alive);
         let of = self.pods.announced.get(&id);
         let entry = of.and_then(|of| of.entry(&self.wanted, &self.pods));
@@ -181,25 +182,25 @@ impl Programs {
 
     /// The containers that were announced and not retracted.
     pub fn announced(&self) -> impl Iterator<Item = &AnnouncedContainer> {
-        self.pods.announced.0.values().map(|alive| &alive.of)
+        self.pods.announced.0.values().map(|alive| &alive.container)
     }
 
     /// The program that an announced container belongs to, if the last look found it. Where the
     /// container's cgroup is not known yet, its path counts as if it were.
     #[must_use]
     pub fn program_of(&self, id: &str) -> Option<ProgramKey> {
-        Some(self.programs.get(&self.id_of_announced(id)?)?.key)
+        Some(self.programs.get(&self.entry_of_announced(id)?)?.key)
     }
 
     /// Whether an entry selects an announced container, so that the next look finds its program.
     #[must_use]
     pub fn is_selected(&self, id: &str) -> bool {
-        self.id_of_announced(id).is_some()
+        self.entry_of_announced(id).is_some()
     }
 
-    fn id_of_announced(&self, id: &str) -> Option<Id> {
+    fn entry_of_announced(&self, id: &str) -> Option<Id> {
         let alive = self.pods.announced.0.get(id).filter(|alive| alive.is_alive(&self.proc))?;
-        self.id_by_path(alive.of.pid).or_else(|| alive.id().cloned())
+        self.id_by_path(alive.container.pid).or_else(|| alive.id().cloned())
     }
 
     /// The entry and the match that a process's cgroup belongs to by its path.
@@ -225,7 +226,7 @@ impl Programs {
         for alive in announced.values_mut().filter(|alive| alive.place != FoundAt::Cgroup) {
             alive.place = match &alive.entry {
                 Some(_) if !alive.is_alive(&self.proc) => FoundAt::Nowhere,
-                Some(_) if self.id_by_cgroup(alive.of.pid).is_some() => FoundAt::Cgroup,
+                Some(_) if self.id_by_cgroup(alive.container.pid).is_some() => FoundAt::Cgroup,
                 Some((at, name)) => FoundAt::Program(self.id_of(*at, name)),
                 None => FoundAt::Nowhere,
             };
@@ -251,7 +252,7 @@ impl Programs {
     pub(super) fn list_announced(&self, id: &Id, threads: &mut Vec<i32>) -> io::Result<()> {
         for alive in self.pods.announced.0.values().filter(|alive| alive.id() == Some(id)) {
             if alive.is_alive(&self.proc) {
-                self.proc.threads(alive.of.pid, threads)?;
+                self.proc.threads(alive.container.pid, threads)?;
             }
         }
         Ok(())

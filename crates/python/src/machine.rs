@@ -157,7 +157,7 @@ fn each<T>(
     .collect()
 }
 
-/// OutcomeDetails a run was asked for.
+/// What a run was asked for.
 struct RunRequest {
     duration: Duration,
     instructions: u64,

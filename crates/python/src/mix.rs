@@ -1,4 +1,4 @@
-//! MixArgument: programs that share a cache.
+//! Mixes: programs that share a cache.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -176,7 +176,7 @@ pub(crate) fn draw_mixes(profiles: Option<ProfilesArgument>, seed: u64) -> PyRes
     })
 }
 
-/// MixArgument of any programs, which may repeat.
+/// Mixes of any programs, which may repeat.
 #[pyfunction]
 #[pyo3(signature = (count, size, profiles = None, *, seed = 1))]
 pub(crate) fn random_mixes(

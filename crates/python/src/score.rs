@@ -20,7 +20,7 @@ pub(crate) enum PlanArgument {
     Each(Vec<Vec<u32>>),
 }
 
-/// OutcomeDetails a mix fares: its slowdowns and their metrics.
+/// How a mix fares: its slowdowns and their metrics.
 pub(crate) struct Scored {
     pub(crate) slowdowns: Vec<f64>,
     pub(crate) metrics: FairnessMetrics,

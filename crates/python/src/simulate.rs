@@ -1,4 +1,4 @@
-//! MixArgument under policies, compared.
+//! Mixes under policies, compared.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::score::{Scored, metric_columns};
 use crate::table::{Column, PyTable, numbers, texts, whole_lists, wholes};
 use crate::watched::{Steps, WatchedWork, watched};
 
-/// OutcomeDetails one policy did on one mix.
+/// What one policy did on one mix.
 struct MixOutcome {
     scored: Scored,
     how: OutcomeDetails,
@@ -27,7 +27,7 @@ enum OutcomeDetails {
     Ran { plans: u64, refused: u64, samplings: u64, simulated: Duration },
 }
 
-/// MixArgument under policies: a row for each policy on each mix.
+/// Mixes under policies: a row for each policy on each mix.
 #[pyfunction]
 #[pyo3(signature = (
     mixes, policy = None, *, dynamic = false, instructions = 150_000_000_000, completions = 3,

@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyDict};
 
 use crate::error::{CallFailure, FairwaysError};
 
-/// OutcomeDetails often signals are heard and the progress is shown.
+/// How often signals are heard and the progress is shown.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What work and the thread that waits for it know of each other.

@@ -64,7 +64,16 @@ fn value(text: &str) -> Option<String> {
 }
 
 fn is_value(text: &str) -> bool {
-    text.is_empty() || is_label(text, "-._")
+    text.is_empty() || is_label_value(text)
+}
+
+/// Whether Kubernetes takes a text as a label's value, except for an empty one: at most 63
+/// characters, the first and the last of them a letter or a digit ("Labels and Selectors").
+pub(crate) fn is_label_value(text: &str) -> bool {
+    let ends = [text.bytes().next(), text.bytes().last()];
+    text.len() <= 63
+        && is_label(text, "-._")
+        && ends.iter().all(|end| end.is_some_and(|byte| byte.is_ascii_alphanumeric()))
 }
 
 fn is_label(text: &str, others: &str) -> bool {
@@ -112,8 +121,19 @@ mod tests {
             assert_eq!(selector.matches(&labels), matches, "{text}");
             assert_eq!(selector.to_string().parse(), Ok(selector));
         }
-        for wrong in ["", ",", "app=web,", "a b", "app=we b", "=web", "!", "a=b=c", "app in (a,b)"]
-        {
+        for wrong in [
+            "",
+            ",",
+            "app=web,",
+            "a b",
+            "app=we b",
+            "=web",
+            "!",
+            "a=b=c",
+            "app in (a,b)",
+            "app=-x",
+            "app=x.",
+        ] {
             let error = wrong.parse::<LabelSelector>().unwrap_err();
             assert!(error.contains("expected labels such as"), "{error}");
         }

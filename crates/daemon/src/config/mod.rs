@@ -24,6 +24,7 @@ use fairways_programs::{Programs, Roots, Running, Wanted};
 pub use keys::keys;
 pub(crate) use kubernetes::group_name;
 pub use kubernetes::{Kubernetes, PodRule};
+pub(crate) use labels::is_label_value;
 pub use listen::Listen;
 pub(crate) use load::load;
 pub use load::read;

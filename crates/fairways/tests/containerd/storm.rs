@@ -59,7 +59,7 @@ impl Storm {
     }
 }
 
-/// EndsStorm the storm when it is dropped.
+/// Ends the storm when it is dropped.
 struct EndsStorm<'a>(&'a Storm);
 
 impl Drop for EndsStorm<'_> {

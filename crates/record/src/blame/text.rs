@@ -29,8 +29,9 @@ losses       in units of the time alone; blank if less than 0.005
 ";
 
 /// How well occupancies are known without a machine's help.
-const ESTIMATED: &str = "\nOccupancies can't be read here, and are estimated from misses: \
-                         programs that are not listed are left out, and count for none.";
+const ESTIMATED: &str = "\nOccupancies can't be read here, and are estimated from misses. Every \
+                         program that uses the cache must be listed: otherwise the listed ones seem \
+                         to occupy more than they do.";
 
 /// What the column of waits for a CPU means.
 const WAITS_LEGEND: &str = "waits for CPU: seconds that its threads waited for a CPU, for each \

@@ -131,8 +131,7 @@ impl Turns {
         let (target, tasks) = (name.clone(), vec![number]);
         let target = Target { app, name: target, cgroup: None, threads: tasks.clone() };
         state.counting.source.begin(&target);
-        let cgroup = None;
-        state.start(Member { program, entry, name, cgroup, domains, tasks, is_gone: false });
+        state.start(Member { program, entry, name, cgroup: None, domains, tasks, is_gone: false });
     }
 
     /// Lets a thread go: it has ended, or is not managed any longer.
