@@ -10,6 +10,7 @@ mod mode;
 mod reading;
 mod schemata;
 mod status;
+mod transactions;
 
 pub use bit_usage::{BitUsage, Use};
 pub use cpus::{CpuError, CpuSet};
@@ -19,6 +20,7 @@ pub use mode::Mode;
 pub use reading::Reading;
 pub use schemata::{Line, Schemata, Value};
 pub use status::Status;
+pub use transactions::{LOCAL_TRANSACTIONS, TRANSACTIONS};
 
 /// The content of a file that can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -29,7 +29,8 @@ pub struct Kernel {
     pub bandwidth_event_file: bool,
     /// Masks and percentages in `schemata` are padded to one width, masks with zeros. Until 6.14.
     pub padded_schemata: bool,
-    /// `info/L3_MON/mbm_assign_mode`. Since 6.18.
+    /// `info/L3_MON/mbm_assign_mode`, and counters that are assigned to groups where hardware has
+    /// them (`mbm_event`). Since 6.18.
     pub assign_mode_file: bool,
     /// The mask of a new group keeps all free ways where masks may have gaps, not only the first
     /// run. Since 6.19.

@@ -40,6 +40,7 @@ fn monitoring(rmids: u32, scale_bytes: u32) -> Monitoring {
         events: Event::ALL.to_vec(),
         scale_bytes,
         configurable: None,
+        assignable: None,
     }
 }
 
@@ -184,6 +185,17 @@ impl Platform {
         .with_domain_ids(&[0, 1, 8, 9], 4)
     }
 
+    /// AMD EPYC of Zen 5: counters of bandwidth are assigned to groups, 32 in each domain, as in the
+    /// example of resctrl.rst (`num_mbm_cntrs`).
+    #[must_use]
+    pub fn zen5_abmc() -> Self {
+        let mut platform = Self { name: "zen5-abmc", ..Self::zen() };
+        if let Some(monitoring) = &mut platform.monitoring {
+            monitoring.assignable = Some(32);
+        }
+        platform
+    }
+
     /// Arm MPAM (drivers/resctrl/mpam_resctrl.c): a portion bitmap with gaps, all of it shareable,
     /// so that no group can be exclusive; bandwidth in percent; four monitoring groups in each
     /// class; no CDP without CONFIG_EXPERT.
@@ -217,7 +229,7 @@ impl Platform {
 
     /// All machines that have a name.
     #[must_use]
-    pub fn all() -> [Self; 8] {
+    pub fn all() -> [Self; 9] {
         [
             Self::lab(),
             Self::haswell(),
@@ -226,6 +238,7 @@ impl Platform {
             Self::ice_lake(),
             Self::granite_rapids(),
             Self::zen(),
+            Self::zen5_abmc(),
             Self::mpam(),
         ]
     }

@@ -149,6 +149,9 @@ pub struct Monitoring {
     pub scale_bytes: u32,
     /// Which transactions an event can count, as bits, where that can be chosen (AMD's BMEC: 0x7f).
     pub configurable: Option<u32>,
+    /// Counters of bandwidth that each domain has, where they are assigned to groups (AMD's ABMC,
+    /// CPUID leaf 0x8000_0020, subleaf 5).
+    pub assignable: Option<u32>,
 }
 
 impl Monitoring {

@@ -11,6 +11,7 @@
 //! Each file here is one of the kernel's subjects; a rule names the kernel's function that it
 //! follows. The text of messages is the kernel's, because clients read it.
 
+mod assign;
 mod bandwidth;
 mod controls;
 mod cpus;
@@ -40,6 +41,7 @@ pub use schema::{SchemaId, Side};
 
 use crate::language::{CpuSet, Mode, Reading};
 use crate::platform::{Event, Platform, Resource};
+use assign::Assigned;
 use controls::Controls;
 use monitor::Counters;
 use rmids::Rmids;
@@ -136,6 +138,7 @@ pub struct Resctrl {
     monitored: BTreeSet<u32>,
     rmids: Rmids,
     counters: Counters,
+    assigned: Assigned,
     status: Status,
     /// Attributes set by chmod(2) and chown(2).
     overrides: BTreeMap<Node, Attributes>,
@@ -160,6 +163,7 @@ impl Resctrl {
             monitored: BTreeSet::new(),
             rmids: Rmids::new(&platform),
             counters: Counters::default(),
+            assigned: Assigned::new(&platform),
             status: Status::default(),
             overrides: BTreeMap::new(),
             generation: 0,

@@ -10,6 +10,8 @@ pub struct GroupId(pub(super) u64);
 /// A file in a group's directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GroupFile {
+    /// `mbm_L3_assignments`.
+    MbmL3Assignments,
     /// `cpus`: a mask.
     Cpus,
     /// `cpus_list`: a list.
@@ -32,7 +34,8 @@ pub enum GroupFile {
 
 impl GroupFile {
     /// All of them, in the order of `res_common_files`.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::MbmL3Assignments,
         Self::Cpus,
         Self::CpusList,
         Self::Tasks,
@@ -48,6 +51,7 @@ impl GroupFile {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::MbmL3Assignments => "mbm_L3_assignments",
             Self::Cpus => "cpus",
             Self::CpusList => "cpus_list",
             Self::Tasks => "tasks",
@@ -128,10 +132,16 @@ impl ControlFile {
 /// A file in `info/L3_MON`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MonitoringFile {
+    /// `mbm_assign_on_mkdir`.
+    MbmAssignOnMkdir,
     /// `mon_features`.
     MonFeatures,
+    /// `available_mbm_cntrs`.
+    AvailableMbmCntrs,
     /// `num_rmids`.
     NumRmids,
+    /// `num_mbm_cntrs`.
+    NumMbmCntrs,
     /// `max_threshold_occupancy`.
     MaxThresholdOccupancy,
     /// `mbm_total_bytes_config`.
@@ -144,9 +154,12 @@ pub enum MonitoringFile {
 
 impl MonitoringFile {
     /// All of them, in the order of `res_common_files`.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
+        Self::MbmAssignOnMkdir,
         Self::MonFeatures,
+        Self::AvailableMbmCntrs,
         Self::NumRmids,
+        Self::NumMbmCntrs,
         Self::MaxThresholdOccupancy,
         Self::MbmTotalBytesConfig,
         Self::MbmLocalBytesConfig,
@@ -157,8 +170,11 @@ impl MonitoringFile {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::MbmAssignOnMkdir => "mbm_assign_on_mkdir",
             Self::MonFeatures => "mon_features",
+            Self::AvailableMbmCntrs => "available_mbm_cntrs",
             Self::NumRmids => "num_rmids",
+            Self::NumMbmCntrs => "num_mbm_cntrs",
             Self::MaxThresholdOccupancy => "max_threshold_occupancy",
             Self::MbmTotalBytesConfig => "mbm_total_bytes_config",
             Self::MbmLocalBytesConfig => "mbm_local_bytes_config",
@@ -169,7 +185,10 @@ impl MonitoringFile {
     /// Whether it can be written.
     #[must_use]
     pub const fn is_writable(self) -> bool {
-        !matches!(self, Self::MonFeatures | Self::NumRmids)
+        !matches!(
+            self,
+            Self::MonFeatures | Self::AvailableMbmCntrs | Self::NumRmids | Self::NumMbmCntrs
+        )
     }
 }
 
@@ -201,6 +220,12 @@ pub enum Node {
     Monitoring,
     /// A file in it.
     MonitoringFile(MonitoringFile),
+    /// `info/L3_MON/event_configs`.
+    EventConfigs,
+    /// An event's directory in it.
+    EventConfig(Event),
+    /// `event_filter` of an event.
+    EventFilter(Event),
 }
 
 impl Node {
@@ -216,6 +241,8 @@ impl Node {
                 | Self::Info
                 | Self::Control(_)
                 | Self::Monitoring
+                | Self::EventConfigs
+                | Self::EventConfig(_)
         )
     }
 
@@ -240,6 +267,7 @@ impl Node {
             _ if self.is_directory() => 0o555,
             Self::File(_, file) if file.is_writable() => 0o644,
             Self::MonitoringFile(file) if file.is_writable() => 0o644,
+            Self::EventFilter(_) => 0o644,
             _ => 0o444,
         }
     }

@@ -32,6 +32,10 @@ impl Resctrl {
                 self.exists(Node::Control(id)) && self.has_control_file(id.resource, file)
             }
             Node::MonitoringFile(file) => monitoring && self.has_monitoring_file(file),
+            Node::EventConfigs => self.has_assignable_counters(),
+            Node::EventConfig(event) | Node::EventFilter(event) => {
+                self.has_assignable_counters() && self.bandwidth_events().contains(&event)
+            }
         }
     }
 
@@ -47,6 +51,7 @@ impl Resctrl {
         match file {
             GroupFile::Cpus | GroupFile::CpusList | GroupFile::Tasks => true,
             GroupFile::Schemata | GroupFile::Mode | GroupFile::Size => control,
+            GroupFile::MbmL3Assignments => self.has_assignable_counters(),
             GroupFile::CtrlHwId => control && options.debug,
             GroupFile::MonHwId => monitoring && options.debug,
             GroupFile::MbaMbpsEvent => {
@@ -85,13 +90,19 @@ impl Resctrl {
             MonitoringFile::MbmTotalBytesConfig => self.configures(Event::MbmTotalBytes),
             MonitoringFile::MbmLocalBytesConfig => self.configures(Event::MbmLocalBytes),
             MonitoringFile::MbmAssignMode => self.platform.kernel.assign_mode_file,
+            MonitoringFile::MbmAssignOnMkdir
+            | MonitoringFile::AvailableMbmCntrs
+            | MonitoringFile::NumMbmCntrs => self.has_assignable_counters(),
         }
     }
 
-    /// Whether the transactions that an event counts can be chosen (`mon_evt.configurable`).
+    /// Whether the transactions that an event counts can be chosen (`mon_evt.configurable`), by
+    /// `mbm_*_bytes_config`, which is hidden while counters are assigned
+    /// (`resctrl_bmec_files_show`).
     pub(super) fn configures(&self, event: Event) -> bool {
         let monitoring = self.platform.monitoring.as_ref();
         self.platform.kernel.event_configuration
+            && !self.assigns_counters()
             && event.is_bandwidth()
             && monitoring.is_some_and(|of| of.configurable.is_some() && of.events.contains(&event))
     }
@@ -136,7 +147,10 @@ impl Resctrl {
             }
             Node::Monitoring => {
                 children.extend(MonitoringFile::ALL.map(Node::MonitoringFile));
+                children.push(Node::EventConfigs);
             }
+            Node::EventConfigs => children.extend(Event::ALL.map(Node::EventConfig)),
+            Node::EventConfig(event) => children.push(Node::EventFilter(event)),
             _ => {}
         }
         let there = children.into_iter().filter(|&child| self.exists(child));
@@ -167,6 +181,9 @@ impl Resctrl {
             Node::ControlFile(_, file) => file.name().to_owned(),
             Node::Monitoring => "L3_MON".to_owned(),
             Node::MonitoringFile(file) => file.name().to_owned(),
+            Node::EventConfigs => "event_configs".to_owned(),
+            Node::EventConfig(event) => event.name().to_owned(),
+            Node::EventFilter(_) => "event_filter".to_owned(),
         }
     }
 
@@ -189,7 +206,9 @@ impl Resctrl {
             Node::Info => Some(self.root()),
             Node::LastCmdStatus | Node::Control(_) | Node::Monitoring => Some(Node::Info),
             Node::ControlFile(id, _) => Some(Node::Control(id)),
-            Node::MonitoringFile(_) => Some(Node::Monitoring),
+            Node::MonitoringFile(_) | Node::EventConfigs => Some(Node::Monitoring),
+            Node::EventConfig(_) => Some(Node::EventConfigs),
+            Node::EventFilter(event) => Some(Node::EventConfig(event)),
         }
     }
 

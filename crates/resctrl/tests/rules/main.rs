@@ -2,6 +2,7 @@
 
 mod client;
 mod corpus;
+mod counters;
 mod cpus;
 mod files;
 mod groups;
