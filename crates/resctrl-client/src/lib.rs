@@ -25,8 +25,10 @@ mod changes;
 mod class;
 mod classes;
 mod confine;
+mod counters;
 mod domain;
 mod dry_run;
+mod energy;
 mod enforced;
 mod enforcement;
 mod error;
@@ -68,6 +70,7 @@ pub use actuator::Actuator;
 pub use applied::{Applied, Placed};
 pub use changes::Changes;
 pub use domain::Domain;
+pub use energy::PackageCounts;
 pub use error::{Error, OpenError, Refused};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use ledger::fuzz;

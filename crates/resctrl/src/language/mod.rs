@@ -10,6 +10,7 @@ mod mode;
 mod reading;
 mod schemata;
 mod status;
+mod traffic;
 mod transactions;
 
 pub use bit_usage::{BitUsage, Use};
@@ -20,6 +21,7 @@ pub use mode::Mode;
 pub use reading::Reading;
 pub use schemata::{Line, Schemata, Value};
 pub use status::Status;
+pub use traffic::{Assignments, CountedTraffic, FilteredEvent, TrafficCounters};
 pub use transactions::{LOCAL_TRANSACTIONS, TRANSACTIONS};
 
 /// The content of a file that can't be read.

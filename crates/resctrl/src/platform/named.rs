@@ -56,6 +56,7 @@ impl Platform {
             l2: None,
             mb: None,
             smba: None,
+            telemetry_rmids: None,
             monitoring: Some(monitoring(144, 64 * KIB)),
         }
         .with_domains(2, 8)
@@ -155,6 +156,17 @@ impl Platform {
         platform
     }
 
+    /// Clearwater Forest: packages report energy for 576 monitoring ids (intel_aet.c), fewer than
+    /// the L3 has here.
+    #[must_use]
+    pub fn clearwater_aet() -> Self {
+        Self {
+            name: "clearwater-aet",
+            telemetry_rmids: Some(576),
+            ..Self::granite_rapids().with_rmids(1024)
+        }
+    }
+
     /// AMD EPYC: a cache for each core complex, with ids that skip; masks with gaps, or empty;
     /// bandwidth in 1/8 GB/s; events that can be configured.
     #[must_use]
@@ -229,7 +241,7 @@ impl Platform {
 
     /// All machines that have a name.
     #[must_use]
-    pub fn all() -> [Self; 9] {
+    pub fn all() -> [Self; 10] {
         [
             Self::lab(),
             Self::haswell(),
@@ -237,6 +249,7 @@ impl Platform {
             Self::skylake(),
             Self::ice_lake(),
             Self::granite_rapids(),
+            Self::clearwater_aet(),
             Self::zen(),
             Self::zen5_abmc(),
             Self::mpam(),

@@ -109,6 +109,11 @@ impl Resctrl {
             Node::ControlFile(id, file) => self.show_control(id, file),
             Node::MonitoringFile(file) => self.show_monitoring(file)?,
             Node::EventFilter(event) => self.show_filter(event)?,
+            Node::MonPackageEvent(group, package, event) => {
+                self.show_package_event(group, package, event, world)?
+            }
+            Node::TelemetryFeatures => self.show_package_features(),
+            Node::TelemetryRmids => number(self.platform.telemetry().unwrap_or(0)),
             _ => return Err(Errno::Eisdir),
         })
     }

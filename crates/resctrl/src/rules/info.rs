@@ -80,7 +80,7 @@ impl Resctrl {
                 });
                 lines.collect::<String>().into_bytes()
             }
-            MonitoringFile::NumRmids => number(self.platform.rmids()),
+            MonitoringFile::NumRmids => number(self.platform.l3_rmids()),
             MonitoringFile::MaxThresholdOccupancy => number(self.rmids.threshold),
             MonitoringFile::MbmTotalBytesConfig => self.show_config(Event::MbmTotalBytes),
             MonitoringFile::MbmLocalBytesConfig => self.show_config(Event::MbmLocalBytes),

@@ -30,6 +30,7 @@ mod schema;
 mod schemata;
 mod status;
 mod tasks;
+mod telemetry;
 mod text;
 mod tree;
 
@@ -40,7 +41,7 @@ pub use node::{Attributes, ControlFile, GroupFile, GroupId, MonitoringFile, Node
 pub use schema::{SchemaId, Side};
 
 use crate::language::{CpuSet, Mode, Reading};
-use crate::platform::{Event, Platform, Resource};
+use crate::platform::{Event, PackageEvent, Platform, Resource};
 use assign::Assigned;
 use controls::Controls;
 use monitor::Counters;
@@ -99,6 +100,12 @@ pub trait World {
     /// The count of hardware under `class` in the L3 domain `domain`, in bytes: since the beginning
     /// for bandwidth, never less than before; at this moment for occupancy.
     fn counter(&mut self, class: Class, domain: u32, event: Event) -> Reading;
+
+    /// The count of a package under `class` since the beginning, in units of 2^-18 joules or
+    /// farads; none if it has none yet.
+    fn telemetry(&mut self, _: Class, _package: u32, _: PackageEvent) -> Option<u64> {
+        None
+    }
 }
 
 /// A group (`struct rdtgroup`).

@@ -1,7 +1,7 @@
 //! Files and directories.
 
 use super::schema::SchemaId;
-use crate::platform::Event;
+use crate::platform::{Event, PackageEvent};
 
 /// A group, over all of its life; never that of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -208,6 +208,10 @@ pub enum Node {
     MonDomain(GroupId, u32),
     /// An event's file in it.
     MonEvent(GroupId, u32, Event),
+    /// `mon_data/mon_PERF_PKG_NN`, by the package's id.
+    MonPackage(GroupId, u32),
+    /// An event's file in it.
+    MonPackageEvent(GroupId, u32, PackageEvent),
     /// `info`.
     Info,
     /// `info/last_cmd_status`.
@@ -226,6 +230,12 @@ pub enum Node {
     EventConfig(Event),
     /// `event_filter` of an event.
     EventFilter(Event),
+    /// `info/PERF_PKG_MON`.
+    Telemetry,
+    /// `mon_features` in it.
+    TelemetryFeatures,
+    /// `num_rmids` in it.
+    TelemetryRmids,
 }
 
 impl Node {
@@ -243,6 +253,8 @@ impl Node {
                 | Self::Monitoring
                 | Self::EventConfigs
                 | Self::EventConfig(_)
+                | Self::MonPackage(..)
+                | Self::Telemetry
         )
     }
 
@@ -255,7 +267,9 @@ impl Node {
             | Self::MonGroups(group)
             | Self::MonData(group)
             | Self::MonDomain(group, _)
-            | Self::MonEvent(group, ..) => Some(group),
+            | Self::MonEvent(group, ..)
+            | Self::MonPackage(group, _)
+            | Self::MonPackageEvent(group, ..) => Some(group),
             _ => None,
         }
     }
@@ -274,12 +288,18 @@ impl Node {
 
     /// Whether it belongs to that domain.
     pub(super) const fn is_of_domain(self, domain: u32) -> bool {
-        matches!(self, Self::MonDomain(_, of) | Self::MonEvent(_, of, _) if of == domain)
+        match self {
+            Self::MonDomain(_, of)
+            | Self::MonEvent(_, of, _)
+            | Self::MonPackage(_, of)
+            | Self::MonPackageEvent(_, of, _) => of == domain,
+            _ => false,
+        }
     }
 
     /// Whether the kernel has a function for writes to it.
     pub(super) const fn takes_writes(self) -> bool {
-        !self.is_directory() && !matches!(self, Self::MonEvent(..))
+        !self.is_directory() && !matches!(self, Self::MonEvent(..) | Self::MonPackageEvent(..))
     }
 }
 

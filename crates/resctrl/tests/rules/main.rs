@@ -4,6 +4,7 @@ mod client;
 mod corpus;
 mod counters;
 mod cpus;
+mod energy;
 mod files;
 mod groups;
 mod kernels;
