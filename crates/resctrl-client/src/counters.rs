@@ -68,6 +68,13 @@ pub(super) fn read_traffic(tree: &Tree, survey: &Survey) -> Result<CountedTraffi
     }
 }
 
+/// Logs which events do not count what they count by default.
+pub(super) fn say_filtered(traffic: &CountedTraffic) {
+    for of in &traffic.filtered {
+        tracing::warn!(target: "fairways::actuate", event = of.event, "somebody changed it: {of}");
+    }
+}
+
 /// Whether counters are assigned to groups now.
 fn are_assigned(traffic: &CountedTraffic) -> bool {
     traffic.counters.as_ref().is_some_and(|counters| counters.free.is_some())

@@ -3,7 +3,7 @@
 use fairways_linux::topology::Topology;
 use fairways_resctrl::language::CountedTraffic;
 
-use super::counters::read_traffic;
+use super::counters::{read_traffic, say_filtered};
 use super::domain::{Cap, Domain, Offers};
 use super::error::Error;
 use super::settings::Settings;
@@ -34,6 +34,7 @@ impl Findings {
         topology.refresh(&settings.sysfs);
         let domains = offers.domains(&survey, tree, &topology);
         let traffic = read_traffic(tree, &survey)?;
+        say_filtered(&traffic);
         Ok(Self { survey, topology, offers, cap: None, domains, traffic })
     }
 

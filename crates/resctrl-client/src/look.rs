@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::actuator::Actuator;
 use super::changes::{Changes, note};
-use super::counters::read_traffic;
+use super::counters::{read_traffic, say_filtered};
 use super::domain::Offers;
 use super::energy::packages;
 use super::error::Error;
@@ -55,6 +55,7 @@ impl Actuator {
         let traffic = read_traffic(&mount.tree, &survey)?;
         if traffic.filtered != found.traffic.filtered {
             self.programs.interrupt_all(survey.domains.iter().map(|domain| domain.id));
+            say_filtered(&traffic);
         }
         found.traffic = traffic;
         pending.domains |= found.renew(survey, offers, &mount.settings, &mount.tree);

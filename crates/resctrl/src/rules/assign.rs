@@ -277,8 +277,8 @@ impl Resctrl {
         }
         for line in lines.split(|&byte| byte == b'\n') {
             let (name, domains) = text::cut(line, b':');
-            let known = self.bandwidth_events().into_iter();
-            let event = known.filter(|event| event.name().as_bytes() == name).last();
+            let mut known = self.bandwidth_events().into_iter();
+            let event = known.find(|event| event.name().as_bytes() == name);
             let Some(event) = event else {
                 self.status.print(&[b"Invalid event ", name, b"\n"]);
                 return Err(Errno::Enoent);

@@ -119,7 +119,7 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
     assert!(missing.contains(&"{event=\"llc_occupancy\"} 0"), "{missing:?}");
     assert_eq!(samples(&page, "fairways_closids")[2], "{state=\"free\"} 13");
     let energy = samples(&page, "fairways_core_energy_joules_total");
-    assert_eq!(energy, ["{program=\"a \\\"b\\\"\\\n\"} 2.5"]);
+    assert_eq!(energy, ["{program=\"a \\\"b\\\"\\\\\\n\"} 2.5"]);
     assert_eq!(samples(&page, "fairways_activity_farads_total").len(), 0);
     let counters = samples(&page, "fairways_traffic_counters");
     assert_eq!(counters[0], "{domain=\"3\",state=\"used\"} 2");
@@ -299,6 +299,7 @@ fn fill(watched: &mut MachineRecord) {
         of.bandwidth_level = Some(20);
         of.cpus = Some("0-3".to_owned());
         of.ordered_ns = Some(10_000_000);
+        (of.core_energy_joules, of.activity_farads) = (Some(1.5), Some(0.5));
         let words = [words::SLOWDOWN, words::CRITICAL_SIZE, words::LOOKAHEAD, words::SLACK];
         of.estimates.extend(words.map(|word| (word.text().to_owned(), 1.25)));
         of.objective = Some(ObjectiveStatus {
@@ -340,9 +341,15 @@ fn a_page_of_256_programs_is_made_soon() {
         sampled(&mut watched, app, counters, Some(Q32::ratio(1, 1)));
     }
     fill(&mut watched);
-    let ids = Some(Ids { used: 2, others: 1, free: 13 });
+    let ids = Ids { used: 2, others: 1, free: 13 };
     let timed = || {
-        let means = Means { closids: ids, rmids: ids, ..Means::default() };
+        let means = Means {
+            closids: Some(ids),
+            rmids: Some(ids),
+            traffic_counters: vec![(3, ids)],
+            filtered: vec![3],
+            ..Means::default()
+        };
         let began = Instant::now();
         let losses = vec![losses_of("program 1", Some("program 2"), &[("program 2", 0.5)])];
         (page_with(&watched, means, losses), began.elapsed())
