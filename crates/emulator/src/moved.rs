@@ -14,8 +14,8 @@ pub(crate) struct MovedBytes {
 }
 
 impl MovedBytes {
-    /// Adds what programs have moved, and how long they ran, since the last look; `mark` is the mark that each
-    /// has had since.
+    /// Adds what programs have moved, and how long they ran, since the last look; `mark` is each
+    /// one's mark since.
     pub(crate) fn look(&mut self, hardware: &dyn Hardware, mark: impl Fn(usize) -> u16) {
         let programs = hardware.names().len();
         self.seen.resize(programs, [0; 2]);

@@ -203,7 +203,7 @@ impl Processor {
                 let assignable = monitoring.and_then(|m| m.assignable);
                 all.push(leaf(0x8000_0020, 0, [0, which | bit(assignable.is_some(), 5), 0, 0]));
                 if let Some(counters) = assignable {
-                    // Subleaf 3: seven kinds of transactions can be told apart.
+                    // Subleaf 3: seven kinds of transactions are distinguished.
                     all.push(leaf(0x8000_0020, 3, [0, 7, 0x7f, 0]));
                     all.push(leaf(0x8000_0020, 5, [0, counters - 1, 0, 0]));
                 }

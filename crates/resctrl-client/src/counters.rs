@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairways_core::AppId;
 use fairways_resctrl::language::{Assignments, CountedTraffic, TrafficCounters};
 
+use super::counter_turns::{COUNTED, CounterTurn};
 use super::error::Error;
 use super::mount::Mount;
 use super::programs::Programs;
@@ -17,32 +18,7 @@ use super::survey::Survey;
 use super::tally::Ids;
 use super::tree::{Tree, of};
 
-/// The event that is counted for policies: local traffic is a part of it.
-pub(super) const COUNTED: &str = "mbm_total_bytes";
-
-/// The readings after which a program has had a whole window with its counter: the window under way
-/// ends, then the next one begins and ends.
-const READINGS: u32 = 3;
-
-/// The looks after which a program that is not read gives its counter to one that waits.
-const LOOKS: u32 = 30;
-
 const ASSIGNMENTS: &str = "mbm_L3_assignments";
-
-/// The time that a program has had a domain's counter.
-#[derive(Debug, Default)]
-pub(super) struct CounterTurn {
-    pub(super) readings: u32,
-    looks: u32,
-}
-
-/// Which counters a program has, by domain.
-#[derive(Debug, Default)]
-pub(super) struct ProgramCounters {
-    pub(super) held: BTreeMap<u32, CounterTurn>,
-    /// The round in which it gave one up.
-    lost: BTreeMap<u32, u64>,
-}
 
 /// Reads how traffic is counted; nothing is read where it can't be changed.
 pub(super) fn read_traffic(tree: &Tree, survey: &Survey) -> Result<CountedTraffic, Error> {
@@ -176,7 +152,7 @@ impl Programs {
                 None => waiting.push((counters.lost.get(&domain).copied().unwrap_or(0), app)),
                 Some(turn) => {
                     turn.looks += 1;
-                    if turn.readings >= READINGS || turn.looks >= LOOKS {
+                    if turn.is_over() {
                         done.push(app);
                     }
                 }
@@ -221,8 +197,8 @@ impl Programs {
             return Vec::new();
         };
         let domains = each.iter().map(|&(domain, all)| {
-            let held = |of: &&super::program::Program| of.counters.held.contains_key(&domain);
-            let used = self.by_id.values().filter(held).count() as u64;
+            let held = self.by_id.values().filter(|of| of.counters.held.contains_key(&domain));
+            let used = held.count() as u64;
             let free = free.iter().find(|(of, _)| *of == domain).map_or(0, |&(_, free)| free);
             let others = u64::from(all).saturating_sub(used + u64::from(free));
             (domain, Ids { used, others, free: free.into() })

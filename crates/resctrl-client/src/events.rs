@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use fairways_resctrl::language::{LanguageError, Reading};
 use rustix::io::{pread, retry_on_intr};
 
-use super::counters::COUNTED;
+use super::counter_turns::COUNTED;
 use super::tree::Tree;
 
 /// A program's event files, kept open.

@@ -6,9 +6,9 @@ use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
 
 use super::adopted::Adopted;
-use super::counters::ProgramCounters;
-use super::energy::PackageFiles;
+use super::counter_turns::HeldCounters;
 use super::events::Events;
+use super::packages::PackageFiles;
 use super::tree::{Tree, monitor_in};
 
 /// The longest name of a group that a program's name becomes part of; the kernel's is 255 bytes.
@@ -26,7 +26,7 @@ pub(super) struct Program {
     replaced: u32,
     events: Events,
     /// Its counters of memory traffic, where they are assigned to groups.
-    pub(super) counters: ProgramCounters,
+    pub(super) counters: HeldCounters,
     /// What packages count for it.
     pub(super) packages: PackageFiles,
     /// Monitoring groups of others that came along.
@@ -79,7 +79,7 @@ impl Program {
     /// Its MON group is gone.
     pub(super) fn unmonitored(&mut self) {
         self.monitored = false;
-        self.counters = ProgramCounters::default();
+        self.counters = HeldCounters::default();
         self.packages.restart();
         self.events.restart();
     }

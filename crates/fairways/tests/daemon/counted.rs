@@ -9,10 +9,24 @@ use rustix::process::Signal;
 use super::common::{Machine, can, eventually};
 use super::running::{Daemon, command, configure};
 
+fn select(machine: &Machine, name: &str) -> String {
+    format!("select = \"pid:{}\"", machine.pids[name])
+}
+
+fn free(machine: &Machine) -> String {
+    fs::read_to_string(machine.root.join("info/L3_MON/available_mbm_cntrs")).unwrap()
+}
+
+/// The joules of all programs; `None` if those of one are missing.
+fn energy(daemon: &Daemon<'_>) -> Option<Vec<f64>> {
+    let status = daemon.status();
+    let programs = status["programs"].as_array().unwrap().iter();
+    programs.map(|of| of["core_energy_joules"].as_f64()).collect()
+}
+
 fn machine(platform: &str) -> Machine {
     let machine = Machine::by_clock("paced", "mlr:8M,mload:60M", &["--platform", platform]);
-    let select = |name: &str| format!("select = \"pid:{}\"", machine.pids[name]);
-    let (reader, stream) = (select("mlr:8M"), select("mload:60M"));
+    let (reader, stream) = (select(&machine, "mlr:8M"), select(&machine, "mload:60M"));
     configure(&machine, "policy = \"equal\"", &[("reader", &reader), ("stream", &stream)]);
     machine
 }
@@ -38,8 +52,7 @@ fn counters_of_traffic_go_to_programs_and_come_back() {
         return;
     }
     let machine = machine("zen5-abmc");
-    let free = || fs::read_to_string(machine.root.join("info/L3_MON/available_mbm_cntrs")).unwrap();
-    let before = (free(), machine.snapshot(&[]));
+    let before = (free(&machine), machine.snapshot(&[]));
     let daemon = Daemon::start(&machine, command(&machine));
     eventually("both programs are in a class", || {
         let found = assignments(&machine.root);
@@ -53,10 +66,10 @@ fn counters_of_traffic_go_to_programs_and_come_back() {
     }
     assert_eq!(daemon.status()["degraded"].as_array().unwrap().len(), 0);
     assert_eq!(daemon.end(Signal::KILL), None);
-    assert_ne!(free(), before.0, "groups are left");
+    assert_ne!(free(&machine), before.0, "groups are left");
     let daemon = Daemon::start(&machine, command(&machine));
     assert_eq!(daemon.end(Signal::TERM), Some(0));
-    assert_eq!((free(), machine.snapshot(&[])), before);
+    assert_eq!((free(&machine), machine.snapshot(&[])), before);
 }
 
 /// Joules are those since the program was first monitored, and grow.
@@ -67,17 +80,12 @@ fn energy_of_programs_is_shown() {
     }
     let machine = machine("clearwater-aet");
     let daemon = Daemon::start(&machine, command(&machine));
-    let energy = || {
-        let status = daemon.status();
-        let of = status["programs"].as_array().unwrap().iter();
-        of.map(|of| of["core_energy_joules"].as_f64()).collect::<Option<Vec<f64>>>()
-    };
     eventually("both programs have used some", || {
-        energy().is_some_and(|of| of.len() == 2 && of.iter().all(|joules| *joules > 0.0))
+        energy(&daemon).is_some_and(|of| of.len() == 2 && of.iter().all(|joules| *joules > 0.0))
     });
-    let first = energy().unwrap();
+    let first = energy(&daemon).unwrap();
     eventually("they use more", || {
-        energy().unwrap().iter().zip(&first).all(|(now, then)| now > then)
+        energy(&daemon).unwrap().iter().zip(&first).all(|(now, then)| now > then)
     });
     assert_eq!(daemon.end(Signal::TERM), Some(0));
 }

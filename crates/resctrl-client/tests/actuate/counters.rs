@@ -1,5 +1,7 @@
 //! Counters of memory traffic that are assigned to groups (AMD's ABMC).
 
+use std::collections::BTreeMap;
+
 use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::Platform;
@@ -32,6 +34,11 @@ fn assigned(host: &Host, group: &str) -> String {
     host.read(&format!("{group}/mbm_L3_assignments"))
 }
 
+/// Everything that must come back.
+fn all(host: &Host) -> (BTreeMap<String, String>, String, String, String) {
+    (host.snapshot(), host.read(FREE), assigned(host, "theirs"), assigned(host, "."))
+}
+
 /// Programs have total traffic counted, classes nothing, and others keep theirs; removing our
 /// groups puts back everything.
 #[test]
@@ -42,9 +49,7 @@ fn only_what_programs_need_is_assigned() {
     let host = host(32);
     host.group("theirs", "");
     host.write("theirs/mbm_L3_assignments", "mbm_local_bytes:0=_\n").unwrap();
-    let all =
-        || (host.snapshot(), host.read(FREE), assigned(&host, "theirs"), assigned(&host, "."));
-    let before = all();
+    let before = all(&host);
     let mut client = host.open();
     for app in [1, 2] {
         client.add(AppId(app), "x", &[]).unwrap();
@@ -60,7 +65,7 @@ fn only_what_programs_need_is_assigned() {
     assert_eq!(client.traffic_counters(), [(0, Ids { used: 2, others: 3, free: 27 })]);
     assert_eq!(client.degraded(), [""; 0]);
     assert_eq!(client.close().left, []);
-    assert_eq!(all(), before);
+    assert_eq!(all(&host), before);
 
     // Killed, it leaves groups with counters, which restoring removes.
     let mut client = host.open();
@@ -69,7 +74,7 @@ fn only_what_programs_need_is_assigned() {
     drop(client);
     assert_ne!(host.read(FREE), before.1);
     restore(&host.settings).unwrap();
-    assert_eq!(all(), before);
+    assert_eq!(all(&host), before);
 }
 
 /// Where counters are fewer than programs, each program is counted for a whole window, and then

@@ -39,7 +39,7 @@ impl Reading {
         }
     }
 
-    /// Reads a whole file of an event that has decimals, such as `core_energy`, in millionths of its
+    /// Reads a whole file of an event with decimals, such as `core_energy`, in millionths of its
     /// unit. More decimals are cut.
     ///
     /// # Errors
@@ -47,13 +47,12 @@ impl Reading {
     pub fn parse_millionths(text: &str) -> Result<Self, LanguageError> {
         let text = text.trim();
         if let Some((whole, decimals)) = text.split_once('.') {
-            let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
             let six: String = decimals.chars().chain("000000".chars()).take(6).collect();
             let value = whole.parse::<u64>().ok().zip(six.parse().ok());
             let value = value.and_then(|(whole, six): (u64, u64)| {
                 whole.checked_mul(1_000_000)?.checked_add(six)
             });
-            if let Some(value) = value.filter(|_| is_number(whole) && is_number(decimals)) {
+            if let Some(value) = value.filter(|_| is_digits(whole) && is_digits(decimals)) {
                 return Ok(Self::Value(value));
             }
         }
@@ -75,6 +74,10 @@ impl Reading {
             Self::Error | Self::Unavailable | Self::Unassigned => None,
         }
     }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// As the kernel writes it, without the line's end.

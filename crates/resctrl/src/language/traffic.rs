@@ -81,8 +81,8 @@ impl CountedTraffic {
     /// Whether an event counts something else than by default in a domain.
     #[must_use]
     pub fn is_filtered(&self, event: &str, domain: u32) -> bool {
-        let is_it = |of: &FilteredEvent| of.domain.is_none_or(|of| of == domain);
-        self.filtered.iter().any(|of| of.event == event && is_it(of))
+        let mut of_event = self.filtered.iter().filter(|of| of.event == event);
+        of_event.any(|of| of.domain.is_none_or(|of| of == domain))
     }
 }
 

@@ -197,8 +197,8 @@ impl Platform {
         .with_domain_ids(&[0, 1, 8, 9], 4)
     }
 
-    /// AMD EPYC of Zen 5: counters of bandwidth are assigned to groups, 32 in each domain, as in the
-    /// example of resctrl.rst (`num_mbm_cntrs`).
+    /// AMD EPYC of Zen 5: counters of bandwidth are assigned to groups, 32 in each domain (the
+    /// example of resctrl.rst, `num_mbm_cntrs`).
     #[must_use]
     pub fn zen5_abmc() -> Self {
         let mut platform = Self { name: "zen5-abmc", ..Self::zen() };

@@ -202,7 +202,7 @@ impl Resctrl {
         if self.assigned.by_group { Ok(()) } else { self.fail(OFF, Errno::Einval) }
     }
 
-    /// The transactions that an event counts by default: all that hardware can tell apart, or those
+    /// The transactions that an event counts by default: all that hardware distinguishes, or those
     /// with the own node's memory (`resctrl_l3_mon_resource_init`).
     fn filter(&self, event: Event) -> u32 {
         let all = self.platform.monitoring.as_ref().and_then(|of| of.configurable).unwrap_or(0x7f);
