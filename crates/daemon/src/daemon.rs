@@ -17,6 +17,7 @@ use tracing::{debug, error, info, warn};
 use super::Options;
 use super::config::{ClockSource, Config};
 use super::control::{Control, Served};
+use super::energy;
 use super::journals::Journals;
 use super::losses::{DaemonLosses, SharedLosses};
 use super::metrics::Metrics;
@@ -169,6 +170,7 @@ impl Daemon {
                 watched.lock().status.set_not_managed(&left);
                 were_left = !left.is_empty();
             }
+            energy::show(host, &watched);
             if let Some(unmatched) = missing.look(host) {
                 watched.lock().status.unmatched = unmatched.to_vec();
             }

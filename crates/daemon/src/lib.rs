@@ -7,6 +7,7 @@ pub mod config;
 mod control;
 mod cpu_waits;
 mod daemon;
+mod energy;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -19,6 +19,7 @@ mod process;
 mod rivals;
 mod runtime;
 mod system;
+mod traffic;
 mod turns;
 
 use std::path::PathBuf;
@@ -139,6 +140,7 @@ pub fn examine(place: &ExaminedHost) -> Report {
     kernel::check(&facts, &mut findings);
     mount::check(&facts, &mut findings);
     abilities::check(&facts, &mut findings);
+    traffic::check(&facts, &mut findings);
     groups::check(&facts, &mut findings);
     rivals::check(&facts, &mut findings);
     runtime::check(&facts, &mut findings);

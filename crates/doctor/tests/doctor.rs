@@ -207,6 +207,33 @@ fn an_older_kernel_does_not_rename_groups() {
     }
 }
 
+fn put(host: &Host, file: &str, text: &str) {
+    host.put(&format!("{RESCTRL}/info/L3_MON/{file}"), text);
+}
+
+/// AMD's counters that are assigned to groups, and events that somebody changed.
+#[test]
+fn counters_of_traffic_are_counted_and_filters_named() {
+    let host = Host::skylake();
+    assert!(host.examine().findings.iter().all(|one| one.id != "traffic"), "nothing can change");
+    put(&host, "num_mbm_cntrs", "0=32;1=32\n");
+    put(&host, "available_mbm_cntrs", "0=30;1=7\n");
+    put(&host, "mbm_assign_mode", "[mbm_event]\ndefault\n");
+    let free = "30 of 32 free in domain 0, 7 of 32 free in domain 1";
+    says(&host.examine(), "traffic", FindingState::Ok, &[free, "by default"]);
+    put(&host, "available_mbm_cntrs", "0=0;1=7\n");
+    says(&host.examine(), "traffic", FindingState::Limited, &["0 of 32", "mbm_L3_assignments"]);
+    put(&host, "event_configs/mbm_total_bytes/event_filter", "local_reads\n");
+    let said = ["mbm_total_bytes counts local_reads", "write the defaults"];
+    says(&host.examine(), "traffic", FindingState::Limited, &said);
+    put(&host, "mbm_assign_mode", "[default]\nmbm_event\n");
+    put(&host, "mbm_total_bytes_config", "0=0x7f;1=0x1\n");
+    let said = ["by itself", "mbm_total_bytes counts local_reads in domain 1"];
+    says(&host.examine(), "traffic", FindingState::Limited, &said);
+    put(&host, "mbm_total_bytes_config", "none\n");
+    says(&host.examine(), "traffic", FindingState::Unknown, &["event configuration"]);
+}
+
 #[test]
 fn zen_has_sparse_masks_and_ids_with_gaps() {
     let host = Host::skylake();

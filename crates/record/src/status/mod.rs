@@ -206,6 +206,11 @@ pub struct ProgramStatus {
     pub occupancy_ways: Option<f64>,
     /// Bytes from and to memory, in the last window.
     pub memory_bytes: Option<u64>,
+    /// Joules that cores used for it in all domains, since it was first monitored; `null` where
+    /// packages do not count them, or they can't be read now.
+    pub core_energy_joules: Option<f64>,
+    /// Its activity on cores in all domains, in farads, likewise.
+    pub activity_farads: Option<f64>,
     /// The length of the last window.
     pub window_ns: Option<u64>,
     /// Which of its threads are not managed, and why; `null` if all are.
