@@ -69,6 +69,10 @@ pub(super) const UNMATCHED: Family = gauge(
     "fairways_program_unmatched",
     "1 for each program that the configuration names and that has no process now.",
 );
+pub(super) const COUNTED: Family = gauge(
+    "fairways_counter_counted",
+    "1 for each counter that is counted; 0 where nothing that runs reads it, or this host can't count it.",
+);
 pub(super) const CLOCK: Family =
     gauge("fairways_clock", "The machine's clock at the last event, from the daemon's start on.")
         .in_unit("seconds");

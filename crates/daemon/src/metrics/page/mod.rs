@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use fairways_perf::events::BY_PROCESSOR;
 use fairways_record::blame::BlameReport;
 use fairways_record::status::{ProgramStatus, ProgramTotals, Status, Totals};
 use prometheus_client::collector::Collector;
@@ -76,6 +77,11 @@ impl Snapshot {
                 put.sample(&labels, Value::Whole(1))
             })
         })?;
+        let counted = BY_PROCESSOR.map(|counter| {
+            let is_missing = status.uncounted.iter().any(|of| of.counter == counter.name());
+            (counter.name(), u64::from(!is_missing))
+        });
+        labelled(to, &families::COUNTED, &[], "counter", counted)?;
         single(to, &families::CLOCK, Some(seconds(status.now_ns)))?;
         let done = if mode == "manage" { "applied" } else { "observed" };
         labelled(
