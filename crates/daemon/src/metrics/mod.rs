@@ -18,7 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairways_host::machine::Host;
+use fairways_host::machine::{Host, SchedulerCounts};
 use fairways_resctrl_client::{Errors, Ids};
 use parking_lot::Mutex;
 
@@ -56,6 +56,7 @@ struct Means {
     closids: Option<Ids>,
     rmids: Option<Ids>,
     errors: Errors,
+    scheduler: Option<SchedulerCounts>,
 }
 
 impl Metrics {
@@ -99,6 +100,7 @@ impl Shared {
         let means = &mut *self.means.lock();
         means.closids = actuator.map(|actuator| actuator.closids());
         means.rmids = actuator.and_then(|actuator| actuator.rmids());
+        means.scheduler = host.scheduler_counts();
         if means.errors != *host.errors() {
             means.errors.clone_from(host.errors());
         }
