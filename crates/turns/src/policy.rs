@@ -20,11 +20,7 @@ pub(super) const fn resets_on_fork(policy: i32) -> bool {
 
 /// A policy with which children begin without a raised priority, or as its thread is.
 pub(super) const fn resetting_on_fork(policy: i32, resets: bool) -> i32 {
-    if resets {
-        policy | libc::SCHED_RESET_ON_FORK
-    } else {
-        policy & !libc::SCHED_RESET_ON_FORK
-    }
+    if resets { policy | libc::SCHED_RESET_ON_FORK } else { policy & !libc::SCHED_RESET_ON_FORK }
 }
 
 /// Sets a thread's policy, for policies without a static priority; the nice value stays.
