@@ -125,11 +125,14 @@ pub(crate) fn children_are_not_raised() {
     assert!(wait_for(Duration::from_secs(10), || child.load(Ordering::Relaxed) != 0), "no child");
     let child = child.load(Ordering::Relaxed);
     assert!(is_under_ext(child));
-    let time = || [cpu_time(child).unwrap_or_default(), other.cpu_time()];
-    let before = time();
+    let before = [child, other.tid].map(cpu_time);
     thread::sleep(Duration::from_secs(3));
-    let had: Vec<f64> =
-        time().iter().zip(before).map(|(now, before)| (*now - before).as_secs_f64()).collect();
+    let after = [child, other.tid].map(cpu_time);
+    let had: Vec<f64> = after
+        .iter()
+        .zip(before)
+        .map(|(after, before)| (after.unwrap() - before.unwrap()).as_secs_f64())
+        .collect();
     stop.store(true, Ordering::Relaxed);
     let share = had[0] / (had[0] + had[1]);
     print(&format!("a raised thread's child has {share:.3} of the time beside another"));
