@@ -70,13 +70,14 @@ use counting::Counting;
 use domains::Domains;
 pub use lever::{Lever, Parts};
 use mechanism::Mechanism;
+pub use mechanism::SchedulerCounts;
 use roster::Roster;
 pub use settings::{Managed, NewContainer, OpenLatency, Settings};
 pub use shown::{Shown, ShownDomain};
 use state::HostState;
 pub use trouble::Failure;
 use trouble::Trouble;
-pub use turns::{Instead, Turns};
+pub use turns::{Successors, Turns};
 
 /// A host whose programs are watched, and whose caches are partitioned or threads scheduled.
 pub struct Host {

@@ -70,6 +70,10 @@ impl Snapshot {
             Some(scheduler) => put.fact(&[("scheduler", scheduler)]),
             None => Ok(()),
         })?;
+        let ended = means.scheduler.map(|counts| Value::Whole(counts.ended));
+        single(to, &families::SCHEDULER_ENDED, ended)?;
+        let without = means.scheduler.map(|counts| Value::Whole(counts.threads_without_room));
+        single(to, &families::THREADS_WITHOUT_ROOM, without)?;
         single(to, &families::FAILED, Some(Value::Whole(status.failed.is_some().into())))?;
         family(to, &families::UNMATCHED, |put| {
             status.unmatched.iter().try_for_each(|program| {
