@@ -62,7 +62,7 @@ impl Host {
     fn examine_without(&self, scheduler: Option<&str>) -> Report {
         let without_scheduler = scheduler.map(str::to_owned);
         let sysroot = self.0.path().to_owned();
-        examine(&ExaminedHost { sysroot, resctrl: None, without_scheduler })
+        examine(&ExaminedHost { sysroot, resctrl: None, is_copy: false, without_scheduler })
     }
 }
 
@@ -183,8 +183,9 @@ fn a_virtual_machine_has_nothing_to_give_out() {
 
 #[test]
 fn this_machine_is_examined_whatever_it_is() {
-    let report =
-        examine(&ExaminedHost { sysroot: "/".into(), resctrl: None, without_scheduler: None });
+    let (is_copy, without_scheduler) = (false, None);
+    let host = ExaminedHost { sysroot: "/".into(), resctrl: None, is_copy, without_scheduler };
+    let report = examine(&host);
     assert!(report.findings.len() >= 15);
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(finding(&report, "kernel").found, format!("Linux {}", release.trim()));
@@ -516,6 +517,7 @@ fn few_descriptors_count_few_programs() {
 fn an_empty_folder_is_unknown_throughout() {
     let folder = tempfile::tempdir().unwrap();
     let report = examine(&ExaminedHost {
+        is_copy: false,
         sysroot: folder.path().to_owned(),
         resctrl: None,
         without_scheduler: None,

@@ -18,7 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairways_host::machine::Host;
+use fairways_host::machine::{Host, SchedulerCounts};
 use fairways_resctrl_client::{Actuator, Errors, Ids};
 use parking_lot::Mutex;
 
@@ -60,6 +60,7 @@ struct Means {
     /// Domains in which traffic is counted otherwise than by default.
     filtered: Vec<u32>,
     errors: Errors,
+    scheduler: Option<SchedulerCounts>,
 }
 
 impl Metrics {
@@ -106,6 +107,7 @@ impl Shared {
         means.traffic_counters =
             actuator.map(|actuator| actuator.traffic_counters()).unwrap_or_default();
         means.filtered = actuator.map(filtered).unwrap_or_default();
+        means.scheduler = host.scheduler_counts();
         if means.errors != *host.errors() {
             means.errors.clone_from(host.errors());
         }

@@ -61,6 +61,8 @@ pub struct Status {
     pub failed: Option<String>,
     /// What is not as it should be although the policy runs; a line each.
     pub degraded: Vec<String>,
+    /// The counters that are not counted, of any program. Windows lack them.
+    pub uncounted: Vec<UncountedCounter>,
     /// The privileges that the daemon has dropped.
     pub sandbox: Sandbox,
     /// The last-level caches.
@@ -75,6 +77,16 @@ pub struct Status {
     /// The plans by domain.
     #[serde(skip)]
     pub plans: BTreeMap<u32, Plans>,
+}
+
+/// A counter that is not counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UncountedCounter {
+    /// Its name.
+    pub counter: String,
+    /// Why it can't be counted; `null` if nothing that runs reads it.
+    pub why: Option<String>,
 }
 
 /// A program of the configuration that matches no process.

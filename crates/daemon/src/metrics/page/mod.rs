@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use fairways_perf::events::BY_PROCESSOR;
 use fairways_record::blame::BlameReport;
 use fairways_record::status::{ProgramStatus, ProgramTotals, Status, Totals};
 use prometheus_client::collector::Collector;
@@ -69,6 +70,10 @@ impl Snapshot {
             Some(scheduler) => put.fact(&[("scheduler", scheduler)]),
             None => Ok(()),
         })?;
+        let ended = means.scheduler.map(|counts| Value::Whole(counts.ended));
+        single(to, &families::SCHEDULER_ENDED, ended)?;
+        let without = means.scheduler.map(|counts| Value::Whole(counts.threads_without_room));
+        single(to, &families::THREADS_WITHOUT_ROOM, without)?;
         single(to, &families::FAILED, Some(Value::Whole(status.failed.is_some().into())))?;
         family(to, &families::UNMATCHED, |put| {
             status.unmatched.iter().try_for_each(|program| {
@@ -76,6 +81,11 @@ impl Snapshot {
                 put.sample(&labels, Value::Whole(1))
             })
         })?;
+        let counted = BY_PROCESSOR.map(|counter| {
+            let is_missing = status.uncounted.iter().any(|of| of.counter == counter.name());
+            (counter.name(), u64::from(!is_missing))
+        });
+        labelled(to, &families::COUNTED, &[], "counter", counted)?;
         single(to, &families::CLOCK, Some(seconds(status.now_ns)))?;
         let done = if mode == "manage" { "applied" } else { "observed" };
         labelled(

@@ -7,7 +7,9 @@ use fairways_core::{
     LatencyBin, LimitScope, Llc, Partition, PlanId, Q32, Sample, Time, WayMask, Ways, Wish,
 };
 use fairways_policy::words;
-use fairways_record::status::{DomainStatus, MachineRecord, ObjectiveStatus, WholeMachine};
+use fairways_record::status::{
+    DomainStatus, MachineRecord, ObjectiveStatus, UncountedCounter, WholeMachine,
+};
 use fairways_resctrl_client::Ids;
 use serde_json::{Value as Json, json};
 
@@ -69,6 +71,8 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
     let mut watched = watched(&["a \"b\"\\\n", "c"]);
     watched.status.domains[0].way_bytes = Some(1 << 20);
     watched.status.programs[0].core_energy_joules = Some(2.5);
+    let counter = "l1_references".to_owned();
+    watched.status.uncounted = vec![UncountedCounter { counter, why: None }];
     let counters = Counters {
         instructions: Some(300),
         cycles: Some(200),
@@ -125,6 +129,9 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
     assert_eq!(counters[0], "{domain=\"3\",state=\"used\"} 2");
     assert_eq!(samples(&page, "fairways_traffic_filtered"), ["{domain=\"3\"} 1"]);
     assert_eq!(samples(&page, "fairways_clock_seconds"), [" 1.5"]);
+    let counted = samples(&page, "fairways_counter_counted");
+    assert!(counted.contains(&"{counter=\"llc_misses\"} 1"), "{counted:?}");
+    assert!(counted.contains(&"{counter=\"l1_references\"} 0"), "{counted:?}");
     assert!(page.ends_with("# EOF\n"));
 }
 
