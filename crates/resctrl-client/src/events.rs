@@ -2,9 +2,10 @@
 
 use std::os::fd::OwnedFd;
 
-use fairways_resctrl::language::Reading;
+use fairways_resctrl::language::{LanguageError, Reading};
 use rustix::io::{pread, retry_on_intr};
 
+use super::counter_turns::COUNTED;
 use super::tree::Tree;
 
 /// A program's event files, kept open.
@@ -14,7 +15,7 @@ pub(super) struct Events {
 }
 
 /// The files of one domain.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct DomainEvents {
     domain: u32,
     occupancy: Option<OwnedFd>,
@@ -23,13 +24,16 @@ struct DomainEvents {
     last: u64,
     /// The bytes moved, as counters before this one showed.
     before: u64,
+    /// Whether there is a gap in the counts after the last of them.
+    gap: bool,
+    /// Whether the last reading was missing for such a gap alone.
+    resumed: bool,
 }
 
 impl Events {
     fn of(&mut self, domain: u32) -> &mut DomainEvents {
         let at = self.of.iter().position(|of| of.domain == domain).unwrap_or_else(|| {
-            let new = DomainEvents { domain, occupancy: None, memory: None, last: 0, before: 0 };
-            self.of.push(new);
+            self.of.push(DomainEvents { domain, ..DomainEvents::default() });
             self.of.len() - 1
         });
         &mut self.of[at]
@@ -44,10 +48,11 @@ impl Events {
         domain: u32,
     ) -> Reading {
         let file = &mut self.of(domain).occupancy;
-        read(tree, file, || event(&group(), domain, "llc_occupancy"))
+        read(tree, file, || event(&group(), domain, "llc_occupancy"), Reading::parse)
     }
 
-    /// Bytes that the program has moved since it was first monitored, which never get fewer.
+    /// Bytes that the program has moved since it was first monitored, which never get fewer. The
+    /// first reading after a gap is `Unassigned`: a window that began before has no whole count.
     pub(super) fn memory(
         &mut self,
         tree: &Tree,
@@ -55,8 +60,16 @@ impl Events {
         domain: u32,
     ) -> Reading {
         let of = self.of(domain);
-        match read(tree, &mut of.memory, || event(&group(), domain, "mbm_total_bytes")) {
+        let reading =
+            read(tree, &mut of.memory, || event(&group(), domain, COUNTED), Reading::parse);
+        of.resumed = reading.value().is_some() && of.gap;
+        of.gap = false;
+        match reading {
             Reading::Value(bytes) => {
+                if of.resumed {
+                    of.last = bytes;
+                    return Reading::Unassigned;
+                }
                 if bytes < of.last {
                     // The domain went and returned, for example, and its counters began again.
                     of.before = of.before.saturating_add(of.last);
@@ -66,6 +79,19 @@ impl Events {
             }
             missing => missing,
         }
+    }
+
+    /// From now on the counter may begin again, and miss something.
+    pub(super) fn interrupt(&mut self, domain: u32) {
+        let of = self.of(domain);
+        of.before = of.before.saturating_add(of.last);
+        of.last = 0;
+        of.gap = true;
+    }
+
+    /// Whether the last reading of a domain was missing only because of a gap before it.
+    pub(super) fn has_resumed(&self, domain: u32) -> bool {
+        self.of.iter().any(|of| of.domain == domain && of.resumed)
     }
 
     /// The MON group is another from now on, whose counters begin at 0.
@@ -92,7 +118,12 @@ fn event(group: &str, domain: u32, name: &str) -> String {
 
 /// One pread(2) of an open file. If the file is gone, it is opened once more: its domain may have
 /// gone and returned.
-fn read(tree: &Tree, file: &mut Option<OwnedFd>, path: impl Fn() -> String) -> Reading {
+pub(super) fn read(
+    tree: &Tree,
+    file: &mut Option<OwnedFd>,
+    path: impl Fn() -> String,
+    parse: fn(&str) -> Result<Reading, LanguageError>,
+) -> Reading {
     for _ in 0..2 {
         let open = match file {
             Some(open) => open,
@@ -105,7 +136,7 @@ fn read(tree: &Tree, file: &mut Option<OwnedFd>, path: impl Fn() -> String) -> R
         let mut bytes = [0; 32];
         if let Ok(got) = retry_on_intr(|| pread(&*open, &mut bytes, 0)) {
             let text = std::str::from_utf8(&bytes[..got]).unwrap_or_default();
-            return Reading::parse(text).unwrap_or_else(|why| {
+            return parse(text).unwrap_or_else(|why| {
                 tracing::error!(target: "fairways::actuate", path = path(), %why, "event misread");
                 Reading::Error
             });

@@ -6,7 +6,9 @@ use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
 
 use super::adopted::Adopted;
+use super::counter_turns::HeldCounters;
 use super::events::Events;
+use super::packages::PackageFiles;
 use super::tree::{Tree, monitor_in};
 
 /// The longest name of a group that a program's name becomes part of; the kernel's is 255 bytes.
@@ -23,6 +25,10 @@ pub(super) struct Program {
     /// How often another group has taken its MON group's place.
     replaced: u32,
     events: Events,
+    /// Its counters of memory traffic, where they are assigned to groups.
+    pub(super) counters: HeldCounters,
+    /// What packages count for it.
+    pub(super) packages: PackageFiles,
     /// Monitoring groups of others that came along.
     pub(super) adopted: Vec<Adopted>,
     /// The bytes that adopted groups counted which are gone, by domain.
@@ -73,11 +79,14 @@ impl Program {
     /// Its MON group is gone.
     pub(super) fn unmonitored(&mut self) {
         self.monitored = false;
+        self.counters = HeldCounters::default();
+        self.packages.restart();
         self.events.restart();
     }
 
     /// Closes the files of its groups, which are about to go.
     pub(super) fn close(&mut self) {
+        self.packages.close();
         self.events.close();
         self.adopted.clear();
     }
@@ -93,11 +102,23 @@ impl Program {
 
     /// The bytes that it has moved through a domain, with those of adopted groups since they came.
     pub(super) fn memory(&mut self, tree: &Tree, domain: u32) -> Reading {
-        let Self { name, class, events, adopted, counted, .. } = self;
+        let Self { name, class, events, adopted, counted, counters, .. } = self;
         let own = events.memory(tree, || monitor_in(class, name), domain);
+        if let Some(turn) = counters.held.get_mut(&domain) {
+            turn.readings = turn.readings.saturating_add(1);
+            if own == Reading::Unassigned && !events.has_resumed(domain) {
+                // Somebody freed it.
+                counters.held.remove(&domain);
+            }
+        }
         let along = adopted.iter_mut().map(|of| of.memory(tree, class, domain));
         let along = sum(counted.get(&domain).copied().unwrap_or(0), along);
         sum(0, [own, along].into_iter())
+    }
+
+    /// Its counts in a domain have a gap: the window under way has no whole ones.
+    pub(super) fn interrupt(&mut self, domain: u32) {
+        self.events.interrupt(domain);
     }
 
     /// Keeps an adopted group's count when the group goes.

@@ -109,6 +109,8 @@ pub(super) struct FixedSurvey {
     /// Classes of service that every resource has (`closid_init`), the root's among them.
     pub(super) closids: u32,
     pub(super) monitoring: Option<Monitoring>,
+    /// The events that packages count for groups.
+    pub(super) package_events: Vec<String>,
     /// The fewest bits that a mask of any cache must have.
     pub(super) least_bits: u32,
     /// Memory bandwidth, if it can be limited.
@@ -130,8 +132,17 @@ fn fixed(tree: &Tree, proc: &Path) -> Result<Option<FixedSurvey>, Error> {
     let Some(cache) = cache else { return Ok(None) };
     let bandwidth = info.bandwidths.into_iter().find(|bandwidth| bandwidth.resource == "MB");
     let is_in_mbps = bandwidth.is_some() && mounted_in_mbps(tree, proc)?;
-    let monitoring = info.monitoring;
-    Ok(Some(FixedSurvey { cache, sides, closids, monitoring, least_bits, bandwidth, is_in_mbps }))
+    let (monitoring, package_events) = (info.monitoring, info.package_events);
+    Ok(Some(FixedSurvey {
+        cache,
+        sides,
+        closids,
+        monitoring,
+        package_events,
+        least_bits,
+        bandwidth,
+        is_in_mbps,
+    }))
 }
 
 /// Whether the mount has the option `mba_MBps`.

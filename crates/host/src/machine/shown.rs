@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairways_core::{AppId, Llc, PlanId, WayMask};
+use fairways_core::{AppId, Counter, Llc, PlanId, WayMask};
 use fairways_programs::Wanted;
 use fairways_resctrl_client::Errors;
 use fairways_resctrl_client::managers::manager_of;
@@ -124,6 +124,13 @@ impl Host {
     #[must_use]
     pub fn scheduler_counts(&self) -> Option<SchedulerCounts> {
         self.mechanism.scheduler_counts()
+    }
+
+    /// The counters that are not counted here, of any program, with the reason; `None`: nothing
+    /// reads it.
+    #[must_use]
+    pub fn uncounted(&self) -> Vec<(Counter, Option<String>)> {
+        self.state.counting.source.uncounted()
     }
 
     /// How often something failed that policies requested, or that their requests depend on.

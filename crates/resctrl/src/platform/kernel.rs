@@ -29,8 +29,11 @@ pub struct Kernel {
     pub bandwidth_event_file: bool,
     /// Masks and percentages in `schemata` are padded to one width, masks with zeros. Until 6.14.
     pub padded_schemata: bool,
-    /// `info/L3_MON/mbm_assign_mode`. Since 6.18.
+    /// `info/L3_MON/mbm_assign_mode`, and counters that are assigned to groups where hardware has
+    /// them (`mbm_event`). Since 6.18.
     pub assign_mode_file: bool,
+    /// Energy of groups by package (`PERF_PKG_MON`), where hardware reports it. Since 7.0.
+    pub telemetry: bool,
     /// The mask of a new group keeps all free ways where masks may have gaps, not only the first
     /// run. Since 6.19.
     pub sparse_defaults: bool,
@@ -66,6 +69,7 @@ impl Kernel {
             bandwidth_event_file: true,
             padded_schemata: false,
             assign_mode_file: true,
+            telemetry: true,
             sparse_defaults: true,
             finds_group_first: true,
             clears_status: true,
@@ -83,6 +87,7 @@ impl Kernel {
             bandwidth_event_file: false,
             padded_schemata: true,
             assign_mode_file: false,
+            telemetry: false,
             sparse_defaults: false,
             finds_group_first: false,
             clears_status: false,

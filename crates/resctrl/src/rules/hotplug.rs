@@ -58,6 +58,7 @@ impl Resctrl {
             if resource == Resource::L3 && self.monitored.remove(&domain) {
                 self.rmids.domain_gone(domain);
                 self.counters.domain_gone(domain);
+                self.assigned.domain_gone(domain);
                 self.overrides.retain(|node, _| !node.is_of_domain(domain));
             }
         }

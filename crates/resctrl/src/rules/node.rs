@@ -1,7 +1,7 @@
 //! Files and directories.
 
 use super::schema::SchemaId;
-use crate::platform::Event;
+use crate::platform::{Event, PackageEvent};
 
 /// A group, over all of its life; never that of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -10,6 +10,8 @@ pub struct GroupId(pub(super) u64);
 /// A file in a group's directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GroupFile {
+    /// `mbm_L3_assignments`.
+    MbmL3Assignments,
     /// `cpus`: a mask.
     Cpus,
     /// `cpus_list`: a list.
@@ -32,7 +34,8 @@ pub enum GroupFile {
 
 impl GroupFile {
     /// All of them, in the order of `res_common_files`.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::MbmL3Assignments,
         Self::Cpus,
         Self::CpusList,
         Self::Tasks,
@@ -48,6 +51,7 @@ impl GroupFile {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::MbmL3Assignments => "mbm_L3_assignments",
             Self::Cpus => "cpus",
             Self::CpusList => "cpus_list",
             Self::Tasks => "tasks",
@@ -128,10 +132,16 @@ impl ControlFile {
 /// A file in `info/L3_MON`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MonitoringFile {
+    /// `mbm_assign_on_mkdir`.
+    MbmAssignOnMkdir,
     /// `mon_features`.
     MonFeatures,
+    /// `available_mbm_cntrs`.
+    AvailableMbmCntrs,
     /// `num_rmids`.
     NumRmids,
+    /// `num_mbm_cntrs`.
+    NumMbmCntrs,
     /// `max_threshold_occupancy`.
     MaxThresholdOccupancy,
     /// `mbm_total_bytes_config`.
@@ -144,9 +154,12 @@ pub enum MonitoringFile {
 
 impl MonitoringFile {
     /// All of them, in the order of `res_common_files`.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
+        Self::MbmAssignOnMkdir,
         Self::MonFeatures,
+        Self::AvailableMbmCntrs,
         Self::NumRmids,
+        Self::NumMbmCntrs,
         Self::MaxThresholdOccupancy,
         Self::MbmTotalBytesConfig,
         Self::MbmLocalBytesConfig,
@@ -157,8 +170,11 @@ impl MonitoringFile {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::MbmAssignOnMkdir => "mbm_assign_on_mkdir",
             Self::MonFeatures => "mon_features",
+            Self::AvailableMbmCntrs => "available_mbm_cntrs",
             Self::NumRmids => "num_rmids",
+            Self::NumMbmCntrs => "num_mbm_cntrs",
             Self::MaxThresholdOccupancy => "max_threshold_occupancy",
             Self::MbmTotalBytesConfig => "mbm_total_bytes_config",
             Self::MbmLocalBytesConfig => "mbm_local_bytes_config",
@@ -169,7 +185,10 @@ impl MonitoringFile {
     /// Whether it can be written.
     #[must_use]
     pub const fn is_writable(self) -> bool {
-        !matches!(self, Self::MonFeatures | Self::NumRmids)
+        !matches!(
+            self,
+            Self::MonFeatures | Self::AvailableMbmCntrs | Self::NumRmids | Self::NumMbmCntrs
+        )
     }
 }
 
@@ -189,6 +208,10 @@ pub enum Node {
     MonDomain(GroupId, u32),
     /// An event's file in it.
     MonEvent(GroupId, u32, Event),
+    /// `mon_data/mon_PERF_PKG_NN`, by the package's id.
+    MonPackage(GroupId, u32),
+    /// An event's file in it.
+    MonPackageEvent(GroupId, u32, PackageEvent),
     /// `info`.
     Info,
     /// `info/last_cmd_status`.
@@ -201,6 +224,18 @@ pub enum Node {
     Monitoring,
     /// A file in it.
     MonitoringFile(MonitoringFile),
+    /// `info/L3_MON/event_configs`.
+    EventConfigs,
+    /// An event's directory in it.
+    EventConfig(Event),
+    /// `event_filter` of an event.
+    EventFilter(Event),
+    /// `info/PERF_PKG_MON`.
+    Telemetry,
+    /// `mon_features` in it.
+    TelemetryFeatures,
+    /// `num_rmids` in it.
+    TelemetryRmids,
 }
 
 impl Node {
@@ -216,6 +251,10 @@ impl Node {
                 | Self::Info
                 | Self::Control(_)
                 | Self::Monitoring
+                | Self::EventConfigs
+                | Self::EventConfig(_)
+                | Self::MonPackage(..)
+                | Self::Telemetry
         )
     }
 
@@ -228,7 +267,9 @@ impl Node {
             | Self::MonGroups(group)
             | Self::MonData(group)
             | Self::MonDomain(group, _)
-            | Self::MonEvent(group, ..) => Some(group),
+            | Self::MonEvent(group, ..)
+            | Self::MonPackage(group, _)
+            | Self::MonPackageEvent(group, ..) => Some(group),
             _ => None,
         }
     }
@@ -240,18 +281,25 @@ impl Node {
             _ if self.is_directory() => 0o555,
             Self::File(_, file) if file.is_writable() => 0o644,
             Self::MonitoringFile(file) if file.is_writable() => 0o644,
+            Self::EventFilter(_) => 0o644,
             _ => 0o444,
         }
     }
 
     /// Whether it belongs to that domain.
     pub(super) const fn is_of_domain(self, domain: u32) -> bool {
-        matches!(self, Self::MonDomain(_, of) | Self::MonEvent(_, of, _) if of == domain)
+        match self {
+            Self::MonDomain(_, of)
+            | Self::MonEvent(_, of, _)
+            | Self::MonPackage(_, of)
+            | Self::MonPackageEvent(_, of, _) => of == domain,
+            _ => false,
+        }
     }
 
     /// Whether the kernel has a function for writes to it.
     pub(super) const fn takes_writes(self) -> bool {
-        !self.is_directory() && !matches!(self, Self::MonEvent(..))
+        !self.is_directory() && !matches!(self, Self::MonEvent(..) | Self::MonPackageEvent(..))
     }
 }
 

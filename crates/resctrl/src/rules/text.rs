@@ -86,6 +86,17 @@ pub(super) fn number_i32(text: &[u8], base: u32) -> Result<i32, Errno> {
     i32::try_from(value).map_err(|_| Errno::Erange)
 }
 
+/// `kstrtobool`: by the first letter, or by the second one of `on` and `off`.
+pub(super) fn switch(text: &[u8]) -> Option<bool> {
+    let first = text.first()?.to_ascii_lowercase();
+    let second = text.get(1).map(u8::to_ascii_lowercase);
+    match (first, second) {
+        (b'y' | b't' | b'1' | b'e', _) | (b'o', Some(b'n')) => Some(true),
+        (b'n' | b'f' | b'0' | b'd', _) | (b'o', Some(b'f')) => Some(false),
+        _ => None,
+    }
+}
+
 /// The same text with bytes that are not ASCII replaced by equivalent ones for the parsers of CPU
 /// sets.
 pub(super) fn ascii(text: &[u8]) -> String {

@@ -67,6 +67,14 @@ fn check(shell: &mut Shell, platform: &Platform, options: &str) {
     let monitoring = info.monitoring.unwrap();
     assert_eq!(monitoring.rmids, platform.rmids());
     for domain in shell.ls("g/mon_data") {
+        if domain.starts_with("mon_PERF_PKG_") {
+            assert_eq!(shell.ls(&format!("g/mon_data/{domain}")).len(), info.package_events.len());
+            for event in &info.package_events {
+                let text = shell.cat(&format!("g/mon_data/{domain}/{event}"));
+                Reading::parse_millionths(&text).unwrap();
+            }
+            continue;
+        }
         assert_eq!(shell.ls(&format!("g/mon_data/{domain}")).len(), monitoring.events.len());
         for event in &monitoring.events {
             Reading::parse(&shell.cat(&format!("g/mon_data/{domain}/{event}"))).unwrap();
