@@ -141,7 +141,8 @@ fi
 
 # resctrl: what it offers, and its groups, under other names.
 if [ -n "${resctrl:-}" ] && [ -d "$root$resctrl" ]; then
-    for file in "$root$resctrl"/info/*/* "$root$resctrl"/mon_data/*/* \
+    for file in "$root$resctrl"/info/*/* "$root$resctrl"/info/*/event_configs/*/* \
+        "$root$resctrl"/mon_data/*/* \
         "$root$resctrl"/mon_data/*/*/*; do
         if text=$(cat "$file" 2>/dev/null); then
             printf '%s\n' "$text" | put "sys/fs/resctrl/${file#"$root$resctrl"/}"
