@@ -104,16 +104,22 @@ impl Program {
     pub(super) fn memory(&mut self, tree: &Tree, domain: u32) -> Reading {
         let Self { name, class, events, adopted, counted, counters, .. } = self;
         let own = events.memory(tree, || monitor_in(class, name), domain);
+        let mut is_interrupted = false;
         if let Some(turn) = counters.held.get_mut(&domain) {
             turn.readings = turn.readings.saturating_add(1);
             if own == Reading::Unassigned && !events.has_resumed(domain) {
                 // Somebody freed it.
                 counters.held.remove(&domain);
+                is_interrupted = true;
             }
         }
         let along = adopted.iter_mut().map(|of| of.memory(tree, class, domain));
         let along = sum(counted.get(&domain).copied().unwrap_or(0), along);
-        sum(0, [own, along].into_iter())
+        let bytes = sum(0, [own, along].into_iter());
+        if is_interrupted {
+            self.interrupt(domain);
+        }
+        bytes
     }
 
     /// Its counts in a domain have a gap: the window under way has no whole ones.
