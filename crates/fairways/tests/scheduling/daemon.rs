@@ -113,7 +113,8 @@ impl<'a> Daemon<'a> {
         daemon
     }
 
-    fn ask(&self) -> Option<Value> {
+    /// Its status; `None` while it does not answer: loading a scheduler takes long in emulation.
+    pub(crate) fn ask(&self) -> Option<Value> {
         let output = self.place.fairways("status", &["--json"]).output().unwrap();
         output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
     }

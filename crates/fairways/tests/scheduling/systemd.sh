@@ -39,12 +39,13 @@ status=$(within fairways status --json)
 case $status in *'"scheduler":"sched_ext"'*) ;; *) failed=1 ;; esac
 # CAP_NET_ADMIN, CAP_SYS_NICE, CAP_PERFMON and CAP_BPF, and no others.
 pid=$(within systemctl show --property=MainPID --value fairways.service)
-grep -E 'Cap(Eff|Bnd):|NoNewPrivs:|Seccomp:' "$root/proc/$pid/status"
-[ "$(grep -c -E '^(CapBnd:	000000c000801000|NoNewPrivs:	1|Seccomp:	2)$' "$root/proc/$pid/status")" = 3 ] || failed=1
+held=$(within cat /proc/$pid/status | grep -E '^(CapBnd:	000000c000801000|NoNewPrivs:	1|Seccomp:	2)$')
+echo "$held"
+[ "$(echo "$held" | wc -l)" = 3 ] || failed=1
 under=0
 for _ in 1 2 3 4 5 6 7 8 9 10; do
     spins=$(within systemctl show --property=MainPID --value spin.service)
-    ! grep -q 'ext.enabled.*1$' "$root/proc/$spins/sched" || under=1
+    ! within cat /proc/$spins/sched | grep -q 'ext.enabled.*1$' || under=1
     [ $under = 0 ] || break
     sleep 1
 done

@@ -1,5 +1,6 @@
 //! Which metrics are on the page, and which are missing.
 
+use fairways_host::machine::SchedulerCounts;
 use std::time::{Duration, Instant};
 
 use fairways_core::{
@@ -355,6 +356,7 @@ fn a_page_of_256_programs_is_made_soon() {
             rmids: Some(ids),
             traffic_counters: vec![(3, ids)],
             filtered: vec![3],
+            scheduler: Some(SchedulerCounts { ended: 1, threads_without_room: 2 }),
             ..Means::default()
         };
         let began = Instant::now();

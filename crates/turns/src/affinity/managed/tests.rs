@@ -18,6 +18,7 @@ fn managed(cpus: &str, nice: i32) -> Managed {
         is_ours: false,
         is_remembered: false,
         nice,
+        resets: false,
         weighs: true,
         wanted: None,
         raised: false,
