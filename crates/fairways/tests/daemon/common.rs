@@ -42,9 +42,12 @@ impl Machine {
         Self::by_clock("lockstep", programs, more)
     }
 
-    /// Starts a machine whose clock is `lockstep` or `paced`.
+    /// Starts a machine whose clock is `lockstep` or `paced`; of the platform that
+    /// `FAIRWAYS_PLATFORM` names, unless the test needs another one.
     pub(crate) fn by_clock(clock: &str, programs: &str, more: &[&str]) -> Self {
         fairways_needs::keep_to_owner();
+        let chosen = std::env::var("FAIRWAYS_PLATFORM").ok();
+        let chosen = chosen.as_deref().filter(|_| !more.contains(&"--platform"));
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("resctrl");
         fs::create_dir(&root).unwrap();
@@ -52,6 +55,7 @@ impl Machine {
             .args(["emulate", "--json", "--clock", clock, "--time-scale", "0.1"])
             .args(["--machine", "chip:xeon-d:cores=4:sets=1024", "--programs", programs])
             .args(more)
+            .args(chosen.map(|name| ["--platform", name]).into_iter().flatten())
             .arg(&root)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
