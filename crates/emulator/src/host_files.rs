@@ -6,6 +6,7 @@
 //! Documentation/ABI/testing/sysfs-devices-system-cpu and Documentation/filesystems/resctrl.rst,
 //! "resctrl: flags".
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::io;
@@ -58,15 +59,16 @@ pub fn write(
         put(folder, &format!("{cpus}/{name}"), &format!("{}\n", all.to_list()))?;
     }
     let node = "sys/devices/system/node";
+    let nodes = nodes(platform);
+    let numbers: CpuSet = nodes.keys().copied().collect();
     for name in ["possible", "online", "has_cpu", "has_memory"] {
-        put(folder, &format!("{node}/{name}"), "0\n")?;
+        put(folder, &format!("{node}/{name}"), &format!("{}\n", numbers.to_list()))?;
     }
-    put(folder, &format!("{node}/node0/cpulist"), &format!("{}\n", all.to_list()))?;
-    put(
-        folder,
-        &format!("{node}/node0/cpumap"),
-        &format!("{}\n", all.to_mask(platform.cpu_limit())),
-    )?;
+    for (number, cpus) in &nodes {
+        let of = format!("{node}/node{number}");
+        put(folder, &format!("{of}/cpulist"), &format!("{}\n", cpus.to_list()))?;
+        put(folder, &format!("{of}/cpumap"), &format!("{}\n", cpus.to_mask(platform.cpu_limit())))?;
+    }
     for cpu in all.iter() {
         let of = format!("{cpus}/cpu{cpu}");
         put(folder, &format!("{of}/online"), "1\n")?;
@@ -83,7 +85,9 @@ pub fn write(
         ] {
             put(folder, &format!("{of}/topology/{name}"), &format!("{value}\n"))?;
         }
-        fs::create_dir_all(folder.join(format!("{of}/node0")))?;
+        for (number, _) in nodes.iter().filter(|(_, cpus)| cpus.contains(cpu)) {
+            fs::create_dir_all(folder.join(format!("{of}/node{number}")))?;
+        }
         for (index, cache) in caches(core, &chip).into_iter().enumerate() {
             let shared = if cache.level == 3 { &all } else { &siblings };
             for (name, value) in cache.files(shared, platform.cpu_limit()) {
@@ -92,6 +96,17 @@ pub fn write(
         }
     }
     Ok(())
+}
+
+/// The CPUs of each NUMA node: all of node 0, unless nodes share a cache.
+fn nodes(platform: &Platform) -> BTreeMap<u32, CpuSet> {
+    let mut nodes: BTreeMap<u32, CpuSet> = BTreeMap::new();
+    for cpu in platform.all_cpus().iter() {
+        let shared = platform.nodes_per_cache > 1;
+        let node = platform.monitored_domain_of(cpu).filter(|_| shared).unwrap_or(0);
+        nodes.entry(node).or_default().insert(cpu);
+    }
+    nodes
 }
 
 /// Writes a file below `folder`, and makes the folders on the way.

@@ -9,15 +9,21 @@ use fairways_resctrl::language::CpuSet;
 
 use super::error::Error;
 use super::offer::{Offer, Room, Rules, offer, offered, physical};
+use super::places::SharedCache;
 use super::settings::Settings;
 use super::survey::Survey;
 use super::tree::{Tree, of};
 
-/// An L3 cache, and the part of it that policies may give out.
+/// A cache, or a NUMA node's part of it, and what policies may give out of it. It is an L3, or an L2
+/// where no ways of an L3 can be given out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
-    /// Resctrl's id of it; ids may skip numbers.
+    /// Resctrl's id of it; ids may skip numbers. Of a node, its number.
     pub id: u32,
+    /// Resctrl's id of the cache in `schemata`.
+    pub cache_id: u32,
+    /// The NUMA node, where several share the cache and each is a domain (sub-NUMA clusters).
+    pub node: Option<u32>,
     /// What is offered: the ways and the classes of service that no other manager has, less the
     /// root's class.
     pub llc: Llc,
@@ -25,7 +31,7 @@ pub struct Domain {
     pub bandwidth: Option<BandwidthLever>,
     /// All ways of the cache, given out or not (`cbm_mask`).
     pub cache: WayMask,
-    /// Bytes of one way; 0 where resctrl is not asked.
+    /// Bytes of one way, of a node its part of them; 0 where resctrl is not asked.
     pub way_bytes: u64,
     /// The bit of each offered way in resctrl's masks: offered way `i` is bit `ways[i]`.
     pub ways: Vec<u32>,
@@ -45,6 +51,22 @@ impl Domain {
     #[must_use]
     pub fn physical(&self, mask: WayMask) -> WayMask {
         physical(mask, &self.ways)
+    }
+
+    /// The domains of the nodes that share this cache. Each bit of a mask is a part of each node's
+    /// cache, and as large in each (resctrl.rst, "Notes on Sub-NUMA Cluster mode").
+    pub(super) fn by_node(&self, shared: &[SharedCache]) -> Vec<Self> {
+        let Some(shared) = shared.iter().find(|shared| shared.cache == self.id) else {
+            return vec![self.clone()];
+        };
+        let parts = shared.nodes.len().max(1) as u64;
+        let mut domains = Vec::new();
+        for (node, cpus) in &shared.nodes {
+            let (id, cpus) = (*node, cpus.clone());
+            let way_bytes = self.way_bytes / parts;
+            domains.push(Self { id, node: Some(id), way_bytes, cpus, ..self.clone() });
+        }
+        domains
     }
 
     /// Resctrl's mask as a mask of offered ways, without what is not offered.
@@ -152,6 +174,8 @@ impl Offers {
             }
             Some(Domain {
                 id: found.id,
+                cache_id: found.id,
+                node: None,
                 llc: Llc {
                     ways: Ways::new(offer.ways.count())?,
                     min_bits: self.min_bits,

@@ -90,10 +90,10 @@ impl Enforcement for Enforced {
         let Actuator { found, classes, programs, .. } = actuator;
         let mut partition = Partition::default();
         for class in &classes.list {
-            let mask = class.now.get(&(found.survey.sides[0], domain.id));
+            let mask = class.now.get(&(found.survey.sides[0], domain.cache_id));
             let members = programs.in_class(&class.name);
             if let Some(&mask) = mask.filter(|_| !members.is_empty()) {
-                let bandwidth = class.level_in_force(domain.id);
+                let bandwidth = class.level_in_force(domain.cache_id);
                 let mask = domain.offered(mask);
                 let cluster = partition.add(Resources { mask, bandwidth });
                 members.into_iter().for_each(|app| partition.place(app, cluster));

@@ -45,6 +45,7 @@ mod monitors;
 mod mount;
 mod moving;
 mod offer;
+mod places;
 mod program;
 mod programs;
 mod put_back;

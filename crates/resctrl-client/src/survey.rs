@@ -14,10 +14,12 @@ use rustix::fs::{major, minor};
 
 use super::error::Error;
 use super::foreign::{Foreign, Groups, groups};
+use super::places::{SharedCache, shared_caches};
 use super::tree::Tree;
 
-/// The names of the L3's lines in `schemata`: one, or two where code and data are apart (CDP).
-const SIDES: [&[&str]; 2] = [&["L3"], &["L3CODE", "L3DATA"]];
+/// The names of a cache's lines in `schemata`: one, or two where code and data are apart (CDP). The
+/// L2's are managed where no ways of an L3 can be shared out.
+const SIDES: [&[&str]; 4] = [&["L3"], &["L3CODE", "L3DATA"], &["L2"], &["L2CODE", "L2DATA"]];
 
 /// All findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub(super) struct Survey {
     pub(super) ours: BTreeSet<String>,
 }
 
-/// One L3 cache.
+/// One cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) id: u32,
@@ -46,7 +48,7 @@ pub(super) struct Found {
 
 impl Survey {
     /// Reads everything again, but `info` only if the mount or the domains are not those of the
-    /// survey `before`; `None` where no L3 can be shared out. `ours` are names of groups.
+    /// survey `before`; `None` where no cache can be shared out. `ours` are names of groups.
     pub(super) fn read(
         tree: &Tree,
         proc: &Path,
@@ -68,8 +70,16 @@ impl Survey {
         Ok(Some(Self { shape, fixed, root, domains, foreign, monitors, ours }))
     }
 
-    /// How memory bandwidth can be limited in a domain, if it can.
+    /// The level of the cache whose ways are shared out: 3, or 2.
+    pub(super) fn level(&self) -> u32 {
+        if self.sides[0].starts_with("L2") { 2 } else { 3 }
+    }
+
+    /// How memory bandwidth can be limited in a domain, if it can: it is limited by L3.
     pub(super) fn bandwidth(&self, domain: u32) -> Option<BandwidthLever> {
+        if self.level() != 3 {
+            return None;
+        }
         self.bandwidth.as_ref()?.lever(&self.root, domain, self.is_in_mbps)
     }
 
@@ -102,13 +112,15 @@ impl Deref for Survey {
 /// What `info` and the mount show, which does not change while the shape is the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FixedSurvey {
-    /// The L3; with CDP, its data.
+    /// The cache; with CDP, its data.
     pub(super) cache: Cache,
     /// Its lines in `schemata`.
     pub(super) sides: &'static [&'static str],
     /// Classes of service that every resource has (`closid_init`), the root's among them.
     pub(super) closids: u32,
     pub(super) monitoring: Option<Monitoring>,
+    /// The caches that several NUMA nodes share.
+    pub(super) shared: Vec<SharedCache>,
     /// The fewest bits that a mask of any cache must have.
     pub(super) least_bits: u32,
     /// Memory bandwidth, if it can be limited.
@@ -131,7 +143,17 @@ fn fixed(tree: &Tree, proc: &Path) -> Result<Option<FixedSurvey>, Error> {
     let bandwidth = info.bandwidths.into_iter().find(|bandwidth| bandwidth.resource == "MB");
     let is_in_mbps = bandwidth.is_some() && mounted_in_mbps(tree, proc)?;
     let monitoring = info.monitoring;
-    Ok(Some(FixedSurvey { cache, sides, closids, monitoring, least_bits, bandwidth, is_in_mbps }))
+    let shared = shared_caches(tree);
+    Ok(Some(FixedSurvey {
+        cache,
+        sides,
+        closids,
+        monitoring,
+        shared,
+        least_bits,
+        bandwidth,
+        is_in_mbps,
+    }))
 }
 
 /// Whether the mount has the option `mba_MBps`.

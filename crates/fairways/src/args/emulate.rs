@@ -196,6 +196,7 @@ impl Emulate {
         let geometry = settings.chip;
         let platform = self.platform(&geometry)?;
         settings.chip.throttle = throttle_of(&platform);
+        settings.nodes = platform.nodes_per_known_cache();
         let machine = ChipMachine::new(settings, names.into_iter().zip(jobs));
         let machine = machine.map_err(|why| BadInput(format!("--programs: {why}")))?;
         let starter = |verb: &str| {

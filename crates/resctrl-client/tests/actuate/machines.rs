@@ -227,3 +227,53 @@ fn more_clusters_than_classes_over_all_domains_are_merged() {
     let group = of(&applied, 1).group;
     assert_eq!(host.read(&format!("{group}/schemata")).matches("L3:").count(), 1);
 }
+
+#[test]
+fn nodes_that_share_a_cache_are_domains_where_programs_are_bound() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::granite_rapids_snc3());
+    let before = host.snapshot();
+    let mut client = host.open();
+    // Sysfs does not show the nodes' CPUs.
+    assert!(!client.divide(true));
+    let ids = |client: &fairways_resctrl_client::Actuator| {
+        let of = |of: &fairways_resctrl_client::Domain| (of.id, of.cache_id, of.cpus.to_list());
+        client.domains().iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&client), [(0, 0, "0-11".into()), (1, 1, "12-23".into())]);
+    let whole = client.domains()[0].way_bytes;
+    for node in 0..6 {
+        let folder = host.at(&format!("sys/devices/system/node/node{node}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("cpulist"), format!("{}-{}\n", 4 * node, 4 * node + 3)).unwrap();
+    }
+    client.look().unwrap();
+    assert!(client.divide(true));
+    let nodes = ids(&client);
+    assert_eq!(nodes.len(), 6);
+    assert_eq!((&nodes[1], &nodes[4]), (&(1, 0, "4-7".into()), &(4, 1, "16-19".into())));
+    let domain = &client.domains()[1];
+    assert_eq!((domain.way_bytes, domain.llc.ways.get()), (whole / 3, 16));
+    for app in 1..=3 {
+        client.add(AppId(app), "a", &[]).unwrap();
+    }
+    // Programs of two nodes: each fills its own ways, which both nodes' plans chose by themselves.
+    let plans = [(0, plan(&[(0x3, &[1])])), (1, plan(&[(0xff0, &[2]), (0x3, &[3])]))];
+    let plans: Vec<_> = plans.iter().map(|(id, plan)| (*id, plan)).collect();
+    let applied = client.apply(&plans, "a test").unwrap();
+    assert_eq!(applied.placed.len(), 2, "1 and 3 have the same ways, each in its node");
+    assert_eq!(client.in_force(1).unwrap().mask_of(AppId(2)), Some(mask(0xff0)));
+    assert!(host.read("fairways.0/schemata").contains("L3:0=3;1=ffff\n"));
+    // The emulated machine counts nothing; both readings are of the node's own file.
+    assert_eq!(client.occupancy(AppId(2), 1), Reading::Value(0));
+    assert_eq!(client.memory_bytes(AppId(2), 1), Reading::Value(0));
+    host.fault("read:*/mon_sub_L3_01/llc_occupancy=Unavailable");
+    assert_eq!(client.occupancy(AppId(2), 1), Reading::Unavailable);
+    assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+    assert!(client.divide(false));
+    assert_eq!(client.occupancy(AppId(2), 0), Reading::Value(0), "the sum");
+    assert_eq!(client.close().left, []);
+    assert_eq!(host.snapshot(), before);
+}

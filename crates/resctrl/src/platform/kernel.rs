@@ -31,6 +31,8 @@ pub struct Kernel {
     pub padded_schemata: bool,
     /// `info/L3_MON/mbm_assign_mode`. Since 6.18.
     pub assign_mode_file: bool,
+    /// Nodes that share a last-level cache are monitored apart (`mon_sub_L3_*`). Since 6.11.
+    pub sub_numa_clusters: bool,
     /// The mask of a new group keeps all free ways where masks may have gaps, not only the first
     /// run. Since 6.19.
     pub sparse_defaults: bool,
@@ -66,6 +68,7 @@ impl Kernel {
             bandwidth_event_file: true,
             padded_schemata: false,
             assign_mode_file: true,
+            sub_numa_clusters: true,
             sparse_defaults: true,
             finds_group_first: true,
             clears_status: true,
@@ -102,6 +105,7 @@ impl Kernel {
             intel_sparse_masks: false,
             event_configuration: false,
             slow_memory_bandwidth: false,
+            sub_numa_clusters: false,
             ..Self::v6_12()
         }
     }

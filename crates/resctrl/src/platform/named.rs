@@ -49,6 +49,7 @@ impl Platform {
             name,
             kernel: Kernel::v7_2(),
             cpus: BTreeMap::new(),
+            nodes_per_cache: 1,
             pseudo_lock: true,
             llc_bytes: l3.cache_bytes,
             l3: Some(l3),
@@ -154,6 +155,14 @@ impl Platform {
         platform
     }
 
+    /// Granite Rapids as it is delivered, with sub-NUMA clusters: three nodes share a cache, so that
+    /// each counts a third of it, with a third of the ids (Linux 6.11, `snc_get_config`).
+    #[must_use]
+    pub fn granite_rapids_snc3() -> Self {
+        let shared = Self::granite_rapids().with_domains(2, 12).with_nodes_per_cache(3);
+        Self { name: "granite-rapids-snc3", ..shared }
+    }
+
     /// AMD EPYC: a cache for each core complex, with ids that skip; masks with gaps, or empty;
     /// bandwidth in 1/8 GB/s; events that can be configured.
     #[must_use]
@@ -217,7 +226,7 @@ impl Platform {
 
     /// All machines that have a name.
     #[must_use]
-    pub fn all() -> [Self; 8] {
+    pub fn all() -> [Self; 9] {
         [
             Self::lab(),
             Self::haswell(),
@@ -225,6 +234,7 @@ impl Platform {
             Self::skylake(),
             Self::ice_lake(),
             Self::granite_rapids(),
+            Self::granite_rapids_snc3(),
             Self::zen(),
             Self::mpam(),
         ]

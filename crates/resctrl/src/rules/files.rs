@@ -103,7 +103,12 @@ impl Resctrl {
                 GroupFile::Size => self.show_size(group),
                 GroupFile::CtrlHwId => number(self.group(group).class.closid),
             },
-            Node::MonEvent(group, domain, event) => self.show_event(group, domain, event, world)?,
+            Node::MonEvent(group, cache, event) => {
+                self.show_event(group, &self.monitored_in(cache), event, world)?
+            }
+            Node::MonNodeEvent(group, node, event) => {
+                self.show_event(group, &[node], event, world)?
+            }
             Node::LastCmdStatus => self.status.show(self.platform.kernel.marks_truncation),
             Node::ControlFile(id, file) => self.show_control(id, file),
             Node::MonitoringFile(file) => self.show_monitoring(file),

@@ -129,7 +129,7 @@ impl Resctrl {
             }
             return Err(Errno::Einval);
         }
-        let scale = self.platform.monitoring.as_ref().map_or(1, |of| of.scale_bytes.max(1));
+        let scale = self.platform.scale_bytes();
         self.rmids.threshold = threshold / scale * scale;
         Ok(())
     }

@@ -94,7 +94,8 @@ pub trait World {
     /// processes.
     fn threads(&mut self) -> Vec<i32>;
 
-    /// The count of hardware under `class` in the L3 domain `domain`, in bytes: since the beginning
+    /// The count of hardware under `class` in the monitored domain `domain` (an L3 cache, or a node
+    /// where several share one), in bytes: since the beginning
     /// for bandwidth, never less than before; at this moment for occupancy.
     fn counter(&mut self, class: Class, domain: u32, event: Event) -> Reading;
 }

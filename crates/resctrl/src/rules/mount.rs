@@ -123,7 +123,8 @@ impl Resctrl {
     /// Bandwidth must be counted, and limited linearly, by the same cache (`supports_mba_mbps`).
     fn supports_mbps(&self) -> bool {
         let linear = self.platform.mb.as_ref().is_some_and(|mb| mb.linear);
-        linear && self.default_mbps_event().is_some()
+        let is_cache_counted = self.platform.nodes_per_known_cache() == 1;
+        linear && is_cache_counted && self.default_mbps_event().is_some()
     }
 
     /// Local bandwidth if it is counted (`mba_mbps_default_event`); older kernels know no other.

@@ -1,7 +1,9 @@
 //! Files and directories.
 
+use std::collections::BTreeSet;
+
 use super::schema::SchemaId;
-use crate::platform::Event;
+use crate::platform::{Event, Platform};
 
 /// A group, over all of its life; never that of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -189,6 +191,10 @@ pub enum Node {
     MonDomain(GroupId, u32),
     /// An event's file in it.
     MonEvent(GroupId, u32, Event),
+    /// `mon_data/mon_L3_NN/mon_sub_L3_NN`, by the node.
+    MonNode(GroupId, u32),
+    /// An event's file in it.
+    MonNodeEvent(GroupId, u32, Event),
     /// `info`.
     Info,
     /// `info/last_cmd_status`.
@@ -213,6 +219,7 @@ impl Node {
                 | Self::MonGroups(_)
                 | Self::MonData(_)
                 | Self::MonDomain(..)
+                | Self::MonNode(..)
                 | Self::Info
                 | Self::Control(_)
                 | Self::Monitoring
@@ -228,7 +235,9 @@ impl Node {
             | Self::MonGroups(group)
             | Self::MonData(group)
             | Self::MonDomain(group, _)
-            | Self::MonEvent(group, ..) => Some(group),
+            | Self::MonNode(group, _)
+            | Self::MonEvent(group, ..)
+            | Self::MonNodeEvent(group, ..) => Some(group),
             _ => None,
         }
     }
@@ -244,14 +253,20 @@ impl Node {
         }
     }
 
-    /// Whether it belongs to that domain.
-    pub(super) const fn is_of_domain(self, domain: u32) -> bool {
-        matches!(self, Self::MonDomain(_, of) | Self::MonEvent(_, of, _) if of == domain)
+    /// Whether it belongs to no domain, or to one of these that are monitored.
+    pub(super) fn is_monitored(self, monitored: &BTreeSet<u32>, platform: &Platform) -> bool {
+        match self {
+            Self::MonDomain(_, cache) | Self::MonEvent(_, cache, _) => {
+                monitored.iter().any(|&of| platform.cache_of_monitored(of) == Some(cache))
+            }
+            Self::MonNode(_, node) | Self::MonNodeEvent(_, node, _) => monitored.contains(&node),
+            _ => true,
+        }
     }
 
     /// Whether the kernel has a function for writes to it.
     pub(super) const fn takes_writes(self) -> bool {
-        !self.is_directory() && !matches!(self, Self::MonEvent(..))
+        !self.is_directory() && !matches!(self, Self::MonEvent(..) | Self::MonNodeEvent(..))
     }
 }
 

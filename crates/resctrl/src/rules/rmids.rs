@@ -32,9 +32,10 @@ impl Rmids {
                 threshold: 0,
             };
         };
+        let rmids = monitoring.rmids / platform.nodes_per_known_cache();
         let all = (0..platform.classes_with_rmids())
-            .flat_map(|closid| (0..monitoring.rmids).map(move |rmid| Class { closid, rmid }));
-        let scale = monitoring.scale_bytes.max(1);
+            .flat_map(|closid| (0..rmids).map(move |rmid| Class { closid, rmid }));
+        let scale = platform.scale_bytes();
         let ids = platform.rmids().max(1);
         Self {
             per_class: monitoring.rmids_per_class,

@@ -12,6 +12,7 @@ mod language;
 mod masks;
 mod monitoring;
 mod mounting;
+mod nodes;
 mod random;
 mod renaming;
 mod schemata;
