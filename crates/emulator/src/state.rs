@@ -133,8 +133,10 @@ impl State {
         let by_cpu = (0..platform.cpu_limit()).map(|cpu| {
             let class = self.rules.class_of(thread, cpu);
             let domain = platform.domain_of(Resource::L3, cpu);
-            let mask = domain
-                .and_then(|domain| self.rules.mask(Resource::L3, Side::Data, class.closid, domain));
+            let cache = platform.last_shared_cache();
+            let mask = platform
+                .domain_of(cache, cpu)
+                .and_then(|domain| self.rules.mask(cache, Side::Data, class.closid, domain));
             // Without allocation, every program may fill all ways.
             let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
             let limit = domain.and_then(|domain| self.limit(class.closid, domain));

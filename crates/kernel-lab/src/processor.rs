@@ -123,6 +123,8 @@ pub struct Processor {
     pub l2: Option<Cache>,
     /// Allocation of memory bandwidth.
     pub bandwidth: Option<Bandwidth>,
+    /// AMD: whether devices can fill the L3 under a class of their own (SDCIAE). Intel has none.
+    pub io_alloc: bool,
     /// AMD: allocation of slow memory's bandwidth (SMBA). Intel has none.
     pub slow_bandwidth: Option<Bandwidth>,
     /// Monitoring.
@@ -143,6 +145,7 @@ impl Default for Processor {
             l3: Some(Cache::default()),
             l2: None,
             bandwidth: Some(Bandwidth::default()),
+            io_alloc: false,
             slow_bandwidth: None,
             monitoring: Some(Monitoring::default()),
             counters: Counters::Zero,
@@ -196,7 +199,8 @@ impl Processor {
             // AMD64 Architecture Programmer's Manual, volume 3, E.4.18: a subleaf for each bit.
             Vendor::Amd => {
                 let both = [(1, self.bandwidth), (2, self.slow_bandwidth)];
-                let which = both.iter().map(|(number, b)| bit(b.is_some(), *number)).sum();
+                let which: u32 = both.iter().map(|(number, b)| bit(b.is_some(), *number)).sum();
+                let which = which | bit(self.io_alloc, 6);
                 all.push(leaf(0x8000_0020, 0, [0, which, 0, 0]));
                 all.extend(both.into_iter().filter_map(|(subleaf, b)| {
                     Some(leaf(0x8000_0020, subleaf, [b?.max_shift, 0, 0, b?.closids - 1]))

@@ -235,14 +235,14 @@ impl Actuator {
         Ids::new(all, self.classes.list.len() as u64, u64::saturating_sub(all, offered))
     }
 
-    /// Monitoring ids; `None` where this host has none. The kernel does not show which ids it keeps
+    /// Monitoring ids; `None` where this host has none, or does not show how many. The kernel does not show which ids it keeps
     /// back until their lines are gone: those are counted as free.
     #[must_use]
     pub fn rmids(&self) -> Option<Ids> {
         let survey = &self.found.survey;
         let others = 1 + survey.foreign.len() + survey.monitors.len();
         let used = self.programs.monitored() + self.classes.list.len();
-        let all = survey.monitoring.as_ref()?.rmids;
+        let all = survey.rmids()?;
         Some(Ids::new(all.into(), used as u64, others as u64))
     }
 

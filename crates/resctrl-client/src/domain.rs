@@ -8,6 +8,7 @@ use fairways_linux::topology::{Topology, listed};
 use fairways_resctrl::language::CpuSet;
 
 use super::error::Error;
+use super::io_fills::highest;
 use super::offer::{Offer, Room, Rules, offer, offered, physical};
 use super::places::SharedCache;
 use super::settings::Settings;
@@ -109,7 +110,9 @@ impl Offers {
         most: Option<Cap>,
     ) -> Result<Self, Error> {
         let others = u32::try_from(survey.foreign.len()).unwrap_or(u32::MAX);
-        let classes = survey.closids.saturating_sub(1).saturating_sub(others);
+        // Devices may have the highest one.
+        let of_devices = u32::from(survey.io.is_some());
+        let classes = survey.closids.saturating_sub(1 + of_devices).saturating_sub(others);
         let holders = || {
             let groups: Vec<String> = survey.foreign.iter().map(ToString::to_string).collect();
             if groups.is_empty() { "none".to_owned() } else { groups.join(", ") }
@@ -135,7 +138,11 @@ impl Offers {
         let of: BTreeMap<u32, Offer> = survey
             .domains
             .iter()
-            .filter_map(|found| Some((found.id, offer(&rules, survey.reserved(found.id))?)))
+            .filter_map(|found| {
+                let avoided = avoided_in(survey, settings, rules.avoided, found.id);
+                let rules = Rules { avoided, ..rules };
+                Some((found.id, offer(&rules, survey.reserved(found.id))?))
+            })
             .collect();
         if of.is_empty() {
             return Err(Error::Busy(format!(
@@ -191,6 +198,20 @@ impl Offers {
         });
         found.collect()
     }
+}
+
+/// The ways of a domain that are left to hardware other than CPUs: with those that devices fill, or
+/// will once they are confined.
+fn avoided_in(survey: &Survey, settings: &Settings, avoided: WayMask, domain: u32) -> WayMask {
+    let Some(&now) = survey.io.as_ref().and_then(|masks| masks.get(&domain)) else {
+        return avoided;
+    };
+    if settings.use_shareable {
+        return avoided;
+    }
+    let cache = &survey.cache;
+    let confined = settings.confine_io.map(|count| highest(cache.mask, count, cache.min_bits));
+    WayMask::from_bits(avoided.bits() | confined.unwrap_or(now).bits())
 }
 
 /// Every CPU that resctrl knows: each is in one group.

@@ -33,6 +33,7 @@ mod error;
 mod events;
 mod findings;
 mod foreign;
+mod io_fills;
 mod ledger;
 mod leftover;
 mod limiting;

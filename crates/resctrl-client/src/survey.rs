@@ -14,6 +14,7 @@ use rustix::fs::{major, minor};
 
 use super::error::Error;
 use super::foreign::{Foreign, Groups, groups};
+use super::io_fills::{self, IoMasks};
 use super::places::{SharedCache, shared_caches};
 use super::tree::Tree;
 
@@ -30,6 +31,8 @@ pub(super) struct Survey {
     pub(super) root: Schemata,
     /// The domains on line, ascending.
     pub(super) domains: Vec<Found>,
+    /// What devices fill, by domain, where they have a class of their own.
+    pub(super) io: Option<IoMasks>,
     /// Groups that Fairways did not make.
     pub(super) foreign: Vec<Foreign>,
     /// MON groups that Fairways did not make, wherever they are.
@@ -66,8 +69,10 @@ impl Survey {
         let Some(fixed) = fixed else { return Ok(None) };
         let sides = fixed.sides;
         let domains = domains(tree, &root, sides[sides.len() - 1])?;
+        let io =
+            if fixed.has_io_alloc { io_fills::read(tree, sides[sides.len() - 1])? } else { None };
         let Groups { foreign, monitors, ours } = groups(tree, sides, ours)?;
-        Ok(Some(Self { shape, fixed, root, domains, foreign, monitors, ours }))
+        Ok(Some(Self { shape, fixed, root, domains, io, foreign, monitors, ours }))
     }
 
     /// The level of the cache whose ways are shared out: 3, or 2.
@@ -81,6 +86,12 @@ impl Survey {
             return None;
         }
         self.bandwidth.as_ref()?.lever(&self.root, domain, self.is_in_mbps)
+    }
+
+    /// Monitoring ids, if their number is known. Early MPAM kernels show 1, whatever there is, since
+    /// each class has its own; the root's group alone has one.
+    pub(super) fn rmids(&self) -> Option<u32> {
+        self.monitoring.as_ref().map(|of| of.rmids).filter(|&rmids| rmids > 1)
     }
 
     /// Ways that others occupy in a domain: those of groups that do not have the whole cache, or
@@ -121,6 +132,8 @@ pub(super) struct FixedSurvey {
     pub(super) monitoring: Option<Monitoring>,
     /// The caches that several NUMA nodes share.
     pub(super) shared: Vec<SharedCache>,
+    /// Whether devices can have a class of their own.
+    has_io_alloc: bool,
     /// The fewest bits that a mask of any cache must have.
     pub(super) least_bits: u32,
     /// Memory bandwidth, if it can be limited.
@@ -144,12 +157,14 @@ fn fixed(tree: &Tree, proc: &Path) -> Result<Option<FixedSurvey>, Error> {
     let is_in_mbps = bandwidth.is_some() && mounted_in_mbps(tree, proc)?;
     let monitoring = info.monitoring;
     let shared = shared_caches(tree);
+    let has_io_alloc = tree.inode(&format!("info/{last}/io_alloc"))?.is_some();
     Ok(Some(FixedSurvey {
         cache,
         sides,
         closids,
         monitoring,
         shared,
+        has_io_alloc,
         least_bits,
         bandwidth,
         is_in_mbps,

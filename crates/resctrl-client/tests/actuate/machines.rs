@@ -277,3 +277,106 @@ fn nodes_that_share_a_cache_are_domains_where_programs_are_bound() {
     assert_eq!(client.close().left, []);
     assert_eq!(host.snapshot(), before);
 }
+
+#[test]
+fn what_devices_fill_is_planned_around_confined_and_put_back() {
+    if !can_mount() {
+        return;
+    }
+    let mut host = Host::new(Platform::zen_ioalloc().with_domains(2, 4));
+    let classes = host.open().domains()[0].llc.clos;
+    host.write("info/L3/io_alloc", "1\n").unwrap();
+    let client = host.open();
+    let of = |client: &fairways_resctrl_client::Actuator| {
+        client.domains().iter().map(|of| (of.llc.ways.get(), of.llc.clos)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&client), [(16, classes - 1); 2], "devices fill every way, as the others");
+    drop(client);
+    host.write("info/L3/io_alloc_cbm", "0=f000;1=f\n").unwrap();
+    let before = host.read("info/L3/io_alloc_cbm");
+    assert_eq!(of(&host.open()), [(12, classes - 1); 2]);
+    assert_eq!(host.open().domains()[1].ways, (4..16).collect::<Vec<u32>>());
+    host.settings.confine_io = Some(2);
+    let mut client = host.open();
+    assert_eq!(of(&client), [(14, classes - 1); 2]);
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), before, "nothing changes before a plan");
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0x3fff, &[1])]))], "a test").unwrap();
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=c000;1=c000\n");
+    // Killed: the next start puts it back.
+    drop(client);
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=c000;1=c000\n");
+    drop(host.open());
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), before);
+    // What others wrote meanwhile stays.
+    let mut client = host.open();
+    client.apply(&[(0, &plan(&[]))], "a test").unwrap();
+    host.write("info/L3/io_alloc_cbm", "0=ff\n").unwrap();
+    let restored = client.close();
+    let left: Vec<String> = restored.left.iter().map(|(what, _)| what.to_string()).collect();
+    assert_eq!(left, ["domain 0 of info/L3/io_alloc_cbm"]);
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=ff;1=f\n");
+}
+
+#[test]
+fn a_chip_with_ways_of_l2_caches_alone_is_managed_by_them() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::with_options(Platform::alder_lake_l2(), "cdpl2");
+    for cpu in 0..8 {
+        let index = host.at(&format!("sys/devices/system/cpu/cpu{cpu}/cache/index2"));
+        std::fs::create_dir_all(&index).unwrap();
+        std::fs::write(index.join("level"), "2\n").unwrap();
+        std::fs::write(index.join("id"), format!("{}\n", cpu / 4)).unwrap();
+    }
+    let before = host.snapshot();
+    let mut client = host.open();
+    let domains = client.domains();
+    assert_eq!(domains.len(), 2);
+    assert_eq!(
+        (domains[1].id, domains[1].cpus.to_list(), domains[1].llc.clos),
+        (1, "4-7".into(), 3)
+    );
+    assert_eq!((domains[1].way_bytes, domains[1].bandwidth), (128 << 10, None));
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(1, &plan(&[(0xf0, &[1])]))], "a test").unwrap();
+    let schemata = host.read("fairways.0/schemata");
+    assert!(schemata.contains("L2DATA:0=ffff;1=f0\n"), "{schemata}");
+    assert!(schemata.contains("L2CODE:0=ffff;1=f0\n"), "{schemata}");
+    assert_eq!(client.occupancy(AppId(1), 1), Reading::Unassigned, "it counts nothing");
+    assert_eq!(client.close().left, []);
+    assert_eq!(host.snapshot(), before);
+}
+
+#[test]
+fn where_an_l3_can_be_shared_out_l2s_are_left_alone() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::with_options(Platform::ice_lake().with_domains(1, 4), "cdp,cdpl2");
+    let mut client = host.open();
+    assert_eq!(client.domains().len(), 1);
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0xf, &[1])]))], "a test").unwrap();
+    let schemata = host.read("fairways.0/schemata");
+    for line in ["L3DATA:0=f\n", "L3CODE:0=f\n", "L2DATA:0=fff;1=fff;2=fff;3=fff\n"] {
+        assert!(schemata.contains(line), "{schemata}");
+    }
+}
+
+#[test]
+fn hardware_that_keeps_levels_as_fractions_is_read_back() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::grace_mpam().with_domains(1, 4));
+    let mut client = host.open();
+    client.add(AppId(1), "a", &[]).unwrap();
+    let levels = crate::common::levelled(&[(0xf, 4, &[1])]);
+    client.apply(&[(0, &levels)], "a test").unwrap();
+    assert!(host.read("fairways.0/schemata").contains("MB:0=5\n"), "3 of 64, as a percentage");
+    let in_force = client.in_force(0).unwrap();
+    assert_eq!(in_force.clusters()[0].bandwidth.map(|level| level.get()), Some(5));
+    assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+}

@@ -33,6 +33,9 @@ pub struct Kernel {
     pub assign_mode_file: bool,
     /// Nodes that share a last-level cache are monitored apart (`mon_sub_L3_*`). Since 6.11.
     pub sub_numa_clusters: bool,
+    /// `info/L3/io_alloc` and `io_alloc_cbm`, where hardware can. Since 6.19; `*` for all domains
+    /// since 7.1.
+    pub io_alloc: bool,
     /// The mask of a new group keeps all free ways where masks may have gaps, not only the first
     /// run. Since 6.19.
     pub sparse_defaults: bool,
@@ -69,6 +72,7 @@ impl Kernel {
             padded_schemata: false,
             assign_mode_file: true,
             sub_numa_clusters: true,
+            io_alloc: true,
             sparse_defaults: true,
             finds_group_first: true,
             clears_status: true,
@@ -87,6 +91,7 @@ impl Kernel {
             padded_schemata: true,
             assign_mode_file: false,
             sparse_defaults: false,
+            io_alloc: false,
             finds_group_first: false,
             clears_status: false,
             ..Self::v7_2()

@@ -211,6 +211,13 @@ impl Platform {
         }
     }
 
+    /// The cache whose ways are worth sharing out: the last-level one, or the L2 where only its ways
+    /// can be.
+    #[must_use]
+    pub fn last_shared_cache(&self) -> Resource {
+        if self.l3.is_none() && self.l2.is_some() { Resource::L2 } else { Resource::L3 }
+    }
+
     /// How that bandwidth is limited.
     #[must_use]
     pub fn bandwidth(&self, resource: Resource) -> Option<&BandwidthAllocation> {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    BandwidthAllocation, CacheAllocation, Event, Kernel, Monitoring, Platform, ThrottleMode,
+    BandwidthAllocation, CacheAllocation, Caches, Event, Kernel, Monitoring, Platform, ThrottleMode,
 };
 
 const KIB: u32 = 1024;
@@ -20,6 +20,7 @@ const INTEL_L3: CacheAllocation = CacheAllocation {
     sparse: false,
     closids: 16,
     cdp: true,
+    io_alloc: false,
     cache_bytes: 40 * MIB,
 };
 
@@ -30,6 +31,7 @@ const INTEL_MB: BandwidthAllocation = BandwidthAllocation {
     gran: 10,
     linear: true,
     closids: 8,
+    fraction_bits: None,
     throttle_mode: Some(ThrottleMode::Max),
 };
 
@@ -174,6 +176,7 @@ impl Platform {
             sparse: true,
             closids: 16,
             cdp: true,
+            io_alloc: false,
             cache_bytes: 32 * MIB,
         };
         let mb = BandwidthAllocation {
@@ -182,6 +185,7 @@ impl Platform {
             gran: 1,
             linear: false,
             closids: 16,
+            fraction_bits: None,
             throttle_mode: None,
         };
         Self {
@@ -205,6 +209,7 @@ impl Platform {
             sparse: true,
             closids: 32,
             cdp: false,
+            io_alloc: false,
             cache_bytes: 32 * MIB,
         };
         let mb = BandwidthAllocation {
@@ -213,6 +218,7 @@ impl Platform {
             gran: 1,
             linear: true,
             closids: 32,
+            fraction_bits: None,
             throttle_mode: None,
         };
         let events = vec![Event::LlcOccupancy];
@@ -224,9 +230,46 @@ impl Platform {
         }
     }
 
+    /// NVIDIA's Grace, an MPAM machine: a maximum of bandwidth that is a fraction of six bits, so
+    /// that percentages are rounded. The kernel names its errata (drivers/resctrl/mpam_devices.c,
+    /// T241-MPAM-1, -4 and -6), none of which changes a file, and not its widths: those here are
+    /// chosen.
+    #[must_use]
+    pub fn grace_mpam() -> Self {
+        let mut platform = Self { name: "grace-mpam", ..Self::mpam() };
+        platform = platform.with_domains(2, 72).with_llc_bytes(114 * MIB);
+        if let Some(mb) = &mut platform.mb {
+            (mb.min, mb.gran, mb.fraction_bits) = (2, 2, Some(6));
+        }
+        platform
+    }
+
+    /// AMD EPYC with a class for devices (L3 Smart Data Cache Injection Allocation Enforcement).
+    /// Linux knows no such feature of Intel's.
+    #[must_use]
+    pub fn zen_ioalloc() -> Self {
+        let mut platform = Self { name: "zen-ioalloc", ..Self::zen() };
+        if let Some(l3) = &mut platform.l3 {
+            l3.io_alloc = true;
+        }
+        platform
+    }
+
+    /// A client chip such as Alder Lake: ways of L2 caches, each of four efficient cores, and
+    /// nothing else. The kernel takes all numbers from CPUID; those here are chosen.
+    #[must_use]
+    pub fn alder_lake_l2() -> Self {
+        let (cbm_len, closids, cache_bytes) = (16, 8, 2 * MIB);
+        let l2 = CacheAllocation { cbm_len, closids, cache_bytes, shareable_bits: 0, ..INTEL_L3 };
+        let cpus = (0..8).map(|cpu| (cpu, Caches { l3: 0, l2: cpu / 4 }));
+        let none = Self::intel("alder-lake-l2", INTEL_L3);
+        Self { l3: None, l2: Some(l2), monitoring: None, llc_bytes: 30 * MIB, ..none }
+            .with_cpus(cpus)
+    }
+
     /// All machines that have a name.
     #[must_use]
-    pub fn all() -> [Self; 9] {
+    pub fn all() -> [Self; 12] {
         [
             Self::lab(),
             Self::haswell(),
@@ -236,7 +279,10 @@ impl Platform {
             Self::granite_rapids(),
             Self::granite_rapids_snc3(),
             Self::zen(),
+            Self::zen_ioalloc(),
             Self::mpam(),
+            Self::grace_mpam(),
+            Self::alder_lake_l2(),
         ]
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The errors of the kernel's VFS and kernfs from before resctrl is called are here, too.
 
-use super::{Attributes, Caller, Errno, GroupFile, Node, PAGE_BYTES, Resctrl, World};
+use super::{Attributes, Caller, ControlFile, Errno, GroupFile, Node, PAGE_BYTES, Resctrl, World};
 
 impl Resctrl {
     /// Permissions and owner. The files of a group belong to its maker, those in the root to root
@@ -110,6 +110,7 @@ impl Resctrl {
                 self.show_event(group, &[node], event, world)?
             }
             Node::LastCmdStatus => self.status.show(self.platform.kernel.marks_truncation),
+            Node::ControlFile(id, ControlFile::IoAllocCbm) => self.show_io_alloc_cbm(id)?,
             Node::ControlFile(id, file) => self.show_control(id, file),
             Node::MonitoringFile(file) => self.show_monitoring(file),
             _ => return Err(Errno::Eisdir),
@@ -151,6 +152,8 @@ impl Resctrl {
                 }
             }
             Node::MonitoringFile(file) => self.write_monitoring(file, bytes, world),
+            Node::ControlFile(id, ControlFile::IoAlloc) => self.write_io_alloc(id, bytes),
+            Node::ControlFile(id, ControlFile::IoAllocCbm) => self.write_io_alloc_cbm(id, bytes),
             _ => Err(Errno::Einval),
         }
     }

@@ -19,6 +19,7 @@ mod files;
 mod groups;
 mod hotplug;
 mod info;
+mod io_alloc;
 mod mode;
 mod monitor;
 mod mount;
@@ -133,6 +134,10 @@ pub struct Resctrl {
     tasks: BTreeMap<i32, Class>,
     online: CpuSet,
     controls: Controls,
+    /// Whether devices fill the L3 under a class of their own.
+    io_alloc: bool,
+    /// Whether no group can have that class.
+    is_io_class_reserved: bool,
     /// L3 domains that have a CPU online.
     monitored: BTreeSet<u32>,
     rmids: Rmids,
@@ -158,6 +163,8 @@ impl Resctrl {
             next_group: 1,
             tasks: BTreeMap::new(),
             controls: Controls::default(),
+            io_alloc: false,
+            is_io_class_reserved: false,
             monitored: BTreeSet::new(),
             rmids: Rmids::new(&platform),
             counters: Counters::default(),

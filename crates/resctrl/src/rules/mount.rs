@@ -77,6 +77,7 @@ impl Resctrl {
             return;
         }
         self.controls.reset(&self.platform);
+        self.is_io_class_reserved = false;
         self.tasks.clear();
         for id in std::mem::take(&mut self.order) {
             for child in std::mem::take(&mut self.group_mut(id).children) {

@@ -92,11 +92,15 @@ pub enum ControlFile {
     ThreadThrottleMode,
     /// `sparse_masks`.
     SparseMasks,
+    /// `io_alloc`.
+    IoAlloc,
+    /// `io_alloc_cbm`.
+    IoAllocCbm,
 }
 
 impl ControlFile {
     /// All of them, in the order of `res_common_files`.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::NumClosids,
         Self::CbmMask,
         Self::MinCbmBits,
@@ -107,6 +111,8 @@ impl ControlFile {
         Self::DelayLinear,
         Self::ThreadThrottleMode,
         Self::SparseMasks,
+        Self::IoAlloc,
+        Self::IoAllocCbm,
     ];
 
     /// Its name.
@@ -123,7 +129,15 @@ impl ControlFile {
             Self::DelayLinear => "delay_linear",
             Self::ThreadThrottleMode => "thread_throttle_mode",
             Self::SparseMasks => "sparse_masks",
+            Self::IoAlloc => "io_alloc",
+            Self::IoAllocCbm => "io_alloc_cbm",
         }
+    }
+
+    /// Whether it can be written.
+    #[must_use]
+    pub const fn is_writable(self) -> bool {
+        matches!(self, Self::IoAlloc | Self::IoAllocCbm)
     }
 }
 
@@ -249,6 +263,7 @@ impl Node {
             _ if self.is_directory() => 0o555,
             Self::File(_, file) if file.is_writable() => 0o644,
             Self::MonitoringFile(file) if file.is_writable() => 0o644,
+            Self::ControlFile(_, file) if file.is_writable() => 0o644,
             _ => 0o444,
         }
     }

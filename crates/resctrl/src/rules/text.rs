@@ -72,6 +72,15 @@ pub(super) fn number(text: &[u8], base: u32) -> Result<u64, Errno> {
     unsigned(text.strip_prefix(b"+").unwrap_or(text), base)
 }
 
+/// `kstrtobool`: by the first letter, and of `on` and `off` by the second.
+pub(super) fn switch(text: &[u8]) -> Result<bool, Errno> {
+    match *text {
+        [b'y' | b'Y' | b't' | b'T' | b'1', ..] | [b'o' | b'O', b'n' | b'N', ..] => Ok(true),
+        [b'n' | b'N' | b'f' | b'F' | b'0', ..] | [b'o' | b'O', b'f' | b'F', ..] => Ok(false),
+        _ => Err(Errno::Einval),
+    }
+}
+
 /// `kstrtouint`.
 pub(super) fn number_u32(text: &[u8], base: u32) -> Result<u32, Errno> {
     u32::try_from(number(text, base)?).map_err(|_| Errno::Erange)

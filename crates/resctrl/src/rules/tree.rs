@@ -79,6 +79,9 @@ impl Resctrl {
             ControlFile::SparseMasks => {
                 resource.is_cache() && self.platform.kernel.sparse_masks_file
             }
+            ControlFile::IoAlloc | ControlFile::IoAllocCbm => {
+                resource.is_cache() && self.io_alloc_is_known()
+            }
             ControlFile::MinBandwidth | ControlFile::BandwidthGran | ControlFile::DelayLinear => {
                 !resource.is_cache()
             }
