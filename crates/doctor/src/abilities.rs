@@ -67,10 +67,10 @@ fn ways(cache: &Cache) -> Finding {
 
 /// What devices fill under a class of their own, where the kernel has the files for it.
 fn io_alloc(facts: &Facts, cache: &Cache) -> Option<Finding> {
+    let state = io_alloc_state(facts, cache)?;
     let folder = facts.resctrl.as_ref()?.root.join("info").join(&cache.resource);
-    let state = fs::read_to_string(folder.join("io_alloc")).ok()?;
     let why = "devices can fill the cache under a class of their own, the highest";
-    let found = match state.trim_end() {
+    let found = match state.as_str() {
         "enabled" => match fs::read_to_string(folder.join("io_alloc_cbm")) {
             Ok(masks) => format!("devices fill {}, which are avoided", masks.trim_end()),
             Err(why) => format!("io_alloc_cbm: {why}"),
@@ -79,7 +79,14 @@ fn io_alloc(facts: &Facts, cache: &Cache) -> Option<Finding> {
     };
     let finding = Finding::new("io-alloc", FindingState::Ok, found, why);
     let remedy = "resctrl.confine_io lets devices fill fewer ways";
-    Some(if state.starts_with("enabled") { finding.remedy(remedy) } else { finding })
+    Some(if state == "enabled" { finding.remedy(remedy) } else { finding })
+}
+
+/// The word in `io_alloc`, where the kernel has the file.
+fn io_alloc_state(facts: &Facts, cache: &Cache) -> Option<String> {
+    let info = facts.resctrl.as_ref()?.root.join("info");
+    let state = fs::read_to_string(info.join(&cache.resource).join("io_alloc")).ok()?;
+    Some(state.trim_end().to_owned())
 }
 
 fn classes(facts: &Facts, cache: &Cache) -> Finding {
@@ -92,9 +99,12 @@ fn classes(facts: &Facts, cache: &Cache) -> Finding {
     let others = others.chain(info.flat_map(|info| info.bandwidths.iter().map(|mb| mb.closids)));
     let all = others.fold(cache.closids, u32::min);
     let theirs = facts.groups.iter().filter(|group| !group.is_ours()).count();
-    let taken = u32::try_from(theirs).unwrap_or(u32::MAX).saturating_add(1);
+    let of_devices = u32::from(io_alloc_state(facts, cache).is_some_and(|of| of == "enabled"));
+    let taken = u32::try_from(theirs).unwrap_or(u32::MAX).saturating_add(1 + of_devices);
     let free = all.saturating_sub(taken);
-    let found = format!("{all} classes: the root's, {theirs} of others, {free} for Fairways");
+    let devices = if of_devices > 0 { ", one of devices" } else { "" };
+    let found =
+        format!("{all} classes: the root's{devices}, {theirs} of others, {free} for Fairways");
     match free {
         0 => Finding::new(CLASSES, FindingState::Missing, found, why)
             .remedy("remove groups that are not needed (see others-groups): rmdir"),

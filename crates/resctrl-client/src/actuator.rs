@@ -50,8 +50,8 @@ impl Actuator {
     /// Nothing else is changed.
     ///
     /// # Errors
-    /// If this host has no resctrl with an L3 or L2 to share out; if another fairways, or other managers,
-    /// have it; if this user may not.
+    /// If this host has no resctrl with an L3 or L2 to share out; if another fairways, or other
+    /// managers, have it; if this user may not.
     pub fn open(mut settings: Settings) -> Result<Self, OpenError> {
         let tree = Tree::open(&settings.root).map_err(|error| not_mounted(&settings, error))?;
         // Where nothing is mounted, sysfs has an empty directory.
@@ -235,8 +235,8 @@ impl Actuator {
         Ids::new(all, self.classes.list.len() as u64, u64::saturating_sub(all, offered))
     }
 
-    /// Monitoring ids; `None` where this host has none, or does not show how many. The kernel does not show which ids it keeps
-    /// back until their lines are gone: those are counted as free.
+    /// Monitoring ids; `None` where this host has none, or does not show how many. The kernel does
+    /// not show which ids it keeps back until their lines are gone: those are counted as free.
     #[must_use]
     pub fn rmids(&self) -> Option<Ids> {
         let survey = &self.found.survey;

@@ -10,13 +10,13 @@ use fairways_resctrl::language::CpuSet;
 use super::error::Error;
 use super::io_fills::highest;
 use super::offer::{Offer, Room, Rules, offer, offered, physical};
-use super::places::SharedCache;
+use super::places::DividedCache;
 use super::settings::Settings;
 use super::survey::Survey;
 use super::tree::{Tree, of};
 
-/// A cache, or a NUMA node's part of it, and what policies may give out of it. It is an L3, or an L2
-/// where no ways of an L3 can be given out.
+/// A cache, or a NUMA node's part of it, and what policies may give out of it. It is an L3, or an
+/// L2 where no ways of an L3 can be given out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
     /// Resctrl's id of it; ids may skip numbers. Of a node, its number.
@@ -56,7 +56,7 @@ impl Domain {
 
     /// The domains of the nodes that share this cache. Each bit of a mask is a part of each node's
     /// cache, and as large in each (resctrl.rst, "Notes on Sub-NUMA Cluster mode").
-    pub(super) fn by_node(&self, shared: &[SharedCache]) -> Vec<Self> {
+    pub(super) fn by_node(&self, shared: &[DividedCache]) -> Vec<Self> {
         let Some(shared) = shared.iter().find(|shared| shared.cache == self.id) else {
             return vec![self.clone()];
         };

@@ -5,9 +5,9 @@ use fairways_resctrl::language::CpuSet;
 
 use super::domain::{Cap, Domain, Offers};
 use super::error::Error;
-use super::places::{CountedPlace, SharedCache};
+use super::places::{CountedPlace, DividedCache};
 use super::settings::Settings;
-use super::survey::{Found, Survey};
+use super::survey::Survey;
 use super::tree::Tree;
 
 /// A survey, and what follows from it.
@@ -20,7 +20,7 @@ pub(super) struct Findings {
     pub(super) cap: Option<Cap>,
     pub(super) domains: Vec<Domain>,
     /// The caches that several NUMA nodes share.
-    shared: Vec<SharedCache>,
+    shared: Vec<DividedCache>,
     /// Whether each of those nodes is a domain, rather than each cache.
     by_node: bool,
 }
@@ -80,11 +80,11 @@ impl Findings {
     /// The CPUs of each node that shares a cache; none if those of a node are not known, or a cache
     /// is not shared.
     pub(super) fn node_cpus(&self) -> Vec<CpuSet> {
-        let is_shared = |found: &Found| self.shared.iter().any(|shared| shared.cache == found.id);
         let nodes = self.shared.iter().flat_map(|shared| &shared.nodes);
         let nodes: Vec<CpuSet> = nodes.map(|(_, cpus)| cpus.clone()).collect();
+        let mut caches = self.survey.domains.iter();
         let are_known = self.survey.level() == 3
-            && self.survey.domains.iter().all(is_shared)
+            && caches.all(|found| self.shared.iter().any(|shared| shared.cache == found.id))
             && nodes.iter().all(|cpus| !cpus.is_empty());
         if are_known { nodes } else { Vec::new() }
     }
@@ -111,7 +111,7 @@ impl Findings {
 }
 
 /// The caches that several nodes share, with their CPUs.
-fn shared(survey: &Survey, settings: &Settings) -> Vec<SharedCache> {
+fn shared(survey: &Survey, settings: &Settings) -> Vec<DividedCache> {
     let mut shared = survey.shared.clone();
     for (node, cpus) in shared.iter_mut().flat_map(|shared| &mut shared.nodes) {
         *cpus = cpus_of_node(&settings.sysfs, *node);

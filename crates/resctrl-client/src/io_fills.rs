@@ -1,7 +1,7 @@
 //! The ways that devices fill under a class of their own (`io_alloc`, since Linux 6.19).
 //!
-//! The kernel takes the highest class of service for it. Its ways are in `info`, not in a group: they
-//! are left to devices like those of `shareable_bits`, and can be made fewer.
+//! The kernel takes the highest class of service for it. Its ways are in `info`, not in a group:
+//! they are left to devices like those of `shareable_bits`, and can be made fewer.
 
 use std::collections::BTreeMap;
 

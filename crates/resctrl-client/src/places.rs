@@ -16,7 +16,7 @@ pub(super) struct CountedPlace {
 
 /// The NUMA nodes that share a last-level cache (sub-NUMA clusters).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SharedCache {
+pub(super) struct DividedCache {
     pub(super) cache: u32,
     /// Each node, with its CPUs on line; none of them where sysfs does not list them.
     pub(super) nodes: Vec<(u32, CpuSet)>,
@@ -57,7 +57,7 @@ fn number_of(name: &str, prefix: &str) -> Option<u32> {
 }
 
 /// The caches that several nodes share, by the root's `mon_data`; their CPUs are not known yet.
-pub(super) fn shared_caches(tree: &Tree) -> Vec<SharedCache> {
+pub(super) fn shared_caches(tree: &Tree) -> Vec<DividedCache> {
     let mut found = Vec::new();
     for name in tree.directories("mon_data").unwrap_or_default() {
         let Some(cache) = number_of(&name, "mon_").filter(|_| name.starts_with("mon_L3_")) else {
@@ -67,7 +67,7 @@ pub(super) fn shared_caches(tree: &Tree) -> Vec<SharedCache> {
         let nodes = parts.iter().filter_map(|part| number_of(part, "mon_sub_"));
         let nodes: Vec<(u32, CpuSet)> = nodes.map(|node| (node, CpuSet::new())).collect();
         if !nodes.is_empty() {
-            found.push(SharedCache { cache, nodes });
+            found.push(DividedCache { cache, nodes });
         }
     }
     found

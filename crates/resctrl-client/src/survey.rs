@@ -15,7 +15,7 @@ use rustix::fs::{major, minor};
 use super::error::Error;
 use super::foreign::{Foreign, Groups, groups};
 use super::io_fills::{self, IoMasks};
-use super::places::{SharedCache, shared_caches};
+use super::places::{DividedCache, shared_caches};
 use super::tree::Tree;
 
 /// The names of a cache's lines in `schemata`: one, or two where code and data are apart (CDP). The
@@ -88,8 +88,8 @@ impl Survey {
         self.bandwidth.as_ref()?.lever(&self.root, domain, self.is_in_mbps)
     }
 
-    /// Monitoring ids, if their number is known. Early MPAM kernels show 1, whatever there is, since
-    /// each class has its own; the root's group alone has one.
+    /// Monitoring ids, if their number is known. Early MPAM kernels show 1, whatever there is,
+    /// since each class has its own; the root's group alone has one.
     pub(super) fn rmids(&self) -> Option<u32> {
         self.monitoring.as_ref().map(|of| of.rmids).filter(|&rmids| rmids > 1)
     }
@@ -131,7 +131,7 @@ pub(super) struct FixedSurvey {
     pub(super) closids: u32,
     pub(super) monitoring: Option<Monitoring>,
     /// The caches that several NUMA nodes share.
-    pub(super) shared: Vec<SharedCache>,
+    pub(super) shared: Vec<DividedCache>,
     /// Whether devices can have a class of their own.
     has_io_alloc: bool,
     /// The fewest bits that a mask of any cache must have.

@@ -59,7 +59,8 @@ impl ChipMachine {
 }
 
 /// A platform as large as a chip: its CPUs (those of a core share an L2), one last-level cache, and
-/// its ways. Where only ways of an L2 can be shared out, the last-level cache is that L2. Of its ways the two uppermost are shared with other agents where the platform's are.
+/// its ways. Where only ways of an L2 can be shared out, the last-level cache is that L2. Of its
+/// ways the two uppermost are shared with other agents where the platform's are.
 #[must_use]
 pub fn platform_of(chip: &Geometry, platform: Platform) -> Platform {
     let ways = chip.llc.ways.get();

@@ -62,11 +62,13 @@ impl HostState {
         let Self { roster, .. } = self;
         let programs = roster.members.values().filter(|member| !member.is_gone);
         let programs: BTreeSet<ProgramKey> = programs.map(|member| member.program).collect();
-        let is_within = |&program: &ProgramKey| {
+        for &program in &programs {
             let cpus = roster.programs.cpus(program).unwrap_or_default();
-            !cpus.is_empty() && sets.iter().any(|set| cpus.is_subset(set))
-        };
-        !programs.is_empty() && programs.iter().all(is_within)
+            if cpus.is_empty() || !sets.iter().any(|set| cpus.is_subset(set)) {
+                return false;
+            }
+        }
+        !programs.is_empty()
     }
 
     /// The domains that a program's CPUs touch; all if none are known.

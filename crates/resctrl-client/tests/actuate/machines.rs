@@ -3,7 +3,7 @@
 use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Kernel, Platform};
-use fairways_resctrl_client::Applied;
+use fairways_resctrl_client::{Actuator, Applied};
 
 use crate::common::{Host, Sleeper, can_mount, mask, plan};
 
@@ -238,10 +238,6 @@ fn nodes_that_share_a_cache_are_domains_where_programs_are_bound() {
     let mut client = host.open();
     // Sysfs does not show the nodes' CPUs.
     assert!(!client.divide(true));
-    let ids = |client: &fairways_resctrl_client::Actuator| {
-        let of = |of: &fairways_resctrl_client::Domain| (of.id, of.cache_id, of.cpus.to_list());
-        client.domains().iter().map(of).collect::<Vec<_>>()
-    };
     assert_eq!(ids(&client), [(0, 0, "0-11".into()), (1, 1, "12-23".into())]);
     let whole = client.domains()[0].way_bytes;
     for node in 0..6 {
@@ -287,18 +283,15 @@ fn what_devices_fill_is_planned_around_confined_and_put_back() {
     let classes = host.open().domains()[0].llc.clos;
     host.write("info/L3/io_alloc", "1\n").unwrap();
     let client = host.open();
-    let of = |client: &fairways_resctrl_client::Actuator| {
-        client.domains().iter().map(|of| (of.llc.ways.get(), of.llc.clos)).collect::<Vec<_>>()
-    };
-    assert_eq!(of(&client), [(16, classes - 1); 2], "devices fill every way, as the others");
+    assert_eq!(offers(&client), [(16, classes - 1); 2], "devices fill every way, as the others");
     drop(client);
     host.write("info/L3/io_alloc_cbm", "0=f000;1=f\n").unwrap();
     let before = host.read("info/L3/io_alloc_cbm");
-    assert_eq!(of(&host.open()), [(12, classes - 1); 2]);
+    assert_eq!(offers(&host.open()), [(12, classes - 1); 2]);
     assert_eq!(host.open().domains()[1].ways, (4..16).collect::<Vec<u32>>());
     host.settings.confine_io = Some(2);
     let mut client = host.open();
-    assert_eq!(of(&client), [(14, classes - 1); 2]);
+    assert_eq!(offers(&client), [(14, classes - 1); 2]);
     assert_eq!(host.read("info/L3/io_alloc_cbm"), before, "nothing changes before a plan");
     client.add(AppId(1), "a", &[]).unwrap();
     client.apply(&[(0, &plan(&[(0x3fff, &[1])]))], "a test").unwrap();
@@ -379,4 +372,14 @@ fn hardware_that_keeps_levels_as_fractions_is_read_back() {
     let in_force = client.in_force(0).unwrap();
     assert_eq!(in_force.clusters()[0].bandwidth.map(|level| level.get()), Some(5));
     assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+}
+
+/// Each domain, its cache, and its CPUs.
+fn ids(client: &Actuator) -> Vec<(u32, u32, String)> {
+    client.domains().iter().map(|of| (of.id, of.cache_id, of.cpus.to_list())).collect()
+}
+
+/// The ways and classes of each domain.
+fn offers(client: &Actuator) -> Vec<(u32, u32)> {
+    client.domains().iter().map(|of| (of.llc.ways.get(), of.llc.clos)).collect()
 }

@@ -211,8 +211,8 @@ impl Platform {
         }
     }
 
-    /// The cache whose ways are worth sharing out: the last-level one, or the L2 where only its ways
-    /// can be.
+    /// The cache whose ways are worth sharing out: the last-level one, or the L2 where only its
+    /// ways can be.
     #[must_use]
     pub fn last_shared_cache(&self) -> Resource {
         if self.l3.is_none() && self.l2.is_some() { Resource::L2 } else { Resource::L3 }

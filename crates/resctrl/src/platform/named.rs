@@ -157,8 +157,8 @@ impl Platform {
         platform
     }
 
-    /// Granite Rapids as it is delivered, with sub-NUMA clusters: three nodes share a cache, so that
-    /// each counts a third of it, with a third of the ids (Linux 6.11, `snc_get_config`).
+    /// Granite Rapids as it is delivered, with sub-NUMA clusters: three nodes share a cache, so
+    /// that each counts a third of it, with a third of the ids (Linux 6.11, `snc_get_config`).
     #[must_use]
     pub fn granite_rapids_snc3() -> Self {
         let shared = Self::granite_rapids().with_domains(2, 12).with_nodes_per_cache(3);

@@ -21,8 +21,8 @@ impl Resctrl {
         self.platform.cache(resource).is_some_and(|cache| cache.io_alloc)
     }
 
-    /// The class that no group can have, since devices have it. Mounting again gives all classes back
-    /// (`closid_init`), though devices keep theirs.
+    /// The class that no group can have, since devices have it. Mounting again gives all classes
+    /// back (`closid_init`), though devices keep theirs.
     pub(super) fn reserved_class(&self) -> Option<u32> {
         self.io_alloc_class().filter(|_| self.is_io_class_reserved)
     }

@@ -115,8 +115,9 @@ impl Resctrl {
         all.filter(|&domain| self.platform.cache_of_monitored(domain) == Some(cache)).collect()
     }
 
-    /// A file of `mon_data`, over these domains: a CTRL_MON group's is the sum with its MON groups',
-    /// and one good reading hides those that failed (`mon_event_count`, `rdtgroup_mondata_show`).
+    /// A file of `mon_data`, over these domains: a CTRL_MON group's is the sum with its MON
+    /// groups', and one good reading hides those that failed (`mon_event_count`,
+    /// `rdtgroup_mondata_show`).
     pub(super) fn show_event(
         &mut self,
         group: GroupId,

@@ -5,6 +5,7 @@ mod corpus;
 mod cpus;
 mod files;
 mod groups;
+mod io_alloc;
 mod kernels;
 mod l2;
 mod lab;

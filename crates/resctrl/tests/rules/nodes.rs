@@ -10,6 +10,17 @@ use crate::shell::{Fake, Shell};
 
 const MIB: u64 = 1024 * 1024;
 
+fn mount(platform: Platform) -> Result<(), Errno> {
+    Resctrl::new(platform).mount("mba_MBps", &mut Fake::default())
+}
+
+impl Shell {
+    /// What a directory of the group's `mon_data` says.
+    fn occupancy(&mut self, place: &str) -> String {
+        self.cat(&format!("g/mon_data/{place}/llc_occupancy"))
+    }
+}
+
 fn shell() -> Shell {
     Shell::on(Platform::granite_rapids_snc3(), "")
 }
@@ -39,14 +50,12 @@ fn a_caches_count_is_the_sum_of_its_nodes() {
     for (node, bytes) in [(0, MIB), (1, 2 * MIB), (2, 4 * MIB), (3, 8 * MIB)] {
         shell.count(1, node, event, Reading::Value(bytes));
     }
-    let mut read = |path: &str| shell.cat(&format!("g/mon_data/{path}/llc_occupancy"));
-    assert_eq!(read("mon_L3_00/mon_sub_L3_01"), "2097152\n");
-    assert_eq!(read("mon_L3_00"), "7340032\n");
-    assert_eq!(read("mon_L3_01"), "8388608\n");
+    assert_eq!(shell.occupancy("mon_L3_00/mon_sub_L3_01"), "2097152\n");
+    assert_eq!(shell.occupancy("mon_L3_00"), "7340032\n");
+    assert_eq!(shell.occupancy("mon_L3_01"), "8388608\n");
     shell.count(1, 1, event, Reading::Unavailable);
-    let mut read = |path: &str| shell.cat(&format!("g/mon_data/{path}/llc_occupancy"));
-    assert_eq!(read("mon_L3_00/mon_sub_L3_01"), "Unavailable\n");
-    assert_eq!(read("mon_L3_00"), "5242880\n", "one good reading hides the others");
+    assert_eq!(shell.occupancy("mon_L3_00/mon_sub_L3_01"), "Unavailable\n");
+    assert_eq!(shell.occupancy("mon_L3_00"), "5242880\n", "one good reading hides the others");
 }
 
 #[test]
@@ -64,7 +73,6 @@ fn a_node_goes_with_its_last_cpu() {
 /// `supports_mba_mbps`: what is counted by node can't steer what is limited by cache.
 #[test]
 fn bandwidth_is_not_steered_where_nodes_count() {
-    let mount = |platform: Platform| Resctrl::new(platform).mount("mba_MBps", &mut Fake::default());
     assert_eq!(mount(Platform::granite_rapids_snc3()), Err(Errno::Einval));
     assert_eq!(mount(Platform::granite_rapids()), Ok(()));
 }
