@@ -206,6 +206,47 @@ fn files_flags_and_their_order() {
     assert_eq!(report["mixes"][2]["policies"][1]["policy"], "stock");
 }
 
+/// Profiles with IPC and misses alone give the same scores and plans as whole ones, for all but the
+/// policies that decide by something else; what they do not suffice for is refused.
+#[test]
+fn ipc_and_misses_alone_are_scored_as_whole_profiles_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/profiles/skylake.csv");
+    let whole = std::fs::read_to_string(file).unwrap();
+    let lines: Vec<Vec<&str>> = whole
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split(',').collect())
+        .collect();
+    let kept = ["BENCH", "NR_WAYS", "ipc", "llcmpkc"]
+        .map(|name| lines[0].iter().position(|column| *column == name).unwrap());
+    let file = lines.iter().map(|line| kept.map(|place| line[place]).join(",") + "\n");
+    std::fs::write(path("few.csv"), file.collect::<String>()).unwrap();
+    let (few, on) = (path("few.csv"), ["--mix", "lbm,svm-train,cadical,gzip,xz"]);
+
+    let names = "stock,equal,ucp,ucp-slowdown,lfoc,lfoc-plus,kpart,fairways,optimum";
+    let with = |profiles| json(&[&on[..], &["--profiles", profiles, "--policies", names]].concat());
+    assert_eq!(with(few.as_str())["mixes"], with("skylake")["mixes"]);
+    let usual = json(&[&on[..], &["--profiles", &few]].concat());
+    assert_eq!(usual["mixes"][0]["policies"].as_array().unwrap().len(), 5, "no yu-petrov");
+    let all = json(&[&on[..], &["--profiles", &few, "--policies", "all"]].concat());
+    let all = all["mixes"][0]["policies"].as_array().unwrap();
+    assert!(all.iter().all(|of| of["policy"] != "dunn" && of["policy"] != "yu-petrov"));
+
+    for (flags, lacks) in [
+        (
+            &["--policies", "stock,dunn"][..],
+            "--policies dunn: expected profiles with stalls_l2_miss,",
+        ),
+        (&["--bandwidth-mbps", "9000"], "--bandwidth-mbps: expected profiles with bandwidth_mbps,"),
+        (&["--dynamic", "--policies", "stock"], "few.csv:1: column llcrpki: expected this column"),
+    ] {
+        let said = refused(&[&on[..], &["--profiles", &few], flags].concat());
+        assert!(said.contains(lacks), "{said}");
+    }
+}
+
 #[test]
 fn fewer_classes_of_service_and_wider_least_masks() {
     let mix = "hash-join,btree-lookup,graph-walk,chess,triad";

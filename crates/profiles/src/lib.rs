@@ -51,7 +51,7 @@ pub use mixes::{Mix, read_mixes};
 pub use phased::{PhasedProgram, ProgramPhase};
 pub use program::{ProfiledProgram, ProgramRates, divide};
 pub use programs::ProgramCatalog;
-pub use read::read_table;
+pub use read::{read_table, read_table_to_score};
 pub use read_phased::read_phased;
 pub use records::{NAME_RULE, is_name};
 pub use score::Scorer;

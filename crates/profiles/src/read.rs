@@ -2,7 +2,8 @@
 //!
 //! A CSV with a header. `BENCH` and `NR_WAYS` name the program and the ways it ran with; the other
 //! columns are [`ProfileMetric::ALL`]'s. `llcrpkc`, `llcmpkc` and `llcmpki` may be missing: they
-//! follow from the IPC. `l1rpki`, L1 references per 1000 instructions, is optional.
+//! follow from the IPC. `l1rpki`, L1 references per 1000 instructions, is optional. A file that is
+//! only for scores needs `ipc`, and `llcmpki` or `llcmpkc` ([`read_table_to_score`]).
 //! Columns and rows may be in any order; further columns are ignored. Every program has
 //! one row for each way count from 1 to the file's largest. Lines that begin with `#` are comments,
 //! of which `# NAME {...}` has the run in which a program was measured ([`MeasuredRun`]).
@@ -27,10 +28,28 @@ const NR_WAYS: &str = "NR_WAYS";
 /// long, a way count that is not 1 to [`MAX_WAYS`], a number that is not finite or outside
 /// [`ProfileMetric::range`], two rows for one program and way count, or none.
 pub fn read_table(bytes: &[u8], file: &str) -> Result<ProfileTable, InputError> {
+    read_columns(bytes, file, &ProfileMetric::ALL)
+}
+
+/// Reads a profile table of which plans are to be scored. It may lack every column but `ipc`, and
+/// `llcmpki` or `llcmpkc`: the values of [`ProfileTable::missing`] are not numbers.
+///
+/// # Errors
+/// As [`read_table`]'s.
+pub fn read_table_to_score(bytes: &[u8], file: &str) -> Result<ProfileTable, InputError> {
+    read_columns(bytes, file, &[ProfileMetric::Ipc, ProfileMetric::Llcmpki])
+}
+
+/// Reads a table that has at least these metrics.
+fn read_columns(
+    bytes: &[u8],
+    file: &str,
+    needed: &[ProfileMetric],
+) -> Result<ProfileTable, InputError> {
     let mut records = CsvRecords::new(bytes, file, Some(b'#'))?;
     let lines = records.lines();
     let columns = match records.next()? {
-        Some(header) => ProfileColumns::find(&header)?,
+        Some(header) => ProfileColumns::find(&header, needed)?,
         None => {
             let expected = format!("a header with {BENCH}, {NR_WAYS} and the metrics");
             return Err(lines.error(1, None, &expected, "an empty file"));
@@ -124,6 +143,8 @@ struct ProfileColumns {
 #[derive(Clone, Copy)]
 enum MetricSource {
     Column(usize),
+    /// Nothing.
+    Nowhere,
     /// This column times the IPC: what is by instructions becomes what is by cycles.
     TimesIpc(usize),
     /// This column over the IPC.
@@ -152,14 +173,15 @@ impl MetricSource {
 }
 
 impl ProfileColumns {
-    fn find(header: &CsvRecord<'_>) -> Result<Self, InputError> {
-        let mut metrics = [MetricSource::Column(0); ProfileMetric::ALL.len()];
+    fn find(header: &CsvRecord<'_>, needed: &[ProfileMetric]) -> Result<Self, InputError> {
+        let mut metrics = [MetricSource::Nowhere; ProfileMetric::ALL.len()];
         let (bench, nr_ways) = (header.column(BENCH)?, header.column(NR_WAYS)?);
         let mut missing = Vec::new();
         for (source, metric) in metrics.iter_mut().zip(ProfileMetric::ALL) {
             match MetricSource::find(header, metric)? {
                 Some(found) => *source = found,
-                None => missing.push(metric.column()),
+                None if needed.contains(&metric) => missing.push(metric.column()),
+                None => {}
             }
         }
         match missing[..] {
@@ -167,7 +189,10 @@ impl ProfileColumns {
             [only] => return Err(header.missing(only, "this column")),
             [first, ref rest @ ..] => {
                 let rest = rest.join(", ");
-                let expected = format!("this column, and {rest}; fairways profile measures them");
+                let expected = format!(
+                    "this column, and {rest}; fairways profile measures them, and simulate and \
+                     optimum score plans without them"
+                );
                 return Err(header.missing(first, &expected));
             }
         }
@@ -192,6 +217,10 @@ impl ProfileColumns {
         for (metric, &source) in ProfileMetric::ALL.iter().zip(&self.metrics) {
             let (place, factor) = match source {
                 MetricSource::Column(place) => (place, 1.0),
+                MetricSource::Nowhere => {
+                    row[*metric as usize] = f64::NAN;
+                    continue;
+                }
                 // The IPC is the first of all metrics, and above 0.
                 MetricSource::TimesIpc(place) => (place, row[ProfileMetric::Ipc as usize]),
                 MetricSource::OverIpc(place) => (place, 1.0 / row[ProfileMetric::Ipc as usize]),

@@ -193,13 +193,22 @@ impl ProfileTable {
         self.by_name.get(name).copied()
     }
 
-    /// The values of a metric at 1, 2, ... ways.
+    /// The values of a metric at 1, 2, ... ways; not numbers if it is [missing](Self::missing).
     pub fn values(
         &self,
         program: usize,
         metric: ProfileMetric,
     ) -> impl ExactSizeIterator<Item = f64> + Clone + '_ {
         self.rows[program].iter().map(move |row| row[metric as usize])
+    }
+
+    /// The metrics that nobody measured: their values are not numbers. None, unless the table was
+    /// read to score plans ([`crate::read_table_to_score`]).
+    pub fn missing(&self) -> impl Iterator<Item = ProfileMetric> + '_ {
+        let is_missing = |metric: &ProfileMetric| {
+            self.rows.iter().flatten().any(|row| row[*metric as usize].is_nan())
+        };
+        ProfileMetric::ALL.into_iter().filter(is_missing)
     }
 
     /// L1 references per 1000 instructions, if the table has them: the number does not depend on

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use fairways_profiles::{
-    ProfileMetric, ProfileTable, embedded, embedded_programs, read_mixes, read_table, write_table,
+    ProfileMetric, ProfileTable, embedded, embedded_programs, read_mixes, read_table,
+    read_table_to_score, write_table,
 };
 
 fn row(program: &str, ways: u32) -> String {
@@ -67,7 +68,11 @@ fn rows_and_columns_may_stand_in_any_order() {
 
 /// The good file without these columns.
 fn without(metrics: &[ProfileMetric]) -> Result<ProfileTable, String> {
-    let lines: Vec<String> = good()
+    read(&lines_without(metrics))
+}
+
+fn lines_without(metrics: &[ProfileMetric]) -> Vec<String> {
+    good()
         .iter()
         .map(|line| {
             let fields = line.split(',').enumerate();
@@ -75,8 +80,36 @@ fn without(metrics: &[ProfileMetric]) -> Result<ProfileTable, String> {
                 fields.filter(|&(place, _)| metrics.iter().all(|&m| place != 2 + m as usize));
             kept.map(|(_, field)| field).collect::<Vec<_>>().join(",")
         })
-        .collect();
-    read(&lines)
+        .collect()
+}
+
+/// To score plans, IPC and misses are enough; what nobody measured is named, and is no number.
+#[test]
+fn ipc_and_misses_are_enough_to_score() {
+    use ProfileMetric::{Ipc, Llcmpkc, Llcmpki, StallsTotal};
+    let whole = read(&good()).unwrap();
+    for kept in [Llcmpki, Llcmpkc] {
+        let others = |metric: &ProfileMetric| ![Ipc, kept].contains(metric);
+        let lines =
+            lines_without(&ProfileMetric::ALL.into_iter().filter(others).collect::<Vec<_>>());
+        let table = read_table_to_score(lines.join("\n").as_bytes(), "p.csv").unwrap();
+        let missing: Vec<_> = table.missing().collect();
+        assert_eq!(missing.len(), 9, "{missing:?}");
+        for metric in ProfileMetric::ALL {
+            let is_known = [Ipc, Llcmpkc, Llcmpki].contains(&metric);
+            assert_eq!(table.values(0, metric).all(f64::is_nan), !is_known, "{metric:?}");
+            assert_eq!(missing.contains(&metric), !is_known, "{metric:?}");
+        }
+        assert_eq!(table.profile(0).ipc, whole.profile(0).ipc);
+    }
+    assert_eq!(whole.missing().count(), 0);
+    let without_stalls = lines_without(&[StallsTotal]).join("\n");
+    let table = read_table_to_score(without_stalls.as_bytes(), "p.csv").unwrap();
+    assert_eq!(table.missing().collect::<Vec<_>>(), [StallsTotal]);
+
+    let no_misses = lines_without(&[Llcmpkc, Llcmpki]).join("\n");
+    let why = read_table_to_score(no_misses.as_bytes(), "p.csv").unwrap_err().to_string();
+    assert!(why.starts_with("p.csv:1: column llcmpki: expected this column, found"), "{why}");
 }
 
 /// Misses by cycles follow from those by instructions and the IPC, and the other way round.
@@ -108,7 +141,8 @@ fn columns_that_nothing_gives_are_all_named() {
         why.unwrap_err(),
         "p.csv:1: column llcrpki: expected this column, and llcrpkc, llc_usage_kb, bandwidth_mbps, \
          llcm_bandwidth, stalls_l2_miss, stalls_l3_miss, stalls_total, stalls_store_buf; fairways \
-         profile measures them, found a header without it: \"BENCH,NR_WAYS,ipc,llcmpki\""
+         profile measures them, and simulate and optimum score plans without them, found a header \
+         without it: \"BENCH,NR_WAYS,ipc,llcmpki\""
     );
 }
 

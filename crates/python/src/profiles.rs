@@ -38,7 +38,7 @@ impl Profiles {
         }
         let profiles = Self {
             name: source.name(),
-            catalog: Arc::new(source.programs(None)?),
+            catalog: Arc::new(source.programs_to_score(None)?),
             llc_mb: source.llc_mb(),
         };
         if is_built_in {

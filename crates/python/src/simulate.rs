@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fairways_core::{AppId, Partition};
 use fairways_lab::{BestStatic, ComparisonSettings, Protocol, compare, live};
+use fairways_simulation::known;
 use fairways_simulation::suits::{self, MachineUse};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -56,6 +57,14 @@ pub(crate) fn simulate(
     let is_memory_limited = mixes.iter().all(|mix| mix.world.bandwidth.is_some());
     let machine = MachineUse { is_model: true, is_dynamic: dynamic, is_memory_limited };
     suits::check("policy", &choices.names(), machine).map_err(CallFailure::from)?;
+    for mix in &mixes {
+        let profiles = mix.world.programs.table();
+        let checked = match dynamic || choices.has_python() {
+            true => known::check_all("dynamic, or a policy in Python", profiles),
+            false => known::check_policies("policy", &choices.names(), profiles),
+        };
+        checked.map_err(CallFailure::from)?;
+    }
     choices.check_runs(mixes.len())?;
     if instructions == 0 || completions == 0 {
         let why = "instructions, completions: expected whole numbers, at least 1, found 0";

@@ -9,7 +9,7 @@ use fairways_command_kit::similar::did_you_mean;
 use fairways_corpus::CorpusMachine;
 use fairways_profiles::{
     EMBEDDED_CSV, InputError, ProfileTable, ProgramCatalog, embedded_programs, read_phased,
-    read_table,
+    read_table, read_table_to_score,
 };
 
 /// The name of the profiles that are computed, not measured.
@@ -42,6 +42,20 @@ impl FromStr for ProfileSource {
 impl ProfileSource {
     /// The programs; those with phases are of a file, or the synthetic ones.
     pub fn programs(&self, phases: Option<&PathBuf>) -> Result<ProgramCatalog, BadInput> {
+        self.read(phases, read_table)
+    }
+
+    /// The same, to score plans or to list them: a file may have IPC and misses only
+    /// ([`crate::known`]).
+    pub fn programs_to_score(&self, phases: Option<&PathBuf>) -> Result<ProgramCatalog, BadInput> {
+        self.read(phases, read_table_to_score)
+    }
+
+    fn read(
+        &self,
+        phases: Option<&PathBuf>,
+        read_table: fn(&[u8], &str) -> Result<ProfileTable, InputError>,
+    ) -> Result<ProgramCatalog, BadInput> {
         if *self == Self::Synthetic && phases.is_none() {
             return Ok(embedded_programs().clone());
         }

@@ -14,7 +14,7 @@ use super::world::{Model, bandwidth, different, level};
 use super::{MOST_WAYS, format, plot_file, use_threads, ways_of_profiles};
 use crate::optimum::{self, Search};
 use fairways_simulation::catalog::ProfileSource;
-use fairways_simulation::{Names, World, cache};
+use fairways_simulation::{Names, World, cache, known};
 
 /// Find the best plan for a mix of programs, exactly
 ///
@@ -151,7 +151,10 @@ impl Optimum {
     }
 
     fn problem(&self) -> anyhow::Result<(World, Vec<Mix>)> {
-        let programs = Arc::new(self.profiles.programs(None)?);
+        let programs = Arc::new(self.profiles.programs_to_score(None)?);
+        if self.bandwidth_mbps.is_some() {
+            known::check_limit("--bandwidth-mbps", programs.table())?;
+        }
         let most = programs.table().ways();
         let world = World {
             llc: cache(self.ways, self.clusters_max, self.min_bits, most)?,

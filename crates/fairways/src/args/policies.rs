@@ -6,8 +6,11 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, TypedValueParser};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::repeated;
-use fairways_command_kit::policies::{is_program, known};
+use fairways_command_kit::policies::{self, is_program};
+use fairways_command_kit::warn;
 use fairways_lab::OPTIMUM;
+use fairways_profiles::ProfileTable;
+use fairways_simulation::known;
 use fairways_simulation::suits::{self, MachineUse};
 
 /// Reads the name of a policy; completion suggests all names. A program is not started yet: on a
@@ -37,7 +40,7 @@ impl TypedValueParser for PolicyName {
 fn checked_name(name: &str) -> Result<String, BadInput> {
     match is_program(name) {
         true => Ok(name.to_owned()),
-        false => known(name).map(|policy| policy.name.to_owned()),
+        false => policies::known(name).map(|policy| policy.name.to_owned()),
     }
 }
 
@@ -48,13 +51,38 @@ pub(crate) struct PolicyNames(pub(crate) Vec<&'static str>);
 /// Stands for every policy that suits the machine.
 const ALL: &str = "all";
 
+/// The policies that are compared if none are named.
+const USUAL: [&str; 6] = ["stock", "equal", "ucp", "ucp-slowdown", "yu-petrov", "lfoc"];
+
 impl PolicyNames {
-    /// The policies to compare on a machine.
-    pub(super) fn on(&self, machine: MachineUse) -> Vec<&'static str> {
-        match &*self.0 {
-            [ALL] => suits::all(machine),
-            names => names.to_vec(),
+    /// The policies to compare on a machine: the usual ones if none are named.
+    pub(super) fn on(named: Option<&Self>, machine: MachineUse) -> Vec<&'static str> {
+        match named.map(|names| &*names.0) {
+            None => USUAL.to_vec(),
+            Some([ALL]) => suits::all(machine),
+            Some(names) => names.to_vec(),
         }
+    }
+
+    /// The same where plans are scored by profiles: those that need more than these have are
+    /// refused if they are named, otherwise left out, with a warning.
+    pub(super) fn scored(
+        named: Option<&Self>,
+        machine: MachineUse,
+        profiles: &ProfileTable,
+    ) -> Result<Vec<&'static str>, BadInput> {
+        let all = Self::on(named, machine);
+        if named.is_some_and(|names| *names.0 != [ALL]) {
+            known::check_policies("--policies", &all, profiles)?;
+            return Ok(all);
+        }
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|policy| known::suffice(profiles, policy));
+        if !unknown.is_empty() {
+            let left_out = unknown.join(", ");
+            warn(&format!("left out, as the profiles lack what they decide by: {left_out}"));
+        }
+        Ok(known)
     }
 }
 
@@ -69,7 +97,7 @@ impl FromStr for PolicyNames {
         for name in text.split(',').map(str::trim) {
             names.push(match name {
                 OPTIMUM => OPTIMUM,
-                name => known(name).map_err(|why| why.to_string())?.name,
+                name => policies::known(name).map_err(|why| why.to_string())?.name,
             });
         }
         match repeated(&names) {
@@ -104,7 +132,7 @@ pub(crate) struct Policies {
 impl Policies {
     /// Runs the command.
     pub(crate) fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let policy = self.name.as_deref().map(known).transpose()?;
+        let policy = self.name.as_deref().map(policies::known).transpose()?;
         fairways_output::policies::print(policy, self.json, out)
     }
 }

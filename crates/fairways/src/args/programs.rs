@@ -36,7 +36,7 @@ pub(crate) struct ProgramList {
 impl ProgramList {
     /// Runs the command.
     pub(crate) fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let catalog = self.profiles.programs(self.phases.as_ref())?;
+        let catalog = self.profiles.programs_to_score(self.phases.as_ref())?;
         let is_corpus = matches!(self.profiles, ProfileSource::Corpus(_));
         let name = self.profiles.name();
         fairways_output::programs::print(&catalog, &name, is_corpus, self.json, out)

@@ -71,14 +71,10 @@ pub(crate) struct Simulate {
 
     /// Policies to compare, in the order to show them: those that `fairways policies` lists
     /// (locpart, casc and cache-fair only on a chip), optimum, the fairest plan there can be,
-    /// exec:COMMAND (docs/exec.md), or all that suit the machine
-    #[arg(
-        long,
-        value_name = "A,B,C",
-        default_value = "stock,equal,ucp,ucp-slowdown,yu-petrov,lfoc",
-        help_heading = None::<&'static str>
-    )]
-    pub(crate) policies: PolicyNames,
+    /// exec:COMMAND (docs/exec.md), or all that suit the machine [default:
+    /// stock,equal,ucp,ucp-slowdown,yu-petrov,lfoc]
+    #[arg(long, value_name = "A,B,C", help_heading = None::<&'static str>)]
+    pub(crate) policies: Option<PolicyNames>,
 
     /// Set a parameter of the policies that have it; may be given more than once
     #[arg(long, value_name = "NAME=VALUE", help_heading = None::<&'static str>)]
@@ -158,7 +154,7 @@ impl Simulate {
 
     fn on_chip(&self, preset: &ChipPreset, out: &mut dyn Write) -> anyhow::Result<()> {
         let machine = MachineUse { is_model: false, is_dynamic: true, is_memory_limited: false };
-        let policies = self.policies.on(machine);
+        let policies = PolicyNames::on(self.policies.as_ref(), machine);
         suits::check("--policies", &policies, machine)?;
         let schedule =
             policies.iter().any(|name| descriptor(name).is_some_and(Descriptor::schedules));
@@ -180,11 +176,16 @@ impl Simulate {
 
     fn on_model(&self) -> Result<Comparison, BadInput> {
         let levels = different(&self.bandwidth_levels)?;
-        let world = simulation::World { levels, ..self.world.checked()? };
-        let is_memory_limited = world.bandwidth.is_some();
         let is_dynamic = self.dynamic || self.settle.is_some();
+        let world = match is_dynamic {
+            true => self.world.checked()?,
+            false => self.world.checked_to_score()?,
+        };
+        let world = simulation::World { levels, ..world };
+        let is_memory_limited = world.bandwidth.is_some();
         let machine = MachineUse { is_model: true, is_dynamic, is_memory_limited };
-        let policies = self.policies.on(machine);
+        let profiles = world.programs.table();
+        let policies = PolicyNames::scored(self.policies.as_ref(), machine, profiles)?;
         suits::check("--policies", &policies, machine)?;
         check_requests("--policies", &policies, &self.world)?;
         if !world.levels.is_empty() && !policies.contains(&OPTIMUM) {

@@ -7,9 +7,9 @@ use clap::{ValueEnum, ValueHint};
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{above_zero, real, repeated, whole};
 use fairways_core::BandwidthLevel;
-use fairways_profiles::{BandwidthModel, MemoryBandwidth};
+use fairways_profiles::{BandwidthModel, MemoryBandwidth, ProgramCatalog};
 use fairways_simulation::catalog::ProfileSource;
-use fairways_simulation::{self as simulation, cache};
+use fairways_simulation::{self as simulation, cache, known};
 
 use super::lists::pairs;
 use super::{MOST_WAYS, Pairs, ways_of_profiles};
@@ -97,7 +97,20 @@ same!(Model => BandwidthModel: Simple, Stalls);
 impl World {
     /// The programs with profiles, and their cache; reads the files and checks every flag.
     pub(super) fn checked(&self) -> Result<simulation::World, BadInput> {
-        let programs = Arc::new(self.profiles.programs(self.phases.as_ref())?);
+        self.with(self.profiles.programs(self.phases.as_ref())?)
+    }
+
+    /// The same, where plans are only scored: profiles may have IPC and misses alone.
+    pub(super) fn checked_to_score(&self) -> Result<simulation::World, BadInput> {
+        let world = self.with(self.profiles.programs_to_score(self.phases.as_ref())?)?;
+        if world.bandwidth.is_some() {
+            known::check_limit("--bandwidth-mbps", world.programs.table())?;
+        }
+        Ok(world)
+    }
+
+    fn with(&self, programs: ProgramCatalog) -> Result<simulation::World, BadInput> {
+        let programs = Arc::new(programs);
         let llc = cache(self.ways, self.clos, self.min_bits, programs.table().ways())?;
         let bandwidth = bandwidth(self.bandwidth_mbps, self.bandwidth_model);
         let (levels, wishes) = (Vec::new(), Vec::new());

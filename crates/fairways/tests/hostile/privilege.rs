@@ -122,4 +122,26 @@ fn each_feature_takes_the_capabilities_of_its_row() {
     }
     let (code, said) = with_capabilities(&machine, ",+sys_nice,+perfmon", &turns);
     assert!(code == Some(0) && said.contains("threads take turns"), "{code:?} {said}");
+
+    // A policy that is a program: CAP_SETUID and CAP_SETGID.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("policy.sh");
+    let script = r#"while read -r line; do
+        case "$line" in
+            *describe*) echo '{"describe":{"summary":"a test"}}';;
+            *'"started"'*) echo '{"actions":[{"partition":{"plan":0,"partition":[{"mask":"0x1","apps":[0]}],"reason":"a test"}}]}';;
+            *) echo '{"actions":[]}';;
+        esac
+    done"#;
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let policy = format!("exec:sh {}", path.display());
+    let ways = ["--policy", &policy, "--counters", "none", "--program", ways[5]];
+    for capabilities in ["", ",+setuid", ",+setgid"] {
+        let (code, said) = with_capabilities(&machine, capabilities, &ways);
+        assert!(code != Some(0) && said.contains("can't become nobody"), "{code:?} {said}");
+    }
+    let (code, said) = with_capabilities(&machine, ",+setuid,+setgid,+kill", &ways);
+    assert!(code == Some(0) && is_managed(&said), "{code:?} {said}");
 }

@@ -7,6 +7,7 @@ import time
 import pandas
 import polars
 import pyarrow
+import pytest
 from conftest import PROJECT
 
 import fairways
@@ -83,6 +84,27 @@ def test_profiles_are_a_table_and_a_file_of_profiles_is_read(tmp_path):
     mine = fairways.profiles(str(file))
     assert mine.programs == ["a"] and mine.table().to_dict()["ipc"] == [1.5, 2.5]
     assert fairways.Mix(["a", "a"], mine).ways == 2
+
+
+def test_ipc_and_misses_alone_are_scored(tmp_path):
+    whole = fairways.profiles("skylake").table().to_dict()
+    file = tmp_path / "few.csv"
+    rows = zip(*(whole[name] for name in ("program", "ways", "ipc", "llcmpki")), strict=True)
+    file.write_text("BENCH,NR_WAYS,ipc,llcmpki\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows))
+    few = fairways.profiles(str(file))
+    assert "stalls_l2_miss" not in few.table().to_dict()
+    mixes = [fairways.Mix(MIX), fairways.Mix(MIX, few)]
+    for table in (fairways.score(mixes), fairways.optimum(mixes), fairways.simulate(mixes, "lfoc")):
+        first, second = table.to_dict()["unfairness"]
+        assert abs(first - second) < 1e-6
+    for refused in (
+        lambda: fairways.simulate(mixes, "dunn"),
+        lambda: fairways.simulate(mixes, "lfoc", dynamic=True),
+        lambda: fairways.Machine.model(mixes[1]),
+        lambda: fairways.Mix(MIX, few, bandwidth_mbps=9000.0),
+    ):
+        with pytest.raises(fairways.FairwaysError, match="expected profiles with"):
+            refused()
 
 
 def test_a_journal_has_a_row_for_each_line(tmp_path):
