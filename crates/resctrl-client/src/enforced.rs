@@ -6,10 +6,10 @@ use fairways_core::{AppId, Partition, Resources};
 use rustix::io::Errno;
 
 use super::actuator::Actuator;
+use super::confine_io;
 use super::domain::{Domain, Offers};
 use super::enforcement::Enforcement;
 use super::error::{Error, OpenError, Refused};
-use super::io_fills;
 use super::ledger::State;
 use super::limits::Carried;
 use super::mount::Mount;
@@ -187,7 +187,7 @@ impl Actuator {
             classes.set_masks(&mount.tree, found, name, &target.masks, reason, done)?;
         }
         root.confine(mount, found, reason, done)?;
-        io_fills::confine(mount, found, reason);
+        confine_io::confine(mount, found, reason);
         let mut class: BTreeMap<AppId, &str> = BTreeMap::new();
         for (target, name) in targets.iter().zip(&names) {
             class.extend(target.members.iter().map(|&app| (app, name.as_str())));

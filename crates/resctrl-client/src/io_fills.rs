@@ -9,9 +9,7 @@ use fairways_core::WayMask;
 use fairways_resctrl::language::{Line, Schemata, Value};
 
 use super::error::Error;
-use super::findings::Findings;
 use super::ledger::ChangedMask;
-use super::mount::Mount;
 use super::tree::Tree;
 
 /// The ways by domain.
@@ -49,7 +47,8 @@ fn mask_of(value: Value) -> Option<WayMask> {
     }
 }
 
-fn write(tree: &Tree, line: &str, masks: &IoMasks) -> Result<(), Error> {
+/// Lets devices fill these.
+pub(super) fn write(tree: &Tree, line: &str, masks: &IoMasks) -> Result<(), Error> {
     let domains = masks.iter().map(|(&id, &mask)| (id, Value::Mask(mask))).collect();
     let text = Line { resource: String::new(), domains }.to_string();
     tree.write(&masks_file(line), &format!("{}\n", text.trim_start_matches(':')))
@@ -61,45 +60,6 @@ pub(super) fn highest(cache: WayMask, count: u32, min_bits: u32) -> WayMask {
     let ways = 32 - cache.bits().leading_zeros();
     let count = count.max(min_bits).min(ways);
     WayMask::span(ways - count, count)
-}
-
-/// Confines devices to fewer ways, if that is configured and they have a class of their own. What
-/// cannot be changed stays: no plan fails for it.
-pub(super) fn confine(mount: &mut Mount, found: &Findings, reason: &str) {
-    if let Err(error) = try_to_confine(mount, found, reason) {
-        tracing::warn!(target: "fairways::actuate", %error, "what devices fill was not confined");
-        mount.errors.came(&error);
-    }
-}
-
-fn try_to_confine(mount: &mut Mount, found: &Findings, reason: &str) -> Result<(), Error> {
-    let survey = &found.survey;
-    let (Some(count), Some(now)) = (mount.settings.confine_io, &survey.io) else { return Ok(()) };
-    let line = survey.sides[survey.sides.len() - 1];
-    let wanted = highest(survey.cache.mask, count, survey.cache.min_bits);
-    let changed: Vec<(u32, WayMask)> =
-        now.iter().filter(|(_, mask)| **mask != wanted).map(|(&id, &mask)| (id, mask)).collect();
-    if changed.is_empty() {
-        return Ok(());
-    }
-    mount.state.record(|ledger| {
-        for &(domain, before) in &changed {
-            let known = ledger.io.iter().any(|of| of.domain == domain && of.line == line);
-            if !known {
-                let (before, ours) = (before.bits(), vec![wanted.bits()]);
-                ledger.io.push(ChangedMask { line: line.to_owned(), domain, before, ours });
-            }
-        }
-    })?;
-    let masks: IoMasks = changed.iter().map(|&(domain, _)| (domain, wanted)).collect();
-    write(&mount.tree, line, &masks)?;
-    for (domain, before) in changed {
-        tracing::info!(
-            target: "fairways::actuate", domain, %before, after = %wanted, reason,
-            "devices confined (io_alloc_cbm)"
-        );
-    }
-    Ok(())
 }
 
 /// Gives devices back what they filled, if it is still as Fairways left it. Returns why it was not

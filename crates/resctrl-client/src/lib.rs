@@ -25,6 +25,7 @@ mod changes;
 mod class;
 mod classes;
 mod confine;
+mod confine_io;
 mod domain;
 mod dry_run;
 mod enforced;

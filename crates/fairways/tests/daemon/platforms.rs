@@ -1,6 +1,5 @@
-//! The platforms of the emulator: on each, a daemon gives programs ways of the cache that there is,
-//! and puts everything back. `FAIRWAYS_PLATFORM` runs all other
-//! tests of this suite on one of them.
+//! The platforms of the emulator: on each of them, a daemon gives programs ways of the cache, and
+//! puts everything back. `FAIRWAYS_PLATFORM` runs all other tests of this suite on one of them.
 
 use fairways_resctrl::platform::Platform;
 use rustix::process::Signal;
