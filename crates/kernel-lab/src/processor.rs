@@ -117,6 +117,9 @@ pub struct Processor {
     pub vendor: Vendor,
     /// Its sockets, cores and threads.
     pub topology: Topology,
+    /// NUMA nodes of a socket, of as many cores each. With several, it is a Granite Rapids with
+    /// sub-NUMA clusters (`snc_cpu_ids`).
+    pub nodes: u32,
     /// Allocation of the L3 cache, if it has any.
     pub l3: Option<Cache>,
     /// Allocation of the L2 caches.
@@ -142,6 +145,7 @@ impl Default for Processor {
         Self {
             vendor: Vendor::Intel,
             topology: Topology::default(),
+            nodes: 1,
             l3: Some(Cache::default()),
             l2: None,
             bandwidth: Some(Bandwidth::default()),
@@ -228,6 +232,7 @@ impl Processor {
             Vendor::Intel => "GenuineIntel",
             Vendor::Amd => "AuthenticAMD",
         };
-        format!("{MODEL},vendor={vendor},l3-cache=on,level=0x14,xlevel=0x80000021")
+        let model = if self.nodes > 1 { ",family=6,model=173,stepping=1" } else { "" };
+        format!("{MODEL},vendor={vendor}{model},l3-cache=on,level=0x14,xlevel=0x80000021")
     }
 }

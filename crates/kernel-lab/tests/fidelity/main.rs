@@ -194,6 +194,15 @@ fn l2() {
     check_on_each(&case, 40, 10);
 }
 
+/// Two NUMA nodes share each L3 (sub-NUMA clusters).
+#[test]
+fn nodes_that_share_a_cache() {
+    let mut case = case("nodes_that_share_a_cache");
+    case.grounds.processor.nodes = 2;
+    case.platform = case.platform.with_nodes_per_cache(2);
+    check(case, 20);
+}
+
 /// A client's chip: ways of L2 caches, and nothing else.
 #[test]
 fn l2_alone() {
