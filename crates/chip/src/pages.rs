@@ -175,7 +175,7 @@ mod tests {
     fn pages_of_a_node_fall_into_its_part_of_the_sets() {
         let sets = 3 * 1024;
         for size in [PageSize::Small, PageSize::Huge] {
-            let mut used = vec![0; 3];
+            let mut used = [0_u64; 3];
             for node in 0..3 {
                 let pages = PageMap::new(size, PagePlacement::Random, sets, u64::from(node));
                 let mut pages = pages.of_node(node, 3);
@@ -185,7 +185,7 @@ mod tests {
                     used[node as usize] |= 1 << (set % 1024 / 16);
                 }
             }
-            assert!(used.iter().all(|&used: &u64| used == u64::MAX), "every set of a part is used");
+            assert!(used.iter().all(|&used| used == u64::MAX), "every set of a part is used");
         }
     }
 
