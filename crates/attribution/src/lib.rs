@@ -39,7 +39,7 @@ mod watched;
 
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Event, Levers, Llc, Partition, Q32, Sample, Time, WayMask};
+use fairways_core::{AppId, Counter, Event, Levers, Llc, Partition, Q32, Sample, Time, WayMask};
 
 pub use cost::MemoryLatency;
 pub use culprits::Caused;
@@ -49,6 +49,12 @@ pub use remedy::Remedy;
 pub use watched::{FIRST_WINDOW, FIRST_WINDOWS, WINDOW, WatchedPolicy};
 
 use program::{Neighbour, ObservedProgram};
+
+/// The counters that losses are estimated from, the most useful first. Without the last two, what a
+/// miss costs is taken from the latencies of an idle machine, or unknown; without the first two,
+/// losses are.
+pub const COUNTERS: &[Counter] =
+    &[Counter::LlcMisses, Counter::LlcReferences, Counter::StallsLlcMiss, Counter::StallsL2Miss];
 
 /// The programs whose losses are known at a time; others that start are left out. What neighbours
 /// take is counted by pairs: these are 1.6 MB.

@@ -7,16 +7,17 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use fairways_command_kit::moment::Moment;
-use fairways_core::{Action, AppId, Event, Levers, Time};
+use fairways_core::{Action, AppId, Counter, Event, Levers, Time};
 use fairways_host::emulated::Connection;
 use fairways_host::machine::Host;
-use fairways_record::status::{self, MachineRecord, Sandbox, Status};
+use fairways_record::status::{self, MachineRecord, Sandbox, Status, UncountedCounter};
 use parking_lot::Mutex;
 use tracing::{debug, error, info, warn};
 
 use super::Options;
 use super::config::{ClockSource, Config};
 use super::control::{Control, Served};
+use super::energy;
 use super::journals::Journals;
 use super::losses::{DaemonLosses, SharedLosses};
 use super::metrics::Metrics;
@@ -125,7 +126,7 @@ impl Daemon {
             metrics.see()(&host);
             info!(listen = %metrics.at(), "metrics");
         }
-        Ok(Self {
+        let daemon = Self {
             config,
             host,
             rules,
@@ -141,7 +142,23 @@ impl Daemon {
             node_features,
             emulator,
             has_time_of_day,
-        })
+        };
+        daemon.show_uncounted();
+        Ok(daemon)
+    }
+
+    /// Counts these counters as well, even if that makes them take turns.
+    pub(super) fn count_also(&mut self, counters: &[Counter]) {
+        self.host.count_also(counters, true);
+        self.show_uncounted();
+    }
+
+    fn show_uncounted(&self) {
+        let mut uncounted = Vec::new();
+        for (counter, why) in self.host.uncounted() {
+            uncounted.push(UncountedCounter { counter: counter.name().to_owned(), why });
+        }
+        self.watched.lock().status.uncounted = uncounted;
     }
 
     /// Reports events to the policies and carries out their actions until it is time to stop.
@@ -169,6 +186,7 @@ impl Daemon {
                 watched.lock().status.set_not_managed(&left);
                 were_left = !left.is_empty();
             }
+            energy::show(host, &watched);
             if let Some(unmatched) = missing.look(host) {
                 watched.lock().status.unmatched = unmatched.to_vec();
             }
@@ -196,7 +214,10 @@ impl Daemon {
             }
             // A client may have asked for losses since; one that asks later ends the wait.
             if let Some(losses) = &self.losses {
-                losses.watch(&mut self.host);
+                let reads = open::read_by_policy(&self.config);
+                if losses.watch(&mut self.host, reads) {
+                    self.show_uncounted();
+                }
             }
             let Some((at, domain, event)) = self.host.next_event() else {
                 if signals.came() {

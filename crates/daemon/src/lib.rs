@@ -7,6 +7,7 @@ pub mod config;
 mod control;
 mod cpu_waits;
 mod daemon;
+mod energy;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -41,7 +42,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use fairways_command_kit::{BadInput, Interrupted};
-use fairways_core::AppId;
+use fairways_core::{AppId, Counter};
 use fairways_record::status::{Status, Totals};
 
 use config::Config;
@@ -51,7 +52,7 @@ use settings::Checked;
 use signals::Signals;
 use trial::{Trial, Tried};
 
-pub use open::perf;
+pub use open::{implausible_counts, perf};
 pub use options::{Options, Restore};
 pub use report::status;
 pub use restore::restore;
@@ -102,12 +103,13 @@ pub struct Seen {
     pub interrupted: bool,
 }
 
-/// Watches the programs of a configuration for `duration`. It opens no control socket, since
+/// Watches the programs of a configuration for `duration`, by these counters beside those that its
+/// policy reads. It opens no control socket, since
 /// another daemon may listen there.
 ///
 /// # Errors
 /// Those of [`run`] except [`Interrupted`].
-pub fn watch(config: Config, duration: Duration) -> anyhow::Result<Seen> {
+pub fn watch(config: Config, duration: Duration, counters: &[Counter]) -> anyhow::Result<Seen> {
     let rules = Rules::new(&config.policy, serde_json::Map::new())?;
     let (is_asked, commit) = (false, "");
     let checked = Checked { config, rules, duration: Some(duration), is_asked, commit };
@@ -115,6 +117,7 @@ pub fn watch(config: Config, duration: Duration) -> anyhow::Result<Seen> {
     let signals = Signals::take()?;
     let sandbox = sandbox::enter(&checked.config);
     let mut daemon = Daemon::start(checked, sandbox, &signals)?;
+    daemon.count_also(counters);
     let followed = daemon.follow(None, &signals);
     let totals = daemon.watched.lock().totals.clone();
     let (status, ended) = daemon.end();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairways_attribution::{FIRST_WINDOW, FIRST_WINDOWS, RecentAttribution};
-use fairways_core::{Action, AppId, Event, Time, WindowLength};
+use fairways_core::{Action, AppId, Counter, Event, Time, WindowLength};
 use fairways_host::machine::Host;
 use fairways_record::blame::BlameReport;
 use fairways_record::status::Status;
@@ -37,6 +37,8 @@ pub(super) struct DaemonLosses {
     has_new: bool,
     /// Whether somebody wants to know.
     is_wanted: bool,
+    /// Whether its counters are counted.
+    is_counting: bool,
     /// When the last event happened.
     now: Time,
     /// Whether plans are not carried out, so that every program may fill every way.
@@ -117,6 +119,13 @@ impl DaemonLosses {
         self.lines_per_way = lines.map(|of| (of.id, of.way_bytes / LINE)).collect();
     }
 
+    /// Whether its counters are to be counted from now on.
+    const fn begins_to_count(&mut self) -> bool {
+        let begins = self.is_wanted && !self.is_counting;
+        self.is_counting |= begins;
+        begins
+    }
+
     /// Whether it is time to read how long threads waited for a CPU.
     pub(super) fn is_reading_due(&self) -> bool {
         self.is_wanted && self.waits.are_due(self.now, SPAN) && self.has_programs()
@@ -164,7 +173,15 @@ impl SharedLosses {
 
     /// If somebody asks for losses, begins windows of the programs that no policy watches, and
     /// reads once in a span how long threads waited for a CPU.
-    pub(super) fn watch(&self, host: &mut Host) {
+    ///
+    /// The counters that losses are estimated from are counted from then on: all, if the policy
+    /// `reads` none; otherwise as many as need not take turns with those that it reads.
+    /// Returns whether these may be others than before.
+    pub(super) fn watch(&self, host: &mut Host, reads: &[Counter]) -> bool {
+        let begins = self.lock().begins_to_count();
+        if begins {
+            host.count_also(fairways_attribution::COUNTERS, reads.is_empty());
+        }
         while let Some((domain, watch)) = self.lock().next_to_watch() {
             host.carry_out(domain, watch);
         }
@@ -174,6 +191,7 @@ impl SharedLosses {
             let reading = CpuReading::now(threads);
             self.lock().add_reading(reading);
         }
+        begins
     }
 
     /// The losses of late in every domain in which a window has ended, with the names of `status`.
@@ -248,6 +266,14 @@ mod tests {
             apps.push(app.0);
         }
         apps
+    }
+
+    #[test]
+    fn its_counters_are_counted_once_somebody_asks() {
+        let mut losses = with_programs(false);
+        assert!(!losses.begins_to_count());
+        losses.is_wanted = true;
+        assert!(losses.begins_to_count() && !losses.begins_to_count());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use fairways_command_kit::input::{read, shown};
 use fairways_command_kit::{BadInput, ExitCode, exit};
-use fairways_core::Wish;
+use fairways_core::{Counter, Wish};
 use fairways_host::clock::{Clock, EmulatorClock, RealClock};
 use fairways_host::emulated::Connection;
 use fairways_host::emulated::counters::Emulated;
@@ -69,7 +69,7 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     };
     let source: Box<dyn Source> = match (&config.counters.source, &emulator) {
         (CounterSource::Emulator(_), Some(emulator)) => Box::new(Emulated::new(emulator)),
-        (CounterSource::Perf, _) => Box::new(perf(config)?),
+        (CounterSource::Perf, _) => Box::new(perf(config, read_by_policy(config))?),
         _ => match profiles {
             Some(programs) if schedules => Box::new(ByTurns::new(programs)),
             Some(programs) => {
@@ -127,22 +127,44 @@ fn socket(config: &Config) -> Option<PathBuf> {
     Some(named.clone().unwrap_or_else(|| fairways_emulator::beside(&config.resctrl.root)))
 }
 
-/// The kernel's counters, as this processor has them.
+/// Where this processor is described.
+const CPUINFO: &str = "/proc/cpuinfo";
+const DEVICES: &str = "/sys/bus/event_source/devices";
+
+/// The counters that the policy reads.
+pub(super) fn read_by_policy(config: &Config) -> &'static [Counter] {
+    config.descriptor().map_or(&Counter::ALL, |policy| policy.counters)
+}
+
+/// The kernel's counters, as this processor has them: those of these that it counts, with
+/// instructions and cycles.
 ///
 /// # Errors
 /// If the processor can't be identified, or the kernel is to end windows and can't.
-pub fn perf(config: &Config) -> anyhow::Result<Perf> {
-    let (cpuinfo, devices) = ("/proc/cpuinfo", "/sys/bus/event_source/devices");
-    let cpu = events::Cpu::read(cpuinfo.as_ref(), devices.as_ref());
-    let cpu = cpu.with_context(|| cpuinfo.to_owned())?;
+pub fn perf(config: &Config, counters: &[Counter]) -> anyhow::Result<Perf> {
+    let cpu = events::Cpu::read(CPUINFO.as_ref(), DEVICES.as_ref()).context(CPUINFO)?;
     let mut perf = Perf::new(perf::Settings {
         events: events::for_cpu(&cpu),
+        counters: counters.to_vec(),
         // The host says which they are before anything is counted.
         domains: Vec::new(),
         descriptors: config.counters.descriptors.map(|count| count as usize),
     });
+    for odd in perf::implausible(&mut perf).into_iter().flatten() {
+        tracing::warn!(target: "fairways::counters", odd, "a counter is implausible: do not trust it");
+    }
     sampling::choose(config.counters.windows, &mut perf)?;
     Ok(perf)
+}
+
+/// Counts a known loop by every counter of this processor, for some 20 ms: which counts can't be, a
+/// line each; `None` if nothing can be counted.
+#[must_use]
+pub fn implausible_counts() -> Option<Vec<String>> {
+    let cpu = events::Cpu::read(CPUINFO.as_ref(), DEVICES.as_ref()).ok()?;
+    let (events, counters) = (events::for_cpu(&cpu), Counter::ALL.to_vec());
+    let settings = perf::Settings { events, counters, domains: Vec::new(), descriptors: None };
+    perf::implausible(&mut Perf::new(settings))
 }
 
 /// The profiles of a file; the embedded ones without it.
@@ -246,4 +268,35 @@ fn taken(place: &str, why: &io::Error) -> anyhow::Error {
     };
     fairways_command_kit::fail(&message, code);
     ExitCode(code).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use fairways_policy::POLICIES;
+
+    use super::*;
+
+    /// Policies that schedule count CPUs instead of programs, in one group that leaves out what it
+    /// does not hold.
+    #[test]
+    fn what_a_policy_reads_is_one_group_on_every_processor() {
+        for policy in POLICIES.iter().filter(|policy| !policy.schedules()) {
+            for chosen in events::all() {
+                let groups = perf::groups_of(&chosen.only(policy.counters));
+                let (on, name) = (chosen.name, policy.name);
+                let expected = if (on, name) == ("Haswell", "dcat") { 2 } else { 1 };
+                assert_eq!(groups, expected, "{name} on {on}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_policy_decides_what_is_counted() {
+        let mut config = Config { policy: "stock".to_owned(), ..Config::default() };
+        assert_eq!(read_by_policy(&config), []);
+        config.policy = "lfoc".to_owned();
+        assert!(read_by_policy(&config).contains(&Counter::StallsL2Miss));
+        config.policy = "exec:unknown".to_owned();
+        assert_eq!(read_by_policy(&config), Counter::ALL);
+    }
 }

@@ -48,6 +48,11 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     for line in &status.degraded {
         writeln!(out, "degraded: {line}")?;
     }
+    let unread: Vec<&str> =
+        status.uncounted.iter().filter(|of| of.why.is_none()).map(|of| &*of.counter).collect();
+    if !unread.is_empty() {
+        writeln!(out, "not counted, as nothing reads them: {}", unread.join(", "))?;
+    }
     if let (Some(scheduler), Some(reason)) = (&status.scheduler, &status.scheduler_reason) {
         writeln!(out, "threads take turns by {scheduler}: {reason}")?;
         return threads(status, out);

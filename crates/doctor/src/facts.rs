@@ -45,6 +45,8 @@ pub(super) struct MountLine {
 /// Where resctrl is.
 pub(super) struct ResctrlMount {
     pub(super) root: PathBuf,
+    /// The same on the host, for texts.
+    pub(super) shown: PathBuf,
     /// The type of the file system and its options, if it is a mount.
     pub(super) mounted: Option<(String, Vec<String>)>,
     /// The root group's schemata, if they can be read.
@@ -171,8 +173,10 @@ fn resctrl(place: &ExaminedHost, files: &Files, mounts: &[MountLine]) -> Option<
     };
     let mounted = mount.map(|mount| (mount.kind.clone(), mount.options.clone()));
     let schemata = text(&root.join("schemata")).and_then(|text| Schemata::parse(&text).ok());
+    let shown = if place.is_copy { USUAL.into() } else { root.clone() };
     (schemata.is_some() || root.join("info").is_dir()).then_some(ResctrlMount {
         root,
+        shown,
         mounted,
         schemata,
     })

@@ -6,6 +6,7 @@
 //! finding unknown.
 
 mod abilities;
+pub mod collect;
 mod cpu;
 mod facts;
 mod files;
@@ -19,6 +20,7 @@ mod process;
 mod rivals;
 mod runtime;
 mod system;
+mod traffic;
 mod turns;
 
 use std::path::PathBuf;
@@ -35,6 +37,8 @@ pub struct ExaminedHost {
     /// resctrl's directory, as it is and not below `sysroot`; without it, the place where
     /// `/proc/mounts` lists it, or an emulator at /sys/fs/resctrl.
     pub resctrl: Option<PathBuf>,
+    /// Whether its files are a [copy](collect), which has no process and no permissions.
+    pub is_copy: bool,
     /// Why the calling program has no scheduler for the kernel, if it has none.
     pub without_scheduler: Option<String>,
 }
@@ -51,6 +55,8 @@ pub enum FindingState {
     Missing,
     /// It could not be found out.
     Unknown,
+    /// A copy of a host's files does not say.
+    NotAsked,
 }
 
 /// The result of one check.
@@ -76,6 +82,12 @@ impl Finding {
         why: &'static str,
     ) -> Self {
         Self { id, state, found: found.into(), why, remedy: None }
+    }
+
+    /// A finding that only a running host shows, where there is a copy of its files.
+    #[must_use]
+    pub fn not_asked(id: &'static str, why: &'static str) -> Self {
+        Self::new(id, FindingState::NotAsked, NOT_ASKED, why)
     }
 
     fn remedy(self, remedy: impl Into<String>) -> Self {
@@ -130,6 +142,22 @@ pub struct Report {
     pub verdict: Verdict,
 }
 
+/// The findings that only a running host shows: its processes, and what this one may do there.
+const LIVE: [&str; 9] = [
+    "others-monitors",
+    "own-groups",
+    "other-managers",
+    "registers",
+    "capabilities",
+    process::ID,
+    "perf-permission",
+    "descriptors",
+    turns::ID,
+];
+
+/// Said of them where there is only a copy.
+const NOT_ASKED: &str = "not asked: a copy";
+
 /// Examines a host. Files that are missing or can't be read are findings, not errors.
 #[must_use]
 pub fn examine(place: &ExaminedHost) -> Report {
@@ -139,6 +167,7 @@ pub fn examine(place: &ExaminedHost) -> Report {
     kernel::check(&facts, &mut findings);
     mount::check(&facts, &mut findings);
     abilities::check(&facts, &mut findings);
+    traffic::check(&facts, &mut findings);
     groups::check(&facts, &mut findings);
     rivals::check(&facts, &mut findings);
     runtime::check(&facts, &mut findings);
@@ -146,6 +175,9 @@ pub fn examine(place: &ExaminedHost) -> Report {
     perf::check(&facts, &mut findings);
     system::check(&facts, &mut findings);
     turns::check(&facts, place.without_scheduler.as_deref(), &mut findings);
+    for finding in findings.iter_mut().filter(|one| place.is_copy && LIVE.contains(&one.id)) {
+        *finding = Finding::not_asked(finding.id, finding.why);
+    }
     let (partition, verdict) = verdict(&facts, &findings);
     let monitor = match (&facts.resctrl, &facts.info) {
         (None, _) => Some(why_unavailable(&facts)),
@@ -163,7 +195,10 @@ pub fn examine(place: &ExaminedHost) -> Report {
             .iter()
             .find(|one| {
                 one.id == turns::ID
-                    && matches!(one.state, FindingState::Missing | FindingState::Unknown)
+                    && matches!(
+                        one.state,
+                        FindingState::Missing | FindingState::Unknown | FindingState::NotAsked
+                    )
             })
             .map(|one| one.found.as_str()),
     );

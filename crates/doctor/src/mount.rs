@@ -18,7 +18,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
         findings.push(Finding::new("mount", FindingState::Missing, found, why).remedy(remedy));
         return;
     };
-    let root = resctrl.root.display();
+    let root = resctrl.shown.display();
     let Some((kind, given)) = &resctrl.mounted else {
         let found = format!("{root} is a directory with resctrl's files, and no mount");
         findings.push(Finding::new("mount", FindingState::Limited, found, why));

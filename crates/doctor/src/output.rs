@@ -64,11 +64,12 @@ fn write_finding(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
         FindingState::Limited => "limited",
         FindingState::Missing => "missing",
         FindingState::Unknown => "unknown",
+        FindingState::NotAsked => "-",
     };
     let first = format!("{}: {}", finding.id, plain(&finding.found));
     let width = columns().map_or(WIDTH, |columns| WIDTH.min(columns.into()));
     writeln!(out, "{}", fold_to(&format!("{state:<9}{first}"), INDENT.len() + 2, width))?;
-    if finding.state == FindingState::Ok {
+    if matches!(finding.state, FindingState::Ok | FindingState::NotAsked) {
         return Ok(());
     }
     let remedy = finding.remedy.as_ref().map(|remedy| format!("do: {remedy}"));

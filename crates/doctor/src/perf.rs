@@ -11,6 +11,7 @@ const FEW: u64 = 64;
 
 pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     findings.push(units(facts));
+    findings.push(table(facts));
     findings.push(permission(facts));
     findings.push(descriptors(facts));
     findings.push(watchdog(facts));
@@ -78,15 +79,33 @@ fn permission(facts: &Facts) -> Finding {
         .remedy("run it as root, or give it CAP_PERFMON")
 }
 
-/// Descriptors that a cgroup takes on each CPU, on this processor.
-fn cost(facts: &Facts) -> u64 {
+/// The events of this processor.
+fn chosen(facts: &Facts) -> events::ProcessorEvents {
     let devices = facts.files.path("sys/bus/event_source/devices");
     let cpu = events::Cpu::read(&facts.files.path("proc/cpuinfo"), &devices);
-    let chosen = events::for_cpu(&cpu.unwrap_or_else(|_| events::Cpu {
+    events::for_cpu(&cpu.unwrap_or_else(|_| events::Cpu {
         vendor: events::Vendor::Other(String::new()),
         hybrid: false,
-    }));
-    u64::try_from(descriptors_of(&chosen)).unwrap_or(u64::MAX)
+    }))
+}
+
+/// Which counters the processor's events count, whether or not there is a PMU.
+fn table(facts: &Facts) -> Finding {
+    let (id, why) = ("events", "a policy lacks what no event counts (docs/events.md)");
+    let chosen = chosen(facts);
+    let lost: Vec<&str> = chosen.lost.iter().map(|(counter, _)| counter.name()).collect();
+    if lost.is_empty() {
+        let found = format!("{}: one for every counter", chosen.name);
+        return Finding::new(id, FindingState::Ok, found, why);
+    }
+    let found = format!("{}: none for {}", chosen.name, lost.join(", "));
+    Finding::new(id, FindingState::Limited, found, why)
+        .remedy("policies that read others decide as usual: fairways policies NAME")
+}
+
+/// Descriptors that a cgroup takes on each CPU, on this processor.
+fn cost(facts: &Facts) -> u64 {
+    u64::try_from(descriptors_of(&chosen(facts))).unwrap_or(u64::MAX)
 }
 
 /// Checks the limit of descriptors: a cgroup takes one for each event on each CPU.

@@ -62,7 +62,7 @@ impl Host {
     fn examine_without(&self, scheduler: Option<&str>) -> Report {
         let without_scheduler = scheduler.map(str::to_owned);
         let sysroot = self.0.path().to_owned();
-        examine(&ExaminedHost { sysroot, resctrl: None, without_scheduler })
+        examine(&ExaminedHost { sysroot, resctrl: None, is_copy: false, without_scheduler })
     }
 }
 
@@ -183,8 +183,9 @@ fn a_virtual_machine_has_nothing_to_give_out() {
 
 #[test]
 fn this_machine_is_examined_whatever_it_is() {
-    let report =
-        examine(&ExaminedHost { sysroot: "/".into(), resctrl: None, without_scheduler: None });
+    let (is_copy, without_scheduler) = (false, None);
+    let host = ExaminedHost { sysroot: "/".into(), resctrl: None, is_copy, without_scheduler };
+    let report = examine(&host);
     assert!(report.findings.len() >= 15);
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(finding(&report, "kernel").found, format!("Linux {}", release.trim()));
@@ -205,6 +206,33 @@ fn an_older_kernel_does_not_rename_groups() {
         host.put("proc/sys/kernel/osrelease", &format!("{release}\n"));
         says(&host.examine(), "kernel", state, &[release]);
     }
+}
+
+fn put(host: &Host, file: &str, text: &str) {
+    host.put(&format!("{RESCTRL}/info/L3_MON/{file}"), text);
+}
+
+/// AMD's counters that are assigned to groups, and events that somebody changed.
+#[test]
+fn counters_of_traffic_are_counted_and_filters_named() {
+    let host = Host::skylake();
+    assert!(host.examine().findings.iter().all(|one| one.id != "traffic"), "nothing can change");
+    put(&host, "num_mbm_cntrs", "0=32;1=32\n");
+    put(&host, "available_mbm_cntrs", "0=30;1=7\n");
+    put(&host, "mbm_assign_mode", "[mbm_event]\ndefault\n");
+    let free = "30 of 32 free in domain 0, 7 of 32 free in domain 1";
+    says(&host.examine(), "traffic", FindingState::Ok, &[free, "by default"]);
+    put(&host, "available_mbm_cntrs", "0=0;1=7\n");
+    says(&host.examine(), "traffic", FindingState::Limited, &["0 of 32", "mbm_L3_assignments"]);
+    put(&host, "event_configs/mbm_total_bytes/event_filter", "local_reads\n");
+    let said = ["mbm_total_bytes counts local_reads", "write the defaults"];
+    says(&host.examine(), "traffic", FindingState::Limited, &said);
+    put(&host, "mbm_assign_mode", "[default]\nmbm_event\n");
+    put(&host, "mbm_total_bytes_config", "0=0x7f;1=0x1\n");
+    let said = ["by itself", "mbm_total_bytes counts local_reads in domain 1"];
+    says(&host.examine(), "traffic", FindingState::Limited, &said);
+    put(&host, "mbm_total_bytes_config", "none\n");
+    says(&host.examine(), "traffic", FindingState::Unknown, &["event configuration"]);
 }
 
 #[test]
@@ -489,6 +517,7 @@ fn few_descriptors_count_few_programs() {
 fn an_empty_folder_is_unknown_throughout() {
     let folder = tempfile::tempdir().unwrap();
     let report = examine(&ExaminedHost {
+        is_copy: false,
         sysroot: folder.path().to_owned(),
         resctrl: None,
         without_scheduler: None,

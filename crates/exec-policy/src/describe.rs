@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairways_core::Counter;
 use fairways_policy::Descriptor;
 use fairways_policy::parameter::{Parameter, Value, ValueKind};
 use fairways_policy::table::{
@@ -31,6 +32,8 @@ struct Description {
     decides: Decides,
     knows: Knows,
     honours: Vec<HonouredRequest>,
+    /// The names of the counters that it reads; without it, all.
+    counters: Option<Vec<String>>,
     parameters: Vec<DescribedParameter>,
 }
 
@@ -80,7 +83,7 @@ fn read(
     described: Description,
     start: Arc<dyn ProgramStart>,
 ) -> Result<&'static Descriptor, String> {
-    let Description { summary, decides, knows, honours, parameters } = described;
+    let Description { summary, decides, knows, honours, counters, parameters } = described;
     text("name", name)?;
     text("summary", &summary)?;
     let timeout = Parameter::of_program(
@@ -102,6 +105,7 @@ fn read(
         defaults.push((parameter.name, default));
         table.push(parameter);
     }
+    let counters = counters.map_or_else(|| Ok(Counter::ALL.to_vec()), read_counters)?;
     let name = leaked(name.to_owned());
     let honours = honours.into_iter().map(|request| match request {
         HonouredRequest::Baselines => OwnerRequest::Baselines,
@@ -125,11 +129,25 @@ fn read(
             (Knows::Latencies, _) => KnowledgeSource::Latencies,
         },
         honours: Box::leak(honours.collect()),
+        counters: Box::leak(counters.into()),
         parameters: Box::leak(table.into()),
         make: Make::new(Box::leak(Box::new(move |settings: &[(&str, Value)]| {
             made(settings, &defaults, name, &start, decides)
         }))),
     })))
+}
+
+/// The counters with these names.
+fn read_counters(names: Vec<String>) -> Result<Vec<Counter>, String> {
+    let mut counters = Vec::new();
+    for name in &names {
+        let known = Counter::ALL.into_iter().find(|counter| counter.name() == name);
+        counters.push(known.ok_or_else(|| {
+            let all = Counter::ALL.map(Counter::name).join(", ");
+            format!("counters: expected some of {all}, found {name:?}")
+        })?);
+    }
+    Ok(counters)
 }
 
 /// The policy with the parameters that are set, and the defaults of the others.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use fairways_core::{Action, AppId, Event, Llc, PartitionError, PlanId, Time, Ways, Wish};
+use fairways_core::{Action, AppId, Counter, Event, Llc, PartitionError, PlanId, Time, Ways, Wish};
 use fairways_policy::parameter::Value;
 use fairways_policy::table::{DecisionScope, OwnerRequest};
 
@@ -145,7 +145,7 @@ fn described_by(answer: &str) -> String {
 fn a_program_describes_itself() {
     let named = described_by(
         r#"{"describe":{"summary":"two ways each","knows":"profiles","honours":["baselines"],
-            "parameters":[{"name":"ways","kind":"count","default":2,"least":1,"most":4,"help":"How many."},
+            "counters":["llc_misses"],"parameters":[{"name":"ways","kind":"count","default":2,"least":1,"most":4,"help":"How many."},
             {"name":"how","kind":"word","words":["a","b"],"default":"b"}]}}"#
             .replace('\n', "")
             .as_str(),
@@ -153,6 +153,9 @@ fn a_program_describes_itself() {
     let found = described(&named, false).unwrap();
     assert_eq!((found.summary, found.decides), ("two ways each", DecisionScope::Ways));
     assert!(found.honours(OwnerRequest::Baselines) && !found.honours(OwnerRequest::Objectives));
+    assert_eq!(found.counters, [Counter::LlcMisses]);
+    let silent = described(&described_by(r#"{"describe":{}}"#), false).unwrap();
+    assert_eq!(silent.counters, Counter::ALL);
     let ways = found.parameter("ways").unwrap();
     assert_eq!(ways.read("5").unwrap_err(), "a whole number from 1 to 4");
     let made = found.make(&[("ways", Value::Count(3))]).parameters;
@@ -165,6 +168,7 @@ fn a_program_describes_itself() {
     for (answer, said) in [
         ("hello", "expected a description"),
         (r#"{"describe":{"decides":"all"}}"#, "unknown variant"),
+        (r#"{"describe":{"counters":["misses"]}}"#, "expected some of instructions, cycles,"),
         (
             r#"{"describe":{"parameters":[{"name":"A","kind":"count","default":1}]}}"#,
             "small letters",

@@ -67,6 +67,7 @@ pub fn main() -> process::ExitCode {
         Command::Emulate(emulate) => emulate.run(&mut out),
         Command::Emulated(emulated) => emulated.run(&mut out),
         Command::Doctor(doctor) => doctor.run(&mut out),
+        Command::Collect(collect) => collect.run(&mut out),
         Command::Config(config) => match config.asked {
             AskedOfConfig::Check { file } => config::check(file.as_deref(), &mut out),
             AskedOfConfig::Show { file, json } => config::show(file.as_deref(), json, &mut out),

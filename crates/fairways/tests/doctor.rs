@@ -96,3 +96,45 @@ fn a_folder_that_is_not_there_is_bad_input() {
         assert!(output.stdout.is_empty());
     }
 }
+
+/// A copy of a host, by the program and by its script in a shell, is examined as the host is, with
+/// the same exit code; what only a running host shows is not asked.
+#[test]
+fn a_copy_is_examined_as_the_host_is() {
+    fn collect(arguments: &[&str]) -> Vec<u8> {
+        let mut collect = Command::new(cargo_bin("fairways"));
+        let output = collect.arg("collect").args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [copy, by_script, script] =
+        ["copy", "by-script", "collect.sh"].map(|name| folder.path().join(name));
+    let host = skylake();
+    collect(&["--sysroot", host.to_str().unwrap(), "-o", copy.to_str().unwrap()]);
+    std::fs::write(&script, collect(&["--script"])).unwrap();
+    let shell = Command::new("sh").arg(&script).arg(&by_script).arg(&host).output().unwrap();
+    assert!(shell.status.success(), "{}", String::from_utf8_lossy(&shell.stderr));
+    let (_, of_host) = doctor(&host);
+    for from in [copy, by_script] {
+        let output = Command::new(cargo_bin("fairways"))
+            .args(["doctor", "--json", "--from"])
+            .arg(from)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let mut asked = 0;
+        for finding in report["findings"].as_array().unwrap() {
+            if finding["state"] == "not_asked" {
+                assert_eq!(finding["found"], "not asked: a copy");
+                continue;
+            }
+            let mut known = of_host["findings"].as_array().unwrap().iter();
+            let known = known.find(|known| known["id"] == finding["id"]).unwrap();
+            assert_eq!(finding["state"], known["state"], "{finding}");
+            asked += 1;
+        }
+        assert!(asked >= 20, "{asked} findings");
+    }
+}

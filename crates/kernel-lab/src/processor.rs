@@ -90,11 +90,14 @@ pub struct Monitoring {
     pub total: bool,
     /// Whether traffic with the own node's memory is counted.
     pub local: bool,
+    /// AMD: the counters of traffic that can be assigned to groups (ABMC), if they can be. Intel
+    /// ignores it.
+    pub assignable: Option<u32>,
 }
 
 impl Default for Monitoring {
     fn default() -> Self {
-        Self { rmids: 32, scale: 65536, total: true, local: true }
+        Self { rmids: 32, scale: 65536, total: true, local: true, assignable: None }
     }
 }
 
@@ -205,7 +208,13 @@ impl Processor {
                 let both = [(1, self.bandwidth), (2, self.slow_bandwidth)];
                 let which: u32 = both.iter().map(|(number, b)| bit(b.is_some(), *number)).sum();
                 let which = which | bit(self.io_alloc, 6);
-                all.push(leaf(0x8000_0020, 0, [0, which, 0, 0]));
+                let assignable = monitoring.and_then(|m| m.assignable);
+                all.push(leaf(0x8000_0020, 0, [0, which | bit(assignable.is_some(), 5), 0, 0]));
+                if let Some(counters) = assignable {
+                    // Subleaf 3: seven kinds of transactions are distinguished.
+                    all.push(leaf(0x8000_0020, 3, [0, 7, 0x7f, 0]));
+                    all.push(leaf(0x8000_0020, 5, [0, counters - 1, 0, 0]));
+                }
                 all.extend(both.into_iter().filter_map(|(subleaf, b)| {
                     Some(leaf(0x8000_0020, subleaf, [b?.max_shift, 0, 0, b?.closids - 1]))
                 }));

@@ -8,6 +8,10 @@
 //! The least unfairness is the least ratio of two such bounds (`search.rs`); a sum over programs is
 //! one more pass. The method assumes nothing about the curves: they need not be monotone.
 //!
+//! With many programs, nearly all clusters are ruled out before any are combined, by prices of
+//! programs (`prices.rs`), in windows as narrow as the ratio of a good partition allows, which a
+//! local search finds first.
+//!
 //! Where memory has a limit, one number couples the clusters; an outer search runs over this number
 //! (`contended`). For mixes that are too large for the exact method, a local search runs until a
 //! deadline, with a bound beside it (`rough`).
@@ -19,7 +23,9 @@ pub mod count;
 pub mod enumerate;
 
 mod contended;
+mod master;
 mod oracle;
+mod prices;
 mod problem;
 mod rough;
 mod search;
@@ -94,8 +100,11 @@ pub fn solve(
     } else {
         let summed = if goal == Goal::Antt { Summed::Slowdown } else { Summed::Progress };
         let table = ClusterTable::new(&programs, llc.ways, kind, summed);
+        let start = (goal == Goal::Unfairness && mix.len() >= oracle::MANY)
+            .then(|| table.clusters_of(&rough::start(problem)));
         with_few_clusters(allowed, mix.len(), |most| {
-            let found = best(&table, ClusterLimits::new(&llc, most), goal, deadline, &mut report);
+            let limits = ClusterLimits::new(&llc, most);
+            let found = best(&table, limits, goal, start.clone(), deadline, &mut report);
             Ok(found.expect("a partition, since one was checked to fit"))
         })?
     };
@@ -122,11 +131,12 @@ fn with_few_clusters(
 type BoundedClusters = (Vec<ChosenCluster>, Option<f64>);
 
 /// The clusters of the best partition within limits, and a bound if it is not proven to be the
-/// best.
+/// best. A search for the least unfairness begins with what is better than `start`.
 fn best(
     table: &ClusterTable,
     limits: ClusterLimits,
     goal: Goal,
+    start: Option<Vec<ChosenCluster>>,
     deadline: Option<Instant>,
     report: &mut dyn FnMut(Option<f64>, f64),
 ) -> Option<BoundedClusters> {
@@ -136,6 +146,9 @@ fn best(
         Goal::MaxSlowdown => search::least_largest(table, &mut oracle),
         Goal::Unfairness => {
             let mut search = Search::new(table, oracle, deadline.is_some());
+            if let Some(start) = start {
+                search.consider(start);
+            }
             while !(is_past(deadline) && search.found.is_some()) && search.step() {
                 report(search.found.as_ref().map(|found| found.value), search.bound());
             }

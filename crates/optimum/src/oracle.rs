@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use fairways_core::Llc;
 use rayon::prelude::*;
 
+use crate::prices;
 use crate::table::{ChosenCluster, ClusterTable, ProgramSet};
 
 /// The limits of a clustering.
@@ -22,29 +23,42 @@ impl ClusterLimits {
     }
 }
 
+/// A set of programs, and the ways with which it may be a cluster, a bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) set: ProgramSet,
+    pub(crate) ways: u64,
+}
+
 /// Answers by dynamic programming over sets of programs with which totals of ways a set can be
 /// clustered. A total is a bit, so that adding a cluster is a shift.
 ///
 /// The cluster with a set's highest program comes first, so that every clustering counts once. Sets
 /// with the same highest program depend only on sets without it, so they are computed in parallel.
+/// With many programs, prices first rule out most clusters ([`prices`]).
 #[derive(Debug)]
 pub(crate) struct Oracle<'a> {
     table: &'a ClusterTable,
     limits: ClusterLimits,
     /// The bounds admitted last.
     bounds: (f64, f64),
-    /// By set: the ways with which it may be a cluster within these bounds, at some level.
+    /// By set: the ways with which it is admitted as a cluster, at some level.
     admitted: Vec<u64>,
-    /// By highest program: the sets that may be clusters at all.
+    /// By highest program: the sets that are admitted.
     sets: Vec<Vec<ProgramSet>>,
     /// By set and, where clusters are limited, their number: the totals of ways that it reaches.
     reached: Vec<u64>,
     layers: usize,
     counts_clusters: bool,
+    /// Whether prices rule out clusters first.
+    pub(crate) is_priced: bool,
 }
 
+/// With fewer programs, prices cost more than they save.
+pub(crate) const MANY: usize = 9;
+
 /// Fewer sets are not worth another thread.
-const FEW: usize = 512;
+pub(crate) const FEW: usize = 512;
 
 impl<'a> Oracle<'a> {
     pub(crate) fn new(table: &'a ClusterTable, limits: ClusterLimits) -> Self {
@@ -62,12 +76,20 @@ impl<'a> Oracle<'a> {
             reached: vec![0; sets / 2 * layers],
             layers,
             counts_clusters,
+            is_priced: table.programs >= MANY,
         }
     }
 
     /// Whether a clustering exists whose slowdowns are all at least `low` and below `high`.
     pub(crate) fn admits(&mut self, low: f64, high: f64) -> bool {
-        self.admit(low, high);
+        let candidates = self.within(low, high);
+        let left = self.left(candidates);
+        left.is_some_and(|left| self.are_enough(&left, low, high))
+    }
+
+    /// Whether some of these clusters are a clustering. Their slowdowns lie within these bounds.
+    pub(crate) fn are_enough(&mut self, candidates: &[Candidate], low: f64, high: f64) -> bool {
+        self.load(candidates, low, high);
         let all = self.sets_below();
         self.reach();
         let (table, mut whole) = (self.table, vec![0; self.layers]);
@@ -75,30 +97,65 @@ impl<'a> Oracle<'a> {
         whole.iter().any(|totals| totals >> table.ways & 1 == 1)
     }
 
+    /// Admits the clusters that lie within the bounds.
+    pub(crate) fn admit(&mut self, low: f64, high: f64) {
+        self.load(&self.within(low, high), low, high);
+    }
+
+    /// Admits these clusters, which lie within the bounds.
+    pub(crate) fn load(&mut self, candidates: &[Candidate], low: f64, high: f64) {
+        self.bounds = (low, high);
+        for &set in self.sets.iter().flatten() {
+            self.admitted[set as usize] = 0;
+        }
+        self.sets.iter_mut().for_each(Vec::clear);
+        for &Candidate { set, ways } in candidates {
+            self.admitted[set as usize] = ways;
+            self.sets[set.ilog2() as usize].push(set);
+        }
+    }
+
+    /// The clusters that lie within the bounds, in order.
+    pub(crate) fn within(&self, low: f64, high: f64) -> Vec<Candidate> {
+        let sets = (1u32..1 << self.table.programs).into_par_iter().with_min_len(FEW);
+        let all = sets.map(|set| Candidate { set, ways: (2 << self.table.ways) - 1 });
+        let narrowed = all.map(|candidate| self.narrowed(candidate, low, high));
+        narrowed.filter(|candidate| candidate.ways != 0).collect()
+    }
+
+    /// Those of these clusters that lie within the bounds.
+    pub(crate) fn narrow(&self, among: &[Candidate], low: f64, high: f64) -> Vec<Candidate> {
+        let narrowed = among.par_iter().with_min_len(FEW);
+        let narrowed = narrowed.map(|candidate| self.narrowed(*candidate, low, high));
+        narrowed.filter(|candidate| candidate.ways != 0).collect()
+    }
+
+    /// The same cluster, with those of its ways with which it lies within the bounds.
+    fn narrowed(&self, Candidate { set, ways }: Candidate, low: f64, high: f64) -> Candidate {
+        let row = self.table.row(set as usize);
+        let (lo, hi) = (&self.table.lo[row.clone()], &self.table.hi[row]);
+        let levels = lo.chunks_exact(self.table.levels).zip(hi.chunks_exact(self.table.levels));
+        let cells = (1u32..).zip(levels).skip(self.limits.min_ways.saturating_sub(1));
+        let within = cells.fold(0, |bits, (ways, (lo, hi))| {
+            let fits = lo.iter().zip(hi).any(|(&lo, &hi)| lo >= low && hi < high);
+            bits | u64::from(fits) << ways
+        });
+        Candidate { set, ways: ways & within }
+    }
+
+    /// Those of these clusters that prices do not rule out; `None` if they rule out all clusterings.
+    pub(crate) fn left(&self, candidates: Vec<Candidate>) -> Option<Vec<Candidate>> {
+        let ClusterTable { programs, ways, .. } = *self.table;
+        if !self.is_priced {
+            return Some(candidates);
+        }
+        let most = self.limits.max_clusters.min(ways / self.limits.min_ways.max(1)).min(programs);
+        prices::rule_out(candidates, programs, ways, most)
+    }
+
     /// All programs but the highest.
     fn sets_below(&self) -> usize {
         (1 << (self.table.programs - 1)) - 1
-    }
-
-    /// Marks the clusters that lie within the bounds.
-    pub(crate) fn admit(&mut self, low: f64, high: f64) {
-        self.bounds = (low, high);
-        let Self { table, limits, admitted, .. } = self;
-        admitted.par_iter_mut().with_min_len(FEW).enumerate().for_each(|(set, admitted)| {
-            let row = table.row(set);
-            let (lo, hi) = (&table.lo[row.clone()], &table.hi[row]);
-            let levels = lo.chunks_exact(table.levels).zip(hi.chunks_exact(table.levels));
-            let cells = (1u32..).zip(levels).skip(limits.min_ways.saturating_sub(1));
-            *admitted = cells.fold(0, |bits, (ways, (lo, hi))| {
-                let fits = lo.iter().zip(hi).any(|(&lo, &hi)| lo >= low && hi < high);
-                bits | u64::from(fits) << ways
-            });
-        });
-        for (top, sets) in self.sets.iter_mut().enumerate() {
-            sets.clear();
-            let level = (1u32 << top)..(2u32 << top);
-            sets.extend(level.filter(|&set| self.admitted[set as usize] != 0));
-        }
     }
 
     /// Computes the totals that every set without the highest program reaches.

@@ -2,17 +2,20 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::oracle::Oracle;
+use crate::oracle::{Candidate, Oracle};
 use crate::table::{ChosenCluster, ClusterTable};
 
 /// Two ratios closer than this are equal.
 const EQUAL: f64 = 1e-12;
 
-/// Intervals of lows with a ratio below this are walked through instead of cut.
-const NARROW: f64 = 1.001;
+/// An interval with more candidates is cut before the oracle is asked, if the ratio of its ends is
+/// above [`WIDE`]. Tests cut the small problems that they solve, too.
+const MANY_CANDIDATES: usize = if cfg!(test) { 1 << 6 } else { 1 << 12 };
+const WIDE: f64 = 1.001;
 
 /// The best clustering found so far.
 #[derive(Clone, Debug)]
@@ -22,15 +25,17 @@ pub(crate) struct BestClustering {
     pub(crate) value: f64,
 }
 
-/// Clusterings whose smallest slowdown is one of `lows[first..=last]`.
-#[derive(Clone, Copy, Debug)]
+/// Clusterings whose smallest slowdown is at least `low` and at most `top`.
+#[derive(Clone, Debug)]
 struct LowInterval {
-    first: usize,
-    last: usize,
-    /// With all slowdowns at least `lows[first]`, no clustering has a largest slowdown below this.
+    low: f64,
+    top: f64,
+    /// With all slowdowns at least `low`, no clustering has a largest slowdown below this.
     high: f64,
     /// No ratio within is smaller.
     bound: f64,
+    /// The clusters of which better clusterings can be made.
+    candidates: Arc<[Candidate]>,
 }
 
 impl PartialEq for LowInterval {
@@ -50,40 +55,34 @@ impl PartialOrd for LowInterval {
 impl Ord for LowInterval {
     /// The most promising interval is the largest.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.bound.total_cmp(&self.bound).then(other.first.cmp(&self.first))
+        other.bound.total_cmp(&self.bound).then(other.low.total_cmp(&self.low))
     }
 }
 
 /// The search for the least ratio. A clustering of ratio r whose smallest slowdown is L lies in the
-/// window [L, rL], so the oracle decides for intervals of L whether they admit a clustering that is
-/// better than the best known. Most admit none; the others are cut in two. The least largest
-/// slowdown H*(L) is a staircase in L, and the best ratio lies at one of its corners: narrow
-/// intervals are walked through, corner by corner.
+/// window [L, rL], so prices and the oracle decide for intervals of L whether they admit a
+/// clustering that is as good as the best known. Most admit none; the others are cut in two, each
+/// with the clusters that were not ruled out, down to single Ls.
 pub(crate) struct Search<'a> {
     table: &'a ClusterTable,
     oracle: Oracle<'a>,
-    /// Every slowdown that may be the smallest of a clustering, or the largest, in order.
-    lows: Vec<f64>,
-    highs: Vec<f64>,
     open: BinaryHeap<LowInterval>,
+    pub(crate) found: Option<BestClustering>,
     /// No ratio is below this.
     floor: f64,
-    pub(crate) found: Option<BestClustering>,
     /// Only ratios below this matter.
     limit: f64,
+    /// The smallest slowdowns at which a ratio equals the best one known at the time; `None` if
+    /// they are not kept.
+    ties: Option<Vec<(f64, Vec<Candidate>)>>,
     /// Whether a bound is needed before the search ends, which costs extra questions to the oracle.
     needs_bound: bool,
 }
 
 impl<'a> Search<'a> {
     pub(crate) fn new(table: &'a ClusterTable, oracle: Oracle<'a>, needs_bound: bool) -> Self {
-        let (lows, highs) = (ordered(&table.lo), ordered(&table.hi));
-        let mut open = BinaryHeap::new();
-        if !lows.is_empty() {
-            open.push(LowInterval { first: 0, last: lows.len() - 1, high: 0.0, bound: 1.0 });
-        }
-        let (floor, limit) = (1.0, f64::INFINITY);
-        Self { table, oracle, lows, highs, open, floor, found: None, limit, needs_bound }
+        let ties = Some(Vec::new());
+        Self { needs_bound, ties, ..Self::below(table, oracle, 1.0, f64::INFINITY) }
     }
 
     /// A search for ratios below a limit only, where no ratio is below `floor`.
@@ -93,9 +92,13 @@ impl<'a> Search<'a> {
         floor: f64,
         limit: f64,
     ) -> Self {
-        let search = Self::new(table, oracle, false);
-        let open = search.open.into_iter().map(|all| LowInterval { bound: floor, ..all }).collect();
-        Self { open, floor, limit, ..search }
+        let candidates: Arc<[Candidate]> = oracle.within(0.0, f64::INFINITY).into();
+        let lows = table.lo.par_iter().copied().filter(|low| low.is_finite());
+        let low = lows.clone().reduce(|| f64::INFINITY, f64::min);
+        let top = lows.reduce(|| 0.0, f64::max);
+        let all = LowInterval { low, top, high: 0.0, bound: floor, candidates };
+        let open = BinaryHeap::from_iter((low <= top).then_some(all));
+        Self { table, oracle, open, found: None, floor, limit, ties: None, needs_bound: false }
     }
 
     /// The oracle that answered the search's questions.
@@ -105,72 +108,97 @@ impl<'a> Search<'a> {
 
     /// Examines the most promising interval; false once no interval can have a better clustering.
     pub(crate) fn step(&mut self) -> bool {
-        let best = self.best();
-        let Some(interval) = self.open.pop().filter(|next| next.bound < best * (1.0 - EQUAL))
-        else {
+        let limit = self.limit();
+        let Some(interval) = self.open.pop().filter(|next| next.bound < limit) else {
             self.open.clear();
             return false;
         };
-        let LowInterval { first, last, mut high, .. } = interval;
-        let (low, top) = (self.lows[first], self.lows[last]);
-        let limit = best * (1.0 - EQUAL) * top;
-        if !self.oracle.admits(low, limit) {
+        let LowInterval { low, top, mut high, candidates, .. } = interval;
+        let candidates = self.oracle.narrow(&candidates, low, limit * top);
+        let Some(left) = self.oracle.left(candidates) else { return true };
+        if self.oracle.is_priced && left.len() > MANY_CANDIDATES && top > low * WIDE {
+            high = self.higher(&left, low, high, limit * top, false);
+            let middle = (low * top).sqrt();
+            self.cut(&left.into(), (low, middle), (middle.next_up(), top), high);
             return true;
         }
-        let clusters = self.oracle.clustering();
-        let value = self.consider(clusters);
-        if top <= low * NARROW {
-            self.walk(interval, limit);
-            return true;
-        }
-        // Either rules out the lower half between the known bounds on the largest slowdown, or
-        // finds a clustering in it.
-        let guess = (high.max(low) * limit.min(value * top)).sqrt();
-        if self.needs_bound && guess > high && guess < limit && !self.oracle.admits(low, guess) {
-            high = guess;
-        }
-        let middle = first + (last - first) / 2;
-        self.push(first, middle, high);
-        self.push(middle + 1, last, high);
+        self.ask(&left, low, top, high);
         true
     }
 
-    /// Goes one step up the staircase: finds the least largest slowdown at `lows[first]`, the
-    /// highest low that admits it, and so the best ratio between these. The interval above that low
-    /// stays open.
-    fn walk(&mut self, LowInterval { first, last, high, .. }: LowInterval, limit: f64) {
-        let (mut none, mut some) = (below(&self.highs, high), below(&self.highs, limit));
+    /// Asks the oracle about an interval with these candidates, and cuts it if it may have a better
+    /// clustering.
+    fn ask(&mut self, left: &[Candidate], low: f64, top: f64, high: f64) {
+        let limit = self.limit();
+        let lows = self.values(&self.table.lo, left, low, top);
+        let (Some(&low), Some(&top)) = (lows.first(), lows.last()) else { return };
+        let left = self.oracle.narrow(left, low, limit * top);
+        if !self.oracle.are_enough(&left, low, limit * top) {
+            return;
+        }
+        let value = self.consider(self.oracle.clustering());
+        if low == top {
+            self.settle(left, low, value * low);
+            return;
+        }
+        let high = self.higher(&left, low, high, (limit * top).min(value * top), true);
+        let middle = (lows.len() - 1) / 2;
+        self.cut(&left.into(), (low, lows[middle]), (lows[middle + 1], top), high);
+    }
+
+    /// The largest slowdown of clusterings between the known bounds on it: if none is below a guess,
+    /// that guess, otherwise `high`. Asks the oracle only if it `may_ask`, otherwise prices alone.
+    fn higher(
+        &mut self,
+        left: &[Candidate],
+        low: f64,
+        high: f64,
+        limit: f64,
+        may_ask: bool,
+    ) -> f64 {
+        let guess = (high.max(low) * limit).sqrt();
+        if !self.needs_bound || guess <= high || guess >= limit {
+            return high;
+        }
+        let within = self.oracle.narrow(left, low, guess);
+        let is_possible = match self.oracle.left(within) {
+            Some(within) => !may_ask || self.oracle.are_enough(&within, low, guess),
+            None => false,
+        };
+        if is_possible { high } else { guess }
+    }
+
+    /// Finds the least largest slowdown of clusterings whose smallest one is `low`: at most `most`.
+    fn settle(&mut self, left: Vec<Candidate>, low: f64, most: f64) {
+        let highs = self.values(&self.table.hi, &left, 0.0, most);
+        let (mut none, mut some) = (0, highs.len());
         while none < some {
             let middle = none + (some - none) / 2;
-            if self.oracle.admits(self.lows[first], self.highs[middle].next_up()) {
-                let (_, most) = self.extremes(&self.oracle.clustering());
-                some = middle.min(below(&self.highs, most));
+            let high = highs[middle].next_up();
+            let within = self.oracle.narrow(&left, low, high);
+            let within = self.oracle.left(within);
+            if within.is_some_and(|within| self.oracle.are_enough(&within, low, high)) {
+                self.consider(self.oracle.clustering());
+                some = middle;
             } else {
                 none = middle + 1;
             }
         }
-        let largest = self.highs[some.min(self.highs.len() - 1)];
-        let (mut yes, mut no) = (first, last + 1);
-        let mut corner = None;
-        while corner.is_none() || yes + 1 < no {
-            let middle = if corner.is_none() { first } else { yes + (no - yes) / 2 };
-            if self.oracle.admits(self.lows[middle], largest.next_up()) {
-                let clusters = self.oracle.clustering();
-                yes = middle.max(below(&self.lows, self.extremes(&clusters).0).min(last));
-                corner = Some(clusters);
-            } else if corner.is_none() {
-                // No clustering lies within the interval's window after all.
-                return;
-            } else {
-                no = middle;
-            }
+        if let Some(ties) = &mut self.ties {
+            ties.push((low, left));
         }
-        if let Some(clusters) = corner {
-            self.consider(clusters);
-        }
-        if yes < last {
-            self.push(yes + 1, last, largest);
-        }
+    }
+
+    /// The different values of these candidates from `least` to `most`, in order.
+    fn values(&self, of: &[f64], candidates: &[Candidate], least: f64, most: f64) -> Vec<f64> {
+        let ClusterTable { levels, .. } = *self.table;
+        let cells = candidates.iter().flat_map(|&Candidate { set, ways }| {
+            let first = self.table.row(set as usize).start;
+            let own = (0..self.table.ways).filter(move |way| ways >> (way + 1) & 1 == 1);
+            own.flat_map(move |way| (0..levels).map(move |level| first + way * levels + level))
+        });
+        let values = cells.map(|cell| of[cell]);
+        ordered(&values.filter(|value| (least..=most).contains(value)).collect::<Vec<f64>>())
     }
 
     /// The smallest and the largest slowdown of these clusters.
@@ -182,7 +210,7 @@ impl<'a> Search<'a> {
     }
 
     /// Keeps these clusters if they are better than the best known; returns their ratio.
-    fn consider(&mut self, clusters: Vec<ChosenCluster>) -> f64 {
+    pub(crate) fn consider(&mut self, clusters: Vec<ChosenCluster>) -> f64 {
         let (lo, hi) = self.extremes(&clusters);
         let value = hi / lo;
         if self.found.as_ref().is_none_or(|found| value < found.value) {
@@ -191,13 +219,29 @@ impl<'a> Search<'a> {
         value
     }
 
-    fn push(&mut self, first: usize, last: usize, high: f64) {
-        let bound = (high / self.lows[last]).max(self.floor);
-        self.open.push(LowInterval { first, last, high, bound });
+    /// Leaves two parts of an interval open.
+    fn cut(
+        &mut self,
+        candidates: &Arc<[Candidate]>,
+        lower: (f64, f64),
+        upper: (f64, f64),
+        high: f64,
+    ) {
+        for (low, top) in [lower, upper] {
+            let bound = (high / top).max(self.floor);
+            let candidates = Arc::clone(candidates);
+            self.open.push(LowInterval { low, top, high, bound, candidates });
+        }
     }
 
     fn best(&self) -> f64 {
         self.found.as_ref().map_or(self.limit, |found| found.value)
+    }
+
+    /// Only ratios below this are looked for.
+    fn limit(&self) -> f64 {
+        let sign = if self.ties.is_some() { 1.0 } else { -1.0 };
+        self.best() * (1.0 + sign * EQUAL)
     }
 
     /// A lower bound on all ratios.
@@ -209,22 +253,13 @@ impl<'a> Search<'a> {
     /// Once the least ratio is known, picks a clustering with the largest sum among those that have
     /// it.
     pub(crate) fn break_ties(&mut self) {
+        let limit = self.limit();
         let Some(found) = self.found.take() else { return };
-        let within = found.value * (1.0 + EQUAL);
         let mut best: Option<(f64, Vec<ChosenCluster>)> = None;
-        let mut open = vec![(0, self.lows.len() - 1)];
-        while let Some((first, last)) = open.pop() {
-            let (low, top) = (self.lows[first], self.lows[last]);
-            // Below: the bound itself belongs to the window.
-            if !self.oracle.admits(low, (within * top).next_up()) {
-                continue;
-            }
-            if first < last {
-                let middle = first + (last - first) / 2;
-                open.push((first, middle));
-                open.push((middle + 1, last));
-                continue;
-            }
+        for (low, candidates) in self.ties.take().unwrap_or_default() {
+            let candidates = self.oracle.narrow(&candidates, low, limit * low);
+            let Some(left) = self.oracle.left(candidates) else { continue };
+            self.oracle.load(&left, low, limit * low);
             if let Some((sum, clusters)) = self.oracle.best(&self.table.sum)
                 && best.as_ref().is_none_or(|(known, _)| sum > *known)
             {
@@ -253,7 +288,42 @@ pub(crate) fn ordered(values: &[f64]) -> Vec<f64> {
     ordered
 }
 
-/// The number of these that are below a value.
-fn below(ordered: &[f64], value: f64) -> usize {
-    ordered.partition_point(|&other| other < value)
+#[cfg(test)]
+mod tests {
+    use fairways_core::{Llc, Ways};
+    use fairways_profiles::{ProfiledProgram, embedded};
+
+    use super::*;
+    use crate::SharingKind;
+    use crate::oracle::ClusterLimits;
+    use crate::table::Summed;
+
+    /// The least ratio and the sum, by a search with prices or without.
+    fn found(mix: &[usize], ways: u32, most: usize, is_priced: bool) -> (f64, f64) {
+        let ways = Ways::new(ways).expect("ways");
+        let program = |&index: &usize| ProfiledProgram::new(embedded(), index, ways);
+        let programs: Vec<ProfiledProgram> = mix.iter().map(program).collect();
+        let table = ClusterTable::new(&programs, ways, SharingKind::Clustering, Summed::Progress);
+        let limits = ClusterLimits::new(&Llc::with_ways(ways), most);
+        let mut oracle = Oracle::new(&table, limits);
+        oracle.is_priced = is_priced;
+        let mut search = Search::new(&table, oracle, is_priced);
+        while search.step() {}
+        search.break_ties();
+        let BestClustering { clusters, value } = search.found.expect("a clustering");
+        (value, clusters.iter().map(|cluster| table.sum[table.cell(*cluster)]).sum())
+    }
+
+    /// Prices, and cutting before the oracle is asked, change nothing but the time.
+    #[test]
+    fn prices_change_nothing() {
+        for (first, programs, ways, most) in
+            [(0, 9, 20, 9), (3, 10, 11, 10), (7, 10, 11, 3), (11, 9, 8, 2), (15, 10, 20, 4)]
+        {
+            let mix: Vec<usize> = (first..first + programs).collect();
+            let [with, without] = [true, false].map(|is| found(&mix, ways, most, is));
+            assert!((with.0 / without.0 - 1.0).abs() < 1e-9, "{mix:?}: {with:?} {without:?}");
+            assert!((with.1 / without.1 - 1.0).abs() < 1e-9, "{mix:?}: {with:?} {without:?}");
+        }
+    }
 }

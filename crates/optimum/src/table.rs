@@ -1,6 +1,6 @@
 //! Every possible cluster, with every number of ways and every level of memory bandwidth.
 
-use fairways_core::Ways;
+use fairways_core::{WayMask, Ways};
 use fairways_profiles::ProfiledProgram;
 use rayon::prelude::*;
 
@@ -83,6 +83,22 @@ impl ClusterTable {
     /// The cell of a cluster.
     pub(crate) fn cell(&self, ChosenCluster { set, ways, level }: ChosenCluster) -> usize {
         (set as usize * self.ways + ways - 1) * self.levels + level
+    }
+
+    /// The clusters of programs with these masks, of which different ones do not overlap.
+    pub(crate) fn clusters_of(&self, masks: &[WayMask]) -> Vec<ChosenCluster> {
+        let mut clusters: Vec<(WayMask, ProgramSet)> = Vec::new();
+        for (program, &mask) in masks.iter().enumerate() {
+            match clusters.iter_mut().find(|(known, _)| *known == mask) {
+                Some((_, set)) => *set |= 1 << program,
+                None => clusters.push((mask, 1 << program)),
+            }
+        }
+        let chosen = clusters.into_iter().map(|(mask, set)| {
+            let ways = mask.count() as usize;
+            ChosenCluster { set, ways, level: 0 }
+        });
+        chosen.collect()
     }
 
     /// The cells of a set, from one way up.

@@ -54,6 +54,10 @@ const fn knows(policy: &Descriptor) -> &'static str {
     }
 }
 
+fn counters(policy: &Descriptor) -> Vec<&'static str> {
+    policy.counters.iter().map(|counter| counter.name()).collect()
+}
+
 fn honours(policy: &Descriptor) -> Vec<&'static str> {
     let word = |what: &OwnerRequest| match what {
         OwnerRequest::Baselines => "baselines",
@@ -85,7 +89,12 @@ fn one(policy: &Descriptor, out: &mut dyn Write) -> anyhow::Result<()> {
     if !honours.is_empty() {
         write!(out, "; honours {}", honours.join(", "))?;
     }
-    writeln!(out, "\n")?;
+    writeln!(out)?;
+    let counters = counters(policy);
+    if !counters.is_empty() {
+        writeln!(out, "{}", fold(&format!("reads {}", counters.join(", ")), 2))?;
+    }
+    writeln!(out)?;
     if policy.parameters.is_empty() {
         writeln!(out, "It has no parameters.")?;
         return Ok(());
@@ -115,6 +124,7 @@ fn described(policy: &Descriptor) -> Value {
         "decides": decides(policy),
         "knows": knows(policy),
         "honours": honours(policy),
+        "counters": counters(policy),
         "parameters": parameters.map(|(parameter, default)| detail(parameter, &default)).collect::<Vec<_>>(),
     })
 }

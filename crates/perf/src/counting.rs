@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 
-use fairways_core::{AppId, Counters};
+use fairways_core::{AppId, Counter, Counters};
 use fairways_resctrl::language::CpuSet;
 
+use super::events::BY_PROCESSOR;
 use super::program::{Blind, CountedProgram};
 use super::sampling::Sampling;
 use super::source::{EndedWindow, Source, Target};
@@ -44,11 +45,7 @@ impl Source for Perf {
                 return;
             }
             let listed: BTreeSet<i32> = threads.iter().copied().collect();
-            let ended = program.end_parts(
-                &perf.fitted.layout,
-                |_| None,
-                |thread| !listed.contains(&thread),
-            );
+            let ended = program.end_parts(&perf.fitted.layout, |thread| !listed.contains(&thread));
             perf.budget.give(ended * perf.slots());
             let new: Vec<i32> =
                 listed.into_iter().filter(|&thread| !program.has_part(thread)).collect();
@@ -60,18 +57,48 @@ impl Source for Perf {
         });
     }
 
+    fn count_also(&mut self, more: &[Counter], may_take_turns: bool) {
+        let mut more: Vec<Counter> = more.to_vec();
+        more.retain(|of| BY_PROCESSOR.contains(of) && !self.wanted.contains(of));
+        // Where others occupy counters, more events would be on none.
+        if more.is_empty() || (self.fitted.is_crowded() && !may_take_turns) {
+            return;
+        }
+        let (wanted, fitted) = self.fit_more(&more, may_take_turns);
+        let before = std::mem::replace(&mut self.fitted, fitted).layout;
+        self.wanted = wanted;
+        self.name_lost();
+        if self.fitted.layout != before {
+            self.reopen(&before);
+        }
+    }
+
+    fn uncounted(&self) -> Vec<(Counter, Option<String>)> {
+        let mut uncounted = Vec::new();
+        for counter in BY_PROCESSOR.into_iter().filter(|&counter| !self.is_open(counter)) {
+            let lost = self.lost().iter().find(|&&(lost, _)| lost == counter);
+            uncounted.push((counter, lost.map(|(_, why)| why.clone())));
+        }
+        uncounted
+    }
+
     fn read(&mut self, app: AppId, domain: u32) -> Counters {
         let read = self.with(app, |perf, program| {
-            let read = program.read(&perf.fitted.layout, &perf.groups, domain, |cpu| {
-                perf.cpus.get(&cpu) == Some(&domain)
-            });
+            let of = (program.cgroup().is_some() || perf.is_split).then_some(domain);
+            let (layout, groups) = (&perf.fitted.layout, &perf.groups);
+            let read = program.read(layout, groups, domain, of, |thread| perf.place_of(thread));
             let read = read.unwrap_or_else(|error| {
                 perf.give_up(app, program, Blind::from_error(&error), &error.to_string());
                 Counters::default()
             });
-            (read, program.starved())
+            (read, program.starved(), program.may_run_anywhere())
         });
-        let (read, starved) = read.unwrap_or_default();
+        let (read, starved, is_anywhere) = read.unwrap_or_default();
+        if is_anywhere {
+            self.warn_once(
+                "the counters of programs without a cgroup of their own whose threads may run in several domains are missing: which domain's they are is unknown",
+            );
+        }
         if let Some(field) = starved {
             self.regroup(field);
         }

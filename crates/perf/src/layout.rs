@@ -2,21 +2,31 @@
 
 use fairways_core::Counter;
 
+use std::fs;
 use std::io;
 
 use rustix::io::Errno;
 
-use super::events::{Encoding, Event, ProcessorEvents};
+use super::events::{Encoding, Event, ProcessorEvents, is_shared};
 use super::part::{CountedPart, Layout, OpenOptions};
 use super::sys::{self, Scope};
 use super::trouble;
 
-/// The most events in a group, not counting instructions and cycles.
+/// The most events in a group, not counting instructions and cycles, beside the kernel's watchdog.
 ///
 /// The smallest processors in the tables have four general counters per hyper-thread, and the
-/// kernel's watchdog may occupy the fixed one for cycles: then a group needs a general one for
-/// cycles as well, on AMD two.
-const BESIDE: usize = 3;
+/// watchdog occupies the fixed one for cycles: then a group needs a general one for cycles as
+/// well. AMD's have six, of which instructions and cycles take two.
+const BESIDE_WATCHDOG: usize = 3;
+
+/// The same where the watchdog is off. If others occupy a counter all the same, the group is never
+/// on counters, and is made [smaller](Fitted::shrink).
+const MOST_BESIDE: usize = 4;
+
+fn beside() -> usize {
+    let watchdog = fs::read_to_string("/proc/sys/kernel/nmi_watchdog");
+    if watchdog.is_ok_and(|text| text.trim() == "0") { MOST_BESIDE } else { BESIDE_WATCHDOG }
+}
 
 /// The events that can be counted on this host.
 pub(super) struct Fitted {
@@ -28,6 +38,8 @@ pub(super) struct Fitted {
     accepted: Vec<Event>,
     alone: Vec<Counter>,
     beside: usize,
+    /// The most that a group was to hold.
+    beside_at_first: usize,
 }
 
 impl Fitted {
@@ -41,11 +53,16 @@ impl Fitted {
         }
         self.layout.len() > before
     }
+
+    /// Whether other events occupy counters, so that groups were made smaller.
+    pub(super) const fn is_crowded(&self) -> bool {
+        self.beside < self.beside_at_first
+    }
 }
 
-/// Descriptors per thread, or per CPU for a cgroup, where the kernel accepts every event.
-pub(super) fn cost(chosen: &ProcessorEvents) -> usize {
-    plan(&chosen.events, BESIDE, &chosen.alone).iter().map(Vec::len).sum()
+/// The groups where the kernel accepts every event, and its watchdog occupies a counter.
+pub(super) fn expected(chosen: &ProcessorEvents) -> Layout {
+    plan(&chosen.events, BESIDE_WATCHDOG, &chosen.alone)
 }
 
 const fn pair(event: &Event) -> (Counter, Encoding) {
@@ -59,9 +76,8 @@ fn plan(events: &[Event], beside: usize, alone: &[Counter]) -> Layout {
     if beside == 0 {
         return events.iter().map(|event| vec![pair(event)]).collect();
     }
-    let (shared, others): (Vec<&Event>, Vec<&Event>) = events
-        .iter()
-        .partition(|event| matches!(event.field, Counter::Instructions | Counter::Cycles));
+    let (shared, others): (Vec<&Event>, Vec<&Event>) =
+        events.iter().partition(|event| is_shared(event.field));
     let shared: Vec<(Counter, Encoding)> = shared.into_iter().map(pair).collect();
     if others.is_empty() {
         return if shared.is_empty() { Vec::new() } else { vec![shared] };
@@ -89,7 +105,7 @@ pub(super) fn fit(chosen: &ProcessorEvents) -> Fitted {
             Err(error) => lost.push((event.field, trouble::explain(&error))),
         }
     }
-    let beside = (1..=BESIDE)
+    let beside = (1..=beside())
         .rev()
         .find(|&beside| fits(&plan(&taken, beside, &chosen.alone), user_only))
         .unwrap_or(0);
@@ -100,6 +116,7 @@ pub(super) fn fit(chosen: &ProcessorEvents) -> Fitted {
         accepted: taken,
         alone: chosen.alone.clone(),
         beside,
+        beside_at_first: beside,
     }
 }
 
@@ -129,7 +146,7 @@ mod tests {
     #[test]
     fn instructions_and_cycles_are_in_each_group_and_no_group_is_too_large() {
         for chosen in events::all() {
-            let layout = plan(&chosen.events, BESIDE, &chosen.alone);
+            let layout = plan(&chosen.events, BESIDE_WATCHDOG, &chosen.alone);
             for event in &chosen.events {
                 let held = layout
                     .iter()
@@ -142,11 +159,30 @@ mod tests {
             assert_eq!(layout.len() == 3, chosen.name == "Haswell", "{}", chosen.name);
             assert_eq!(plan(&chosen.events, 0, &chosen.alone).len(), chosen.events.len());
         }
-        assert!(plan(&[], BESIDE, &[]).is_empty());
+        assert!(plan(&[], BESIDE_WATCHDOG, &[]).is_empty());
         // Five events in one group, except on processors that need two groups.
-        let costs: Vec<usize> = events::all().iter().map(cost).collect();
+        let costs: Vec<usize> = events::all().iter().map(crate::cost).collect();
         assert!(costs.iter().all(|cost| (4..=13).contains(cost)), "{costs:?}");
         assert!(costs.iter().min() < costs.iter().max());
+    }
+
+    #[test]
+    fn without_the_watchdog_stalls_references_and_misses_are_in_one_group() {
+        let wanted = [
+            Counter::LlcReferences,
+            Counter::LlcMisses,
+            Counter::StallsL2Miss,
+            Counter::StallsLlcMiss,
+        ];
+        for chosen in events::all() {
+            let chosen = chosen.only(&wanted);
+            assert_eq!(
+                plan(&chosen.events, MOST_BESIDE, &chosen.alone).len(),
+                1,
+                "{}",
+                chosen.name
+            );
+        }
     }
 
     #[test]
@@ -155,7 +191,7 @@ mod tests {
             events::Cpu { vendor: events::Vendor::Intel { family: 6, model: 0x3f }, hybrid: false };
         let chosen = events::for_cpu(&cpu);
         assert_eq!(chosen.name, "Haswell");
-        for group in plan(&chosen.events, BESIDE, &chosen.alone) {
+        for group in plan(&chosen.events, BESIDE_WATCHDOG, &chosen.alone) {
             // Instructions and cycles are on fixed counters, unless the watchdog occupies the one
             // for cycles.
             let loads = group.iter().any(|&(field, _)| field == Counter::L1References);
@@ -167,12 +203,13 @@ mod tests {
     fn groups_become_smaller_until_every_event_is_alone() {
         for chosen in events::all() {
             let mut fitted = Fitted {
-                layout: plan(&chosen.events, BESIDE, &chosen.alone),
+                layout: plan(&chosen.events, BESIDE_WATCHDOG, &chosen.alone),
                 user_only: false,
                 lost: Vec::new(),
                 accepted: chosen.events.clone(),
                 alone: chosen.alone,
-                beside: BESIDE,
+                beside: BESIDE_WATCHDOG,
+                beside_at_first: BESIDE_WATCHDOG,
             };
             fn largest(fitted: &Fitted) -> Option<usize> {
                 fitted.layout.iter().map(Vec::len).max()

@@ -1,13 +1,16 @@
 //! The kernel's performance counters, per program.
 //!
 //! A program is counted by its cgroup, on each CPU, where it is one and that takes fewer
-//! descriptors (or where the host has several domains, which only per-CPU events separate);
-//! otherwise by its threads. A cgroup's events count all its threads and the cgroups below it. A
-//! thread's events count only that thread, so that the work of a new thread before
-//! [`Source::threads`] reports it is not counted. Inheritance does not help: a group could not be
-//! read with one system call then. If a thread's number is reused by another thread of the same
-//! program between two calls, that goes unnoticed; the kernel assigns numbers in turn, so this
-//! takes `kernel.pid_max` new threads in between.
+//! descriptors (or where the host has several domains, which per-CPU events separate); otherwise by
+//! its threads. On several domains, a thread's counts are those of the domain on whose CPUs alone
+//! it may run; if there is none, the program's counters are missing.
+//!
+//! A cgroup's events count all its threads and the cgroups below it. A thread's events count only
+//! that thread, so that the work of a new thread before [`Source::threads`] reports it is not
+//! counted. Inheritance does not help: a group could not be read with one system call then. If a
+//! thread's number is reused by another thread of the same program between two calls, that goes
+//! unnoticed; the kernel assigns numbers in turn, so this takes `kernel.pid_max` new threads in
+//! between.
 //!
 //! Events are opened in groups that fit on a processor at once. Several groups take turns, and an
 //! event's count is scaled by the time that it was on a counter, over all the program's threads and
@@ -24,6 +27,7 @@ pub mod events;
 mod layout;
 pub mod on_cpus;
 mod part;
+mod plausible;
 mod probe;
 mod program;
 mod sampler;
@@ -41,7 +45,9 @@ use std::io;
 use fairways_core::{AppId, Counter};
 use fairways_resctrl::language::CpuSet;
 use rustix::io::Errno;
+use rustix::thread::{Pid, sched_getaffinity};
 
+pub use plausible::implausible;
 pub use probe::{Probe, probe};
 pub use source::{EndedWindow, NoCounters, Source, Target};
 pub use trouble::paranoid;
@@ -50,14 +56,20 @@ use budget::Budget;
 use events::{BY_PROCESSOR, ProcessorEvents};
 use layout::Fitted;
 use part::{CountedPart, Layout, OpenOptions};
-use program::{Blind, CountedBy, CountedProgram};
+use program::{Blind, CountedBy, CountedFor, CountedProgram};
 use sampling::{Sampler, Sampling};
 use sys::Scope;
 
 /// Descriptors per program on a processor with these events: per thread, or for a cgroup per CPU.
 #[must_use]
 pub fn cost(chosen: &ProcessorEvents) -> usize {
-    layout::cost(chosen)
+    layout::expected(chosen).iter().map(Vec::len).sum()
+}
+
+/// How many groups these events make, beside the kernel's watchdog; several groups take turns.
+#[must_use]
+pub fn groups_of(chosen: &ProcessorEvents) -> usize {
+    layout::expected(chosen).len()
 }
 
 /// Descriptors left for everything that is not a counter.
@@ -68,6 +80,9 @@ pub const RESERVE: usize = budget::RESERVE;
 pub struct Settings {
     /// The events, as a rule those [for the processor](events::for_cpu).
     pub events: ProcessorEvents,
+    /// The counters to count, besides instructions and cycles: as a rule those that a policy
+    /// reads.
+    pub counters: Vec<Counter>,
     /// Each domain's id and its CPUs that are on line.
     pub domains: Vec<(u32, CpuSet)>,
     /// Descriptors that counters may take; `None` for as many as the process may open (its soft
@@ -77,11 +92,17 @@ pub struct Settings {
 
 /// Counters of the kernel's perf events.
 pub struct Perf {
+    /// The processor's events.
+    known: ProcessorEvents,
+    /// The counters to count, besides instructions and cycles.
+    wanted: Vec<Counter>,
     fitted: Fitted,
     /// The number of groups that each counter is in.
     groups: [u32; BY_PROCESSOR.len()],
     lost: Vec<(Counter, String)>,
     cpus: BTreeMap<i32, u32>,
+    /// Whether these are of several domains.
+    is_split: bool,
     budget: Budget,
     programs: BTreeMap<AppId, CountedProgram>,
     sampling: Option<Sampling>,
@@ -93,29 +114,23 @@ impl Perf {
     /// missing then, and [`Perf::lost`] gives the reasons.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let fitted = layout::fit(&settings.events);
-        let mut lost = settings.events.lost;
-        lost.extend(fitted.lost.iter().cloned());
-        lost.sort_by_key(|&(field, _)| field);
-        for (field, why) in &lost {
-            tracing::info!(
-                field = field.name(),
-                table = settings.events.name,
-                why,
-                "a counter is missing"
-            );
-        }
+        let Settings { events: known, counters: wanted, domains, descriptors } = settings;
+        let fitted = layout::fit(&known.only(&wanted));
         let mut perf = Self {
             groups: groups(&fitted.layout),
             fitted,
-            lost,
+            known,
+            wanted,
+            lost: Vec::new(),
             cpus: BTreeMap::new(),
-            budget: Budget::new(settings.descriptors),
+            is_split: false,
+            budget: Budget::new(descriptors),
             programs: BTreeMap::new(),
             sampling: None,
             logged: BTreeSet::new(),
         };
-        perf.set_domains(&settings.domains);
+        perf.name_lost();
+        perf.set_domains(&domains);
         if perf.fitted.user_only {
             perf.warn_once(
                 "only what programs do outside the kernel may be counted: run with CAP_PERFMON",
@@ -140,11 +155,29 @@ impl Perf {
         Ok(())
     }
 
+    /// Whose a thread's counts are now, by the CPUs on which it may run; `None` if it has ended.
+    fn place_of(&self, thread: i32) -> Option<CountedFor> {
+        if !self.is_split {
+            return Some(CountedFor::Host);
+        }
+        let allowed = sched_getaffinity(Some(Pid::from_raw(thread)?)).ok()?;
+        let mut only = None;
+        for (&cpu, &domain) in &self.cpus {
+            if !usize::try_from(cpu).is_ok_and(|cpu| allowed.is_set(cpu)) {
+                continue;
+            }
+            if only.is_some_and(|only| only != domain) {
+                return Some(CountedFor::Several);
+            }
+            only = Some(domain);
+        }
+        Some(only.map_or(CountedFor::Several, CountedFor::Domain))
+    }
+
     /// Whether a program's counts belong to a single domain each.
     fn separates_domains(&self, app: AppId) -> bool {
         let Some(program) = self.programs.get(&app) else { return false };
-        let domains: BTreeSet<&u32> = self.cpus.values().collect();
-        program.cgroup().is_some() || domains.len() < 2
+        program.cgroup().is_some() || !self.is_split
     }
 
     /// Whether the first event counts instructions, by which a sampler ends windows.
@@ -155,10 +188,41 @@ impl Perf {
             && layout.iter().map(Vec::len).sum::<usize>() <= sampling::EVENTS
     }
 
-    /// The counters that can't be read on this host, and why.
+    /// The counters that are wanted and can't be read on this host, and why.
     #[must_use]
     pub fn lost(&self) -> &[(Counter, String)] {
         &self.lost
+    }
+
+    /// Whether a counter is counted, as far as programs can be.
+    fn is_open(&self, counter: Counter) -> bool {
+        self.fitted.layout.iter().flatten().any(|&(open, _)| open == counter)
+    }
+
+    /// Lists the counters that are wanted and can't be read, and logs each once.
+    fn name_lost(&mut self) {
+        let mut lost = self.known.only(&self.wanted).lost;
+        lost.extend(self.fitted.lost.iter().cloned());
+        lost.sort_by_key(|&(field, _)| field);
+        for (field, why) in lost.iter().filter(|lost| !self.lost.contains(lost)) {
+            let (field, table) = (field.name(), self.known.name);
+            tracing::info!(field, table, why, "a counter is missing");
+        }
+        self.lost = lost;
+    }
+
+    /// The events with more counters: all of them, or as many as need no more groups.
+    fn fit_more(&self, more: &[Counter], may_take_turns: bool) -> (Vec<Counter>, Fitted) {
+        let mut best = (self.wanted.clone(), layout::fit(&self.known.only(&self.wanted)));
+        let most = best.1.layout.len().max(1);
+        for &counter in more {
+            let wanted: Vec<Counter> = best.0.iter().copied().chain([counter]).collect();
+            let fitted = layout::fit(&self.known.only(&wanted));
+            if may_take_turns || fitted.layout.len() <= most {
+                best = (wanted, fitted);
+            }
+        }
+        best
     }
 
     /// Descriptors that counters take now, and may take at most.
@@ -178,15 +242,15 @@ impl Perf {
         if before == self.cpus {
             return;
         }
+        let ids: BTreeSet<u32> = self.cpus.values().copied().collect();
+        self.is_split = ids.len() > 1;
         let apps: Vec<AppId> = self.programs.keys().copied().collect();
         for app in apps {
             self.with(app, |perf, program| {
                 if program.cgroup().is_some() {
-                    let ended = program.end_parts(
-                        &perf.fitted.layout,
-                        |cpu| before.get(&cpu).copied(),
-                        |cpu| perf.cpus.get(&cpu) != before.get(&cpu),
-                    );
+                    let ended = program.end_parts(&perf.fitted.layout, |cpu| {
+                        perf.cpus.get(&cpu) != before.get(&cpu)
+                    });
                     perf.budget.give(ended * perf.slots());
                     perf.open_cpus(app, program);
                 }
@@ -226,10 +290,9 @@ impl Perf {
     /// the other if that does not fit.
     fn choose_way(&mut self, target: &Target) -> CountedBy {
         let Some(path) = &target.cgroup else { return CountedBy::Threads };
-        let domains: BTreeSet<u32> = self.cpus.values().copied().collect();
         let (by_cpu, by_thread) = (self.cpus.len(), target.threads.len());
         let prefers_cpus =
-            by_cpu <= by_thread || domains.len() > 1 || !self.budget.fits(by_thread * self.slots());
+            by_cpu <= by_thread || self.is_split || !self.budget.fits(by_thread * self.slots());
         if by_cpu == 0 || !prefers_cpus || !self.budget.fits(by_cpu * self.slots()) {
             return CountedBy::Threads;
         }
@@ -272,15 +335,20 @@ impl Perf {
             return;
         }
         for &key in keys {
-            let (scope, domain, absent) = match program.cgroup() {
-                None => (Scope::Thread(key), None, Errno::SRCH),
+            let (scope, counted_for, absent) = match program.cgroup() {
+                None => {
+                    let counted_for = self.place_of(key).unwrap_or(CountedFor::Several);
+                    (Scope::Thread(key), counted_for, Errno::SRCH)
+                }
                 Some(cgroup) => {
-                    (Scope::Cgroup(cgroup, key), self.cpus.get(&key).copied(), Errno::NODEV)
+                    let domain = self.cpus.get(&key).copied();
+                    let counted_for = domain.map_or(CountedFor::Several, CountedFor::Domain);
+                    (Scope::Cgroup(cgroup, key), counted_for, Errno::NODEV)
                 }
             };
             match CountedPart::open(&self.fitted.layout, scope, self.open_options()) {
                 Ok(part) => {
-                    program.join(key, part, domain);
+                    program.join(key, part, counted_for);
                     self.budget.take(slots);
                 }
                 // The thread has exited, or the CPU went off line, since it was reported.
@@ -333,10 +401,7 @@ impl Perf {
 
     fn give_up(&mut self, app: AppId, program: &mut CountedProgram, blind: Blind, why: &str) {
         self.pause(app);
-        let by_cpu = program.cgroup().is_some();
-        let ended = program.go_blind(blind, &self.fitted.layout, |key| {
-            by_cpu.then(|| self.cpus.get(&key).copied()).flatten()
-        });
+        let ended = program.go_blind(blind, &self.fitted.layout);
         self.budget.give(ended * self.slots());
         let name = &program.name;
         match blind {
@@ -371,6 +436,11 @@ impl Perf {
             groups = self.fitted.layout.len(),
             "an event was on no counter for a second of work: all are counted in smaller groups from now on"
         );
+        self.reopen(&before);
+    }
+
+    /// Opens every program's events again, in other groups than `before`.
+    fn reopen(&mut self, before: &Layout) {
         self.groups = groups(&self.fitted.layout);
         let slots =
             before.iter().map(Vec::len).sum::<usize>() + usize::from(self.sampling.is_some());
@@ -379,9 +449,7 @@ impl Perf {
         for app in apps {
             self.pause(app);
             let keys = self.with(app, |perf, program| {
-                let by_cpu = program.cgroup().is_some();
-                let keys = program
-                    .regroup(&before, |key| by_cpu.then(|| perf.cpus.get(&key).copied()).flatten());
+                let keys = program.regroup(before);
                 perf.budget.give(keys.len() * slots);
                 keys
             });

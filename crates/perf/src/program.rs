@@ -21,6 +21,17 @@ pub(super) enum CountedBy {
     Cgroup(File),
 }
 
+/// Whose counts a part's are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CountedFor {
+    /// The host's only domain.
+    Host,
+    /// A domain: of several, the only one in which the thread may run, or that of the CPU.
+    Domain(u32),
+    /// Unknown: the thread may run in several domains.
+    Several,
+}
+
 /// Why a program is not counted at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blind {
@@ -47,8 +58,7 @@ impl Blind {
 /// put on any. The kernel gives groups turns every few milliseconds (`perf_event_mux_interval_ms`).
 const STARVED: u64 = 1_000_000_000;
 
-/// The joint counts of some of its parts: those of a domain, or all where parts do not separate
-/// CPUs.
+/// The joint counts of some of its parts: those of a domain, or all on a host with one.
 #[derive(Default)]
 struct Pool {
     tallies: [Tally; BY_PROCESSOR.len()],
@@ -64,7 +74,8 @@ pub(super) struct CountedProgram {
     pub(super) name: String,
     pub(super) by: CountedBy,
     /// By thread, or by CPU.
-    parts: BTreeMap<i32, CountedPart>,
+    parts: BTreeMap<i32, (CountedFor, CountedPart)>,
+    /// By domain; by `None` on a host with one.
     pools: BTreeMap<Option<u32>, Pool>,
     pub(super) blind: Option<Blind>,
 }
@@ -88,29 +99,33 @@ impl CountedProgram {
         within: impl Fn(i32) -> bool,
     ) -> impl Iterator<Item = &mut CountedPart> {
         let picked = self.parts.iter_mut().filter(move |&(&key, _)| within(key));
-        picked.map(|(_, part)| part)
+        picked.map(|(_, (_, part))| part)
     }
 
-    /// Adds a part to the program's counts, and to `domain` if parts are per CPU.
-    pub(super) fn join(&mut self, key: i32, part: CountedPart, domain: Option<u32>) {
+    /// Adds a part to the program's counts.
+    pub(super) fn join(&mut self, key: i32, part: CountedPart, counted_for: CountedFor) {
         let gaps = u32::from(self.blind.is_some());
-        self.pools.entry(domain).or_insert_with(|| Pool { gaps, ..Pool::default() });
-        self.parts.insert(key, part);
+        if let Some(pool) = counted_for.pool() {
+            self.pools.entry(pool).or_insert_with(|| Pool { gaps, ..Pool::default() });
+        }
+        self.parts.insert(key, (counted_for, part));
     }
 
     /// Ends the parts that `gone` selects; their counts are kept. Returns how many ended.
     pub(super) fn end_parts(
         &mut self,
         layout: &Layout,
-        domain: impl Fn(i32) -> Option<u32>,
         mut gone: impl FnMut(i32) -> bool,
     ) -> usize {
         let before = self.parts.len();
         let pools = &mut self.pools;
-        self.parts.retain(|&key, part| {
+        self.parts.retain(|&key, (counted_for, part)| {
             let ended = gone(key);
-            if ended && collect(pools.entry(domain(key)).or_default(), part, layout).is_err() {
-                pools.entry(domain(key)).or_default().gaps += 1;
+            if ended {
+                match counted_for.pool().map(|pool| pools.entry(pool).or_default()) {
+                    Some(pool) => pool.gaps += u32::from(collect(pool, part, layout).is_err()),
+                    None => add_gap(pools),
+                }
             }
             !ended
         });
@@ -119,28 +134,17 @@ impl CountedProgram {
 
     /// Stops counting: as the program can't be counted as a whole, none of it is. Returns how many
     /// parts ended.
-    pub(super) fn go_blind(
-        &mut self,
-        why: Blind,
-        layout: &Layout,
-        domain: impl Fn(i32) -> Option<u32>,
-    ) -> usize {
+    pub(super) fn go_blind(&mut self, why: Blind, layout: &Layout) -> usize {
         self.blind = Some(why);
-        let ended = self.end_parts(layout, domain, |_| true);
-        for pool in self.pools.values_mut() {
-            pool.gaps += 1;
-        }
+        let ended = self.end_parts(layout, |_| true);
+        add_gap(&mut self.pools);
         ended
     }
 
     /// Ends all parts, because their groups are about to change. Returns their keys.
-    pub(super) fn regroup(
-        &mut self,
-        layout: &Layout,
-        domain: impl Fn(i32) -> Option<u32>,
-    ) -> Vec<i32> {
+    pub(super) fn regroup(&mut self, layout: &Layout) -> Vec<i32> {
         let keys = self.parts.keys().copied().collect();
-        self.end_parts(layout, domain, |_| true);
+        self.end_parts(layout, |_| true);
         for pool in self.pools.values_mut() {
             pool.gaps += 1;
             pool.tallies.iter_mut().for_each(Tally::drop_waiting);
@@ -159,8 +163,9 @@ impl CountedProgram {
         })
     }
 
-    /// The program's counts; where parts are per CPU, those in `domain`, whose CPUs' parts `within`
-    /// selects.
+    /// The program's counts: those in `domain`, or all with `None`. `counted_for` says whose a
+    /// thread's are now, or that it has ended; if they may be several domains', or have changed,
+    /// the counts since the last reading are missing in every domain.
     ///
     /// # Errors
     /// read(2)'s.
@@ -168,24 +173,35 @@ impl CountedProgram {
         &mut self,
         layout: &Layout,
         groups: &[u32; BY_PROCESSOR.len()],
-        domain: u32,
-        within: impl Fn(i32) -> bool,
+        reader: u32,
+        domain: Option<u32>,
+        counted_for: impl Fn(i32) -> Option<CountedFor>,
     ) -> io::Result<Counters> {
         let mut counters = Counters::default();
         if self.blind.is_some() {
             return Ok(counters);
         }
-        let pool = match self.by {
-            CountedBy::Threads => self.pools.entry(None).or_default(),
-            CountedBy::Cgroup(_) => match self.pools.get_mut(&Some(domain)) {
-                Some(pool) => pool,
-                None => return Ok(counters),
-            },
-        };
-        let all = matches!(self.by, CountedBy::Threads);
-        for (_, part) in self.parts.iter_mut().filter(|&(&key, _)| all || within(key)) {
-            collect(pool, part, layout)?;
+        let by_cpu = matches!(self.by, CountedBy::Cgroup(_));
+        if by_cpu && !self.pools.contains_key(&domain) {
+            return Ok(counters);
         }
+        self.pools.entry(domain).or_default();
+        let pools = &mut self.pools;
+        for (&thread, (known, part)) in &mut self.parts {
+            if by_cpu && known.pool() != Some(domain) {
+                continue;
+            }
+            let now = if by_cpu { *known } else { counted_for(thread).unwrap_or(*known) };
+            let was = std::mem::replace(known, now);
+            match now.pool().filter(|_| was == now) {
+                Some(pool) => collect(pools.entry(pool).or_default(), part, layout)?,
+                None => {
+                    part.read(layout, |_, _| ())?;
+                    add_gap(pools);
+                }
+            }
+        }
+        let Some(pool) = pools.get_mut(&domain) else { return Ok(counters) };
         for ((field, tally), &groups) in BY_PROCESSOR.iter().zip(&mut pool.tallies).zip(groups) {
             if groups > 0 {
                 *counters.get_mut(*field) = tally.take_total(groups);
@@ -194,11 +210,16 @@ impl CountedProgram {
                 counters.cpu_nanos = pool.ran.checked_div(groups.into());
             }
         }
-        // Each domain that reads the same count learns of a gap once.
-        if pool.gaps_reported.insert(domain, pool.gaps).unwrap_or(0) != pool.gaps {
+        // Each domain learns of a gap once.
+        if pool.gaps_reported.insert(reader, pool.gaps).unwrap_or(0) != pool.gaps {
             return Ok(Counters::default());
         }
         Ok(counters)
+    }
+
+    /// Whether a thread may run in several domains.
+    pub(super) fn may_run_anywhere(&self) -> bool {
+        self.parts.values().any(|(counted_for, _)| *counted_for == CountedFor::Several)
     }
 
     /// The cgroup, if its events are counted.
@@ -207,6 +228,24 @@ impl CountedProgram {
             CountedBy::Cgroup(file) => Some(file.as_fd()),
             CountedBy::Threads => None,
         }
+    }
+}
+
+impl CountedFor {
+    /// The key of the counts that a part's are added to; `None` if that is unknown.
+    const fn pool(self) -> Option<Option<u32>> {
+        match self {
+            Self::Host => Some(None),
+            Self::Domain(domain) => Some(Some(domain)),
+            Self::Several => None,
+        }
+    }
+}
+
+/// Some of the program's work is in the counts of no domain, whichever it was.
+fn add_gap(pools: &mut BTreeMap<Option<u32>, Pool>) {
+    for pool in pools.values_mut() {
+        pool.gaps += 1;
     }
 }
 
@@ -233,10 +272,11 @@ mod tests {
         let groups = [1; BY_PROCESSOR.len()];
         let mut program = CountedProgram::new("test".to_owned(), CountedBy::Threads);
         let is_known = |program: &mut CountedProgram, domain| {
-            program.read(&layout, &groups, domain, |_| true).unwrap().instructions.is_some()
+            let read = program.read(&layout, &groups, domain, None, |_| Some(CountedFor::Host));
+            read.unwrap().instructions.is_some()
         };
         assert!(is_known(&mut program, 0) && is_known(&mut program, 1));
-        program.go_blind(Blind::ForNow, &layout, |_| None);
+        program.go_blind(Blind::ForNow, &layout);
         assert!(!is_known(&mut program, 0));
         program.blind = None;
         for domain in [0, 1] {

@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters};
+use fairways_core::{AppId, Counter, Counters};
 use fairways_resctrl::language::CpuSet;
 
 /// A program that is to be counted.
@@ -30,8 +30,8 @@ pub trait Source {
     fn threads(&mut self, app: AppId, threads: &[i32]);
 
     /// The program's counts since it was begun, scaled where counters were multiplexed; unknown
-    /// ones are missing. On several domains, the counts of the CPUs of `domain` where the source
-    /// separates CPUs, otherwise all.
+    /// ones are missing. On several domains, the counts of the CPUs of `domain`; missing where the
+    /// source does not know them.
     fn read(&mut self, app: AppId, domain: u32) -> Counters;
 
     /// Stops counting a program.
@@ -39,6 +39,17 @@ pub trait Source {
 
     /// Sets the CPUs of each domain, for a source that separates CPUs.
     fn set_domains(&mut self, _: &[(u32, CpuSet)]) {}
+
+    /// Counts these counters as well, from now on. With `may_take_turns`, all of them; otherwise
+    /// those first ones that fit on the processor beside what is counted already. A source that
+    /// counts everything has nothing to do.
+    fn count_also(&mut self, _: &[Counter], _may_take_turns: bool) {}
+
+    /// The counters that are not counted, of any program, with the reason; `None`: nothing reads
+    /// it.
+    fn uncounted(&self) -> Vec<(Counter, Option<String>)> {
+        Vec::new()
+    }
 
     /// The counts of a program that ran on a CPU of `domain` for that duration, beside these others
     /// on its other CPUs all the time, where CPUs did not count it themselves: for a source that

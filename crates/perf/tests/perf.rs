@@ -50,7 +50,8 @@ fn events(more: &[(Counter, u32, u64)]) -> ProcessorEvents {
         source: "perf_event_open(2)",
         events,
         lost: Vec::new(),
-        alone: Vec::new(),
+        // Makes two groups, whether or not the kernel's watchdog has a counter.
+        alone: vec![Counter::L1References],
     }
 }
 
@@ -78,7 +79,8 @@ fn is_let_through(test: &str) -> bool {
     let encoding = Encoding { kind: SOFTWARE, config: TASK_CLOCK };
     let clock = Event { field: Counter::Instructions, name: "test", encoding };
     let events = ProcessorEvents { events: vec![clock], ..events(&[]) };
-    let perf = Perf::new(Settings { events, domains: vec![], descriptors: None });
+    let counters = BY_PROCESSOR.to_vec();
+    let perf = Perf::new(Settings { events, counters, domains: vec![], descriptors: None });
     if let [(_, why)] = perf.lost() {
         withheld(test, why);
     }
@@ -87,7 +89,8 @@ fn is_let_through(test: &str) -> bool {
 
 fn perf(descriptors: Option<usize>) -> Perf {
     let domains = vec![(0, [0].into_iter().collect::<CpuSet>())];
-    Perf::new(Settings { events: events(&[]), domains, descriptors })
+    let counters = BY_PROCESSOR.to_vec();
+    Perf::new(Settings { events: events(&[]), counters, domains, descriptors })
 }
 
 fn target(threads: &[i32]) -> Target {
@@ -171,7 +174,12 @@ fn an_event_that_the_kernel_refuses_is_missing_with_the_reason() {
         return;
     }
     let events = events(&[(Counter::Cycles, NO_KIND, 0)]);
-    let mut perf = Perf::new(Settings { events, domains: vec![], descriptors: None });
+    let mut perf = Perf::new(Settings {
+        events,
+        counters: BY_PROCESSOR.to_vec(),
+        domains: vec![],
+        descriptors: None,
+    });
     let [(Counter::Cycles, why)] = perf.lost() else { panic!("{:?}", perf.lost()) };
     assert!(why.contains("virtual PMU") && !why.contains('\n'), "{why}");
     let worker = Worker::start();
@@ -180,7 +188,12 @@ fn an_event_that_the_kernel_refuses_is_missing_with_the_reason() {
     let counters = perf.read(APP, 0);
     assert!(counters.cycles.is_none() && counters.instructions.is_some(), "{counters:?}");
     let none = ProcessorEvents { events: vec![], ..self::events(&[]) };
-    let mut perf = Perf::new(Settings { events: none, domains: vec![], descriptors: None });
+    let mut perf = Perf::new(Settings {
+        events: none,
+        counters: BY_PROCESSOR.to_vec(),
+        domains: vec![],
+        descriptors: None,
+    });
     perf.begin(&target(&[worker.thread]));
     assert_eq!(perf.read(APP, 0), Counters::default());
     worker.exit();
@@ -330,6 +343,7 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     }
     let settings = Settings {
         events: events(&[]),
+        counters: BY_PROCESSOR.to_vec(),
         domains: vec![domain_of_cpu(0), domain_of_cpu(1)],
         descriptors: None,
     };
@@ -346,14 +360,6 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     }
     let since = Instant::now();
     fs::write(cgroup.0.join("cgroup.procs"), child.0.id().to_string()).unwrap();
-    let more_than = |perf: &mut Perf, nanos: u64| loop {
-        let ran = perf.read(APP, 11).instructions.unwrap();
-        if ran > nanos {
-            return ran;
-        }
-        assert!(since.elapsed() < Duration::from_secs(60), "{ran} ns");
-        thread::sleep(Duration::from_millis(50));
-    };
     let ran = more_than(&mut perf, 20_000_000);
     has_cpu_time(&perf.read(APP, 11));
     assert_eq!(perf.read(APP, 10).instructions, Some(0), "elsewhere");
@@ -367,5 +373,58 @@ fn a_cgroup_is_counted_on_each_domains_cpus_whatever_threads_it_has() {
     assert!(kept >= ran && perf.descriptors().0 == COST);
     perf.set_domains(&[domain_of_cpu(0), domain_of_cpu(1)]);
     more_than(&mut perf, kept);
+    drop(child);
+}
+
+/// Waits until more than so many nanoseconds are counted in the second domain.
+fn more_than(perf: &mut Perf, nanos: u64) -> u64 {
+    let since = Instant::now();
+    loop {
+        let ran = perf.read(APP, 11).instructions.unwrap();
+        if ran > nanos {
+            return ran;
+        }
+        assert!(since.elapsed() < Duration::from_secs(60), "{ran} ns");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Lets a process run on these CPUs.
+fn bind(pid: u32, cpus: &str) {
+    let pid = pid.to_string();
+    let output = Command::new("taskset").args(["-pc", cpus, &pid]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// Without a cgroup of its own, a program's counts are those of the domain in which each of its
+/// threads has to run; where a thread may run in several, they are missing, and not counted twice.
+#[test]
+fn a_thread_s_counts_are_its_domain_s_or_missing() {
+    let test = "a_thread_s_counts_are_its_domain_s_or_missing";
+    if !may_count(test) {
+        return;
+    }
+    if thread::available_parallelism().unwrap().get() < 2 {
+        return withheld(test, "it needs two CPUs");
+    }
+    let mut perf = perf(None);
+    perf.set_domains(&[domain_of_cpu(0), domain_of_cpu(1)]);
+    let child = Busy(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
+    let pid = child.0.id();
+    perf.begin(&target(&[i32::try_from(pid).unwrap()]));
+    for domain in [10, 11] {
+        perf.read(APP, domain);
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(perf.read(APP, domain), Counters::default(), "it may run in both");
+    }
+    bind(pid, "1");
+    for domain in [10, 11] {
+        assert_eq!(perf.read(APP, domain), Counters::default(), "it may have run in both");
+    }
+    assert_eq!(perf.read(APP, 10).instructions, Some(0), "it did not run there");
+    more_than(&mut perf, 0);
+    assert_eq!(perf.read(APP, 10).instructions, Some(0));
+    bind(pid, "0-1");
+    assert_eq!(perf.read(APP, 11), Counters::default());
     drop(child);
 }

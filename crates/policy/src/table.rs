@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use fairways_core::Policy;
+use fairways_core::{Counter, Policy};
 
 use crate::parameter::{Parameter, ParameterSet, Value};
 
@@ -24,6 +24,9 @@ pub struct Descriptor {
     pub knows: KnowledgeSource,
     /// Which requests of a program's owner it honours ([`fairways_core::Wish`]).
     pub honours: &'static [OwnerRequest],
+    /// The counters that it reads. A host counts no others for it, so that these need not take
+    /// turns on the processor's few counters.
+    pub counters: &'static [Counter],
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// How it is made.
@@ -115,7 +118,8 @@ impl Descriptor {
     ) -> Self {
         let (decides, knows) = (DecisionScope::Ways, KnowledgeSource::Nothing);
         let (parameters, make) = (P::TABLE, Make::new(make));
-        Self { name, summary, paper: "", decides, knows, honours: &[], parameters, make }
+        let (honours, counters) = (&[], &[]);
+        Self { name, summary, paper: "", decides, knows, honours, counters, parameters, make }
     }
 
     /// Makes the policy with these parameters, read by [`Parameter::read`]; the others have their

@@ -1,7 +1,7 @@
 //! The client itself.
 
 use fairways_core::AppId;
-use fairways_resctrl::language::{CpuSet, Monitoring, Reading};
+use fairways_resctrl::language::{CountedTraffic, CpuSet, Monitoring, Reading};
 use rustix::io::Errno;
 
 use super::applied::Plans;
@@ -15,6 +15,7 @@ use super::enforcement::Enforcement;
 use super::error::{Error, OpenError};
 use super::findings::Findings;
 use super::mount::Mount;
+use super::packages::PackageCounts;
 use super::places::CountedPlace;
 use super::program::Program;
 use super::programs::Programs;
@@ -224,7 +225,33 @@ impl Actuator {
                 programs.join(", ")
             ));
         }
+        self.programs.traffic_warnings(&self.found.traffic, &mut lines);
         lines
+    }
+
+    /// How the counters of memory traffic are used in each domain, where they are assigned to
+    /// groups (`mbm_assign_mode`); empty where hardware gives them out.
+    #[must_use]
+    pub fn traffic_counters(&self) -> Vec<(u32, Ids)> {
+        self.programs.counters(&self.found.traffic)
+    }
+
+    /// The events that packages count for groups, such as `core_energy`; none where they do not.
+    #[must_use]
+    pub fn package_events(&self) -> &[String] {
+        &self.found.survey.package_events
+    }
+
+    /// What packages had counted of a program at the last [`look`](Self::look).
+    #[must_use]
+    pub fn package_counts(&self, app: AppId) -> PackageCounts {
+        self.programs.package_counts(app)
+    }
+
+    /// How memory traffic is counted.
+    #[must_use]
+    pub const fn traffic(&self) -> &CountedTraffic {
+        &self.found.traffic
     }
 
     /// Classes of service: those of every domain, for a task has one for all.

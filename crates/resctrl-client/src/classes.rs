@@ -2,6 +2,7 @@
 
 use super::changes::{Changes, note};
 use super::class::Class;
+use super::counters::free_new_class;
 use super::error::Error;
 use super::findings::Findings;
 use super::foreign;
@@ -116,7 +117,8 @@ impl Classes {
             let made = ledger.groups.iter_mut().filter(|made| !forget(made));
             made.for_each(|made| made.inode = inode);
         });
-        let given = schemata(tree, &name)?.unwrap_or_default();
+        free_new_class(mount, &found.traffic, &name);
+        let given = schemata(&mount.tree, &name)?.unwrap_or_default();
         if let Some(class) = self.list.last_mut() {
             class.now = masks_in(&given, found.survey.sides);
             class.limits = found.limits_in(&given);

@@ -2,9 +2,10 @@
 
 use std::os::fd::OwnedFd;
 
-use fairways_resctrl::language::Reading;
+use fairways_resctrl::language::{LanguageError, Reading};
 use rustix::io::{pread, retry_on_intr};
 
+use super::counter_turns::COUNTED;
 use super::places::CountedPlace;
 use super::tree::Tree;
 
@@ -24,13 +25,23 @@ struct DomainEvents {
     last: u64,
     /// The bytes moved, as counters before this one showed.
     before: u64,
+    /// Whether there is a gap in the counts after the last of them.
+    gap: bool,
+    /// Whether the last reading was missing for such a gap alone.
+    resumed: bool,
+}
+
+impl DomainEvents {
+    const fn new(place: CountedPlace) -> Self {
+        let (occupancy, memory) = (None, None);
+        Self { place, occupancy, memory, last: 0, before: 0, gap: false, resumed: false }
+    }
 }
 
 impl Events {
     fn of(&mut self, place: CountedPlace) -> &mut DomainEvents {
         let at = self.of.iter().position(|of| of.place == place).unwrap_or_else(|| {
-            let new = DomainEvents { place, occupancy: None, memory: None, last: 0, before: 0 };
-            self.of.push(new);
+            self.of.push(DomainEvents::new(place));
             self.of.len() - 1
         });
         &mut self.of[at]
@@ -45,10 +56,11 @@ impl Events {
         place: CountedPlace,
     ) -> Reading {
         let file = &mut self.of(place).occupancy;
-        read(tree, file, || place.files(tree, &group(), "llc_occupancy"))
+        read(tree, file, || place.files(tree, &group(), "llc_occupancy"), Reading::parse)
     }
 
-    /// Bytes that the program has moved since it was first monitored, which never get fewer.
+    /// Bytes that the program has moved since it was first monitored, which never get fewer. The
+    /// first reading after a gap is `Unassigned`: a window that began before has no whole count.
     pub(super) fn memory(
         &mut self,
         tree: &Tree,
@@ -56,8 +68,16 @@ impl Events {
         place: CountedPlace,
     ) -> Reading {
         let of = self.of(place);
-        match read(tree, &mut of.memory, || place.files(tree, &group(), "mbm_total_bytes")) {
+        let paths = || place.files(tree, &group(), COUNTED);
+        let reading = read(tree, &mut of.memory, paths, Reading::parse);
+        of.resumed = reading.value().is_some() && of.gap;
+        of.gap = false;
+        match reading {
             Reading::Value(bytes) => {
+                if of.resumed {
+                    of.last = bytes;
+                    return Reading::Unassigned;
+                }
                 if bytes < of.last {
                     // The domain went and returned, for example, and its counters began again.
                     of.before = of.before.saturating_add(of.last);
@@ -67,6 +87,19 @@ impl Events {
             }
             missing => missing,
         }
+    }
+
+    /// From now on the counter may begin again, and miss something.
+    pub(super) fn interrupt(&mut self, place: CountedPlace) {
+        let of = self.of(place);
+        of.before = of.before.saturating_add(of.last);
+        of.last = 0;
+        of.gap = true;
+    }
+
+    /// Whether the last reading of a place was missing only because of a gap before it.
+    pub(super) fn has_resumed(&self, place: CountedPlace) -> bool {
+        self.of.iter().any(|of| of.place == place && of.resumed)
     }
 
     /// The MON group is another from now on, whose counters begin at 0.
@@ -89,7 +122,12 @@ impl Events {
 
 /// One pread(2) of an open file: the first of the paths at which there is one. If the file is gone,
 /// it is opened once more: its domain may have gone and returned.
-fn read(tree: &Tree, file: &mut Option<OwnedFd>, paths: impl Fn() -> Vec<String>) -> Reading {
+pub(super) fn read(
+    tree: &Tree,
+    file: &mut Option<OwnedFd>,
+    paths: impl Fn() -> Vec<String>,
+    parse: fn(&str) -> Result<Reading, LanguageError>,
+) -> Reading {
     for _ in 0..2 {
         let open = match file {
             Some(open) => open,
@@ -101,7 +139,7 @@ fn read(tree: &Tree, file: &mut Option<OwnedFd>, paths: impl Fn() -> Vec<String>
         let mut bytes = [0; 32];
         if let Ok(got) = retry_on_intr(|| pread(&*open, &mut bytes, 0)) {
             let text = std::str::from_utf8(&bytes[..got]).unwrap_or_default();
-            return Reading::parse(text).unwrap_or_else(|why| {
+            return parse(text).unwrap_or_else(|why| {
                 tracing::error!(target: "fairways::actuate", path = ?paths(), %why, "event misread");
                 Reading::Error
             });

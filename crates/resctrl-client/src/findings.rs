@@ -1,8 +1,9 @@
 //! The findings of the last look, and what they leave to offer to policies.
 
 use fairways_linux::topology::{Topology, cpus_of_node};
-use fairways_resctrl::language::CpuSet;
+use fairways_resctrl::language::{CountedTraffic, CpuSet};
 
+use super::counters::{read_traffic, say_filtered};
 use super::domain::{Cap, Domain, Offers};
 use super::error::Error;
 use super::places::{CountedPlace, DividedCache};
@@ -23,13 +24,15 @@ pub(super) struct Findings {
     shared: Vec<DividedCache>,
     /// Whether each of those nodes is a domain, rather than each cache.
     by_node: bool,
+    /// How memory traffic is counted.
+    pub(super) traffic: CountedTraffic,
 }
 
 impl Findings {
     /// The findings of the first survey.
     ///
     /// # Errors
-    /// [`Error::Busy`] if it leaves nothing to offer.
+    /// [`Error::Busy`] if it leaves nothing to offer; if `info` can't be read.
     pub(super) fn new(survey: Survey, settings: &Settings, tree: &Tree) -> Result<Self, Error> {
         let offers = Offers::find(&survey, settings, None)?;
         let mut topology = Topology::of_level(survey.level());
@@ -37,7 +40,9 @@ impl Findings {
         let domains = offers.domains(&survey, tree, &topology);
         let shared = shared(&survey, settings);
         let by_node = false;
-        Ok(Self { survey, topology, offers, cap: None, domains, shared, by_node })
+        let traffic = read_traffic(tree, &survey)?;
+        say_filtered(&traffic);
+        Ok(Self { survey, topology, offers, cap: None, domains, shared, by_node, traffic })
     }
 
     /// Replaces the survey by a newer one. Returns whether the domains have changed.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::actuator::Actuator;
 use super::changes::{Changes, note};
+use super::counters::{read_traffic, say_filtered};
 use super::domain::Offers;
+use super::energy::packages;
 use super::error::Error;
 use super::foreign::{Foreign, residents};
 use super::mount::Mount;
@@ -50,6 +52,12 @@ impl Actuator {
         for group in differences(&found.survey.foreign, &survey.foreign) {
             note(&mut pending.others, group);
         }
+        let traffic = read_traffic(&mount.tree, &survey)?;
+        if traffic.filtered != found.traffic.filtered {
+            self.programs.interrupt_all(survey.domains.iter().map(|domain| domain.id));
+            say_filtered(&traffic);
+        }
+        found.traffic = traffic;
         pending.domains |= found.renew(survey, offers, &mount.settings, &mount.tree);
         self.enforcement.keep_up(self)
     }
@@ -77,6 +85,9 @@ impl Actuator {
         classes.write_again(mount, found, pending);
         pending.limits |= classes.follow_limits(mount, found, programs)?;
         programs.monitor_more(mount, found, pending)?;
+        programs.share_counters(mount, &mut found.traffic);
+        let events = &found.survey.package_events;
+        programs.count_packages(mount, events, &packages(&mount.tree, events)?);
         mount.state.settle()
     }
 

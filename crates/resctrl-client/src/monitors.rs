@@ -41,7 +41,9 @@ impl Programs {
         }
         let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
         program.monitored = make_monitor(mount, &program.class, &program.name)?;
-        Ok(program.monitored)
+        let is_monitored = program.monitored;
+        self.take_new_counters(mount, &found.traffic, app);
+        Ok(is_monitored)
     }
 
     /// Monitors programs that are not monitored yet, as far as ids suffice.

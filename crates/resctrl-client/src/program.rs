@@ -6,7 +6,9 @@ use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
 
 use super::adopted::Adopted;
+use super::counter_turns::HeldCounters;
 use super::events::Events;
+use super::packages::PackageFiles;
 use super::places::CountedPlace;
 use super::tree::{Tree, monitor_in};
 
@@ -24,6 +26,10 @@ pub(super) struct Program {
     /// How often another group has taken its MON group's place.
     replaced: u32,
     events: Events,
+    /// Its counters of memory traffic, where they are assigned to groups.
+    pub(super) counters: HeldCounters,
+    /// What packages count for it.
+    pub(super) packages: PackageFiles,
     /// Monitoring groups of others that came along.
     pub(super) adopted: Vec<Adopted>,
     /// The bytes that adopted groups counted which are gone, by place.
@@ -74,11 +80,14 @@ impl Program {
     /// Its MON group is gone.
     pub(super) fn unmonitored(&mut self) {
         self.monitored = false;
+        self.counters = HeldCounters::default();
+        self.packages.restart();
         self.events.restart();
     }
 
     /// Closes the files of its groups, which are about to go.
     pub(super) fn close(&mut self) {
+        self.packages.close();
         self.events.close();
         self.adopted.clear();
     }
@@ -94,11 +103,24 @@ impl Program {
 
     /// The bytes that it has moved through a place, with those of adopted groups since they came.
     pub(super) fn memory(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
-        let Self { name, class, events, adopted, counted, .. } = self;
+        let Self { name, class, events, adopted, counted, counters, .. } = self;
         let own = events.memory(tree, || monitor_in(class, name), place);
+        // Where counters are assigned, no nodes share a cache.
+        if let Some(turn) = counters.held.get_mut(&place.cache) {
+            turn.readings = turn.readings.saturating_add(1);
+            if own == Reading::Unassigned && !events.has_resumed(place) {
+                // Somebody freed it.
+                counters.held.remove(&place.cache);
+            }
+        }
         let along = adopted.iter_mut().map(|of| of.memory(tree, class, place));
         let along = sum(counted.get(&place).copied().unwrap_or(0), along);
         sum(0, [own, along].into_iter())
+    }
+
+    /// Its counts in a domain have a gap: the window under way has no whole ones.
+    pub(super) fn interrupt(&mut self, domain: u32) {
+        self.events.interrupt(CountedPlace { cache: domain, node: None });
     }
 
     /// Keeps an adopted group's count when the group goes.

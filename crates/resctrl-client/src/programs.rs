@@ -13,6 +13,8 @@ use super::tree::{Tree, monitor_in};
 #[derive(Debug, Default)]
 pub(super) struct Programs {
     pub(super) by_id: BTreeMap<AppId, Program>,
+    /// How often counters of memory traffic were shared out.
+    pub(super) round: u64,
     /// Whether it was logged that counts are lost where groups can't be renamed.
     pub(super) is_loss_logged: bool,
     /// `st_ino` of monitoring groups of others that the kernel did not let be adopted.

@@ -134,6 +134,8 @@ pub(super) struct FixedSurvey {
     pub(super) shared: Vec<DividedCache>,
     /// Whether devices can have a class of their own.
     has_io_alloc: bool,
+    /// The events that packages count for groups.
+    pub(super) package_events: Vec<String>,
     /// The fewest bits that a mask of any cache must have.
     pub(super) least_bits: u32,
     /// Memory bandwidth, if it can be limited.
@@ -155,7 +157,7 @@ fn fixed(tree: &Tree, proc: &Path) -> Result<Option<FixedSurvey>, Error> {
     let Some(cache) = cache else { return Ok(None) };
     let bandwidth = info.bandwidths.into_iter().find(|bandwidth| bandwidth.resource == "MB");
     let is_in_mbps = bandwidth.is_some() && mounted_in_mbps(tree, proc)?;
-    let monitoring = info.monitoring;
+    let (monitoring, package_events) = (info.monitoring, info.package_events);
     let shared = shared_caches(tree);
     let has_io_alloc = tree.inode(&format!("info/{last}/io_alloc"))?.is_some();
     Ok(Some(FixedSurvey {
@@ -165,6 +167,7 @@ fn fixed(tree: &Tree, proc: &Path) -> Result<Option<FixedSurvey>, Error> {
         monitoring,
         shared,
         has_io_alloc,
+        package_events,
         least_bits,
         bandwidth,
         is_in_mbps,

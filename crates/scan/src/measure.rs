@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use fairways_core::{AppId, Counters};
+use fairways_core::{AppId, Counter, Counters};
 use fairways_daemon::config::{Config, Log, LogLevel, LogTarget, ProgramConfig};
 use fairways_perf::{Source as _, Target};
 use fairways_programs::Selector;
@@ -67,9 +67,11 @@ fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::R
     config.policy = WATCHES.to_owned();
     config.observe = true;
     config.log = Log { target: LogTarget::Stderr, level: LogLevel::Error, ..config.log };
-    let program = |user: &User| ProgramConfig::new(user.name.clone(), user.selector.clone());
-    config.program = users.iter().map(program).collect();
-    let watched = fairways_daemon::watch(config, duration)?;
+    config.program.clear();
+    for user in &users {
+        config.program.push(ProgramConfig::new(user.name.clone(), user.selector.clone()));
+    }
+    let watched = fairways_daemon::watch(config, duration, &[Counter::LlcMisses])?;
     let (status, totals) = (&watched.status, &watched.totals);
     let cache = |domain: &DomainStatus| {
         let mask = domain.cache.as_deref()?.trim_start_matches("0x");
@@ -77,8 +79,7 @@ fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::R
         Some(domain.way_bytes? * u64::from(ways))
     };
     let cache_bytes = status.domains.iter().map(cache).sum();
-    let row = |user: User| of_program(user, status, totals);
-    let rows: Vec<Row> = users.into_iter().map(row).collect();
+    let rows: Vec<Row> = users.into_iter().map(|user| of_program(user, status, totals)).collect();
     let missing = [
         ("occupancy", rows.iter().all(|row| row.occupancy_bytes.is_none())),
         ("traffic", rows.iter().all(|row| row.bytes_per_second.is_none())),
@@ -130,7 +131,7 @@ fn row(user: User, occupancy_bytes: Option<u64>, counters: &Counters, seconds: f
 
 /// By perf alone.
 fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Result<Measured> {
-    let mut perf = fairways_daemon::perf(config)?;
+    let mut perf = fairways_daemon::perf(config, &[Counter::LlcMisses])?;
     let apps = || (0_u32..).map(AppId);
     for (app, user) in apps().zip(&users) {
         let threads = user.pids.iter().flat_map(|&pid| threads(pid)).collect();

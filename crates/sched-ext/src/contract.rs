@@ -4,6 +4,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The most CPUs.
 pub(crate) const MAX_CPUS: usize = 1024;
+/// The most sets of CPUs for which there is a queue.
+pub(crate) const MAX_SETS: u32 = 64;
 pub(crate) const CPU_WORDS: usize = MAX_CPUS / 64;
 /// Counters of a CPU.
 pub(crate) const COUNTERS: usize = 8;
@@ -34,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) cpus: u32,
     pub(crate) counters: u32,
     pub(crate) scheduling: u32,
+    pub(crate) sets: u32,
+    pub(crate) padding: u32,
 }
 
 /// The first of the scheduler's callbacks and settings, which the library sets.
@@ -108,6 +112,7 @@ pub(crate) struct Span {
 #[repr(C)]
 pub(crate) struct Counts {
     pub(crate) lost: u64,
+    pub(crate) unknown: u64,
 }
 
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -157,13 +162,13 @@ mod tests {
                 assert_eq!(places(&btf, $name), ours, $name);
             };
         }
-        members!("settings", Settings: quantum patience wake_after wake_bytes cpus counters scheduling);
+        members!("settings", Settings: quantum patience wake_after wake_bytes cpus counters scheduling sets padding);
         members!("turn", Turn: kind cpu tid key from to goes_on counted counters);
         members!("finished_turn", FinishedTurn: kind cpu tid key at ordered ran);
         members!("command", Command: operation tid key answer value cpus);
         members!("control", Control: watching epoch shortest);
         members!("span", Span: since kind key tid epoch parted read values);
-        members!("counts", Counts: lost);
+        members!("counts", Counts: lost unknown);
         members!("ended", Ended: kind padding code reason message);
         same(&btf, "settings", size_of::<Settings>());
         same(&btf, "turn", size_of::<Turn>());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libbpf_rs::{OpenObject, ProgramType};
 
-use crate::contract::{self, COUNTERS, MAX_CPUS};
+use crate::contract::{self, COUNTERS, MAX_CPUS, MAX_SETS};
 use crate::settings::Settings;
 use crate::{Error, programs};
 
@@ -60,6 +60,8 @@ pub(crate) fn prepare(
         cpus,
         counters: u32::try_from(highest).unwrap_or(0),
         scheduling: u32::from(scheduling),
+        sets: settings.sets.min(MAX_SETS),
+        padding: 0,
     };
     programs::set(open, ".rodata.settings", &shared)?;
     let operations = contract::Operations { flags: FLAGS, timeout_ms: stall, padding: 0 };

@@ -254,7 +254,8 @@ impl Scheduler {
         }
         // Records from before the end are still there.
         self.reader.read(records)?;
-        records.lost = programs::section::<contract::Counts>(&self.counts)?.lost;
+        let counts: contract::Counts = programs::section(&self.counts)?;
+        (records.lost, records.unknown) = (counts.lost, counts.unknown);
         ended.map_or(Ok(()), |why| Err(Error::Ended(why)))
     }
 

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use crate::contract::COUNTERS;
+use crate::contract::{COUNTERS, MAX_SETS};
 
 /// How to schedule.
 #[derive(Debug)]
@@ -21,8 +21,11 @@ pub struct Settings {
     /// default, 9000 records.
     pub room: u32,
     /// The number of threads there is room for, 300 bytes each; 16384 by default. Threads beyond
-    /// that run where their owner lets them.
+    /// that are counted ([`Records::unknown`]), and run where their owner lets them.
     pub threads: u32,
+    /// The number of sets of CPUs for which threads have a queue; 64 by default, and at most. A
+    /// thread whose set has none waits for one of its CPUs.
+    pub sets: u32,
 }
 
 impl Default for Settings {
@@ -33,6 +36,7 @@ impl Default for Settings {
             counters: Vec::new(),
             room: 1 << 20,
             threads: 16384,
+            sets: MAX_SETS,
         }
     }
 }
@@ -57,6 +61,9 @@ pub struct Records {
     pub finished: Vec<FinishedTurn>,
     /// The number of records for which there was no room since the scheduler was loaded.
     pub lost: u64,
+    /// How often there was no room for a thread since the scheduler was loaded: one that was added,
+    /// came under the scheduler, or was started by a thread that is under it.
+    pub unknown: u64,
 }
 
 /// A CPU's record between two switches. A time without a record was too short, or the record was

@@ -90,6 +90,11 @@ pub trait Scheduler {
     /// If the kernel does not report switches.
     fn watch(&mut self, shortest: Option<Duration>) -> io::Result<()>;
 
+    /// How often it had no room for a thread, which then ran where its owner lets it.
+    fn threads_without_room(&self) -> u64 {
+        0
+    }
+
     /// Now, in nanoseconds, by the clock of [`Turn::span`]: `CLOCK_MONOTONIC`, except in tests that
     /// have a clock of their own.
     fn now(&self) -> u64 {

@@ -13,6 +13,16 @@ pub(super) fn get(thread: i32) -> io::Result<i32> {
     if policy < 0 { Err(io::Error::last_os_error()) } else { Ok(policy) }
 }
 
+/// Whether children of a thread begin without its raised priority (`SCHED_RESET_ON_FORK`).
+pub(super) const fn resets_on_fork(policy: i32) -> bool {
+    policy & libc::SCHED_RESET_ON_FORK != 0
+}
+
+/// A policy with which children begin without a raised priority, or as its thread is.
+pub(super) const fn resetting_on_fork(policy: i32, resets: bool) -> i32 {
+    if resets { policy | libc::SCHED_RESET_ON_FORK } else { policy & !libc::SCHED_RESET_ON_FORK }
+}
+
 /// Sets a thread's policy, for policies without a static priority; the nice value stays.
 ///
 /// # Errors

@@ -61,6 +61,12 @@ pub(super) const KEEPS_BASELINES: Family = gauge(
 );
 pub(super) const SCHEDULER: Family =
     info("fairways_scheduler", "How threads take turns, under a policy that schedules.");
+pub(super) const SCHEDULER_ENDED: Family =
+    counter("fairways_scheduler_ended", "How often the kernel has ended the scheduler.");
+pub(super) const THREADS_WITHOUT_ROOM: Family = counter(
+    "fairways_scheduler_threads_without_room",
+    "How often the scheduler had no room for a thread, which then ran where its owner lets it.",
+);
 pub(super) const FAILED: Family = gauge(
     "fairways_policy_failed",
     "1 if the policy has failed in a domain, where the daemon no longer asks it; otherwise 0.",
@@ -68,6 +74,10 @@ pub(super) const FAILED: Family = gauge(
 pub(super) const UNMATCHED: Family = gauge(
     "fairways_program_unmatched",
     "1 for each program that the configuration names and that has no process now.",
+);
+pub(super) const COUNTED: Family = gauge(
+    "fairways_counter_counted",
+    "1 for each counter that is counted; 0 where nothing that runs reads it, or this host can't count it.",
 );
 pub(super) const CLOCK: Family =
     gauge("fairways_clock", "The machine's clock at the last event, from the daemon's start on.")
@@ -108,6 +118,24 @@ pub(super) const CLOSIDS: Family = gauge(
 pub(super) const RMIDS: Family = gauge(
     "fairways_rmids",
     "Monitoring ids: used by Fairways, others (the root's is one), and free, those in limbo included.",
+);
+pub(super) const CORE_ENERGY: Family = counter(
+    "fairways_core_energy",
+    "Energy that cores used for it in all domains, since it was first monitored; only where packages count it.",
+)
+.in_unit("joules");
+pub(super) const ACTIVITY: Family = counter(
+    "fairways_activity",
+    "Its activity on cores in all domains, whatever their frequency and voltage; only where packages count it.",
+)
+.in_unit("farads");
+pub(super) const TRAFFIC_COUNTERS: Family = gauge(
+    "fairways_traffic_counters",
+    "Counters of memory traffic that are assigned to groups: used by Fairways, others, and free; only where hardware does not give them out by itself.",
+);
+pub(super) const TRAFFIC_FILTERED: Family = gauge(
+    "fairways_traffic_filtered",
+    "1 for each domain in which somebody changed what mbm_total_bytes counts: bytes of programs are not all of their traffic.",
 );
 pub(super) const NRI_CONNECTED: Family = gauge(
     "fairways_nri_connected",

@@ -18,8 +18,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairways_host::machine::Host;
-use fairways_resctrl_client::{Errors, Ids};
+use fairways_host::machine::{Host, SchedulerCounts};
+use fairways_resctrl_client::{Actuator, Errors, Ids};
 use parking_lot::Mutex;
 
 use super::control::Served;
@@ -55,7 +55,12 @@ struct Shared {
 struct Means {
     closids: Option<Ids>,
     rmids: Option<Ids>,
+    /// Counters of memory traffic, by domain.
+    traffic_counters: Vec<(u32, Ids)>,
+    /// Domains in which traffic is counted otherwise than by default.
+    filtered: Vec<u32>,
     errors: Errors,
+    scheduler: Option<SchedulerCounts>,
 }
 
 impl Metrics {
@@ -99,6 +104,10 @@ impl Shared {
         let means = &mut *self.means.lock();
         means.closids = actuator.map(|actuator| actuator.closids());
         means.rmids = actuator.and_then(|actuator| actuator.rmids());
+        means.traffic_counters =
+            actuator.map(|actuator| actuator.traffic_counters()).unwrap_or_default();
+        means.filtered = actuator.map(filtered).unwrap_or_default();
+        means.scheduler = host.scheduler_counts();
         if means.errors != *host.errors() {
             means.errors.clone_from(host.errors());
         }
@@ -153,6 +162,12 @@ impl Shared {
             None => Ok(format!("ready, degraded: {}", watched.status.degraded.join("; "))),
         }
     }
+}
+
+/// The domains in which traffic is counted otherwise than by default.
+fn filtered(actuator: &Actuator) -> Vec<u32> {
+    let domains = actuator.domains().iter().map(|domain| domain.id);
+    domains.filter(|&id| actuator.traffic().is_filtered("mbm_total_bytes", id)).collect()
 }
 
 impl Pages for Shared {

@@ -4,10 +4,11 @@
 #[cfg_attr(not(feature = "sched-ext"), path = "without.rs")]
 mod sched_ext;
 
+use std::io;
 use std::time::Duration;
 
 use anyhow::Context;
-use fairways_host::machine::{Instead, Turns};
+use fairways_host::machine::{Successors, Turns};
 use fairways_perf::events::ProcessorEvents;
 use fairways_resctrl_client::{OpenError, Restored};
 use fairways_turns::{Affinity, Scheduler, Settings};
@@ -27,7 +28,7 @@ pub(super) fn open(config: &Config) -> anyhow::Result<(Turns, String)> {
 /// time by its tick, which is 4 ms at 250 Hz.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-type Opened = (Box<dyn Scheduler>, Option<Instead>, String);
+type Opened = (Box<dyn Scheduler>, Option<Box<dyn Successors>>, String);
 
 fn choose(config: &Config) -> Result<Opened, OpenError> {
     let chosen = |why: &str| Ok((affinity(config)?, None, why.to_owned()));
@@ -38,16 +39,31 @@ fn choose(config: &Config) -> Result<Opened, OpenError> {
         SchedulerKind::Affinity => chosen("as configured"),
         kind => match sched_ext::open(&settings(config)) {
             Ok(scheduler) => {
-                // The kernel may end its scheduler at any time, which frees the state directory.
-                let config = config.clone();
-                let other = move || affinity(&config).map_err(std::io::Error::other);
-                Ok((scheduler, Some(Box::new(other)), "this kernel has sched_ext".to_owned()))
+                let after = Box::new(AfterSchedExt(config.clone()));
+                Ok((scheduler, Some(after), "this kernel has sched_ext".to_owned()))
             }
             Err(OpenError::NotSupported(why)) if kind == SchedulerKind::Auto => {
                 chosen(&format!("sched_ext can't be used: {why}"))
             }
             Err(why) => Err(why),
         },
+    }
+}
+
+/// The kernel may end its scheduler at any time, which frees the state directory.
+struct AfterSchedExt(Config);
+
+impl Successors for AfterSchedExt {
+    fn other(&mut self) -> io::Result<Box<dyn Scheduler>> {
+        affinity(&self.0).map_err(io::Error::other)
+    }
+
+    fn may_return(&self) -> Result<(), String> {
+        in_kernel()
+    }
+
+    fn first(&mut self) -> io::Result<Box<dyn Scheduler>> {
+        sched_ext::open(&settings(&self.0)).map_err(io::Error::other)
     }
 }
 

@@ -37,6 +37,8 @@ struct SchedExt {
     records: kernel::Records,
     /// How many records had no room, as last logged.
     lost: u64,
+    /// How often there was no room for a thread, as last logged.
+    unknown: u64,
 }
 
 /// Loads it; no thread is under it yet.
@@ -58,6 +60,7 @@ pub(super) fn open(settings: &Settings) -> Result<Box<dyn Scheduler>, OpenError>
         again: None,
         records: kernel::Records::default(),
         lost: 0,
+        unknown: 0,
     }))
 }
 
@@ -230,6 +233,10 @@ impl Scheduler for SchedExt {
         self.inner.watch(shortest).map_err(failed)
     }
 
+    fn threads_without_room(&self) -> u64 {
+        self.unknown
+    }
+
     fn attention(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.inner.fd()]
     }
@@ -256,6 +263,13 @@ impl Scheduler for SchedExt {
                 "turns were lost: there was no room to record them"
             );
             self.lost = new.lost;
+        }
+        if new.unknown > self.unknown {
+            tracing::warn!(
+                times = new.unknown - self.unknown,
+                "the scheduler in the kernel has no room for further threads: they run where their owners let them"
+            );
+            self.unknown = new.unknown;
         }
         self.records = new;
         done

@@ -1,7 +1,7 @@
 //! The perf part: software events in place of the hardware's, which virtual machines often lack.
 
 use fairways_core::{AppId, Counter};
-use fairways_perf::events::{Encoding, Event, ProcessorEvents};
+use fairways_perf::events::{BY_PROCESSOR, Encoding, Event, ProcessorEvents};
 use fairways_perf::{Perf, Settings};
 use fairways_perf::{Source, Target};
 use fairways_resctrl::language::CpuSet;
@@ -34,8 +34,12 @@ fn events() -> ProcessorEvents {
 pub(crate) fn start(programs: &[Vec<i32>], cgroups: Option<&[std::path::PathBuf]>) -> Perf {
     let cpus: CpuSet =
         (0..u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap()).collect();
-    let mut perf =
-        Perf::new(Settings { events: events(), domains: vec![(0, cpus)], descriptors: None });
+    let mut perf = Perf::new(Settings {
+        events: events(),
+        counters: BY_PROCESSOR.to_vec(),
+        domains: vec![(0, cpus)],
+        descriptors: None,
+    });
     for (at, threads) in (0_u32..).zip(programs) {
         let cgroup = cgroups.map(|of| of[at as usize].clone());
         perf.begin(&Target {

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use fairways_command_kit::input::whole;
+use fairways_command_kit::BadInput;
+use fairways_command_kit::input::{shown, whole};
 use fairways_export::CacheDomain;
 
 /// Check what this host supports, and how to fix what is missing
@@ -12,7 +13,7 @@ use fairways_export::CacheDomain;
 /// Examples:
 ///   fairways doctor
 ///   fairways doctor --json
-///   fairways doctor --resctrl-root /tmp/resctrl
+///   fairways doctor --from fairways-copy
 ///
 /// Checks the CPU, the kernel, resctrl and its other users, perf and cgroups, and
 /// changes nothing. The last lines say whether this host can give out ways, monitor
@@ -31,6 +32,10 @@ pub(crate) struct Doctor {
     #[arg(long, value_name = "DIR", default_value = "/")]
     pub(crate) sysroot: PathBuf,
 
+    /// Check another host by a copy that `fairways collect` made of it there
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["sysroot", "resctrl_root"])]
+    pub(crate) from: Option<PathBuf>,
+
     /// Print one JSON object instead of text (docs/doctor.md)
     #[arg(long)]
     pub(crate) json: bool,
@@ -39,7 +44,59 @@ pub(crate) struct Doctor {
 impl Doctor {
     /// Runs the command.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        crate::doctor::run(&self.sysroot, self.resctrl_root.as_deref(), self.json, out)
+        let [from, resctrl] = [&self.from, &self.resctrl_root].map(Option::as_deref);
+        crate::doctor::run(&self.sysroot, from, resctrl, self.json, out)
+    }
+}
+
+/// Copy what `doctor` reads of this host, to examine it elsewhere
+///
+/// Examples:
+///   sudo fairways collect
+///   sudo fairways collect -o db1.tar
+///   fairways collect --script > collect.sh
+///
+/// The copy has nothing private: no command lines, no names of users, hosts or
+/// groups, no addresses (docs/collect.md). `fairways doctor --from` reads it.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "As a user other than root, it copies what that user can read"
+)]
+pub(crate) struct Collect {
+    /// Where to put it: a new folder, or a new file whose name ends in .tar
+    #[arg(short, long, value_name = "DIR", default_value = "fairways-copy")]
+    pub(crate) output: PathBuf,
+
+    /// Copy the host whose /proc, /sys and /boot are in this folder
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    pub(crate) sysroot: PathBuf,
+
+    /// Print the shell script that makes the copy, to read it or to run it without this program
+    #[arg(long, conflicts_with_all = ["output", "sysroot"])]
+    pub(crate) script: bool,
+}
+
+impl Collect {
+    /// Runs the command.
+    pub(crate) fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if self.script {
+            return Ok(write!(out, "{}", fairways_doctor::collect::SCRIPT)?);
+        }
+        let (to, root) = (&self.output, &self.sysroot);
+        if !root.is_dir() {
+            let said = format!("--sysroot: expected a directory, found {}", shown(root));
+            return Err(BadInput(said).into());
+        }
+        if to.exists() {
+            let said = format!("--output: expected a name that is free, found {}", shown(to));
+            return Err(BadInput(said).into());
+        }
+        fairways_doctor::collect::collect(to, root)?;
+        let is_packed = to.extension().is_some_and(|extension| extension == "tar");
+        let unpacked = if is_packed { " once it is unpacked" } else { "" };
+        writeln!(out, "{}: fairways doctor --from reads it{unpacked}", shown(to))?;
+        Ok(())
     }
 }
 

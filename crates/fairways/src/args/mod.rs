@@ -68,7 +68,7 @@ pub(crate) use blame::Blame;
 pub(crate) use daemon::{Explain, Restore, Status};
 pub(crate) use emulate::Emulate;
 pub(crate) use emulated::Emulated;
-pub(crate) use host::{AskedOfConfig, Config, Doctor, Export};
+pub(crate) use host::{AskedOfConfig, Collect, Config, Doctor, Export};
 pub(crate) use optimum::Optimum;
 pub(crate) use paper::Paper;
 pub(crate) use parsed::{one_line, parsed};
@@ -199,6 +199,7 @@ pub(crate) enum Command {
     Emulate(Box<Emulate>),
     Emulated(Emulated),
     Doctor(Doctor),
+    Collect(Collect),
     Config(Config),
     Export(Export),
     /// Stand for a simulated program in the table of processes

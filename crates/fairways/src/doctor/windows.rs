@@ -3,10 +3,15 @@
 use fairways_daemon::windows_in_kernel;
 use fairways_doctor::{Finding, FindingState};
 
+/// The finding's id, and why it matters.
+pub(super) const WINDOWS: (&str, &str) = (
+    "windows",
+    "the windows of some policies (LFOC) end after a number of instructions; polling reads each thread's counters",
+);
+
 /// Tries whether this program can let this kernel end windows, which changes nothing.
 pub(super) fn check() -> Finding {
-    let id = "windows";
-    let why = "the windows of some policies (LFOC) end after a number of instructions; polling reads each thread's counters";
+    let (id, why) = WINDOWS;
     let Err(not) = windows_in_kernel() else {
         let found = "the kernel ends windows of instructions".to_owned();
         return Finding { id, state: FindingState::Ok, found, why, remedy: None };

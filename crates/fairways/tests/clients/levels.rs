@@ -108,6 +108,31 @@ fn pqos_sets_and_shows_levels_in_each_unit() {
     }
 }
 
+/// The first pqos of a mount, 4.5.0, can't reset: it looks for a class that no program uses among its
+/// own groups, `COS1` and so on, before it makes them, and so does not learn how memory bandwidth is
+/// limited. Unknown counts as "by megabytes" then: it writes the most that 32 bits hold, or no level
+/// at all, which the kernel refuses. CDP and the processor's maker have no part in it.
+#[test]
+fn the_first_pqos_of_a_mount_cannot_reset_and_the_second_can() {
+    if !has("pqos resets", &NEEDS) {
+        return;
+    }
+    let [percent, eighths, _] = UNITS;
+    for (unit, options, all) in [(&percent, "", "L3:0=fffff"), (&eighths, "cdp", "L3CODE:0=fffff")]
+    {
+        let case = format!("{} {options:?}", unit.name);
+        let emulated = Emulated::of(unit.platform, PROGRAMS, options);
+        emulated.write("schemata", &format!("{}\n", all.replace("fffff", "3")));
+        let (text, is_done) = unit.run(&emulated, "pqos -I -R");
+        assert!(!is_done, "{case}: {text}");
+        says(&text, &["ERROR: Invalid file arguments!", "Allocation reset failed!"]);
+        assert!(!emulated.read("schemata").contains(all), "{case}: nothing is written by halves");
+        let (text, is_done) = unit.run(&emulated, "pqos -I -R");
+        assert!(is_done, "{case}: {text}");
+        assert!(emulated.read("schemata").contains(all), "{case}: {text}");
+    }
+}
+
 /// goresctrl writes levels, and shows none. It finds no lever where the least level is 0.
 #[test]
 fn goresctrl_sets_levels_in_percent_and_in_megabytes() {

@@ -5,6 +5,7 @@
 mod blamed;
 mod buckets;
 mod common;
+mod counted;
 mod exec;
 mod journals;
 mod killed;

@@ -101,7 +101,14 @@ fn licences_of_others_are_listed() {
     let text = fs::read_to_string(doc.join("THIRD-PARTY")).unwrap();
     let (list, texts) = text.split_once("====").unwrap();
     let crates: Vec<(&str, &str)> = list.lines().filter_map(|line| line.split_once(": ")).collect();
-    for of in ["rustix ", "clap ", "lzma-rust2 ", "The standard library of Rust"] {
+    for of in [
+        "rustix ",
+        "clap ",
+        "lzma-rust2 ",
+        "libbpf-sys ",
+        "libbpf, ",
+        "The standard library of Rust",
+    ] {
         assert!(crates.iter().any(|(name, _)| name.starts_with(of)), "{of}: {list}");
     }
     // Dependencies of tests and build scripts alone, and of the compiler, are not listed.
@@ -112,17 +119,46 @@ fn licences_of_others_are_listed() {
         let choices = expression.split(['/', '(', ')']).flat_map(|part| part.split(" OR "));
         assert!(!expression.contains(" AND "), "{name}: {expression}: each choice is one licence");
         assert!(
-            choices.into_iter().any(|one| ["MIT", "Apache-2.0", "Zlib"].contains(&one.trim())),
+            choices
+                .into_iter()
+                .any(|one| ["MIT", "Apache-2.0", "Zlib", "BSD-2-Clause"].contains(&one.trim())),
             "{name}: {expression}"
         );
     }
     assert!(texts.contains("Copyright (c)") && texts.contains("Apache License"));
+    assert!(texts.contains("Copyright (c) 2015 The Libbpf Authors"));
     let stated = printed("rpm", &["--query", "--queryformat", "%{LICENSE}", "--package"], &rpm);
-    assert_eq!(stated, "(MIT OR Apache-2.0) AND MIT AND Apache-2.0 AND Zlib");
+    assert_eq!(stated, "(MIT OR Apache-2.0) AND MIT AND Apache-2.0 AND Zlib AND BSD-2-Clause");
     let copyright = fs::read_to_string(doc.join("copyright")).unwrap();
-    assert!(
-        copyright.contains("License: (Expat or Apache-2.0) and Expat and Apache-2.0 and Zlib\n")
-    );
+    assert!(copyright.contains(
+        "License: (Expat or Apache-2.0) and Expat and Apache-2.0 and Zlib and BSD-2-clause\n"
+    ));
+}
+
+/// The packaged programs can load a scheduler into the kernel, and windows, as built: the libraries
+/// that this takes are dependencies, and no compiler is.
+#[test]
+fn packages_carry_programs_for_the_kernel_and_depend_on_what_these_take() {
+    let needs = ["dpkg-deb", "dpkg-shlibdeps", "rpmbuild", "rpm", "strip", "readelf"];
+    if !has("programs for the kernel", &needs.map(Need::Program)) {
+        return;
+    }
+    let (folder, rpm) = (unpacked(), in_folder(&packages().now, "rpm"));
+    let fairways = folder.path().join("usr/bin/fairways");
+    let linked = printed("readelf", &["--dynamic"], &fairways);
+    let deb = printed("dpkg-deb", &["--field"], &in_folder(&packages().now, "deb"));
+    let depends = deb.lines().find(|line| line.starts_with("Depends:")).unwrap();
+    let requires = printed("rpm", &["--query", "--requires", "--package"], &rpm);
+    for (library, package) in [("libelf.so.1", "libelf1 "), ("libz.so.1", "zlib1g ")] {
+        assert!(linked.contains(library), "{linked}");
+        assert!(depends.contains(package), "{depends}");
+        assert!(requires.contains(library), "{requires}");
+    }
+    assert!(!depends.contains("clang") && !requires.contains("clang"));
+    let doctor = Command::new(&fairways).args(["doctor", "--json"]).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    let said = report["findings"].to_string();
+    assert!(!said.contains("built without"), "{said}");
 }
 
 /// The pages that the installed pages link to are installed.

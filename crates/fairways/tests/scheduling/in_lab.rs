@@ -11,11 +11,12 @@ use super::chip::{self, MADE};
 use super::daemon::{Place, SCHEDULER};
 
 /// The tests that run there with a scheduler in the kernel.
-const UNDER_IT: [&str; 4] = [
+const UNDER_IT: [&str; 5] = [
     "doctor::doctor_says_by_what_threads_take_turns",
     "casc::casc_decides_on_this_machine_as_on_a_chip_that_counts_the_same",
     "cache_fair::fair_miss_rates_are_those_of_a_chip_that_counts_the_same",
     "left::every_thread_is_as_before_once_the_daemon_has_ended",
+    "left::a_scheduler_that_the_kernel_has_ended_returns",
 ];
 
 /// The tests that run there on two CPUs, the number that their profiles are made for.
@@ -59,15 +60,19 @@ fn policies_schedule_in_a_kernel_with_sched_ext() {
          failed=0\n\
          {under_it} || failed=1\n\
          {without} || failed=1\n\
+         sh /systemd.sh 2>&1 || failed=1\n\
          for cpu in 2 3; do echo 0 > /sys/devices/system/cpu/cpu$cpu/online; done\n\
          {on_two} || failed=1\n\
          exit $failed\n"
     );
-    let outcome = Guest::new()
+    let guest = Guest::new()
         .file(stripped(&tests, folder.path()), "/scheduling")
         .file(stripped(&daemon, folder.path()), "/usr/bin/fairways")
         .file(folder.path().join("casc"), "/chips/casc")
         .file(folder.path().join("cache-fair"), "/chips/cache-fair")
+        .text("/systemd.sh", include_str!("systemd.sh"));
+    let guest = with_systemd(guest);
+    let outcome = guest
         .topology(Topology { sockets: 1, cores: CPUS, threads: 1 })
         .time_by_instructions(SHIFT)
         .job(job)
@@ -77,12 +82,37 @@ fn policies_schedule_in_a_kernel_with_sched_ext() {
         .unwrap();
     eprintln!("{TEST}: the guest took {} s", outcome.duration.as_secs());
     assert_eq!(outcome.code, 0, "{}", outcome.console.join("\n"));
+    assert!(outcome.console.iter().any(|line| line == "UNDER-SYSTEMD-HELD"), "the service");
     // No test was left out.
     let passed = outcome.console.iter().filter_map(|line| {
         let count = line.strip_prefix("test result: ok. ")?.split(' ').next()?;
         count.parse::<usize>().ok()
     });
     assert!(passed.eq([UNDER_IT.len(), WITHOUT.len(), ON_TWO.len()]), "some were left out");
+}
+
+/// This machine's systemd, with what it takes to start a service, and the packaged unit.
+fn with_systemd(mut guest: Guest) -> Guest {
+    for program in ["nsenter", "unshare"] {
+        let found = fairways_needs::find(program).unwrap();
+        guest = guest.file(found, format!("/usr/bin/{program}"));
+    }
+    for program in ["/lib/systemd/systemd", "/bin/systemctl"] {
+        guest = guest.file(program, program);
+    }
+    for target in ["basic", "sysinit", "shutdown", "umount", "slices", "paths", "timers", "sockets"]
+    {
+        let unit = format!("/lib/systemd/system/{target}.target");
+        guest = guest.file(&unit, &unit);
+    }
+    let packaged = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+    for unit in ["fairways.service", "sys-fs-resctrl.mount"] {
+        guest = guest.file(packaged.join(unit), format!("/lib/systemd/system/{unit}"));
+    }
+    for drop_in in ["scheduling.conf", "sched-ext.conf"] {
+        guest = guest.file(packaged.join(drop_in), format!("/lib/systemd/drop-ins/{drop_in}"));
+    }
+    guest
 }
 
 /// A program without debug information: the guest unpacks it into memory.

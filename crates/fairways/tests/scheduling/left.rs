@@ -123,6 +123,38 @@ fn every_thread_is_as_before_once_the_daemon_has_ended() {
     assert_eq!(programs.now(), programs.before);
 }
 
+/// The administrator throws the scheduler out of the kernel (SysRq-S): the daemon says so, goes on by
+/// affinity, and has it back after a pause.
+#[cfg(feature = "sched-ext")]
+#[test]
+fn a_scheduler_that_the_kernel_has_ended_returns() {
+    let Some(_alone) = can() else { return };
+    if scheduler() != "sched_ext" {
+        return;
+    }
+    let programs = Programs::new();
+    let mut daemon = programs.daemon(&[]);
+    let first = programs.spinning[0].id();
+    daemon.eventually("a thread is under it", |_| is_under_ext(first));
+    fs::write("/proc/sysrq-trigger", "S").unwrap();
+    daemon.eventually("affinity takes its place", |of| of.status()["scheduler"] == "affinity");
+    assert!(!is_under_ext(first));
+    let degraded = daemon.status()["degraded"].to_string();
+    assert!(
+        degraded.contains("sched_ext has ended: ") && degraded.contains("3 times an hour"),
+        "{degraded}"
+    );
+    daemon.eventually("it is back", |of| of.status()["scheduler"] == "sched_ext");
+    daemon.eventually("a thread is under it again", |_| is_under_ext(first));
+    assert_eq!(daemon.status()["degraded"], serde_json::json!([]));
+    let said = programs.place.text("said");
+    assert!(
+        said.contains("affinity takes its place") && said.contains("sched_ext schedules again")
+    );
+    assert!(daemon.end(Signal::TERM).success());
+    assert_eq!(programs.now(), programs.before);
+}
+
 #[test]
 fn nothing_is_moved_where_it_is_only_observed() {
     let Some(_alone) = can() else { return };

@@ -12,6 +12,15 @@ use super::roster::FoundProgram;
 use super::state::HostState;
 use super::trouble::Trouble;
 
+/// What happened to a scheduler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedulerCounts {
+    /// How often the kernel has ended it.
+    pub ended: u64,
+    /// How often the one in use had no room for a thread, which ran where its owner lets it.
+    pub threads_without_room: u64,
+}
+
 /// Sets a lever as policies decide, and knows what is special about that lever:
 /// [`CacheWays`](super::ways::CacheWays) sets ways, [`Turns`](super::Turns) sets turns,
 /// [`CountedHost`](super::CountedHost) nothing.
@@ -85,6 +94,16 @@ pub(super) trait Mechanism {
 
     /// Resctrl's client, if the mechanism uses it.
     fn actuator(&self) -> Option<&Actuator> {
+        None
+    }
+
+    /// What is not as it should be, though policies are in force; a line each.
+    fn degraded(&self) -> Vec<String> {
+        self.actuator().map(Actuator::degraded).unwrap_or_default()
+    }
+
+    /// What happened to the scheduler, if the mechanism uses one.
+    fn scheduler_counts(&self) -> Option<SchedulerCounts> {
         None
     }
 

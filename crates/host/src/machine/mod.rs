@@ -59,7 +59,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairways_core::{Action, Event, Machine, Time};
+use fairways_core::{Action, Counter, Event, Machine, Time};
 use fairways_resctrl_client::Restored;
 
 use agenda::Agenda;
@@ -70,13 +70,14 @@ use counting::Counting;
 use domains::Domains;
 pub use lever::{Lever, Parts};
 use mechanism::Mechanism;
+pub use mechanism::SchedulerCounts;
 use roster::Roster;
 pub use settings::{Managed, NewContainer, OpenLatency, Settings};
 pub use shown::{Shown, ShownDomain};
 use state::HostState;
 pub use trouble::Failure;
 use trouble::Trouble;
-pub use turns::{Instead, Turns};
+pub use turns::{Successors, Turns};
 
 /// A host whose programs are watched, and whose caches are partitioned or threads scheduled.
 pub struct Host {
@@ -126,6 +127,13 @@ impl Host {
         self.mechanism.reconfigure(&moved);
         self.state.agenda.look_soon();
         Ok(())
+    }
+
+    /// Counts these counters of programs as well ([`Source::count_also`]).
+    ///
+    /// [`Source::count_also`]: fairways_perf::Source::count_also
+    pub fn count_also(&mut self, counters: &[Counter], may_take_turns: bool) {
+        self.state.counting.source.count_also(counters, may_take_turns);
     }
 
     /// Nothing more is reported once this is true.

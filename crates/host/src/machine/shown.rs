@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use fairways_core::{AppId, Llc, PlanId, WayMask};
+use fairways_core::{AppId, Counter, Llc, PlanId, WayMask};
 use fairways_programs::Wanted;
 use fairways_resctrl_client::Errors;
 use fairways_resctrl_client::managers::manager_of;
 
 use super::Host;
+use super::mechanism::SchedulerCounts;
 use super::roster::Member;
 
 /// A program, as it is now.
@@ -116,7 +117,20 @@ impl Host {
     /// What is not as it should be, though policies are in force; a line each.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
-        self.actuator().map(fairways_resctrl_client::Actuator::degraded).unwrap_or_default()
+        self.mechanism.degraded()
+    }
+
+    /// What happened to the scheduler by which policies act, if they act by one.
+    #[must_use]
+    pub fn scheduler_counts(&self) -> Option<SchedulerCounts> {
+        self.mechanism.scheduler_counts()
+    }
+
+    /// The counters that are not counted here, of any program, with the reason; `None`: nothing
+    /// reads it.
+    #[must_use]
+    pub fn uncounted(&self) -> Vec<(Counter, Option<String>)> {
+        self.state.counting.source.uncounted()
     }
 
     /// How often something failed that policies requested, or that their requests depend on.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairways_core::{AppId, Counters};
-use fairways_host::machine::{Host, Instead, Lever, Managed, Parts, Settings, Turns};
+use fairways_host::machine::{Host, Lever, Managed, Parts, Settings, Successors, Turns};
 use fairways_perf::{Source, Target};
 use fairways_programs::{Roots, Selector, Wanted};
 use tempfile::TempDir;
@@ -93,7 +93,7 @@ impl Bench {
     pub(crate) fn host(
         &self,
         programs: &[(&str, i32)],
-        instead: Option<Instead>,
+        instead: Option<Box<dyn Successors>>,
         observe: bool,
     ) -> Host {
         let scheduler = Box::new(Turning(self.cpus.clone(), "first"));

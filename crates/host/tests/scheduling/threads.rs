@@ -6,10 +6,11 @@ use std::time::Duration;
 use fairways_core::{
     Action, AppId, Event, Levers, Partition, PartitionError, PlanId, ThreadId, WayMask,
 };
-use fairways_host::machine::{Failure, Host};
+use fairways_host::machine::{Failure, Host, Successors};
+use fairways_turns::Scheduler;
 
 use crate::bench::Bench;
-use crate::cpus::Turning;
+use crate::cpus::{Shared, Turning};
 
 const REASON: &str = "a test";
 
@@ -225,14 +226,7 @@ fn another_scheduler_does_what_the_one_before_was_asked_for() {
     let bench = Bench::new(&[&[0, 1]]);
     bench.start(100, 100, 5, "0-1");
     bench.start(200, 200, 5, "0-1");
-    let cpus = bench.cpus.clone();
-    let instead = Box::new(move || {
-        // The kernel has taken all threads back.
-        cpus.borrow_mut().threads.values_mut().for_each(|thread| {
-            (thread.allowed, thread.raised) = Default::default();
-        });
-        Ok(Box::new(Turning(cpus, "second")) as Box<_>)
-    });
+    let instead = Box::new(Following { cpus: bench.cpus.clone(), others: 1, has_first: false });
     let mut host = bench.host(&[("web-1", 100), ("batch-1", 200)], Some(instead), false);
     until(&mut host, 500);
     let thread = ThreadId::first_of(AppId(0));
@@ -262,14 +256,78 @@ fn another_scheduler_does_what_the_one_before_was_asked_for() {
 }
 
 #[test]
+fn a_scheduler_that_the_kernel_ended_is_tried_again_a_few_times() {
+    let bench = Bench::new(&[&[0, 1]]);
+    bench.start(100, 100, 5, "0-1");
+    let instead = Box::new(Following { cpus: bench.cpus.clone(), others: 9, has_first: true });
+    let mut host = bench.host(&[("web-1", 100)], Some(instead), false);
+    until(&mut host, 500);
+    allow(&mut host, 0, 0, &[1]);
+    assert!(host.degraded().is_empty());
+    // It is back after 10, 30 and 90 s, with what was requested; the fourth end is one too many.
+    let mut now = 500;
+    for (ends, pause) in [(1, 10_000), (2, 30_000), (3, 90_000)] {
+        bench.cpus.borrow_mut().ends = true;
+        until(&mut host, now + 1000);
+        assert_eq!(host.scheduler(), Some("second"));
+        let [line] = &host.degraded()[..] else { panic!("{:?}", host.degraded()) };
+        assert!(line.contains("a test ends it; second takes its place"), "{line}");
+        until(&mut host, now + pause - 1000);
+        assert_eq!(host.scheduler(), Some("second"), "after end {ends}");
+        now += pause + 2000;
+        until(&mut host, now);
+        assert_eq!(host.scheduler(), Some("first"), "after end {ends}");
+        assert!(host.degraded().is_empty());
+        assert_eq!(host.scheduler_counts().unwrap().ended, ends);
+        assert_eq!(bench.cpus.borrow().thread(100).allowed.to_list(), "1");
+    }
+    bench.cpus.borrow_mut().ends = true;
+    until(&mut host, now + 300_000);
+    assert_eq!((host.scheduler(), host.scheduler_counts().unwrap().ended), (Some("second"), 4));
+}
+
+#[test]
 fn why_there_is_none_is_said_of_both() {
     let bench = Bench::new(&[&[0, 1]]);
     bench.start(100, 100, 5, "0-1");
-    let instead = Box::new(|| Err(std::io::Error::other("no second")));
+    let instead = Box::new(Following { cpus: bench.cpus.clone(), others: 0, has_first: false });
     let mut host = bench.host(&[("web-1", 100)], Some(instead), false);
     until(&mut host, 500);
     bench.cpus.borrow_mut().ends = true;
     until(&mut host, 1000);
     let said = host.failure().unwrap().to_string();
     assert!(said.contains("a test ends it") && said.contains("no second"), "{said}");
+}
+
+/// So many schedulers in the place of the first, and the first again if there is one.
+struct Following {
+    cpus: Shared,
+    others: usize,
+    has_first: bool,
+}
+
+impl Following {
+    /// The kernel, or the scheduler before, has put all threads back.
+    fn scheduler(&self, name: &'static str) -> Box<dyn Scheduler> {
+        self.cpus.borrow_mut().threads.values_mut().for_each(|thread| {
+            (thread.allowed, thread.raised) = Default::default();
+        });
+        Box::new(Turning(self.cpus.clone(), name))
+    }
+}
+
+impl Successors for Following {
+    fn other(&mut self) -> std::io::Result<Box<dyn Scheduler>> {
+        self.others =
+            self.others.checked_sub(1).ok_or_else(|| std::io::Error::other("no second"))?;
+        Ok(self.scheduler("second"))
+    }
+
+    fn may_return(&self) -> Result<(), String> {
+        self.has_first.then_some(()).ok_or_else(|| "no first".to_owned())
+    }
+
+    fn first(&mut self) -> std::io::Result<Box<dyn Scheduler>> {
+        Ok(self.scheduler("first"))
+    }
 }

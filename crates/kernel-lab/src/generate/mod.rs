@@ -1,6 +1,7 @@
 //! Makes up sequences of steps from a seed: valid ones, nearly valid ones, and nonsense, in about
 //! equal parts, on few names, so that they meet.
 
+mod counters;
 mod texts;
 
 use rand_core::{Rng, SeedableRng};
@@ -94,6 +95,7 @@ impl Maker<'_> {
             }
         }
         self.steps.push(Step::Tree);
+        self.counters_again();
         if self.steps.iter().any(sets_threshold) {
             // It outlives the mount.
             self.threshold(&THRESHOLD.to_string());
@@ -110,6 +112,10 @@ impl Maker<'_> {
     }
 
     fn step(&mut self) {
+        if self.assigns_counters() && self.chance(30) {
+            let step = self.counters();
+            return self.steps.push(step);
+        }
         let step = match self.below(100) {
             0..22 => self.schemata(),
             22..34 => self.cpus(),

@@ -232,3 +232,20 @@ fn debian_12_s_kernel() {
     case.kernel = Kernel::Bookworm;
     check(case, 20);
 }
+
+/// Counters of memory traffic that are assigned to groups: fewer than the groups want.
+#[test]
+fn assigned_counters() {
+    let mut case = amd_s("assigned_counters");
+    case.grounds.options = vec!["", "", "cdp", "debug", "mba_MBps"];
+    let counters = Some(6);
+    if let (Some(theirs), Some(ours)) =
+        (&mut case.grounds.processor.monitoring, &mut case.platform.monitoring)
+    {
+        (theirs.assignable, ours.assignable) = (counters, counters);
+    }
+    let Some(lab) = required(case.name, case.kernel) else { return };
+    let steps = parse(include_str!("../steps/counters")).unwrap();
+    ask(Case { name: "known_counters", ..case.clone() }, &lab, &steps, 4);
+    check(case, 20);
+}

@@ -18,8 +18,23 @@ use local_search::{LocalSearch, WalkCost};
 /// The number of steps of each walk between two comparisons of all walks.
 const ROUND: usize = 8;
 
+/// The walks of a [`start`].
+const WALKS: u64 = 4;
+
 /// A value that is within this part of its bound is the best.
 const REACHED: f64 = 1e-9;
+
+/// The programs' masks in a good partition: the best of a few walks, the same each time.
+pub(crate) fn start(problem: &Problem<'_>) -> Vec<WayMask> {
+    let walks = (0..WALKS).into_par_iter().map(|seed| {
+        let mut walk = LocalSearch::new(problem, Pcg64Mcg::seed_from_u64(seed));
+        walk.up(&|| false);
+        (walk.cost, walk.masks())
+    });
+    let walks: Vec<(WalkCost, Vec<WayMask>)> = walks.collect();
+    let best = walks.into_iter().min_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
+    best.map_or_else(Vec::new, |(_, masks)| masks)
+}
 
 /// The programs' masks in the best partition that parallel walks find until it `is_late`, and a
 /// bound on the value if it is not reached.

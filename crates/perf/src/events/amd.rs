@@ -24,6 +24,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Zen 1",
         source: "x86/amdzen1/{cache,core,memory}.json",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: &[
@@ -42,6 +43,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Zen 2",
         source: "x86/amdzen2/{core,memory,other}.json",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: &[
@@ -63,6 +65,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Zen 3",
         source: "x86/amdzen3/{core,memory,other}.json",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: &[
@@ -83,6 +86,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Zen 4, Zen 5",
         source: "x86/amdzen4/{core,memory,other}.json, x86/amdzen5/{decode,load-store}.json",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: &[

@@ -28,6 +28,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Neoverse N1",
         source: "arm64/arm/neoverse-n1/",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: &[INSTRUCTIONS, CYCLES, L1, REFERENCES, MISSES],
@@ -40,9 +41,21 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Neoverse V1, N2, V2",
         source: "arm64/arm/neoverse-v1/, arm64/arm/neoverse-n2-v2/",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: &[INSTRUCTIONS, CYCLES, L1, REFERENCES, MISSES, L2_STALLS],
+        lost: &[NO_LLC_STALLS, NO_STORE_BUFFER],
+    },
+    Table {
+        name: "Neoverse V3",
+        // Its list has no LL_CACHE_RD: the kernel's generic events are the same, where the core
+        // reports to have them.
+        source: "arm64/arm/neoverse-v3/{l1d_cache,stall}.json",
+        generic: &[Counter::LlcReferences, Counter::LlcMisses],
+        kind: RAW,
+        alone: &[],
+        events: &[INSTRUCTIONS, CYCLES, L1, L2_STALLS],
         lost: &[NO_LLC_STALLS, NO_STORE_BUFFER],
     },
 ];
@@ -53,6 +66,7 @@ pub(super) fn for_part(implementer: u32, part: u32) -> Option<&'static Table> {
     let index = match (implementer, part) {
         (0x41, 0xd0c) => 0,
         (0x41, 0xd40 | 0xd49 | 0xd4f) => 1,
+        (0x41, 0xd84) => 2,
         _ => return None,
     };
     TABLES.get(index)

@@ -157,6 +157,7 @@ mod tests {
         assert_eq!(of(x86("AuthenticAMD", 26, 2)), "Zen 4, Zen 5");
         assert_eq!(of(arm(&[0xd0c, 0xd0c])), "Neoverse N1");
         assert_eq!(of(arm(&[0xd4f])), "Neoverse V1, N2, V2");
+        assert_eq!(of(arm(&[0xd84])), "Neoverse V3");
     }
 
     #[test]
@@ -165,7 +166,7 @@ mod tests {
             x86("GenuineIntel", 19, 1),
             x86("AuthenticAMD", 16, 2),
             x86("CentaurHauls", 7, 59),
-            arm(&[0xd84]),
+            arm(&[0xd8e]),
             Cpu::parse(""),
         ] {
             assert_eq!(for_cpu(&cpu).name, "generic events", "{cpu}");

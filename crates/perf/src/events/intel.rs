@@ -49,6 +49,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Haswell",
         source: "x86/haswellx/{cache,pipeline}.json",
+        generic: &[],
         kind: RAW,
         // Where hyper-threads are on, the kernel lets a thread use half of the general counters
         // while 0xd0 is on one (erratum HSD29; `exclusive_present` of arch/x86/events/core.c).
@@ -67,6 +68,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Broadwell",
         source: "x86/broadwellx/{cache,pipeline}.json",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: &[INSTRUCTIONS, CYCLES, LOADS, REFERENCES, MISSES, L2_STALLS, STORE_BUFFER],
@@ -75,6 +77,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Skylake, Cascade Lake",
         source: "x86/{skylakex,cascadelakex}/{cache,memory,pipeline}.json",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: SKYLAKE,
@@ -83,6 +86,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Ice Lake, Rocket Lake, Tiger Lake",
         source: "x86/{icelakex,rocketlake,tigerlake}/{cache,memory,pipeline}.json",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: SKYLAKE,
@@ -91,6 +95,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Sapphire Rapids, Emerald Rapids",
         source: "x86/{sapphirerapids,emeraldrapids}/{cache,memory,pipeline}.json",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: GOLDEN_COVE,
@@ -99,6 +104,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Granite Rapids",
         source: "x86/graniterapids/{cache,memory,pipeline}.json",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: GOLDEN_COVE,
@@ -107,6 +113,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "Sierra Forest",
         source: "x86/sierraforest/{cache,pipeline}.json",
+        generic: &[],
         kind: RAW,
         alone: &[],
         events: &[

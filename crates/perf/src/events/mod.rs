@@ -76,6 +76,25 @@ impl ProcessorEvents {
             alone: Vec::new(),
         }
     }
+
+    /// Those of its events that count these counters. Instructions and cycles are always among
+    /// them: windows end by instructions, and every view shows instructions per cycle.
+    #[must_use]
+    pub fn only(&self, counters: &[Counter]) -> Self {
+        let mut chosen = self.clone();
+        chosen.events.retain(|event| is_wanted(event.field, counters));
+        chosen.lost.retain(|&(counter, _)| is_wanted(counter, counters));
+        chosen
+    }
+}
+
+fn is_wanted(counter: Counter, counters: &[Counter]) -> bool {
+    is_shared(counter) || counters.contains(&counter)
+}
+
+/// Whether a counter is in every group, so that ratios are of one time.
+pub(crate) const fn is_shared(counter: Counter) -> bool {
+    matches!(counter, Counter::Instructions | Counter::Cycles)
 }
 
 /// A processor's table, as it is written down.
@@ -83,6 +102,8 @@ impl ProcessorEvents {
 struct Table {
     name: &'static str,
     source: &'static str,
+    /// Counters without an event in the list, which the kernel's generic events count.
+    generic: &'static [Counter],
     kind: u32,
     /// See [`ProcessorEvents::alone`].
     alone: &'static [Counter],
@@ -101,6 +122,8 @@ impl Table {
                 encoding: Encoding { kind: self.kind, config },
             })
             .collect();
+        let generic = generic::events().events;
+        events.extend(generic.iter().filter(|event| self.generic.contains(&event.field)));
         events.sort_unstable_by_key(|event| event.field);
         let lost = self.lost.iter().map(|&(field, why)| (field, why.to_owned())).collect();
         ProcessorEvents {
@@ -151,6 +174,8 @@ pub fn all() -> Vec<ProcessorEvents> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use fairways_core::Counters;
 
     use super::*;
@@ -164,6 +189,41 @@ mod tests {
                 assert_eq!(counted + lost, 1, "{}: {}", chosen.name, field.name());
             }
             assert!(chosen.events.is_sorted_by_key(|event| event.field), "{}", chosen.name);
+        }
+    }
+
+    /// The tables of docs/events.md.
+    fn page() -> String {
+        let mut page = String::new();
+        for chosen in all() {
+            writeln!(page, "### {}\n\nFrom {}.\n", chosen.name, chosen.source).unwrap();
+            writeln!(page, "| counter | event | encoding |\n|---|---|---:|").unwrap();
+            for Event { field, name, encoding: Encoding { kind, config } } in &chosen.events {
+                let kind = match *kind {
+                    RAW => "raw",
+                    0 => "hardware",
+                    _ => "hardware cache",
+                };
+                writeln!(page, "| `{}` | {name} | {kind} {config:#x} |", field.name()).unwrap();
+            }
+            for (field, why) in &chosen.lost {
+                writeln!(page, "| `{}` | none: {why} | |", field.name()).unwrap();
+            }
+            page.push('\n');
+        }
+        page
+    }
+
+    /// `FAIRWAYS_WRITE=1 cargo test -p fairways-perf --lib events` writes the tables.
+    #[test]
+    fn the_page_of_events_has_these_tables() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/events.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let (head, tables) = text.split_once("\n### ").unwrap();
+        if std::env::var_os("FAIRWAYS_WRITE").is_some() {
+            std::fs::write(path, format!("{head}\n{}\n", page().trim_end())).unwrap();
+        } else {
+            assert_eq!(format!("### {tables}").trim_end(), page().trim_end());
         }
     }
 

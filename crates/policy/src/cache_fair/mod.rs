@@ -43,7 +43,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use fairways_core::{
-    Action, AppId, CoRun, Cpus, Event, Policy, Q32, Sample, ThreadId, Time, WindowLength,
+    Action, AppId, CoRun, Counter, Cpus, Event, Policy, Q32, Sample, ThreadId, Time, WindowLength,
 };
 
 use crate::running::{Change, RunningPrograms};
@@ -75,6 +75,15 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     decides: DecisionScope::Turns,
     knows: KnowledgeSource::Threads,
     honours: &[OwnerRequest::BestEffort],
+    counters: &[
+        Counter::Instructions,
+        Counter::Cycles,
+        Counter::LlcReferences,
+        Counter::LlcMisses,
+        Counter::StallsL2Miss,
+        Counter::StallsLlcMiss,
+        Counter::StallsStoreBuffer,
+    ],
     ..Descriptor::new::<Parameters>(
         "cache-fair",
         "more CPU time for threads that the shared cache slows down; no partitioning",

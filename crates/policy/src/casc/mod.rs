@@ -44,7 +44,9 @@ mod tests;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Cpus, Event, Levers, Llc, Policy, Q32, ThreadId, Time};
+use fairways_core::{
+    Action, AppId, Counter, Cpus, Event, Levers, Llc, Policy, Q32, ThreadId, Time,
+};
 
 use crate::table::{DecisionScope, Descriptor, KnowledgeSource, make};
 
@@ -66,6 +68,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Fedorova, Seltzer, Small and Nussbaum, CASC",
     decides: DecisionScope::Turns,
     knows: KnowledgeSource::Threads,
+    counters: &[Counter::LlcReferences, Counter::LlcMisses],
     ..Descriptor::new::<Parameters>(
         "casc",
         "threads that miss much on few CPUs, never all at once; no partitioning",

@@ -43,7 +43,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Event, PlanId, Policy, Q32, Sample, Time, WindowLength,
+    Action, AppId, Counter, Counters, Event, PlanId, Policy, Q32, Sample, Time, WindowLength,
 };
 
 use crate::announce::{Announcer, raw, raw_ways};
@@ -67,6 +67,13 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Xu, Rajamani, Ferreira, Felter, Rubio and Li, dCat, EuroSys 2018",
     knows: KnowledgeSource::OtherWays,
     honours: &[OwnerRequest::Baselines],
+    counters: &[
+        Counter::Instructions,
+        Counter::Cycles,
+        Counter::L1References,
+        Counter::LlcReferences,
+        Counter::LlcMisses,
+    ],
     ..Descriptor::new::<Parameters>(
         "dcat",
         "each program's promised ways, and spare ways to those that gain from them",

@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Event, Llc, Partition, Policy, Q32, Sample, Time, WayMask, WindowLength,
+    Action, AppId, Counter, Event, Llc, Partition, Policy, Q32, Sample, Time, WayMask, WindowLength,
 };
 
 use crate::announce::{self, Announcer};
@@ -61,6 +61,7 @@ parameters! {
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Selfa, Sahuquillo, Eeckhout, Petit and Gomez, PACT 2017",
     knows: KnowledgeSource::Counters,
+    counters: &[Counter::Cycles, Counter::StallsL2Miss],
     ..Descriptor::new::<Parameters>(
         "dunn",
         "programs clustered by their stalls, in partitions that overlap",

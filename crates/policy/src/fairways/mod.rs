@@ -58,7 +58,7 @@ mod tests;
 
 use alloc::vec::Vec;
 
-use fairways_core::{Action, AppId, Event, Llc, PlanId, Policy, Time};
+use fairways_core::{Action, AppId, Counter, Event, Llc, PlanId, Policy, Time};
 
 use crate::running::{Change, RunningPrograms};
 use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, make};
@@ -80,6 +80,15 @@ pub(crate) const POLICY: Descriptor = Descriptor {
         OwnerRequest::Objectives,
         OwnerRequest::BestEffort,
         OwnerRequest::Importance,
+    ],
+    counters: &[
+        Counter::Instructions,
+        Counter::Cycles,
+        Counter::LlcReferences,
+        Counter::LlcMisses,
+        Counter::StallsL2Miss,
+        Counter::MemoryBytes,
+        Counter::CpuNanos,
     ],
     ..Descriptor::new::<Parameters>(
         "fairways",

@@ -34,7 +34,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use fairways_core::{Action, AppId, Event, PlanId, Policy, Sample, Time, WindowLength};
+use fairways_core::{Action, AppId, Counter, Event, PlanId, Policy, Sample, Time, WindowLength};
 
 use crate::lookahead::Lookahead;
 use crate::parameter::{MILLISECOND, parameters};
@@ -71,6 +71,7 @@ parameters! {
 pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "El-Sayed, Mukkara, Tsai, Kasture, Ma and Sanchez, KPart, HPCA 2018",
     knows: KnowledgeSource::OtherWays,
+    counters: &[Counter::Instructions, Counter::Cycles, Counter::LlcMisses],
     ..Descriptor::new::<Parameters>(
         "kpart",
         "programs that harm each other least in one cluster",

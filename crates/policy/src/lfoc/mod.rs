@@ -45,7 +45,7 @@ mod threads;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use fairways_core::{Action, AppId, Event, PlanId, Policy, Profile, Time};
+use fairways_core::{Action, AppId, Counter, Event, PlanId, Policy, Profile, Time};
 
 use crate::program::RunningProgram;
 use crate::running::{Change, RunningPrograms};
@@ -62,10 +62,20 @@ pub use parameters::Parameters;
 pub(crate) use rules::Rules;
 pub use sampling::SAMPLING;
 
+/// What Table 1 and §4.2 decide by, and how many threads ran.
+const COUNTERS: &[Counter] = &[
+    Counter::Instructions,
+    Counter::Cycles,
+    Counter::LlcMisses,
+    Counter::StallsL2Miss,
+    Counter::CpuNanos,
+];
+
 /// `lfoc`, in the table of policies.
 pub(crate) const LFOC: Descriptor = Descriptor {
     paper: "Garcia-Garcia, Saez, Castro and Prieto-Matias, LFOC, ICPP 2019",
     knows: KnowledgeSource::OtherWays,
+    counters: COUNTERS,
     ..Descriptor::new::<Parameters>(
         "lfoc",
         "streaming programs confined, sensitive ones isolated",
@@ -77,6 +87,7 @@ pub(crate) const LFOC: Descriptor = Descriptor {
 pub(crate) const LFOC_PLUS: Descriptor = Descriptor {
     paper: "Saez, Castro, Garcia-Garcia and Prieto-Matias, LFOC+, IEEE Transactions on Computers 71(8), 2022",
     knows: KnowledgeSource::OtherWays,
+    counters: COUNTERS,
     ..Descriptor::new::<Parameters>(
         "lfoc-plus",
         "the same, sensitive ones in pairs where that is fairer",

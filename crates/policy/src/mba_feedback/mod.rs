@@ -17,8 +17,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::{
-    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, Event, Llc, Partition, Policy,
-    Resources, Sample, Time, WayMask, WindowLength,
+    Action, AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, Counter, Event, Llc, Partition,
+    Policy, Resources, Sample, Time, WayMask, WindowLength,
 };
 
 use crate::announce::{Announcer, Number};
@@ -43,6 +43,7 @@ pub(crate) const POLICY: Descriptor = Descriptor {
     paper: "Linux, fs/resctrl/monitor.c",
     decides: DecisionScope::Bandwidth,
     knows: KnowledgeSource::Counters,
+    counters: &[Counter::MemoryBytes],
     ..Descriptor::new::<FeedbackParameters>(
         "mba-feedback",
         "each program's traffic steered to a target, as by mba_MBps",

@@ -61,6 +61,8 @@ pub struct Status {
     pub failed: Option<String>,
     /// What is not as it should be although the policy runs; a line each.
     pub degraded: Vec<String>,
+    /// The counters that are not counted, of any program. Windows lack them.
+    pub uncounted: Vec<UncountedCounter>,
     /// The privileges that the daemon has dropped.
     pub sandbox: Sandbox,
     /// The last-level caches.
@@ -75,6 +77,16 @@ pub struct Status {
     /// The plans by domain.
     #[serde(skip)]
     pub plans: BTreeMap<u32, Plans>,
+}
+
+/// A counter that is not counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UncountedCounter {
+    /// Its name.
+    pub counter: String,
+    /// Why it can't be counted; `null` if nothing that runs reads it.
+    pub why: Option<String>,
 }
 
 /// A program of the configuration that matches no process.
@@ -206,6 +218,11 @@ pub struct ProgramStatus {
     pub occupancy_ways: Option<f64>,
     /// Bytes from and to memory, in the last window.
     pub memory_bytes: Option<u64>,
+    /// Joules that cores used for it in all domains, since it was first monitored; `null` where
+    /// packages do not count them, or they can't be read now.
+    pub core_energy_joules: Option<f64>,
+    /// Its activity on cores in all domains, in farads, likewise.
+    pub activity_farads: Option<f64>,
     /// The length of the last window.
     pub window_ns: Option<u64>,
     /// Which of its threads are not managed, and why; `null` if all are.

@@ -5,6 +5,7 @@
 mod adopted;
 mod common;
 mod cost;
+mod counters;
 mod crash;
 mod faults;
 mod ledgers;

@@ -44,8 +44,8 @@ pub struct Bandwidth {
 /// What can be monitored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monitoring {
-    /// `num_rmids`: the most groups that can be monitored, including the root; over all classes
-    /// together with MPAM, where each class has as many.
+    /// The most groups that can be monitored, including the root: the least `num_rmids` of `L3_MON`
+    /// and `PERF_PKG_MON`; over all classes together with MPAM, where each class has as many.
     pub rmids: u32,
     /// The event files of a group: `llc_occupancy`, `mbm_total_bytes`, `mbm_local_bytes`, and those
     /// of newer kernels.
@@ -53,6 +53,9 @@ pub struct Monitoring {
     /// Those of them that can be configured, by a file of their name and `_config` in
     /// `info/L3_MON`.
     pub configurable: Vec<String>,
+    /// Whether somebody can change how traffic is counted: the events are
+    /// [`configurable`](Self::configurable), or `num_mbm_cntrs` exists.
+    pub can_count_otherwise: bool,
     /// `max_threshold_occupancy`: bytes of its lines below which a freed RMID is used again.
     pub max_threshold_occupancy: Option<u64>,
 }
@@ -66,6 +69,9 @@ pub struct Info {
     pub bandwidths: Vec<Bandwidth>,
     /// `L3_MON`.
     pub monitoring: Option<Monitoring>,
+    /// `PERF_PKG_MON`'s `mon_features`: the events that packages count (since Linux 7.0); none
+    /// without it.
+    pub package_events: Vec<String>,
 }
 
 impl Info {
@@ -79,6 +85,7 @@ impl Info {
         mut file: impl FnMut(&str) -> Option<String>,
     ) -> Result<Self, LanguageError> {
         let mut info = Self::default();
+        let mut packages = None;
         for entry in entries {
             let mut folder = Folder { entry, file: &mut file };
             match entry {
@@ -87,8 +94,15 @@ impl Info {
                 }
                 "MB" | "SMBA" => info.bandwidths.push(folder.bandwidth()?),
                 "L3_MON" => info.monitoring = Some(folder.monitoring()?),
+                "PERF_PKG_MON" => {
+                    packages = folder.optional("num_rmids", plain)?;
+                    info.package_events = folder.needed("mon_features", lines)?;
+                }
                 _ => {}
             }
+        }
+        if let (Some(monitoring), Some(packages)) = (&mut info.monitoring, packages) {
+            monitoring.rmids = monitoring.rmids.min(packages);
         }
         Ok(info)
     }
@@ -123,13 +137,15 @@ impl<F: FnMut(&str) -> Option<String>> Folder<'_, F> {
     }
 
     fn monitoring(&mut self) -> Result<Monitoring, LanguageError> {
-        let features: Vec<String> =
-            self.needed("mon_features", |text| Some(text.lines().map(str::to_owned).collect()))?;
+        let features: Vec<String> = self.needed("mon_features", lines)?;
         let configurable = features.iter().filter_map(|name| name.strip_suffix("_config"));
+        let configurable: Vec<String> = configurable.map(str::to_owned).collect();
+        let counters = self.optional("num_mbm_cntrs", |text| Some(text.to_owned()))?;
         Ok(Monitoring {
             rmids: self.needed("num_rmids", plain)?,
             events: features.iter().filter(|name| !name.ends_with("_config")).cloned().collect(),
-            configurable: configurable.map(str::to_owned).collect(),
+            can_count_otherwise: counters.is_some() || !configurable.is_empty(),
+            configurable,
             max_threshold_occupancy: self
                 .optional("max_threshold_occupancy", |text| text.parse().ok())?,
         })
@@ -165,6 +181,11 @@ fn switch(text: &str) -> Option<bool> {
         "1" => Some(true),
         _ => None,
     }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "any text has lines")]
+fn lines(text: &str) -> Option<Vec<String>> {
+    Some(text.lines().map(str::to_owned).collect())
 }
 
 fn mask(text: &str) -> Option<WayMask> {

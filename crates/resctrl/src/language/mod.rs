@@ -10,6 +10,8 @@ mod mode;
 mod reading;
 mod schemata;
 mod status;
+mod traffic;
+mod transactions;
 
 pub use bit_usage::{BitUsage, Use};
 pub use cpus::{CpuError, CpuSet};
@@ -19,6 +21,8 @@ pub use mode::Mode;
 pub use reading::Reading;
 pub use schemata::{Line, Schemata, Value};
 pub use status::Status;
+pub use traffic::{Assignments, CountedTraffic, FilteredEvent, TrafficCounters};
+pub use transactions::{LOCAL_TRANSACTIONS, TRANSACTIONS};
 
 /// The content of a file that can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -39,6 +39,33 @@ impl Reading {
         }
     }
 
+    /// Reads a whole file of an event with decimals, such as `core_energy`, in millionths of its
+    /// unit. More decimals are cut.
+    ///
+    /// # Errors
+    /// If it is neither such a number nor one of the three words.
+    pub fn parse_millionths(text: &str) -> Result<Self, LanguageError> {
+        let text = text.trim();
+        if let Some((whole, decimals)) = text.split_once('.') {
+            let six: String = decimals.chars().chain("000000".chars()).take(6).collect();
+            let value = whole.parse::<u64>().ok().zip(six.parse().ok());
+            let value = value.and_then(|(whole, six): (u64, u64)| {
+                whole.checked_mul(1_000_000)?.checked_add(six)
+            });
+            if let Some(value) = value.filter(|_| is_digits(whole) && is_digits(decimals)) {
+                return Ok(Self::Value(value));
+            }
+        }
+        match Self::parse(text) {
+            Ok(Self::Value(_)) | Err(_) => Err(LanguageError::new(
+                "reading",
+                text,
+                "a number with decimals, `Error`, `Unavailable` or `Unassigned`",
+            )),
+            word => word,
+        }
+    }
+
     /// The number, if there is one.
     #[must_use]
     pub const fn value(self) -> Option<u64> {
@@ -47,6 +74,10 @@ impl Reading {
             Self::Error | Self::Unavailable | Self::Unassigned => None,
         }
     }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// As the kernel writes it, without the line's end.
@@ -64,6 +95,21 @@ impl fmt::Display for Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decimals_are_millionths() {
+        for (text, reading) in [
+            ("0.022030\n", Reading::Value(22_030)),
+            ("12.5\n", Reading::Value(12_500_000)),
+            ("3.0000019\n", Reading::Value(3_000_001)),
+            ("Unavailable\n", Reading::Unavailable),
+        ] {
+            assert_eq!(Reading::parse_millionths(text), Ok(reading));
+        }
+        for text in ["", "12", "1.-5", "+1.5", ".", "99999999999999999999.0", "20000000000000.0"] {
+            assert!(Reading::parse_millionths(text).is_err(), "{text:?}");
+        }
+    }
 
     #[test]
     fn a_reading_that_is_missing_is_no_number() {

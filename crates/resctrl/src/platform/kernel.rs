@@ -29,13 +29,16 @@ pub struct Kernel {
     pub bandwidth_event_file: bool,
     /// Masks and percentages in `schemata` are padded to one width, masks with zeros. Until 6.14.
     pub padded_schemata: bool,
-    /// `info/L3_MON/mbm_assign_mode`. Since 6.18.
+    /// `info/L3_MON/mbm_assign_mode`, and counters that are assigned to groups where hardware has
+    /// them (`mbm_event`). Since 6.18.
     pub assign_mode_file: bool,
     /// Nodes that share a last-level cache are monitored apart (`mon_sub_L3_*`). Since 6.11.
     pub sub_numa_clusters: bool,
     /// `info/L3/io_alloc` and `io_alloc_cbm`, where hardware can. Since 6.19; `*` for all domains
     /// since 7.1.
     pub io_alloc: bool,
+    /// Energy of groups by package (`PERF_PKG_MON`), where hardware reports it. Since 7.0.
+    pub telemetry: bool,
     /// The mask of a new group keeps all free ways where masks may have gaps, not only the first
     /// run. Since 6.19.
     pub sparse_defaults: bool,
@@ -73,6 +76,7 @@ impl Kernel {
             assign_mode_file: true,
             sub_numa_clusters: true,
             io_alloc: true,
+            telemetry: true,
             sparse_defaults: true,
             finds_group_first: true,
             clears_status: true,
@@ -90,6 +94,7 @@ impl Kernel {
             bandwidth_event_file: false,
             padded_schemata: true,
             assign_mode_file: false,
+            telemetry: false,
             sparse_defaults: false,
             io_alloc: false,
             finds_group_first: false,

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use kernel::Kernel;
 pub use resource::{
-    BandwidthAllocation, CacheAllocation, Event, Monitoring, Resource, ThrottleMode,
+    BandwidthAllocation, CacheAllocation, Event, Monitoring, PackageEvent, Resource, ThrottleMode,
 };
 
 use crate::language::CpuSet;
@@ -46,6 +46,9 @@ pub struct Platform {
     pub smba: Option<BandwidthAllocation>,
     /// What can be monitored, if anything.
     pub monitoring: Option<Monitoring>,
+    /// Monitoring ids for which packages report energy, if they do (`info/PERF_PKG_MON`). Each L3
+    /// is one package's.
+    pub telemetry_rmids: Option<u32>,
     /// Whether its kernels are built with pseudo-locking (`CONFIG_RESCTRL_FS_PSEUDO_LOCK`): x86's
     /// are.
     pub pseudo_lock: bool,
@@ -241,11 +244,24 @@ impl Platform {
         self.monitoring.as_ref().is_some_and(|monitoring| monitoring.rmids_per_class)
     }
 
-    /// Pairs of a class and a monitoring id where ids belong to classes, otherwise ids
-    /// (`resctrl_arch_system_num_rmid_idx`); the share of each node where nodes share a cache; 0 if
-    /// nothing is monitored.
+    /// Monitoring ids for which packages report energy, if kernel and hardware do.
+    #[must_use]
+    pub fn telemetry(&self) -> Option<u32> {
+        self.telemetry_rmids.filter(|_| self.kernel.telemetry && self.monitoring.is_some())
+    }
+
+    /// Monitoring ids that groups can have: the least of those of the L3 and of the packages
+    /// (`resctrl_arch_system_num_rmid_idx`).
     #[must_use]
     pub fn rmids(&self) -> u32 {
+        let own = self.l3_rmids();
+        self.telemetry().map_or(own, |rmids| rmids.min(own))
+    }
+
+    /// Pairs of a class and a monitoring id where ids belong to classes, otherwise ids
+    /// (`info/L3_MON/num_rmids`); 0 if nothing is monitored.
+    #[must_use]
+    pub fn l3_rmids(&self) -> u32 {
         let own = self.monitoring.as_ref().map_or(0, |monitoring| monitoring.rmids);
         own.saturating_mul(self.classes_with_rmids()) / self.nodes_per_known_cache()
     }

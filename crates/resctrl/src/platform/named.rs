@@ -42,6 +42,7 @@ fn monitoring(rmids: u32, scale_bytes: u32) -> Monitoring {
         events: Event::ALL.to_vec(),
         scale_bytes,
         configurable: None,
+        assignable: None,
     }
 }
 
@@ -58,6 +59,7 @@ impl Platform {
             l2: None,
             mb: None,
             smba: None,
+            telemetry_rmids: None,
             monitoring: Some(monitoring(144, 64 * KIB)),
         }
         .with_domains(2, 8)
@@ -165,6 +167,17 @@ impl Platform {
         Self { name: "granite-rapids-snc3", ..shared }
     }
 
+    /// Clearwater Forest: packages report energy for 576 monitoring ids (intel_aet.c), fewer than
+    /// the L3 has here.
+    #[must_use]
+    pub fn clearwater_aet() -> Self {
+        Self {
+            name: "clearwater-aet",
+            telemetry_rmids: Some(576),
+            ..Self::granite_rapids().with_rmids(1024)
+        }
+    }
+
     /// AMD EPYC: a cache for each core complex, with ids that skip; masks with gaps, or empty;
     /// bandwidth in 1/8 GB/s; events that can be configured.
     #[must_use]
@@ -195,6 +208,17 @@ impl Platform {
             ..Self::intel("zen", l3)
         }
         .with_domain_ids(&[0, 1, 8, 9], 4)
+    }
+
+    /// AMD EPYC of Zen 5: counters of bandwidth are assigned to groups, 32 in each domain (the
+    /// example of resctrl.rst, `num_mbm_cntrs`).
+    #[must_use]
+    pub fn zen5_abmc() -> Self {
+        let mut platform = Self { name: "zen5-abmc", ..Self::zen() };
+        if let Some(monitoring) = &mut platform.monitoring {
+            monitoring.assignable = Some(32);
+        }
+        platform
     }
 
     /// Arm MPAM (drivers/resctrl/mpam_resctrl.c): a portion bitmap with gaps, all of it shareable,
@@ -269,7 +293,7 @@ impl Platform {
 
     /// All machines that have a name.
     #[must_use]
-    pub fn all() -> [Self; 12] {
+    pub fn all() -> [Self; 14] {
         [
             Self::lab(),
             Self::haswell(),
@@ -278,8 +302,10 @@ impl Platform {
             Self::ice_lake(),
             Self::granite_rapids(),
             Self::granite_rapids_snc3(),
+            Self::clearwater_aet(),
             Self::zen(),
             Self::zen_ioalloc(),
+            Self::zen5_abmc(),
             Self::mpam(),
             Self::grace_mpam(),
             Self::alder_lake_l2(),

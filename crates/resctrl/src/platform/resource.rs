@@ -155,6 +155,29 @@ impl fmt::Display for Event {
     }
 }
 
+/// An event of `mon_data/mon_PERF_PKG_*`, counted for each package (Intel's energy telemetry).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PackageEvent {
+    /// Joules that cores used.
+    CoreEnergy,
+    /// Activity of cores, whatever their frequency and voltage: farads.
+    Activity,
+}
+
+impl PackageEvent {
+    /// All of them, in the kernel's order.
+    pub const ALL: [Self; 2] = [Self::CoreEnergy, Self::Activity];
+
+    /// Its file in `mon_data/mon_PERF_PKG_*`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CoreEnergy => "core_energy",
+            Self::Activity => "activity",
+        }
+    }
+}
+
 /// What can be monitored (CPUID leaf 0xf; `info/L3_MON`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monitoring {
@@ -168,6 +191,9 @@ pub struct Monitoring {
     pub scale_bytes: u32,
     /// Which transactions an event can count, as bits, where that can be chosen (AMD's BMEC: 0x7f).
     pub configurable: Option<u32>,
+    /// Counters of bandwidth that each domain has, where they are assigned to groups (AMD's ABMC,
+    /// CPUID leaf 0x8000_0020, subleaf 5).
+    pub assignable: Option<u32>,
 }
 
 impl Monitoring {

@@ -61,7 +61,7 @@ impl Resctrl {
     ) -> u64 {
         let Some(event) = self.group(group).mbps_event else { return 0 };
         let class = self.group(member).class;
-        let reading = self.read_counter(class, domain, event, world);
+        let reading = self.read_group(member, domain, event, world);
         let key = (self.key(class), domain, event);
         let (before, rate) = self.counters.rates.get(&key).copied().unwrap_or_default();
         let Reading::Value(bytes) = reading else { return rate };

@@ -93,6 +93,7 @@ impl Resctrl {
         }
         Ok(match node {
             Node::File(group, file) => match file {
+                GroupFile::MbmL3Assignments => self.show_assignments(group)?,
                 GroupFile::Cpus => self.show_cpus(group, false),
                 GroupFile::CpusList => self.show_cpus(group, true),
                 GroupFile::Tasks => self.show_tasks(group, world),
@@ -112,7 +113,13 @@ impl Resctrl {
             Node::LastCmdStatus => self.status.show(self.platform.kernel.marks_truncation),
             Node::ControlFile(id, ControlFile::IoAllocCbm) => self.show_io_alloc_cbm(id)?,
             Node::ControlFile(id, file) => self.show_control(id, file),
-            Node::MonitoringFile(file) => self.show_monitoring(file),
+            Node::MonitoringFile(file) => self.show_monitoring(file)?,
+            Node::EventFilter(event) => self.show_filter(event)?,
+            Node::MonPackageEvent(group, package, event) => {
+                self.show_package_event(group, package, event, world)?
+            }
+            Node::TelemetryFeatures => self.show_package_features(),
+            Node::TelemetryRmids => number(self.platform.telemetry().unwrap_or(0)),
             _ => return Err(Errno::Eisdir),
         })
     }
@@ -142,6 +149,7 @@ impl Resctrl {
                 }
                 self.access(group)?;
                 match file {
+                    GroupFile::MbmL3Assignments => self.write_assignments(group, bytes, world),
                     GroupFile::Cpus => self.write_cpus(group, bytes, false),
                     GroupFile::CpusList => self.write_cpus(group, bytes, true),
                     GroupFile::Tasks => self.write_tasks(group, bytes, caller, world),
@@ -154,6 +162,7 @@ impl Resctrl {
             Node::MonitoringFile(file) => self.write_monitoring(file, bytes, world),
             Node::ControlFile(id, ControlFile::IoAlloc) => self.write_io_alloc(id, bytes),
             Node::ControlFile(id, ControlFile::IoAllocCbm) => self.write_io_alloc_cbm(id, bytes),
+            Node::EventFilter(event) => self.write_filter(event, bytes, world),
             _ => Err(Errno::Einval),
         }
     }

@@ -104,7 +104,10 @@ impl Resctrl {
         };
         group.class = Class { closid, rmid: self.take_rmid(closid)? };
         self.start_counters(group.class, world);
+        let id = GroupId(self.next_group);
+        self.assign_new(id, group.class, world);
         if let Err(errno) = self.initialise(closid) {
+            self.assigned.group_gone(id);
             self.free_rmid(group.class);
             return Err(errno);
         }
@@ -126,6 +129,7 @@ impl Resctrl {
         let closid = self.group(parent).class.closid;
         group.class = Class { closid, rmid: self.take_rmid(closid)? };
         self.start_counters(group.class, world);
+        self.assign_new(GroupId(self.next_group), group.class, world);
         let id = self.insert(group);
         self.group_mut(parent).children.push(id);
         Ok(id)
@@ -190,6 +194,7 @@ impl Resctrl {
     pub(super) fn free_group(&mut self, id: GroupId) -> Group {
         let group = self.groups.remove(&id).unwrap_or_else(|| Group::root(CpuSet::new()));
         self.free_rmid(group.class);
+        self.assigned.group_gone(id);
         self.overrides.retain(|node, _| node.group() != Some(id));
         group
     }

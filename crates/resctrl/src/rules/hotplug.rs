@@ -68,6 +68,7 @@ impl Resctrl {
         if is_last && self.monitored.remove(&domain) {
             self.rmids.domain_gone(domain);
             self.counters.domain_gone(domain);
+            self.assigned.domain_gone(domain);
             let (monitored, platform) = (&self.monitored, &self.platform);
             self.overrides.retain(|node, _| node.is_monitored(monitored, platform));
         }

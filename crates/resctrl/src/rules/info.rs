@@ -73,9 +73,9 @@ impl Resctrl {
     }
 
     /// A file of `info/L3_MON`.
-    pub(super) fn show_monitoring(&self, file: MonitoringFile) -> Vec<u8> {
-        let Some(monitoring) = &self.platform.monitoring else { return Vec::new() };
-        match file {
+    pub(super) fn show_monitoring(&mut self, file: MonitoringFile) -> Result<Vec<u8>, Errno> {
+        let Some(monitoring) = &self.platform.monitoring else { return Ok(Vec::new()) };
+        Ok(match file {
             MonitoringFile::MonFeatures => {
                 let lines = monitoring.events.iter().map(|&event| {
                     let config = if self.configures(event) {
@@ -87,12 +87,15 @@ impl Resctrl {
                 });
                 lines.collect::<String>().into_bytes()
             }
-            MonitoringFile::NumRmids => number(self.platform.rmids()),
+            MonitoringFile::NumRmids => number(self.platform.l3_rmids()),
             MonitoringFile::MaxThresholdOccupancy => number(self.rmids.threshold),
             MonitoringFile::MbmTotalBytesConfig => self.show_config(Event::MbmTotalBytes),
             MonitoringFile::MbmLocalBytesConfig => self.show_config(Event::MbmLocalBytes),
-            MonitoringFile::MbmAssignMode => b"[default]\n".to_vec(),
-        }
+            MonitoringFile::MbmAssignMode => self.show_assign_mode(),
+            MonitoringFile::NumMbmCntrs => self.show_counters(),
+            MonitoringFile::AvailableMbmCntrs => self.show_free_counters()?,
+            MonitoringFile::MbmAssignOnMkdir => self.show_assign_on_mkdir()?,
+        })
     }
 
     pub(super) fn write_monitoring(
@@ -109,8 +112,12 @@ impl Resctrl {
             MonitoringFile::MbmLocalBytesConfig => {
                 self.write_config(Event::MbmLocalBytes, bytes, world)
             }
-            MonitoringFile::MbmAssignMode => self.write_assign_mode(bytes),
-            MonitoringFile::MonFeatures | MonitoringFile::NumRmids => Err(Errno::Einval),
+            MonitoringFile::MbmAssignMode => self.write_assign_mode(bytes, world),
+            MonitoringFile::MbmAssignOnMkdir => self.write_assign_on_mkdir(bytes),
+            MonitoringFile::MonFeatures
+            | MonitoringFile::NumRmids
+            | MonitoringFile::NumMbmCntrs
+            | MonitoringFile::AvailableMbmCntrs => Err(Errno::Einval),
         }
     }
 
@@ -191,15 +198,6 @@ impl Resctrl {
             }
         }
         Ok(())
-    }
-
-    /// `resctrl_mbm_assign_mode_write`, for a machine whose counters can't be assigned.
-    fn write_assign_mode(&mut self, bytes: &[u8]) -> Result<(), Errno> {
-        match self.line("mbm_assign_mode", bytes)? {
-            b"default" => Ok(()),
-            b"mbm_event" => self.fail("mbm_event mode is not supported\n", Errno::Einval),
-            _ => self.fail("Unsupported assign mode\n", Errno::Einval),
-        }
     }
 }
 

@@ -83,7 +83,7 @@ impl Resctrl {
 
     /// `resctrl_io_alloc_write`.
     pub(super) fn write_io_alloc(&mut self, id: SchemaId, bytes: &[u8]) -> Result<(), Errno> {
-        let enable = text::switch(text::string(bytes))?;
+        let enable = text::switch(text::string(bytes)).ok_or(Errno::Einval)?;
         self.status.clear();
         if !self.can_io_alloc(id.resource) {
             let text = format!("io_alloc is not supported on {}\n", id.name());

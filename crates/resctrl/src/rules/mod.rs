@@ -11,6 +11,7 @@
 //! Each file here is one of the kernel's subjects; a rule names the kernel's function that it
 //! follows. The text of messages is the kernel's, because clients read it.
 
+mod assign;
 mod bandwidth;
 mod controls;
 mod cpus;
@@ -30,6 +31,7 @@ mod schema;
 mod schemata;
 mod status;
 mod tasks;
+mod telemetry;
 mod text;
 mod tree;
 
@@ -40,7 +42,8 @@ pub use node::{Attributes, ControlFile, GroupFile, GroupId, MonitoringFile, Node
 pub use schema::{SchemaId, Side};
 
 use crate::language::{CpuSet, Mode, Reading};
-use crate::platform::{Event, Platform, Resource};
+use crate::platform::{Event, PackageEvent, Platform, Resource};
+use assign::Assigned;
 use controls::Controls;
 use monitor::Counters;
 use rmids::Rmids;
@@ -99,6 +102,12 @@ pub trait World {
     /// where several share one), in bytes: since the beginning
     /// for bandwidth, never less than before; at this moment for occupancy.
     fn counter(&mut self, class: Class, domain: u32, event: Event) -> Reading;
+
+    /// The count of a package under `class` since the beginning, in units of 2^-18 joules or
+    /// farads; none if it has none yet.
+    fn telemetry(&mut self, _: Class, _package: u32, _: PackageEvent) -> Option<u64> {
+        None
+    }
 }
 
 /// A group (`struct rdtgroup`).
@@ -142,6 +151,7 @@ pub struct Resctrl {
     monitored: BTreeSet<u32>,
     rmids: Rmids,
     counters: Counters,
+    assigned: Assigned,
     status: Status,
     /// Attributes set by chmod(2) and chown(2).
     overrides: BTreeMap<Node, Attributes>,
@@ -168,6 +178,7 @@ impl Resctrl {
             monitored: BTreeSet::new(),
             rmids: Rmids::new(&platform),
             counters: Counters::default(),
+            assigned: Assigned::new(&platform),
             status: Status::default(),
             overrides: BTreeMap::new(),
             generation: 0,

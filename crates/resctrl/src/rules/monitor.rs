@@ -54,7 +54,7 @@ impl Resctrl {
         if per_class { class } else { Class { closid: 0, rmid: class.rmid } }
     }
 
-    fn bandwidth_events(&self) -> Vec<Event> {
+    pub(super) fn bandwidth_events(&self) -> Vec<Event> {
         let events = self.platform.monitoring.as_ref().map(|of| of.events.as_slice());
         events.unwrap_or_default().iter().copied().filter(|event| event.is_bandwidth()).collect()
     }
@@ -68,11 +68,22 @@ impl Resctrl {
 
     pub(super) fn start_counters_of(&mut self, class: Class, domain: u32, world: &mut dyn World) {
         for event in self.bandwidth_events() {
-            let now = self.hardware(world.counter(class, domain, event)).value().unwrap_or(0);
-            let key = (self.key(class), domain, event);
-            self.counters.start.insert(key, now);
-            self.counters.rates.remove(&key);
+            self.start_counter(class, domain, event, world);
         }
+    }
+
+    /// One counter starts at 0.
+    pub(super) fn start_counter(
+        &mut self,
+        class: Class,
+        domain: u32,
+        event: Event,
+        world: &mut dyn World,
+    ) {
+        let now = self.hardware(world.counter(class, domain, event)).value().unwrap_or(0);
+        let key = (self.key(class), domain, event);
+        self.counters.start.insert(key, now);
+        self.counters.rates.remove(&key);
     }
 
     /// Every counter of a domain starts again, and reports so once (`mbm_config_write_domain`).
@@ -109,6 +120,24 @@ impl Resctrl {
         }
     }
 
+    /// The same for a group, whose bandwidth is not counted without a counter
+    /// (`__l3_mon_event_count`).
+    pub(super) fn read_group(
+        &mut self,
+        group: GroupId,
+        domain: u32,
+        event: Event,
+        world: &mut dyn World,
+    ) -> Reading {
+        if event.is_bandwidth()
+            && self.assigns_counters()
+            && !self.is_assigned(group, domain, event)
+        {
+            return Reading::Unassigned;
+        }
+        self.read_counter(self.group(group).class, domain, event, world)
+    }
+
     /// The monitored domains that are a cache, or part of it.
     pub(super) fn monitored_in(&self, cache: u32) -> Vec<u32> {
         let all = self.monitored.iter().copied();
@@ -128,14 +157,13 @@ impl Resctrl {
         if domains.is_empty() || !domains.iter().all(|domain| self.monitored.contains(domain)) {
             return Err(Errno::Enodev);
         }
-        let group = self.group(group);
-        let mut classes = vec![group.class];
-        classes.extend(group.children.iter().map(|&child| self.group(child).class));
+        let mut members = vec![group];
+        members.extend(&self.group(group).children);
         let mut sum = None;
         let mut failure = Reading::Unavailable;
-        let places = classes.iter().flat_map(|&class| domains.iter().map(move |&of| (class, of)));
-        for (class, domain) in places {
-            match self.read_counter(class, domain, event, world) {
+        let places = members.iter().flat_map(|&member| domains.iter().map(move |&of| (member, of)));
+        for (member, domain) in places {
+            match self.read_group(member, domain, event, world) {
                 Reading::Value(bytes) => sum = Some(bytes.saturating_add(sum.unwrap_or(0))),
                 missing => failure = missing,
             }

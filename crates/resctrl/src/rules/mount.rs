@@ -64,6 +64,7 @@ impl Resctrl {
         }
         let class = self.group(self.root).class;
         self.start_counters(class, world);
+        self.assign_new(self.root, class, world);
         self.status.clear();
         self.changed();
         Ok(())
@@ -91,6 +92,7 @@ impl Resctrl {
                 root.cpus = root.cpus.union(&group.cpus);
             }
         }
+        self.assigned.group_gone(self.root);
         let root = self.group_mut(self.root);
         root.mode = Mode::Shareable;
         root.mbps_event = None;
@@ -121,8 +123,12 @@ impl Resctrl {
         if wrong { Err(Errno::Einval) } else { Ok(()) }
     }
 
-    /// Bandwidth must be counted, and limited linearly, by the same cache (`supports_mba_mbps`).
+    /// Bandwidth must be counted, and limited linearly, by the same cache, with a counter for each
+    /// group (`supports_mba_mbps`).
     fn supports_mbps(&self) -> bool {
+        if self.has_assignable_counters() {
+            return false;
+        }
         let linear = self.platform.mb.as_ref().is_some_and(|mb| mb.linear);
         let is_cache_counted = self.platform.nodes_per_known_cache() == 1;
         linear && is_cache_counted && self.default_mbps_event().is_some()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::schema::SchemaId;
-use crate::platform::{Event, Platform};
+use crate::platform::{Event, PackageEvent, Platform};
 
 /// A group, over all of its life; never that of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,6 +12,8 @@ pub struct GroupId(pub(super) u64);
 /// A file in a group's directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GroupFile {
+    /// `mbm_L3_assignments`.
+    MbmL3Assignments,
     /// `cpus`: a mask.
     Cpus,
     /// `cpus_list`: a list.
@@ -34,7 +36,8 @@ pub enum GroupFile {
 
 impl GroupFile {
     /// All of them, in the order of `res_common_files`.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::MbmL3Assignments,
         Self::Cpus,
         Self::CpusList,
         Self::Tasks,
@@ -50,6 +53,7 @@ impl GroupFile {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::MbmL3Assignments => "mbm_L3_assignments",
             Self::Cpus => "cpus",
             Self::CpusList => "cpus_list",
             Self::Tasks => "tasks",
@@ -144,10 +148,16 @@ impl ControlFile {
 /// A file in `info/L3_MON`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MonitoringFile {
+    /// `mbm_assign_on_mkdir`.
+    MbmAssignOnMkdir,
     /// `mon_features`.
     MonFeatures,
+    /// `available_mbm_cntrs`.
+    AvailableMbmCntrs,
     /// `num_rmids`.
     NumRmids,
+    /// `num_mbm_cntrs`.
+    NumMbmCntrs,
     /// `max_threshold_occupancy`.
     MaxThresholdOccupancy,
     /// `mbm_total_bytes_config`.
@@ -160,9 +170,12 @@ pub enum MonitoringFile {
 
 impl MonitoringFile {
     /// All of them, in the order of `res_common_files`.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
+        Self::MbmAssignOnMkdir,
         Self::MonFeatures,
+        Self::AvailableMbmCntrs,
         Self::NumRmids,
+        Self::NumMbmCntrs,
         Self::MaxThresholdOccupancy,
         Self::MbmTotalBytesConfig,
         Self::MbmLocalBytesConfig,
@@ -173,8 +186,11 @@ impl MonitoringFile {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::MbmAssignOnMkdir => "mbm_assign_on_mkdir",
             Self::MonFeatures => "mon_features",
+            Self::AvailableMbmCntrs => "available_mbm_cntrs",
             Self::NumRmids => "num_rmids",
+            Self::NumMbmCntrs => "num_mbm_cntrs",
             Self::MaxThresholdOccupancy => "max_threshold_occupancy",
             Self::MbmTotalBytesConfig => "mbm_total_bytes_config",
             Self::MbmLocalBytesConfig => "mbm_local_bytes_config",
@@ -185,7 +201,10 @@ impl MonitoringFile {
     /// Whether it can be written.
     #[must_use]
     pub const fn is_writable(self) -> bool {
-        !matches!(self, Self::MonFeatures | Self::NumRmids)
+        !matches!(
+            self,
+            Self::MonFeatures | Self::AvailableMbmCntrs | Self::NumRmids | Self::NumMbmCntrs
+        )
     }
 }
 
@@ -209,6 +228,10 @@ pub enum Node {
     MonNode(GroupId, u32),
     /// An event's file in it.
     MonNodeEvent(GroupId, u32, Event),
+    /// `mon_data/mon_PERF_PKG_NN`, by the package's id.
+    MonPackage(GroupId, u32),
+    /// An event's file in it.
+    MonPackageEvent(GroupId, u32, PackageEvent),
     /// `info`.
     Info,
     /// `info/last_cmd_status`.
@@ -221,6 +244,18 @@ pub enum Node {
     Monitoring,
     /// A file in it.
     MonitoringFile(MonitoringFile),
+    /// `info/L3_MON/event_configs`.
+    EventConfigs,
+    /// An event's directory in it.
+    EventConfig(Event),
+    /// `event_filter` of an event.
+    EventFilter(Event),
+    /// `info/PERF_PKG_MON`.
+    Telemetry,
+    /// `mon_features` in it.
+    TelemetryFeatures,
+    /// `num_rmids` in it.
+    TelemetryRmids,
 }
 
 impl Node {
@@ -237,6 +272,10 @@ impl Node {
                 | Self::Info
                 | Self::Control(_)
                 | Self::Monitoring
+                | Self::EventConfigs
+                | Self::EventConfig(_)
+                | Self::MonPackage(..)
+                | Self::Telemetry
         )
     }
 
@@ -251,7 +290,9 @@ impl Node {
             | Self::MonDomain(group, _)
             | Self::MonNode(group, _)
             | Self::MonEvent(group, ..)
-            | Self::MonNodeEvent(group, ..) => Some(group),
+            | Self::MonNodeEvent(group, ..)
+            | Self::MonPackage(group, _)
+            | Self::MonPackageEvent(group, ..) => Some(group),
             _ => None,
         }
     }
@@ -264,6 +305,7 @@ impl Node {
             Self::File(_, file) if file.is_writable() => 0o644,
             Self::MonitoringFile(file) if file.is_writable() => 0o644,
             Self::ControlFile(_, file) if file.is_writable() => 0o644,
+            Self::EventFilter(_) => 0o644,
             _ => 0o444,
         }
     }
@@ -271,7 +313,10 @@ impl Node {
     /// Whether it belongs to no domain, or to one of these that are monitored.
     pub(super) fn is_monitored(self, monitored: &BTreeSet<u32>, platform: &Platform) -> bool {
         match self {
-            Self::MonDomain(_, cache) | Self::MonEvent(_, cache, _) => {
+            Self::MonDomain(_, cache)
+            | Self::MonEvent(_, cache, _)
+            | Self::MonPackage(_, cache)
+            | Self::MonPackageEvent(_, cache, _) => {
                 monitored.iter().any(|&of| platform.cache_of_monitored(of) == Some(cache))
             }
             Self::MonNode(_, node) | Self::MonNodeEvent(_, node, _) => monitored.contains(&node),
@@ -281,7 +326,9 @@ impl Node {
 
     /// Whether the kernel has a function for writes to it.
     pub(super) const fn takes_writes(self) -> bool {
-        !self.is_directory() && !matches!(self, Self::MonEvent(..) | Self::MonNodeEvent(..))
+        let is_event =
+            matches!(self, Self::MonEvent(..) | Self::MonNodeEvent(..) | Self::MonPackageEvent(..));
+        !self.is_directory() && !is_event
     }
 }
 

@@ -96,5 +96,8 @@ impl Resctrl {
 }
 
 const fn is_groupless(node: Node) -> bool {
-    matches!(node, Node::Info | Node::LastCmdStatus | Node::Control(_) | Node::Monitoring)
+    matches!(
+        node,
+        Node::Info | Node::LastCmdStatus | Node::Control(_) | Node::Monitoring | Node::Telemetry
+    )
 }

@@ -32,11 +32,12 @@ impl Rmids {
                 threshold: 0,
             };
         };
-        let rmids = monitoring.rmids / platform.nodes_per_known_cache();
+        let own = monitoring.rmids / platform.nodes_per_known_cache();
+        let most = platform.telemetry().map_or(own, |most| most.min(own));
         let all = (0..platform.classes_with_rmids())
-            .flat_map(|closid| (0..rmids).map(move |rmid| Class { closid, rmid }));
+            .flat_map(|closid| (0..most).map(move |rmid| Class { closid, rmid }));
         let scale = platform.scale_bytes();
-        let ids = platform.rmids().max(1);
+        let ids = platform.l3_rmids().max(1);
         Self {
             per_class: monitoring.rmids_per_class,
             free: all.filter(|&class| class != Class::default()).collect(),

@@ -72,15 +72,6 @@ pub(super) fn number(text: &[u8], base: u32) -> Result<u64, Errno> {
     unsigned(text.strip_prefix(b"+").unwrap_or(text), base)
 }
 
-/// `kstrtobool`: by the first letter, and of `on` and `off` by the second.
-pub(super) fn switch(text: &[u8]) -> Result<bool, Errno> {
-    match *text {
-        [b'y' | b'Y' | b't' | b'T' | b'1', ..] | [b'o' | b'O', b'n' | b'N', ..] => Ok(true),
-        [b'n' | b'N' | b'f' | b'F' | b'0', ..] | [b'o' | b'O', b'f' | b'F', ..] => Ok(false),
-        _ => Err(Errno::Einval),
-    }
-}
-
 /// `kstrtouint`.
 pub(super) fn number_u32(text: &[u8], base: u32) -> Result<u32, Errno> {
     u32::try_from(number(text, base)?).map_err(|_| Errno::Erange)
@@ -93,6 +84,17 @@ pub(super) fn number_i32(text: &[u8], base: u32) -> Result<i32, Errno> {
         None => i128::from(number(text, base)?),
     };
     i32::try_from(value).map_err(|_| Errno::Erange)
+}
+
+/// `kstrtobool`: by the first letter, or by the second one of `on` and `off`.
+pub(super) fn switch(text: &[u8]) -> Option<bool> {
+    let first = text.first()?.to_ascii_lowercase();
+    let second = text.get(1).map(u8::to_ascii_lowercase);
+    match (first, second) {
+        (b'y' | b't' | b'1' | b'e', _) | (b'o', Some(b'n')) => Some(true),
+        (b'n' | b'f' | b'0' | b'd', _) | (b'o', Some(b'f')) => Some(false),
+        _ => None,
+    }
 }
 
 /// The same text with bytes that are not ASCII replaced by equivalent ones for the parsers of CPU

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{ControlFile, Errno, GroupFile, GroupId, MonitoringFile, Node, Resctrl};
-use crate::platform::{Event, Resource};
+use crate::platform::{Event, PackageEvent, Resource};
 
 impl Resctrl {
     /// The root, while mounted; each mount has another one.
@@ -38,6 +38,16 @@ impl Resctrl {
                 self.exists(Node::Control(id)) && self.has_control_file(id.resource, file)
             }
             Node::MonitoringFile(file) => monitoring && self.has_monitoring_file(file),
+            Node::MonPackage(_, package) | Node::MonPackageEvent(_, package, _) => {
+                self.has_telemetry() && self.monitored.contains(&package)
+            }
+            Node::Telemetry | Node::TelemetryFeatures | Node::TelemetryRmids => {
+                self.has_telemetry()
+            }
+            Node::EventConfigs => self.has_assignable_counters(),
+            Node::EventConfig(event) | Node::EventFilter(event) => {
+                self.has_assignable_counters() && self.bandwidth_events().contains(&event)
+            }
         }
     }
 
@@ -58,6 +68,7 @@ impl Resctrl {
         match file {
             GroupFile::Cpus | GroupFile::CpusList | GroupFile::Tasks => true,
             GroupFile::Schemata | GroupFile::Mode | GroupFile::Size => control,
+            GroupFile::MbmL3Assignments => self.has_assignable_counters(),
             GroupFile::CtrlHwId => control && options.debug,
             GroupFile::MonHwId => monitoring && options.debug,
             GroupFile::MbaMbpsEvent => {
@@ -99,13 +110,19 @@ impl Resctrl {
             MonitoringFile::MbmTotalBytesConfig => self.configures(Event::MbmTotalBytes),
             MonitoringFile::MbmLocalBytesConfig => self.configures(Event::MbmLocalBytes),
             MonitoringFile::MbmAssignMode => self.platform.kernel.assign_mode_file,
+            MonitoringFile::MbmAssignOnMkdir
+            | MonitoringFile::AvailableMbmCntrs
+            | MonitoringFile::NumMbmCntrs => self.has_assignable_counters(),
         }
     }
 
-    /// Whether the transactions that an event counts can be chosen (`mon_evt.configurable`).
+    /// Whether the transactions that an event counts can be chosen (`mon_evt.configurable`), by
+    /// `mbm_*_bytes_config`, which is hidden while counters are assigned
+    /// (`resctrl_bmec_files_show`).
     pub(super) fn configures(&self, event: Event) -> bool {
         let monitoring = self.platform.monitoring.as_ref();
         self.platform.kernel.event_configuration
+            && !self.assigns_counters()
             && event.is_bandwidth()
             && monitoring.is_some_and(|of| of.configurable.is_some() && of.events.contains(&event))
     }
@@ -137,7 +154,8 @@ impl Resctrl {
                 let monitored = self.monitored.iter();
                 let caches = monitored.filter_map(|&of| self.platform.cache_of_monitored(of));
                 let caches: BTreeSet<u32> = caches.collect();
-                children.extend(caches.into_iter().map(|cache| Node::MonDomain(group, cache)));
+                children.extend(caches.iter().map(|&cache| Node::MonDomain(group, cache)));
+                children.extend(caches.iter().map(|&package| Node::MonPackage(group, package)));
             }
             Node::MonDomain(group, cache) => {
                 children.extend(Event::ALL.map(|event| Node::MonEvent(group, cache, event)));
@@ -147,17 +165,25 @@ impl Resctrl {
             Node::MonNode(group, node) => {
                 children.extend(Event::ALL.map(|event| Node::MonNodeEvent(group, node, event)));
             }
+            Node::MonPackage(group, package) => {
+                let events = PackageEvent::ALL;
+                children.extend(events.map(|event| Node::MonPackageEvent(group, package, event)));
+            }
+            Node::Telemetry => children.extend([Node::TelemetryFeatures, Node::TelemetryRmids]),
             Node::Info => {
                 children.push(Node::LastCmdStatus);
                 children.extend(self.schemas.iter().map(|schema| Node::Control(schema.id)));
-                children.push(Node::Monitoring);
+                children.extend([Node::Monitoring, Node::Telemetry]);
             }
             Node::Control(id) => {
                 children.extend(ControlFile::ALL.map(|file| Node::ControlFile(id, file)));
             }
             Node::Monitoring => {
                 children.extend(MonitoringFile::ALL.map(Node::MonitoringFile));
+                children.push(Node::EventConfigs);
             }
+            Node::EventConfigs => children.extend(Event::ALL.map(Node::EventConfig)),
+            Node::EventConfig(event) => children.push(Node::EventFilter(event)),
             _ => {}
         }
         let there = children.into_iter().filter(|&child| self.exists(child));
@@ -183,12 +209,20 @@ impl Resctrl {
             Node::MonDomain(_, domain) => format!("mon_L3_{domain:02}"),
             Node::MonNode(_, node) => format!("mon_sub_L3_{node:02}"),
             Node::MonEvent(.., event) | Node::MonNodeEvent(.., event) => event.name().to_owned(),
+            Node::MonPackage(_, package) => format!("mon_PERF_PKG_{package:02}"),
+            Node::MonPackageEvent(.., event) => event.name().to_owned(),
+            Node::Telemetry => "PERF_PKG_MON".to_owned(),
+            Node::TelemetryFeatures => MonitoringFile::MonFeatures.name().to_owned(),
+            Node::TelemetryRmids => MonitoringFile::NumRmids.name().to_owned(),
             Node::Info => "info".to_owned(),
             Node::LastCmdStatus => "last_cmd_status".to_owned(),
             Node::Control(id) => id.name().to_owned(),
             Node::ControlFile(_, file) => file.name().to_owned(),
             Node::Monitoring => "L3_MON".to_owned(),
             Node::MonitoringFile(file) => file.name().to_owned(),
+            Node::EventConfigs => "event_configs".to_owned(),
+            Node::EventConfig(event) => event.name().to_owned(),
+            Node::EventFilter(_) => "event_filter".to_owned(),
         }
     }
 
@@ -206,16 +240,22 @@ impl Resctrl {
             Node::File(group, _) | Node::MonGroups(group) | Node::MonData(group) => {
                 Some(Node::Group(group))
             }
-            Node::MonDomain(group, _) => Some(Node::MonData(group)),
+            Node::MonDomain(group, _) | Node::MonPackage(group, _) => Some(Node::MonData(group)),
+            Node::MonPackageEvent(group, package, _) => Some(Node::MonPackage(group, package)),
             Node::MonEvent(group, cache, _) => Some(Node::MonDomain(group, cache)),
             Node::MonNode(group, node) => {
                 Some(Node::MonDomain(group, self.platform.cache_of_monitored(node)?))
             }
             Node::MonNodeEvent(group, node, _) => Some(Node::MonNode(group, node)),
             Node::Info => Some(self.root()),
-            Node::LastCmdStatus | Node::Control(_) | Node::Monitoring => Some(Node::Info),
+            Node::LastCmdStatus | Node::Control(_) | Node::Monitoring | Node::Telemetry => {
+                Some(Node::Info)
+            }
+            Node::TelemetryFeatures | Node::TelemetryRmids => Some(Node::Telemetry),
             Node::ControlFile(id, _) => Some(Node::Control(id)),
-            Node::MonitoringFile(_) => Some(Node::Monitoring),
+            Node::MonitoringFile(_) | Node::EventConfigs => Some(Node::Monitoring),
+            Node::EventConfig(_) => Some(Node::EventConfigs),
+            Node::EventFilter(event) => Some(Node::EventConfig(event)),
         }
     }
 

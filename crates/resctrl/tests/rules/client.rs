@@ -70,6 +70,14 @@ fn check(shell: &mut Shell, platform: &Platform, options: &str) {
     };
     assert_eq!(monitoring.rmids, platform.rmids());
     for domain in shell.ls("g/mon_data") {
+        if domain.starts_with("mon_PERF_PKG_") {
+            assert_eq!(shell.ls(&format!("g/mon_data/{domain}")).len(), info.package_events.len());
+            for event in &info.package_events {
+                let text = shell.cat(&format!("g/mon_data/{domain}/{event}"));
+                Reading::parse_millionths(&text).unwrap();
+            }
+            continue;
+        }
         let names = shell.ls(&format!("g/mon_data/{domain}"));
         let events = names.iter().filter(|name| !name.starts_with("mon_sub_L3_")).count();
         assert_eq!(events, monitoring.events.len());

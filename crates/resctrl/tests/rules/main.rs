@@ -2,7 +2,9 @@
 
 mod client;
 mod corpus;
+mod counters;
 mod cpus;
+mod energy;
 mod files;
 mod groups;
 mod io_alloc;

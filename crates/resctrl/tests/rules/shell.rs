@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairways_resctrl::language::Reading;
-use fairways_resctrl::platform::{Event, Platform};
+use fairways_resctrl::platform::{Event, PackageEvent, Platform};
 use fairways_resctrl::rules::{Caller, Class, Errno, Node, Owner, Resctrl, World};
 
 /// The shell's own thread.
@@ -14,6 +14,8 @@ pub(crate) const SHELL: i32 = 100;
 pub(crate) struct Fake {
     pub(crate) threads: BTreeMap<i32, Owner>,
     pub(crate) counts: BTreeMap<(u32, u32, Event), Reading>,
+    /// Energy and activity, by id and package.
+    pub(crate) energy: BTreeMap<(u32, u32), u64>,
 }
 
 impl World for Fake {
@@ -27,6 +29,10 @@ impl World for Fake {
 
     fn counter(&mut self, class: Class, domain: u32, event: Event) -> Reading {
         self.counts.get(&(class.rmid, domain, event)).copied().unwrap_or(Reading::Value(0))
+    }
+
+    fn telemetry(&mut self, class: Class, package: u32, _: PackageEvent) -> Option<u64> {
+        self.energy.get(&(class.rmid, package)).copied()
     }
 }
 

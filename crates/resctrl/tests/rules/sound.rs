@@ -111,8 +111,10 @@ fn writable(node: Node) -> bool {
     match node {
         Node::File(_, file) => !read_only.contains(&file),
         Node::MonitoringFile(file) => {
-            !matches!(file, MonitoringFile::MonFeatures | MonitoringFile::NumRmids)
+            use MonitoringFile::{AvailableMbmCntrs, MonFeatures, NumMbmCntrs, NumRmids};
+            !matches!(file, MonFeatures | NumRmids | NumMbmCntrs | AvailableMbmCntrs)
         }
+        Node::EventFilter(_) => true,
         _ => false,
     }
 }

@@ -67,14 +67,11 @@ static __always_inline bool in_force(struct task_struct *p, struct thread *t, s3
 /* A waiting thread now has other competitors; and a CPU new to it may be idle. */
 static __always_inline void offer_again(struct task_struct *p, struct thread *t)
 {
-	u64 queue = t->raised ? RAISED : NORMAL, vtime = t->vtime;
-
 	if (!settings.scheduling || p->policy != SCHED_EXT || place_of(t) != NOWHERE)
 		return;
 	bpf_rcu_read_lock();
 	wait_for(p, t, now_on_any(mask_of(p, t)));
-	if (t->vtime != vtime)
-		change_queue(p, t->vtime, queue, queue);
+	change_queue(p, t);
 	offer(p, t);
 	bpf_rcu_read_unlock();
 }

@@ -10,6 +10,9 @@
 #define MAX_CPUS 1024
 #define CPU_WORDS (MAX_CPUS / 64)
 
+/* The most sets of CPUs for which there is a queue: a CPU knows its own by a word of bits. */
+#define MAX_SETS 64
+
 /* Counters of a CPU that are read at both ends of a turn. */
 #define COUNTERS 8
 
@@ -25,6 +28,8 @@ struct settings {
 	__u32 cpus; /* possible CPU numbers, from 0 */
 	__u32 counters; /* slots in use */
 	__u32 scheduling; /* 0: it only watches */
+	__u32 sets; /* sets of CPUs for which there is a queue; MAX_SETS at most */
+	__u32 padding;
 };
 
 enum record_kind {
@@ -109,6 +114,7 @@ struct span {
 /* Counted by the kernel's side. */
 struct counts {
 	__u64 lost; /* records for which there was no room */
+	__u64 unknown; /* times that there was no room for a thread, which ran where its owner lets it */
 };
 
 /* Why the scheduler ended. */

@@ -51,8 +51,7 @@ void BPF_PROG(enqueue, struct task_struct *p, u64 flags)
 	s32 cpu = scx_bpf_task_cpu(p);
 
 	if (!t) {
-		insert_vtime(p, NORMAL, settings.quantum, front, flags);
-		offer(p, t);
+		insert_vtime(p, queue_of(p), settings.quantum, front, flags);
 		return;
 	}
 	*(volatile s32 *)&t->cpu = NOWHERE;
@@ -64,7 +63,8 @@ void BPF_PROG(enqueue, struct task_struct *p, u64 flags)
 	else if (flags & SCX_ENQ_WAKEUP && t->last != cpu)
 		wait_for(p, t, now_on(cpu));
 	t->waits_since = bpf_ktime_get_ns();
-	insert_vtime(p, t->raised ? RAISED : NORMAL, slice_of(t), t->vtime, flags);
+	t->queue = queue_of(p);
+	insert_vtime(p, t->queue, slice_of(t), t->vtime, flags);
 	if (!offer(p, t) && t->raised)
 		preempt(mask_of(p, t));
 }
@@ -87,8 +87,8 @@ void BPF_PROG(dispatch, s32 cpu, struct task_struct *prev)
 	/* A thread that went to sleep has had its turn, and stands in no other's way. */
 	struct thread *t = prev && prev->scx.flags & SCX_TASK_QUEUED ? thread_of(prev) : NULL;
 	struct cpu *c = cpu_of(cpu);
-	bool stays = false, yields = false;
-	u64 now, first;
+	bool stays = false, yields = false, first;
+	u64 now;
 
 	if (t) {
 		yields = t->yields;
@@ -96,24 +96,27 @@ void BPF_PROG(dispatch, s32 cpu, struct task_struct *prev)
 		stays = may_run_on(prev, t, cpu);
 	}
 	now = bpf_ktime_get_ns();
-	if (before(c->mercy, now) && (is_waiting(NORMAL) || is_waiting(RAISED))) {
+	if (before(c->mercy, now)) {
 		c->mercy = now + MERCY_EVERY;
-		first = c->turnabout ? RAISED : NORMAL;
-		c->turnabout = !c->turnabout;
+		rescue();
+		first = c->turnabout;
+		c->turnabout = !first;
 		if (take(first, cpu, now - settings.patience, NULL) ||
-		    take(NORMAL + RAISED - first, cpu, now - settings.patience, NULL))
+		    take(!first, cpu, now - settings.patience, NULL))
 			return;
 	}
-	if (is_waiting(RAISED) && take(RAISED, cpu, 0, stays && t && t->raised && !yields ? t : NULL))
+	if (take(true, cpu, 0, stays && t && t->raised && !yields ? t : NULL))
 		return;
 	if (!stays || !t || !t->raised) {
-		if (take(NORMAL, cpu, 0, stays && !yields ? t : NULL))
+		if (take(false, cpu, 0, stays && !yields ? t : NULL))
 			return;
 	}
-	if (!stays || !t)
+	if (!stays || !t) {
+		rescue();
 		return;
+	}
 	/* No thread that comes before it waits. */
-	if (!is_waiting(NORMAL))
+	if (!is_wanted(false, cpu, 0))
 		wait_for(prev, t, front);
 	finish(prev, t, cpu, yields);
 	t->yields = 0;
@@ -131,12 +134,12 @@ static __always_inline bool is_to_leave(struct task_struct *p, struct thread *t,
 	if (!may_run_on(p, t, cpu))
 		return true;
 	c->running = t->raised || t->spared ? RUNNING_RAISED : RUNNING_NORMAL;
-	if (c->running == RUNNING_NORMAL && is_wanted(RAISED, cpu, 0))
+	if (c->running == RUNNING_NORMAL && is_wanted(true, cpu, 0))
 		return true;
 	/* An ordered turn may be longer than a thread may have to wait: it goes on afterwards. */
 	if (!before(c->mercy, now) || t->spared)
 		return false;
-	if (is_wanted(NORMAL, cpu, since) || is_wanted(RAISED, cpu, since))
+	if (is_wanted(false, cpu, since) || is_wanted(true, cpu, since))
 		return true;
 	c->mercy = now + MERCY_EVERY;
 	return false;
@@ -147,12 +150,13 @@ void BPF_PROG(tick, struct task_struct *p)
 {
 	struct thread *t = thread_of(p);
 
-	if (t && is_to_leave(p, t, scx_bpf_task_cpu(p))) {
+	s32 cpu = scx_bpf_task_cpu(p);
+
+	if (t && is_to_leave(p, t, cpu)) {
 		set_slice(p, 0);
 		return;
 	}
-	offer_first(RAISED);
-	offer_first(NORMAL);
+	offer_first(cpu);
 }
 
 /*
@@ -218,7 +222,7 @@ void BPF_PROG(update_idle, s32 cpu, bool idle)
 	/* A request that a CPU going off line makes to itself then is never done, nor are later ones. */
 	if (!idle || cpu_of(cpu)->offline)
 		return;
-	if (is_wanted(RAISED, cpu, 0) || is_wanted(NORMAL, cpu, 0))
+	if (is_wanted(true, cpu, 0) || is_wanted(false, cpu, 0))
 		scx_bpf_kick_cpu(cpu, 0);
 }
 
@@ -229,6 +233,11 @@ static void hotplugged(s32 cpu, bool offline)
 
 	c->offline = offline;
 	add_first(&hotplug, 1);
+	if (c->has_gone != offline)
+		add_first(&gone, offline ? 1 : -1);
+	c->has_gone = offline;
+	if (offline)
+		rescue_from(cpu, -1);
 	/* Threads that could run on no other CPU may do so now. */
 	bpf_for(i, 0, settings.cpus) {
 		if (!cpu_of(i)->offline)
@@ -248,7 +257,8 @@ void BPF_PROG(cpu_offline, s32 cpu)
 	hotplugged(cpu, true);
 }
 
-/* A child may run where its parent may, until user space reports it. */
+/* A child may run where its parent may, until user space reports it; it is not raised: its parent
+ * was, for what it does itself. */
 SEC("struct_ops.s/init_task")
 s32 BPF_PROG(init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
@@ -266,7 +276,6 @@ s32 BPF_PROG(init_task, struct task_struct *p, struct scx_init_task_args *args)
 	for (i = 0; i < CPU_WORDS; i++)
 		t->allowed[i] = parent->allowed[i];
 	t->restricted = parent->restricted;
-	t->raised = parent->raised;
 	start(p, t);
 	return 0;
 }
@@ -304,11 +313,11 @@ s32 BPF_PROG(init)
 	const struct cpumask *online;
 	int i, error;
 
-	error = scx_bpf_create_dsq(NORMAL, -1);
-	if (!error)
-		error = scx_bpf_create_dsq(RAISED, -1);
-	if (error)
-		return error;
+	bpf_for(i, 0, 2 * (MAX_SETS + settings.cpus)) {
+		error = scx_bpf_create_dsq(1 + i, -1);
+		if (error)
+			return error;
+	}
 	online = scx_bpf_get_online_cpumask();
 	bpf_for(i, 0, settings.cpus)
 		cpu_of(i)->offline = !bpf_cpumask_test_cpu(i, online);

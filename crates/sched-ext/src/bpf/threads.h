@@ -42,6 +42,11 @@ struct thread {
 	u32 moved; /* since it ran last, its CPUs or its queue were changed, or it is new */
 	u32 spared; /* it waited too long: it has its turn before raised threads */
 	u32 known; /* whether the rest is set */
+	u64 hash; /* of effective: the same for threads with the same CPUs */
+	u32 count; /* effective's CPUs, and the highest of them */
+	u32 highest;
+	u32 set; /* its set of CPUs, from 1 on; 0: none yet, or there is no room for it */
+	u32 queue; /* the queue that it came to last */
 };
 
 /*
@@ -60,14 +65,30 @@ enum running { RUNNING_NONE, RUNNING_NORMAL, RUNNING_RAISED };
 /* A CPU; each has a cache line of its own. */
 struct cpu {
 	u32 offline;
+	u32 has_gone; /* it went off line since the scheduler was loaded */
 	u32 running; /* enum running: which thread of ours is on it */
 	u64 mercy; /* when it next looks for threads that wait too long */
 	u32 turnabout; /* the queue in which it looks first then */
 	u64 front; /* virtual time of the last thread it took, and when that was */
 	u64 front_at;
+	u64 sets; /* bit i: it belongs to sets[i] */
+	u32 cursor; /* the CPU at whose queues it looks next */
 } __attribute__((aligned(64)));
 
 static struct cpu cpus[MAX_CPUS];
+
+/* A set of CPUs that some threads may use: the queue's, in which they wait. */
+struct set {
+	u64 hash;
+	u32 threads; /* how many have it; with none, it may become another */
+};
+
+static struct set sets[MAX_SETS];
+
+static __always_inline struct set *set_of(u32 index)
+{
+	return &sets[index & (MAX_SETS - 1)];
+}
 
 /* Visible to other CPUs before what follows, on every machine: an addition whose result is not used
  * need not be. */
@@ -80,6 +101,9 @@ static __always_inline void add_first(u32 *to, u32 more)
 
 /* Changes when a CPU comes or goes. */
 static u32 hotplug = 1;
+
+/* How many CPUs have gone off line since the scheduler was loaded. */
+static u32 gone;
 
 static __always_inline struct cpu *cpu_of(u32 cpu)
 {
@@ -105,7 +129,19 @@ static __always_inline struct thread *new_thread(const struct task_struct *p)
 	if (t)
 		return t;
 	bpf_map_update_elem(&threads, &pid, &nothing, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&threads, &pid);
+	t = bpf_map_lookup_elem(&threads, &pid);
+	if (!t)
+		__sync_fetch_and_add(&counts.unknown, 1);
+	return t;
+}
+
+/* A thread leaves its set of CPUs. */
+static __always_inline void leave_set(struct thread *t)
+{
+	u32 set = __sync_lock_test_and_set(&t->set, 0);
+
+	if (set)
+		__sync_fetch_and_sub(&set_of(set - 1)->threads, 1);
 }
 
 /* The number of the thread that a command is about, one at a time: its entry is not given to
@@ -114,8 +150,12 @@ static s32 held;
 
 static __always_inline void forget(const struct task_struct *p)
 {
+	struct thread *t = thread_of(p);
 	s32 pid = p->pid;
 
+	if (!t)
+		return;
+	leave_set(t);
 	bpf_map_delete_elem(&threads, &pid);
 }
 
@@ -154,11 +194,44 @@ static __always_inline bool is_built(const struct thread *t)
 	return t->built == *(volatile u32 *)&t->version && t->generation == *(volatile u32 *)&hotplug;
 }
 
+/* A number without a pattern for each CPU: the finalizer of splitmix64, by Steele, Lea and Flood. */
+static __always_inline u64 mixed(u64 cpu)
+{
+	u64 z = (cpu + 1) * 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/* Counts effective's CPUs, and gives them a number of their own. Its set is another one then. */
+static void number(struct thread *t, const struct cpumask *mask)
+{
+	u32 count = 0, highest = 0, cpu;
+	u64 hash = 0;
+	int i;
+
+	bpf_for(i, 0, settings.cpus) {
+		cpu = i;
+		if (!bpf_cpumask_test_cpu(cpu, mask))
+			continue;
+		count++;
+		highest = cpu;
+		hash ^= mixed(cpu);
+	}
+	if (hash == t->hash)
+		return;
+	t->hash = hash;
+	t->count = count;
+	t->highest = highest;
+	leave_set(t);
+}
+
 /*
  * Builds effective again. Called with interrupts off; a second caller leaves it to the first. While
  * its sources are being written, the old one stays in force.
  */
-static void build(struct task_struct *p, struct thread *t)
+static int build(struct task_struct *p, struct thread *t)
 {
 	struct bpf_cpumask *mask, *old;
 	u32 version, generation, cpu;
@@ -166,7 +239,7 @@ static void build(struct task_struct *p, struct thread *t)
 	int i;
 
 	if (__sync_lock_test_and_set(&t->building, 1))
-		return;
+		return 0;
 	version = *(volatile u32 *)&t->version;
 	generation = *(volatile u32 *)&hotplug;
 	if (version & 1)
@@ -192,6 +265,7 @@ static void build(struct task_struct *p, struct thread *t)
 		if (bpf_cpumask_empty(as_mask(mask)))
 			bpf_cpumask_copy(mask, p->cpus_ptr);
 	}
+	number(t, as_mask(mask));
 	old = bpf_kptr_xchg(&t->effective, mask);
 	if (old)
 		bpf_cpumask_release(old);
@@ -199,6 +273,20 @@ static void build(struct task_struct *p, struct thread *t)
 	t->generation = generation;
 out:
 	__sync_lock_test_and_set(&t->building, 0);
+	return 0;
+}
+
+/* As a function that the verifier looks at once, and not wherever it is called. */
+__noinline int build_again(struct task_struct *p __arg_trusted)
+{
+	struct thread *t;
+
+	bpf_rcu_read_lock();
+	t = thread_of(p);
+	if (t)
+		build(p, t);
+	bpf_rcu_read_unlock();
+	return 0;
 }
 
 /*
@@ -212,7 +300,7 @@ static __always_inline const struct cpumask *mask_of(struct task_struct *p, stru
 	if (!t)
 		return p->cpus_ptr;
 	if (!is_built(t))
-		build(p, t);
+		build_again(p);
 	mask = as_mask(t->effective);
 	return mask ? mask : p->cpus_ptr;
 }
@@ -244,7 +332,7 @@ static __always_inline bool may_run_on(struct task_struct *p, struct thread *t, 
 	const struct cpumask *mask;
 
 	if (!is_built(t))
-		build(p, t);
+		build_again(p);
 	mask = is_built(t) ? as_mask(t->effective) : NULL;
 	if (mask)
 		return bpf_cpumask_test_cpu(cpu, mask);

@@ -26,6 +26,15 @@ static __always_inline bool before(u64 a, u64 b)
 	return (s64)(a - b) < 0;
 }
 
+/* A thread's virtual time; of one without an entry, that of the first. Volatile, so that the compiler
+ * does not choose between two addresses before it knows whether there is an entry. */
+static __always_inline u64 vtime_of(const struct thread *t)
+{
+	if (!t)
+		return *(volatile u64 *)&front;
+	return *(volatile u64 *)&t->vtime;
+}
+
 static __always_inline u64 length_of(const struct thread *t)
 {
 	return t->ordered ?: settings.quantum;

@@ -3,14 +3,14 @@
 use std::fs;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use fairways_sched_ext::Records;
+use fairways_sched_ext::{Records, Settings};
 
 use crate::guest::{load, print, settings, take};
-use crate::threads::{Worker, is_under_ext, state, wait_for};
+use crate::threads::{Worker, cpu_time, is_under_ext, spin, state, wait_for};
 
 fn cpu_time_of(of: &[Worker]) -> Duration {
     of.iter().map(Worker::cpu_time).sum::<Duration>()
@@ -88,6 +88,83 @@ pub(crate) fn children_come_and_go() {
     ));
     assert!(children > 20 && under > 0 && seen > 20);
     assert_eq!(strayed, 0);
+    assert_eq!(scheduler.ended(), None);
+}
+
+/// A raised thread starts another: that one is not raised. Beside a third, not raised either, it has
+/// half of the time that the raised one leaves them.
+pub(crate) fn children_are_not_raised() {
+    let scheduler = load(&settings());
+    let child = Arc::new(AtomicI32::new(0));
+    let (tells, stop) = (Arc::clone(&child), Arc::new(AtomicBool::new(false)));
+    let stops = Arc::clone(&stop);
+    // The parent waits until it is raised, starts a thread that spins, and sleeps from then on.
+    let starts = Arc::new(AtomicBool::new(false));
+    let may_start = Arc::clone(&starts);
+    let parent = Worker::new(move || {
+        if may_start.swap(false, Ordering::Relaxed) {
+            let (tells, stops) = (Arc::clone(&tells), Arc::clone(&stops));
+            thread::spawn(move || {
+                // SAFETY: it takes nothing, and always works.
+                tells.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+                while !stops.load(Ordering::Relaxed) {
+                    spin();
+                }
+            });
+        }
+        thread::sleep(Duration::from_millis(5));
+    });
+    let other = Worker::spins();
+    for (key, worker) in (0u32..).zip([&parent, &other]) {
+        scheduler.add(worker.tid, key).unwrap();
+        scheduler.allow(worker.tid, &[0b0001]).unwrap();
+        scheduler.enter(worker.tid).unwrap();
+    }
+    scheduler.raise(parent.tid, true).unwrap();
+    starts.store(true, Ordering::Relaxed);
+    assert!(wait_for(Duration::from_secs(10), || child.load(Ordering::Relaxed) != 0), "no child");
+    let child = child.load(Ordering::Relaxed);
+    assert!(is_under_ext(child));
+    let before = [child, other.tid].map(cpu_time);
+    thread::sleep(Duration::from_secs(3));
+    let after = [child, other.tid].map(cpu_time);
+    let had: Vec<f64> = after
+        .iter()
+        .zip(before)
+        .map(|(after, before)| (after.unwrap() - before.unwrap()).as_secs_f64())
+        .collect();
+    stop.store(true, Ordering::Relaxed);
+    let share = had[0] / (had[0] + had[1]);
+    print(&format!("a raised thread's child has {share:.3} of the time beside another"));
+    assert!((0.3..0.7).contains(&share), "{had:?}");
+    assert_eq!(scheduler.ended(), None);
+}
+
+/// Room for eight threads: those beyond are refused or counted, and run.
+pub(crate) fn threads_without_room_are_counted() {
+    let mut scheduler = load(&Settings { threads: 8, ..settings() });
+    let workers: Vec<Worker> = (0..12).map(|_| Worker::spins()).collect();
+    let mut records = Records::default();
+    scheduler.turns(&mut records).unwrap();
+    assert_eq!(records.unknown, 0);
+    let added: Vec<bool> =
+        (0u32..).zip(&workers).map(|(key, of)| scheduler.add(of.tid, key).is_ok()).collect();
+    assert_eq!(added.iter().filter(|added| **added).count(), 8, "{added:?}");
+    scheduler.turns(&mut records).unwrap();
+    assert_eq!(records.unknown, 4);
+    let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
+    for worker in &workers {
+        scheduler.enter(worker.tid).unwrap();
+    }
+    assert!(
+        wait_for(Duration::from_secs(20), || workers
+            .iter()
+            .zip(&before)
+            .all(|(worker, before)| worker.rounds() > *before + 10)),
+        "a thread stood still"
+    );
+    scheduler.turns(&mut records).unwrap();
+    assert!(records.unknown >= 8, "each that came under it without room: {}", records.unknown);
     assert_eq!(scheduler.ended(), None);
 }
 

@@ -19,21 +19,25 @@ fn side() {
         return;
     }
     let only = std::env::var("FAIRWAYS_ONLY").unwrap_or_default();
-    let checks: [(&str, fn()); 14] = [
+    let checks: [(&str, fn()); 18] = [
         ("loads", loads),
         ("shares", shares::follow_orders),
         ("weights", shares::follow_weights),
         ("apart", shares::apart),
+        ("crowds", shares::crowds_cost_nothing_elsewhere),
         ("orders", shares::long_orders),
         ("raised", shares::raised_go_first),
         ("watch", watch::reports_turns),
         ("beside", beside::others_run_too),
         ("forks", beside::children_come_and_go),
+        ("not-raised", beside::children_are_not_raised),
+        ("room", beside::threads_without_room_are_counted),
         ("hotplug", beside::a_cpu_goes_and_returns),
         ("stopped", loader::stopped),
         ("killed", loader::killed),
         ("running", masks::of_a_running_thread),
         ("masks", masks::are_kept),
+        ("few-sets", masks::are_kept_with_few_queues),
     ];
     let mut failed = 0;
     for (name, check) in checks {

@@ -23,7 +23,7 @@ const ROLE: &str = "FAIRWAYS_ROLE";
 /// Where time passes by instructions, shares do not depend on this machine's load.
 #[test]
 fn cpu_time_is_shared_as_ordered_in_a_real_kernel() {
-    run("cpu_time_is_shared", "loads,shares,weights,apart,watch", |guest| {
+    run("cpu_time_is_shared", "loads,shares,weights,apart,watch,not-raised,crowds", |guest| {
         guest.time_by_instructions(3)
     });
 }
@@ -32,7 +32,7 @@ fn cpu_time_is_shared_as_ordered_in_a_real_kernel() {
 fn the_scheduler_keeps_its_word_in_a_real_kernel() {
     run(
         "the_scheduler_keeps_its_word",
-        "orders,raised,beside,forks,hotplug,stopped,killed,running,masks",
+        "orders,raised,beside,forks,room,hotplug,stopped,killed,running,masks,few-sets",
         |guest| guest,
     );
 }

@@ -3,21 +3,31 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fairways_sched_ext::Records;
+use fairways_sched_ext::{Records, Settings};
 
 use crate::guest::{ALL, load, print, settings, take};
 use crate::judge::Judge;
 use crate::threads::{Worker, spin, wait_for};
 
-/// The number of switches to judge.
+/// The number of switches to judge; and where the queues are few.
 const SWITCHES: u64 = 200_000;
+const SWITCHES_WITH_FEW: u64 = 60_000;
 
 /// 64 threads that go on and off their CPUs all the time, each confined in another way now and
 /// then, by the policy or by its owner, and sometimes all at once: once a mask is reported to be in
 /// force, there is not one switch to a CPU that is not allowed, in two hundred thousand to threads
 /// that may not be everywhere.
 pub(crate) fn are_kept() {
-    let mut scheduler = load(&settings());
+    keep(&settings(), SWITCHES);
+}
+
+/// The same where most sets of CPUs have no queue, and the few queues change hands all the time.
+pub(crate) fn are_kept_with_few_queues() {
+    keep(&Settings { sets: 2, ..settings() }, SWITCHES_WITH_FEW);
+}
+
+fn keep(settings: &Settings, switches: u64) {
+    let mut scheduler = load(settings);
     let judge = Judge::new(ALL);
     let workers: Vec<Worker> = (0..64u32).map(worker).collect();
     take(&scheduler, &workers);
@@ -32,7 +42,7 @@ pub(crate) fn are_kept() {
     };
     let since = Instant::now();
     let mut records = Records::default();
-    while judge.verdict().confined < SWITCHES {
+    while judge.verdict().confined < switches {
         assert!(since.elapsed() < Duration::from_secs(600), "{:?}", judge.verdict());
         // All at once now and then: then many masks must be made while all wait.
         let burst = changes % 256 == 255;

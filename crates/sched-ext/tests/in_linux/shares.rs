@@ -252,6 +252,41 @@ fn waited() -> u64 {
     text.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
+/// Rounds of two threads that yield to each other on CPU 0, in a window.
+fn yields(pair: &[Worker]) -> u64 {
+    let before: u64 = pair.iter().map(Worker::rounds).sum();
+    thread::sleep(WINDOW);
+    pair.iter().map(Worker::rounds).sum::<u64>() - before
+}
+
+/// Two threads yield to each other on CPU 0, as often while two thousand others wait for the other
+/// CPUs: a CPU does not look at threads that it may not run.
+pub(crate) fn crowds_cost_nothing_elsewhere() {
+    const CROWD: usize = 2000;
+    let scheduler = load(&Settings { stall: Duration::from_secs(30), ..settings() });
+    let pair: Vec<Worker> = (0..2).map(|_| Worker::new(thread::yield_now)).collect();
+    take(&scheduler, &pair);
+    for worker in &pair {
+        scheduler.allow(worker.tid, &[0b0001]).unwrap();
+    }
+    thread::sleep(WINDOW);
+    let alone = yields(&pair);
+    let others: Vec<Worker> = (0..CROWD).map(|_| Worker::new(spin)).collect();
+    for (key, worker) in (2u32..).zip(&others) {
+        scheduler.add(worker.tid, key).unwrap();
+        scheduler.allow(worker.tid, &[1 << (1 + key % 3)]).unwrap();
+        scheduler.enter(worker.tid).unwrap();
+    }
+    thread::sleep(WINDOW);
+    let beside = yields(&pair);
+    print(&format!("{alone} yields a second alone, {beside} beside {CROWD} that wait elsewhere"));
+    others.iter().for_each(Worker::stop);
+    assert_eq!(scheduler.ended(), None);
+    // Dropped first: the kernel's own scheduler lets so many threads end sooner.
+    drop(scheduler);
+    assert!(beside * 4 > alone * 3, "{beside} of {alone}");
+}
+
 /// Each thread's part of their CPU time in a window, while something is done now and then.
 fn shares(workers: &[Worker], mut meanwhile: impl FnMut()) -> Vec<f64> {
     let before: Vec<Duration> = workers.iter().map(Worker::cpu_time).collect();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use fairways_core::{AppId, Counter};
 use fairways_needs::{Need, has, withheld};
-use fairways_perf::events::{Encoding, Event, ProcessorEvents};
+use fairways_perf::events::{BY_PROCESSOR, Encoding, Event, ProcessorEvents};
 use fairways_perf::sampling as host;
 use fairways_perf::{EndedWindow, Perf, Settings, Source as _, Target};
 use fairways_sched_ext::sampling::{Sampler, Span};
@@ -115,7 +115,12 @@ pub(crate) fn perf(test: &str, groups: usize) -> Option<(MutexGuard<'static, ()>
     }
     let alone = alone();
     let domains = vec![(0, [0].into_iter().collect())];
-    let mut perf = Perf::new(Settings { events: events(groups), domains, descriptors: None });
+    let mut perf = Perf::new(Settings {
+        events: events(groups),
+        counters: BY_PROCESSOR.to_vec(),
+        domains,
+        descriptors: None,
+    });
     let sampler = match Sampler::load(64) {
         Ok(sampler) => sampler,
         Err(why) => {

@@ -8,7 +8,7 @@ use fairways_resctrl::language::CpuSet;
 use fairways_resctrl_client::{OpenError, Restored};
 
 use super::super::ledger::Ledger;
-use super::super::{Settings, thread};
+use super::super::{Settings, policy, thread};
 use super::managed::Managed;
 
 /// What is done differently in a dry run: everything that changes threads, or depends on the
@@ -35,6 +35,16 @@ pub(super) trait Enforcement: Debug + Sync {
     /// # Errors
     /// setpriority(2)'s. If the thread has ended, this is `false`, and no error.
     fn set_nice(&self, thread: i32, nice: i32) -> io::Result<bool>;
+
+    /// A thread's policy, and the one with which its children begin without its nice value, or as it
+    /// is; `None` where that is the same, and for a thread that has ended.
+    fn change_for_children(&self, thread: i32, resets: bool) -> Option<(i32, i32)>;
+
+    /// Sets a thread's policy.
+    ///
+    /// # Errors
+    /// sched_setscheduler(2)'s.
+    fn set_policy(&self, thread: i32, policy: i32) -> io::Result<()>;
 
     /// The CPUs that a thread's owner lets it use, where the kernel does not know them.
     fn owners_cpus(&self, managed: &Managed) -> Option<CpuSet>;
@@ -67,6 +77,16 @@ impl Enforcement for Enforced {
         thread::set_nice(thread, nice)
     }
 
+    fn change_for_children(&self, thread: i32, resets: bool) -> Option<(i32, i32)> {
+        let before = policy::get(thread).ok()?;
+        let after = policy::resetting_on_fork(before, resets);
+        (policy::resets_on_fork(before) != resets).then_some((before, after))
+    }
+
+    fn set_policy(&self, thread: i32, policy: i32) -> io::Result<()> {
+        policy::set(thread, policy)
+    }
+
     fn owners_cpus(&self, managed: &Managed) -> Option<CpuSet> {
         Some(managed.owners.cpus.clone())
     }
@@ -97,6 +117,14 @@ impl Enforcement for DryRun {
     fn set_nice(&self, thread: i32, nice: i32) -> io::Result<bool> {
         tracing::debug!(target: "fairways::schedule", thread, nice, "would set its nice value");
         Ok(true)
+    }
+
+    fn change_for_children(&self, _: i32, _: bool) -> Option<(i32, i32)> {
+        None
+    }
+
+    fn set_policy(&self, _: i32, _: i32) -> io::Result<()> {
+        Ok(())
     }
 
     fn owners_cpus(&self, _: &Managed) -> Option<CpuSet> {

@@ -8,7 +8,8 @@
 //!   (the nearest that exists), until it has had that time. The kernel applies weights among the
 //!   threads of a CPU, within their cgroup and (kernel.sched_autogroup_enabled) session.
 //! - A raised thread has the nice value -20: 87 times the weight of 0. Unlike a priority, that
-//!   leaves others a hundredth of the time.
+//!   leaves others a hundredth of the time. Its children begin with 0, and not with such a value
+//!   (`SCHED_RESET_ON_FORK`).
 //! - Real-time and idle threads have no such weight. Only their affinity is set.
 //!
 //! Requests are carried out by [`settle`](Scheduler::settle), or with the next
@@ -227,6 +228,7 @@ impl Affinity {
             is_ours,
             is_remembered: false,
             nice: stat.nice,
+            resets: false,
             weighs: weighs(&stat),
             wanted: None,
             raised: false,

@@ -55,6 +55,11 @@ impl Affinity {
             for nice in nice.iter().flat_map(|&due| has.into_iter().chain([due])) {
                 changes.push((thread, Change::Nice(owners.nice, nice)));
             }
+            if nice.is_some_and(|due| managed.is_raised_by(due))
+                && let Some((before, ours)) = self.enforcement.change_for_children(thread, true)
+            {
+                changes.push((thread, Change::Policy(before, ours)));
+            }
         }
         self.ledger.record(&changes).map_err(io::Error::other)?;
         for app in new {
@@ -123,20 +128,32 @@ impl Affinity {
 
     fn give_nice(&mut self, app: AppId, nice: i32) -> io::Result<()> {
         let Some(managed) = self.threads.get_mut(&app) else { return Ok(()) };
-        let thread = managed.thread;
-        match self.enforcement.set_nice(thread, nice) {
+        let (thread, enforcement) = (managed.thread, self.enforcement);
+        // Before it is raised, and after it no longer is: no child has its priority.
+        if managed.is_raised_by(nice)
+            && let Some((_, policy)) = enforcement.change_for_children(thread, true)
+        {
+            managed.resets = enforcement.set_policy(thread, policy).is_ok();
+        }
+        match enforcement.set_nice(thread, nice) {
             Ok(true) => {
                 managed.nice = nice;
                 managed.nice_retry.done();
-                Ok(())
             }
-            Ok(false) => Ok(()),
+            Ok(false) => return Ok(()),
             Err(error) => {
                 managed.nice_retry.refused(now());
                 managed.turns.as_usual();
                 let why = format!("can't set nice value of thread {thread} to {nice}: {error}");
-                Err(io::Error::new(error.kind(), why))
+                return Err(io::Error::new(error.kind(), why));
             }
         }
+        if !managed.is_raised_by(nice)
+            && std::mem::take(&mut managed.resets)
+            && let Some((_, policy)) = enforcement.change_for_children(thread, false)
+        {
+            enforcement.set_policy(thread, policy)?;
+        }
+        Ok(())
     }
 }

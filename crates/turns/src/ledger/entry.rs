@@ -149,7 +149,18 @@ impl Entry {
                     mask.ours.push(ours);
                 }
             }
-            Change::Nice(before, ours) => value(&mut self.nice, *before, *ours),
+            Change::Nice(before, ours) => {
+                value(&mut self.nice, *before, *ours);
+                // With such a value its children begin with 0 (`SCHED_RESET_ON_FORK`).
+                if let Some(value) = &mut self.nice
+                    && *ours < 0
+                    && ours < before
+                    && *before != 0
+                    && !value.past.contains(&0)
+                {
+                    value.past.push(0);
+                }
+            }
             Change::Policy(before, ours) => value(&mut self.policy, *before, *ours),
         }
     }

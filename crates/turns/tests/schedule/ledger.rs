@@ -105,7 +105,7 @@ fn a_thread_made_by_one_that_has_ended_is_put_back_too() {
     go.send(()).unwrap();
     let made = made_ids.recv().unwrap();
     let ours = has(made);
-    assert_eq!((ours.cpus.as_str(), ours.nice), (own()[1].to_string().as_str(), -20));
+    assert_eq!((ours.cpus.as_str(), ours.nice), (own()[1].to_string().as_str(), before.nice));
     // The maker has another nice value when it ends.
     affinity.raise(AppId(1), false).unwrap();
     affinity.settle().unwrap();

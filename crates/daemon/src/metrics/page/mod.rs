@@ -1,8 +1,9 @@
 //! The page of metrics. A missing value has no sample.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use fairways_perf::events::BY_PROCESSOR;
 use fairways_record::blame::BlameReport;
 use fairways_record::status::{ProgramStatus, ProgramTotals, Status, Totals};
 use prometheus_client::collector::Collector;
@@ -69,6 +70,10 @@ impl Snapshot {
             Some(scheduler) => put.fact(&[("scheduler", scheduler)]),
             None => Ok(()),
         })?;
+        let ended = means.scheduler.map(|counts| Value::Whole(counts.ended));
+        single(to, &families::SCHEDULER_ENDED, ended)?;
+        let without = means.scheduler.map(|counts| Value::Whole(counts.threads_without_room));
+        single(to, &families::THREADS_WITHOUT_ROOM, without)?;
         single(to, &families::FAILED, Some(Value::Whole(status.failed.is_some().into())))?;
         family(to, &families::UNMATCHED, |put| {
             status.unmatched.iter().try_for_each(|program| {
@@ -76,6 +81,11 @@ impl Snapshot {
                 put.sample(&labels, Value::Whole(1))
             })
         })?;
+        let counted = BY_PROCESSOR.map(|counter| {
+            let is_missing = status.uncounted.iter().any(|of| of.counter == counter.name());
+            (counter.name(), u64::from(!is_missing))
+        });
+        labelled(to, &families::COUNTED, &[], "counter", counted)?;
         single(to, &families::CLOCK, Some(seconds(status.now_ns)))?;
         let done = if mode == "manage" { "applied" } else { "observed" };
         labelled(
@@ -101,7 +111,46 @@ impl Snapshot {
                 ids.map(|ids| [("used", ids.used), ("others", ids.others), ("free", ids.free)]);
             labelled(to, family, &[], "state", states.into_iter().flatten())?;
         }
-        Ok(())
+        self.traffic(to)?;
+        self.energy(to, &families::CORE_ENERGY, |program| program.core_energy_joules)?;
+        self.energy(to, &families::ACTIVITY, |program| program.activity_farads)
+    }
+
+    /// What packages count of whole programs, once for each, whatever its domains.
+    fn energy(
+        &self,
+        to: &mut DescriptorEncoder<'_>,
+        of: &Family,
+        value: fn(&ProgramStatus) -> Option<f64>,
+    ) -> fmt::Result {
+        family(to, of, |put| {
+            let mut put_already = BTreeSet::new();
+            for program in &self.status.programs {
+                if let Some(value) = value(program).filter(|_| put_already.insert(program.app)) {
+                    put.sample(&[("program", &*program.name)], Value::Real(value))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// How memory traffic is counted.
+    fn traffic(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        family(to, &families::TRAFFIC_COUNTERS, |put| {
+            self.means.traffic_counters.iter().try_for_each(|(domain, ids)| {
+                let states = [("used", ids.used), ("others", ids.others), ("free", ids.free)];
+                let domain = domain.to_string();
+                states.into_iter().try_for_each(|(state, count)| {
+                    put.sample(&[("domain", &*domain), ("state", state)], Value::Whole(count))
+                })
+            })
+        })?;
+        family(to, &families::TRAFFIC_FILTERED, |put| {
+            let domains = self.means.filtered.iter().map(ToString::to_string);
+            domains
+                .into_iter()
+                .try_for_each(|domain| put.sample(&[("domain", &*domain)], Value::Whole(1)))
+        })
     }
 
     fn containers(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {

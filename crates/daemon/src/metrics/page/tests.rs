@@ -7,7 +7,9 @@ use fairways_core::{
     LatencyBin, LimitScope, Llc, Partition, PlanId, Q32, Sample, Time, WayMask, Ways, Wish,
 };
 use fairways_policy::words;
-use fairways_record::status::{DomainStatus, MachineRecord, ObjectiveStatus, WholeMachine};
+use fairways_record::status::{
+    DomainStatus, MachineRecord, ObjectiveStatus, UncountedCounter, WholeMachine,
+};
 use fairways_resctrl_client::Ids;
 use serde_json::{Value as Json, json};
 
@@ -68,6 +70,9 @@ fn samples<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
 fn counted_values_are_shown_and_missing_ones_are_not() {
     let mut watched = watched(&["a \"b\"\\\n", "c"]);
     watched.status.domains[0].way_bytes = Some(1 << 20);
+    watched.status.programs[0].core_energy_joules = Some(2.5);
+    let counter = "l1_references".to_owned();
+    watched.status.uncounted = vec![UncountedCounter { counter, why: None }];
     let counters = Counters {
         instructions: Some(300),
         cycles: Some(200),
@@ -78,7 +83,15 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
     sampled(&mut watched, 0, counters, Some(Q32::ratio(5, 2)));
     sampled(&mut watched, 0, counters, Some(Q32::ratio(349_525, 1 << 20)));
     let ids = Ids { used: 2, others: 1, free: 13 };
-    let page = page(&watched, Means { closids: Some(ids), ..Means::default() });
+    let page = page(
+        &watched,
+        Means {
+            closids: Some(ids),
+            traffic_counters: vec![(3, ids)],
+            filtered: vec![3],
+            ..Means::default()
+        },
+    );
     let of = "{program=\"a \\\"b\\\"\\\\\\n\",domain=\"3\"}";
     for (name, value) in [
         ("fairways_instructions_total", "600"),
@@ -109,7 +122,16 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
     assert!(missing.contains(&"{event=\"mbm_total_bytes\"} 2"), "{missing:?}");
     assert!(missing.contains(&"{event=\"llc_occupancy\"} 0"), "{missing:?}");
     assert_eq!(samples(&page, "fairways_closids")[2], "{state=\"free\"} 13");
+    let energy = samples(&page, "fairways_core_energy_joules_total");
+    assert_eq!(energy, ["{program=\"a \\\"b\\\"\\\\\\n\"} 2.5"]);
+    assert_eq!(samples(&page, "fairways_activity_farads_total").len(), 0);
+    let counters = samples(&page, "fairways_traffic_counters");
+    assert_eq!(counters[0], "{domain=\"3\",state=\"used\"} 2");
+    assert_eq!(samples(&page, "fairways_traffic_filtered"), ["{domain=\"3\"} 1"]);
     assert_eq!(samples(&page, "fairways_clock_seconds"), [" 1.5"]);
+    let counted = samples(&page, "fairways_counter_counted");
+    assert!(counted.contains(&"{counter=\"llc_misses\"} 1"), "{counted:?}");
+    assert!(counted.contains(&"{counter=\"l1_references\"} 0"), "{counted:?}");
     assert!(page.ends_with("# EOF\n"));
 }
 
@@ -284,6 +306,7 @@ fn fill(watched: &mut MachineRecord) {
         of.bandwidth_level = Some(20);
         of.cpus = Some("0-3".to_owned());
         of.ordered_ns = Some(10_000_000);
+        (of.core_energy_joules, of.activity_farads) = (Some(1.5), Some(0.5));
         let words = [words::SLOWDOWN, words::CRITICAL_SIZE, words::LOOKAHEAD, words::SLACK];
         of.estimates.extend(words.map(|word| (word.text().to_owned(), 1.25)));
         of.objective = Some(ObjectiveStatus {
@@ -325,9 +348,15 @@ fn a_page_of_256_programs_is_made_soon() {
         sampled(&mut watched, app, counters, Some(Q32::ratio(1, 1)));
     }
     fill(&mut watched);
-    let ids = Some(Ids { used: 2, others: 1, free: 13 });
+    let ids = Ids { used: 2, others: 1, free: 13 };
     let timed = || {
-        let means = Means { closids: ids, rmids: ids, ..Means::default() };
+        let means = Means {
+            closids: Some(ids),
+            rmids: Some(ids),
+            traffic_counters: vec![(3, ids)],
+            filtered: vec![3],
+            ..Means::default()
+        };
         let began = Instant::now();
         let losses = vec![losses_of("program 1", Some("program 2"), &[("program 2", 0.5)])];
         (page_with(&watched, means, losses), began.elapsed())

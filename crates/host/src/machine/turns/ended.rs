@@ -9,9 +9,7 @@ use fairways_turns::together::Stretch;
 use fairways_turns::{Given, Scheduler, TurnReport, Who};
 
 use super::super::counting::Counting;
-use super::super::mechanism::Mechanism;
 use super::super::state::HostState;
-use super::super::trouble::Failure;
 use super::Turns;
 
 impl Turns {
@@ -23,6 +21,7 @@ impl Turns {
             return;
         }
         self.fetched_at = Some(now);
+        self.try_again(state);
         let Some(scheduler) = &mut self.scheduler else { return };
         self.ended.turns.clear();
         self.ended.given.clear();
@@ -94,41 +93,9 @@ impl Turns {
         }
     }
 
-    /// The kernel has ended the scheduler: another one takes over its requests.
-    fn take_its_place(&mut self, why: &io::Error, state: &mut HostState) {
-        // The old scheduler may keep what the next one needs.
-        let name = self.scheduler.take().map_or("", |ended| ended.name());
-        let new = match self.instead.take() {
-            Some(make) => make().map_err(|second| {
-                let both = format!("{name}: {why}; and in its place: {second}");
-                io::Error::new(second.kind(), both)
-            }),
-            None => Err(io::Error::new(why.kind(), format!("{name}: {why}"))),
-        };
-        let mut new = match new {
-            Ok(new) => new,
-            Err(why) => return state.trouble.fail(Failure::Scheduler(why)),
-        };
-        tracing::warn!(
-            target: "fairways::machine",
-            "{name} has ended: {why}; {} takes its place", new.name()
-        );
-        let (refused, done) = self.ask_again(new.as_mut());
-        self.scheduler = Some(new);
-        if let Err(why) = done {
-            state.trouble.log(&why.to_string());
-        }
-        // A thread that is not taken in is not managed. It is tried again later.
-        for app in refused {
-            self.leave(app, state);
-        }
-        // Turns may be of another length now.
-        self.survey(state);
-    }
-
     /// Repeats all requests in force to a new scheduler, unless threads are only observed. Returns
     /// the threads that it does not take in, and the first error.
-    fn ask_again(&self, new: &mut dyn Scheduler) -> (Vec<AppId>, io::Result<()>) {
+    pub(super) fn ask_again(&self, new: &mut dyn Scheduler) -> (Vec<AppId>, io::Result<()>) {
         let (mut refused, mut done) = (Vec::new(), Vec::new());
         for (&app, thread) in &self.threads {
             let begun = new.begin(app, thread.number);

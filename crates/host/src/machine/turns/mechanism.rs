@@ -9,7 +9,7 @@ use fairways_resctrl_client::{Errors, Restored};
 use fairways_turns::Scheduler;
 
 use super::super::agenda::RARELY;
-use super::super::mechanism::Mechanism;
+use super::super::mechanism::{Mechanism, SchedulerCounts};
 use super::super::roster::{FoundProgram, moved_to};
 use super::super::state::HostState;
 use super::super::trouble::Trouble;
@@ -117,6 +117,16 @@ impl Mechanism for Turns {
 
     fn errors(&self) -> &Errors {
         &self.errors
+    }
+
+    fn degraded(&self) -> Vec<String> {
+        self.ends.degraded.iter().cloned().collect()
+    }
+
+    fn scheduler_counts(&self) -> Option<SchedulerCounts> {
+        let unknown =
+            self.scheduler.as_ref().map_or(0, |scheduler| scheduler.threads_without_room());
+        Some(SchedulerCounts { ended: self.ends.count, threads_without_room: unknown })
     }
 
     fn scheduler(&self) -> Option<&'static str> {

@@ -14,10 +14,12 @@
 //!   have ended a little before.
 //! - **What CPUs did not count** ([`Turn::counters`](fairways_turns::Turn::counters)), the source
 //!   is asked for ([`Source::beside`](fairways_perf::Source::beside)).
-//! - **A scheduler that the kernel ends** is followed by the [one in its place](Instead), which
-//!   does what the one before was asked for.
+//! - **A scheduler that the kernel ends** is followed by [another](Successors), which does what the
+//!   one before was asked for. The first is tried again: after 10 s, and three times as long after
+//!   each further end; three times an hour at most.
 
 mod actions;
+mod again;
 mod ended;
 mod mechanism;
 mod orders;
@@ -38,16 +40,16 @@ use fairways_turns::{Scheduler, TurnReport};
 
 use super::caches::Caches;
 use super::trouble::Trouble;
+use again::SchedulerEnds;
+pub use again::Successors;
 use orders::Orders;
-
-/// Makes the scheduler that takes the place of one that the kernel has ended.
-pub type Instead = Box<dyn FnOnce() -> io::Result<Box<dyn Scheduler>>>;
 
 /// A scheduler, and the requests made of it.
 pub struct Turns {
     /// `None` once the kernel has ended it and there is none in its place.
     scheduler: Option<Box<dyn Scheduler>>,
-    instead: Option<Instead>,
+    instead: Option<Box<dyn Successors>>,
+    ends: SchedulerEnds,
     caches: Caches,
     /// Whether requests are logged and not carried out.
     pub(super) observe: bool,
@@ -97,20 +99,21 @@ struct Watch {
 }
 
 impl Turns {
-    /// A scheduler, and the one in its place should the kernel end it, on the host whose sysfs is
+    /// A scheduler, and those that follow it should the kernel end it, on the host whose sysfs is
     /// mounted there.
     ///
     /// # Errors
     /// If sysfs does not list which CPUs are on line; if the scheduler can't report turns.
     pub fn new(
         mut scheduler: Box<dyn Scheduler>,
-        instead: Option<Instead>,
+        instead: Option<Box<dyn Successors>>,
         sysfs: PathBuf,
     ) -> io::Result<Self> {
         scheduler.watch(None)?;
         Ok(Self {
             scheduler: Some(scheduler),
             instead,
+            ends: SchedulerEnds::default(),
             caches: Caches::new(sysfs)?,
             observe: false,
             programs: BTreeMap::new(),

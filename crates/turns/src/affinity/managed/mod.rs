@@ -40,6 +40,8 @@ pub(super) struct Managed {
     /// ours.
     pub(super) is_remembered: bool,
     pub(super) nice: i32,
+    /// Whether we have its children begin without its nice value.
+    pub(super) resets: bool,
     /// Whether its weight decides how much time it gets: not under a real-time policy.
     pub(super) weighs: bool,
     /// The CPUs that it is to run on; `None`: all that its owner lets it run on.
@@ -92,6 +94,12 @@ impl Managed {
             ordered if ordered == quantum => self.owners.nice,
             ordered => weight::times(self.owners.nice, ordered, quantum),
         }
+    }
+
+    /// Whether a nice value is a raised priority, which its children are not to have. The kernel
+    /// gives these 0 then (`sched_fork`).
+    pub(super) const fn is_raised_by(&self, nice: i32) -> bool {
+        nice < 0 && nice < self.owners.nice
     }
 
     /// Orders its next turn. A thread whose weight can't be set has turns as usual.

@@ -1,0 +1,72 @@
+//! How memory traffic is counted, where that can be changed.
+
+use std::fs;
+
+use fairways_resctrl::language::{CountedTraffic, TrafficCounters};
+
+use super::facts::Facts;
+use super::{Finding, FindingState};
+
+const ID: &str = "traffic";
+
+pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
+    let monitoring = facts.info.as_ref().and_then(|info| info.monitoring.as_ref());
+    let (Some(resctrl), Some(monitoring)) = (&facts.resctrl, monitoring) else { return };
+    if !monitoring.can_count_otherwise {
+        return;
+    }
+    let folder = resctrl.root.join("info/L3_MON");
+    let counted = CountedTraffic::read(|path| fs::read_to_string(folder.join(path)).ok());
+    findings.push(match counted {
+        Ok(counted) => finding(&counted),
+        Err(why) => {
+            let why_it_matters = "bytes that programs move are known by these";
+            Finding::new(ID, FindingState::Unknown, why.to_string(), why_it_matters)
+        }
+    });
+}
+
+fn finding(counted: &CountedTraffic) -> Finding {
+    let mut said = Vec::new();
+    let mut remedy = None;
+    let mut why = "bytes that programs move are known by these events";
+    match &counted.counters {
+        Some(TrafficCounters { each, free: Some(free) }) => {
+            said.push(format!("counters are assigned to groups: {}", share(each, free)));
+            if free.iter().any(|(_, free)| *free == 0) {
+                why = "each program needs a counter of its own; where there are too few, programs are counted in turns";
+                remedy =
+                    Some("free counters of groups that need none, by their mbm_L3_assignments");
+            }
+        }
+        Some(TrafficCounters { free: None, .. }) => {
+            said.push("hardware gives its counters to groups by itself".to_owned());
+            why = "with more groups than counters, bytes are Unavailable, and begin again at each change";
+            remedy = Some("echo mbm_event > info/L3_MON/mbm_assign_mode; that frees all counters");
+        }
+        None => {}
+    }
+    if !counted.filtered.is_empty() {
+        said.extend(counted.filtered.iter().map(ToString::to_string));
+        why = "somebody changed what is counted: bytes of programs are not all of their traffic";
+        remedy =
+            Some("write the defaults again: 0x7f and 0x15, or all transactions to event_filter");
+    } else {
+        said.push("events count what they count by default".to_owned());
+    }
+    let state = if remedy.is_some() { FindingState::Limited } else { FindingState::Ok };
+    let finding = Finding::new(ID, state, said.join("; "), why);
+    match remedy {
+        Some(remedy) => finding.remedy(remedy),
+        None => finding,
+    }
+}
+
+/// The counters of each domain, and how many of them are free.
+fn share(each: &[(u32, u32)], free: &[(u32, u32)]) -> String {
+    let parts = each.iter().map(|(domain, all)| {
+        let free = free.iter().find(|(of, _)| of == domain).map_or(0, |&(_, free)| free);
+        format!("{free} of {all} free in domain {domain}")
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,168 @@
+//! A scheduler that the kernel ends: another takes its place, and it is tried again, a few times.
+
+use std::io;
+use std::time::Duration;
+
+use fairways_core::Time;
+use fairways_turns::Scheduler;
+
+use super::super::mechanism::Mechanism as _;
+use super::super::state::HostState;
+use super::super::trouble::Failure;
+use super::Turns;
+
+/// How long a scheduler stays out after its first end in [`PERIOD`]; three times as long after each
+/// further one.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// How often it is tried again in [`PERIOD`].
+const MOST: usize = 3;
+
+const PERIOD: Duration = Duration::from_secs(3600);
+
+/// The schedulers that follow one that the kernel has ended.
+pub trait Successors {
+    /// Another scheduler, in its place.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn other(&mut self) -> io::Result<Box<dyn Scheduler>>;
+
+    /// Checks whether the first one might do again, without trying.
+    ///
+    /// # Errors
+    /// Why not.
+    fn may_return(&self) -> Result<(), String>;
+
+    /// The first one again.
+    ///
+    /// # Errors
+    /// If it can't be had.
+    fn first(&mut self) -> io::Result<Box<dyn Scheduler>>;
+}
+
+/// When a scheduler ended of late, and what is due.
+#[derive(Debug, Default)]
+pub(super) struct SchedulerEnds {
+    /// Ends and failed attempts of the last [`PERIOD`], in order.
+    times: Vec<Time>,
+    /// How often the kernel has ended it.
+    pub(super) count: u64,
+    /// When to try it again; `None` while it schedules.
+    due: Option<Time>,
+    /// What is reported meanwhile.
+    pub(super) degraded: Option<String>,
+}
+
+impl SchedulerEnds {
+    /// It ended just now, or could not be had again.
+    fn end(&mut self, now: Time) {
+        self.times.retain(|at| at.after(PERIOD) > now);
+        self.times.push(now);
+        self.due = Some(match (self.times.len(), self.times.first()) {
+            (count, Some(first)) if count > MOST => first.after(PERIOD),
+            (count, _) => now.after(PAUSE * 3u32.pow(u32::try_from(count - 1).unwrap_or(0))),
+        });
+    }
+
+    fn is_due(&self, now: Time) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+}
+
+impl Turns {
+    /// The kernel has ended the scheduler: another one takes over its requests.
+    pub(super) fn take_its_place(&mut self, why: &io::Error, state: &mut HostState) {
+        // The old scheduler may keep what the next one needs.
+        let name = self.scheduler.take().map_or("", |ended| ended.name());
+        let Some(instead) = &mut self.instead else {
+            let why = io::Error::new(why.kind(), format!("{name}: {why}"));
+            return state.trouble.fail(Failure::Scheduler(why));
+        };
+        let new = match instead.other() {
+            Ok(new) => new,
+            Err(second) => {
+                let both = format!("{name}: {why}; and in its place: {second}");
+                return state.trouble.fail(Failure::Scheduler(io::Error::new(second.kind(), both)));
+            }
+        };
+        self.ends.count += 1;
+        self.ends.end(state.agenda.now());
+        let line = format!("{name} has ended: {why}; {} takes its place", new.name());
+        tracing::warn!(target: "fairways::machine", "{line}");
+        self.ends.degraded = Some(format!("{line}, and it is tried again, {MOST} times an hour"));
+        self.install(new, state);
+    }
+
+    /// Tries the first scheduler again, if that is due.
+    pub(super) fn try_again(&mut self, state: &mut HostState) {
+        let now = state.agenda.now();
+        let Some(instead) = self.instead.as_mut().filter(|_| self.ends.is_due(now)) else { return };
+        if let Err(why) = instead.may_return() {
+            self.ends.end(now);
+            tracing::warn!(target: "fairways::machine", "the scheduler can't be tried again yet: {why}");
+            return;
+        }
+        // The one in its place keeps the same ledger, and lets all threads go first.
+        if let Some(other) = self.scheduler.take() {
+            drop(other.close());
+        }
+        match instead.first() {
+            Ok(new) => {
+                (self.ends.due, self.ends.degraded) = (None, None);
+                tracing::info!(target: "fairways::machine", "{} schedules again", new.name());
+                self.install(new, state);
+            }
+            Err(why) => {
+                self.ends.end(now);
+                tracing::warn!(target: "fairways::machine", "the scheduler is not back: {why}");
+                match instead.other() {
+                    Ok(other) => self.install(other, state),
+                    Err(why) => state.trouble.fail(Failure::Scheduler(why)),
+                }
+            }
+        }
+    }
+
+    /// Repeats all requests to a new scheduler, which is used from now on.
+    fn install(&mut self, mut new: Box<dyn Scheduler>, state: &mut HostState) {
+        let (refused, done) = self.ask_again(new.as_mut());
+        self.scheduler = Some(new);
+        if let Err(why) = done {
+            state.trouble.log(&why.to_string());
+        }
+        // A thread that is not taken in is not managed. It is tried again later.
+        for app in refused {
+            self.leave(app, state);
+        }
+        // Turns may be of another length now.
+        self.survey(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO.after(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn pauses_grow_and_the_fourth_end_waits_until_the_first_is_an_hour_ago() {
+        let mut ends = SchedulerEnds::default();
+        assert!(!ends.is_due(at(5000)));
+        for (ended, due) in [(100, 110), (200, 230), (300, 390), (400, 3700)] {
+            ends.end(at(ended));
+            assert!(!ends.is_due(at(due - 1)) && ends.is_due(at(due)), "ended at {ended} s");
+        }
+        // By then the first is forgotten.
+        ends.end(at(3700));
+        assert_eq!(
+            (ends.times.len(), ends.is_due(at(3799)), ends.is_due(at(3800))),
+            (4, false, true)
+        );
+        ends.end(at(9000));
+        assert!(ends.is_due(at(9010)));
+    }
+}

@@ -1,0 +1,124 @@
+//! What packages count for programs: energy and activity of cores (`mon_data/mon_PERF_PKG_*`, since
+//! Linux 7.0). Which packages and events there are is listed, not known by name.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+
+use fairways_resctrl::language::Reading;
+
+use super::events::read;
+use super::tree::{Tree, of};
+
+/// What packages have counted of a program since it was first monitored, together; none where it is
+/// not counted, or can't be read now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackageCounts {
+    /// Microjoules that cores used for it (`core_energy`).
+    pub core_energy_uj: Option<u64>,
+    /// Its activity on cores, whatever their frequency and voltage, in microfarads (`activity`).
+    pub activity_uf: Option<u64>,
+}
+
+/// A program's files, kept open, by event and package.
+#[derive(Debug, Default)]
+pub(super) struct PackageFiles {
+    of: BTreeMap<(String, String), PackageFile>,
+}
+
+#[derive(Debug, Default)]
+struct PackageFile {
+    file: Option<OwnedFd>,
+    /// What it showed last; none before its first number. A monitoring id brings along what it
+    /// counted for the group before.
+    last: Option<u64>,
+    counted: u64,
+    /// Whether it had a number once and has none now.
+    missing: bool,
+}
+
+impl PackageFile {
+    fn take(&mut self, reading: Reading) {
+        self.missing = self.last.is_some() && reading.value().is_none();
+        let Some(now) = reading.value() else { return };
+        if let Some(last) = self.last {
+            // Fewer than before: the count began again.
+            self.counted = self.counted.saturating_add(now.checked_sub(last).unwrap_or(now));
+        }
+        self.last = Some(now);
+    }
+}
+
+impl PackageFiles {
+    /// Reads all events of these packages.
+    pub(super) fn read(
+        &mut self,
+        tree: &Tree,
+        group: &str,
+        events: &[String],
+        packages: &[String],
+    ) {
+        for event in events {
+            for package in packages {
+                let of_event = self.of.entry((event.clone(), package.clone())).or_default();
+                let reading = read(
+                    tree,
+                    &mut of_event.file,
+                    || vec![of(group, &format!("mon_data/{package}/{event}"))],
+                    Reading::parse_millionths,
+                );
+                of_event.take(reading);
+            }
+        }
+    }
+
+    /// The sum over packages. A package that never had a number has nothing of the program.
+    fn sum(&self, event: &str) -> Option<u64> {
+        let files = self.of.iter().filter(|((name, _), _)| name == event).map(|(_, file)| file);
+        let files: Vec<_> = files.filter(|file| file.last.is_some()).collect();
+        if files.is_empty() || files.iter().any(|file| file.missing) {
+            return None;
+        }
+        Some(files.iter().map(|file| file.counted).fold(0, u64::saturating_add))
+    }
+
+    /// The group is another from now on.
+    pub(super) fn restart(&mut self) {
+        for file in self.of.values_mut() {
+            (file.file, file.last) = (None, None);
+        }
+    }
+
+    /// Closes the files, which keep the mount busy.
+    pub(super) fn close(&mut self) {
+        self.of.values_mut().for_each(|file| file.file = None);
+    }
+
+    pub(super) fn counts(&self) -> PackageCounts {
+        PackageCounts { core_energy_uj: self.sum("core_energy"), activity_uf: self.sum("activity") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(readings: &[&[Reading]]) -> Option<u64> {
+        let mut files = PackageFiles::default();
+        for (package, readings) in readings.iter().enumerate() {
+            let key = ("core_energy".to_owned(), package.to_string());
+            let file = files.of.entry(key).or_default();
+            readings.iter().for_each(|reading| file.take(*reading));
+        }
+        files.sum("core_energy")
+    }
+
+    #[test]
+    fn counts_begin_with_the_program_and_a_missing_one_leaves_no_sum() {
+        use Reading::{Error, Unavailable, Value};
+        assert_eq!(files(&[&[Value(70), Value(75)], &[Unavailable, Unavailable]]), Some(5));
+        assert_eq!(files(&[&[Value(70), Value(75), Value(3)]]), Some(8), "it began again");
+        assert_eq!(files(&[&[Value(70), Value(75)], &[Value(1), Error]]), None);
+        assert_eq!(files(&[&[Value(70), Error, Value(75)]]), Some(5));
+        assert_eq!(files(&[&[Unavailable]]), None, "never 0");
+    }
+}
