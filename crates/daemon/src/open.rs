@@ -151,7 +151,7 @@ pub fn perf(config: &Config, counters: &[Counter]) -> anyhow::Result<Perf> {
         descriptors: config.counters.descriptors.map(|count| count as usize),
     });
     for odd in perf::implausible(&mut perf).into_iter().flatten() {
-        tracing::warn!(target: "fairways::counters", odd, "a counter is implausible: do not trust it");
+        tracing::warn!(target: "fairways::counters", odd, "a counter shows impossible counts on this processor: decisions by it may be wrong; see plausible-counts of `fairways doctor`");
     }
     sampling::choose(config.counters.windows, &mut perf)?;
     Ok(perf)

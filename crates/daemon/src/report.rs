@@ -51,7 +51,7 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     let unread: Vec<&str> =
         status.uncounted.iter().filter(|of| of.why.is_none()).map(|of| &*of.counter).collect();
     if !unread.is_empty() {
-        writeln!(out, "not counted, as nothing reads them: {}", unread.join(", "))?;
+        writeln!(out, "not counted (nothing reads them): {}", unread.join(", "))?;
     }
     if let (Some(scheduler), Some(reason)) = (&status.scheduler, &status.scheduler_reason) {
         writeln!(out, "threads take turns by {scheduler}: {reason}")?;

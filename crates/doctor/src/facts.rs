@@ -127,12 +127,14 @@ impl Facts {
         names.iter().find_map(|name| caches.iter().find(|of| of.resource == *name))
     }
 
-    /// The numbers of the folders `cpuN`, one for each CPU of the host.
+    /// The numbers of the folders `cpuN`, one for each CPU of the host, as far as Linux has such
+    /// numbers (`CONFIG_NR_CPUS` is at most 8192).
     pub(super) fn cpus(&self) -> Vec<u32> {
         let names = self.files.names("sys/devices/system/cpu");
         let mut cpus: Vec<u32> = names
             .iter()
             .filter_map(|name| name.strip_prefix("cpu").and_then(|digits| digits.parse().ok()))
+            .filter(|cpu| *cpu < 8192)
             .collect();
         cpus.sort_unstable();
         cpus

@@ -16,15 +16,19 @@ impl Files {
         Self { sysroot: sysroot.to_owned() }
     }
 
-    /// The place of a file with this path on the host, with or without a leading slash.
+    /// The place of a file with this path on the host, with or without a leading slash. A path
+    /// with `..`, which a copy's list of mounts may have, stays below the folder.
     pub(super) fn path(&self, path: &str) -> PathBuf {
-        self.sysroot.join(path.trim_start_matches('/'))
+        let parts = Path::new(path).components();
+        let named = parts.filter(|part| matches!(part, std::path::Component::Normal(_)));
+        self.sysroot.join(named.collect::<PathBuf>())
     }
 
     /// The place of a mount point: for a host that is mounted below the folder, `/proc/mounts`
     /// gives it from the reader's root.
     pub(super) fn mounted(&self, point: &str) -> PathBuf {
-        if Path::new(point).starts_with(&self.sysroot) { point.into() } else { self.path(point) }
+        let is_below = Path::new(point).starts_with(&self.sysroot) && !point.contains("..");
+        if is_below { point.into() } else { self.path(point) }
     }
 
     pub(super) fn exists(&self, path: &str) -> bool {

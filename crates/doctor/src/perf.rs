@@ -135,13 +135,15 @@ fn descriptors(facts: &Facts) -> Finding {
 }
 
 fn watchdog(facts: &Facts) -> Finding {
-    let (id, why) =
-        ("nmi-watchdog", "it takes one of a CPU's few counters, and events then take turns");
+    let (id, why) = (
+        "nmi-watchdog",
+        "it takes one of a CPU's counters: policies have room, but `blame` may lack stalls for memory",
+    );
     match facts.files.line("proc/sys/kernel/nmi_watchdog").as_deref() {
         Some("0") => Finding::new(id, FindingState::Ok, "off", why),
         Some("1") if facts.is_x86() == Some(true) && counts(facts) => {
             Finding::new(id, FindingState::Limited, "on", why)
-                .remedy("sysctl kernel.nmi_watchdog=0")
+                .remedy("for `blame` alone: sysctl kernel.nmi_watchdog=0, which also turns off hard-lockup detection; then restart the daemon")
         }
         Some("1") => {
             Finding::new(id, FindingState::Ok, "on, and takes no counter of this host", why)

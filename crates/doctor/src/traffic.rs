@@ -35,22 +35,28 @@ fn finding(counted: &CountedTraffic) -> Finding {
             said.push(format!("counters are assigned to groups: {}", share(each, free)));
             if free.iter().any(|(_, free)| *free == 0) {
                 why = "each program needs a counter of its own; where there are too few, programs are counted in turns";
-                remedy =
-                    Some("free counters of groups that need none, by their mbm_L3_assignments");
+                remedy = Some(
+                    "in each group whose traffic nobody reads: echo 'mbm_total_bytes:*=_' > mbm_L3_assignments, and the same for mbm_local_bytes",
+                );
             }
         }
         Some(TrafficCounters { free: None, .. }) => {
             said.push("hardware gives its counters to groups by itself".to_owned());
             why = "with more groups than counters, bytes are Unavailable, and begin again at each change";
-            remedy = Some("echo mbm_event > info/L3_MON/mbm_assign_mode; that frees all counters");
+            remedy = Some(
+                "echo mbm_event > /sys/fs/resctrl/info/L3_MON/mbm_assign_mode (all groups' counts begin again, other tools' too)",
+            );
         }
         None => {}
     }
     if !counted.filtered.is_empty() {
         said.extend(counted.filtered.iter().map(ToString::to_string));
         why = "somebody changed what is counted: bytes of programs are not all of their traffic";
-        remedy =
-            Some("write the defaults again: 0x7f and 0x15, or all transactions to event_filter");
+        remedy = Some(
+            "in mode default, write 0x7f to mbm_total_bytes_config and 0x15 to mbm_local_bytes_config, for each domain (0=0x7f;1=0x7f); \
+             in mode mbm_event, write all transactions to mbm_total_bytes/event_filter, and \
+             local_reads,local_non_temporal_writes,local_reads_slow_memory to mbm_local_bytes/event_filter",
+        );
     } else {
         said.push("events count what they count by default".to_owned());
     }

@@ -211,7 +211,7 @@ fn files_flags_and_their_order() {
 #[test]
 fn ipc_and_misses_alone_are_scored_as_whole_profiles_are() {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let few = folder.path().join("few.csv").to_str().unwrap().to_owned();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/profiles/skylake.csv");
     let whole = std::fs::read_to_string(file).unwrap();
     let lines: Vec<Vec<&str>> = whole
@@ -222,12 +222,13 @@ fn ipc_and_misses_alone_are_scored_as_whole_profiles_are() {
     let kept = ["BENCH", "NR_WAYS", "ipc", "llcmpkc"]
         .map(|name| lines[0].iter().position(|column| *column == name).unwrap());
     let file = lines.iter().map(|line| kept.map(|place| line[place]).join(",") + "\n");
-    std::fs::write(path("few.csv"), file.collect::<String>()).unwrap();
-    let (few, on) = (path("few.csv"), ["--mix", "lbm,svm-train,cadical,gzip,xz"]);
+    std::fs::write(&few, file.collect::<String>()).unwrap();
+    let on = ["--mix", "lbm,svm-train,cadical,gzip,xz"];
 
     let names = "stock,equal,ucp,ucp-slowdown,lfoc,lfoc-plus,kpart,fairways,optimum";
-    let with = |profiles| json(&[&on[..], &["--profiles", profiles, "--policies", names]].concat());
-    assert_eq!(with(few.as_str())["mixes"], with("skylake")["mixes"]);
+    let [few_columns, whole] = [few.as_str(), "skylake"]
+        .map(|profiles| json(&[&on[..], &["--profiles", profiles, "--policies", names]].concat()));
+    assert_eq!(few_columns["mixes"], whole["mixes"]);
     let usual = json(&[&on[..], &["--profiles", &few]].concat());
     assert_eq!(usual["mixes"][0]["policies"].as_array().unwrap().len(), 5, "no yu-petrov");
     let all = json(&[&on[..], &["--profiles", &few, "--policies", "all"]].concat());

@@ -1,11 +1,11 @@
-//! The linear relaxation of set partitioning, over the clusters that were added: the revised simplex
-//! method, for as few rows as there are programs.
+//! The linear relaxation of set partitioning, over the clusters that were added: the revised
+//! simplex method, for as few rows as there are programs.
 
 use crate::table::ProgramSet;
 
 /// A cluster, and what it costs.
 #[derive(Clone, Copy, Debug)]
-struct Column {
+struct PricedCluster {
     set: ProgramSet,
     cost: f64,
 }
@@ -13,7 +13,7 @@ struct Column {
 /// Every program is in one cluster, or in parts of several; the sum of the costs is to be the
 /// least.
 pub(crate) struct Master {
-    columns: Vec<Column>,
+    columns: Vec<PricedCluster>,
     /// By row: the column in the basis.
     basis: Vec<usize>,
     /// The basis' inverse, row by row, and how much of each basic column is taken.
@@ -30,11 +30,12 @@ const MOST_PIVOTS: usize = 2000;
 impl Master {
     /// Begins with a cluster for each program alone that costs this much: more than any clustering.
     pub(crate) fn new(programs: usize, alone: f64) -> Self {
-        let unit = |row: usize| (0..programs).map(|at| f64::from(u8::from(at == row))).collect();
         Self {
-            columns: (0..programs).map(|row| Column { set: 1 << row, cost: alone }).collect(),
+            columns: (0..programs)
+                .map(|row| PricedCluster { set: 1 << row, cost: alone })
+                .collect(),
             basis: (0..programs).collect(),
-            inverse: (0..programs).map(unit).collect(),
+            inverse: (0..programs).map(|row| unit_vector(programs, row)).collect(),
             taken: vec![1.0; programs],
         }
     }
@@ -43,7 +44,7 @@ impl Master {
     pub(crate) fn add(&mut self, set: ProgramSet, cost: f64) -> bool {
         let is_there = self.columns.iter().any(|known| known.set == set && known.cost <= cost);
         if !is_there {
-            self.columns.push(Column { set, cost });
+            self.columns.push(PricedCluster { set, cost });
         }
         !is_there
     }
@@ -64,8 +65,8 @@ impl Master {
     pub(crate) fn solve(&mut self) -> bool {
         for _ in 0..MOST_PIVOTS {
             let prices = self.prices();
-            let gain = |column: &Column| column.cost - members(column.set, &prices);
-            let gains = self.columns.iter().map(gain).enumerate();
+            let columns = self.columns.iter();
+            let gains = columns.map(|of| of.cost - members(of.set, &prices)).enumerate();
             let Some((entering, _)) =
                 gains.filter(|(_, gain)| *gain < -PIVOT).min_by(|a, b| a.1.total_cmp(&b.1))
             else {
@@ -98,6 +99,12 @@ impl Master {
         self.taken[row] = ratio;
         self.inverse[row] = leaving;
     }
+}
+
+fn unit_vector(length: usize, one: usize) -> Vec<f64> {
+    let mut vector = vec![0.0; length];
+    vector[one] = 1.0;
+    vector
 }
 
 /// The sum of the values of a set's members.

@@ -6,7 +6,7 @@ use fairways_core::Llc;
 use rayon::prelude::*;
 
 use crate::prices;
-use crate::table::{ChosenCluster, ClusterTable, ProgramSet};
+use crate::table::{ChosenCluster, ClusterTable, FEW, PossibleCluster, ProgramSet};
 
 /// The limits of a clustering.
 #[derive(Clone, Copy, Debug)]
@@ -21,13 +21,6 @@ impl ClusterLimits {
     pub(crate) fn new(llc: &Llc, max_clusters: usize) -> Self {
         Self { min_ways: llc.min_ways() as usize, max_clusters }
     }
-}
-
-/// A set of programs, and the ways with which it may be a cluster, a bit each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Candidate {
-    pub(crate) set: ProgramSet,
-    pub(crate) ways: u64,
 }
 
 /// Answers by dynamic programming over sets of programs with which totals of ways a set can be
@@ -57,9 +50,6 @@ pub(crate) struct Oracle<'a> {
 /// With fewer programs, prices cost more than they save.
 pub(crate) const MANY: usize = 9;
 
-/// Fewer sets are not worth another thread.
-pub(crate) const FEW: usize = 512;
-
 impl<'a> Oracle<'a> {
     pub(crate) fn new(table: &'a ClusterTable, limits: ClusterLimits) -> Self {
         let sets = 1usize << table.programs;
@@ -88,7 +78,12 @@ impl<'a> Oracle<'a> {
     }
 
     /// Whether some of these clusters are a clustering. Their slowdowns lie within these bounds.
-    pub(crate) fn are_enough(&mut self, candidates: &[Candidate], low: f64, high: f64) -> bool {
+    pub(crate) fn are_enough(
+        &mut self,
+        candidates: &[PossibleCluster],
+        low: f64,
+        high: f64,
+    ) -> bool {
         self.load(candidates, low, high);
         let all = self.sets_below();
         self.reach();
@@ -103,35 +98,45 @@ impl<'a> Oracle<'a> {
     }
 
     /// Admits these clusters, which lie within the bounds.
-    pub(crate) fn load(&mut self, candidates: &[Candidate], low: f64, high: f64) {
+    pub(crate) fn load(&mut self, candidates: &[PossibleCluster], low: f64, high: f64) {
         self.bounds = (low, high);
         for &set in self.sets.iter().flatten() {
             self.admitted[set as usize] = 0;
         }
         self.sets.iter_mut().for_each(Vec::clear);
-        for &Candidate { set, ways } in candidates {
+        for &PossibleCluster { set, ways } in candidates {
             self.admitted[set as usize] = ways;
             self.sets[set.ilog2() as usize].push(set);
         }
     }
 
     /// The clusters that lie within the bounds, in order.
-    pub(crate) fn within(&self, low: f64, high: f64) -> Vec<Candidate> {
+    pub(crate) fn within(&self, low: f64, high: f64) -> Vec<PossibleCluster> {
         let sets = (1u32..1 << self.table.programs).into_par_iter().with_min_len(FEW);
-        let all = sets.map(|set| Candidate { set, ways: (2 << self.table.ways) - 1 });
+        let all = sets.map(|set| PossibleCluster { set, ways: (2 << self.table.ways) - 1 });
         let narrowed = all.map(|candidate| self.narrowed(candidate, low, high));
         narrowed.filter(|candidate| candidate.ways != 0).collect()
     }
 
     /// Those of these clusters that lie within the bounds.
-    pub(crate) fn narrow(&self, among: &[Candidate], low: f64, high: f64) -> Vec<Candidate> {
+    pub(crate) fn narrow(
+        &self,
+        among: &[PossibleCluster],
+        low: f64,
+        high: f64,
+    ) -> Vec<PossibleCluster> {
         let narrowed = among.par_iter().with_min_len(FEW);
         let narrowed = narrowed.map(|candidate| self.narrowed(*candidate, low, high));
         narrowed.filter(|candidate| candidate.ways != 0).collect()
     }
 
     /// The same cluster, with those of its ways with which it lies within the bounds.
-    fn narrowed(&self, Candidate { set, ways }: Candidate, low: f64, high: f64) -> Candidate {
+    fn narrowed(
+        &self,
+        PossibleCluster { set, ways }: PossibleCluster,
+        low: f64,
+        high: f64,
+    ) -> PossibleCluster {
         let row = self.table.row(set as usize);
         let (lo, hi) = (&self.table.lo[row.clone()], &self.table.hi[row]);
         let levels = lo.chunks_exact(self.table.levels).zip(hi.chunks_exact(self.table.levels));
@@ -140,11 +145,12 @@ impl<'a> Oracle<'a> {
             let fits = lo.iter().zip(hi).any(|(&lo, &hi)| lo >= low && hi < high);
             bits | u64::from(fits) << ways
         });
-        Candidate { set, ways: ways & within }
+        PossibleCluster { set, ways: ways & within }
     }
 
-    /// Those of these clusters that prices do not rule out; `None` if they rule out all clusterings.
-    pub(crate) fn left(&self, candidates: Vec<Candidate>) -> Option<Vec<Candidate>> {
+    /// Those of these clusters that prices do not rule out; `None` if they rule out all
+    /// clusterings.
+    pub(crate) fn left(&self, candidates: Vec<PossibleCluster>) -> Option<Vec<PossibleCluster>> {
         let ClusterTable { programs, ways, .. } = *self.table;
         if !self.is_priced {
             return Some(candidates);

@@ -11,8 +11,7 @@
 use rayon::prelude::*;
 
 use crate::master::Master;
-use crate::oracle::{Candidate, FEW};
-use crate::table::ProgramSet;
+use crate::table::{FEW, PossibleCluster, ProgramSet};
 
 /// Parts of a way in which prices are rounded, so that the conclusions are exact.
 const PARTS: i64 = 1 << 20;
@@ -25,14 +24,14 @@ const GAIN: i64 = 4;
 
 /// Which ways of a cluster its programs' prices are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum WaysBound {
     /// The fewest: the programs need more ways than there are.
     Fewest,
     /// The most: the programs can use fewer ways than there are.
     Most,
 }
 
-impl Side {
+impl WaysBound {
     /// What a cluster costs that may have these ways, a bit each.
     fn cost(self, ways: u64) -> i64 {
         match self {
@@ -59,14 +58,14 @@ impl Side {
 /// clusters with `ways` ways in all, with the ways that they may have there. `None` if there is no
 /// such clustering.
 pub(crate) fn rule_out(
-    mut candidates: Vec<Candidate>,
+    mut candidates: Vec<PossibleCluster>,
     programs: usize,
     ways: usize,
     clusters: usize,
-) -> Option<Vec<Candidate>> {
+) -> Option<Vec<PossibleCluster>> {
     let ways = i64::try_from(ways).ok()?;
-    for side in [Side::Fewest, Side::Most] {
-        let total = if side == Side::Fewest { ways } else { -ways };
+    for side in [WaysBound::Fewest, WaysBound::Most] {
+        let total = if side == WaysBound::Fewest { ways } else { -ways };
         let prices = best_prices(&candidates, programs, ways, side);
         let table = PriceTable::new(&prices);
         // Rounding may have made some clusters cheaper than their programs.
@@ -78,9 +77,10 @@ pub(crate) fn rule_out(
         if spare < least {
             return None;
         }
-        let left = candidates.into_par_iter().with_min_len(FEW).map(|Candidate { set, ways }| {
-            Candidate { set, ways: side.within(ways, spare + table.of(set)) }
-        });
+        let left =
+            candidates.into_par_iter().with_min_len(FEW).map(|PossibleCluster { set, ways }| {
+                PossibleCluster { set, ways: side.within(ways, spare + table.of(set)) }
+            });
         candidates = left.filter(|candidate| candidate.ways != 0).collect();
     }
     Some(candidates)
@@ -119,14 +119,19 @@ fn sums(prices: &[i64]) -> Vec<i64> {
 
 /// The prices of all programs, in parts of a way, with nearly the largest sum at which no candidate
 /// costs less than its programs.
-fn best_prices(candidates: &[Candidate], programs: usize, ways: i64, side: Side) -> Vec<i64> {
+fn best_prices(
+    candidates: &[PossibleCluster],
+    programs: usize,
+    ways: i64,
+    side: WaysBound,
+) -> Vec<i64> {
     let mut master = Master::new(programs, 4.0 * ways as f64);
     let mut prices = Vec::new();
     for _ in 0..MOST_ROUNDS {
         prices = master.prices().into_iter().map(in_parts).collect();
         let table = PriceTable::new(&prices);
         let mut is_better = false;
-        for &Candidate { set, ways } in
+        for &PossibleCluster { set, ways } in
             cheapest(candidates, programs, &table, side).iter().flatten()
         {
             is_better |= master.add(set, side.cost(ways) as f64);
@@ -140,24 +145,27 @@ fn best_prices(candidates: &[Candidate], programs: usize, ways: i64, side: Side)
 
 /// By highest program: the candidate that is cheapest for its programs, if it costs less than they.
 fn cheapest(
-    candidates: &[Candidate],
+    candidates: &[PossibleCluster],
     programs: usize,
     table: &PriceTable,
-    side: Side,
-) -> Vec<Option<Candidate>> {
-    let cost = |of: &Candidate| side.cost(of.ways) * PARTS - table.of(of.set);
-    let none = || vec![(-GAIN, None); programs];
-    let cheaper = |mut best: Vec<(i64, Option<Candidate>)>, of: &Candidate| {
-        let (known, cost) = (&mut best[of.set.ilog2() as usize], cost(of));
-        if cost < known.0 {
-            *known = (cost, Some(*of));
-        }
-        best
-    };
-    let best = candidates.par_iter().with_min_len(4 * FEW).fold(none, cheaper);
-    let best = best.reduce(none, |a, b| {
-        a.into_iter().zip(b).map(|(a, b)| if b.0 < a.0 { b } else { a }).collect()
-    });
+    side: WaysBound,
+) -> Vec<Option<PossibleCluster>> {
+    let candidates = candidates.par_iter().with_min_len(4 * FEW);
+    let best = candidates.fold(
+        || vec![(-GAIN, None); programs],
+        |mut best: Vec<(i64, Option<PossibleCluster>)>, of| {
+            let known = &mut best[of.set.ilog2() as usize];
+            let cost = side.cost(of.ways) * PARTS - table.of(of.set);
+            if cost < known.0 {
+                *known = (cost, Some(*of));
+            }
+            best
+        },
+    );
+    let best = best.reduce(
+        || vec![(-GAIN, None); programs],
+        |a, b| a.into_iter().zip(b).map(|(a, b)| if b.0 < a.0 { b } else { a }).collect(),
+    );
     best.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
@@ -177,7 +185,7 @@ mod tests {
 
     /// Calls `visit` with each clustering of the programs in `left` and exactly these ways.
     fn each_clustering(
-        candidates: &[Candidate],
+        candidates: &[PossibleCluster],
         left: ProgramSet,
         ways: usize,
         chosen: &mut Vec<(ProgramSet, u64)>,
@@ -204,9 +212,9 @@ mod tests {
         #[test]
         fn no_clustering_is_lost(all in prop::collection::vec(0u64..1 << WAYS, 1 << PROGRAMS)) {
             // A third of the sets, so that often there is no clustering.
-            let candidates: Vec<Candidate> = (1..)
+            let candidates: Vec<PossibleCluster> = (1..)
                 .zip(&all[1..])
-                .map(|(set, ways)| Candidate { set, ways: (ways & ways >> 1) << 1 })
+                .map(|(set, ways)| PossibleCluster { set, ways: (ways & ways >> 1) << 1 })
                 .filter(|of| of.ways != 0)
                 .collect();
             let mut used = vec![0; 1 << PROGRAMS];
@@ -226,10 +234,9 @@ mod tests {
     #[test]
     fn where_ways_are_scarce_little_is_left() {
         let some = [(0b01, 0b1110_0000), (0b10, 0b1110_0000), (0b11, 0b1000_0000_0000)];
-        let candidates = some.map(|(set, ways)| Candidate { set, ways }).to_vec();
+        let candidates = some.map(|(set, ways)| PossibleCluster { set, ways }).to_vec();
         let left = rule_out(candidates.clone(), 2, 10, 2).expect("five ways each");
-        let five = |set| Candidate { set, ways: 1 << 5 };
-        assert_eq!(left, [five(0b01), five(0b10)]);
+        assert_eq!(left, [0b01, 0b10].map(|set| PossibleCluster { set, ways: 1 << 5 }));
         assert_eq!(rule_out(candidates, 2, 9, 2), None);
     }
 }

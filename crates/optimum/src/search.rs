@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::oracle::{Candidate, Oracle};
-use crate::table::{ChosenCluster, ClusterTable};
+use crate::oracle::Oracle;
+use crate::table::{ChosenCluster, ClusterTable, PossibleCluster};
 
 /// Two ratios closer than this are equal.
 const EQUAL: f64 = 1e-12;
@@ -35,7 +35,7 @@ struct LowInterval {
     /// No ratio within is smaller.
     bound: f64,
     /// The clusters of which better clusterings can be made.
-    candidates: Arc<[Candidate]>,
+    candidates: Arc<[PossibleCluster]>,
 }
 
 impl PartialEq for LowInterval {
@@ -74,7 +74,7 @@ pub(crate) struct Search<'a> {
     limit: f64,
     /// The smallest slowdowns at which a ratio equals the best one known at the time; `None` if
     /// they are not kept.
-    ties: Option<Vec<(f64, Vec<Candidate>)>>,
+    ties: Option<Vec<(f64, Vec<PossibleCluster>)>>,
     /// Whether a bound is needed before the search ends, which costs extra questions to the oracle.
     needs_bound: bool,
 }
@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
         floor: f64,
         limit: f64,
     ) -> Self {
-        let candidates: Arc<[Candidate]> = oracle.within(0.0, f64::INFINITY).into();
+        let candidates: Arc<[PossibleCluster]> = oracle.within(0.0, f64::INFINITY).into();
         let lows = table.lo.par_iter().copied().filter(|low| low.is_finite());
         let low = lows.clone().reduce(|| f64::INFINITY, f64::min);
         let top = lows.reduce(|| 0.0, f64::max);
@@ -128,7 +128,7 @@ impl<'a> Search<'a> {
 
     /// Asks the oracle about an interval with these candidates, and cuts it if it may have a better
     /// clustering.
-    fn ask(&mut self, left: &[Candidate], low: f64, top: f64, high: f64) {
+    fn ask(&mut self, left: &[PossibleCluster], low: f64, top: f64, high: f64) {
         let limit = self.limit();
         let lows = self.values(&self.table.lo, left, low, top);
         let (Some(&low), Some(&top)) = (lows.first(), lows.last()) else { return };
@@ -146,11 +146,12 @@ impl<'a> Search<'a> {
         self.cut(&left.into(), (low, lows[middle]), (lows[middle + 1], top), high);
     }
 
-    /// The largest slowdown of clusterings between the known bounds on it: if none is below a guess,
-    /// that guess, otherwise `high`. Asks the oracle only if it `may_ask`, otherwise prices alone.
+    /// The largest slowdown of clusterings between the known bounds on it: if none is below a
+    /// guess, that guess, otherwise `high`. Asks the oracle only if it `may_ask`, otherwise prices
+    /// alone.
     fn higher(
         &mut self,
-        left: &[Candidate],
+        left: &[PossibleCluster],
         low: f64,
         high: f64,
         limit: f64,
@@ -169,7 +170,7 @@ impl<'a> Search<'a> {
     }
 
     /// Finds the least largest slowdown of clusterings whose smallest one is `low`: at most `most`.
-    fn settle(&mut self, left: Vec<Candidate>, low: f64, most: f64) {
+    fn settle(&mut self, left: Vec<PossibleCluster>, low: f64, most: f64) {
         let highs = self.values(&self.table.hi, &left, 0.0, most);
         let (mut none, mut some) = (0, highs.len());
         while none < some {
@@ -190,9 +191,15 @@ impl<'a> Search<'a> {
     }
 
     /// The different values of these candidates from `least` to `most`, in order.
-    fn values(&self, of: &[f64], candidates: &[Candidate], least: f64, most: f64) -> Vec<f64> {
+    fn values(
+        &self,
+        of: &[f64],
+        candidates: &[PossibleCluster],
+        least: f64,
+        most: f64,
+    ) -> Vec<f64> {
         let ClusterTable { levels, .. } = *self.table;
-        let cells = candidates.iter().flat_map(|&Candidate { set, ways }| {
+        let cells = candidates.iter().flat_map(|&PossibleCluster { set, ways }| {
             let first = self.table.row(set as usize).start;
             let own = (0..self.table.ways).filter(move |way| ways >> (way + 1) & 1 == 1);
             own.flat_map(move |way| (0..levels).map(move |level| first + way * levels + level))
@@ -222,7 +229,7 @@ impl<'a> Search<'a> {
     /// Leaves two parts of an interval open.
     fn cut(
         &mut self,
-        candidates: &Arc<[Candidate]>,
+        candidates: &Arc<[PossibleCluster]>,
         lower: (f64, f64),
         upper: (f64, f64),
         high: f64,
@@ -301,8 +308,8 @@ mod tests {
     /// The least ratio and the sum, by a search with prices or without.
     fn found(mix: &[usize], ways: u32, most: usize, is_priced: bool) -> (f64, f64) {
         let ways = Ways::new(ways).expect("ways");
-        let program = |&index: &usize| ProfiledProgram::new(embedded(), index, ways);
-        let programs: Vec<ProfiledProgram> = mix.iter().map(program).collect();
+        let programs: Vec<ProfiledProgram> =
+            mix.iter().map(|&index| ProfiledProgram::new(embedded(), index, ways)).collect();
         let table = ClusterTable::new(&programs, ways, SharingKind::Clustering, Summed::Progress);
         let limits = ClusterLimits::new(&Llc::with_ways(ways), most);
         let mut oracle = Oracle::new(&table, limits);

@@ -9,6 +9,16 @@ use crate::SharingKind;
 /// A set of programs: bit `i` is program `i`.
 pub(crate) type ProgramSet = u32;
 
+/// A set of programs, and the ways with which it may be a cluster, a bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PossibleCluster {
+    pub(crate) set: ProgramSet,
+    pub(crate) ways: u64,
+}
+
+/// Fewer sets are not worth another thread.
+pub(crate) const FEW: usize = 512;
+
 /// A cluster: its programs, its ways, and its level of memory bandwidth: 0 is none, 1 the problem's
 /// first level.
 #[derive(Clone, Copy, Debug)]

@@ -96,7 +96,7 @@ impl Source for Perf {
         let (read, starved, is_anywhere) = read.unwrap_or_default();
         if is_anywhere {
             self.warn_once(
-                "the counters of programs without a cgroup of their own whose threads may run in several domains are missing: which domain's they are is unknown",
+                "the counters of programs without a cgroup of their own whose threads may run in several domains are missing: which domain's they are is unknown; give such a program a cgroup, or pin its threads to one domain",
             );
         }
         if let Some(field) = starved {

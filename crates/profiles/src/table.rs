@@ -205,10 +205,9 @@ impl ProfileTable {
     /// The metrics that nobody measured: their values are not numbers. None, unless the table was
     /// read to score plans ([`crate::read_table_to_score`]).
     pub fn missing(&self) -> impl Iterator<Item = ProfileMetric> + '_ {
-        let is_missing = |metric: &ProfileMetric| {
-            self.rows.iter().flatten().any(|row| row[*metric as usize].is_nan())
-        };
-        ProfileMetric::ALL.into_iter().filter(is_missing)
+        ProfileMetric::ALL
+            .into_iter()
+            .filter(|metric| self.rows.iter().flatten().any(|row| row[*metric as usize].is_nan()))
     }
 
     /// L1 references per 1000 instructions, if the table has them: the number does not depend on

@@ -89,9 +89,8 @@ fn ipc_and_misses_are_enough_to_score() {
     use ProfileMetric::{Ipc, Llcmpkc, Llcmpki, StallsTotal};
     let whole = read(&good()).unwrap();
     for kept in [Llcmpki, Llcmpkc] {
-        let others = |metric: &ProfileMetric| ![Ipc, kept].contains(metric);
-        let lines =
-            lines_without(&ProfileMetric::ALL.into_iter().filter(others).collect::<Vec<_>>());
+        let others = ProfileMetric::ALL.into_iter().filter(|metric| ![Ipc, kept].contains(metric));
+        let lines = lines_without(&others.collect::<Vec<_>>());
         let table = read_table_to_score(lines.join("\n").as_bytes(), "p.csv").unwrap();
         let missing: Vec<_> = table.missing().collect();
         assert_eq!(missing.len(), 9, "{missing:?}");

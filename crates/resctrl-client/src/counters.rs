@@ -52,7 +52,7 @@ pub(super) fn say_filtered(traffic: &CountedTraffic) {
 }
 
 /// Whether counters are assigned to groups now.
-fn are_assigned(traffic: &CountedTraffic) -> bool {
+pub(super) fn are_assigned(traffic: &CountedTraffic) -> bool {
     traffic.counters.as_ref().is_some_and(|counters| counters.free.is_some())
 }
 
@@ -94,7 +94,12 @@ impl Programs {
         }
         let path = of(&program.group(), ASSIGNMENTS);
         let tree = &mount.tree;
-        let given = tree.write(&path, "mbm_local_bytes:*=_\n").and_then(|()| tree.read(&path));
+        // Where local traffic is no event, there is nothing to free (ENOENT).
+        let freed = match tree.write(&path, "mbm_local_bytes:*=_\n") {
+            Err(error) if error.errno() == Some(rustix::io::Errno::NOENT) => Ok(()),
+            freed => freed,
+        };
+        let given = freed.and_then(|()| tree.read(&path));
         let given = given.and_then(|text| {
             Assignments::parse(&text).map_err(|why| mount.tree.misread(&path, why))
         });

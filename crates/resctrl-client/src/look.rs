@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::actuator::Actuator;
 use super::changes::{Changes, note};
-use super::counters::{read_traffic, say_filtered};
+use super::counters::{are_assigned, read_traffic, say_filtered};
 use super::domain::Offers;
 use super::energy::packages;
 use super::error::Error;
@@ -53,8 +53,12 @@ impl Actuator {
             note(&mut pending.others, group);
         }
         let traffic = read_traffic(&mount.tree, &survey)?;
-        if traffic.filtered != found.traffic.filtered {
+        let has_other_filters = traffic.filtered != found.traffic.filtered;
+        // Another mode begins all counts again.
+        if has_other_filters || are_assigned(&traffic) != are_assigned(&found.traffic) {
             self.programs.interrupt_all(survey.domains.iter().map(|domain| domain.id));
+        }
+        if has_other_filters {
             say_filtered(&traffic);
         }
         found.traffic = traffic;

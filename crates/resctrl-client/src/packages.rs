@@ -9,6 +9,9 @@ use fairways_resctrl::language::Reading;
 use super::events::read;
 use super::tree::{Tree, of};
 
+/// The events that are reported.
+const REPORTED: [&str; 2] = ["core_energy", "activity"];
+
 /// What packages have counted of a program since it was first monitored, together; none where it is
 /// not counted, or can't be read now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +40,13 @@ struct PackageFile {
 }
 
 impl PackageFile {
+    /// Whether it has ever had a number, before the group was another, too.
+    fn is_known(&self) -> bool {
+        self.last.is_some() || self.counted > 0
+    }
+
     fn take(&mut self, reading: Reading) {
-        self.missing = self.last.is_some() && reading.value().is_none();
+        self.missing = self.is_known() && reading.value().is_none();
         let Some(now) = reading.value() else { return };
         if let Some(last) = self.last {
             // Fewer than before: the count began again.
@@ -49,7 +57,8 @@ impl PackageFile {
 }
 
 impl PackageFiles {
-    /// Reads all events of these packages.
+    /// Reads those of these events that are reported, of these packages. The kernel lists others,
+    /// which are counts of cores.
     pub(super) fn read(
         &mut self,
         tree: &Tree,
@@ -57,7 +66,7 @@ impl PackageFiles {
         events: &[String],
         packages: &[String],
     ) {
-        for event in events {
+        for event in events.iter().filter(|event| REPORTED.contains(&event.as_str())) {
             for package in packages {
                 let of_event = self.of.entry((event.clone(), package.clone())).or_default();
                 let reading = read(
@@ -74,7 +83,7 @@ impl PackageFiles {
     /// The sum over packages. A package that never had a number has nothing of the program.
     fn sum(&self, event: &str) -> Option<u64> {
         let files = self.of.iter().filter(|((name, _), _)| name == event).map(|(_, file)| file);
-        let files: Vec<_> = files.filter(|file| file.last.is_some()).collect();
+        let files: Vec<_> = files.filter(|file| file.is_known()).collect();
         if files.is_empty() || files.iter().any(|file| file.missing) {
             return None;
         }
@@ -94,7 +103,8 @@ impl PackageFiles {
     }
 
     pub(super) fn counts(&self) -> PackageCounts {
-        PackageCounts { core_energy_uj: self.sum("core_energy"), activity_uf: self.sum("activity") }
+        let [core_energy_uj, activity_uf] = REPORTED.map(|event| self.sum(event));
+        PackageCounts { core_energy_uj, activity_uf }
     }
 }
 
@@ -120,5 +130,25 @@ mod tests {
         assert_eq!(files(&[&[Value(70), Value(75)], &[Value(1), Error]]), None);
         assert_eq!(files(&[&[Value(70), Error, Value(75)]]), Some(5));
         assert_eq!(files(&[&[Unavailable]]), None, "never 0");
+    }
+
+    /// With another group, a package that had counted before is not left out of the sum.
+    #[test]
+    fn a_sum_never_falls() {
+        fn take(files: &mut PackageFiles, package: &str, reading: Reading) {
+            let key = ("core_energy".to_owned(), package.to_owned());
+            files.of.entry(key).or_default().take(reading);
+        }
+        let mut files = PackageFiles::default();
+        for (package, reading) in [("0", 70), ("1", 50), ("0", 75), ("1", 58)] {
+            take(&mut files, package, Reading::Value(reading));
+        }
+        assert_eq!(files.sum("core_energy"), Some(13));
+        files.restart();
+        take(&mut files, "0", Reading::Value(3));
+        take(&mut files, "1", Reading::Unavailable);
+        assert_eq!(files.sum("core_energy"), None);
+        take(&mut files, "1", Reading::Value(1));
+        assert_eq!(files.sum("core_energy"), Some(13));
     }
 }

@@ -105,17 +105,23 @@ impl Program {
     pub(super) fn memory(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
         let Self { name, class, events, adopted, counted, counters, .. } = self;
         let own = events.memory(tree, || monitor_in(class, name), place);
+        let mut is_interrupted = false;
         // Where counters are assigned, no nodes share a cache.
         if let Some(turn) = counters.held.get_mut(&place.cache) {
             turn.readings = turn.readings.saturating_add(1);
             if own == Reading::Unassigned && !events.has_resumed(place) {
                 // Somebody freed it.
                 counters.held.remove(&place.cache);
+                is_interrupted = true;
             }
         }
         let along = adopted.iter_mut().map(|of| of.memory(tree, class, place));
         let along = sum(counted.get(&place).copied().unwrap_or(0), along);
-        sum(0, [own, along].into_iter())
+        let bytes = sum(0, [own, along].into_iter());
+        if is_interrupted {
+            self.interrupt(place.cache);
+        }
+        bytes
     }
 
     /// Its counts in a domain have a gap: the window under way has no whole ones.

@@ -6,7 +6,8 @@
 # Everything that is read stands below, under "The list". No file of a process is read, so that the
 # copy has no command lines and no names of users. It has no host name and no address, and what
 # others named (groups of resctrl, folders of mounts) is replaced by numbers. Nothing is changed
-# but FOLDER. It takes a POSIX shell, awk, cat, grep, mkdir and wc; tar for FILE.tar.
+# but FOLDER. It takes a POSIX shell, awk, cat, grep and mkdir; gzip where there is
+# /proc/config.gz; tar and rm for FILE.tar.
 # ROOT is where the host's files are [default: /].
 set -eu
 

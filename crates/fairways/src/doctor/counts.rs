@@ -24,7 +24,7 @@ pub(super) fn check() -> Finding {
         }
         Some(odd) => {
             let remedy =
-                Some("report it with `fairways collect`; --counters none until then".to_owned());
+                Some("report this output with a copy by `fairways collect`; until then use --policy equal or static, with --counters none".to_owned());
             Finding { id, state: FindingState::Limited, found: odd.join("; "), why, remedy }
         }
     }

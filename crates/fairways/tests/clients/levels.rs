@@ -108,10 +108,11 @@ fn pqos_sets_and_shows_levels_in_each_unit() {
     }
 }
 
-/// The first pqos of a mount, 4.5.0, can't reset: it looks for a class that no program uses among its
-/// own groups, `COS1` and so on, before it makes them, and so does not learn how memory bandwidth is
-/// limited. Unknown counts as "by megabytes" then: it writes the most that 32 bits hold, or no level
-/// at all, which the kernel refuses. CDP and the processor's maker have no part in it.
+/// The first pqos of a mount, 4.5.0, can't reset: it looks for a class that no program uses among
+/// its own groups, `COS1` and so on, before it makes them, and so does not learn how memory
+/// bandwidth is limited. Unknown counts as "by megabytes" then: it writes the most that 32 bits
+/// hold, or no level at all, which the kernel refuses. CDP and the processor's maker have no part
+/// in it.
 #[test]
 fn the_first_pqos_of_a_mount_cannot_reset_and_the_second_can() {
     if !has("pqos resets", &NEEDS) {

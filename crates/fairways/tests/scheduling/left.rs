@@ -123,8 +123,8 @@ fn every_thread_is_as_before_once_the_daemon_has_ended() {
     assert_eq!(programs.now(), programs.before);
 }
 
-/// The administrator throws the scheduler out of the kernel (SysRq-S): the daemon says so, goes on by
-/// affinity, and has it back after a pause.
+/// The administrator throws the scheduler out of the kernel (SysRq-S): the daemon says so, goes on
+/// by affinity, and has it back after a pause.
 #[cfg(feature = "sched-ext")]
 #[test]
 fn a_scheduler_that_the_kernel_has_ended_returns() {

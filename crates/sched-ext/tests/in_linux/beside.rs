@@ -91,22 +91,22 @@ pub(crate) fn children_come_and_go() {
     assert_eq!(scheduler.ended(), None);
 }
 
-/// A raised thread starts another: that one is not raised. Beside a third, not raised either, it has
-/// half of the time that the raised one leaves them.
+/// A raised thread starts another: that one is not raised. Beside a third, not raised either, it
+/// has half of the time that the raised one leaves them.
 pub(crate) fn children_are_not_raised() {
     let scheduler = load(&settings());
     let child = Arc::new(AtomicI32::new(0));
-    let (tells, stop) = (Arc::clone(&child), Arc::new(AtomicBool::new(false)));
+    let (started, stop) = (Arc::clone(&child), Arc::new(AtomicBool::new(false)));
     let stops = Arc::clone(&stop);
     // The parent waits until it is raised, starts a thread that spins, and sleeps from then on.
     let starts = Arc::new(AtomicBool::new(false));
     let may_start = Arc::clone(&starts);
     let parent = Worker::new(move || {
         if may_start.swap(false, Ordering::Relaxed) {
-            let (tells, stops) = (Arc::clone(&tells), Arc::clone(&stops));
+            let (started, stops) = (Arc::clone(&started), Arc::clone(&stops));
             thread::spawn(move || {
                 // SAFETY: it takes nothing, and always works.
-                tells.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+                started.store(unsafe { libc::gettid() }, Ordering::Relaxed);
                 while !stops.load(Ordering::Relaxed) {
                     spin();
                 }

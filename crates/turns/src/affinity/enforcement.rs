@@ -36,8 +36,8 @@ pub(super) trait Enforcement: Debug + Sync {
     /// setpriority(2)'s. If the thread has ended, this is `false`, and no error.
     fn set_nice(&self, thread: i32, nice: i32) -> io::Result<bool>;
 
-    /// A thread's policy, and the one with which its children begin without its nice value, or as it
-    /// is; `None` where that is the same, and for a thread that has ended.
+    /// A thread's policy, and the one with which its children begin without its nice value, or
+    /// as it is; `None` where that is the same, and for a thread that has ended.
     fn change_for_children(&self, thread: i32, resets: bool) -> Option<(i32, i32)>;
 
     /// Sets a thread's policy.

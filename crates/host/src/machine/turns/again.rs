@@ -90,7 +90,8 @@ impl Turns {
         self.ends.end(state.agenda.now());
         let line = format!("{name} has ended: {why}; {} takes its place", new.name());
         tracing::warn!(target: "fairways::machine", "{line}");
-        self.ends.degraded = Some(format!("{line}, and it is tried again, {MOST} times an hour"));
+        self.ends.degraded =
+            Some(format!("{line}; it is tried again, at most {MOST} times an hour"));
         self.install(new, state);
     }
 
