@@ -20,9 +20,11 @@ pub(crate) fn check(settings: &Settings, jobs: &[Job]) -> Result<(), ChipError> 
         }
         None => {}
     }
-    for (what, found, most) in
-        [("set sampling", set_sampling, chip.sets), ("time scale", time_scale, MOST_SCALE)]
-    {
+    for (what, found, most) in [
+        ("nodes", settings.nodes, chip.cpus()),
+        ("set sampling", set_sampling, chip.sets),
+        ("time scale", time_scale, MOST_SCALE),
+    ] {
         if !(1..=most).contains(&found) {
             return Err(ChipError::Share { what, most, found });
         }

@@ -34,6 +34,8 @@ impl PageSize {
 pub(crate) struct PageMap {
     first_sets: Vec<u32>,
     shift: u32,
+    /// The first of the sets into which pages fall, and how many those are.
+    from: u32,
     sets: u32,
     placement: PagePlacement,
     seed: u64,
@@ -48,7 +50,13 @@ const APART: u64 = 0xffff;
 
 impl PageMap {
     pub(crate) fn new(size: PageSize, placement: PagePlacement, sets: u32, seed: u64) -> Self {
-        Self { first_sets: Vec::new(), shift: size.shift(), sets, placement, seed }
+        Self { first_sets: Vec::new(), shift: size.shift(), from: 0, sets, placement, seed }
+    }
+
+    /// In the memory of node `node` of `nodes` that share the cache.
+    pub(crate) fn of_node(self, node: u32, nodes: u32) -> Self {
+        let sets = self.sets / nodes.max(1);
+        Self { from: sets * node, sets, ..self }
     }
 
     /// The set of a line.
@@ -60,7 +68,7 @@ impl PageMap {
         let within = line & ((1 << self.shift) - 1);
         let set = self.first_sets[page] + within;
         // A huge page may have more lines than the cache has sets.
-        (if set < self.sets { set } else { set % self.sets }) as usize
+        (self.from + if set < self.sets { set } else { set % self.sets }) as usize
     }
 
     #[cold]
@@ -160,6 +168,24 @@ mod tests {
         let shares = seen.map(|count| f64::from(count) / 3000.0);
         for (share, expected) in shares.into_iter().zip([0.02, 0.37, 0.61]) {
             assert!((share - expected).abs() < 0.03, "{shares:?}");
+        }
+    }
+
+    #[test]
+    fn pages_of_a_node_fall_into_its_part_of_the_sets() {
+        let sets = 3 * 1024;
+        for size in [PageSize::Small, PageSize::Huge] {
+            let mut used = [0_u64; 3];
+            for node in 0..3 {
+                let pages = PageMap::new(size, PagePlacement::Random, sets, u64::from(node));
+                let mut pages = pages.of_node(node, 3);
+                for line in 0..MB {
+                    let set = pages.set_of(line);
+                    assert_eq!(set / 1024, node as usize);
+                    used[node as usize] |= 1 << (set % 1024 / 16);
+                }
+            }
+            assert!(used.iter().all(|&used| used == u64::MAX), "every set of a part is used");
         }
     }
 

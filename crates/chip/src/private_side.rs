@@ -59,7 +59,7 @@ impl PrivateSide {
             source: program.accesses.source(&settings.chip),
             random,
             accesses: Vec::with_capacity(2 * BATCH),
-            pages: pages_of(settings, Some(program), placed),
+            pages: pages_of(settings, Some(program), (placed, None)),
             caches: PrivateCaches::new(&settings.chip),
             slices: SliceCursor::new(Slices::ALL),
             counts: PrivateCounts::default(),

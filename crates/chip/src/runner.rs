@@ -36,6 +36,8 @@ pub(crate) struct Runner {
     others: Vec<Option<PhaseState>>,
     pub(crate) random: Pcg64Mcg,
     pub(crate) placed: u64,
+    /// The node in whose memory its pages are; `None`: in that of all.
+    node: Option<u32>,
     pub(crate) fill: FillMask,
     /// Its limit of memory bandwidth, if it has one.
     pub(crate) limit: Option<BandwidthLimit>,
@@ -71,15 +73,26 @@ pub(crate) fn owner(tag: Tag) -> usize {
     (tag >> OWNER) as usize
 }
 
-/// The pages of a program.
+/// The pages of a program, in the memory of a node, or of all.
 pub(crate) fn pages_of(
     settings: &Settings,
     program: Option<&SimulatedProgram>,
-    placed: u64,
+    (placed, node): (u64, Option<u32>),
 ) -> PageMap {
     let picks = program.is_some_and(|program| program.accesses.picks_sets());
     let placement = if picks { PagePlacement::Sequential } else { settings.placement };
-    PageMap::new(settings.pages, placement, settings.chip.sets, placed)
+    let pages = PageMap::new(settings.pages, placement, settings.chip.sets, placed);
+    match node {
+        Some(node) => pages.of_node(node, settings.nodes),
+        None => pages,
+    }
+}
+
+/// The node of a program that starts on a CPU of its own, where several share the cache.
+fn node_of(settings: &Settings, cpu: usize) -> Option<u32> {
+    let is_bound = settings.nodes > 1 && settings.scheduler.is_none();
+    let cpu = u32::try_from(cpu).ok().filter(|_| is_bound)?;
+    Some(cpu * settings.nodes / settings.chip.cpus().max(1))
 }
 
 /// The seed of a program's pages, and its random numbers.
@@ -89,7 +102,7 @@ pub(crate) fn seeds(settings: &Settings, app: AppId, key: u64) -> (u64, Pcg64Mcg
 }
 
 impl PhaseState {
-    fn new(settings: &Settings, phase: &Phase, placed: u64) -> Self {
+    fn new(settings: &Settings, phase: &Phase, placed: (u64, Option<u32>)) -> Self {
         let chip = &settings.chip;
         let program = phase.program.as_deref();
         Self {
@@ -113,14 +126,17 @@ impl Runner {
         clock: u64,
     ) -> Self {
         let (placed, random) = seeds(settings, app, key);
+        let node = node_of(settings, place);
+        let idle = Phase { program: None, length: None };
         Self {
             clock,
             passed: (clock, clock),
-            now: PhaseState::new(settings, &Phase { program: None, length: None }, placed),
+            now: PhaseState::new(settings, &idle, (placed, node)),
             phase: usize::MAX,
             others: Vec::new(),
             random,
             placed,
+            node,
             fill: FillMask::new(WayMask::full(settings.chip.llc.ways)),
             limit: None,
             owner: Tag::try_from(place).unwrap_or(0) << OWNER,
@@ -142,7 +158,8 @@ impl Runner {
         }
         self.others.resize_with(phases.len(), || None);
         let next = self.others[phase].take();
-        let next = next.unwrap_or_else(|| PhaseState::new(settings, &phases[phase], self.placed));
+        let next = next
+            .unwrap_or_else(|| PhaseState::new(settings, &phases[phase], (self.placed, self.node)));
         let before = core::mem::replace(&mut self.now, next);
         if let Some(place) = self.others.get_mut(self.phase) {
             *place = Some(before);
@@ -168,7 +185,7 @@ impl Runner {
 
     /// The pages of a phase.
     pub(crate) fn pages_of(&self, settings: &Settings, phase: &Phase) -> PageMap {
-        pages_of(settings, phase.program.as_deref(), self.placed)
+        pages_of(settings, phase.program.as_deref(), (self.placed, self.node))
     }
 
     /// Its core's clock when it last ran, in ticks.

@@ -14,6 +14,10 @@ pub struct Settings {
     pub pages: PageSize,
     /// The placement of pages.
     pub placement: PagePlacement,
+    /// The NUMA nodes that share the last-level cache: the pages of a node's memory fall into its
+    /// part of the sets alone. A program's pages are of the node on whose CPU it starts; where
+    /// programs take turns, of all nodes. At least 1, and at most as many as the CPUs.
+    pub nodes: u32,
     /// One of this many sets of the last-level cache is simulated; references to other sets hit as
     /// often as recent ones to simulated sets.
     pub set_sampling: u32,
@@ -33,6 +37,7 @@ impl Settings {
             chip,
             pages: PageSize::Small,
             placement: PagePlacement::Random,
+            nodes: 1,
             set_sampling: 1,
             time_scale: 1,
             scheduler: None,

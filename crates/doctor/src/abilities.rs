@@ -1,11 +1,14 @@
 //! What resctrl offers: ways, classes, RMIDs, bandwidth, domains.
 
+use std::fs;
+
 use fairways_core::{LevelInUnit, LimitScope, WayMask};
 use fairways_resctrl::language::{
     Bandwidth, Cache, CpuSet, IN_MBPS_FILE, IN_MBPS_OPTION, Monitoring, Value,
 };
 
 use super::facts::Facts;
+use super::files::folders;
 use super::{Finding, FindingState};
 
 /// The finding that is missing where no group can be made.
@@ -20,9 +23,10 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
         findings.push(Finding::new("info", FindingState::Unknown, why.clone(), matters));
         return;
     }
-    match facts.l3() {
+    match facts.shared_cache() {
         Some(cache) => {
             findings.push(ways(cache));
+            findings.extend(io_alloc(facts, cache));
             findings.push(classes(facts, cache));
         }
         None => {
@@ -35,7 +39,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     let monitoring = facts.info.as_ref().and_then(|info| info.monitoring.as_ref());
     findings.push(rmids(facts, monitoring));
     findings.push(bandwidth(facts));
-    if facts.l3().is_some() {
+    if facts.shared_cache().is_some() {
         findings.push(domains(facts));
     }
     findings.push(hyper_threads(facts));
@@ -61,6 +65,30 @@ fn ways(cache: &Cache) -> Finding {
     Finding::new("ways", FindingState::Ok, found, why)
 }
 
+/// What devices fill under a class of their own, where the kernel has the files for it.
+fn io_alloc(facts: &Facts, cache: &Cache) -> Option<Finding> {
+    let state = io_alloc_state(facts, cache)?;
+    let folder = facts.resctrl.as_ref()?.root.join("info").join(&cache.resource);
+    let why = "devices can fill the cache under a class of their own, the highest";
+    let found = match state.as_str() {
+        "enabled" => match fs::read_to_string(folder.join("io_alloc_cbm")) {
+            Ok(masks) => format!("devices fill {}, which are avoided", masks.trim_end()),
+            Err(why) => format!("io_alloc_cbm: {why}"),
+        },
+        state => state.to_owned(),
+    };
+    let finding = Finding::new("io-alloc", FindingState::Ok, found, why);
+    let remedy = "resctrl.confine_io lets devices fill fewer ways";
+    Some(if state == "enabled" { finding.remedy(remedy) } else { finding })
+}
+
+/// The word in `io_alloc`, where the kernel has the file.
+fn io_alloc_state(facts: &Facts, cache: &Cache) -> Option<String> {
+    let info = facts.resctrl.as_ref()?.root.join("info");
+    let state = fs::read_to_string(info.join(&cache.resource).join("io_alloc")).ok()?;
+    Some(state.trim_end().to_owned())
+}
+
 fn classes(facts: &Facts, cache: &Cache) -> Finding {
     let why =
         "each cluster of programs needs a class of service (CLOS), and so does the root group";
@@ -71,9 +99,12 @@ fn classes(facts: &Facts, cache: &Cache) -> Finding {
     let others = others.chain(info.flat_map(|info| info.bandwidths.iter().map(|mb| mb.closids)));
     let all = others.fold(cache.closids, u32::min);
     let theirs = facts.groups.iter().filter(|group| !group.is_ours()).count();
-    let taken = u32::try_from(theirs).unwrap_or(u32::MAX).saturating_add(1);
+    let of_devices = u32::from(io_alloc_state(facts, cache).is_some_and(|of| of == "enabled"));
+    let taken = u32::try_from(theirs).unwrap_or(u32::MAX).saturating_add(1 + of_devices);
     let free = all.saturating_sub(taken);
-    let found = format!("{all} classes: the root's, {theirs} of others, {free} for Fairways");
+    let devices = if of_devices > 0 { ", one of devices" } else { "" };
+    let found =
+        format!("{all} classes: the root's{devices}, {theirs} of others, {free} for Fairways");
     match free {
         0 => Finding::new(CLASSES, FindingState::Missing, found, why)
             .remedy("remove groups that are not needed (see others-groups): rmdir"),
@@ -140,16 +171,16 @@ fn lever(facts: &Facts, mb: &Bandwidth) -> String {
 }
 
 fn domains(facts: &Facts) -> Finding {
-    let why = "each L3 cache is shared out by itself, among the programs on its CPUs";
+    let why = "each cache is shared out by itself, among the programs on its CPUs";
     let resctrl = facts.resctrl.as_ref();
     let schemata = resctrl.and_then(|resctrl| resctrl.schemata.as_ref());
-    let line =
-        schemata.and_then(|schemata| schemata.lines.iter().find(|line| is_l3(&line.resource)));
-    let Some(line) = line else {
+    let resource = facts.shared_cache().map_or("L3", |cache| cache.resource.as_str());
+    let Some(line) = schemata.and_then(|schemata| schemata.line(resource)) else {
         return Finding::new("domains", FindingState::Unknown, "schemata has no L3", why);
     };
-    let ways = facts.l3().map_or(0, |cache| cache.mask.count());
-    let known = caches(facts);
+    let ways = facts.shared_cache().map_or(0, |cache| cache.mask.count());
+    let level = if resource.starts_with("L2") { "2" } else { "3" };
+    let known = caches(facts, level);
     let parts: Vec<String> = line
         .domains
         .iter()
@@ -158,10 +189,14 @@ fn domains(facts: &Facts) -> Finding {
             let cpus = cache.map_or("unknown".to_owned(), |cache| cache.cpus.to_list());
             let way = cache.and_then(|cache| cache.kibibytes).and_then(|all| all.checked_div(ways));
             let way = way.map(|way| format!(", {way} KiB a way")).unwrap_or_default();
-            format!("{id}: CPUs {cpus}{way}")
+            let nodes = match nodes_of(facts, id) {
+                0 => String::new(),
+                nodes => format!(", shared by {nodes} NUMA nodes"),
+            };
+            format!("{id}: CPUs {cpus}{way}{nodes}")
         })
         .collect();
-    let found = format!("{} L3 cache(s): {}", parts.len(), parts.join("; "));
+    let found = format!("{} L{level} cache(s): {}", parts.len(), parts.join("; "));
     let unknown = line.domains.iter().any(|(id, _)| known.iter().all(|cache| cache.id != *id));
     Finding::new(
         "domains",
@@ -171,24 +206,27 @@ fn domains(facts: &Facts) -> Finding {
     )
 }
 
-fn is_l3(resource: &str) -> bool {
-    matches!(resource, "L3" | "L3DATA")
+/// How many NUMA nodes share an L3 (sub-NUMA clusters), where the kernel counts them apart.
+fn nodes_of(facts: &Facts, cache: u32) -> usize {
+    let Some(resctrl) = &facts.resctrl else { return 0 };
+    let folder = resctrl.root.join(format!("mon_data/mon_L3_{cache:02}"));
+    folders(&folder).iter().filter(|name| name.starts_with("mon_sub_L3_")).count()
 }
 
-/// An L3 cache, as sysfs describes it (sysfs-devices-system-cpu: `cache/index*`).
-struct L3Cache {
+/// A cache, as sysfs describes it (sysfs-devices-system-cpu: `cache/index*`).
+struct SysfsLevel {
     id: u32,
     cpus: CpuSet,
     kibibytes: Option<u32>,
 }
 
-fn caches(facts: &Facts) -> Vec<L3Cache> {
-    let mut caches: Vec<L3Cache> = Vec::new();
+fn caches(facts: &Facts, level: &str) -> Vec<SysfsLevel> {
+    let mut caches: Vec<SysfsLevel> = Vec::new();
     for cpu in facts.cpus() {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache");
         for index in facts.files.names(&folder) {
             let index = format!("{folder}/{index}");
-            if facts.files.line(&format!("{index}/level")).as_deref() != Some("3") {
+            if facts.files.line(&format!("{index}/level")).as_deref() != Some(level) {
                 continue;
             }
             let id = facts.files.line(&format!("{index}/id"));
@@ -199,7 +237,7 @@ fn caches(facts: &Facts) -> Vec<L3Cache> {
                     let size = facts.files.line(&format!("{index}/size"));
                     let size = size.as_deref().and_then(|size| size.strip_suffix('K'));
                     let kibibytes = size.and_then(|size| size.parse().ok());
-                    caches.push(L3Cache { id, cpus: CpuSet::from_iter([cpu]), kibibytes });
+                    caches.push(SysfsLevel { id, cpus: CpuSet::from_iter([cpu]), kibibytes });
                 }
             }
         }
@@ -221,8 +259,9 @@ fn hyper_threads(facts: &Facts) -> Finding {
 
 /// The ways that a group may fill in any domain.
 pub(super) fn filled(schemata: &fairways_resctrl::language::Schemata) -> WayMask {
-    let lines = schemata.lines.iter().filter(|line| is_l3(&line.resource));
-    let masks = lines.flat_map(|line| &line.domains).filter_map(|(_, value)| match value {
+    let names = ["L3", "L3DATA", "L2", "L2DATA"];
+    let line = names.iter().find_map(|name| schemata.line(name));
+    let masks = line.iter().flat_map(|line| &line.domains).filter_map(|(_, value)| match value {
         Value::Mask(mask) => Some(mask.bits()),
         Value::Number(_) => None,
     });

@@ -27,23 +27,18 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 fn allocation(facts: &Facts) -> Finding {
-    let why = "without cat_l3 the last-level cache has no ways to give out";
+    let why = "without cat_l3 or cat_l2 no cache has ways to give out";
     let model = field(&facts.cpuinfo, "model name").unwrap_or_else(|| "a CPU".to_owned());
     let found = format!("{model}: {}", listed(facts, &ALLOCATION));
-    if facts.has_flag("cat_l3") {
+    if facts.has_flag("cat_l3") || facts.has_flag("cat_l2") {
         return Finding::new("cpu-allocation", FindingState::Ok, found, why);
     }
-    if facts.l3().is_some() {
+    if let Some(cache) = facts.shared_cache() {
         // Haswell does not report the flag: the kernel tries (cache_alloc_hsw_probe).
-        let found = format!("{found}, but resctrl gives out ways of L3");
+        let found = format!("{found}, but resctrl gives out ways of {}", cache.resource);
         return Finding::new("cpu-allocation", FindingState::Ok, found, why);
     }
-    Finding::new("cpu-allocation", FindingState::Missing, found, why).remedy(
-        match facts.has_flag("cat_l2") {
-            true => "only L2 can be partitioned, which Fairways does not do",
-            false => SERVERS,
-        },
-    )
+    Finding::new("cpu-allocation", FindingState::Missing, found, why).remedy(SERVERS)
 }
 
 fn monitoring(facts: &Facts) -> Finding {
@@ -64,7 +59,7 @@ fn monitoring(facts: &Facts) -> Finding {
 fn mpam(facts: &Facts) -> Finding {
     let why = "MPAM gives out the cache's portions; /proc/cpuinfo has no flag for it";
     let table = facts.files.exists("sys/firmware/acpi/tables/MPAM");
-    let (state, found) = match (table, facts.l3().is_some()) {
+    let (state, found) = match (table, facts.shared_cache().is_some()) {
         (_, true) => (FindingState::Ok, "resctrl gives out portions of L3"),
         (true, false) => (FindingState::Ok, "the firmware has an ACPI table MPAM"),
         (false, false) => (FindingState::Missing, "the firmware has no ACPI table MPAM"),

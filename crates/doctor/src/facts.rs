@@ -119,10 +119,12 @@ impl Facts {
         }
     }
 
-    /// The L3 cache whose ways are given out: the one for data, where code has ways of its own.
-    pub(super) fn l3(&self) -> Option<&Cache> {
+    /// The cache whose ways are given out: the L3, or an L2 where no L3's can be; the one for data,
+    /// where code has ways of its own.
+    pub(super) fn shared_cache(&self) -> Option<&Cache> {
         let caches = &self.info.as_ref()?.caches;
-        ["L3", "L3DATA"].iter().find_map(|name| caches.iter().find(|of| of.resource == *name))
+        let names = ["L3", "L3DATA", "L2", "L2DATA"];
+        names.iter().find_map(|name| caches.iter().find(|of| of.resource == *name))
     }
 
     /// The numbers of the folders `cpuN`, one for each CPU of the host, as far as Linux has such

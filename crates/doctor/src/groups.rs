@@ -87,7 +87,7 @@ fn daemon(facts: &Facts) -> Option<String> {
 
 fn exclusive(facts: &Facts) -> Option<Finding> {
     let why = "no other group may fill the ways of a group whose mode is exclusive";
-    let cache = facts.l3()?;
+    let cache = facts.shared_cache()?;
     let holders = facts.groups.iter().filter(|group| {
         !group.is_ours() && matches!(group.mode, Some(Mode::Exclusive | Mode::PseudoLocked))
     });
@@ -118,7 +118,7 @@ fn exclusive(facts: &Facts) -> Option<Finding> {
 fn isolation(facts: &Facts) -> Option<Finding> {
     let why = "tasks of the root group evict lines of every way that it may fill, a managed program's too";
     let resctrl = facts.resctrl.as_ref()?;
-    let cache = facts.l3()?;
+    let cache = facts.shared_cache()?;
     let root = filled(resctrl.schemata.as_ref()?);
     let tasks = text(&resctrl.root.join("tasks"));
     let tasks =

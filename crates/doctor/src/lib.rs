@@ -220,7 +220,7 @@ fn lacks(findings: &[Finding], id: &str) -> bool {
 fn verdict(facts: &Facts, findings: &[Finding]) -> (Ability, Verdict) {
     let (why, verdict) = if facts.resctrl.is_none() {
         (Some(why_unavailable(facts)), Verdict::NotSupported)
-    } else if facts.l3().is_none() {
+    } else if facts.shared_cache().is_none() {
         (Some("resctrl gives out no ways of an L3 cache"), Verdict::NotSupported)
     } else if lacks(findings, process::ID) {
         (Some("this process may not write to resctrl"), Verdict::Permission)

@@ -565,3 +565,48 @@ fn threads_are_scheduled_in_the_kernel_or_by_affinity_or_not_at_all() {
     says(&report, "scheduling", FindingState::Missing, &["may not move", "CAP_SYS_NICE"]);
     assert!(!report.schedule.yes && report.schedule.why.is_some());
 }
+
+#[test]
+fn devices_with_a_class_of_their_own_are_named() {
+    let host = Host::skylake();
+    host.put(&format!("{RESCTRL}/info/L3/io_alloc"), "disabled\n");
+    says(&host.examine(), "io-alloc", FindingState::Ok, &["disabled"]);
+    says(&host.examine(), "classes", FindingState::Ok, &["7 for Fairways"]);
+    host.put(&format!("{RESCTRL}/info/L3/io_alloc"), "enabled\n");
+    host.put(&format!("{RESCTRL}/info/L3/io_alloc_cbm"), "0=7c0;1=600\n");
+    let report = host.examine();
+    let parts = ["devices fill 0=7c0;1=600", "resctrl.confine_io"];
+    says(&report, "io-alloc", FindingState::Ok, &parts);
+    says(&report, "classes", FindingState::Ok, &["one of devices", "6 for Fairways"]);
+}
+
+#[test]
+fn nodes_that_share_a_cache_are_counted() {
+    let host = Host::skylake();
+    for node in [0, 1, 2] {
+        let folder = format!("{RESCTRL}/mon_data/mon_L3_00/mon_sub_L3_{node:02}");
+        host.put(&format!("{folder}/llc_occupancy"), "0\n");
+    }
+    let parts = ["0: CPUs 0-1, 2560 KiB a way, shared by 3 NUMA nodes", "1: CPUs 2-3"];
+    says(&host.examine(), "domains", FindingState::Ok, &parts);
+}
+
+#[test]
+fn a_client_chip_with_ways_of_l2_caches_can_be_managed() {
+    let host = Host::skylake();
+    let info = format!("{RESCTRL}/info");
+    fs::rename(host.path(&format!("{info}/L3")), host.path(&format!("{info}/L2"))).unwrap();
+    host.remove(&format!("{info}/L3_MON"));
+    host.put(&format!("{RESCTRL}/schemata"), "    L2:0=7ff;1=7ff\n");
+    host.replace("proc/cpuinfo", "cat_l3", "cat_l2");
+    for cpu in 0..4 {
+        let level = format!("sys/devices/system/cpu/cpu{cpu}/cache/index3/level");
+        host.put(&level, "2\n");
+    }
+    let report = host.examine();
+    assert_eq!(report.verdict, Verdict::Manageable);
+    says(&report, "ways", FindingState::Ok, &["11 of L2"]);
+    says(&report, "domains", FindingState::Ok, &["2 L2 cache(s): 0: CPUs 0-1"]);
+    says(&report, "cpu-allocation", FindingState::Ok, &["cat_l2"]);
+    says(&report, "monitoring", FindingState::Missing, &["info has no L3_MON"]);
+}

@@ -6,6 +6,7 @@
 //! Documentation/ABI/testing/sysfs-devices-system-cpu and Documentation/filesystems/resctrl.rst,
 //! "resctrl: flags".
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::io;
@@ -14,7 +15,7 @@ use std::path::Path;
 
 use fairways_chip::{CacheShape, Geometry};
 use fairways_resctrl::language::CpuSet;
-use fairways_resctrl::platform::{Event, Platform};
+use fairways_resctrl::platform::{Event, Platform, Resource};
 
 /// Bytes of a line.
 const LINE: u32 = 64;
@@ -58,15 +59,16 @@ pub fn write(
         put(folder, &format!("{cpus}/{name}"), &format!("{}\n", all.to_list()))?;
     }
     let node = "sys/devices/system/node";
+    let nodes = nodes(platform);
+    let numbers: CpuSet = nodes.keys().copied().collect();
     for name in ["possible", "online", "has_cpu", "has_memory"] {
-        put(folder, &format!("{node}/{name}"), "0\n")?;
+        put(folder, &format!("{node}/{name}"), &format!("{}\n", numbers.to_list()))?;
     }
-    put(folder, &format!("{node}/node0/cpulist"), &format!("{}\n", all.to_list()))?;
-    put(
-        folder,
-        &format!("{node}/node0/cpumap"),
-        &format!("{}\n", all.to_mask(platform.cpu_limit())),
-    )?;
+    for (number, cpus) in &nodes {
+        let of = format!("{node}/node{number}");
+        put(folder, &format!("{of}/cpulist"), &format!("{}\n", cpus.to_list()))?;
+        put(folder, &format!("{of}/cpumap"), &format!("{}\n", cpus.to_mask(platform.cpu_limit())))?;
+    }
     for cpu in all.iter() {
         let of = format!("{cpus}/cpu{cpu}");
         put(folder, &format!("{of}/online"), "1\n")?;
@@ -83,15 +85,29 @@ pub fn write(
         ] {
             put(folder, &format!("{of}/topology/{name}"), &format!("{value}\n"))?;
         }
-        fs::create_dir_all(folder.join(format!("{of}/node0")))?;
-        for (index, cache) in caches(core, &chip).into_iter().enumerate() {
-            let shared = if cache.level == 3 { &all } else { &siblings };
+        for (number, _) in nodes.iter().filter(|(_, cpus)| cpus.contains(cpu)) {
+            fs::create_dir_all(folder.join(format!("{of}/node{number}")))?;
+        }
+        let last = last_level(platform);
+        for (index, cache) in caches(core, &chip, last).into_iter().enumerate() {
+            let shared = if cache.level == last { &all } else { &siblings };
             for (name, value) in cache.files(shared, platform.cpu_limit()) {
                 put(folder, &format!("{of}/cache/index{index}/{name}"), &format!("{value}\n"))?;
             }
         }
     }
     Ok(())
+}
+
+/// The CPUs of each NUMA node: all of node 0, unless nodes share a cache.
+fn nodes(platform: &Platform) -> BTreeMap<u32, CpuSet> {
+    let mut nodes: BTreeMap<u32, CpuSet> = BTreeMap::new();
+    for cpu in platform.all_cpus().iter() {
+        let shared = platform.nodes_per_cache > 1;
+        let node = platform.monitored_domain_of(cpu).filter(|_| shared).unwrap_or(0);
+        nodes.entry(node).or_default().insert(cpu);
+    }
+    nodes
 }
 
 /// Writes a file below `folder`, and makes the folders on the way.
@@ -168,9 +184,14 @@ impl SysfsCache {
     }
 }
 
-fn caches(core: u32, chip: &Geometry) -> Vec<SysfsCache> {
+/// The level of the cache that all cores share.
+fn last_level(platform: &Platform) -> u32 {
+    if platform.last_shared_cache() == Resource::L2 { 2 } else { 3 }
+}
+
+fn caches(core: u32, chip: &Geometry, last: u32) -> Vec<SysfsCache> {
     let mut private = vec![(1, "Data", chip.l1), (1, "Instruction", chip.l1i.unwrap_or(chip.l1))];
-    private.extend(chip.l2.map(|l2| (2, "Unified", l2)));
+    private.extend(chip.l2.filter(|_| last > 2).map(|l2| (2, "Unified", l2)));
     let mut caches: Vec<SysfsCache> = private
         .into_iter()
         .map(|(level, kind, CacheShape { sets, ways })| SysfsCache {
@@ -182,7 +203,7 @@ fn caches(core: u32, chip: &Geometry) -> Vec<SysfsCache> {
         })
         .collect();
     let ways = chip.llc.ways.get();
-    caches.push(SysfsCache { level: 3, id: 0, kind: "Unified", sets: chip.sets, ways });
+    caches.push(SysfsCache { level: last, id: 0, kind: "Unified", sets: chip.sets, ways });
     caches
 }
 
@@ -224,7 +245,7 @@ fn cpuinfo(platform: &Platform, chip: &Geometry) -> String {
         let name = platform.name;
         // Writing to a String does not fail.
         let _ = write!(text, "processor\t: {cpu}\nmodel name\t: Fairways chip as {name}\n");
-        if name == "mpam" {
+        if name.ends_with("mpam") {
             // arch/arm64/kernel/cpuinfo.c; MPAM has no flag there.
             text.push_str(
                 "Features\t: fp asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\n\
@@ -232,7 +253,7 @@ fn cpuinfo(platform: &Platform, chip: &Geometry) -> String {
             );
             continue;
         }
-        let vendor = if name == "zen" { "AuthenticAMD" } else { "GenuineIntel" };
+        let vendor = if name.starts_with("zen") { "AuthenticAMD" } else { "GenuineIntel" };
         let _ = write!(
             text,
             "vendor_id\t: {vendor}\n\

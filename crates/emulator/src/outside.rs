@@ -37,6 +37,19 @@ impl Outside {
         u16::try_from(mark).unwrap_or(u16::MAX)
     }
 
+    /// The mark on a CPU: where nodes share a cache, each has a part of the ids
+    /// (`logical_rmid_to_physical_rmid`).
+    pub(crate) fn mark_on(&self, class: rules::Class, cpu: u32) -> u16 {
+        let shared = self.platform.nodes_per_known_cache() > 1;
+        let node = self.platform.monitored_domain_of(cpu).filter(|_| shared);
+        node.map_or_else(|| self.mark(class), |node| self.mark_in(class, node))
+    }
+
+    fn mark_in(&self, class: rules::Class, domain: u32) -> u16 {
+        let node = domain % self.platform.nodes_per_known_cache();
+        self.mark(rules::Class { rmid: class.rmid + node * self.platform.rmids(), ..class })
+    }
+
     pub(crate) fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>) {
         self.classes.resize_with(self.placeholders.len(), Vec::new);
         self.classes[program].clone_from(&by_cpu);
@@ -63,9 +76,12 @@ impl World for Outside {
         self.keep_error(tasks::all_threads()).unwrap_or_default()
     }
 
-    /// The machine has one domain, whatever its number.
-    fn counter(&mut self, class: rules::Class, _: u32, event: Event) -> Reading {
-        let mark = self.mark(class);
+    /// The machine has one cache, whatever its number.
+    fn counter(&mut self, class: rules::Class, domain: u32, event: Event) -> Reading {
+        let mark = match self.platform.nodes_per_known_cache() {
+            1 => self.mark(class),
+            _ => self.mark_in(class, domain),
+        };
         Reading::Value(match event {
             Event::LlcOccupancy => self.hardware.occupancy_bytes(mark),
             // All memory is near.

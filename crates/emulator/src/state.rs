@@ -133,12 +133,14 @@ impl State {
         let by_cpu = (0..platform.cpu_limit()).map(|cpu| {
             let class = self.rules.class_of(thread, cpu);
             let domain = platform.domain_of(Resource::L3, cpu);
-            let mask = domain
-                .and_then(|domain| self.rules.mask(Resource::L3, Side::Data, class.closid, domain));
+            let cache = platform.last_shared_cache();
+            let mask = platform
+                .domain_of(cache, cpu)
+                .and_then(|domain| self.rules.mask(cache, Side::Data, class.closid, domain));
             // Without allocation, every program may fill all ways.
             let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
             let limit = domain.and_then(|domain| self.limit(class.closid, domain));
-            FillClass { mask, mark: self.outside.mark(class), limit }
+            FillClass { mask, mark: self.outside.mark_on(class, cpu), limit }
         });
         by_cpu.collect()
     }
@@ -201,7 +203,8 @@ impl State {
             }
             path.push_str(name);
         }
-        let is_event = name.is_none() && matches!(node, Node::MonEvent(..));
+        let is_event =
+            name.is_none() && matches!(node, Node::MonEvent(..) | Node::MonNodeEvent(..));
         let met = self.faults.met(operation, &path, is_event);
         if met.contains(&Effect::Vanishes) {
             let at = name.and_then(|name| self.rules.lookup(node, name)).unwrap_or(node);

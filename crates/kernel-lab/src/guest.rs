@@ -284,6 +284,7 @@ impl Guest {
                 let socket = format!("socket,id=stub,server=on,wait=off,path={}", stub.display());
                 command.args(["-cpu", &processor.model()]);
                 command.args(["-chardev", &socket, "-gdb", "chardev:stub", "-S"]);
+                command.args(self.nodes(processor));
             }
             None if self.topology.is_some() => {
                 command.args(["-cpu", &format!("{MODEL},{SHARED_L3}")]);
@@ -294,6 +295,23 @@ impl Guest {
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
+    }
+
+    /// The NUMA nodes, each with its part of the memory and of the CPUs; none where each socket is
+    /// one.
+    fn nodes(&self, processor: &Processor) -> Vec<String> {
+        let nodes = processor.topology.sockets * processor.nodes;
+        let mut arguments = Vec::new();
+        for node in (0..nodes).filter(|_| processor.nodes > 1) {
+            let cpus = processor.topology.cpus() / nodes;
+            let (first, last) = (node * cpus, (node + 1) * cpus - 1);
+            let size = self.megabytes / nodes;
+            arguments.push("-object".to_owned());
+            arguments.push(format!("memory-backend-ram,id=node{node},size={size}M"));
+            arguments.push("-numa".to_owned());
+            arguments.push(format!("node,nodeid={node},memdev=node{node},cpus={first}-{last}"));
+        }
+        arguments
     }
 
     fn follow(&self, lines: &Receiver<String>, start: Instant) -> Result<Console, Error> {

@@ -120,12 +120,17 @@ pub struct Processor {
     pub vendor: Vendor,
     /// Its sockets, cores and threads.
     pub topology: Topology,
+    /// NUMA nodes of a socket, of as many cores each. With several, it is a Granite Rapids with
+    /// sub-NUMA clusters (`snc_cpu_ids`).
+    pub nodes: u32,
     /// Allocation of the L3 cache, if it has any.
     pub l3: Option<Cache>,
     /// Allocation of the L2 caches.
     pub l2: Option<Cache>,
     /// Allocation of memory bandwidth.
     pub bandwidth: Option<Bandwidth>,
+    /// AMD: whether devices can fill the L3 under a class of their own (SDCIAE). Intel has none.
+    pub io_alloc: bool,
     /// AMD: allocation of slow memory's bandwidth (SMBA). Intel has none.
     pub slow_bandwidth: Option<Bandwidth>,
     /// Monitoring.
@@ -143,9 +148,11 @@ impl Default for Processor {
         Self {
             vendor: Vendor::Intel,
             topology: Topology::default(),
+            nodes: 1,
             l3: Some(Cache::default()),
             l2: None,
             bandwidth: Some(Bandwidth::default()),
+            io_alloc: false,
             slow_bandwidth: None,
             monitoring: Some(Monitoring::default()),
             counters: Counters::Zero,
@@ -200,6 +207,7 @@ impl Processor {
             Vendor::Amd => {
                 let both = [(1, self.bandwidth), (2, self.slow_bandwidth)];
                 let which: u32 = both.iter().map(|(number, b)| bit(b.is_some(), *number)).sum();
+                let which = which | bit(self.io_alloc, 6);
                 let assignable = monitoring.and_then(|m| m.assignable);
                 all.push(leaf(0x8000_0020, 0, [0, which | bit(assignable.is_some(), 5), 0, 0]));
                 if let Some(counters) = assignable {
@@ -233,6 +241,7 @@ impl Processor {
             Vendor::Intel => "GenuineIntel",
             Vendor::Amd => "AuthenticAMD",
         };
-        format!("{MODEL},vendor={vendor},l3-cache=on,level=0x14,xlevel=0x80000021")
+        let model = if self.nodes > 1 { ",family=6,model=173,stepping=1" } else { "" };
+        format!("{MODEL},vendor={vendor}{model},l3-cache=on,level=0x14,xlevel=0x80000021")
     }
 }

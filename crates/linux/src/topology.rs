@@ -9,16 +9,29 @@ use fairways_resctrl::language::CpuSet;
 /// As many CPUs as any kernel is built for: x86's greatest `NR_CPUS` (arch/x86/Kconfig).
 pub const MOST_CPUS: u32 = 8192;
 
-/// The CPUs of each L3 cache.
-#[derive(Debug, Default)]
+/// The CPUs of each cache of one level: of each L3, unless another level is asked for.
+#[derive(Debug)]
 pub struct Topology {
+    level: u32,
     /// The list of CPUs on line at the last reading.
     online: Option<String>,
     caches: BTreeMap<u32, CpuSet>,
 }
 
+impl Default for Topology {
+    fn default() -> Self {
+        Self::of_level(3)
+    }
+}
+
 impl Topology {
-    /// Reads the L3 of every CPU, if other CPUs are on line than before
+    /// That of the caches of this level; nothing is read yet.
+    #[must_use]
+    pub const fn of_level(level: u32) -> Self {
+        Self { level, online: None, caches: BTreeMap::new() }
+    }
+
+    /// Reads the cache of every CPU, if other CPUs are on line than before
     /// (Documentation/ABI/testing/sysfs-devices-system-cpu, `online` and
     /// `cache/index*/{level,id}`).
     pub fn refresh(&mut self, sysfs: &Path) {
@@ -33,7 +46,7 @@ impl Topology {
             let number =
                 name.to_str().and_then(|name| name.strip_prefix("cpu")?.parse::<u32>().ok());
             let Some(cpu) = number.filter(|&cpu| cpu < MOST_CPUS) else { continue };
-            if let Some(id) = l3_of(&entry.path()) {
+            if let Some(id) = cache_of(&entry.path(), self.level) {
                 self.caches.entry(id).or_default().insert(cpu);
             }
         }
@@ -43,27 +56,40 @@ impl Topology {
         self.online = online.filter(|online| listed(online) == known);
     }
 
-    /// The ids of the L3 caches of the CPUs on line, ascending.
+    /// The ids of the caches of the CPUs on line, ascending.
     pub fn ids(&self) -> impl Iterator<Item = u32> {
         self.caches.keys().copied()
     }
 
-    /// The CPUs on line of the L3 cache with this id; none if sysfs does not list any.
+    /// The CPUs on line of the cache with this id; none if sysfs does not list any.
     #[must_use]
     pub fn cpus_of(&self, id: u32) -> CpuSet {
         self.caches.get(&id).cloned().unwrap_or_default()
     }
 }
 
-fn l3_of(cpu: &Path) -> Option<u32> {
-    number(&l3_folder(cpu)?.join("id"))
+fn cache_of(cpu: &Path, level: u32) -> Option<u32> {
+    number(&cache_folder(cpu, level)?.join("id"))
 }
 
 /// The directory of a CPU's L3 cache in sysfs, below the CPU's own (`devices/system/cpu/cpuN`).
 #[must_use]
 pub fn l3_folder(cpu: &Path) -> Option<PathBuf> {
+    cache_folder(cpu, 3)
+}
+
+/// The directory of a CPU's cache of that level. Of level 2 or 3 there is one, of code and data.
+fn cache_folder(cpu: &Path, level: u32) -> Option<PathBuf> {
     let mut folders = fs::read_dir(cpu.join("cache")).ok()?.flatten().map(|index| index.path());
-    folders.find(|index| number(&index.join("level")) == Some(3))
+    folders.find(|index| number(&index.join("level")) == Some(level))
+}
+
+/// The CPUs on line of a NUMA node (Documentation/ABI/stable/sysfs-devices-node, `cpulist`); none
+/// if sysfs does not list any.
+#[must_use]
+pub fn cpus_of_node(sysfs: &Path, node: u32) -> CpuSet {
+    let file = sysfs.join(format!("devices/system/node/node{node}/cpulist"));
+    fs::read_to_string(file).map(|text| listed(text.trim())).unwrap_or_default()
 }
 
 /// The number in a file of sysfs; `None` if it contains none, or can't be read.

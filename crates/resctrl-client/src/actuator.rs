@@ -1,7 +1,7 @@
 //! The client itself.
 
 use fairways_core::AppId;
-use fairways_resctrl::language::{CountedTraffic, Monitoring, Reading};
+use fairways_resctrl::language::{CountedTraffic, CpuSet, Monitoring, Reading};
 use rustix::io::Errno;
 
 use super::applied::Plans;
@@ -16,6 +16,7 @@ use super::error::{Error, OpenError};
 use super::findings::Findings;
 use super::mount::Mount;
 use super::packages::PackageCounts;
+use super::places::CountedPlace;
 use super::program::Program;
 use super::programs::Programs;
 use super::put_back::put_back;
@@ -50,8 +51,8 @@ impl Actuator {
     /// Nothing else is changed.
     ///
     /// # Errors
-    /// If this host has no resctrl with an L3 to share out; if another fairways, or other managers,
-    /// have it; if this user may not.
+    /// If this host has no resctrl with an L3 or L2 to share out; if another fairways, or other
+    /// managers, have it; if this user may not.
     pub fn open(mut settings: Settings) -> Result<Self, OpenError> {
         let tree = Tree::open(&settings.root).map_err(|error| not_mounted(&settings, error))?;
         // Where nothing is mounted, sysfs has an empty directory.
@@ -69,7 +70,7 @@ impl Actuator {
         let Some(survey) = survey else {
             let root = settings.root.display();
             return Err(OpenError::NotSupported(format!(
-                "{root}/info: expected L3: ways of this host's last-level cache can't be shared out (Intel CAT, AMD QoS \
+                "{root}/info: expected L3 or L2: ways of this host's caches can't be shared out (Intel CAT, AMD QoS \
                  or Arm MPAM; \"rdt=l3cat\" on the kernel's command line where it is left out)"
             )));
         };
@@ -92,6 +93,24 @@ impl Actuator {
         &self.found.domains
     }
 
+    /// The CPUs of each NUMA node, where several share a last-level cache and all are known: of
+    /// sub-NUMA clusters.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<CpuSet> {
+        self.found.node_cpus()
+    }
+
+    /// Makes each NUMA node that shares a cache a domain, or each cache. A node's ways are its part
+    /// of them: it counts its own lines, and fills only its part of the cache. The plans in force
+    /// end where that changes. Returns whether it did.
+    pub fn divide(&mut self, by_node: bool) -> bool {
+        let changed = self.found.divide(by_node, &self.mount.tree);
+        if changed {
+            self.plans.by_domain.clear();
+        }
+        changed
+    }
+
     /// What this host can monitor.
     #[must_use]
     pub fn monitoring(&self) -> Option<&Monitoring> {
@@ -102,7 +121,7 @@ impl Actuator {
     /// not monitored, or this host does not count them; `Unavailable`: not now; `Error`: they can't
     /// be read.
     pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
-        self.event(app, "llc_occupancy", |program, tree| program.occupancy(tree, domain))
+        self.event(app, domain, "llc_occupancy", Program::occupancy)
     }
 
     /// The bytes that a program has moved from and to memory through a domain since it was first
@@ -110,19 +129,23 @@ impl Actuator {
     /// group had to be made again. Missing counts are reported as by
     /// [`occupancy`](Self::occupancy).
     pub fn memory_bytes(&mut self, app: AppId, domain: u32) -> Reading {
-        self.event(app, "mbm_total_bytes", |program, tree| program.memory(tree, domain))
+        self.event(app, domain, "mbm_total_bytes", Program::memory)
     }
 
     fn event(
         &mut self,
         app: AppId,
+        domain: u32,
         event: &str,
-        read: impl FnOnce(&mut Program, &Tree) -> Reading,
+        read: impl FnOnce(&mut Program, &Tree, CountedPlace) -> Reading,
     ) -> Reading {
         let counted = self.found.survey.monitoring.as_ref();
         let counted = counted.is_some_and(|of| of.events.iter().any(|name| name == event));
-        match self.programs.by_id.get_mut(&app) {
-            Some(program) if program.monitored && counted => read(program, &self.mount.tree),
+        let place = self.found.counted(domain).filter(|_| counted);
+        match (self.programs.by_id.get_mut(&app), place) {
+            (Some(program), Some(place)) if program.monitored => {
+                read(program, &self.mount.tree, place)
+            }
             _ => Reading::Unassigned,
         }
     }
@@ -239,14 +262,14 @@ impl Actuator {
         Ids::new(all, self.classes.list.len() as u64, u64::saturating_sub(all, offered))
     }
 
-    /// Monitoring ids; `None` where this host has none. The kernel does not show which ids it keeps
-    /// back until their lines are gone: those are counted as free.
+    /// Monitoring ids; `None` where this host has none, or does not show how many. The kernel does
+    /// not show which ids it keeps back until their lines are gone: those are counted as free.
     #[must_use]
     pub fn rmids(&self) -> Option<Ids> {
         let survey = &self.found.survey;
         let others = 1 + survey.foreign.len() + survey.monitors.len();
         let used = self.programs.monitored() + self.classes.list.len();
-        let all = survey.monitoring.as_ref()?.rmids;
+        let all = survey.rmids()?;
         Some(Ids::new(all.into(), used as u64, others as u64))
     }
 

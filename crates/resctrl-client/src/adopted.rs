@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairways_resctrl::language::Reading;
 
 use super::events::Events;
+use super::places::CountedPlace;
 use super::tree::{Tree, monitor_in};
 
 /// A group that came along.
@@ -15,8 +16,8 @@ pub(super) struct Adopted {
     /// Its maker's name for it.
     pub(super) theirs: String,
     events: Events,
-    /// What had been counted when it was first read, by domain.
-    before: BTreeMap<u32, u64>,
+    /// What had been counted when it was first read, by place.
+    before: BTreeMap<CountedPlace, u64>,
     /// Threads in it at the last look that are none of the program's. A child is, until it is
     /// listed.
     pub(super) strangers: BTreeSet<i32>,
@@ -27,18 +28,18 @@ impl Adopted {
         Self { name, theirs, ..Self::default() }
     }
 
-    /// The bytes that it occupies in a domain, where it is in this class.
-    pub(super) fn occupancy(&mut self, tree: &Tree, class: &str, domain: u32) -> Reading {
+    /// The bytes that it occupies in a place, where it is in this class.
+    pub(super) fn occupancy(&mut self, tree: &Tree, class: &str, place: CountedPlace) -> Reading {
         let Self { name, events, .. } = self;
-        events.occupancy(tree, || monitor_in(class, name), domain)
+        events.occupancy(tree, || monitor_in(class, name), place)
     }
 
-    /// The bytes that it has moved through a domain since it came, or was first read there.
-    pub(super) fn memory(&mut self, tree: &Tree, class: &str, domain: u32) -> Reading {
+    /// The bytes that it has moved through a place since it came, or was first read there.
+    pub(super) fn memory(&mut self, tree: &Tree, class: &str, place: CountedPlace) -> Reading {
         let Self { name, events, before, .. } = self;
-        match events.memory(tree, || monitor_in(class, name), domain) {
+        match events.memory(tree, || monitor_in(class, name), place) {
             Reading::Value(bytes) => {
-                let before = *before.entry(domain).or_insert(bytes);
+                let before = *before.entry(place).or_insert(bytes);
                 Reading::Value(bytes.saturating_sub(before))
             }
             missing => missing,
@@ -46,7 +47,7 @@ impl Adopted {
     }
 
     /// Where it was read.
-    pub(super) fn domains(&self) -> Vec<u32> {
+    pub(super) fn places(&self) -> Vec<CountedPlace> {
         self.before.keys().copied().collect()
     }
 }

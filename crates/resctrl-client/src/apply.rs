@@ -1,8 +1,8 @@
 //! Carrying out plans.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use fairways_core::{LimitScope, Partition};
+use fairways_core::{BandwidthLevel, LimitScope, Partition};
 
 use super::actuator::Actuator;
 use super::applied::{Applied, Placed, Plans};
@@ -51,7 +51,8 @@ impl Actuator {
         let most = self.found.offers.classes as usize;
         let carried = Carried::of(&self.programs, &self.mount, &self.found);
         let mut carried = carried.map_err(Refused::Failed)?;
-        let (targets, merged) = refine(&self.found.offers.rooms(), &wanted, &carried, most);
+        let by_cache = self.by_cache(&wanted);
+        let (targets, merged) = refine(&self.found.offers.rooms(), &by_cache, &carried, most);
         carried.divide(&self.found, targets.iter().map(|target| &target.members[..]));
         let groups = self.enforcement.carry_out(self, &targets, &carried, reason)?;
         if merged > 0 {
@@ -60,6 +61,17 @@ impl Actuator {
         let applied = Applied { placed: self.placed(&targets, groups, &carried), merged };
         self.plans = Plans { by_domain: wanted, applied: applied.clone() };
         Ok(applied)
+    }
+
+    /// The plans by cache: nodes that share one have their programs' places in one `schemata`.
+    fn by_cache(&self, wanted: &BTreeMap<u32, Plan>) -> BTreeMap<u32, Plan> {
+        let mut by_cache: BTreeMap<u32, Plan> = BTreeMap::new();
+        for (&domain, plan) in wanted {
+            if let Some(cache) = self.found.cache_of(domain) {
+                by_cache.entry(cache).or_default().extend(plan.clone());
+            }
+        }
+        by_cache
     }
 
     /// The partition in force in a domain, in offered ways, by the schemata that were read last. A
@@ -80,11 +92,11 @@ impl Actuator {
                 let class = self.classes.get(&group);
                 let side = self.found.survey.sides[0];
                 let masks = self.found.domains.iter().filter_map(|domain| {
-                    let now = class.and_then(|class| class.now.get(&(side, domain.id)));
-                    let mask = now.or_else(|| target.masks.get(&domain.id))?;
+                    let now = class.and_then(|class| class.now.get(&(side, domain.cache_id)));
+                    let mask = now.or_else(|| target.masks.get(&domain.cache_id))?;
                     Some((domain.id, domain.offered(*mask)))
                 });
-                let levels = match class {
+                let of_caches: BTreeMap<u32, BandwidthLevel> = match class {
                     Some(class) => class
                         .levels
                         .keys()
@@ -92,7 +104,13 @@ impl Actuator {
                         .collect(),
                     None => self.found.levels_for(&target.members, &target.levels, carried),
                 };
-                Placed { masks: masks.collect(), levels, programs: target.members.clone(), group }
+                let levels = self
+                    .found
+                    .domains
+                    .iter()
+                    .filter_map(|domain| Some((domain.id, *of_caches.get(&domain.cache_id)?)));
+                let (masks, levels) = (masks.collect(), levels.collect());
+                Placed { masks, levels, programs: target.members.clone(), group }
             })
             .collect();
         placed.sort_by(|one, other| one.group.cmp(&other.group));

@@ -8,16 +8,23 @@ use fairways_linux::topology::{Topology, listed};
 use fairways_resctrl::language::CpuSet;
 
 use super::error::Error;
+use super::io_fills::highest;
 use super::offer::{Offer, Room, Rules, offer, offered, physical};
+use super::places::DividedCache;
 use super::settings::Settings;
 use super::survey::Survey;
 use super::tree::{Tree, of};
 
-/// An L3 cache, and the part of it that policies may give out.
+/// A cache, or a NUMA node's part of it, and what policies may give out of it. It is an L3, or an
+/// L2 where no ways of an L3 can be given out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
-    /// Resctrl's id of it; ids may skip numbers.
+    /// Resctrl's id of it; ids may skip numbers. Of a node, its number.
     pub id: u32,
+    /// Resctrl's id of the cache in `schemata`.
+    pub cache_id: u32,
+    /// The NUMA node, where several share the cache and each is a domain (sub-NUMA clusters).
+    pub node: Option<u32>,
     /// What is offered: the ways and the classes of service that no other manager has, less the
     /// root's class.
     pub llc: Llc,
@@ -25,7 +32,7 @@ pub struct Domain {
     pub bandwidth: Option<BandwidthLever>,
     /// All ways of the cache, given out or not (`cbm_mask`).
     pub cache: WayMask,
-    /// Bytes of one way; 0 where resctrl is not asked.
+    /// Bytes of one way, of a node its part of them; 0 where resctrl is not asked.
     pub way_bytes: u64,
     /// The bit of each offered way in resctrl's masks: offered way `i` is bit `ways[i]`.
     pub ways: Vec<u32>,
@@ -45,6 +52,22 @@ impl Domain {
     #[must_use]
     pub fn physical(&self, mask: WayMask) -> WayMask {
         physical(mask, &self.ways)
+    }
+
+    /// The domains of the nodes that share this cache. Each bit of a mask is a part of each node's
+    /// cache, and as large in each (resctrl.rst, "Notes on Sub-NUMA Cluster mode").
+    pub(super) fn by_node(&self, shared: &[DividedCache]) -> Vec<Self> {
+        let Some(shared) = shared.iter().find(|shared| shared.cache == self.id) else {
+            return vec![self.clone()];
+        };
+        let parts = shared.nodes.len().max(1) as u64;
+        let mut domains = Vec::new();
+        for (node, cpus) in &shared.nodes {
+            let (id, cpus) = (*node, cpus.clone());
+            let way_bytes = self.way_bytes / parts;
+            domains.push(Self { id, node: Some(id), way_bytes, cpus, ..self.clone() });
+        }
+        domains
     }
 
     /// Resctrl's mask as a mask of offered ways, without what is not offered.
@@ -87,7 +110,9 @@ impl Offers {
         most: Option<Cap>,
     ) -> Result<Self, Error> {
         let others = u32::try_from(survey.foreign.len()).unwrap_or(u32::MAX);
-        let classes = survey.closids.saturating_sub(1).saturating_sub(others);
+        // Devices may have the highest one.
+        let of_devices = u32::from(survey.io.is_some());
+        let classes = survey.closids.saturating_sub(1 + of_devices).saturating_sub(others);
         let holders = || {
             let groups: Vec<String> = survey.foreign.iter().map(ToString::to_string).collect();
             if groups.is_empty() { "none".to_owned() } else { groups.join(", ") }
@@ -113,7 +138,11 @@ impl Offers {
         let of: BTreeMap<u32, Offer> = survey
             .domains
             .iter()
-            .filter_map(|found| Some((found.id, offer(&rules, survey.reserved(found.id))?)))
+            .filter_map(|found| {
+                let avoided = avoided_in(survey, settings, rules.avoided, found.id);
+                let rules = Rules { avoided, ..rules };
+                Some((found.id, offer(&rules, survey.reserved(found.id))?))
+            })
             .collect();
         if of.is_empty() {
             return Err(Error::Busy(format!(
@@ -152,6 +181,8 @@ impl Offers {
             }
             Some(Domain {
                 id: found.id,
+                cache_id: found.id,
+                node: None,
                 llc: Llc {
                     ways: Ways::new(offer.ways.count())?,
                     min_bits: self.min_bits,
@@ -167,6 +198,20 @@ impl Offers {
         });
         found.collect()
     }
+}
+
+/// The ways of a domain that are left to hardware other than CPUs: with those that devices fill, or
+/// will once they are confined.
+fn avoided_in(survey: &Survey, settings: &Settings, avoided: WayMask, domain: u32) -> WayMask {
+    let Some(&now) = survey.io.as_ref().and_then(|masks| masks.get(&domain)) else {
+        return avoided;
+    };
+    if settings.use_shareable {
+        return avoided;
+    }
+    let cache = &survey.cache;
+    let confined = settings.confine_io.map(|count| highest(cache.mask, count, cache.min_bits));
+    WayMask::from_bits(avoided.bits() | confined.unwrap_or(now).bits())
 }
 
 /// Every CPU that resctrl knows: each is in one group.

@@ -6,6 +6,7 @@ use fairways_core::{AppId, Partition, Resources};
 use rustix::io::Errno;
 
 use super::actuator::Actuator;
+use super::confine_io;
 use super::domain::{Domain, Offers};
 use super::enforcement::Enforcement;
 use super::error::{Error, OpenError, Refused};
@@ -90,10 +91,10 @@ impl Enforcement for Enforced {
         let Actuator { found, classes, programs, .. } = actuator;
         let mut partition = Partition::default();
         for class in &classes.list {
-            let mask = class.now.get(&(found.survey.sides[0], domain.id));
+            let mask = class.now.get(&(found.survey.sides[0], domain.cache_id));
             let members = programs.in_class(&class.name);
             if let Some(&mask) = mask.filter(|_| !members.is_empty()) {
-                let bandwidth = class.level_in_force(domain.id);
+                let bandwidth = class.level_in_force(domain.cache_id);
                 let mask = domain.offered(mask);
                 let cluster = partition.add(Resources { mask, bandwidth });
                 members.into_iter().for_each(|app| partition.place(app, cluster));
@@ -186,6 +187,7 @@ impl Actuator {
             classes.set_masks(&mount.tree, found, name, &target.masks, reason, done)?;
         }
         root.confine(mount, found, reason, done)?;
+        confine_io::confine(mount, found, reason);
         let mut class: BTreeMap<AppId, &str> = BTreeMap::new();
         for (target, name) in targets.iter().zip(&names) {
             class.extend(target.members.iter().map(|&app| (app, name.as_str())));

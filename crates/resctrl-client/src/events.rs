@@ -6,6 +6,7 @@ use fairways_resctrl::language::{LanguageError, Reading};
 use rustix::io::{pread, retry_on_intr};
 
 use super::counter_turns::COUNTED;
+use super::places::CountedPlace;
 use super::tree::Tree;
 
 /// A program's event files, kept open.
@@ -14,10 +15,10 @@ pub(super) struct Events {
     of: Vec<DomainEvents>,
 }
 
-/// The files of one domain.
-#[derive(Debug, Default)]
+/// The files of one place.
+#[derive(Debug)]
 struct DomainEvents {
-    domain: u32,
+    place: CountedPlace,
     occupancy: Option<OwnedFd>,
     memory: Option<OwnedFd>,
     /// The bytes moved, as the counter showed last.
@@ -30,25 +31,32 @@ struct DomainEvents {
     resumed: bool,
 }
 
+impl DomainEvents {
+    const fn new(place: CountedPlace) -> Self {
+        let (occupancy, memory) = (None, None);
+        Self { place, occupancy, memory, last: 0, before: 0, gap: false, resumed: false }
+    }
+}
+
 impl Events {
-    fn of(&mut self, domain: u32) -> &mut DomainEvents {
-        let at = self.of.iter().position(|of| of.domain == domain).unwrap_or_else(|| {
-            self.of.push(DomainEvents { domain, ..DomainEvents::default() });
+    fn of(&mut self, place: CountedPlace) -> &mut DomainEvents {
+        let at = self.of.iter().position(|of| of.place == place).unwrap_or_else(|| {
+            self.of.push(DomainEvents::new(place));
             self.of.len() - 1
         });
         &mut self.of[at]
     }
 
-    /// Bytes of a domain's cache that the program occupies. `group` returns its MON group's path,
+    /// Bytes of a place's cache that the program occupies. `group` returns its MON group's path,
     /// and is called only if the file must be opened.
     pub(super) fn occupancy(
         &mut self,
         tree: &Tree,
         group: impl Fn() -> String,
-        domain: u32,
+        place: CountedPlace,
     ) -> Reading {
-        let file = &mut self.of(domain).occupancy;
-        read(tree, file, || event(&group(), domain, "llc_occupancy"), Reading::parse)
+        let file = &mut self.of(place).occupancy;
+        read(tree, file, || place.files(tree, &group(), "llc_occupancy"), Reading::parse)
     }
 
     /// Bytes that the program has moved since it was first monitored, which never get fewer. The
@@ -57,11 +65,11 @@ impl Events {
         &mut self,
         tree: &Tree,
         group: impl Fn() -> String,
-        domain: u32,
+        place: CountedPlace,
     ) -> Reading {
-        let of = self.of(domain);
-        let reading =
-            read(tree, &mut of.memory, || event(&group(), domain, COUNTED), Reading::parse);
+        let of = self.of(place);
+        let paths = || place.files(tree, &group(), COUNTED);
+        let reading = read(tree, &mut of.memory, paths, Reading::parse);
         of.resumed = reading.value().is_some() && of.gap;
         of.gap = false;
         match reading {
@@ -82,16 +90,16 @@ impl Events {
     }
 
     /// From now on the counter may begin again, and miss something.
-    pub(super) fn interrupt(&mut self, domain: u32) {
-        let of = self.of(domain);
+    pub(super) fn interrupt(&mut self, place: CountedPlace) {
+        let of = self.of(place);
         of.before = of.before.saturating_add(of.last);
         of.last = 0;
         of.gap = true;
     }
 
-    /// Whether the last reading of a domain was missing only because of a gap before it.
-    pub(super) fn has_resumed(&self, domain: u32) -> bool {
-        self.of.iter().any(|of| of.domain == domain && of.resumed)
+    /// Whether the last reading of a place was missing only because of a gap before it.
+    pub(super) fn has_resumed(&self, place: CountedPlace) -> bool {
+        self.of.iter().any(|of| of.place == place && of.resumed)
     }
 
     /// The MON group is another from now on, whose counters begin at 0.
@@ -112,36 +120,42 @@ impl Events {
     }
 }
 
-fn event(group: &str, domain: u32, name: &str) -> String {
-    format!("{group}/mon_data/mon_L3_{domain:02}/{name}")
-}
-
-/// One pread(2) of an open file. If the file is gone, it is opened once more: its domain may have
-/// gone and returned.
+/// One pread(2) of an open file: the first of the paths at which there is one. If the file is gone,
+/// it is opened once more: its domain may have gone and returned.
 pub(super) fn read(
     tree: &Tree,
     file: &mut Option<OwnedFd>,
-    path: impl Fn() -> String,
+    paths: impl Fn() -> Vec<String>,
     parse: fn(&str) -> Result<Reading, LanguageError>,
 ) -> Reading {
     for _ in 0..2 {
         let open = match file {
             Some(open) => open,
-            None => match tree.file(&path()) {
+            None => match open_first(tree, &paths()) {
                 Ok(open) => file.insert(open),
-                Err(error) if error.is_gone() => return Reading::Unavailable,
-                Err(_) => return Reading::Error,
+                Err(missing) => return missing,
             },
         };
         let mut bytes = [0; 32];
         if let Ok(got) = retry_on_intr(|| pread(&*open, &mut bytes, 0)) {
             let text = std::str::from_utf8(&bytes[..got]).unwrap_or_default();
             return parse(text).unwrap_or_else(|why| {
-                tracing::error!(target: "fairways::actuate", path = path(), %why, "event misread");
+                tracing::error!(target: "fairways::actuate", path = ?paths(), %why, "event misread");
                 Reading::Error
             });
         }
         *file = None;
     }
     Reading::Unavailable
+}
+
+/// Opens the first file that is there; otherwise, the reading that stands for it.
+fn open_first(tree: &Tree, paths: &[String]) -> Result<OwnedFd, Reading> {
+    for path in paths {
+        match tree.file(path) {
+            Err(error) if error.is_gone() => {}
+            opened => return opened.map_err(|_| Reading::Error),
+        }
+    }
+    Err(Reading::Unavailable)
 }

@@ -1,11 +1,12 @@
 //! The findings of the last look, and what they leave to offer to policies.
 
-use fairways_linux::topology::Topology;
-use fairways_resctrl::language::CountedTraffic;
+use fairways_linux::topology::{Topology, cpus_of_node};
+use fairways_resctrl::language::{CountedTraffic, CpuSet};
 
 use super::counters::{read_traffic, say_filtered};
 use super::domain::{Cap, Domain, Offers};
 use super::error::Error;
+use super::places::{CountedPlace, DividedCache};
 use super::settings::Settings;
 use super::survey::Survey;
 use super::tree::Tree;
@@ -19,6 +20,10 @@ pub(super) struct Findings {
     /// The cap, where fewer classes are available than counted.
     pub(super) cap: Option<Cap>,
     pub(super) domains: Vec<Domain>,
+    /// The caches that several NUMA nodes share.
+    shared: Vec<DividedCache>,
+    /// Whether each of those nodes is a domain, rather than each cache.
+    by_node: bool,
     /// How memory traffic is counted.
     pub(super) traffic: CountedTraffic,
 }
@@ -30,12 +35,14 @@ impl Findings {
     /// [`Error::Busy`] if it leaves nothing to offer; if `info` can't be read.
     pub(super) fn new(survey: Survey, settings: &Settings, tree: &Tree) -> Result<Self, Error> {
         let offers = Offers::find(&survey, settings, None)?;
-        let mut topology = Topology::default();
+        let mut topology = Topology::of_level(survey.level());
         topology.refresh(&settings.sysfs);
         let domains = offers.domains(&survey, tree, &topology);
+        let shared = shared(&survey, settings);
+        let by_node = false;
         let traffic = read_traffic(tree, &survey)?;
         say_filtered(&traffic);
-        Ok(Self { survey, topology, offers, cap: None, domains, traffic })
+        Ok(Self { survey, topology, offers, cap: None, domains, shared, by_node, traffic })
     }
 
     /// Replaces the survey by a newer one. Returns whether the domains have changed.
@@ -47,14 +54,72 @@ impl Findings {
         tree: &Tree,
     ) -> bool {
         self.topology.refresh(&settings.sysfs);
-        let domains = offers.domains(&survey, tree, &self.topology);
+        self.shared = shared(&survey, settings);
+        (self.survey, self.offers) = (survey, offers);
+        self.list_domains(tree)
+    }
+
+    /// Makes each node that shares a cache a domain, or each cache. Returns whether that changed.
+    pub(super) fn divide(&mut self, by_node: bool, tree: &Tree) -> bool {
+        let by_node = by_node && !self.node_cpus().is_empty();
+        let has_changed = by_node != self.by_node;
+        self.by_node = by_node;
+        if has_changed {
+            self.list_domains(tree);
+        }
+        has_changed
+    }
+
+    /// Lists the domains again. Returns whether they have changed.
+    fn list_domains(&mut self, tree: &Tree) -> bool {
+        let mut domains = self.offers.domains(&self.survey, tree, &self.topology);
+        if self.by_node && !self.node_cpus().is_empty() {
+            let caches = std::mem::take(&mut domains);
+            domains = caches.iter().flat_map(|cache| cache.by_node(&self.shared)).collect();
+        }
         let have_changed = domains != self.domains;
-        (self.survey, self.offers, self.domains) = (survey, offers, domains);
+        self.domains = domains;
         have_changed
+    }
+
+    /// The CPUs of each node that shares a cache; none if those of a node are not known, or a cache
+    /// is not shared.
+    pub(super) fn node_cpus(&self) -> Vec<CpuSet> {
+        let nodes = self.shared.iter().flat_map(|shared| &shared.nodes);
+        let nodes: Vec<CpuSet> = nodes.map(|(_, cpus)| cpus.clone()).collect();
+        let mut caches = self.survey.domains.iter();
+        let are_known = self.survey.level() == 3
+            && caches.all(|found| self.shared.iter().any(|shared| shared.cache == found.id))
+            && nodes.iter().all(|cpus| !cpus.is_empty());
+        if are_known { nodes } else { Vec::new() }
+    }
+
+    /// Where the events of a domain are counted, if they are: those of an L3.
+    pub(super) fn counted(&self, domain: u32) -> Option<CountedPlace> {
+        let known = self.domain(domain);
+        let place = known.map_or(CountedPlace { cache: domain, node: None }, |known| {
+            CountedPlace { cache: known.cache_id, node: known.node }
+        });
+        (self.survey.level() == 3).then_some(place)
+    }
+
+    /// The id of the cache that a domain is, or is part of; `None` for a node that is gone.
+    pub(super) fn cache_of(&self, domain: u32) -> Option<u32> {
+        let known = self.domain(domain).map(|domain| domain.cache_id);
+        known.or((!self.by_node).then_some(domain))
     }
 
     /// The domain with this id, if anything of it is offered.
     pub(super) fn domain(&self, id: u32) -> Option<&Domain> {
         self.domains.iter().find(|domain| domain.id == id)
     }
+}
+
+/// The caches that several nodes share, with their CPUs.
+fn shared(survey: &Survey, settings: &Settings) -> Vec<DividedCache> {
+    let mut shared = survey.shared.clone();
+    for (node, cpus) in shared.iter_mut().flat_map(|shared| &mut shared.nodes) {
+        *cpus = cpus_of_node(&settings.sysfs, *node);
+    }
+    shared
 }

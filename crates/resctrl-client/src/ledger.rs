@@ -26,6 +26,9 @@ pub(super) struct Ledger {
     pub(super) values: Vec<ChangedMask>,
     pub(super) tasks: Vec<TakenThread>,
     pub(super) borrowed: Vec<BorrowedGroup>,
+    /// What devices filled (`io_alloc_cbm`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) io: Vec<ChangedMask>,
 }
 
 /// A group.
@@ -89,13 +92,14 @@ impl Book for Ledger {
     }
 
     fn is_empty(&self) -> bool {
-        let Self { groups, values, tasks, borrowed, .. } = self;
-        groups.is_empty() && values.is_empty() && tasks.is_empty() && borrowed.is_empty()
+        let Self { groups, values, tasks, borrowed, io, .. } = self;
+        let are_masks_as_before = values.is_empty() && io.is_empty();
+        groups.is_empty() && are_masks_as_before && tasks.is_empty() && borrowed.is_empty()
     }
 
     fn check(&self) -> Result<(), String> {
         self.groups.iter().try_for_each(|made| ours(&made.name))?;
-        self.values.iter().try_for_each(|value| line(&value.line))?;
+        self.values.iter().chain(&self.io).try_for_each(|value| line(&value.line))?;
         self.tasks.iter().try_for_each(|task| group(&task.group))?;
         self.borrowed.iter().try_for_each(|of| {
             ours(&of.name)?;

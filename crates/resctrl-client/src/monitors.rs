@@ -18,11 +18,13 @@ impl Programs {
     /// may still be made, which needs one as well (`mkdir_rdt_prepare_rmid_alloc`).
     pub(super) fn free_monitors(&self, found: &Findings, settings: &Settings) -> usize {
         let survey = &found.survey;
-        let Some(monitoring) = &survey.monitoring else { return 0 };
+        if survey.monitoring.is_none() {
+            return 0;
+        }
         let adopted = self.by_id.values().map(|program| program.adopted.len());
         let theirs = 1 + survey.foreign.len() + survey.monitors.len() + adopted.sum::<usize>();
-        let free =
-            (monitoring.rmids as usize).saturating_sub(theirs + found.offers.classes as usize);
+        let all = survey.rmids().map_or(usize::MAX, |rmids| rmids as usize);
+        let free = all.saturating_sub(theirs + found.offers.classes as usize);
         let most = settings.rmids.map_or(free, |most| free.min(most as usize));
         most.saturating_sub(self.monitored())
     }

@@ -43,7 +43,8 @@ pub(super) struct Room {
 /// The free ways except those that others have `reserved`; where masks may have no gaps, the
 /// longest run of them, the lowest of several. `None` if fewer are left than a mask needs.
 ///
-/// Where all ways are shareable (Arm MPAM), none is avoided: it makes no difference then.
+/// Where all ways are shareable (Arm MPAM), or devices may fill them all, none is avoided: it makes
+/// no difference then.
 pub(super) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
     let full = rules.full.bits();
     let avoided = if rules.avoided == rules.full { 0 } else { rules.avoided.bits() };

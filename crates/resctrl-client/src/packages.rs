@@ -72,7 +72,7 @@ impl PackageFiles {
                 let reading = read(
                     tree,
                     &mut of_event.file,
-                    || of(group, &format!("mon_data/{package}/{event}")),
+                    || vec![of(group, &format!("mon_data/{package}/{event}"))],
                     Reading::parse_millionths,
                 );
                 of_event.take(reading);

@@ -9,6 +9,7 @@ use super::adopted::Adopted;
 use super::counter_turns::HeldCounters;
 use super::events::Events;
 use super::packages::PackageFiles;
+use super::places::CountedPlace;
 use super::tree::{Tree, monitor_in};
 
 /// The longest name of a group that a program's name becomes part of; the kernel's is 255 bytes.
@@ -31,8 +32,8 @@ pub(super) struct Program {
     pub(super) packages: PackageFiles,
     /// Monitoring groups of others that came along.
     pub(super) adopted: Vec<Adopted>,
-    /// The bytes that adopted groups counted which are gone, by domain.
-    counted: BTreeMap<u32, u64>,
+    /// The bytes that adopted groups counted which are gone, by place.
+    counted: BTreeMap<CountedPlace, u64>,
     /// Threads that were put into its group, as long as they are the program's.
     pub(super) placed: BTreeSet<i32>,
     /// Threads that were left in other managers' groups when they were last looked at.
@@ -91,49 +92,50 @@ impl Program {
         self.adopted.clear();
     }
 
-    /// The bytes that it occupies in a domain, with those of adopted groups.
-    pub(super) fn occupancy(&mut self, tree: &Tree, domain: u32) -> Reading {
+    /// The bytes that it occupies in a place, with those of adopted groups.
+    pub(super) fn occupancy(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
         let Self { name, class, events, adopted, .. } = self;
-        let own = events.occupancy(tree, || monitor_in(class, name), domain);
-        let along = adopted.iter_mut().map(|of| of.occupancy(tree, class, domain));
+        let own = events.occupancy(tree, || monitor_in(class, name), place);
+        let along = adopted.iter_mut().map(|of| of.occupancy(tree, class, place));
         let along = sum(0, along);
         sum(0, [own, along].into_iter())
     }
 
-    /// The bytes that it has moved through a domain, with those of adopted groups since they came.
-    pub(super) fn memory(&mut self, tree: &Tree, domain: u32) -> Reading {
+    /// The bytes that it has moved through a place, with those of adopted groups since they came.
+    pub(super) fn memory(&mut self, tree: &Tree, place: CountedPlace) -> Reading {
         let Self { name, class, events, adopted, counted, counters, .. } = self;
-        let own = events.memory(tree, || monitor_in(class, name), domain);
+        let own = events.memory(tree, || monitor_in(class, name), place);
         let mut is_interrupted = false;
-        if let Some(turn) = counters.held.get_mut(&domain) {
+        // Where counters are assigned, no nodes share a cache.
+        if let Some(turn) = counters.held.get_mut(&place.cache) {
             turn.readings = turn.readings.saturating_add(1);
-            if own == Reading::Unassigned && !events.has_resumed(domain) {
+            if own == Reading::Unassigned && !events.has_resumed(place) {
                 // Somebody freed it.
-                counters.held.remove(&domain);
+                counters.held.remove(&place.cache);
                 is_interrupted = true;
             }
         }
-        let along = adopted.iter_mut().map(|of| of.memory(tree, class, domain));
-        let along = sum(counted.get(&domain).copied().unwrap_or(0), along);
+        let along = adopted.iter_mut().map(|of| of.memory(tree, class, place));
+        let along = sum(counted.get(&place).copied().unwrap_or(0), along);
         let bytes = sum(0, [own, along].into_iter());
         if is_interrupted {
-            self.interrupt(domain);
+            self.interrupt(place.cache);
         }
         bytes
     }
 
     /// Its counts in a domain have a gap: the window under way has no whole ones.
     pub(super) fn interrupt(&mut self, domain: u32) {
-        self.events.interrupt(domain);
+        self.events.interrupt(CountedPlace { cache: domain, node: None });
     }
 
     /// Keeps an adopted group's count when the group goes.
     pub(super) fn let_go(&mut self, tree: &Tree, name: &str) {
         let Some(at) = self.adopted.iter().position(|of| of.name == name) else { return };
         let mut gone = self.adopted.remove(at);
-        for domain in gone.domains() {
-            if let Reading::Value(bytes) = gone.memory(tree, &self.class, domain) {
-                *self.counted.entry(domain).or_default() += bytes;
+        for place in gone.places() {
+            if let Reading::Value(bytes) = gone.memory(tree, &self.class, place) {
+                *self.counted.entry(place).or_default() += bytes;
             }
         }
     }

@@ -6,6 +6,7 @@ use fairways_resctrl::language::{Line, Schemata, Value};
 use super::borrowed_groups;
 use super::error::Error;
 use super::foreign;
+use super::io_fills;
 use super::ledger::{ChangedMask, Ledger, MadeGroup, State};
 use super::leftover::{vacate, widen};
 use super::lock::{Kept, Lock};
@@ -92,6 +93,19 @@ pub(super) fn put_back(
             }
         }
     }
+    for change in &ledger.io {
+        let thing = Thing::IoMask(change.line.clone(), change.domain);
+        match io_fills::give_back(tree, change) {
+            Ok(None) => restored.done.push(thing),
+            Ok(Some(why)) if why.is_empty() => {}
+            Ok(Some(why)) => restored.left.push((thing, why)),
+            Err(error) => {
+                tracing::error!(target: "fairways::actuate", %error, "not restored");
+                restored.failed.push((thing, error.to_string()));
+                failed.io.push(change.clone());
+            }
+        }
+    }
     for made in &stay {
         let done = if made.monitors {
             Ok(())
@@ -107,7 +121,7 @@ pub(super) fn put_back(
     unknown(tree, &mut restored);
     state.record(|ledger| {
         (ledger.groups, ledger.values, ledger.tasks) = (failed.groups, failed.values, failed.tasks);
-        ledger.borrowed = failed.borrowed;
+        (ledger.borrowed, ledger.io) = (failed.borrowed, failed.io);
     })?;
     Ok(restored)
 }

@@ -10,6 +10,8 @@ pub enum Thing {
     Group(String),
     /// A mask of the root's: the line of `schemata`, and the domain.
     Mask(String, u32),
+    /// What devices fill of a domain (`io_alloc_cbm`): the directory in `info`, and the domain.
+    IoMask(String, u32),
     /// A thread, and the group that it was taken from.
     Task(i32, String),
     /// The CPUs that a thread may run on.
@@ -27,6 +29,7 @@ impl fmt::Display for Thing {
         match self {
             Self::Group(path) => write!(f, "group {path}"),
             Self::Mask(line, domain) => write!(f, "{line}:{domain} of the root's schemata"),
+            Self::IoMask(line, domain) => write!(f, "domain {domain} of info/{line}/io_alloc_cbm"),
             Self::Task(thread, group) => write!(f, "task {thread} of group {group}"),
             Self::Affinity(thread) => write!(f, "affinity of thread {thread}"),
             Self::Nice(thread) => write!(f, "nice value of thread {thread}"),

@@ -26,6 +26,9 @@ pub struct Settings {
     /// The ways for all programs in the root's group, which no others fill then; `None`: the root's
     /// masks stay as they are.
     pub confine_others: Option<u32>,
+    /// The highest ways, which are all that devices may fill where they have a class of their own
+    /// (`io_alloc`); `None`: what they fill stays as it is.
+    pub confine_io: Option<u32>,
     /// Whether ways are given out that hardware other than CPUs fills too (`shareable_bits`).
     pub use_shareable: bool,
     /// How many programs get a monitoring group at most; the classes' own are not counted. `None`:
@@ -54,6 +57,7 @@ impl Default for Settings {
             take_over: false,
             adopt_monitors: false,
             confine_others: None,
+            confine_io: None,
             use_shareable: false,
             rmids: None,
             memory_mbps: None,

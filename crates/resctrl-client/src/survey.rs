@@ -14,10 +14,13 @@ use rustix::fs::{major, minor};
 
 use super::error::Error;
 use super::foreign::{Foreign, Groups, groups};
+use super::io_fills::{self, IoMasks};
+use super::places::{DividedCache, shared_caches};
 use super::tree::Tree;
 
-/// The names of the L3's lines in `schemata`: one, or two where code and data are apart (CDP).
-const SIDES: [&[&str]; 2] = [&["L3"], &["L3CODE", "L3DATA"]];
+/// The names of a cache's lines in `schemata`: one, or two where code and data are apart (CDP). The
+/// L2's are managed where no ways of an L3 can be shared out.
+const SIDES: [&[&str]; 4] = [&["L3"], &["L3CODE", "L3DATA"], &["L2"], &["L2CODE", "L2DATA"]];
 
 /// All findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub(super) struct Survey {
     pub(super) root: Schemata,
     /// The domains on line, ascending.
     pub(super) domains: Vec<Found>,
+    /// What devices fill, by domain, where they have a class of their own.
+    pub(super) io: Option<IoMasks>,
     /// Groups that Fairways did not make.
     pub(super) foreign: Vec<Foreign>,
     /// MON groups that Fairways did not make, wherever they are.
@@ -36,7 +41,7 @@ pub(super) struct Survey {
     pub(super) ours: BTreeSet<String>,
 }
 
-/// One L3 cache.
+/// One cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) id: u32,
@@ -46,7 +51,7 @@ pub(super) struct Found {
 
 impl Survey {
     /// Reads everything again, but `info` only if the mount or the domains are not those of the
-    /// survey `before`; `None` where no L3 can be shared out. `ours` are names of groups.
+    /// survey `before`; `None` where no cache can be shared out. `ours` are names of groups.
     pub(super) fn read(
         tree: &Tree,
         proc: &Path,
@@ -64,13 +69,29 @@ impl Survey {
         let Some(fixed) = fixed else { return Ok(None) };
         let sides = fixed.sides;
         let domains = domains(tree, &root, sides[sides.len() - 1])?;
+        let io =
+            if fixed.has_io_alloc { io_fills::read(tree, sides[sides.len() - 1])? } else { None };
         let Groups { foreign, monitors, ours } = groups(tree, sides, ours)?;
-        Ok(Some(Self { shape, fixed, root, domains, foreign, monitors, ours }))
+        Ok(Some(Self { shape, fixed, root, domains, io, foreign, monitors, ours }))
     }
 
-    /// How memory bandwidth can be limited in a domain, if it can.
+    /// The level of the cache whose ways are shared out: 3, or 2.
+    pub(super) fn level(&self) -> u32 {
+        if self.sides[0].starts_with("L2") { 2 } else { 3 }
+    }
+
+    /// How memory bandwidth can be limited in a domain, if it can: it is limited by L3.
     pub(super) fn bandwidth(&self, domain: u32) -> Option<BandwidthLever> {
+        if self.level() != 3 {
+            return None;
+        }
         self.bandwidth.as_ref()?.lever(&self.root, domain, self.is_in_mbps)
+    }
+
+    /// Monitoring ids, if their number is known. Early MPAM kernels show 1, whatever there is,
+    /// since each class has its own; the root's group alone has one.
+    pub(super) fn rmids(&self) -> Option<u32> {
+        self.monitoring.as_ref().map(|of| of.rmids).filter(|&rmids| rmids > 1)
     }
 
     /// Ways that others occupy in a domain: those of groups that do not have the whole cache, or
@@ -102,13 +123,17 @@ impl Deref for Survey {
 /// What `info` and the mount show, which does not change while the shape is the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FixedSurvey {
-    /// The L3; with CDP, its data.
+    /// The cache; with CDP, its data.
     pub(super) cache: Cache,
     /// Its lines in `schemata`.
     pub(super) sides: &'static [&'static str],
     /// Classes of service that every resource has (`closid_init`), the root's among them.
     pub(super) closids: u32,
     pub(super) monitoring: Option<Monitoring>,
+    /// The caches that several NUMA nodes share.
+    pub(super) shared: Vec<DividedCache>,
+    /// Whether devices can have a class of their own.
+    has_io_alloc: bool,
     /// The events that packages count for groups.
     pub(super) package_events: Vec<String>,
     /// The fewest bits that a mask of any cache must have.
@@ -133,11 +158,15 @@ fn fixed(tree: &Tree, proc: &Path) -> Result<Option<FixedSurvey>, Error> {
     let bandwidth = info.bandwidths.into_iter().find(|bandwidth| bandwidth.resource == "MB");
     let is_in_mbps = bandwidth.is_some() && mounted_in_mbps(tree, proc)?;
     let (monitoring, package_events) = (info.monitoring, info.package_events);
+    let shared = shared_caches(tree);
+    let has_io_alloc = tree.inode(&format!("info/{last}/io_alloc"))?.is_some();
     Ok(Some(FixedSurvey {
         cache,
         sides,
         closids,
         monitoring,
+        shared,
+        has_io_alloc,
         package_events,
         least_bits,
         bandwidth,

@@ -101,6 +101,8 @@ struct Resctrl {
     adopt_monitors: bool,
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
     confine_others: Option<u32>,
+    #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
+    confine_io: Option<u32>,
     use_shareable: bool,
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
     rmids: Option<u32>,

@@ -115,7 +115,7 @@ impl Files {
             let content = self.state.rules.read(node, caller, &mut self.state.outside);
             self.check_tasks()?;
             let mut content = content.map_err(errno)?;
-            if matches!(node, Node::MonEvent(..)) {
+            if matches!(node, Node::MonEvent(..) | Node::MonNodeEvent(..)) {
                 let says = met.iter().find_map(|what| match what {
                     Effect::Reports(reading) => Some(*reading),
                     _ => None,

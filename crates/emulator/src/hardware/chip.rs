@@ -8,7 +8,7 @@ use fairways_chip::{
     SiblingGap, Throttle,
 };
 use fairways_core::{Counters, Event, LatencyBin, Machine, Time};
-use fairways_resctrl::platform::{Caches, Platform, ThrottleMode};
+use fairways_resctrl::platform::{Caches, Platform, Resource, ThrottleMode};
 
 use super::{FillClass, Hardware, Until};
 
@@ -59,18 +59,25 @@ impl ChipMachine {
 }
 
 /// A platform as large as a chip: its CPUs (those of a core share an L2), one last-level cache, and
-/// its ways; the two uppermost are shared with other agents where the platform's are.
+/// its ways. Where only ways of an L2 can be shared out, the last-level cache is that L2. Of its
+/// ways the two uppermost are shared with other agents where the platform's are.
 #[must_use]
 pub fn platform_of(chip: &Geometry, platform: Platform) -> Platform {
     let ways = chip.llc.ways.get();
-    let shares = platform.l3.as_ref().is_some_and(|l3| l3.shareable_bits != 0);
+    let last = platform.last_shared_cache();
+    let shares = platform.cache(last).is_some_and(|cache| cache.shareable_bits != 0);
     let shared = if shares && ways > 2 { 0b11 << (ways - 2) } else { 0 };
     let bytes = chip.way_bytes() * u64::from(ways);
-    let cpus = (0..chip.cpus()).map(|cpu| (cpu, Caches { l3: 0, l2: cpu / chip.threads.max(1) }));
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let cpus = (0..chip.cpus()).map(|cpu| {
+        let own = cpu / chip.threads.max(1);
+        (cpu, Caches { l3: 0, l2: if last == Resource::L2 { 0 } else { own } })
+    });
+    let mut platform = platform.with_cpus(cpus).with_ways(ways, shared).with_llc_bytes(bytes);
+    if let Some(l2) = platform.l2.as_mut().filter(|_| last == Resource::L2) {
+        (l2.cbm_len, l2.shareable_bits, l2.cache_bytes) = (ways, shared, bytes);
+    }
     platform
-        .with_cpus(cpus)
-        .with_ways(ways, shared)
-        .with_llc_bytes(u32::try_from(bytes).unwrap_or(u32::MAX))
 }
 
 /// How a platform limits memory bandwidth: by spacing requests (Intel), or by a cap in 1/8 GB/s

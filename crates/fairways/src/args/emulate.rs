@@ -196,6 +196,7 @@ impl Emulate {
         let geometry = settings.chip;
         let platform = self.platform(&geometry)?;
         settings.chip.throttle = throttle_of(&platform);
+        settings.nodes = platform.nodes_per_known_cache();
         let machine = ChipMachine::new(settings, names.into_iter().zip(jobs));
         let machine = machine.map_err(|why| BadInput(format!("--programs: {why}")))?;
         let starter = |verb: &str| {
@@ -255,10 +256,11 @@ impl Emulate {
         }
         if let Some(bits) = self.min_bits {
             let bits = at_most(bits, "--min-bits", chip.llc.ways.get())?;
-            let l3 = platform.l3.as_mut().ok_or_else(|| {
+            let cache = platform.l3.as_mut().or(platform.l2.as_mut());
+            let cache = cache.ok_or_else(|| {
                 BadInput(format!("--min-bits: {} has no masks for the cache", platform.name))
             })?;
-            l3.min_cbm_bits = bits;
+            cache.min_cbm_bits = bits;
         }
         Ok(platform)
     }

@@ -12,6 +12,10 @@ use super::running::{Daemon, command, configure};
 const PROGRAMS: &str = "mlr:700K,mlr:600K,lookbusy";
 
 /// A daemon of a machine whose programs have hostile names, by the emulator's counters and clock.
+/// A cache that programs share as a whole, and whose lines are counted: what is expected follows
+/// from both, whatever platform the other tests run on.
+const WHOLE_AND_COUNTED: [&str; 2] = ["--platform", "broadwell"];
+
 fn daemon<'a>(machine: &'a Machine, keys: &str, counters: &str) -> Daemon<'a> {
     let [reads, scans, works] = ["mlr:700K", "mlr:600K", "lookbusy"]
         .map(|program| format!("select = \"pid:{}\"", machine.pids[program]));
@@ -38,7 +42,7 @@ fn losses_are_known_whatever_policy_runs() {
         return;
     }
     for keys in ["policy = \"stock\"\nobserve = true", "policy = \"stock\"", "policy = \"lfoc\""] {
-        let machine = Machine::start(PROGRAMS);
+        let machine = Machine::with(PROGRAMS, &WHOLE_AND_COUNTED);
         let daemon = daemon(&machine, keys, "\"emulator\"");
         let mut found = Value::Null;
         eventually("a culprit is named", || {
@@ -78,7 +82,7 @@ fn by_counters_alone_losses_are_known_without_resctrl() {
     if !can(&[]) {
         return;
     }
-    let machine = Machine::start(PROGRAMS);
+    let machine = Machine::with(PROGRAMS, &WHOLE_AND_COUNTED);
     let keys = "policy = \"stock\"\ncounters_only = true";
     let daemon = daemon(&machine, keys, "\"emulator\"");
     let mut found = Value::Null;
@@ -102,7 +106,7 @@ fn a_daemon_without_counters_says_so_in_a_line() {
     if !can(&[]) {
         return;
     }
-    let machine = Machine::start(PROGRAMS);
+    let machine = Machine::with(PROGRAMS, &WHOLE_AND_COUNTED);
     let daemon = daemon(&machine, "policy = \"lfoc\"", "\"none\"");
     let output = blame(&machine, &[]);
     let said = String::from_utf8(output.stderr).unwrap();

@@ -12,6 +12,7 @@ mod killed;
 mod node_features;
 mod notify;
 mod observed;
+mod platforms;
 mod redis;
 mod requests;
 mod running;

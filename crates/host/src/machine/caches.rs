@@ -77,7 +77,9 @@ fn domain(id: u32, cpus: CpuSet, sysfs: &Path) -> Option<Domain> {
     // 0 where sysfs does not show the cache's size.
     let way_bytes = bytes.unwrap_or(0) / u64::from(count);
     let cache = WayMask::full(ways);
-    Some(Domain { id, llc, bandwidth: None, cache, way_bytes, ways: (0..count).collect(), cpus })
+    let ways = (0..count).collect();
+    let (cache_id, node, bandwidth) = (id, None, None);
+    Some(Domain { id, cache_id, node, llc, bandwidth, cache, way_bytes, ways, cpus })
 }
 
 /// The size of a cache, as sysfs shows it: 2048K.

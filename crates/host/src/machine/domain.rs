@@ -29,6 +29,8 @@ pub(super) struct Domain {
     /// How memory bandwidth can be limited, if it can.
     bandwidth: Option<BandwidthLever>,
     pub(super) way_bytes: u64,
+    /// The NUMA node that it is, if it is not a cache.
+    node: Option<u32>,
     /// Which ways of the cache are offered.
     pub(super) ways: Vec<u32>,
     /// The CPUs as its policy numbers them, where CPUs are reported to it.
@@ -51,6 +53,7 @@ impl Domain {
             llc: found.llc,
             bandwidth: found.bandwidth,
             way_bytes: found.way_bytes,
+            node: found.node,
             ways: found.ways.clone(),
             cpus: Vec::new(),
             quantum: None,
@@ -65,9 +68,10 @@ impl Domain {
     /// Updates what the cache offers, and reports it if it has changed.
     pub(super) fn offer(&mut self, found: &client::Domain) {
         self.way_bytes = found.way_bytes;
-        if (self.levers(), &self.ways) != (found.levers(), &found.ways) {
+        if (self.levers(), &self.ways, self.node) != (found.levers(), &found.ways, found.node) {
             // Masks now mean other ways, even if as many are offered as before; levels may be none.
             self.plan.clear();
+            self.node = found.node;
             (self.llc, self.bandwidth) = (found.llc, found.bandwidth);
             self.ways.clone_from(&found.ways);
             self.report_levers();

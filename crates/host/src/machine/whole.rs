@@ -1,5 +1,6 @@
 //! Programs that are counted whole, whether or not resctrl groups them.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -53,6 +54,21 @@ impl HostState {
         }
         let Target { name, cgroup, threads: tasks, .. } = target;
         self.start(Member { program, entry, name, cgroup, domains, tasks, is_gone: false });
+    }
+
+    /// Whether there are programs, and each may run only on CPUs of one of these sets. A program
+    /// whose CPUs are not known is within none.
+    pub(super) fn are_all_within(&mut self, sets: &[CpuSet]) -> bool {
+        let Self { roster, .. } = self;
+        let programs = roster.members.values().filter(|member| !member.is_gone);
+        let programs: BTreeSet<ProgramKey> = programs.map(|member| member.program).collect();
+        for &program in &programs {
+            let cpus = roster.programs.cpus(program).unwrap_or_default();
+            if cpus.is_empty() || !sets.iter().any(|set| cpus.is_subset(set)) {
+                return false;
+            }
+        }
+        !programs.is_empty()
     }
 
     /// The domains that a program's CPUs touch; all if none are known.

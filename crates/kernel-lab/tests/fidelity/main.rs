@@ -139,6 +139,18 @@ fn amd() {
     check_on_each(&amd_s("amd"), 20, 8);
 }
 
+/// A class for devices, which AMD's alone have.
+#[test]
+fn amd_with_io_alloc() {
+    let mut case = amd_s("amd_with_io_alloc");
+    case.grounds.processor.io_alloc = true;
+    case.platform.l3.as_mut().unwrap().io_alloc = true;
+    let Some(lab) = required(case.name, case.kernel) else { return };
+    let steps = parse(include_str!("../steps/io_alloc")).unwrap();
+    ask(Case { name: "known_io_alloc", ..case.clone() }, &lab, &steps, 2);
+    check(case, 20);
+}
+
 fn amd_s(name: &'static str) -> Case {
     let mut case = case(name);
     case.grounds.processor.vendor = Vendor::Amd;
@@ -180,6 +192,31 @@ fn l2() {
     let steps = parse(include_str!("../steps/l2")).unwrap();
     ask(Case { name: "known_l2", ..case.clone() }, &lab, &steps, 6);
     check_on_each(&case, 40, 10);
+}
+
+/// Two NUMA nodes share each L3 (sub-NUMA clusters).
+#[test]
+fn nodes_that_share_a_cache() {
+    let mut case = case("nodes_that_share_a_cache");
+    case.grounds.processor.nodes = 2;
+    case.platform = case.platform.with_nodes_per_cache(2);
+    check(case, 20);
+}
+
+/// A client's chip: ways of L2 caches, and nothing else.
+#[test]
+fn l2_alone() {
+    let mut case = case("l2_alone");
+    let l2 = Cache { bits: 16, shareable: 0, closids: 8, cdp: true, sparse: false };
+    let Processor { l3, bandwidth, monitoring, .. } = &mut case.grounds.processor;
+    (*l3, *bandwidth, *monitoring) = (None, None, None);
+    case.grounds.processor.l2 = Some(l2);
+    case.grounds.options = vec!["", "", "cdpl2", "cdp", "debug", "cdpl2,debug"];
+    let cpus = case.platform.cpus.clone();
+    case.platform = Platform::alder_lake_l2().with_cpus(cpus);
+    // QEMU's.
+    case.platform.l2.as_mut().unwrap().cache_bytes = 4 << 20;
+    check_on_each(&case, 30, 8);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use fairways_core::AppId;
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Kernel, Platform};
-use fairways_resctrl_client::Applied;
+use fairways_resctrl_client::{Actuator, Applied};
 
 use crate::common::{Host, Sleeper, can_mount, mask, plan};
 
@@ -226,4 +226,160 @@ fn more_clusters_than_classes_over_all_domains_are_merged() {
     }
     let group = of(&applied, 1).group;
     assert_eq!(host.read(&format!("{group}/schemata")).matches("L3:").count(), 1);
+}
+
+#[test]
+fn nodes_that_share_a_cache_are_domains_where_programs_are_bound() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::granite_rapids_snc3());
+    let before = host.snapshot();
+    let mut client = host.open();
+    // Sysfs does not show the nodes' CPUs.
+    assert!(!client.divide(true));
+    assert_eq!(ids(&client), [(0, 0, "0-11".into()), (1, 1, "12-23".into())]);
+    let whole = client.domains()[0].way_bytes;
+    for node in 0..6 {
+        let folder = host.at(&format!("sys/devices/system/node/node{node}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("cpulist"), format!("{}-{}\n", 4 * node, 4 * node + 3)).unwrap();
+    }
+    client.look().unwrap();
+    assert!(client.divide(true));
+    let nodes = ids(&client);
+    assert_eq!(nodes.len(), 6);
+    assert_eq!((&nodes[1], &nodes[4]), (&(1, 0, "4-7".into()), &(4, 1, "16-19".into())));
+    let domain = &client.domains()[1];
+    assert_eq!((domain.way_bytes, domain.llc.ways.get()), (whole / 3, 16));
+    for app in 1..=3 {
+        client.add(AppId(app), "a", &[]).unwrap();
+    }
+    // Programs of two nodes: each fills its own ways, which both nodes' plans chose by themselves.
+    let plans = [(0, plan(&[(0x3, &[1])])), (1, plan(&[(0xff0, &[2]), (0x3, &[3])]))];
+    let plans: Vec<_> = plans.iter().map(|(id, plan)| (*id, plan)).collect();
+    let applied = client.apply(&plans, "a test").unwrap();
+    assert_eq!(applied.placed.len(), 2, "1 and 3 have the same ways, each in its node");
+    assert_eq!(client.in_force(1).unwrap().mask_of(AppId(2)), Some(mask(0xff0)));
+    assert!(host.read("fairways.0/schemata").contains("L3:0=3;1=ffff\n"));
+    // The emulated machine counts nothing; both readings are of the node's own file.
+    assert_eq!(client.occupancy(AppId(2), 1), Reading::Value(0));
+    assert_eq!(client.memory_bytes(AppId(2), 1), Reading::Value(0));
+    host.fault("read:*/mon_sub_L3_01/llc_occupancy=Unavailable");
+    assert_eq!(client.occupancy(AppId(2), 1), Reading::Unavailable);
+    assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+    assert!(client.divide(false));
+    assert_eq!(client.occupancy(AppId(2), 0), Reading::Value(0), "the sum");
+    assert_eq!(client.close().left, []);
+    assert_eq!(host.snapshot(), before);
+}
+
+#[test]
+fn what_devices_fill_is_planned_around_confined_and_put_back() {
+    if !can_mount() {
+        return;
+    }
+    let mut host = Host::new(Platform::zen_ioalloc().with_domains(2, 4));
+    let classes = host.open().domains()[0].llc.clos;
+    host.write("info/L3/io_alloc", "1\n").unwrap();
+    let client = host.open();
+    assert_eq!(offers(&client), [(16, classes - 1); 2], "devices fill every way, as the others");
+    drop(client);
+    host.write("info/L3/io_alloc_cbm", "0=f000;1=f\n").unwrap();
+    let before = host.read("info/L3/io_alloc_cbm");
+    assert_eq!(offers(&host.open()), [(12, classes - 1); 2]);
+    assert_eq!(host.open().domains()[1].ways, (4..16).collect::<Vec<u32>>());
+    host.settings.confine_io = Some(2);
+    let mut client = host.open();
+    assert_eq!(offers(&client), [(14, classes - 1); 2]);
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), before, "nothing changes before a plan");
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0x3fff, &[1])]))], "a test").unwrap();
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=c000;1=c000\n");
+    // Killed: the next start puts it back.
+    drop(client);
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=c000;1=c000\n");
+    drop(host.open());
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), before);
+    // What others wrote meanwhile stays.
+    let mut client = host.open();
+    client.apply(&[(0, &plan(&[]))], "a test").unwrap();
+    host.write("info/L3/io_alloc_cbm", "0=ff\n").unwrap();
+    let restored = client.close();
+    let left: Vec<String> = restored.left.iter().map(|(what, _)| what.to_string()).collect();
+    assert_eq!(left, ["domain 0 of info/L3/io_alloc_cbm"]);
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=ff;1=f\n");
+}
+
+#[test]
+fn a_chip_with_ways_of_l2_caches_alone_is_managed_by_them() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::with_options(Platform::alder_lake_l2(), "cdpl2");
+    for cpu in 0..8 {
+        let index = host.at(&format!("sys/devices/system/cpu/cpu{cpu}/cache/index2"));
+        std::fs::create_dir_all(&index).unwrap();
+        std::fs::write(index.join("level"), "2\n").unwrap();
+        std::fs::write(index.join("id"), format!("{}\n", cpu / 4)).unwrap();
+    }
+    let before = host.snapshot();
+    let mut client = host.open();
+    let domains = client.domains();
+    assert_eq!(domains.len(), 2);
+    assert_eq!(
+        (domains[1].id, domains[1].cpus.to_list(), domains[1].llc.clos),
+        (1, "4-7".into(), 3)
+    );
+    assert_eq!((domains[1].way_bytes, domains[1].bandwidth), (128 << 10, None));
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(1, &plan(&[(0xf0, &[1])]))], "a test").unwrap();
+    let schemata = host.read("fairways.0/schemata");
+    assert!(schemata.contains("L2DATA:0=ffff;1=f0\n"), "{schemata}");
+    assert!(schemata.contains("L2CODE:0=ffff;1=f0\n"), "{schemata}");
+    assert_eq!(client.occupancy(AppId(1), 1), Reading::Unassigned, "it counts nothing");
+    assert_eq!(client.close().left, []);
+    assert_eq!(host.snapshot(), before);
+}
+
+#[test]
+fn where_an_l3_can_be_shared_out_l2s_are_left_alone() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::with_options(Platform::ice_lake().with_domains(1, 4), "cdp,cdpl2");
+    let mut client = host.open();
+    assert_eq!(client.domains().len(), 1);
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0xf, &[1])]))], "a test").unwrap();
+    let schemata = host.read("fairways.0/schemata");
+    for line in ["L3DATA:0=f\n", "L3CODE:0=f\n", "L2DATA:0=fff;1=fff;2=fff;3=fff\n"] {
+        assert!(schemata.contains(line), "{schemata}");
+    }
+}
+
+#[test]
+fn hardware_that_keeps_levels_as_fractions_is_read_back() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::grace_mpam().with_domains(1, 4));
+    let mut client = host.open();
+    client.add(AppId(1), "a", &[]).unwrap();
+    let levels = crate::common::levelled(&[(0xf, 4, &[1])]);
+    client.apply(&[(0, &levels)], "a test").unwrap();
+    assert!(host.read("fairways.0/schemata").contains("MB:0=5\n"), "3 of 64, as a percentage");
+    let in_force = client.in_force(0).unwrap();
+    assert_eq!(in_force.clusters()[0].bandwidth.map(|level| level.get()), Some(5));
+    assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+}
+
+/// Each domain, its cache, and its CPUs.
+fn ids(client: &Actuator) -> Vec<(u32, u32, String)> {
+    client.domains().iter().map(|of| (of.id, of.cache_id, of.cpus.to_list())).collect()
+}
+
+/// The ways and classes of each domain.
+fn offers(client: &Actuator) -> Vec<(u32, u32)> {
+    client.domains().iter().map(|of| (of.llc.ways.get(), of.llc.clos)).collect()
 }

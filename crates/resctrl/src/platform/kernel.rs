@@ -32,6 +32,11 @@ pub struct Kernel {
     /// `info/L3_MON/mbm_assign_mode`, and counters that are assigned to groups where hardware has
     /// them (`mbm_event`). Since 6.18.
     pub assign_mode_file: bool,
+    /// Nodes that share a last-level cache are monitored apart (`mon_sub_L3_*`). Since 6.11.
+    pub sub_numa_clusters: bool,
+    /// `info/L3/io_alloc` and `io_alloc_cbm`, where hardware can. Since 6.19; `*` for all domains
+    /// since 7.1.
+    pub io_alloc: bool,
     /// Energy of groups by package (`PERF_PKG_MON`), where hardware reports it. Since 7.0.
     pub telemetry: bool,
     /// The mask of a new group keeps all free ways where masks may have gaps, not only the first
@@ -69,6 +74,8 @@ impl Kernel {
             bandwidth_event_file: true,
             padded_schemata: false,
             assign_mode_file: true,
+            sub_numa_clusters: true,
+            io_alloc: true,
             telemetry: true,
             sparse_defaults: true,
             finds_group_first: true,
@@ -89,6 +96,7 @@ impl Kernel {
             assign_mode_file: false,
             telemetry: false,
             sparse_defaults: false,
+            io_alloc: false,
             finds_group_first: false,
             clears_status: false,
             ..Self::v7_2()
@@ -107,6 +115,7 @@ impl Kernel {
             intel_sparse_masks: false,
             event_configuration: false,
             slow_memory_bandwidth: false,
+            sub_numa_clusters: false,
             ..Self::v6_12()
         }
     }

@@ -7,7 +7,7 @@ mod kernel;
 mod named;
 mod resource;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use kernel::Kernel;
 pub use resource::{
@@ -34,6 +34,8 @@ pub struct Platform {
     pub kernel: Kernel,
     /// All possible CPUs, by number, with their caches.
     pub cpus: BTreeMap<u32, Caches>,
+    /// NUMA nodes that share a last-level cache (sub-NUMA clusters); 1 where there are none.
+    pub nodes_per_cache: u32,
     /// How ways of the last-level cache are shared out, if they can be.
     pub l3: Option<CacheAllocation>,
     /// How ways of second-level caches are shared out, if they can be.
@@ -145,6 +147,56 @@ impl Platform {
         self.cpus.keys().copied().collect()
     }
 
+    /// With last-level caches that so many NUMA nodes share (at least 1), each node with as many
+    /// CPUs.
+    #[must_use]
+    pub fn with_nodes_per_cache(mut self, nodes: u32) -> Self {
+        self.nodes_per_cache = nodes.max(1);
+        self
+    }
+
+    /// Nodes that share a cache, as the kernel knows them (`snc_nodes_per_l3_cache`).
+    #[must_use]
+    pub const fn nodes_per_known_cache(&self) -> u32 {
+        if self.kernel.sub_numa_clusters { self.nodes_per_cache } else { 1 }
+    }
+
+    /// The domain in which `cpu` is monitored: its last-level cache, or its node where several
+    /// nodes share one. Nodes are numbered on, cache by cache.
+    #[must_use]
+    pub fn monitored_domain_of(&self, cpu: u32) -> Option<u32> {
+        let own = self.cpus.get(&cpu)?.l3;
+        let nodes = self.nodes_per_known_cache();
+        if nodes == 1 {
+            return Some(own);
+        }
+        let caches: BTreeSet<u32> = self.cpus.values().map(|caches| caches.l3).collect();
+        let cache = u32::try_from(caches.range(..own).count()).ok()?;
+        let within = self.cpus.iter().filter(|(_, caches)| caches.l3 == own);
+        let within: Vec<u32> = within.map(|(&cpu, _)| cpu).collect();
+        let place = within.iter().position(|&other| other == cpu)? * nodes as usize / within.len();
+        Some(cache * nodes + u32::try_from(place).ok()?)
+    }
+
+    /// The last-level cache that a monitored domain is, or is part of.
+    #[must_use]
+    pub fn cache_of_monitored(&self, domain: u32) -> Option<u32> {
+        let mut cpus = self.cpus.iter();
+        if self.nodes_per_known_cache() == 1 {
+            return cpus.any(|(_, caches)| caches.l3 == domain).then_some(domain);
+        }
+        let found = cpus.find(|&(&cpu, _)| self.monitored_domain_of(cpu) == Some(domain));
+        found.map(|(_, caches)| caches.l3)
+    }
+
+    /// Bytes that a monitoring counter counts as one (`mon_scale`): a part of the processor's where
+    /// nodes share a cache.
+    #[must_use]
+    pub fn scale_bytes(&self) -> u32 {
+        let own = self.monitoring.as_ref().map_or(1, |monitoring| monitoring.scale_bytes);
+        (own / self.nodes_per_known_cache()).max(1)
+    }
+
     /// The domain of `resource` that `cpu` belongs to.
     #[must_use]
     pub fn domain_of(&self, resource: Resource, cpu: u32) -> Option<u32> {
@@ -160,6 +212,13 @@ impl Platform {
             Resource::L2 => self.l2.as_ref(),
             Resource::Mb | Resource::Smba => None,
         }
+    }
+
+    /// The cache whose ways are worth sharing out: the last-level one, or the L2 where only its
+    /// ways can be.
+    #[must_use]
+    pub fn last_shared_cache(&self) -> Resource {
+        if self.l3.is_none() && self.l2.is_some() { Resource::L2 } else { Resource::L3 }
     }
 
     /// How that bandwidth is limited.
@@ -204,7 +263,7 @@ impl Platform {
     #[must_use]
     pub fn l3_rmids(&self) -> u32 {
         let own = self.monitoring.as_ref().map_or(0, |monitoring| monitoring.rmids);
-        own.saturating_mul(self.classes_with_rmids())
+        own.saturating_mul(self.classes_with_rmids()) / self.nodes_per_known_cache()
     }
 
     /// The number of classes that each have the same monitoring ids.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    BandwidthAllocation, CacheAllocation, Event, Kernel, Monitoring, Platform, ThrottleMode,
+    BandwidthAllocation, CacheAllocation, Caches, Event, Kernel, Monitoring, Platform, ThrottleMode,
 };
 
 const KIB: u32 = 1024;
@@ -20,6 +20,7 @@ const INTEL_L3: CacheAllocation = CacheAllocation {
     sparse: false,
     closids: 16,
     cdp: true,
+    io_alloc: false,
     cache_bytes: 40 * MIB,
 };
 
@@ -30,6 +31,7 @@ const INTEL_MB: BandwidthAllocation = BandwidthAllocation {
     gran: 10,
     linear: true,
     closids: 8,
+    fraction_bits: None,
     throttle_mode: Some(ThrottleMode::Max),
 };
 
@@ -50,6 +52,7 @@ impl Platform {
             name,
             kernel: Kernel::v7_2(),
             cpus: BTreeMap::new(),
+            nodes_per_cache: 1,
             pseudo_lock: true,
             llc_bytes: l3.cache_bytes,
             l3: Some(l3),
@@ -156,6 +159,14 @@ impl Platform {
         platform
     }
 
+    /// Granite Rapids as it is delivered, with sub-NUMA clusters: three nodes share a cache, so
+    /// that each counts a third of it, with a third of the ids (Linux 6.11, `snc_get_config`).
+    #[must_use]
+    pub fn granite_rapids_snc3() -> Self {
+        let shared = Self::granite_rapids().with_domains(2, 12).with_nodes_per_cache(3);
+        Self { name: "granite-rapids-snc3", ..shared }
+    }
+
     /// Clearwater Forest: packages report energy for 576 monitoring ids (intel_aet.c), fewer than
     /// the L3 has here.
     #[must_use]
@@ -178,6 +189,7 @@ impl Platform {
             sparse: true,
             closids: 16,
             cdp: true,
+            io_alloc: false,
             cache_bytes: 32 * MIB,
         };
         let mb = BandwidthAllocation {
@@ -186,6 +198,7 @@ impl Platform {
             gran: 1,
             linear: false,
             closids: 16,
+            fraction_bits: None,
             throttle_mode: None,
         };
         Self {
@@ -220,6 +233,7 @@ impl Platform {
             sparse: true,
             closids: 32,
             cdp: false,
+            io_alloc: false,
             cache_bytes: 32 * MIB,
         };
         let mb = BandwidthAllocation {
@@ -228,6 +242,7 @@ impl Platform {
             gran: 1,
             linear: true,
             closids: 32,
+            fraction_bits: None,
             throttle_mode: None,
         };
         let events = vec![Event::LlcOccupancy];
@@ -239,9 +254,46 @@ impl Platform {
         }
     }
 
+    /// NVIDIA's Grace, an MPAM machine: a maximum of bandwidth that is a fraction of six bits, so
+    /// that percentages are rounded. The kernel names its errata (drivers/resctrl/mpam_devices.c,
+    /// T241-MPAM-1, -4 and -6), none of which changes a file, and not its widths: those here are
+    /// chosen.
+    #[must_use]
+    pub fn grace_mpam() -> Self {
+        let mut platform = Self { name: "grace-mpam", ..Self::mpam() };
+        platform = platform.with_domains(2, 72).with_llc_bytes(114 * MIB);
+        if let Some(mb) = &mut platform.mb {
+            (mb.min, mb.gran, mb.fraction_bits) = (2, 2, Some(6));
+        }
+        platform
+    }
+
+    /// AMD EPYC with a class for devices (L3 Smart Data Cache Injection Allocation Enforcement).
+    /// Linux knows no such feature of Intel's.
+    #[must_use]
+    pub fn zen_ioalloc() -> Self {
+        let mut platform = Self { name: "zen-ioalloc", ..Self::zen() };
+        if let Some(l3) = &mut platform.l3 {
+            l3.io_alloc = true;
+        }
+        platform
+    }
+
+    /// A client chip such as Alder Lake: ways of L2 caches, each of four efficient cores, and
+    /// nothing else. The kernel takes all numbers from CPUID; those here are chosen.
+    #[must_use]
+    pub fn alder_lake_l2() -> Self {
+        let (cbm_len, closids, cache_bytes) = (16, 8, 2 * MIB);
+        let l2 = CacheAllocation { cbm_len, closids, cache_bytes, shareable_bits: 0, ..INTEL_L3 };
+        let cpus = (0..8).map(|cpu| (cpu, Caches { l3: 0, l2: cpu / 4 }));
+        let none = Self::intel("alder-lake-l2", INTEL_L3);
+        Self { l3: None, l2: Some(l2), monitoring: None, llc_bytes: 30 * MIB, ..none }
+            .with_cpus(cpus)
+    }
+
     /// All machines that have a name.
     #[must_use]
-    pub fn all() -> [Self; 10] {
+    pub fn all() -> [Self; 14] {
         [
             Self::lab(),
             Self::haswell(),
@@ -249,10 +301,14 @@ impl Platform {
             Self::skylake(),
             Self::ice_lake(),
             Self::granite_rapids(),
+            Self::granite_rapids_snc3(),
             Self::clearwater_aet(),
             Self::zen(),
+            Self::zen_ioalloc(),
             Self::zen5_abmc(),
             Self::mpam(),
+            Self::grace_mpam(),
+            Self::alder_lake_l2(),
         ]
     }
 

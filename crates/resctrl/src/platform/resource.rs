@@ -59,6 +59,8 @@ pub struct CacheAllocation {
     pub closids: u32,
     /// Whether code and data can have masks of their own.
     pub cdp: bool,
+    /// Whether devices can fill the cache under a class of their own (AMD's SDCIAE).
+    pub io_alloc: bool,
     /// Bytes of one cache.
     pub cache_bytes: u32,
 }
@@ -94,8 +96,25 @@ pub struct BandwidthAllocation {
     pub linear: bool,
     /// Classes of service.
     pub closids: u32,
+    /// The bits of the fraction in which hardware keeps a percentage, if it does (MPAM's maximum,
+    /// `bwa_wd`).
+    pub fraction_bits: Option<u32>,
     /// How siblings affect each other, where the kernel reports it.
     pub throttle_mode: Option<ThrottleMode>,
+}
+
+impl BandwidthAllocation {
+    /// The value that hardware keeps for one within the limits: the next step, and of a fraction
+    /// the nearest (`percent_to_mbw_max`, `mbw_max_to_percent`).
+    #[must_use]
+    pub fn kept(&self, value: u32) -> u32 {
+        let step = self.gran.max(1);
+        let stepped = value.div_ceil(step) * step;
+        let Some(bits) = self.fraction_bits else { return stepped };
+        let bands = 1_u32 << bits.min(16);
+        let band = ((stepped.min(100) * bands + 50) / 100).max(1);
+        (band * 100 + bands / 2) / bands
+    }
 }
 
 /// An event of `mon_data`.

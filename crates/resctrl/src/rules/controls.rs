@@ -105,11 +105,15 @@ impl Resctrl {
         self.schemas.iter().map(|schema| schema.closids).min().unwrap_or(0)
     }
 
-    /// Classes in use with the mode of their groups, in ascending order.
-    pub(super) fn classes_in_use(&self) -> Vec<(u32, Mode)> {
-        let mut classes: Vec<_> = self.order.iter().map(|&id| self.group(id)).collect();
-        classes.sort_by_key(|group| group.class.closid);
-        classes.iter().map(|group| (group.class.closid, group.mode)).collect()
+    /// Classes in use with the mode of their groups, in ascending order; that of devices has no
+    /// group (`closid_allocated`, `rdtgroup_mode_by_closid`).
+    pub(super) fn classes_in_use(&self) -> Vec<(u32, Option<Mode>)> {
+        let groups = self.order.iter().map(|&id| self.group(id));
+        let mut classes: Vec<_> =
+            groups.map(|group| (group.class.closid, Some(group.mode))).collect();
+        classes.extend(self.reserved_class().map(|closid| (closid, None)));
+        classes.sort_by_key(|&(closid, _)| closid);
+        classes
     }
 
     fn overlaps_side(
@@ -127,9 +131,9 @@ impl Resctrl {
         self.classes_in_use().into_iter().any(|(other, mode)| {
             let theirs = self.controls.value(resource, domain, side, other).unwrap_or(0);
             other != closid
-                && mode != Mode::PseudoLocksetup
+                && mode != Some(Mode::PseudoLocksetup)
                 && mask & theirs != 0
-                && (!exclusive || mode == Mode::Exclusive)
+                && (!exclusive || mode == Some(Mode::Exclusive))
         })
     }
 
@@ -153,19 +157,19 @@ impl Resctrl {
 
     /// A new group's mask: all that is shared or free, cut to the first run
     /// (`__init_one_rdt_domain`).
-    fn initial_mask(&self, schema: Schema, domain: u32, closid: u32) -> Option<u32> {
+    pub(super) fn initial_mask(&self, schema: Schema, domain: u32, closid: u32) -> Option<u32> {
         let resource = schema.id.resource;
         let cache = self.platform.cache(resource)?;
         let mut given = cache.shareable_bits;
         let mut used = cache.shareable_bits;
         for (other, mode) in self.classes_in_use() {
-            if other == closid || mode == Mode::PseudoLocksetup {
+            if other == closid || mode == Some(Mode::PseudoLocksetup) {
                 continue;
             }
             let value = |side| self.controls.value(resource, domain, side, other).unwrap_or(0);
             let theirs = value(schema.id.side) | value(schema.id.side.peer());
             used |= theirs;
-            if mode == Mode::Shareable {
+            if mode == Some(Mode::Shareable) {
                 given |= theirs;
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! The errors of the kernel's VFS and kernfs from before resctrl is called are here, too.
 
-use super::{Attributes, Caller, Errno, GroupFile, Node, PAGE_BYTES, Resctrl, World};
+use super::{Attributes, Caller, ControlFile, Errno, GroupFile, Node, PAGE_BYTES, Resctrl, World};
 
 impl Resctrl {
     /// Permissions and owner. The files of a group belong to its maker, those in the root to root
@@ -104,8 +104,14 @@ impl Resctrl {
                 GroupFile::Size => self.show_size(group),
                 GroupFile::CtrlHwId => number(self.group(group).class.closid),
             },
-            Node::MonEvent(group, domain, event) => self.show_event(group, domain, event, world)?,
+            Node::MonEvent(group, cache, event) => {
+                self.show_event(group, &self.monitored_in(cache), event, world)?
+            }
+            Node::MonNodeEvent(group, node, event) => {
+                self.show_event(group, &[node], event, world)?
+            }
             Node::LastCmdStatus => self.status.show(self.platform.kernel.marks_truncation),
+            Node::ControlFile(id, ControlFile::IoAllocCbm) => self.show_io_alloc_cbm(id)?,
             Node::ControlFile(id, file) => self.show_control(id, file),
             Node::MonitoringFile(file) => self.show_monitoring(file)?,
             Node::EventFilter(event) => self.show_filter(event)?,
@@ -154,6 +160,8 @@ impl Resctrl {
                 }
             }
             Node::MonitoringFile(file) => self.write_monitoring(file, bytes, world),
+            Node::ControlFile(id, ControlFile::IoAlloc) => self.write_io_alloc(id, bytes),
+            Node::ControlFile(id, ControlFile::IoAllocCbm) => self.write_io_alloc_cbm(id, bytes),
             Node::EventFilter(event) => self.write_filter(event, bytes, world),
             _ => Err(Errno::Einval),
         }

@@ -24,8 +24,8 @@ impl Resctrl {
         }
         let root = self.root;
         self.group_mut(root).cpus.insert(cpu);
-        let l3 = self.platform.domain_of(Resource::L3, cpu);
-        if let Some(domain) = l3.filter(|_| self.platform.monitoring.is_some())
+        let monitored = self.platform.monitored_domain_of(cpu);
+        if let Some(domain) = monitored.filter(|_| self.platform.monitoring.is_some())
             && self.monitored.insert(domain)
             && let Some(world) = world
             && self.is_mounted()
@@ -55,13 +55,22 @@ impl Resctrl {
                 continue;
             }
             self.controls.remove(resource, domain);
-            if resource == Resource::L3 && self.monitored.remove(&domain) {
-                self.rmids.domain_gone(domain);
-                self.counters.domain_gone(domain);
-                self.assigned.domain_gone(domain);
-                self.overrides.retain(|node, _| !node.is_of_domain(domain));
-            }
         }
+        self.stop_monitoring(cpu);
         self.changed();
+    }
+
+    /// The domain in which a CPU was monitored goes with its last CPU.
+    fn stop_monitoring(&mut self, cpu: u32) {
+        let Some(domain) = self.platform.monitored_domain_of(cpu) else { return };
+        let mut others = self.online.iter();
+        let is_last = !others.any(|cpu| self.platform.monitored_domain_of(cpu) == Some(domain));
+        if is_last && self.monitored.remove(&domain) {
+            self.rmids.domain_gone(domain);
+            self.counters.domain_gone(domain);
+            self.assigned.domain_gone(domain);
+            let (monitored, platform) = (&self.monitored, &self.platform);
+            self.overrides.retain(|node, _| node.is_monitored(monitored, platform));
+        }
     }
 }

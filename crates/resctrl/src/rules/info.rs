@@ -4,7 +4,7 @@ use super::files::number;
 use super::text;
 use super::{ControlFile, Errno, MonitoringFile, Resctrl, SchemaId, World};
 use crate::language::{BitUsage, Mode, Use};
-use crate::platform::{CacheAllocation, Event, ThrottleMode};
+use crate::platform::{CacheAllocation, Event, Resource, ThrottleMode};
 
 impl Resctrl {
     /// A file of `info/L3` and its like.
@@ -22,6 +22,9 @@ impl Resctrl {
             ControlFile::ShareableBits => hexadecimal(of_cache(|cache| cache.shareable_bits)),
             ControlFile::BitUsage => self.show_bit_usage(id),
             ControlFile::SparseMasks => number(of_cache(|cache| u32::from(cache.sparse))),
+            ControlFile::IoAlloc => self.show_io_alloc(id),
+            // Its reader can fail: `show_io_alloc_cbm`.
+            ControlFile::IoAllocCbm => Vec::new(),
             ControlFile::MinBandwidth => number(bandwidth.map_or(0, |bandwidth| bandwidth.min)),
             ControlFile::BandwidthGran => number(bandwidth.map_or(0, |bandwidth| bandwidth.gran)),
             ControlFile::DelayLinear => {
@@ -41,18 +44,22 @@ impl Resctrl {
     fn show_bit_usage(&self, id: SchemaId) -> Vec<u8> {
         let Some(cache) = self.platform.cache(id.resource) else { return Vec::new() };
         let classes = self.classes_in_use();
+        let devices_class = self.io_alloc_class().filter(|_| id.resource == Resource::L3);
         let domains = self.controls.domains(id.resource).into_iter().map(|domain| {
             let held = |mode: Mode| {
-                let of_mode = classes.iter().filter(|(_, of)| *of == mode);
+                let of_mode = classes
+                    .iter()
+                    .filter(|(closid, of)| *of == Some(mode) && devices_class != Some(*closid));
                 of_mode.fold(0, |mask, &(closid, _)| {
                     let value = self.controls.value(id.resource, domain, id.side, closid);
                     mask | value.unwrap_or(0)
                 })
             };
+            let devices = cache.shareable_bits | self.io_alloc_mask(id, domain);
             let (shared, exclusive) = (held(Mode::Shareable), held(Mode::Exclusive));
             let uses = (0..cache.cbm_len).rev().map(|bit| {
                 let has = |mask: u32| mask >> bit & 1 == 1;
-                match (has(cache.shareable_bits), has(shared)) {
+                match (has(devices), has(shared)) {
                     (true, true) => Use::HardwareAndGroups,
                     (true, false) => Use::Hardware,
                     (false, true) => Use::Shareable,
@@ -136,7 +143,7 @@ impl Resctrl {
             }
             return Err(Errno::Einval);
         }
-        let scale = self.platform.monitoring.as_ref().map_or(1, |of| of.scale_bytes.max(1));
+        let scale = self.platform.scale_bytes();
         self.rmids.threshold = threshold / scale * scale;
         Ok(())
     }

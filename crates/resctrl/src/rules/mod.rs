@@ -20,6 +20,7 @@ mod files;
 mod groups;
 mod hotplug;
 mod info;
+mod io_alloc;
 mod mode;
 mod monitor;
 mod mount;
@@ -97,7 +98,8 @@ pub trait World {
     /// processes.
     fn threads(&mut self) -> Vec<i32>;
 
-    /// The count of hardware under `class` in the L3 domain `domain`, in bytes: since the beginning
+    /// The count of hardware under `class` in the monitored domain `domain` (an L3 cache, or a node
+    /// where several share one), in bytes: since the beginning
     /// for bandwidth, never less than before; at this moment for occupancy.
     fn counter(&mut self, class: Class, domain: u32, event: Event) -> Reading;
 
@@ -141,6 +143,10 @@ pub struct Resctrl {
     tasks: BTreeMap<i32, Class>,
     online: CpuSet,
     controls: Controls,
+    /// Whether devices fill the L3 under a class of their own.
+    io_alloc: bool,
+    /// Whether no group can have that class.
+    is_io_class_reserved: bool,
     /// L3 domains that have a CPU online.
     monitored: BTreeSet<u32>,
     rmids: Rmids,
@@ -167,6 +173,8 @@ impl Resctrl {
             next_group: 1,
             tasks: BTreeMap::new(),
             controls: Controls::default(),
+            io_alloc: false,
+            is_io_class_reserved: false,
             monitored: BTreeSet::new(),
             rmids: Rmids::new(&platform),
             counters: Counters::default(),

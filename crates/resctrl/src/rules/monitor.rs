@@ -41,7 +41,7 @@ impl Counters {
 impl Resctrl {
     /// A reading in hardware's units (`mon_scale`).
     pub(super) fn hardware(&self, reading: Reading) -> Reading {
-        let scale = self.platform.monitoring.as_ref().map_or(1, |of| of.scale_bytes.max(1));
+        let scale = self.platform.scale_bytes();
         match reading {
             Reading::Value(bytes) => Reading::Value(bytes - bytes % u64::from(scale)),
             missing => missing,
@@ -138,23 +138,31 @@ impl Resctrl {
         self.read_counter(self.group(group).class, domain, event, world)
     }
 
-    /// A file of `mon_data`: a CTRL_MON group's is the sum with its MON groups', and one good
-    /// reading hides those that failed (`mon_event_count`, `rdtgroup_mondata_show`).
+    /// The monitored domains that are a cache, or part of it.
+    pub(super) fn monitored_in(&self, cache: u32) -> Vec<u32> {
+        let all = self.monitored.iter().copied();
+        all.filter(|&domain| self.platform.cache_of_monitored(domain) == Some(cache)).collect()
+    }
+
+    /// A file of `mon_data`, over these domains: a CTRL_MON group's is the sum with its MON
+    /// groups', and one good reading hides those that failed (`mon_event_count`,
+    /// `rdtgroup_mondata_show`).
     pub(super) fn show_event(
         &mut self,
         group: GroupId,
-        domain: u32,
+        domains: &[u32],
         event: Event,
         world: &mut dyn World,
     ) -> Result<Vec<u8>, Errno> {
-        if !self.monitored.contains(&domain) {
+        if domains.is_empty() || !domains.iter().all(|domain| self.monitored.contains(domain)) {
             return Err(Errno::Enodev);
         }
         let mut members = vec![group];
         members.extend(&self.group(group).children);
         let mut sum = None;
         let mut failure = Reading::Unavailable;
-        for member in members {
+        let places = members.iter().flat_map(|&member| domains.iter().map(move |&of| (member, of)));
+        for (member, domain) in places {
             match self.read_group(member, domain, event, world) {
                 Reading::Value(bytes) => sum = Some(bytes.saturating_add(sum.unwrap_or(0))),
                 missing => failure = missing,

@@ -78,6 +78,7 @@ impl Resctrl {
             return;
         }
         self.controls.reset(&self.platform);
+        self.is_io_class_reserved = false;
         self.tasks.clear();
         for id in std::mem::take(&mut self.order) {
             for child in std::mem::take(&mut self.group_mut(id).children) {
@@ -129,7 +130,8 @@ impl Resctrl {
             return false;
         }
         let linear = self.platform.mb.as_ref().is_some_and(|mb| mb.linear);
-        linear && self.default_mbps_event().is_some()
+        let is_cache_counted = self.platform.nodes_per_known_cache() == 1;
+        linear && is_cache_counted && self.default_mbps_event().is_some()
     }
 
     /// Local bandwidth if it is counted (`mba_mbps_default_event`); older kernels know no other.

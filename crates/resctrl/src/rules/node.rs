@@ -1,7 +1,9 @@
 //! Files and directories.
 
+use std::collections::BTreeSet;
+
 use super::schema::SchemaId;
-use crate::platform::{Event, PackageEvent};
+use crate::platform::{Event, PackageEvent, Platform};
 
 /// A group, over all of its life; never that of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,11 +96,15 @@ pub enum ControlFile {
     ThreadThrottleMode,
     /// `sparse_masks`.
     SparseMasks,
+    /// `io_alloc`.
+    IoAlloc,
+    /// `io_alloc_cbm`.
+    IoAllocCbm,
 }
 
 impl ControlFile {
     /// All of them, in the order of `res_common_files`.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::NumClosids,
         Self::CbmMask,
         Self::MinCbmBits,
@@ -109,6 +115,8 @@ impl ControlFile {
         Self::DelayLinear,
         Self::ThreadThrottleMode,
         Self::SparseMasks,
+        Self::IoAlloc,
+        Self::IoAllocCbm,
     ];
 
     /// Its name.
@@ -125,7 +133,15 @@ impl ControlFile {
             Self::DelayLinear => "delay_linear",
             Self::ThreadThrottleMode => "thread_throttle_mode",
             Self::SparseMasks => "sparse_masks",
+            Self::IoAlloc => "io_alloc",
+            Self::IoAllocCbm => "io_alloc_cbm",
         }
+    }
+
+    /// Whether it can be written.
+    #[must_use]
+    pub const fn is_writable(self) -> bool {
+        matches!(self, Self::IoAlloc | Self::IoAllocCbm)
     }
 }
 
@@ -208,6 +224,10 @@ pub enum Node {
     MonDomain(GroupId, u32),
     /// An event's file in it.
     MonEvent(GroupId, u32, Event),
+    /// `mon_data/mon_L3_NN/mon_sub_L3_NN`, by the node.
+    MonNode(GroupId, u32),
+    /// An event's file in it.
+    MonNodeEvent(GroupId, u32, Event),
     /// `mon_data/mon_PERF_PKG_NN`, by the package's id.
     MonPackage(GroupId, u32),
     /// An event's file in it.
@@ -248,6 +268,7 @@ impl Node {
                 | Self::MonGroups(_)
                 | Self::MonData(_)
                 | Self::MonDomain(..)
+                | Self::MonNode(..)
                 | Self::Info
                 | Self::Control(_)
                 | Self::Monitoring
@@ -267,7 +288,9 @@ impl Node {
             | Self::MonGroups(group)
             | Self::MonData(group)
             | Self::MonDomain(group, _)
+            | Self::MonNode(group, _)
             | Self::MonEvent(group, ..)
+            | Self::MonNodeEvent(group, ..)
             | Self::MonPackage(group, _)
             | Self::MonPackageEvent(group, ..) => Some(group),
             _ => None,
@@ -281,25 +304,31 @@ impl Node {
             _ if self.is_directory() => 0o555,
             Self::File(_, file) if file.is_writable() => 0o644,
             Self::MonitoringFile(file) if file.is_writable() => 0o644,
+            Self::ControlFile(_, file) if file.is_writable() => 0o644,
             Self::EventFilter(_) => 0o644,
             _ => 0o444,
         }
     }
 
-    /// Whether it belongs to that domain.
-    pub(super) const fn is_of_domain(self, domain: u32) -> bool {
+    /// Whether it belongs to no domain, or to one of these that are monitored.
+    pub(super) fn is_monitored(self, monitored: &BTreeSet<u32>, platform: &Platform) -> bool {
         match self {
-            Self::MonDomain(_, of)
-            | Self::MonEvent(_, of, _)
-            | Self::MonPackage(_, of)
-            | Self::MonPackageEvent(_, of, _) => of == domain,
-            _ => false,
+            Self::MonDomain(_, cache)
+            | Self::MonEvent(_, cache, _)
+            | Self::MonPackage(_, cache)
+            | Self::MonPackageEvent(_, cache, _) => {
+                monitored.iter().any(|&of| platform.cache_of_monitored(of) == Some(cache))
+            }
+            Self::MonNode(_, node) | Self::MonNodeEvent(_, node, _) => monitored.contains(&node),
+            _ => true,
         }
     }
 
     /// Whether the kernel has a function for writes to it.
     pub(super) const fn takes_writes(self) -> bool {
-        !self.is_directory() && !matches!(self, Self::MonEvent(..) | Self::MonPackageEvent(..))
+        let is_event =
+            matches!(self, Self::MonEvent(..) | Self::MonNodeEvent(..) | Self::MonPackageEvent(..));
+        !self.is_directory() && !is_event
     }
 }
 

@@ -32,10 +32,11 @@ impl Rmids {
                 threshold: 0,
             };
         };
-        let most = platform.telemetry().map_or(monitoring.rmids, |most| most.min(monitoring.rmids));
+        let own = monitoring.rmids / platform.nodes_per_known_cache();
+        let most = platform.telemetry().map_or(own, |most| most.min(own));
         let all = (0..platform.classes_with_rmids())
             .flat_map(|closid| (0..most).map(move |rmid| Class { closid, rmid }));
-        let scale = monitoring.scale_bytes.max(1);
+        let scale = platform.scale_bytes();
         let ids = platform.l3_rmids().max(1);
         Self {
             per_class: monitoring.rmids_per_class,

@@ -140,7 +140,9 @@ impl Resctrl {
                 return Err(Errno::Einval);
             }
             if schema.id.resource.is_cache() {
-                let mask = self.read_mask(group, schema, domain, value)?;
+                let of = self.group(group);
+                let of = (of.class.closid, of.mode);
+                let mask = self.read_mask(of, schema, domain, value)?;
                 staged.insert((schema.id, domain), mask);
             } else if let Some(value) = self.read_bandwidth(group, schema, domain, value)? {
                 staged.insert((schema.id, domain), value);
@@ -150,9 +152,9 @@ impl Resctrl {
     }
 
     /// `parse_cbm`, `cbm_validate`.
-    fn read_mask(
+    pub(super) fn read_mask(
         &mut self,
-        group: GroupId,
+        (closid, mode): (u32, Mode),
         schema: Schema,
         domain: u32,
         text: &[u8],
@@ -178,8 +180,6 @@ impl Resctrl {
             self.status.print(&[format!("Need at least {min} bits in the mask\n").as_bytes()]);
             return Err(Errno::Einval);
         }
-        let group = self.group(group);
-        let (closid, mode) = (group.class.closid, group.mode);
         if self.overlaps(schema, domain, mask, closid, true) {
             return self.fail("Overlaps with exclusive group\n", Errno::Einval);
         }
@@ -200,7 +200,7 @@ impl Resctrl {
     ) -> Result<Option<u32>, Errno> {
         let resource = schema.id.resource;
         let bandwidth = self.platform.bandwidth(resource).ok_or(Errno::Einval)?;
-        let (min, max, gran) = (bandwidth.min, bandwidth.max, bandwidth.gran.max(1));
+        let (min, max, kept) = (bandwidth.min, bandwidth.max, bandwidth.clone());
         let number = text::number(text, 10).ok().and_then(|number| u32::try_from(number).ok());
         let Some(value) = number else {
             self.status.print(&[b"Invalid MB value ", text, b"\n"]);
@@ -217,6 +217,6 @@ impl Resctrl {
             self.status.print(&[text.as_bytes()]);
             return Err(Errno::Einval);
         }
-        Ok(Some(value.div_ceil(gran) * gran))
+        Ok(Some(kept.kept(value)))
     }
 }

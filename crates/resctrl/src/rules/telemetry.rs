@@ -38,7 +38,7 @@ impl Resctrl {
         event: PackageEvent,
         world: &mut dyn World,
     ) -> Result<Vec<u8>, Errno> {
-        if !self.monitored.contains(&package) {
+        if self.monitored_in(package).is_empty() {
             return Err(Errno::Enodev);
         }
         let group = self.group(group);

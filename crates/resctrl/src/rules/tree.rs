@@ -1,5 +1,7 @@
 //! The tree of nodes.
 
+use std::collections::BTreeSet;
+
 use super::{ControlFile, Errno, GroupFile, GroupId, MonitoringFile, Node, Resctrl};
 use crate::platform::{Event, PackageEvent, Resource};
 
@@ -23,9 +25,13 @@ impl Resctrl {
             Node::File(group, file) => self.has_file(group, file),
             Node::MonGroups(group) => monitoring && self.group(group).parent.is_none(),
             Node::MonData(_) | Node::Monitoring => monitoring,
-            Node::MonDomain(_, domain) => monitoring && self.monitored.contains(&domain),
-            Node::MonEvent(_, domain, event) => {
-                self.monitored.contains(&domain) && self.events().contains(&event)
+            Node::MonDomain(_, cache) => monitoring && !self.monitored_in(cache).is_empty(),
+            Node::MonEvent(_, cache, event) => {
+                !self.monitored_in(cache).is_empty() && self.events().contains(&event)
+            }
+            Node::MonNode(_, node) => self.are_nodes_monitored() && self.monitored.contains(&node),
+            Node::MonNodeEvent(group, node, event) => {
+                self.exists(Node::MonNode(group, node)) && self.events().contains(&event)
             }
             Node::Control(id) => self.schemas.iter().any(|schema| schema.id == id),
             Node::ControlFile(id, file) => {
@@ -43,6 +49,11 @@ impl Resctrl {
                 self.has_assignable_counters() && self.bandwidth_events().contains(&event)
             }
         }
+    }
+
+    /// Whether nodes that share a cache are monitored apart (`mon_scope` `RESCTRL_L3_NODE`).
+    fn are_nodes_monitored(&self) -> bool {
+        self.platform.monitoring.is_some() && self.platform.nodes_per_known_cache() > 1
     }
 
     fn events(&self) -> &[Event] {
@@ -78,6 +89,9 @@ impl Resctrl {
             | ControlFile::BitUsage => resource.is_cache(),
             ControlFile::SparseMasks => {
                 resource.is_cache() && self.platform.kernel.sparse_masks_file
+            }
+            ControlFile::IoAlloc | ControlFile::IoAllocCbm => {
+                resource.is_cache() && self.io_alloc_is_known()
             }
             ControlFile::MinBandwidth | ControlFile::BandwidthGran | ControlFile::DelayLinear => {
                 !resource.is_cache()
@@ -137,13 +151,19 @@ impl Resctrl {
                 children.extend(self.group(group).children.iter().map(|&child| Node::Group(child)));
             }
             Node::MonData(group) => {
-                children
-                    .extend(self.monitored.iter().map(|&domain| Node::MonDomain(group, domain)));
-                let packages = self.monitored.iter();
-                children.extend(packages.map(|&package| Node::MonPackage(group, package)));
+                let monitored = self.monitored.iter();
+                let caches = monitored.filter_map(|&of| self.platform.cache_of_monitored(of));
+                let caches: BTreeSet<u32> = caches.collect();
+                children.extend(caches.iter().map(|&cache| Node::MonDomain(group, cache)));
+                children.extend(caches.iter().map(|&package| Node::MonPackage(group, package)));
             }
-            Node::MonDomain(group, domain) => {
-                children.extend(Event::ALL.map(|event| Node::MonEvent(group, domain, event)));
+            Node::MonDomain(group, cache) => {
+                children.extend(Event::ALL.map(|event| Node::MonEvent(group, cache, event)));
+                let nodes = self.monitored_in(cache).into_iter();
+                children.extend(nodes.map(|node| Node::MonNode(group, node)));
+            }
+            Node::MonNode(group, node) => {
+                children.extend(Event::ALL.map(|event| Node::MonNodeEvent(group, node, event)));
             }
             Node::MonPackage(group, package) => {
                 let events = PackageEvent::ALL;
@@ -187,7 +207,8 @@ impl Resctrl {
             Node::MonGroups(_) => "mon_groups".to_owned(),
             Node::MonData(_) => "mon_data".to_owned(),
             Node::MonDomain(_, domain) => format!("mon_L3_{domain:02}"),
-            Node::MonEvent(.., event) => event.name().to_owned(),
+            Node::MonNode(_, node) => format!("mon_sub_L3_{node:02}"),
+            Node::MonEvent(.., event) | Node::MonNodeEvent(.., event) => event.name().to_owned(),
             Node::MonPackage(_, package) => format!("mon_PERF_PKG_{package:02}"),
             Node::MonPackageEvent(.., event) => event.name().to_owned(),
             Node::Telemetry => "PERF_PKG_MON".to_owned(),
@@ -221,7 +242,11 @@ impl Resctrl {
             }
             Node::MonDomain(group, _) | Node::MonPackage(group, _) => Some(Node::MonData(group)),
             Node::MonPackageEvent(group, package, _) => Some(Node::MonPackage(group, package)),
-            Node::MonEvent(group, domain, _) => Some(Node::MonDomain(group, domain)),
+            Node::MonEvent(group, cache, _) => Some(Node::MonDomain(group, cache)),
+            Node::MonNode(group, node) => {
+                Some(Node::MonDomain(group, self.platform.cache_of_monitored(node)?))
+            }
+            Node::MonNodeEvent(group, node, _) => Some(Node::MonNode(group, node)),
             Node::Info => Some(self.root()),
             Node::LastCmdStatus | Node::Control(_) | Node::Monitoring | Node::Telemetry => {
                 Some(Node::Info)

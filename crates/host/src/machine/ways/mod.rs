@@ -74,6 +74,7 @@ impl Mechanism for CacheWays {
         // reports.
         let often = if state.domains.by_id.len() > 1 { SELDOM } else { RARELY };
         state.agenda.list_threads_after(often);
+        self.divide(state);
         for app in state.roster.members.keys().copied().collect::<Vec<_>>() {
             self.list_threads_of(app, state);
         }
@@ -140,6 +141,25 @@ impl Mechanism for CacheWays {
 
     fn left(&self, app: AppId) -> Option<&BTreeMap<String, usize>> {
         self.programs.get(&app).map(|program| &program.left)
+    }
+}
+
+impl CacheWays {
+    /// Makes each NUMA node a domain where several share a cache and every program is bound to one
+    /// of them; otherwise, each cache.
+    fn divide(&mut self, state: &mut HostState) {
+        let nodes = self.actuator.nodes();
+        let are_bound = !nodes.is_empty() && state.are_all_within(&nodes);
+        if self.actuator.divide(are_bound) {
+            tracing::info!(
+                target: "fairways::machine", by_node = are_bound,
+                "a domain is now {}",
+                if are_bound { "a NUMA node, since all programs are bound to one" } else { "a cache" }
+            );
+            self.survey(state);
+            // The windows under way began with counts of other places.
+            state.counting.restart(None, state.agenda.now(), self);
+        }
     }
 }
 
