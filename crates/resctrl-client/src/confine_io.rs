@@ -29,10 +29,15 @@ fn try_to_confine(mount: &mut Mount, found: &Findings, reason: &str) -> Result<(
     }
     mount.state.record(|ledger| {
         for &(domain, before) in &changed {
-            let known = ledger.io.iter().any(|of| of.domain == domain && of.line == line);
-            if !known {
-                let (before, ours) = (before.bits(), vec![wanted.bits()]);
-                ledger.io.push(ChangedMask { line: line.to_owned(), domain, before, ours });
+            let (was, ours) = (before.bits(), vec![wanted.bits()]);
+            match ledger.io.iter_mut().find(|of| of.domain == domain && of.line == line) {
+                Some(of) if of.ours.contains(&was) || of.before == was => of.ours.extend(ours),
+                // Others have written it since: that is what is to be restored.
+                Some(of) => (of.before, of.ours) = (was, ours),
+                None => {
+                    let line = line.to_owned();
+                    ledger.io.push(ChangedMask { line, domain, before: was, ours });
+                }
             }
         }
     })?;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Line, Schemata, Value};
+use rustix::io::Errno;
 
 use super::error::Error;
 use super::ledger::ChangedMask;
@@ -33,7 +34,11 @@ pub(super) fn read(tree: &Tree, line: &str) -> Result<Option<IoMasks>, Error> {
         return Ok(None);
     }
     let file = masks_file(line);
-    let text = tree.read(&file)?;
+    let text = match tree.read(&file) {
+        // Devices may lose their class between the two readings.
+        Err(error) if error.is_gone() || error.errno() == Some(Errno::INVAL) => return Ok(None),
+        text => text?,
+    };
     let masks = Schemata::parse(&format!("{line}:{text}"));
     let masks = masks.map_err(|why| tree.misread(&file, why))?;
     let domains = masks.lines.iter().flat_map(|line| &line.domains);

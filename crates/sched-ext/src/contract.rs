@@ -38,6 +38,7 @@ pub(crate) struct Settings {
     pub(crate) scheduling: u32,
     pub(crate) sets: u32,
     pub(crate) padding: u32,
+    pub(crate) seed: u64,
 }
 
 /// The first of the scheduler's callbacks and settings, which the library sets.
@@ -162,7 +163,7 @@ mod tests {
                 assert_eq!(places(&btf, $name), ours, $name);
             };
         }
-        members!("settings", Settings: quantum patience wake_after wake_bytes cpus counters scheduling sets padding);
+        members!("settings", Settings: quantum patience wake_after wake_bytes cpus counters scheduling sets padding seed);
         members!("turn", Turn: kind cpu tid key from to goes_on counted counters);
         members!("finished_turn", FinishedTurn: kind cpu tid key at ordered ran);
         members!("command", Command: operation tid key answer value cpus);

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use libbpf_rs::{OpenObject, ProgramType};
@@ -62,6 +63,8 @@ pub(crate) fn prepare(
         scheduling: u32::from(scheduling),
         sets: settings.sets.min(MAX_SETS),
         padding: 0,
+        // Its keys are random for each process.
+        seed: RandomState::new().hash_one(0),
     };
     programs::set(open, ".rodata.settings", &shared)?;
     let operations = contract::Operations { flags: FLAGS, timeout_ms: stall, padding: 0 };

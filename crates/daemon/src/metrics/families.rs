@@ -76,7 +76,7 @@ pub(super) const UNMATCHED: Family = gauge(
     "1 for each program that the configuration names and that has no process now.",
 );
 pub(super) const COUNTED: Family = gauge(
-    "fairways_counter_counted",
+    "fairways_event_counted",
     "1 for each counter that is counted; 0 where nothing that runs reads it, or this host can't count it.",
 );
 pub(super) const CLOCK: Family =

@@ -166,8 +166,9 @@ impl Shared {
 
 /// The domains in which traffic is counted otherwise than by default.
 fn filtered(actuator: &Actuator) -> Vec<u32> {
-    let domains = actuator.domains().iter().map(|domain| domain.id);
-    domains.filter(|&id| actuator.traffic().is_filtered("mbm_total_bytes", id)).collect()
+    let is_filtered = |cache| actuator.traffic().is_filtered("mbm_total_bytes", cache);
+    let domains = actuator.domains().iter().filter(|domain| is_filtered(domain.cache_id));
+    domains.map(|domain| domain.id).collect()
 }
 
 impl Pages for Shared {

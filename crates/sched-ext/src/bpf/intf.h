@@ -30,6 +30,7 @@ struct settings {
 	__u32 scheduling; /* 0: it only watches */
 	__u32 sets; /* sets of CPUs for which there is a queue; MAX_SETS at most */
 	__u32 padding;
+	__u64 seed; /* of the numbers of CPUs, which no thread may know: two sets could have the same */
 };
 
 enum record_kind {

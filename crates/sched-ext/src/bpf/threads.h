@@ -197,7 +197,7 @@ static __always_inline bool is_built(const struct thread *t)
 /* A number without a pattern for each CPU: the finalizer of splitmix64, by Steele, Lea and Flood. */
 static __always_inline u64 mixed(u64 cpu)
 {
-	u64 z = (cpu + 1) * 0x9e3779b97f4a7c15ULL;
+	u64 z = (cpu + 1) * 0x9e3779b97f4a7c15ULL + settings.seed;
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;

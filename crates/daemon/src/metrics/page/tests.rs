@@ -130,7 +130,7 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
     assert_eq!(counters[0], "{domain=\"3\",state=\"used\"} 2");
     assert_eq!(samples(&page, "fairways_traffic_filtered"), ["{domain=\"3\"} 1"]);
     assert_eq!(samples(&page, "fairways_clock_seconds"), [" 1.5"]);
-    let counted = samples(&page, "fairways_counter_counted");
+    let counted = samples(&page, "fairways_event_counted");
     assert!(counted.contains(&"{counter=\"llc_misses\"} 1"), "{counted:?}");
     assert!(counted.contains(&"{counter=\"l1_references\"} 0"), "{counted:?}");
     assert!(page.ends_with("# EOF\n"));

@@ -75,6 +75,11 @@ impl Turns {
     pub(super) fn take_its_place(&mut self, why: &io::Error, state: &mut HostState) {
         // The old scheduler may keep what the next one needs.
         let name = self.scheduler.take().map_or("", |ended| ended.name());
+        if self.ends.due.is_some() {
+            // This is the one in the first one's place, and there is no third.
+            let why = io::Error::new(why.kind(), format!("{name}: {why}"));
+            return state.trouble.fail(Failure::Scheduler(why));
+        }
         let Some(instead) = &mut self.instead else {
             let why = io::Error::new(why.kind(), format!("{name}: {why}"));
             return state.trouble.fail(Failure::Scheduler(why));

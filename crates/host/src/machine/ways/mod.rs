@@ -1,5 +1,6 @@
 //! A host whose policies give out the ways of caches, by resctrl.
 
+mod node_choice;
 mod plans;
 mod programs;
 
@@ -15,6 +16,7 @@ use super::mechanism::Mechanism;
 use super::roster::FoundProgram;
 use super::state::HostState;
 use super::trouble::{Failure, Trouble};
+use node_choice::NodeChoice;
 use programs::ManagedProgram;
 
 /// Resctrl, and what is known of programs for it.
@@ -23,11 +25,12 @@ pub(super) struct CacheWays {
     /// Whether plans are logged and not carried out.
     observe: bool,
     programs: BTreeMap<AppId, ManagedProgram>,
+    choice: NodeChoice,
 }
 
 impl CacheWays {
     pub(super) fn new(actuator: Box<Actuator>, observe: bool) -> Self {
-        Self { actuator, observe, programs: BTreeMap::new() }
+        Self { actuator, observe, programs: BTreeMap::new(), choice: NodeChoice::new() }
     }
 }
 
@@ -150,11 +153,12 @@ impl CacheWays {
     fn divide(&mut self, state: &mut HostState) {
         let nodes = self.actuator.nodes();
         let are_bound = !nodes.is_empty() && state.are_all_within(&nodes);
-        if self.actuator.divide(are_bound) {
+        let by_node = self.choice.after(are_bound);
+        if self.actuator.divide(by_node) {
             tracing::info!(
-                target: "fairways::machine", by_node = are_bound,
+                target: "fairways::machine", by_node,
                 "a domain is now {}",
-                if are_bound { "a NUMA node, since all programs are bound to one" } else { "a cache" }
+                if by_node { "a NUMA node, since all programs are bound to one" } else { "a cache" }
             );
             self.survey(state);
             // The windows under way began with counts of other places.
