@@ -309,6 +309,15 @@ fn what_devices_fill_is_planned_around_confined_and_put_back() {
     let left: Vec<String> = restored.left.iter().map(|(what, _)| what.to_string()).collect();
     assert_eq!(left, ["domain 0 of info/L3/io_alloc_cbm"]);
     assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=ff;1=f\n");
+    // It is put back, too, where the next plan has confined devices again.
+    let mut client = host.open();
+    client.apply(&[(0, &plan(&[]))], "a test").unwrap();
+    host.write("info/L3/io_alloc_cbm", "1=f0\n").unwrap();
+    client.look().unwrap();
+    client.apply(&[(0, &plan(&[]))], "a test").unwrap();
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=c000;1=c000\n");
+    client.close();
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=ff;1=f0\n");
 }
 
 #[test]
