@@ -52,8 +52,8 @@ impl Doctor {
 /// Copy what `doctor` reads of this host, to examine it elsewhere
 ///
 /// Examples:
-///   sudo fairways collect
-///   sudo fairways collect -o db1.tar
+///   fairways collect
+///   fairways collect -o db1.tar
 ///   fairways collect --script > collect.sh
 ///
 /// The copy has nothing private: no command lines, no names of users, hosts or
