@@ -68,6 +68,9 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
             (Some(plan), Some(reason)) => writeln!(out, "; plan {plan}: {reason}")?,
             _ => writeln!(out, "; no plan yet")?,
         }
+        if let Some(mask) = &domain.io_mask {
+            writeln!(out, "devices fill {mask} of domain {id} (io_alloc)")?;
+        }
         for line in status.differences(id) {
             writeln!(out, "the plan is not fully in force: {line}")?;
         }
@@ -110,6 +113,9 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     writeln!(out, "{}", fit(table, &GIVEN_UP))?;
     unmatched(status, out)?;
     for program in &status.programs {
+        if let Some(joules) = program.core_energy_joules {
+            writeln!(out, "cores used {joules:.3} J for {}", program.name)?;
+        }
         if let Some(why) = &program.not_managed {
             writeln!(out, "{} in domain {} is not managed: {why}", program.name, program.domain)?;
         }

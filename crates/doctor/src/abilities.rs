@@ -31,7 +31,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
         }
         None => {
             let why = "policies share out the last-level cache";
-            let finding = Finding::new("ways", FindingState::Missing, "info has no L3", why);
+            let finding = Finding::new("ways", FindingState::Missing, "info has no L3 or L2", why);
             let remedy = "see cpu-allocation and kernel-command-line";
             findings.push(finding.remedy(remedy));
         }
@@ -70,16 +70,19 @@ fn io_alloc(facts: &Facts, cache: &Cache) -> Option<Finding> {
     let state = io_alloc_state(facts, cache)?;
     let folder = facts.resctrl.as_ref()?.root.join("info").join(&cache.resource);
     let why = "devices can fill the cache under a class of their own, the highest";
-    let found = match state.as_str() {
-        "enabled" => match fs::read_to_string(folder.join("io_alloc_cbm")) {
-            Ok(masks) => format!("devices fill {}, which are avoided", masks.trim_end()),
-            Err(why) => format!("io_alloc_cbm: {why}"),
-        },
-        state => state.to_owned(),
-    };
-    let finding = Finding::new("io-alloc", FindingState::Ok, found, why);
-    let remedy = "resctrl.confine_io lets devices fill fewer ways";
-    Some(if state == "enabled" { finding.remedy(remedy) } else { finding })
+    if state != "enabled" {
+        return Some(Finding::new("io-alloc", FindingState::Ok, state, why));
+    }
+    Some(match fs::read_to_string(folder.join("io_alloc_cbm")) {
+        Ok(masks) => {
+            let found = format!("devices fill the ways {}", masks.trim_end());
+            let remedy = "resctrl.confine_io = N in the configuration lets them fill N ways alone";
+            Finding::new("io-alloc", FindingState::Limited, found, why).remedy(remedy)
+        }
+        Err(error) => {
+            Finding::new("io-alloc", FindingState::Unknown, format!("io_alloc_cbm: {error}"), why)
+        }
+    })
 }
 
 /// The word in `io_alloc`, where the kernel has the file.
@@ -176,7 +179,7 @@ fn domains(facts: &Facts) -> Finding {
     let schemata = resctrl.and_then(|resctrl| resctrl.schemata.as_ref());
     let resource = facts.shared_cache().map_or("L3", |cache| cache.resource.as_str());
     let Some(line) = schemata.and_then(|schemata| schemata.line(resource)) else {
-        return Finding::new("domains", FindingState::Unknown, "schemata has no L3", why);
+        return Finding::new("domains", FindingState::Unknown, "schemata has no line of the cache", why);
     };
     let ways = facts.shared_cache().map_or(0, |cache| cache.mask.count());
     let level = if resource.starts_with("L2") { "2" } else { "3" };

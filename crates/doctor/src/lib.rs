@@ -221,7 +221,7 @@ fn verdict(facts: &Facts, findings: &[Finding]) -> (Ability, Verdict) {
     let (why, verdict) = if facts.resctrl.is_none() {
         (Some(why_unavailable(facts)), Verdict::NotSupported)
     } else if facts.shared_cache().is_none() {
-        (Some("resctrl gives out no ways of an L3 cache"), Verdict::NotSupported)
+        (Some("resctrl gives out no ways of an L3 or L2 cache"), Verdict::NotSupported)
     } else if lacks(findings, process::ID) {
         (Some("this process may not write to resctrl"), Verdict::Permission)
     } else if lacks(findings, abilities::CLASSES) {

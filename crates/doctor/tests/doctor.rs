@@ -575,8 +575,8 @@ fn devices_with_a_class_of_their_own_are_named() {
     host.put(&format!("{RESCTRL}/info/L3/io_alloc"), "enabled\n");
     host.put(&format!("{RESCTRL}/info/L3/io_alloc_cbm"), "0=7c0;1=600\n");
     let report = host.examine();
-    let parts = ["devices fill 0=7c0;1=600", "resctrl.confine_io"];
-    says(&report, "io-alloc", FindingState::Ok, &parts);
+    let parts = ["devices fill the ways 0=7c0;1=600", "resctrl.confine_io"];
+    says(&report, "io-alloc", FindingState::Limited, &parts);
     says(&report, "classes", FindingState::Ok, &["one of devices", "6 for Fairways"]);
 }
 

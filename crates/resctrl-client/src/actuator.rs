@@ -1,6 +1,8 @@
 //! The client itself.
 
-use fairways_core::AppId;
+use std::collections::BTreeMap;
+
+use fairways_core::{AppId, WayMask};
 use fairways_resctrl::language::{CountedTraffic, CpuSet, Monitoring, Reading};
 use rustix::io::Errno;
 
@@ -234,6 +236,13 @@ impl Actuator {
     #[must_use]
     pub fn traffic_counters(&self) -> Vec<(u32, Ids)> {
         self.programs.counters(&self.found.traffic)
+    }
+
+    /// What devices fill of each cache under a class of their own (`io_alloc_cbm`), by resctrl's id
+    /// of it, as last looked at; none where they have no such class.
+    #[must_use]
+    pub fn io_masks(&self) -> Option<&BTreeMap<u32, WayMask>> {
+        self.found.survey.io.as_ref()
     }
 
     /// The events that packages count for groups, such as `core_energy`; none where they do not.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use super::common::{Machine, can, eventually};
+use super::common::{Machine, can, eventually, printed};
 use super::running::{Daemon, command, configure};
 
 fn select(machine: &Machine, name: &str) -> String {
@@ -87,5 +87,23 @@ fn energy_of_programs_is_shown() {
     eventually("they use more", || {
         energy(&daemon).unwrap().iter().zip(&first).all(|(now, then)| now > then)
     });
+    let said = printed(&mut daemon.ask(&[]));
+    assert!(said.contains(" J for reader\n") && said.contains("cores used "), "{said}");
+    assert_eq!(daemon.end(Signal::TERM), Some(0));
+}
+
+/// What devices fill under a class of their own is shown.
+#[test]
+fn what_devices_fill_is_shown() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = machine("zen-ioalloc");
+    fs::write(machine.root.join("info/L3/io_alloc"), "1\n").unwrap();
+    fs::write(machine.root.join("info/L3/io_alloc_cbm"), "0=c000\n").unwrap();
+    let daemon = Daemon::start(&machine, command(&machine));
+    eventually("the ways are shown", || daemon.status()["domains"][0]["io_mask"] == "0xc000");
+    let said = printed(&mut daemon.ask(&[]));
+    assert!(said.contains("devices fill 0xc000 of domain 0 (io_alloc)\n"), "{said}");
     assert_eq!(daemon.end(Signal::TERM), Some(0));
 }

@@ -131,6 +131,9 @@ pub struct DomainStatus {
     pub bandwidth: Option<BandwidthLever>,
     /// The ways of the cache that it may give out, as a line of schemata shows them.
     pub offered: Option<String>,
+    /// The ways that devices fill under a class of their own, likewise; `null` where they have no
+    /// such class (`io_alloc`).
+    pub io_mask: Option<String>,
     /// The CPUs as the policy numbers them, from 0 on; `null` where they are not known.
     pub cpus: Option<String>,
     /// The length of a turn on them; `null` where it is not known.
