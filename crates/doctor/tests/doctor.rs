@@ -225,7 +225,7 @@ fn counters_of_traffic_are_counted_and_filters_named() {
     put(&host, "available_mbm_cntrs", "0=0;1=7\n");
     says(&host.examine(), "traffic", FindingState::Limited, &["0 of 32", "mbm_L3_assignments"]);
     put(&host, "event_configs/mbm_total_bytes/event_filter", "local_reads\n");
-    let said = ["mbm_total_bytes counts local_reads", "write the defaults"];
+    let said = ["mbm_total_bytes counts local_reads", "write all transactions"];
     says(&host.examine(), "traffic", FindingState::Limited, &said);
     put(&host, "mbm_assign_mode", "[default]\nmbm_event\n");
     put(&host, "mbm_total_bytes_config", "0=0x7f;1=0x1\n");
