@@ -179,7 +179,12 @@ fn domains(facts: &Facts) -> Finding {
     let schemata = resctrl.and_then(|resctrl| resctrl.schemata.as_ref());
     let resource = facts.shared_cache().map_or("L3", |cache| cache.resource.as_str());
     let Some(line) = schemata.and_then(|schemata| schemata.line(resource)) else {
-        return Finding::new("domains", FindingState::Unknown, "schemata has no line of the cache", why);
+        return Finding::new(
+            "domains",
+            FindingState::Unknown,
+            "schemata has no line of the cache",
+            why,
+        );
     };
     let ways = facts.shared_cache().map_or(0, |cache| cache.mask.count());
     let level = if resource.starts_with("L2") { "2" } else { "3" };

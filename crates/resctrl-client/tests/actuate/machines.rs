@@ -316,7 +316,7 @@ fn what_devices_fill_is_planned_around_confined_and_put_back() {
     client.look().unwrap();
     client.apply(&[(0, &plan(&[]))], "a test").unwrap();
     assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=c000;1=c000\n");
-    client.close();
+    assert!(client.close().left.is_empty());
     assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=ff;1=f0\n");
 }
 

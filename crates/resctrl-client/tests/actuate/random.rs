@@ -141,13 +141,17 @@ fn place(client: &mut Actuator, running: &[u32], processes: &[Sleeper], joined: 
     }
 }
 
-/// What another manager wrote last to the first of our classes.
+/// What another manager wrote last to the first of our classes, as far as that can be seen: that it
+/// wrote what was there before, nobody can see.
 #[derive(Default)]
 struct WrittenLevels {
     /// The class's inode: another of its name is another class.
     class: u64,
-    /// Its line of `MB`, by domain.
-    values: BTreeMap<u32, Value>,
+    /// Its line of `MB` as the client last left it, by domain.
+    left: BTreeMap<u32, Value>,
+    /// What another manager wrote since, and before that, by domain.
+    written: BTreeMap<u32, Value>,
+    limits: BTreeMap<u32, Value>,
 }
 
 impl WrittenLevels {
@@ -157,17 +161,22 @@ impl WrittenLevels {
         let text = if class == 0 { String::new() } else { host.read("fairways.0/schemata") };
         let now = Schemata::parse(&text).unwrap();
         let line = now.line("MB").into_iter().flat_map(|line| &line.domains);
+        let line: BTreeMap<u32, Value> = line.copied().collect();
         if class == 0 || class != self.class || !is_ours {
-            *self = Self { class, ..Self::default() };
-        }
-        if is_ours && matches!(step, Step::Limit(2, _)) {
-            self.values = line.copied().collect();
+            *self = Self { class, left: line, ..Self::default() };
             return;
         }
-        for (domain, value) in line {
-            let limit = self.values.get(domain).unwrap_or(value);
+        if matches!(step, Step::Limit(2, _)) {
+            self.written = line;
+            self.written.retain(|domain, value| self.left.get(domain) != Some(value));
+            return;
+        }
+        self.limits.append(&mut self.written);
+        for (domain, value) in &line {
+            let limit = self.limits.get(domain).unwrap_or(value);
             assert!(value <= limit, "{step:?}: {value:?} above {limit:?} in {domain}");
         }
+        self.left = line;
     }
 }
 
