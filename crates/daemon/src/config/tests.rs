@@ -50,6 +50,7 @@ state = "/var/lib/other"
 take_over = true
 adopt_monitors = true
 confine_others = 2
+confine_io = 3
 use_shareable = true
 rmids = 64
 memory_mbps = 102000
