@@ -60,9 +60,10 @@ fn policies_schedule_in_a_kernel_with_sched_ext() {
          failed=0\n\
          {under_it} || failed=1\n\
          {without} || failed=1\n\
-         sh /systemd.sh 2>&1 || failed=1\n\
          for cpu in 2 3; do echo 0 > /sys/devices/system/cpu/cpu$cpu/online; done\n\
          {on_two} || failed=1\n\
+         for cpu in 2 3; do echo 1 > /sys/devices/system/cpu/cpu$cpu/online; done\n\
+         sh /systemd.sh 2>&1 || failed=1\n\
          exit $failed\n"
     );
     let guest = Guest::new()
