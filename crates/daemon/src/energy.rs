@@ -1,4 +1,4 @@
-//! What resctrl tells beside events, in the state that people see: energy of programs, and what
+//! What resctrl shows beside events, in the state that people see: energy of programs, and what
 //! devices fill.
 
 use std::collections::BTreeMap;
