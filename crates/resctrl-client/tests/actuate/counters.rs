@@ -136,6 +136,7 @@ fn the_mode_may_change_at_any_time() {
     host.write(MODE, "mbm_event\n").unwrap();
     assert_eq!(read(&mut client, 1), [None]);
     client.look().unwrap();
+    assert_eq!(read(&mut client, 1), [None], "all counts began again in this window");
     assert_eq!(read(&mut client, 1), [Some(0)]);
     assert_eq!(client.traffic_counters(), [(0, Ids { used: 1, others: 0, free: 7 })]);
     assert_eq!(client.close().left, []);
