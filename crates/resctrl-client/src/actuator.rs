@@ -19,7 +19,7 @@ use super::findings::Findings;
 use super::mount::Mount;
 use super::packages::PackageCounts;
 use super::places::CountedPlace;
-use super::program::Program;
+use super::program::{Program, sum};
 use super::programs::Programs;
 use super::put_back::put_back;
 use super::recover::is_mounted_anywhere;
@@ -139,16 +139,24 @@ impl Actuator {
         app: AppId,
         domain: u32,
         event: &str,
-        read: impl FnOnce(&mut Program, &Tree, CountedPlace) -> Reading,
+        read: fn(&mut Program, &Tree, CountedPlace) -> Reading,
     ) -> Reading {
         let counted = self.found.survey.monitoring.as_ref();
         let counted = counted.is_some_and(|of| of.events.iter().any(|name| name == event));
-        let place = self.found.counted(domain).filter(|_| counted);
-        match (self.programs.by_id.get_mut(&app), place) {
-            (Some(program), Some(place)) if program.monitored => {
-                read(program, &self.mount.tree, place)
-            }
-            _ => Reading::Unassigned,
+        let program = self.programs.by_id.get_mut(&app).filter(|of| of.monitored && counted);
+        let (Some(program), Some(place)) = (program, self.found.counted(domain)) else {
+            return Reading::Unassigned;
+        };
+        let tree = &self.mount.tree;
+        match self.found.nodes_of(place) {
+            [] => read(program, tree, place),
+            // The kernel's own sum leaves out a node that can't be read.
+            nodes => sum(
+                0,
+                nodes.iter().map(|&(node, _)| {
+                    read(program, tree, CountedPlace { node: Some(node), ..place })
+                }),
+            ),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::class::Class;
 use super::error::Error;
 use super::findings::Findings;
-use super::ledger::ChangedMask;
+use super::ledger::note_change;
 use super::masks::{Masks, masks};
 use super::mount::Mount;
 use super::step::Step;
@@ -35,21 +35,7 @@ impl Root {
         mount.state.record(|ledger| {
             for (key @ &(line, domain), mask) in &after {
                 let was = before.get(key).copied().unwrap_or_default().bits();
-                let of = ledger.values.iter_mut().find(|of| of.line == line && of.domain == domain);
-                match of {
-                    Some(of) if of.ours.contains(&was) || of.before == was => {
-                        of.ours.push(mask.bits())
-                    }
-                    // Others have written it since: that is what is to be restored.
-                    Some(of) => (of.before, of.ours) = (was, vec![mask.bits()]),
-                    None if was == mask.bits() => {}
-                    None => ledger.values.push(ChangedMask {
-                        line: line.to_owned(),
-                        domain,
-                        before: was,
-                        ours: vec![mask.bits()],
-                    }),
-                }
+                note_change(&mut ledger.values, line, domain, was, mask.bits());
             }
         })?;
         done.push(Step::Masks(String::new(), before));

@@ -13,6 +13,7 @@ use fairways_resctrl::language::{Assignments, CountedTraffic, TrafficCounters};
 use super::counter_turns::{COUNTED, CounterTurn};
 use super::error::Error;
 use super::mount::Mount;
+use super::program::Program;
 use super::programs::Programs;
 use super::survey::Survey;
 use super::tally::Ids;
@@ -47,7 +48,7 @@ pub(super) fn read_traffic(tree: &Tree, survey: &Survey) -> Result<CountedTraffi
 /// Logs which events do not count what they count by default.
 pub(super) fn say_filtered(traffic: &CountedTraffic) {
     for of in &traffic.filtered {
-        tracing::warn!(target: "fairways::actuate", event = of.event, "somebody changed it: {of}");
+        tracing::warn!(target: "fairways::actuate", event = of.event, "{of}, not the default");
     }
 }
 
@@ -190,10 +191,8 @@ impl Programs {
     }
 
     /// What is counted has changed: no window that is under way has whole counts.
-    pub(super) fn interrupt_all(&mut self, domains: impl Iterator<Item = u32>) {
-        for domain in domains {
-            self.by_id.values_mut().for_each(|program| program.interrupt(domain));
-        }
+    pub(super) fn distrust_windows(&mut self) {
+        self.by_id.values_mut().for_each(Program::distrust_windows);
     }
 
     /// How the counters of each domain are used; empty where none are assigned.
@@ -201,12 +200,13 @@ impl Programs {
         let Some(TrafficCounters { each, free: Some(free) }) = &traffic.counters else {
             return Vec::new();
         };
-        let domains = each.iter().map(|&(domain, all)| {
+        let domains = each.iter().filter_map(|&(domain, all)| {
             let held = self.by_id.values().filter(|of| of.counters.held.contains_key(&domain));
             let used = held.count() as u64;
-            let free = free.iter().find(|(of, _)| *of == domain).map_or(0, |&(_, free)| free);
+            // Of a domain that came meanwhile, it is not known how many are free.
+            let &(_, free) = free.iter().find(|(of, _)| *of == domain)?;
             let others = u64::from(all).saturating_sub(used + u64::from(free));
-            (domain, Ids { used, others, free: free.into() })
+            Some((domain, Ids { used, others, free: free.into() }))
         });
         domains.collect()
     }
@@ -214,9 +214,9 @@ impl Programs {
     /// Says what is missing of programs' traffic, or counted otherwise than by default.
     pub(super) fn traffic_warnings(&self, traffic: &CountedTraffic, lines: &mut Vec<String>) {
         let total = traffic.filtered.iter().filter(|of| of.event == COUNTED);
-        lines.extend(total.map(|of| {
-            format!("somebody changed what is traffic: {of}; bytes of programs are these alone")
-        }));
+        lines.extend(
+            total.map(|of| format!("{of}, not the default: programs' bytes include only these")),
+        );
         let wanted = self.monitored() as u64;
         for (domain, ids) in self.counters(traffic) {
             if ids.used < wanted && ids.free == 0 {

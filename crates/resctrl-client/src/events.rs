@@ -74,22 +74,26 @@ impl Events {
         of.gap = false;
         match reading {
             Reading::Value(bytes) => {
-                if of.resumed {
-                    of.last = bytes;
-                    return Reading::Unassigned;
-                }
                 if bytes < of.last {
                     // The domain went and returned, for example, and its counters began again.
                     of.before = of.before.saturating_add(of.last);
                 }
                 of.last = bytes;
-                Reading::Value(of.before.saturating_add(bytes))
+                match of.resumed {
+                    true => Reading::Unassigned,
+                    false => Reading::Value(of.before.saturating_add(bytes)),
+                }
             }
             missing => missing,
         }
     }
 
-    /// From now on the counter may begin again, and miss something.
+    /// No window that is under way has a whole count. Counters that began again are seen by that.
+    pub(super) fn distrust(&mut self) {
+        self.of.iter_mut().for_each(|of| of.gap = true);
+    }
+
+    /// The counter of a place is gone, and the next one begins at 0.
     pub(super) fn interrupt(&mut self, place: CountedPlace) {
         let of = self.of(place);
         of.before = of.before.saturating_add(of.last);

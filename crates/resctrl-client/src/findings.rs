@@ -82,6 +82,13 @@ impl Findings {
         have_changed
     }
 
+    /// The nodes that share a place's cache; none where it is a node's, or no nodes share it.
+    pub(super) fn nodes_of(&self, place: CountedPlace) -> &[(u32, CpuSet)] {
+        let of_cache =
+            self.shared.iter().find(|of| of.cache == place.cache && place.node.is_none());
+        of_cache.map_or(&[], |of| &of.nodes)
+    }
+
     /// The CPUs of each node that shares a cache; none if those of a node are not known, or a cache
     /// is not shared.
     pub(super) fn node_cpus(&self) -> Vec<CpuSet> {

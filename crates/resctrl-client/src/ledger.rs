@@ -56,6 +56,34 @@ pub(super) struct ChangedMask {
     pub(super) ours: Vec<u32>,
 }
 
+/// Notes that this mask is written over `was`. What others wrote since the last time is what is to
+/// be restored.
+pub(super) fn note_change(
+    changes: &mut Vec<ChangedMask>,
+    line: &str,
+    domain: u32,
+    was: u32,
+    mask: u32,
+) {
+    match changes.iter_mut().find(|of| of.line == line && of.domain == domain) {
+        Some(of) if of.ours.contains(&was) || of.before == was => {
+            if !of.ours.contains(&mask) {
+                of.ours.push(mask);
+            }
+        }
+        Some(of) => (of.before, of.ours) = (was, vec![mask]),
+        None if was == mask => {}
+        None => {
+            changes.push(ChangedMask {
+                line: line.to_owned(),
+                domain,
+                before: was,
+                ours: vec![mask],
+            });
+        }
+    }
+}
+
 /// A thread that was in another manager's group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -56,7 +56,7 @@ impl Actuator {
         let has_other_filters = traffic.filtered != found.traffic.filtered;
         // Another mode begins all counts again.
         if has_other_filters || are_assigned(&traffic) != are_assigned(&found.traffic) {
-            self.programs.interrupt_all(survey.domains.iter().map(|domain| domain.id));
+            self.programs.distrust_windows();
         }
         if has_other_filters {
             say_filtered(&traffic);

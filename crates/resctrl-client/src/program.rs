@@ -124,6 +124,11 @@ impl Program {
         bytes
     }
 
+    /// What is counted has changed everywhere: the windows under way have no whole counts.
+    pub(super) fn distrust_windows(&mut self) {
+        self.events.distrust();
+    }
+
     /// Its counts in a domain have a gap: the window under way has no whole ones.
     pub(super) fn interrupt(&mut self, domain: u32) {
         self.events.interrupt(CountedPlace { cache: domain, node: None });
@@ -142,7 +147,7 @@ impl Program {
 }
 
 /// The sum of the readings and `first`. A missing reading leaves no sum.
-fn sum(first: u64, readings: impl Iterator<Item = Reading>) -> Reading {
+pub(super) fn sum(first: u64, readings: impl Iterator<Item = Reading>) -> Reading {
     let mut all = first;
     for reading in readings {
         match reading {

@@ -82,28 +82,14 @@ pub(super) fn put_back(
     }
     for value in &ledger.values {
         let thing = Thing::Mask(value.line.clone(), value.domain);
-        match mask(tree, value) {
-            Ok(None) => restored.done.push(thing),
-            Ok(Some(why)) if why.is_empty() => {}
-            Ok(Some(why)) => restored.left.push((thing, why)),
-            Err(error) => {
-                tracing::error!(target: "fairways::actuate", %error, "not restored");
-                restored.failed.push((thing, error.to_string()));
-                failed.values.push(value.clone());
-            }
+        if !is_done(&mut restored, thing, mask(tree, value)) {
+            failed.values.push(value.clone());
         }
     }
     for change in &ledger.io {
         let thing = Thing::IoMask(change.line.clone(), change.domain);
-        match io_fills::give_back(tree, change) {
-            Ok(None) => restored.done.push(thing),
-            Ok(Some(why)) if why.is_empty() => {}
-            Ok(Some(why)) => restored.left.push((thing, why)),
-            Err(error) => {
-                tracing::error!(target: "fairways::actuate", %error, "not restored");
-                restored.failed.push((thing, error.to_string()));
-                failed.io.push(change.clone());
-            }
+        if !is_done(&mut restored, thing, io_fills::give_back(tree, change)) {
+            failed.io.push(change.clone());
         }
     }
     for made in &stay {
@@ -124,6 +110,22 @@ pub(super) fn put_back(
         (ledger.borrowed, ledger.io) = (failed.borrowed, failed.io);
     })?;
     Ok(restored)
+}
+
+/// Notes what became of a mask: nothing if it is as it was, or why it was left. False if it has to
+/// be tried again.
+fn is_done(restored: &mut Restored, thing: Thing, done: Result<Option<String>, Error>) -> bool {
+    match done {
+        Ok(None) => restored.done.push(thing),
+        Ok(Some(why)) if why.is_empty() => {}
+        Ok(Some(why)) => restored.left.push((thing, why)),
+        Err(error) => {
+            tracing::error!(target: "fairways::actuate", %error, "not restored");
+            restored.failed.push((thing, error.to_string()));
+            return false;
+        }
+    }
+    true
 }
 
 /// Reports groups with names like ours that no ledger knows.

@@ -312,8 +312,8 @@ fn what_devices_fill_is_planned_around_confined_and_put_back() {
     // It is put back, too, where the next plan has confined devices again.
     let mut client = host.open();
     client.apply(&[(0, &plan(&[]))], "a test").unwrap();
+    // Without a look before.
     host.write("info/L3/io_alloc_cbm", "1=f0\n").unwrap();
-    client.look().unwrap();
     client.apply(&[(0, &plan(&[]))], "a test").unwrap();
     assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=c000;1=c000\n");
     assert!(client.close().left.is_empty());
