@@ -9,6 +9,7 @@
 //! - [`owners`]: which users may write a file.
 //! - [`errno`]: names of errors.
 
+pub mod affinity;
 pub mod cgroup;
 pub mod cpu_time;
 pub mod errno;

@@ -41,11 +41,12 @@ mod trouble;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use fairways_core::{AppId, Counter};
+use fairways_linux::affinity;
 use fairways_resctrl::language::CpuSet;
 use rustix::io::Errno;
-use rustix::thread::{Pid, sched_getaffinity};
 
 pub use plausible::implausible;
 pub use probe::{Probe, probe};
@@ -160,10 +161,10 @@ impl Perf {
         if !self.is_split {
             return Some(CountedFor::Host);
         }
-        let allowed = sched_getaffinity(Some(Pid::from_raw(thread)?)).ok()?;
+        let allowed = affinity::of_thread(Path::new("/proc"), thread)?;
         let mut only = None;
         for (&cpu, &domain) in &self.cpus {
-            if !usize::try_from(cpu).is_ok_and(|cpu| allowed.is_set(cpu)) {
+            if !u32::try_from(cpu).is_ok_and(|cpu| allowed.contains(cpu)) {
                 continue;
             }
             if only.is_some_and(|only| only != domain) {

@@ -5,10 +5,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use fairways_linux::mounts::{self, Mount};
-use fairways_linux::{is_gone, numbers, stat, status};
+use fairways_linux::{affinity, is_gone, numbers, stat, status};
 use fairways_resctrl::language::CpuSet;
-use rustix::process::Pid;
-use rustix::thread::sched_getaffinity;
 
 /// `PF_KTHREAD` of the kernel's include/linux/sched.h.
 const KERNEL_THREAD: u32 = 0x0020_0000;
@@ -147,18 +145,10 @@ impl Proc {
 
     /// The CPUs that a thread may use; `None` if it is gone.
     pub(super) fn allowed(&self, thread: i32) -> Option<CpuSet> {
-        if let (true, Some(pid)) = (self.own, Pid::from_raw(thread)) {
-            // It fails with EINVAL where there are more CPUs than the fixed size has room for.
-            if let Ok(allowed) = sched_getaffinity(Some(pid)) {
-                let mut set = CpuSet::new();
-                (0..rustix::thread::CpuSet::MAX_CPU)
-                    .filter(|&cpu| allowed.is_set(cpu))
-                    .filter_map(|cpu| u32::try_from(cpu).ok())
-                    .for_each(|cpu| set.insert(cpu));
-                return Some(set);
-            }
+        match self.own {
+            true => affinity::of_thread(&self.root, thread),
+            false => status::cpus(&status::text(&self.root, thread)?),
         }
-        status::cpus(&status::text(&self.root, thread)?)
     }
 
     /// The number that was last given to a process or thread (`/proc/loadavg`); unchanged, none was

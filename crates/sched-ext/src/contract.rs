@@ -113,7 +113,7 @@ pub(crate) struct Span {
 #[repr(C)]
 pub(crate) struct Counts {
     pub(crate) lost: u64,
-    pub(crate) unknown: u64,
+    pub(crate) threads_without_room: u64,
 }
 
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -169,7 +169,7 @@ mod tests {
         members!("command", Command: operation tid key answer value cpus);
         members!("control", Control: watching epoch shortest);
         members!("span", Span: since kind key tid epoch parted read values);
-        members!("counts", Counts: lost unknown);
+        members!("counts", Counts: lost threads_without_room);
         members!("ended", Ended: kind padding code reason message);
         same(&btf, "settings", size_of::<Settings>());
         same(&btf, "turn", size_of::<Turn>());

@@ -255,7 +255,7 @@ impl Scheduler {
         // Records from before the end are still there.
         self.reader.read(records)?;
         let counts: contract::Counts = programs::section(&self.counts)?;
-        (records.lost, records.unknown) = (counts.lost, counts.unknown);
+        (records.lost, records.threads_without_room) = (counts.lost, counts.threads_without_room);
         ended.map_or(Ok(()), |why| Err(Error::Ended(why)))
     }
 

@@ -21,7 +21,7 @@ pub struct Settings {
     /// default, 9000 records.
     pub room: u32,
     /// The number of threads there is room for, 300 bytes each; 16384 by default. Threads beyond
-    /// that are counted ([`Records::unknown`]), and run where their owner lets them.
+    /// that are counted ([`Records::threads_without_room`]), and run where their owner lets them.
     pub threads: u32,
     /// The number of sets of CPUs for which threads have a queue; 64 by default, and at most. A
     /// thread whose set has none waits for one of its CPUs.
@@ -63,7 +63,7 @@ pub struct Records {
     pub lost: u64,
     /// How often there was no room for a thread since the scheduler was loaded: one that was added,
     /// came under the scheduler, or was started by a thread that is under it.
-    pub unknown: u64,
+    pub threads_without_room: u64,
 }
 
 /// A CPU's record between two switches. A time without a record was too short, or the record was

@@ -19,8 +19,8 @@ use crate::config::{Config, CounterSource, SchedulerKind};
 
 /// Opens the scheduler that a configuration asks for. The text says why it was chosen.
 pub(super) fn open(config: &Config) -> anyhow::Result<(Turns, String)> {
-    let (scheduler, instead, why) = choose(config).map_err(refused)?;
-    let turns = Turns::new(scheduler, instead, settings(config).sysfs);
+    let (scheduler, successors, why) = choose(config).map_err(refused)?;
+    let turns = Turns::new(scheduler, successors, settings(config).sysfs);
     Ok((turns.context("the turns of threads can't be watched")?, why))
 }
 
@@ -54,7 +54,7 @@ fn choose(config: &Config) -> Result<Opened, OpenError> {
 struct AfterSchedExt(Config);
 
 impl Successors for AfterSchedExt {
-    fn other(&mut self) -> io::Result<Box<dyn Scheduler>> {
+    fn substitute(&mut self) -> io::Result<Box<dyn Scheduler>> {
         affinity(&self.0).map_err(io::Error::other)
     }
 

@@ -38,7 +38,7 @@ struct SchedExt {
     /// How many records had no room, as last logged.
     lost: u64,
     /// How often there was no room for a thread, as last logged.
-    unknown: u64,
+    threads_without_room: u64,
 }
 
 /// Loads it; no thread is under it yet.
@@ -60,7 +60,7 @@ pub(super) fn open(settings: &Settings) -> Result<Box<dyn Scheduler>, OpenError>
         again: None,
         records: kernel::Records::default(),
         lost: 0,
-        unknown: 0,
+        threads_without_room: 0,
     }))
 }
 
@@ -234,7 +234,7 @@ impl Scheduler for SchedExt {
     }
 
     fn threads_without_room(&self) -> u64 {
-        self.unknown
+        self.threads_without_room
     }
 
     fn attention(&self) -> Vec<BorrowedFd<'_>> {
@@ -264,12 +264,12 @@ impl Scheduler for SchedExt {
             );
             self.lost = new.lost;
         }
-        if new.unknown > self.unknown {
+        if new.threads_without_room > self.threads_without_room {
             tracing::warn!(
-                times = new.unknown - self.unknown,
+                times = new.threads_without_room - self.threads_without_room,
                 "the scheduler in the kernel has no room for further threads: they run where their owners let them"
             );
-            self.unknown = new.unknown;
+            self.threads_without_room = new.threads_without_room;
         }
         self.records = new;
         done

@@ -93,11 +93,11 @@ impl Bench {
     pub(crate) fn host(
         &self,
         programs: &[(&str, i32)],
-        instead: Option<Box<dyn Successors>>,
+        successors: Option<Box<dyn Successors>>,
         observe: bool,
     ) -> Host {
         let scheduler = Box::new(Turning(self.cpus.clone(), "first"));
-        let turns = Turns::new(scheduler, instead, self.path().join("sys")).unwrap();
+        let turns = Turns::new(scheduler, successors, self.path().join("sys")).unwrap();
         let roots = Roots {
             proc: self.path().join("proc"),
             cgroup: self.path().join("cgroup"),

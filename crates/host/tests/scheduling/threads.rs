@@ -317,7 +317,7 @@ impl Following {
 }
 
 impl Successors for Following {
-    fn other(&mut self) -> std::io::Result<Box<dyn Scheduler>> {
+    fn substitute(&mut self) -> std::io::Result<Box<dyn Scheduler>> {
         self.others =
             self.others.checked_sub(1).ok_or_else(|| std::io::Error::other("no second"))?;
         Ok(self.scheduler("second"))

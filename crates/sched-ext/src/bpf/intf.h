@@ -115,7 +115,7 @@ struct span {
 /* Counted by the kernel's side. */
 struct counts {
 	__u64 lost; /* records for which there was no room */
-	__u64 unknown; /* times that there was no room for a thread, which ran where its owner lets it */
+	__u64 threads_without_room; /* times that there was no room for a thread, which ran where its owner lets it */
 };
 
 /* Why the scheduler ended. */

@@ -131,7 +131,7 @@ static __always_inline struct thread *new_thread(const struct task_struct *p)
 	bpf_map_update_elem(&threads, &pid, &nothing, BPF_NOEXIST);
 	t = bpf_map_lookup_elem(&threads, &pid);
 	if (!t)
-		__sync_fetch_and_add(&counts.unknown, 1);
+		__sync_fetch_and_add(&counts.threads_without_room, 1);
 	return t;
 }
 

@@ -146,12 +146,12 @@ pub(crate) fn threads_without_room_are_counted() {
     let workers: Vec<Worker> = (0..12).map(|_| Worker::spins()).collect();
     let mut records = Records::default();
     scheduler.turns(&mut records).unwrap();
-    assert_eq!(records.unknown, 0);
+    assert_eq!(records.threads_without_room, 0);
     let added: Vec<bool> =
         (0u32..).zip(&workers).map(|(key, of)| scheduler.add(of.tid, key).is_ok()).collect();
     assert_eq!(added.iter().filter(|added| **added).count(), 8, "{added:?}");
     scheduler.turns(&mut records).unwrap();
-    assert_eq!(records.unknown, 4);
+    assert_eq!(records.threads_without_room, 4);
     let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
     for worker in &workers {
         scheduler.enter(worker.tid).unwrap();
@@ -164,7 +164,11 @@ pub(crate) fn threads_without_room_are_counted() {
         "a thread stood still"
     );
     scheduler.turns(&mut records).unwrap();
-    assert!(records.unknown >= 8, "each that came under it without room: {}", records.unknown);
+    assert!(
+        records.threads_without_room >= 8,
+        "each that came under it without room: {}",
+        records.threads_without_room
+    );
     assert_eq!(scheduler.ended(), None);
 }
 

@@ -24,7 +24,7 @@ fn side() {
         ("shares", shares::follow_orders),
         ("weights", shares::follow_weights),
         ("apart", shares::apart),
-        ("crowds", shares::crowds_cost_nothing_elsewhere),
+        ("crowds", shares::a_crowd_elsewhere_leaves_a_quarter_of_the_rate),
         ("orders", shares::long_orders),
         ("raised", shares::raised_go_first),
         ("watch", watch::reports_turns),

@@ -261,7 +261,7 @@ fn yields(pair: &[Worker]) -> u64 {
 
 /// Two threads yield to each other on CPU 0, as often while two thousand others wait for the other
 /// CPUs: a CPU does not look at threads that it may not run.
-pub(crate) fn crowds_cost_nothing_elsewhere() {
+pub(crate) fn a_crowd_elsewhere_leaves_a_quarter_of_the_rate() {
     const CROWD: usize = 2000;
     let scheduler = load(&Settings { stall: Duration::from_secs(30), ..settings() });
     let pair: Vec<Worker> = (0..2).map(|_| Worker::new(thread::yield_now)).collect();

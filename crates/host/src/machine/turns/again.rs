@@ -26,7 +26,7 @@ pub trait Successors {
     ///
     /// # Errors
     /// If there is none.
-    fn other(&mut self) -> io::Result<Box<dyn Scheduler>>;
+    fn substitute(&mut self) -> io::Result<Box<dyn Scheduler>>;
 
     /// Checks whether the first one might do again, without trying.
     ///
@@ -48,6 +48,8 @@ pub(super) struct SchedulerEnds {
     times: Vec<Time>,
     /// How often the kernel has ended it.
     pub(super) count: u64,
+    /// What the schedulers that are out counted as [`Scheduler::threads_without_room`].
+    pub(super) threads_without_room: u64,
     /// When to try it again; `None` while it schedules.
     due: Option<Time>,
     /// What is reported meanwhile.
@@ -74,17 +76,14 @@ impl Turns {
     /// The kernel has ended the scheduler: another one takes over its requests.
     pub(super) fn take_its_place(&mut self, why: &io::Error, state: &mut HostState) {
         // The old scheduler may keep what the next one needs.
-        let name = self.scheduler.take().map_or("", |ended| ended.name());
-        if self.ends.due.is_some() {
-            // This is the one in the first one's place, and there is no third.
-            let why = io::Error::new(why.kind(), format!("{name}: {why}"));
-            return state.trouble.fail(Failure::Scheduler(why));
-        }
-        let Some(instead) = &mut self.instead else {
+        let name = self.part().map_or("", |ended| ended.name());
+        // There is none in the place of the one that is in the first one's.
+        let successors = self.successors.as_mut().filter(|_| self.ends.due.is_none());
+        let Some(successors) = successors else {
             let why = io::Error::new(why.kind(), format!("{name}: {why}"));
             return state.trouble.fail(Failure::Scheduler(why));
         };
-        let new = match instead.other() {
+        let new = match successors.substitute() {
             Ok(new) => new,
             Err(second) => {
                 let both = format!("{name}: {why}; and in its place: {second}");
@@ -103,17 +102,21 @@ impl Turns {
     /// Tries the first scheduler again, if that is due.
     pub(super) fn try_again(&mut self, state: &mut HostState) {
         let now = state.agenda.now();
-        let Some(instead) = self.instead.as_mut().filter(|_| self.ends.is_due(now)) else { return };
-        if let Err(why) = instead.may_return() {
+        let is_due = self.ends.is_due(now);
+        let Some(successors) = self.successors.as_ref().filter(|_| is_due) else { return };
+        if let Err(why) = successors.may_return() {
             self.ends.end(now);
             tracing::warn!(target: "fairways::machine", "the scheduler can't be tried again yet: {why}");
             return;
         }
         // The one in its place keeps the same ledger, and lets all threads go first.
-        if let Some(other) = self.scheduler.take() {
-            drop(other.close());
+        if let Some(substitute) = self.part() {
+            for (thing, why) in substitute.close().failed {
+                state.trouble.log(&format!("{thing} is not as it was before: {why}"));
+            }
         }
-        match instead.first() {
+        let Some(successors) = &mut self.successors else { return };
+        match successors.first() {
             Ok(new) => {
                 (self.ends.due, self.ends.degraded) = (None, None);
                 tracing::info!(target: "fairways::machine", "{} schedules again", new.name());
@@ -122,12 +125,19 @@ impl Turns {
             Err(why) => {
                 self.ends.end(now);
                 tracing::warn!(target: "fairways::machine", "the scheduler is not back: {why}");
-                match instead.other() {
-                    Ok(other) => self.install(other, state),
+                match successors.substitute() {
+                    Ok(substitute) => self.install(substitute, state),
                     Err(why) => state.trouble.fail(Failure::Scheduler(why)),
                 }
             }
         }
+    }
+
+    /// Takes the scheduler, and adds what it counted to what those before it did.
+    fn part(&mut self) -> Option<Box<dyn Scheduler>> {
+        let scheduler = self.scheduler.take()?;
+        self.ends.threads_without_room += scheduler.threads_without_room();
+        Some(scheduler)
     }
 
     /// Repeats all requests to a new scheduler, which is used from now on.

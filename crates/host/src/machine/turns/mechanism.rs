@@ -124,9 +124,9 @@ impl Mechanism for Turns {
     }
 
     fn scheduler_counts(&self) -> Option<SchedulerCounts> {
-        let unknown =
-            self.scheduler.as_ref().map_or(0, |scheduler| scheduler.threads_without_room());
-        Some(SchedulerCounts { ended: self.ends.count, threads_without_room: unknown })
+        let now = self.scheduler.as_ref().map_or(0, |scheduler| scheduler.threads_without_room());
+        let threads_without_room = self.ends.threads_without_room + now;
+        Some(SchedulerCounts { ended: self.ends.count, threads_without_room })
     }
 
     fn scheduler(&self) -> Option<&'static str> {

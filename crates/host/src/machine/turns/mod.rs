@@ -48,7 +48,7 @@ use orders::Orders;
 pub struct Turns {
     /// `None` once the kernel has ended it and there is none in its place.
     scheduler: Option<Box<dyn Scheduler>>,
-    instead: Option<Box<dyn Successors>>,
+    successors: Option<Box<dyn Successors>>,
     ends: SchedulerEnds,
     caches: Caches,
     /// Whether requests are logged and not carried out.
@@ -106,13 +106,13 @@ impl Turns {
     /// If sysfs does not list which CPUs are on line; if the scheduler can't report turns.
     pub fn new(
         mut scheduler: Box<dyn Scheduler>,
-        instead: Option<Box<dyn Successors>>,
+        successors: Option<Box<dyn Successors>>,
         sysfs: PathBuf,
     ) -> io::Result<Self> {
         scheduler.watch(None)?;
         Ok(Self {
             scheduler: Some(scheduler),
-            instead,
+            successors,
             ends: SchedulerEnds::default(),
             caches: Caches::new(sysfs)?,
             observe: false,

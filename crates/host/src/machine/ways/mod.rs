@@ -153,7 +153,7 @@ impl CacheWays {
     fn divide(&mut self, state: &mut HostState) {
         let nodes = self.actuator.nodes();
         let are_bound = !nodes.is_empty() && state.are_all_within(&nodes);
-        let by_node = self.choice.after(are_bound);
+        let by_node = self.choice.update(are_bound);
         if self.actuator.divide(by_node) {
             tracing::info!(
                 target: "fairways::machine", by_node,

@@ -11,11 +11,11 @@ pub(super) struct NodeChoice {
     needed: u32,
 }
 
-/// The listings that it takes after the first return to caches.
-const FIRST: u32 = 4;
+/// The wait after the first return to caches, in listings.
+const FIRST_WAIT: u32 = 4;
 
-/// More are not waited for.
-const MOST: u32 = 1 << 12;
+/// The longest wait, in listings; after so many in a row, all returns to caches are forgotten.
+const LONGEST_WAIT: u32 = 1 << 12;
 
 impl NodeChoice {
     pub(super) fn new() -> Self {
@@ -24,13 +24,16 @@ impl NodeChoice {
 
     /// Whether domains are nodes from now on. Caches at once if a program is bound to no node, as a
     /// node does not count what it does elsewhere.
-    pub(super) fn after(&mut self, are_bound: bool) -> bool {
+    pub(super) fn update(&mut self, are_bound: bool) -> bool {
         if are_bound {
             self.agreeing = self.agreeing.saturating_add(1);
             self.by_node |= self.agreeing > self.needed;
+            if self.agreeing > LONGEST_WAIT {
+                self.needed = 0;
+            }
         } else {
             if std::mem::take(&mut self.by_node) {
-                self.needed = (self.needed * 2).clamp(FIRST, MOST);
+                self.needed = (self.needed * 2).clamp(FIRST_WAIT, LONGEST_WAIT);
             }
             self.agreeing = 0;
         }
@@ -45,18 +48,36 @@ mod tests {
     #[test]
     fn a_program_that_goes_to_and_fro_changes_little() {
         let mut choice = NodeChoice::new();
-        assert!(!choice.after(false));
-        assert!(choice.after(true), "nodes at once, the first time");
-        assert!(!choice.after(false), "caches at once");
-        let waits: Vec<bool> = (0..5).map(|_| choice.after(true)).collect();
+        assert!(!choice.update(false));
+        assert!(choice.update(true), "nodes at once, the first time");
+        assert!(!choice.update(false), "caches at once");
+        let waits: Vec<bool> = (0..5).map(|_| choice.update(true)).collect();
         assert_eq!(waits, [false, false, false, false, true]);
         let mut changes = 0;
         let mut last = true;
         for listing in 0..10_000 {
-            let now = choice.after(listing % 50 != 0);
+            let now = choice.update(listing % 50 != 0);
             changes += u32::from(now != last);
             last = now;
         }
         assert!(changes < 10, "{changes}");
+    }
+
+    /// The wait is bounded, and after a long time without a change there is none.
+    #[test]
+    fn old_changes_are_forgotten() {
+        let mut choice = NodeChoice::new();
+        for _ in 0..20 {
+            while !choice.update(true) {}
+            assert!(!choice.update(false));
+        }
+        let waited = (0..).take_while(|_| !choice.update(true)).count();
+        assert_eq!(waited, LONGEST_WAIT as usize);
+        for _ in 0..LONGEST_WAIT {
+            assert!(choice.update(true));
+        }
+        assert!(!choice.update(false));
+        let waited = (0..).take_while(|_| !choice.update(true)).count();
+        assert_eq!(waited, FIRST_WAIT as usize);
     }
 }
