@@ -18,6 +18,7 @@ use super::Options;
 use super::config::{ClockSource, Config};
 use super::control::{Control, Served};
 use super::energy;
+use super::io_masks;
 use super::journals::Journals;
 use super::losses::{DaemonLosses, SharedLosses};
 use super::metrics::Metrics;
@@ -179,6 +180,7 @@ impl Daemon {
         let trouble = self.journals.trouble();
         let unmeasured = self.unmeasured.warning(self.rules.name());
         let mut missing = Missing::default();
+        let mut were_io_masks = false;
         self.host.on_turn(move |host| {
             pulse.turns();
             let left = host.not_managed();
@@ -187,6 +189,7 @@ impl Daemon {
                 were_left = !left.is_empty();
             }
             energy::show(host, &watched);
+            io_masks::show(host, &watched, &mut were_io_masks);
             if let Some(unmatched) = missing.look(host) {
                 watched.lock().status.unmatched = unmatched.to_vec();
             }

@@ -12,6 +12,7 @@ mod energy;
 pub mod fuzz;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzzed;
+mod io_masks;
 mod journals;
 mod logging;
 mod losses;

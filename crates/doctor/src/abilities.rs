@@ -7,7 +7,7 @@ use fairways_resctrl::language::{
     Bandwidth, Cache, CpuSet, IN_MBPS_FILE, IN_MBPS_OPTION, Monitoring, Value,
 };
 
-use super::facts::Facts;
+use super::facts::{Facts, SHARED_CACHES};
 use super::files::folders;
 use super::{Finding, FindingState};
 
@@ -222,14 +222,14 @@ fn nodes_of(facts: &Facts, cache: u32) -> usize {
 }
 
 /// A cache, as sysfs describes it (sysfs-devices-system-cpu: `cache/index*`).
-struct SysfsLevel {
+struct SysfsCache {
     id: u32,
     cpus: CpuSet,
     kibibytes: Option<u32>,
 }
 
-fn caches(facts: &Facts, level: &str) -> Vec<SysfsLevel> {
-    let mut caches: Vec<SysfsLevel> = Vec::new();
+fn caches(facts: &Facts, level: &str) -> Vec<SysfsCache> {
+    let mut caches: Vec<SysfsCache> = Vec::new();
     for cpu in facts.cpus() {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache");
         for index in facts.files.names(&folder) {
@@ -245,7 +245,7 @@ fn caches(facts: &Facts, level: &str) -> Vec<SysfsLevel> {
                     let size = facts.files.line(&format!("{index}/size"));
                     let size = size.as_deref().and_then(|size| size.strip_suffix('K'));
                     let kibibytes = size.and_then(|size| size.parse().ok());
-                    caches.push(SysfsLevel { id, cpus: CpuSet::from_iter([cpu]), kibibytes });
+                    caches.push(SysfsCache { id, cpus: CpuSet::from_iter([cpu]), kibibytes });
                 }
             }
         }
@@ -267,8 +267,7 @@ fn hyper_threads(facts: &Facts) -> Finding {
 
 /// The ways that a group may fill in any domain.
 pub(super) fn filled(schemata: &fairways_resctrl::language::Schemata) -> WayMask {
-    let names = ["L3", "L3DATA", "L2", "L2DATA"];
-    let line = names.iter().find_map(|name| schemata.line(name));
+    let line = SHARED_CACHES.iter().find_map(|name| schemata.line(name));
     let masks = line.iter().flat_map(|line| &line.domains).filter_map(|(_, value)| match value {
         Value::Mask(mask) => Some(mask.bits()),
         Value::Number(_) => None,

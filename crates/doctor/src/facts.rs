@@ -35,6 +35,9 @@ pub(super) struct Facts {
     pub(super) monitored: Vec<String>,
 }
 
+/// The resources whose ways are given out, the first that there is.
+pub(super) const SHARED_CACHES: [&str; 4] = ["L3", "L3DATA", "L2", "L2DATA"];
+
 /// A line of `/proc/mounts`.
 pub(super) struct MountLine {
     pub(super) point: String,
@@ -123,8 +126,7 @@ impl Facts {
     /// where code has ways of its own.
     pub(super) fn shared_cache(&self) -> Option<&Cache> {
         let caches = &self.info.as_ref()?.caches;
-        let names = ["L3", "L3DATA", "L2", "L2DATA"];
-        names.iter().find_map(|name| caches.iter().find(|of| of.resource == *name))
+        SHARED_CACHES.iter().find_map(|name| caches.iter().find(|of| of.resource == *name))
     }
 
     /// The numbers of the folders `cpuN`, one for each CPU of the host, as far as Linux has such

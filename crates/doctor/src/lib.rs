@@ -98,15 +98,15 @@ impl Finding {
 /// Whether the host can do something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ability {
-    /// Whether it can.
-    pub yes: bool,
-    /// Why not, in a line.
+    /// Whether it can; `null` of a copy, which can't be asked.
+    pub yes: Option<bool>,
+    /// Why not, or why that is not known, in a line.
     pub why: Option<String>,
 }
 
 impl Ability {
     fn new(why_not: Option<&str>) -> Self {
-        Self { yes: why_not.is_none(), why: why_not.map(str::to_owned) }
+        Self { yes: Some(why_not.is_none()), why: why_not.map(str::to_owned) }
     }
 }
 
@@ -190,18 +190,16 @@ pub fn examine(place: &ExaminedHost) -> Report {
         (true, true) => None,
     };
     let (monitor, count) = (Ability::new(monitor), Ability::new(count));
-    let schedule = Ability::new(
-        findings
-            .iter()
-            .find(|one| {
-                one.id == turns::ID
-                    && matches!(
-                        one.state,
-                        FindingState::Missing | FindingState::Unknown | FindingState::NotAsked
-                    )
-            })
-            .map(|one| one.found.as_str()),
-    );
+    let scheduling = findings.iter().find(|one| one.id == turns::ID);
+    let schedule = match scheduling {
+        Some(one) if one.state == FindingState::NotAsked => {
+            Ability { yes: None, why: Some(one.found.clone()) }
+        }
+        Some(Finding { state: FindingState::Missing | FindingState::Unknown, found, .. }) => {
+            Ability::new(Some(found))
+        }
+        _ => Ability::new(None),
+    };
     Report { findings, partition, monitor, count, schedule, verdict }
 }
 

@@ -80,8 +80,9 @@ fn write_finding(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn word(answer: &Ability) -> String {
-    match &answer.why {
-        None => "yes".to_owned(),
-        Some(why) => format!("no: {why}"),
+    match (answer.yes, &answer.why) {
+        (Some(false), Some(why)) => format!("no: {why}"),
+        (None, Some(why)) => why.clone(),
+        _ => "yes".to_owned(),
     }
 }

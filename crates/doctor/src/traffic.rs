@@ -9,6 +9,8 @@ use super::{Finding, FindingState};
 
 const ID: &str = "traffic";
 
+const WHY: &str = "by these events it is known how many bytes programs move";
+
 pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     let monitoring = facts.info.as_ref().and_then(|info| info.monitoring.as_ref());
     let (Some(resctrl), Some(monitoring)) = (&facts.resctrl, monitoring) else { return };
@@ -19,23 +21,20 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     let counted = CountedTraffic::read(|path| fs::read_to_string(folder.join(path)).ok());
     findings.push(match counted {
         Ok(counted) => finding(&counted),
-        Err(why) => {
-            let why_it_matters = "bytes that programs move are known by these";
-            Finding::new(ID, FindingState::Unknown, why.to_string(), why_it_matters)
-        }
+        Err(why) => Finding::new(ID, FindingState::Unknown, why.to_string(), WHY),
     });
 }
 
 fn finding(counted: &CountedTraffic) -> Finding {
     let mut said = Vec::new();
-    let mut remedy = None;
-    let mut why = "bytes that programs move are known by these events";
+    let mut remedies = Vec::new();
+    let mut why = WHY;
     match &counted.counters {
         Some(TrafficCounters { each, free: Some(free) }) => {
             said.push(format!("counters are assigned to groups: {}", share(each, free)));
             if free.iter().any(|(_, free)| *free == 0) {
                 why = "each program needs a counter of its own; where there are too few, programs are counted in turns";
-                remedy = Some(
+                remedies.push(
                     "in each group whose traffic nobody reads: echo 'mbm_total_bytes:*=_' > mbm_L3_assignments, and the same for mbm_local_bytes",
                 );
             }
@@ -43,7 +42,7 @@ fn finding(counted: &CountedTraffic) -> Finding {
         Some(TrafficCounters { free: None, .. }) => {
             said.push("hardware gives its counters to groups by itself".to_owned());
             why = "with more groups than counters, bytes are Unavailable, and begin again at each change";
-            remedy = Some(
+            remedies.push(
                 "echo mbm_event > /sys/fs/resctrl/info/L3_MON/mbm_assign_mode (all groups' counts begin again, other tools' too)",
             );
         }
@@ -52,7 +51,7 @@ fn finding(counted: &CountedTraffic) -> Finding {
     if !counted.filtered.is_empty() {
         said.extend(counted.filtered.iter().map(ToString::to_string));
         why = "somebody changed what is counted: bytes of programs are not all of their traffic";
-        remedy = Some(
+        remedies.push(
             "in mode default, write 0x7f to mbm_total_bytes_config and 0x15 to mbm_local_bytes_config, for each domain (0=0x7f;1=0x7f); \
              in mode mbm_event, write all transactions to mbm_total_bytes/event_filter, and \
              local_reads,local_non_temporal_writes,local_reads_slow_memory to mbm_local_bytes/event_filter",
@@ -60,12 +59,11 @@ fn finding(counted: &CountedTraffic) -> Finding {
     } else {
         said.push("events count what they count by default".to_owned());
     }
-    let state = if remedy.is_some() { FindingState::Limited } else { FindingState::Ok };
-    let finding = Finding::new(ID, state, said.join("; "), why);
-    match remedy {
-        Some(remedy) => finding.remedy(remedy),
-        None => finding,
+    let said = said.join("; ");
+    if remedies.is_empty() {
+        return Finding::new(ID, FindingState::Ok, said, why);
     }
+    Finding::new(ID, FindingState::Limited, said, why).remedy(remedies.join("; "))
 }
 
 /// The counters of each domain, and how many of them are free.

@@ -116,7 +116,7 @@ fn an_emulator_is_found_where_the_daemon_would_find_it() {
 fn a_server_with_resctrl_can_be_managed() {
     let report = Host::skylake().examine();
     assert_eq!(report.verdict, Verdict::Manageable);
-    assert!(report.partition.yes && report.monitor.yes && report.count.yes);
+    assert_eq!([report.partition.yes, report.monitor.yes, report.count.yes], [Some(true); 3]);
     says(
         &report,
         "ways",
@@ -174,7 +174,7 @@ fn a_virtual_machine_has_nothing_to_give_out() {
     let report = host.examine();
     assert_eq!(report.verdict, Verdict::NotSupported);
     assert_eq!(report.partition.why.as_deref(), Some("the kernel has no resctrl"));
-    assert!(!report.count.yes);
+    assert_eq!(report.count.yes, Some(false));
     says(&report, "cpu-allocation", FindingState::Missing, &["none of cat_l3"]);
     says(&report, "virtual-machine", FindingState::Limited, &["on the host"]);
     says(&report, "kernel-file-system", FindingState::Missing, &["dmesg"]);
@@ -189,7 +189,7 @@ fn this_machine_is_examined_whatever_it_is() {
     assert!(report.findings.len() >= 15);
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(finding(&report, "kernel").found, format!("Linux {}", release.trim()));
-    assert_eq!(report.partition.yes, report.verdict == Verdict::Manageable);
+    assert_eq!(report.partition.yes, Some(report.verdict == Verdict::Manageable));
 }
 
 #[test]
@@ -466,7 +466,7 @@ fn a_user_may_do_less_than_root() {
     host.put("proc/self/status", &status("0000000000000000"));
     let report = host.examine();
     assert_eq!(report.verdict, Verdict::Permission);
-    assert!(!report.count.yes);
+    assert_eq!(report.count.yes, Some(false));
     says(&report, "permission", FindingState::Missing, &["user 4242 may not write to it"]);
     says(&report, "perf-permission", FindingState::Missing, &["CAP_PERFMON"]);
     says(
@@ -479,7 +479,7 @@ fn a_user_may_do_less_than_root() {
     host.put("proc/self/status", &status("0000004000000002"));
     let report = host.examine();
     assert_eq!(report.verdict, Verdict::Manageable);
-    assert!(report.count.yes);
+    assert_eq!(report.count.yes, Some(true));
     says(&report, "permission", FindingState::Limited, &["only tasks of its own"]);
 }
 
@@ -531,7 +531,7 @@ fn an_empty_folder_is_unknown_throughout() {
 fn by_affinity(report: &Report, why: &str, remedy: &str) {
     let parts = ["by threads' own affinity and weight", why, remedy];
     says(report, "scheduling", FindingState::Limited, &parts);
-    assert!(report.schedule.yes);
+    assert_eq!(report.schedule.yes, Some(true));
 }
 
 #[test]
@@ -539,7 +539,7 @@ fn threads_are_scheduled_in_the_kernel_or_by_affinity_or_not_at_all() {
     let host = Host::skylake();
     let report = host.examine();
     says(&report, "scheduling", FindingState::Ok, &["sched_ext"]);
-    assert!(report.schedule.yes);
+    assert_eq!(report.schedule.yes, Some(true));
     let built = "build fairways with --features sched-ext";
     by_affinity(&host.examine_without(Some("not built")), "not built", built);
     host.remove("sys/kernel/btf/vmlinux");
@@ -563,7 +563,7 @@ fn threads_are_scheduled_in_the_kernel_or_by_affinity_or_not_at_all() {
     host.replace("proc/self/status", "CapEff:\t0000000000800000", "CapEff:\t0000000000000000");
     let report = host.examine();
     says(&report, "scheduling", FindingState::Missing, &["may not move", "CAP_SYS_NICE"]);
-    assert!(!report.schedule.yes && report.schedule.why.is_some());
+    assert!(report.schedule.yes == Some(false) && report.schedule.why.is_some());
 }
 
 #[test]

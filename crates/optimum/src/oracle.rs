@@ -73,7 +73,7 @@ impl<'a> Oracle<'a> {
     /// Whether a clustering exists whose slowdowns are all at least `low` and below `high`.
     pub(crate) fn admits(&mut self, low: f64, high: f64) -> bool {
         let candidates = self.within(low, high);
-        let left = self.left(candidates);
+        let left = self.remaining(candidates);
         left.is_some_and(|left| self.are_enough(&left, low, high))
     }
 
@@ -150,7 +150,10 @@ impl<'a> Oracle<'a> {
 
     /// Those of these clusters that prices do not rule out; `None` if they rule out all
     /// clusterings.
-    pub(crate) fn left(&self, candidates: Vec<PossibleCluster>) -> Option<Vec<PossibleCluster>> {
+    pub(crate) fn remaining(
+        &self,
+        candidates: Vec<PossibleCluster>,
+    ) -> Option<Vec<PossibleCluster>> {
         let ClusterTable { programs, ways, .. } = *self.table;
         if !self.is_priced {
             return Some(candidates);

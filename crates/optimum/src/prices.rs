@@ -5,8 +5,8 @@
 //! clustering spend at most what the ways exceed the sum of all prices by; a cluster that spends
 //! more is in no clustering, and where the prices exceed the ways there is none. The best prices
 //! are the dual solution of set partitioning's linear relaxation, found by column generation
-//! (Barnhart et al., "Branch-and-Price", Operations Research 46(3), 1998; the last step is their
-//! reduced cost fixing). The same with the most ways of a cluster, against ways that nobody uses.
+//! (Barnhart et al., "Branch-and-Price", Operations Research 46(3), 1998); ruling clusters out by
+//! them is called reduced cost fixing. The same with the most ways of a cluster, against ways that nobody uses.
 
 use rayon::prelude::*;
 
@@ -70,7 +70,7 @@ pub(crate) fn rule_out(
         let table = PriceTable::new(&prices);
         // Rounding may have made some clusters cheaper than their programs.
         let least = candidates.par_iter().with_min_len(FEW);
-        let least = least.map(|of| side.cost(of.ways) * PARTS - table.of(of.set)).min()?;
+        let least = least.map(|of| side.cost(of.ways) * PARTS - table.sum(of.set)).min()?;
         let least = least.min(0);
         let others = i64::try_from(clusters).ok()? - 1;
         let spare = total * PARTS - prices.iter().sum::<i64>() - least * others;
@@ -79,7 +79,7 @@ pub(crate) fn rule_out(
         }
         let left =
             candidates.into_par_iter().with_min_len(FEW).map(|PossibleCluster { set, ways }| {
-                PossibleCluster { set, ways: side.within(ways, spare + table.of(set)) }
+                PossibleCluster { set, ways: side.within(ways, spare + table.sum(set)) }
             });
         candidates = left.filter(|candidate| candidate.ways != 0).collect();
     }
@@ -100,7 +100,7 @@ impl PriceTable {
         Self { low: sums(low), high: sums(high), bits }
     }
 
-    fn of(&self, set: ProgramSet) -> i64 {
+    fn sum(&self, set: ProgramSet) -> i64 {
         let set = set as usize;
         self.low[set & ((1 << self.bits) - 1)] + self.high[set >> self.bits]
     }
@@ -155,7 +155,7 @@ fn cheapest(
         || vec![(-GAIN, None); programs],
         |mut best: Vec<(i64, Option<PossibleCluster>)>, of| {
             let known = &mut best[of.set.ilog2() as usize];
-            let cost = side.cost(of.ways) * PARTS - table.of(of.set);
+            let cost = side.cost(of.ways) * PARTS - table.sum(of.set);
             if cost < known.0 {
                 *known = (cost, Some(*of));
             }

@@ -108,14 +108,14 @@ impl<'a> Search<'a> {
 
     /// Examines the most promising interval; false once no interval can have a better clustering.
     pub(crate) fn step(&mut self) -> bool {
-        let limit = self.limit();
+        let limit = self.accepted_below();
         let Some(interval) = self.open.pop().filter(|next| next.bound < limit) else {
             self.open.clear();
             return false;
         };
         let LowInterval { low, top, mut high, candidates, .. } = interval;
         let candidates = self.oracle.narrow(&candidates, low, limit * top);
-        let Some(left) = self.oracle.left(candidates) else { return true };
+        let Some(left) = self.oracle.remaining(candidates) else { return true };
         if self.oracle.is_priced && left.len() > MANY_CANDIDATES && top > low * WIDE {
             high = self.higher(&left, low, high, limit * top, false);
             let middle = (low * top).sqrt();
@@ -129,7 +129,7 @@ impl<'a> Search<'a> {
     /// Asks the oracle about an interval with these candidates, and cuts it if it may have a better
     /// clustering.
     fn ask(&mut self, left: &[PossibleCluster], low: f64, top: f64, high: f64) {
-        let limit = self.limit();
+        let limit = self.accepted_below();
         let lows = self.values(&self.table.lo, left, low, top);
         let (Some(&low), Some(&top)) = (lows.first(), lows.last()) else { return };
         let left = self.oracle.narrow(left, low, limit * top);
@@ -162,7 +162,7 @@ impl<'a> Search<'a> {
             return high;
         }
         let within = self.oracle.narrow(left, low, guess);
-        let is_possible = match self.oracle.left(within) {
+        let is_possible = match self.oracle.remaining(within) {
             Some(within) => !may_ask || self.oracle.are_enough(&within, low, guess),
             None => false,
         };
@@ -177,7 +177,7 @@ impl<'a> Search<'a> {
             let middle = none + (some - none) / 2;
             let high = highs[middle].next_up();
             let within = self.oracle.narrow(&left, low, high);
-            let within = self.oracle.left(within);
+            let within = self.oracle.remaining(within);
             if within.is_some_and(|within| self.oracle.are_enough(&within, low, high)) {
                 self.consider(self.oracle.clustering());
                 some = middle;
@@ -245,10 +245,12 @@ impl<'a> Search<'a> {
         self.found.as_ref().map_or(self.limit, |found| found.value)
     }
 
-    /// Only ratios below this are looked for.
-    fn limit(&self) -> f64 {
-        let sign = if self.ties.is_some() { 1.0 } else { -1.0 };
-        self.best() * (1.0 + sign * EQUAL)
+    /// Ratios below this are good enough: those that equal the best one too, where ties are kept.
+    fn accepted_below(&self) -> f64 {
+        match self.ties {
+            Some(_) => self.best() * (1.0 + EQUAL),
+            None => self.best() * (1.0 - EQUAL),
+        }
     }
 
     /// A lower bound on all ratios.
@@ -260,12 +262,12 @@ impl<'a> Search<'a> {
     /// Once the least ratio is known, picks a clustering with the largest sum among those that have
     /// it.
     pub(crate) fn break_ties(&mut self) {
-        let limit = self.limit();
+        let limit = self.accepted_below();
         let Some(found) = self.found.take() else { return };
         let mut best: Option<(f64, Vec<ChosenCluster>)> = None;
         for (low, candidates) in self.ties.take().unwrap_or_default() {
             let candidates = self.oracle.narrow(&candidates, low, limit * low);
-            let Some(left) = self.oracle.left(candidates) else { continue };
+            let Some(left) = self.oracle.remaining(candidates) else { continue };
             self.oracle.load(&left, low, limit * low);
             if let Some((sum, clusters)) = self.oracle.best(&self.table.sum)
                 && best.as_ref().is_none_or(|(known, _)| sum > *known)

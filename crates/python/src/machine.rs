@@ -10,7 +10,7 @@ use fairways_command_kit::objective;
 use fairways_core::{Event, Machine as _, Time};
 use fairways_record::journal::Writer;
 use fairways_simulation::chip::{TimeScale, World as ChipWorld};
-use fairways_simulation::known;
+use fairways_simulation::profile_needs;
 use fairways_simulation::suits::{self, MachineUse};
 use fairways_simulation::{Best, ENDLESS, On, SimulatedRun};
 use pyo3::prelude::*;
@@ -52,7 +52,8 @@ impl PyMachine {
         seed: u64,
     ) -> PyResult<Self> {
         let mix = mix.get().clone();
-        known::check_all("Machine.model", mix.world.programs.table()).map_err(CallFailure::from)?;
+        profile_needs::check_all("Machine.model", mix.world.programs.table())
+            .map_err(CallFailure::from)?;
         let llc_mb = within("llc_mb", llc_mb.unwrap_or(mix.llc_mb), 0.001, 1e6)?;
         let settings = fairways_model::Settings {
             noise: within("noise", noise, 0.0, 50.0)? / 100.0,
@@ -84,7 +85,7 @@ impl PyMachine {
     ) -> PyResult<Self> {
         let world = (|| -> Result<ChipWorld, CallFailure> {
             let profiles = profiles.map_or_else(|| Profiles::named("skylake"), |of| of.read())?;
-            known::check_all("Machine.chip", profiles.catalog.table())?;
+            profile_needs::check_all("Machine.chip", profiles.catalog.table())?;
             let mut geometry = preset::parse(preset).map_err(|why| why.to_string())?;
             geometry.llc.clos = clos;
             let scale = within("time_scale", time_scale, 1e-6, 1.0)?;

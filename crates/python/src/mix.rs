@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairways_core::{Llc, Ways};
 use fairways_profiles::{BandwidthModel, MemoryBandwidth};
-use fairways_simulation::{World, cache, known};
+use fairways_simulation::{World, cache, profile_needs};
 use pyo3::prelude::*;
 
 use crate::error::CallFailure;
@@ -87,7 +87,7 @@ impl PyMix {
             let each = programs.iter().map(String::as_str);
             made.mix = made.world.mix_of("programs", name.unwrap_or(&joined), each)?;
             if let Some(mbps) = bandwidth_mbps {
-                known::check_limit("bandwidth_mbps", profiles.catalog.table())?;
+                profile_needs::check_limit("bandwidth_mbps", profiles.catalog.table())?;
                 made.world.bandwidth = MemoryBandwidth::new(mbps, BandwidthModel::Simple);
                 if made.world.bandwidth.is_none() {
                     let said = format!("bandwidth_mbps: expected a number above 0, found {mbps}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fairways_core::{AppId, Partition};
 use fairways_lab::{BestStatic, ComparisonSettings, Protocol, compare, live};
-use fairways_simulation::known;
+use fairways_simulation::profile_needs;
 use fairways_simulation::suits::{self, MachineUse};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -60,8 +60,8 @@ pub(crate) fn simulate(
     for mix in &mixes {
         let profiles = mix.world.programs.table();
         let checked = match dynamic || choices.has_python() {
-            true => known::check_all("dynamic, or a policy in Python", profiles),
-            false => known::check_policies("policy", &choices.names(), profiles),
+            true => profile_needs::check_all("dynamic, or a policy in Python", profiles),
+            false => profile_needs::check_policies("policy", &choices.names(), profiles),
         };
         checked.map_err(CallFailure::from)?;
     }

@@ -46,7 +46,7 @@ impl ProfileSource {
     }
 
     /// The same, to score plans or to list them: a file may have IPC and misses only
-    /// ([`crate::known`]).
+    /// ([`crate::profile_needs`]).
     pub fn programs_to_score(&self, phases: Option<&PathBuf>) -> Result<ProgramCatalog, BadInput> {
         self.read(phases, read_table_to_score)
     }

@@ -166,9 +166,10 @@ impl Shared {
 
 /// The domains in which traffic is counted otherwise than by default.
 fn filtered(actuator: &Actuator) -> Vec<u32> {
-    let is_filtered = |cache| actuator.traffic().is_filtered("mbm_total_bytes", cache);
-    let domains = actuator.domains().iter().filter(|domain| is_filtered(domain.cache_id));
-    domains.map(|domain| domain.id).collect()
+    let traffic = actuator.traffic();
+    let domains = actuator.domains().iter();
+    let filtered = domains.filter(|of| traffic.is_filtered("mbm_total_bytes", of.cache_id));
+    filtered.map(|domain| domain.id).collect()
 }
 
 impl Pages for Shared {

@@ -16,10 +16,12 @@ root=${2:-}
 root=${root%/}
 tar=
 case $to in *.tar) tar=$to to=$to.folder ;; esac
-if [ -e "$to" ] || { [ -n "$tar" ] && [ -e "$tar" ]; }; then
-    echo "collect: ${tar:-$to}: expected a name that is free" >&2
-    exit 2
-fi
+for name in "$to" ${tar:+"$tar"}; do
+    if [ -e "$name" ]; then
+        echo "collect: $name: expected a name that is free" >&2
+        exit 2
+    fi
+done
 mkdir "$to"
 
 # Makes a file of the copy from standard input.

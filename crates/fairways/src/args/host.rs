@@ -94,8 +94,12 @@ impl Collect {
         }
         fairways_doctor::collect::collect(to, root)?;
         let is_packed = to.extension().is_some_and(|extension| extension == "tar");
-        let unpacked = if is_packed { " once it is unpacked" } else { "" };
-        writeln!(out, "{}: fairways doctor --from reads it{unpacked}", shown(to))?;
+        let to = shown(to);
+        let next = match is_packed {
+            true => "unpack it into a folder, then: fairways doctor --from FOLDER".to_owned(),
+            false => format!("to examine it: fairways doctor --from {to}"),
+        };
+        writeln!(out, "copied to {to}; {next}")?;
         Ok(())
     }
 }

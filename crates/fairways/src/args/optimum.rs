@@ -14,7 +14,7 @@ use super::world::{Model, bandwidth, different, level};
 use super::{MOST_WAYS, format, plot_file, use_threads, ways_of_profiles};
 use crate::optimum::{self, Search};
 use fairways_simulation::catalog::ProfileSource;
-use fairways_simulation::{Names, World, cache, known};
+use fairways_simulation::{Names, World, cache, profile_needs};
 
 /// Find the best plan for a mix of programs, exactly
 ///
@@ -153,7 +153,7 @@ impl Optimum {
     fn problem(&self) -> anyhow::Result<(World, Vec<Mix>)> {
         let programs = Arc::new(self.profiles.programs_to_score(None)?);
         if self.bandwidth_mbps.is_some() {
-            known::check_limit("--bandwidth-mbps", programs.table())?;
+            profile_needs::check_limit("--bandwidth-mbps", programs.table())?;
         }
         let most = programs.table().ways();
         let world = World {

@@ -10,7 +10,7 @@ use fairways_command_kit::policies::{self, is_program};
 use fairways_command_kit::warn;
 use fairways_lab::OPTIMUM;
 use fairways_profiles::ProfileTable;
-use fairways_simulation::known;
+use fairways_simulation::profile_needs;
 use fairways_simulation::suits::{self, MachineUse};
 
 /// Reads the name of a policy; completion suggests all names. A program is not started yet: on a
@@ -73,14 +73,16 @@ impl PolicyNames {
     ) -> Result<Vec<&'static str>, BadInput> {
         let all = Self::on(named, machine);
         if named.is_some_and(|names| *names.0 != [ALL]) {
-            known::check_policies("--policies", &all, profiles)?;
+            profile_needs::check_policies("--policies", &all, profiles)?;
             return Ok(all);
         }
         let (known, unknown): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|policy| known::suffice(profiles, policy));
+            all.into_iter().partition(|policy| profile_needs::suffice(profiles, policy));
         if !unknown.is_empty() {
             let left_out = unknown.join(", ");
-            warn(&format!("left out, as the profiles lack what they decide by: {left_out}"));
+            warn(&format!(
+                "left out: {left_out}: the profiles lack columns that they need (docs/profiles.md)"
+            ));
         }
         Ok(known)
     }

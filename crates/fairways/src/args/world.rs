@@ -9,7 +9,7 @@ use fairways_command_kit::input::{above_zero, real, repeated, whole};
 use fairways_core::BandwidthLevel;
 use fairways_profiles::{BandwidthModel, MemoryBandwidth, ProgramCatalog};
 use fairways_simulation::catalog::ProfileSource;
-use fairways_simulation::{self as simulation, cache, known};
+use fairways_simulation::{self as simulation, cache, profile_needs};
 
 use super::lists::pairs;
 use super::{MOST_WAYS, Pairs, ways_of_profiles};
@@ -104,7 +104,7 @@ impl World {
     pub(super) fn checked_to_score(&self) -> Result<simulation::World, BadInput> {
         let world = self.with(self.profiles.programs_to_score(self.phases.as_ref())?)?;
         if world.bandwidth.is_some() {
-            known::check_limit("--bandwidth-mbps", world.programs.table())?;
+            profile_needs::check_limit("--bandwidth-mbps", world.programs.table())?;
         }
         Ok(world)
     }

@@ -11,11 +11,11 @@ use super::running::{Daemon, command, configure};
 
 const PROGRAMS: &str = "mlr:700K,mlr:600K,lookbusy";
 
-/// A daemon of a machine whose programs have hostile names, by the emulator's counters and clock.
 /// A cache that programs share as a whole, and whose lines are counted: what is expected follows
 /// from both, whatever platform the other tests run on.
 const WHOLE_AND_COUNTED: [&str; 2] = ["--platform", "broadwell"];
 
+/// A daemon of a machine whose programs have hostile names, by the emulator's counters and clock.
 fn daemon<'a>(machine: &'a Machine, keys: &str, counters: &str) -> Daemon<'a> {
     let [reads, scans, works] = ["mlr:700K", "mlr:600K", "lookbusy"]
         .map(|program| format!("select = \"pid:{}\"", machine.pids[program]));

@@ -154,9 +154,7 @@ fn a_changed_filter_is_named() {
     zen.write("info/L3_MON/mbm_total_bytes_config", "0=0x33\n").unwrap();
     let mut client = zen.open();
     let reads = "mbm_total_bytes counts local_reads, remote_reads, local_reads_slow_memory, remote_reads_slow_memory";
-    let said = format!(
-        "somebody changed what is traffic: {reads} in domain 0; bytes of programs are these alone"
-    );
+    let said = format!("{reads} in domain 0, not the default: programs' bytes include only these");
     assert_eq!(client.degraded(), [said]);
     zen.write("info/L3_MON/mbm_total_bytes_config", "0=0x7f\n").unwrap();
     client.look().unwrap();
