@@ -222,14 +222,14 @@ fn nodes_of(facts: &Facts, cache: u32) -> usize {
 }
 
 /// A cache, as sysfs describes it (sysfs-devices-system-cpu: `cache/index*`).
-struct SysfsCache {
+struct ListedCache {
     id: u32,
     cpus: CpuSet,
     kibibytes: Option<u32>,
 }
 
-fn caches(facts: &Facts, level: &str) -> Vec<SysfsCache> {
-    let mut caches: Vec<SysfsCache> = Vec::new();
+fn caches(facts: &Facts, level: &str) -> Vec<ListedCache> {
+    let mut caches: Vec<ListedCache> = Vec::new();
     for cpu in facts.cpus() {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache");
         for index in facts.files.names(&folder) {
@@ -245,7 +245,7 @@ fn caches(facts: &Facts, level: &str) -> Vec<SysfsCache> {
                     let size = facts.files.line(&format!("{index}/size"));
                     let size = size.as_deref().and_then(|size| size.strip_suffix('K'));
                     let kibibytes = size.and_then(|size| size.parse().ok());
-                    caches.push(SysfsCache { id, cpus: CpuSet::from_iter([cpu]), kibibytes });
+                    caches.push(ListedCache { id, cpus: CpuSet::from_iter([cpu]), kibibytes });
                 }
             }
         }

@@ -35,7 +35,7 @@ pub(super) struct Facts {
     pub(super) monitored: Vec<String>,
 }
 
-/// The resources whose ways are given out, the first that there is.
+/// The resources whose ways are given out: the first of them that exists.
 pub(super) const SHARED_CACHES: [&str; 4] = ["L3", "L3DATA", "L2", "L2DATA"];
 
 /// A line of `/proc/mounts`.

@@ -6,7 +6,8 @@
 //! more is in no clustering, and where the prices exceed the ways there is none. The best prices
 //! are the dual solution of set partitioning's linear relaxation, found by column generation
 //! (Barnhart et al., "Branch-and-Price", Operations Research 46(3), 1998); ruling clusters out by
-//! them is called reduced cost fixing. The same with the most ways of a cluster, against ways that nobody uses.
+//! them is called reduced cost fixing. The same is done with the most ways of a cluster, against
+//! ways that nobody uses.
 
 use rayon::prelude::*;
 

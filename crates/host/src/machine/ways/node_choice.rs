@@ -14,7 +14,7 @@ pub(super) struct NodeChoice {
 /// The wait after the first return to caches, in listings.
 const FIRST_WAIT: u32 = 4;
 
-/// The longest wait, in listings; after so many in a row, all returns to caches are forgotten.
+/// The longest wait, in listings; after so many with nodes, all returns to caches are forgotten.
 const LONGEST_WAIT: u32 = 1 << 12;
 
 impl NodeChoice {
@@ -28,7 +28,7 @@ impl NodeChoice {
         if are_bound {
             self.agreeing = self.agreeing.saturating_add(1);
             self.by_node |= self.agreeing > self.needed;
-            if self.agreeing > LONGEST_WAIT {
+            if self.agreeing > self.needed + LONGEST_WAIT {
                 self.needed = 0;
             }
         } else {
@@ -73,7 +73,7 @@ mod tests {
         }
         let waited = (0..).take_while(|_| !choice.update(true)).count();
         assert_eq!(waited, LONGEST_WAIT as usize);
-        for _ in 0..LONGEST_WAIT {
+        for _ in 0..=LONGEST_WAIT {
             assert!(choice.update(true));
         }
         assert!(!choice.update(false));
