@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -215,17 +215,14 @@ impl SweepFolder {
     /// Removes what processes left an hour ago or earlier that were killed while they wrote
     /// results.
     pub(crate) fn remove_unfinished(&self) -> anyhow::Result<()> {
-        let results = self.dir.join("results");
-        for entry in fs::read_dir(&results)? {
-            let entry = entry?;
-            let file = entry.file_name();
-            let name = file.to_str().and_then(|name| name.strip_prefix('.')?.split_once(".csv."));
-            let age = entry.metadata()?.modified().ok().and_then(|at| at.elapsed().ok());
-            let is_old = age.is_some_and(|age| age > LONGEST_WRITE);
-            if is_old && name.is_some_and(|(name, _)| is_name(name)) {
-                let path = results.join(&file);
-                fs::remove_file(&path)
-                    .with_context(|| format!("{}: can't remove it", shown(&path)))?;
+        for entry in fs::read_dir(self.dir.join("results"))? {
+            let path = entry?.path();
+            // Another shard may end writing it, or remove it, meanwhile.
+            match remove_if_unfinished(&path) {
+                Err(why) if why.kind() != io::ErrorKind::NotFound => {
+                    return Err(why).with_context(|| format!("{}: can't remove it", shown(&path)));
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -242,6 +239,16 @@ impl SweepFolder {
     pub(crate) fn named(&self, point: &IndexedPoint) -> String {
         named(&self.index.axes, &point.labels)
     }
+}
+
+fn remove_if_unfinished(path: &Path) -> io::Result<()> {
+    let name =
+        path.file_name().and_then(|name| name.to_str()?.strip_prefix('.')?.split_once(".csv."));
+    if !name.is_some_and(|(name, _)| is_name(name)) {
+        return Ok(());
+    }
+    let age = fs::symlink_metadata(path)?.modified()?.elapsed();
+    if age.is_ok_and(|age| age > LONGEST_WRITE) { fs::remove_file(path) } else { Ok(()) }
 }
 
 fn named(axes: &[String], labels: &[String]) -> String {

@@ -252,7 +252,9 @@ fn shards_that_are_killed_and_started_again_equal_one_run() {
         std::thread::sleep(Duration::from_millis(50 + turns * 7919 % 200));
         for (number, shard) in (1..).zip(&mut shards) {
             let Some(child) = shard else { continue };
-            if child.try_wait().unwrap().is_some_and(|status| status.success()) {
+            if let Some(status) = child.try_wait().unwrap() {
+                let said = folder.read(&format!("said{number}"));
+                assert!(status.success(), "shard {number}: {}", String::from_utf8_lossy(&said));
                 *shard = None;
             } else if kills < 60 && (turns * 31 + number as u64 * 17).is_multiple_of(8) {
                 // Some are interrupted, as at a cluster's time limit.
@@ -285,7 +287,8 @@ fn shards_that_are_killed_and_started_again_equal_one_run() {
 
 fn start(folder: &SweptFolder, shard: usize) -> Child {
     let mut command = folder.command(&format!("run plan.sweep --jobs 1 --shard {shard}/8"));
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    let said = fs::File::create(folder.at(&format!("said{shard}"))).unwrap();
+    command.stdout(Stdio::null()).stderr(said).spawn().unwrap()
 }
 
 /// The points' processes end with the one that started them.
