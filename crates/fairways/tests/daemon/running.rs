@@ -42,10 +42,13 @@ impl<'a> Daemon<'a> {
         let said = fs::File::create(machine.at("said")).unwrap();
         let child = command.stderr(said).spawn().unwrap();
         let mut daemon = Self { machine, child };
-        eventually("the daemon answers", || {
+        // It answers before it has read the machine.
+        eventually("the daemon shows its domains", || {
             let ended = daemon.child.try_wait().unwrap();
             assert!(ended.is_none(), "{ended:?}: {}", daemon.said());
-            daemon.ask(&["--json"]).status().unwrap().success()
+            let status = daemon.ask(&["--json"]).output().unwrap().stdout;
+            serde_json::from_slice(&status)
+                .is_ok_and(|status: Value| status["domains"][0].is_object())
         });
         daemon
     }
