@@ -259,10 +259,10 @@ fn yields(pair: &[Worker]) -> u64 {
     pair.iter().map(Worker::rounds).sum::<u64>() - before
 }
 
-/// Two threads yield to each other on CPU 0, as often while two thousand others wait for the other
+/// Two threads yield to each other on CPU 0, as often while eight hundred others wait for the other
 /// CPUs: a CPU does not look at threads that it may not run.
 pub(crate) fn a_crowd_elsewhere_leaves_a_quarter_of_the_rate() {
-    const CROWD: usize = 2000;
+    const CROWD: usize = 800;
     let scheduler = load(&Settings { stall: Duration::from_secs(30), ..settings() });
     let pair: Vec<Worker> = (0..2).map(|_| Worker::new(thread::yield_now)).collect();
     take(&scheduler, &pair);
