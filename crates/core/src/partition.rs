@@ -45,6 +45,11 @@ impl Partition {
         self.placements.clear();
     }
 
+    /// Forgets the placements after the first `count`, and keeps every cluster.
+    pub fn keep_placements(&mut self, count: usize) {
+        self.placements.truncate(count);
+    }
+
     /// Adds a cluster without members that may fill `mask`; returns its index.
     pub fn add_cluster(&mut self, mask: WayMask) -> u32 {
         self.add(Resources { mask, bandwidth: None })

@@ -120,14 +120,26 @@ impl RunningPrograms {
         act: &mut dyn FnMut(Action<'_>),
         decide: impl FnOnce(&Llc, &[RunningProgram], &mut Partition, &mut Announcer<'_>) -> &'static str,
     ) -> Option<PlanId> {
+        self.change_plan(act, |llc, programs, partition, announcer| {
+            partition.clear();
+            decide(llc, programs, partition, announcer)
+        })
+    }
+
+    /// The same, but `decide` gets the partition that was planned last, and changes it.
+    pub(crate) fn change_plan(
+        &mut self,
+        act: &mut dyn FnMut(Action<'_>),
+        decide: impl FnOnce(&Llc, &[RunningProgram], &mut Partition, &mut Announcer<'_>) -> &'static str,
+    ) -> Option<PlanId> {
         let llc = self.llc()?;
         let nothing_planned = self.partition.placements().is_empty();
         if self.programs.is_empty() && nothing_planned {
             return None;
         }
-        self.partition.clear();
         self.actual = None;
         let reason = if self.programs.is_empty() {
+            self.partition.clear();
             "no program runs"
         } else {
             let mut announcer = Announcer::new(&self.programs, &mut self.announced, act);

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{Curve, Llc, Partition};
+use fairways_core::{AppId, Curve, Llc, Partition};
 
 use super::Parameters;
 use super::announce::withdraw_division;
@@ -25,6 +25,19 @@ pub(crate) struct Clustering {
     sharing: Sharing,
     pairing: Pairing,
     pressures: Vec<Curve>,
+    kept: Option<LastDivision>,
+}
+
+/// What the last division left, as long as only light programs come and go: the clusters, the
+/// places of the other programs, and what was announced about them.
+#[derive(Clone, Copy, Debug)]
+struct LastDivision {
+    /// Of which programs it is: [`Sets::version`].
+    version: u64,
+    streaming: StreamingClusters,
+    /// How many placements are of programs that are not light.
+    placed: usize,
+    reason: &'static str,
 }
 
 /// How the sensitive programs are put into clusters.
@@ -39,7 +52,7 @@ enum SensitiveClusters {
 }
 
 /// The clusters of streaming programs, which come first.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct StreamingClusters {
     /// How many streaming programs there are.
     count: u32,
@@ -102,6 +115,25 @@ impl StreamingClusters {
 }
 
 impl Clustering {
+    /// Places the light programs again in the partition of the last division, if no others have
+    /// come, gone or changed since. Returns the reason of that division.
+    pub(crate) fn place_light_again(
+        &self,
+        p: &Parameters,
+        sets: &Sets,
+        partition: &mut Partition,
+    ) -> Option<&'static str> {
+        let kept = self.kept.filter(|kept| kept.version == sets.version)?;
+        partition.keep_placements(kept.placed);
+        place_light(p, kept.streaming, &sets.light, partition);
+        Some(kept.reason)
+    }
+
+    /// Another plan took the place of the last division.
+    pub(crate) const fn forget_division(&mut self) {
+        self.kept = None;
+    }
+
     /// Clusters the programs that run, which are those of `sets`, and announces the numbers of the
     /// sensitive ones. Returns the reason.
     pub(crate) fn cluster(
@@ -112,6 +144,7 @@ impl Clustering {
         partition: &mut Partition,
         announcer: &mut Announcer<'_>,
     ) -> &'static str {
+        self.kept = None;
         if sets.sensitive.is_empty() || llc.max_clusters() == 1 {
             leave_unpartitioned(llc, programs, partition);
             withdraw_division(&sets.sensitive, announcer);
@@ -158,9 +191,17 @@ impl Clustering {
             partition.add_cluster(stack.next(ways));
         }
 
-        self.place(p, streaming, sensitive, sets, partition);
+        self.place(streaming, sensitive, sets, partition);
+        let placed = partition.placements().len();
+        place_light(p, streaming, &sets.light, partition);
+        // Decision LFOC 8: a program of unknown class joins the largest cluster that does not
+        // stream (the first of equals), and has none of its own.
+        if !sets.unknown.is_empty() {
+            let largest = streaming.clusters + largest(self.ways(sensitive));
+            partition.place_all(sets.unknown.iter().copied(), largest..=largest);
+        }
         self.announce(sensitive, sets, announcer);
-        match (sensitive, streaming.count) {
+        let reason = match (sensitive, streaming.count) {
             (SensitiveClusters::Paired, _) => {
                 "streaming programs confined, sensitive ones paired where fairer"
             }
@@ -173,7 +214,12 @@ impl Clustering {
             (SensitiveClusters::Alone, _) => {
                 "streaming programs confined, sensitive ones own ways by lookahead"
             }
+        };
+        // The others follow light programs in the partition.
+        if sets.unknown.is_empty() {
+            self.kept = Some(LastDivision { version: sets.version, streaming, placed, reason });
         }
+        reason
     }
 
     /// Announces for each sensitive program its critical size, the ways that lookahead gave, and
@@ -230,10 +276,10 @@ impl Clustering {
         }
     }
 
-    /// Puts every program into its cluster; the streaming clusters come first.
+    /// Puts streaming and sensitive programs into their clusters; the streaming clusters come
+    /// first.
     fn place(
         &self,
-        p: &Parameters,
         streaming: StreamingClusters,
         sensitive: SensitiveClusters,
         sets: &Sets,
@@ -256,23 +302,27 @@ impl Clustering {
         } else {
             partition.place_all(sets.sensitive.iter().copied(), first..=end - 1);
         }
-        // Decision LFOC 6: one cluster after the other, though the printed loop never advances
-        // `idx`.
-        let mut light = &sets.light[..];
-        for cluster in 0..first {
-            let gaps = streaming.gaps(p, cluster) as usize;
-            let (members, rest) = light.split_at(gaps.min(light.len()));
-            partition.place_all(members.iter().copied(), cluster..=cluster);
-            light = rest;
-        }
-        partition.place_all(light.iter().copied(), first..=end - 1);
-        // Decision LFOC 8: a program of unknown class joins the largest cluster that does not
-        // stream (the first of equals), and has none of its own.
-        if !sets.unknown.is_empty() {
-            let largest = first + largest(self.ways(sensitive));
-            partition.place_all(sets.unknown.iter().copied(), largest..=largest);
-        }
     }
+}
+
+/// Puts the light programs into clusters: of streaming programs while there is room, then of
+/// sensitive ones in turn.
+fn place_light(
+    p: &Parameters,
+    streaming: StreamingClusters,
+    mut light: &[AppId],
+    partition: &mut Partition,
+) {
+    let first = streaming.clusters;
+    let end = u32::try_from(partition.clusters().len()).unwrap_or(u32::MAX);
+    // Decision LFOC 6: one cluster after the other, though the printed loop never advances `idx`.
+    for cluster in 0..first {
+        let gaps = streaming.gaps(p, cluster) as usize;
+        let (members, rest) = light.split_at(gaps.min(light.len()));
+        partition.place_all(members.iter().copied(), cluster..=cluster);
+        light = rest;
+    }
+    partition.place_all(light.iter().copied(), first..=end - 1);
 }
 
 /// The index of the largest number; of equals, the first.

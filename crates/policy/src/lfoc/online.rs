@@ -164,6 +164,7 @@ impl Lfoc {
         let Self { parameters: p, running, sets, clustering, learners, session, .. } = self;
         self.is_overdue = false;
         if let Some(session) = session {
+            clustering.forget_division();
             self.plan = running.plan(act, |llc, programs, partition, announcer| {
                 withdraw_division(&sets.sensitive, announcer);
                 session.plan(llc, programs, partition)
@@ -180,7 +181,14 @@ impl Lfoc {
             self.watch(app, window, act);
             return;
         }
-        self.plan = running.plan(act, |llc, programs, partition, announcer| {
+        self.plan = running.change_plan(act, |llc, programs, partition, announcer| {
+            // A program of which something is learned may have been announced anew since.
+            if learners.0.is_empty()
+                && let Some(reason) = clustering.place_light_again(p, sets, partition)
+            {
+                return reason;
+            }
+            partition.clear();
             clustering.cluster(p, llc, (programs, sets, learners), partition, announcer)
         });
     }
@@ -241,6 +249,7 @@ impl Lfoc {
             // No program is to be left with the ways that a sampling partition could spare. One
             // cluster requires the least of a machine.
             let sensitive = &self.sets.sensitive;
+            self.clustering.forget_division();
             self.plan = self.running.plan(act, |llc, programs, partition, announcer| {
                 leave_unpartitioned(llc, programs, partition);
                 withdraw_division(sensitive, announcer);

@@ -19,11 +19,14 @@ pub(crate) struct Sets {
     /// Its critical size in ways.
     pub(crate) critical: Vec<u32>,
     pub(crate) light: Vec<AppId>,
+    /// Grows whenever programs of another class than light come, go or change.
+    pub(crate) version: u64,
     pub(crate) unknown: Vec<AppId>,
 }
 
 impl Sets {
     pub(crate) fn clear(&mut self) {
+        self.version += 1;
         self.streaming.clear();
         self.sensitive.clear();
         self.slowdowns.clear();
@@ -41,6 +44,7 @@ impl Sets {
         known: Option<KnownCurves<'_>>,
     ) -> Option<Class> {
         let class = known.map(|known| class_of(known, llc.ways, p));
+        self.version += u64::from(class != Some(Class::Light));
         let set = match class {
             None => &mut self.unknown,
             Some(Class::Streaming) => &mut self.streaming,
@@ -59,13 +63,18 @@ impl Sets {
     }
 
     pub(crate) fn forget(&mut self, app: AppId) {
+        if let Some(index) = self.light.iter().position(|&other| other == app) {
+            self.light.remove(index);
+            return;
+        }
+        self.version += 1;
         if let Some(index) = self.sensitive.iter().position(|&other| other == app) {
             self.sensitive.remove(index);
             self.slowdowns.remove(index);
             self.critical.remove(index);
             return;
         }
-        for set in [&mut self.streaming, &mut self.light, &mut self.unknown] {
+        for set in [&mut self.streaming, &mut self.unknown] {
             set.retain(|&other| other != app);
         }
     }

@@ -1,6 +1,7 @@
 //! Tests that quote the section or the decision that they check.
 
 mod actual;
+mod again;
 mod algorithm;
 mod announce;
 mod bench;
