@@ -8,6 +8,9 @@ use crate::{MAX_WAYS, Ways};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Q32(u64);
 
+/// Comparisons for as many bits of a quotient take less time than a division.
+const FEW_BITS: u32 = 3;
+
 impl Q32 {
     /// 1.
     pub const ONE: Self = Self(1 << 32);
@@ -46,7 +49,19 @@ impl Q32 {
         let (whole, left) =
             ((numerator << first) / denominator, (numerator << first) % denominator);
         if whole.leading_zeros() >= rest && denominator.leading_zeros() >= rest {
-            return Self((whole << rest) | ((left << rest) / denominator));
+            // What is left is below the denominator. So a few more bits are compared, not divided.
+            if rest > FEW_BITS {
+                return Self((whole << rest) | ((left << rest) / denominator));
+            }
+            let (mut quotient, mut left, mut bits) = (whole, left, rest);
+            while bits > 0 {
+                left <<= 1;
+                let bit = left >= denominator;
+                left -= if bit { denominator } else { 0 };
+                quotient = (quotient << 1) | bit as u64;
+                bits -= 1;
+            }
+            return Self(quotient);
         }
         let quotient = ((numerator as u128) << 32) / denominator as u128;
         #[expect(
