@@ -53,20 +53,20 @@ impl Announced {
 
     /// Announces the numbers that are valid (the bits of `known`) and have changed.
     #[inline(never)]
-    fn announce_changes(
+    fn announce_changes<const N: usize>(
         &mut self,
         app: AppId,
         known: u32,
-        (words, now): (&[Word], &[i64]),
+        (words, now): (&[Word; N], &[i64; N]),
         act: &mut dyn FnMut(Action<'_>),
     ) {
-        let are_others = self.known != 0 && self.words[..words.len()] != *words;
+        let are_others = self.known != 0 && !self.has_words(words);
         if are_others || self.known & !known != 0 {
             self.repeat_class(app, act);
         }
-        self.words[..words.len()].copy_from_slice(words);
         let thread = ThreadId::first_of(app);
         for (place, (&what, &raw)) in words.iter().zip(now).enumerate().take(MOST_NUMBERS) {
+            self.words[place] = what;
             let is_news = self.known & 1 << place == 0 || self.numbers[place] != raw;
             if known & 1 << place != 0 && is_news {
                 self.numbers[place] = raw;
@@ -75,6 +75,16 @@ impl Announced {
             }
         }
         self.known = known;
+    }
+
+    /// Whether these words are the first of its own. So few are compared one by one.
+    #[inline(always)]
+    fn has_words<const N: usize>(&self, words: &[Word; N]) -> bool {
+        let mut is_same = true;
+        for (own, word) in self.words.iter().zip(words) {
+            is_same &= own == word;
+        }
+        is_same
     }
 
     /// The number that was announced at this place.
@@ -151,7 +161,7 @@ impl<'a> Announcer<'a> {
             }
         }
         let is_same = announced.known == known
-            && announced.words[..N] == words
+            && announced.has_words(&words)
             && announced.numbers[..N] == now;
         if !is_same {
             announced.announce_changes(app, known, (&words, &now), self.act);

@@ -64,18 +64,24 @@ impl Sets {
 
     pub(crate) fn forget(&mut self, app: AppId) {
         if let Some(index) = self.light.iter().position(|&other| other == app) {
-            self.light.remove(index);
+            remove(&mut self.light, index);
             return;
         }
         self.version += 1;
         if let Some(index) = self.sensitive.iter().position(|&other| other == app) {
-            self.sensitive.remove(index);
-            self.slowdowns.remove(index);
-            self.critical.remove(index);
+            remove(&mut self.sensitive, index);
+            remove(&mut self.slowdowns, index);
+            remove(&mut self.critical, index);
             return;
         }
         for set in [&mut self.streaming, &mut self.unknown] {
             set.retain(|&other| other != app);
         }
     }
+}
+
+/// Removes an entry, which is not copied out: tables are large.
+fn remove<T: Copy>(entries: &mut Vec<T>, index: usize) {
+    entries.copy_within(index + 1.., index);
+    entries.truncate(entries.len() - 1);
 }
