@@ -6,6 +6,7 @@
 //!   it has. LFOC divides the ways as before, so it places the light programs again and no others.
 //! - `exit-sensitive`: a sensitive program ends, for LFOC and LFOC+: all of Algorithm 1, which the
 //!   authors' Table 2 times, and the actions that report the numbers of those that get its ways.
+//! - `exit-drawn`: a program ends that was drawn as those of a `drawn` mix are, for LFOC and LFOC+.
 //! - `start`: the last program of the mix starts. The policy reads its profile, classifies it and
 //!   computes its slowdown table; then it decides as above.
 //!
@@ -70,7 +71,7 @@ fn main() {
                 .filter(|policy| only.as_ref().is_none_or(|only| only == policy))
             {
                 for mix in ["drawn", "third", "half", "sensitive"] {
-                    for event in ["exit", "exit-sensitive", "start", "alarm"] {
+                    for event in ["exit", "exit-sensitive", "exit-drawn", "start", "alarm"] {
                         let case = Case { policy, mix, event, programs };
                         match policy {
                             "lfoc" => lab.measure(case, Lfoc::default, &mut memory),
@@ -113,11 +114,12 @@ impl Lab {
             println!("{policy},{event},{state},{mix},{programs},{ways},{round},{ns:.1}");
         };
         let slow = is_slow(policy);
-        let is_one_mix = matches!(event, "alarm" | "exit-sensitive") && mix != "drawn";
+        let is_one_mix =
+            matches!(event, "alarm" | "exit-sensitive" | "exit-drawn") && mix != "drawn";
         if (policy == "kpart" && programs > 16) || is_one_mix {
             return;
         }
-        if event == "exit-sensitive" && slow {
+        if slow && event.starts_with("exit-") {
             return;
         }
         let is_skipped = ![4, 8, 16, 64].contains(&programs) || (programs >= 16 && mix != "drawn");
@@ -312,7 +314,11 @@ impl<P: Policy> Subject<P> {
             "start" => events.pop().expect("a mix has a program"),
             "alarm" => Event::Woke,
             _ => {
-                let class = if case.event == "exit" { LIGHT } else { SENSITIVE };
+                let class = match case.event {
+                    "exit-sensitive" => SENSITIVE,
+                    "exit-drawn" => pool.draw(),
+                    _ => LIGHT,
+                };
                 events.push(self.started(pool.take(class)));
                 Event::Exited { app: self.running.pop().expect("one has just started") }
             }
@@ -372,17 +378,22 @@ impl Pool {
         Arc::clone(&profiles[self.next[class]])
     }
 
+    /// A class, drawn as often as it is among the measured programs.
+    fn draw(&mut self) -> usize {
+        match self.rng.next_u32() % 55 {
+            0..12 => STREAMING,
+            12..40 => LIGHT,
+            _ => SENSITIVE,
+        }
+    }
+
     /// The number of programs of each class, in the order in which they start.
     fn mix(&mut self, name: &str, programs: usize) -> [usize; 3] {
         let mut counts = [0; 3];
         match name {
             "drawn" => {
                 for _ in 0..programs {
-                    counts[match self.rng.next_u32() % 55 {
-                        0..12 => STREAMING,
-                        12..40 => LIGHT,
-                        _ => SENSITIVE,
-                    }] += 1;
+                    counts[self.draw()] += 1;
                 }
             }
             "third" => {

@@ -28,20 +28,20 @@ pub(crate) struct Clustering {
     kept: Option<LastDivision>,
 }
 
-/// What the last division left, as long as only light programs come and go: the clusters, the
-/// places of the other programs, and what was announced about them.
+/// What the last division left, as long as the same programs are sensitive: their ways, and what
+/// was announced about them.
 #[derive(Clone, Copy, Debug)]
 struct LastDivision {
-    /// Of which programs it is: [`Sets::version`].
+    /// Of which sensitive programs it is: [`Sets::version`].
     version: u64,
     streaming: StreamingClusters,
+    sensitive: SensitiveClusters,
     /// How many placements are of programs that are not light.
     placed: usize,
-    reason: &'static str,
 }
 
 /// How the sensitive programs are put into clusters.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SensitiveClusters {
     /// Each has one of its own.
     Alone,
@@ -94,6 +94,12 @@ impl StreamingClusters {
         Self { count, clusters, ways_each, ways_last, each }
     }
 
+    /// Whether its clusters have the same ways.
+    fn has_masks_of(&self, other: Self) -> bool {
+        (self.clusters, self.ways_each, self.ways_last)
+            == (other.clusters, other.ways_each, other.ways_last)
+    }
+
     fn ways_of(&self, cluster: u32) -> u32 {
         if cluster + 1 == self.clusters { self.ways_last } else { self.ways_each }
     }
@@ -115,18 +121,32 @@ impl StreamingClusters {
 }
 
 impl Clustering {
-    /// Places the light programs again in the partition of the last division, if no others have
-    /// come, gone or changed since. Returns the reason of that division.
-    pub(crate) fn place_light_again(
-        &self,
+    /// Places the other programs again in the partition of the last division, if it would divide
+    /// the ways among the sensitive ones as before. Returns the reason.
+    pub(crate) fn place_again(
+        &mut self,
         p: &Parameters,
+        llc: &Llc,
         sets: &Sets,
         partition: &mut Partition,
     ) -> Option<&'static str> {
-        let kept = self.kept.filter(|kept| kept.version == sets.version)?;
-        partition.keep_placements(kept.placed);
+        let mut kept = self.kept.filter(|kept| kept.version == sets.version)?;
+        if sets.streaming.len() == kept.streaming.count as usize {
+            partition.keep_placements(kept.placed);
+        } else {
+            let before = kept.streaming;
+            kept.streaming =
+                StreamingClusters::plan(p, llc, count(&sets.streaming), count(&sets.sensitive));
+            if !kept.streaming.has_masks_of(before) {
+                return None;
+            }
+            partition.keep_placements(0);
+            self.place(kept.streaming, kept.sensitive, sets, partition);
+            kept.placed = partition.placements().len();
+            self.kept = Some(kept);
+        }
         place_light(p, kept.streaming, &sets.light, partition);
-        Some(kept.reason)
+        Some(reason(kept.sensitive, kept.streaming))
     }
 
     /// Another plan took the place of the last division.
@@ -155,9 +175,8 @@ impl Clustering {
             };
         }
 
-        let counts = [&sets.streaming, &sets.sensitive]
-            .map(|set| u32::try_from(set.len()).unwrap_or(u32::MAX));
-        let streaming = StreamingClusters::plan(p, llc, counts[0], counts[1]);
+        let streaming =
+            StreamingClusters::plan(p, llc, count(&sets.streaming), count(&sets.sensitive));
         let mut stack = Stack::new(llc);
         for cluster in 0..streaming.clusters {
             partition.add_cluster(stack.next(streaming.ways_of(cluster)));
@@ -201,25 +220,11 @@ impl Clustering {
             partition.place_all(sets.unknown.iter().copied(), largest..=largest);
         }
         self.announce(sensitive, sets, announcer);
-        let reason = match (sensitive, streaming.count) {
-            (SensitiveClusters::Paired, _) => {
-                "streaming programs confined, sensitive ones paired where fairer"
-            }
-            (SensitiveClusters::Crowded, _) => {
-                "more sensitive programs than clusters: the flattest share one"
-            }
-            (SensitiveClusters::Alone, 0) => {
-                "sensitive programs own ways by lookahead; none streams"
-            }
-            (SensitiveClusters::Alone, _) => {
-                "streaming programs confined, sensitive ones own ways by lookahead"
-            }
-        };
         // The others follow light programs in the partition.
         if sets.unknown.is_empty() {
-            self.kept = Some(LastDivision { version: sets.version, streaming, placed, reason });
+            self.kept = Some(LastDivision { version: sets.version, streaming, sensitive, placed });
         }
-        reason
+        reason(sensitive, streaming)
     }
 
     /// Announces for each sensitive program its critical size, the ways that lookahead gave, and
@@ -301,6 +306,25 @@ impl Clustering {
             }
         } else {
             partition.place_all(sets.sensitive.iter().copied(), first..=end - 1);
+        }
+    }
+}
+
+fn count(apps: &[AppId]) -> u32 {
+    u32::try_from(apps.len()).unwrap_or(u32::MAX)
+}
+
+fn reason(sensitive: SensitiveClusters, streaming: StreamingClusters) -> &'static str {
+    match (sensitive, streaming.count) {
+        (SensitiveClusters::Paired, _) => {
+            "streaming programs confined, sensitive ones paired where fairer"
+        }
+        (SensitiveClusters::Crowded, _) => {
+            "more sensitive programs than clusters: the flattest share one"
+        }
+        (SensitiveClusters::Alone, 0) => "sensitive programs own ways by lookahead; none streams",
+        (SensitiveClusters::Alone, _) => {
+            "streaming programs confined, sensitive ones own ways by lookahead"
         }
     }
 }

@@ -184,7 +184,7 @@ impl Lfoc {
         self.plan = running.change_plan(act, |llc, programs, partition, announcer| {
             // A program of which something is learned may have been announced anew since.
             if learners.0.is_empty()
-                && let Some(reason) = clustering.place_light_again(p, sets, partition)
+                && let Some(reason) = clustering.place_again(p, llc, sets, partition)
             {
                 return reason;
             }

@@ -19,7 +19,7 @@ pub(crate) struct Sets {
     /// Its critical size in ways.
     pub(crate) critical: Vec<u32>,
     pub(crate) light: Vec<AppId>,
-    /// Grows whenever programs of another class than light come, go or change.
+    /// Grows whenever sensitive programs, or those of unknown class, come, go or change.
     pub(crate) version: u64,
     pub(crate) unknown: Vec<AppId>,
 }
@@ -44,7 +44,7 @@ impl Sets {
         known: Option<KnownCurves<'_>>,
     ) -> Option<Class> {
         let class = known.map(|known| class_of(known, llc.ways, p));
-        self.version += u64::from(class != Some(Class::Light));
+        self.version += u64::from(matches!(class, None | Some(Class::Sensitive)));
         let set = match class {
             None => &mut self.unknown,
             Some(Class::Streaming) => &mut self.streaming,
@@ -63,9 +63,11 @@ impl Sets {
     }
 
     pub(crate) fn forget(&mut self, app: AppId) {
-        if let Some(index) = self.light.iter().position(|&other| other == app) {
-            remove(&mut self.light, index);
-            return;
+        for set in [&mut self.light, &mut self.streaming] {
+            if let Some(index) = set.iter().position(|&other| other == app) {
+                remove(set, index);
+                return;
+            }
         }
         self.version += 1;
         if let Some(index) = self.sensitive.iter().position(|&other| other == app) {
@@ -74,9 +76,7 @@ impl Sets {
             remove(&mut self.critical, index);
             return;
         }
-        for set in [&mut self.streaming, &mut self.unknown] {
-            set.retain(|&other| other != app);
-        }
+        self.unknown.retain(|&other| other != app);
     }
 }
 
