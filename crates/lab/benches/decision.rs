@@ -31,7 +31,8 @@
 //! only.
 //!
 //! Prints CSV in ns: the mean of a warm round, the median otherwise. KPart and Fairways, a thousand
-//! times slower, are timed warm only. An argument names the only policy to time.
+//! times slower, are timed warm only. An argument names the only policy to time; `warm` behind it
+//! times that one warm only.
 
 #![allow(clippy::print_stdout)]
 
@@ -60,11 +61,13 @@ const EVICTION_BYTES: usize = 64 << 20;
 fn main() {
     println!("bench,event,state,mix,programs,ways,round,ns");
     let mut memory = vec![1u8; EVICTION_BYTES];
-    let only = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
+    let mut names = std::env::args().skip(1).filter(|arg| !arg.starts_with("--"));
+    let only = names.next();
+    let warm_only = names.next().is_some_and(|state| state == "warm");
     let policies = ["lfoc", "lfoc-plus", "kpart", "fairways"];
     for (ways, sizes) in [(11, vec![4, 5, 6, 7, 8, 9, 10, 11, 16]), (20, vec![16, 64])] {
         let ways = Ways::new(ways).expect("from 1 to 32");
-        let mut lab = Lab { llc: Llc::with_ways(ways), pool: Pool::new(ways) };
+        let mut lab = Lab { llc: Llc::with_ways(ways), pool: Pool::new(ways), warm_only };
         for programs in sizes {
             for policy in policies
                 .into_iter()
@@ -104,6 +107,7 @@ fn is_slow(policy: &str) -> bool {
 struct Lab {
     llc: Llc,
     pool: Pool,
+    warm_only: bool,
 }
 
 impl Lab {
@@ -113,13 +117,13 @@ impl Lab {
         let row = |state: &str, round: usize, ns: f64| {
             println!("{policy},{event},{state},{mix},{programs},{ways},{round},{ns:.1}");
         };
-        let slow = is_slow(policy);
+        let slow = is_slow(policy) || self.warm_only;
         let is_one_mix =
             matches!(event, "alarm" | "exit-sensitive" | "exit-drawn") && mix != "drawn";
         if (policy == "kpart" && programs > 16) || is_one_mix {
             return;
         }
-        if slow && event.starts_with("exit-") {
+        if is_slow(policy) && event.starts_with("exit-") {
             return;
         }
         let is_skipped = ![4, 8, 16, 64].contains(&programs) || (programs >= 16 && mix != "drawn");
