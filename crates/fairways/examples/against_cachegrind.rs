@@ -7,7 +7,8 @@
 //! One run of `fairways profile` counts the misses with 1 to 16 ways of 64 KB; cachegrind takes a
 //! run for each. Both have a D1 of 32 KB and 8 ways, look up virtual addresses, and have no L2; an
 //! I1 of 16 MB keeps instructions out of cachegrind's last-level cache but for the first touch.
-//! Prints two CSVs: the counts of both, and then how long both take, in pairs.
+//! Prints two CSVs: the counts of both, and then how long both take, in pairs: the time that passes,
+//! and the processors' time, which other work on the machine changes less.
 
 #![allow(clippy::print_stdout)]
 
@@ -47,13 +48,19 @@ fn main() -> Result<()> {
             row("LLC misses of data", misses, counted[3]);
         }
     }
-    println!("\nprogram,round,profile_s,cachegrind_s,references_per_s");
+    println!(
+        "\nprogram,round,profile_s,cachegrind_s,profile_cpu_s,cachegrind_cpu_s,references_per_s"
+    );
     for round in 1..=rounds {
         for (name, command) in &programs {
             let (found, ours) = profile(&fairways, command, folder.path())?;
             let (_, theirs) = cachegrind(command, 16)?;
-            let references = found["l1_references"].as_f64().unwrap_or(0.0) / ours;
-            println!("{name},{round},{ours:.2},{theirs:.2},{references:.0}");
+            let references = found["l1_references"].as_f64().unwrap_or(0.0) / ours.passed;
+            let ([ours, our_cpu], [theirs, their_cpu]) =
+                ([ours.passed, ours.cpu], [theirs.passed, theirs.cpu]);
+            println!(
+                "{name},{round},{ours:.2},{theirs:.2},{our_cpu:.2},{their_cpu:.2},{references:.0}"
+            );
         }
     }
     Ok(())
@@ -97,9 +104,46 @@ fn programs(folder: &Path) -> Result<Vec<(&'static str, Vec<String>)>> {
     ])
 }
 
-/// What `fairways profile --json` says, and the seconds it took.
-fn profile(fairways: &Path, command: &[String], folder: &Path) -> Result<(serde_json::Value, f64)> {
-    let start = Instant::now();
+/// The seconds that a command took.
+struct Took {
+    passed: f64,
+    /// Of processors, by it and all that it started.
+    cpu: f64,
+}
+
+/// A command that runs.
+struct CommandClock {
+    start: Instant,
+    cpu: f64,
+}
+
+impl CommandClock {
+    fn start() -> Result<Self> {
+        Ok(Self { cpu: children_seconds()?, start: Instant::now() })
+    }
+
+    fn stop(self) -> Result<Took> {
+        let passed = self.start.elapsed().as_secs_f64();
+        Ok(Took { passed, cpu: children_seconds()? - self.cpu })
+    }
+}
+
+/// The processors' time of all children that have ended: `cutime` and `cstime` of proc_pid_stat(5),
+/// in hundredths of a second.
+fn children_seconds() -> Result<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let (_, fields) = stat.rsplit_once(") ").ok_or("no name in /proc/self/stat")?;
+    let times = fields.split(' ').skip(13).take(2);
+    Ok(times.map(str::parse::<f64>).sum::<std::result::Result<f64, _>>()? / 100.0)
+}
+
+/// What `fairways profile --json` says, and how long it took.
+fn profile(
+    fairways: &Path,
+    command: &[String],
+    folder: &Path,
+) -> Result<(serde_json::Value, Took)> {
+    let clock = CommandClock::start()?;
     let out = Command::new(fairways)
         .args(["profile", "--json", "--by-address", "--ways", "16", "-o"])
         .arg(folder.join("profile.csv"))
@@ -107,16 +151,16 @@ fn profile(fairways: &Path, command: &[String], folder: &Path) -> Result<(serde_
         .args(command)
         .stderr(Stdio::null())
         .output()?;
-    let seconds = start.elapsed().as_secs_f64();
+    let took = clock.stop()?;
     if !out.status.success() {
         return Err(format!("{command:?}: {}", out.status).into());
     }
-    Ok((serde_json::from_slice(&out.stdout)?, seconds))
+    Ok((serde_json::from_slice(&out.stdout)?, took))
 }
 
-/// Instructions, data references, D1 misses and LLC misses of data; and the seconds it took.
-fn cachegrind(command: &[String], ways: u64) -> Result<([u64; 4], f64)> {
-    let start = Instant::now();
+/// Instructions, data references, D1 misses and LLC misses of data; and how long it took.
+fn cachegrind(command: &[String], ways: u64) -> Result<([u64; 4], Took)> {
+    let clock = CommandClock::start()?;
     let out = Command::new("valgrind")
         .args(["--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"])
         .args(["--I1=16777216,16,64", "--D1=32768,8,64"])
@@ -124,7 +168,7 @@ fn cachegrind(command: &[String], ways: u64) -> Result<([u64; 4], f64)> {
         .args(command)
         .stdout(Stdio::null())
         .output()?;
-    let seconds = start.elapsed().as_secs_f64();
+    let took = clock.stop()?;
     let log = String::from_utf8_lossy(&out.stderr).into_owned();
     let count = |name: &str| -> Result<u64> {
         let line = log.lines().find(|line| line.contains(name)).ok_or(format!("no {name:?}"))?;
@@ -134,5 +178,5 @@ fn cachegrind(command: &[String], ways: u64) -> Result<([u64; 4], f64)> {
     };
     let counted =
         [count("I   refs")?, count("D   refs")?, count("D1  misses")?, count("LLd misses")?];
-    Ok((counted, seconds))
+    Ok((counted, took))
 }
