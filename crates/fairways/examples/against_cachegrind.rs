@@ -2,13 +2,14 @@
 //! the same run.
 //!
 //! `cargo build --release && cargo run --release -p fairways --example against_cachegrind [--
-//! ROUNDS]`, which needs qemu-user, valgrind, gzip, xz, gcc and sqlite3.
+//! ROUNDS [times]]`, which needs qemu-user, valgrind, gzip, xz, gcc and sqlite3.
 //!
 //! One run of `fairways profile` counts the misses with 1 to 16 ways of 64 KB; cachegrind takes a
 //! run for each. Both have a D1 of 32 KB and 8 ways, look up virtual addresses, and have no L2; an
 //! I1 of 16 MB keeps instructions out of cachegrind's last-level cache but for the first touch.
 //! Prints two CSVs: the counts of both, and then how long both take, in pairs: the time that passes,
-//! and the processors' time, which other work on the machine changes less.
+//! and the processors' time, which other work on the machine changes less. With `times` only the
+//! second.
 
 #![allow(clippy::print_stdout)]
 
@@ -27,8 +28,10 @@ fn main() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let programs = programs(folder.path())?;
     let fairways = std::env::current_exe()?.with_file_name("../fairways");
+    let times_only = std::env::args().nth(2).is_some_and(|what| what == "times");
+    let counted = if times_only { &[] } else { &programs[..] };
     println!("program,ways,count,profile,cachegrind,difference");
-    for (name, command) in &programs {
+    for (name, command) in counted {
         let (found, _) = profile(&fairways, command, folder.path())?;
         let count = |field: &str| found[field].as_u64().ok_or(format!("no {field}"));
         for ways in WAYS {
