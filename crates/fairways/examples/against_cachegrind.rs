@@ -7,9 +7,9 @@
 //! One run of `fairways profile` counts the misses with 1 to 16 ways of 64 KB; cachegrind takes a
 //! run for each. Both have a D1 of 32 KB and 8 ways, look up virtual addresses, and have no L2; an
 //! I1 of 16 MB keeps instructions out of cachegrind's last-level cache but for the first touch.
-//! Prints two CSVs: the counts of both, and then how long both take, in pairs: the time that passes,
-//! and the processors' time, which other work on the machine changes less. With `times` only the
-//! second.
+//! Prints two CSVs: the counts of both, and then how long both take, in pairs: the time that
+//! passes, and the processors' time, which other work on the machine changes less. With `times`
+//! only the second.
 
 #![allow(clippy::print_stdout)]
 

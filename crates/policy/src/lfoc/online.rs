@@ -182,7 +182,7 @@ impl Lfoc {
             return;
         }
         self.plan = running.change_plan(act, |llc, programs, partition, announcer| {
-            // A program of which something is learned may have been announced anew since.
+            // A program of which something is learned may have been announced again since.
             if learners.0.is_empty()
                 && let Some(reason) = clustering.place_again(p, llc, sets, partition)
             {

@@ -9,7 +9,7 @@ use crate::lfoc::Parameters;
 
 /// A policy that has seen no other programs than these, which start in this order.
 fn fresh(parameters: &Parameters, programs: &[(u32, Behaviour)]) -> Bench {
-    let mut bench = Bench::new(parameters.clone(), LLC);
+    let mut bench = Bench::new(*parameters, LLC);
     for &(app, does) in programs {
         bench.start_known(app, does);
     }
@@ -53,7 +53,7 @@ proptest! {
         pairs: bool,
     ) {
         let parameters = if pairs { Parameters::plus() } else { Parameters::default() };
-        let mut bench = Bench::new(parameters.clone(), LLC);
+        let mut bench = Bench::new(parameters, LLC);
         let mut running: Vec<(u32, Behaviour)> = Vec::new();
         for (app, (kind, leaves)) in (0..).zip(events) {
             // More start than end until there are some.
