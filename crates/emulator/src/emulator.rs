@@ -28,6 +28,7 @@ use crate::mount::{self, Guardian, MountError, TYPE};
 use crate::placeholder::{Placeholder, Starter};
 use crate::shared::{Files, Shared};
 use crate::state::State;
+use crate::stepped::SteppedHardware;
 
 /// How to emulate.
 pub struct Settings {
@@ -145,19 +146,21 @@ impl Emulator {
         let placeholders = start_all(settings.hardware.as_ref(), settings.placeholders.as_ref());
         let placeholders = placeholders.inspect_err(|_| drop(fs::remove_file(&socket)))?;
         let clock = Clock::new(settings.pace);
-        let mut state = State::new(settings.platform, settings.hardware, placeholders, clock);
+        let names = settings.hardware.names().to_vec();
+        let mut state = State::new(settings.platform, names, placeholders, clock);
+        let mut machine = SteppedHardware::new(settings.hardware);
         let options = settings.options;
         let State { rules, outside, .. } = &mut state;
         if let Err(errno) = rules.mount(&options, outside) {
             drop(fs::remove_file(&socket));
             return Err(StartError::Options { options, errno });
         }
-        state.apply();
+        machine.begin_step(&mut state);
         let inodes = Inodes::new(state.rules.root());
         let user = rustix::process::geteuid().as_raw();
         let group = rustix::process::getegid().as_raw();
         let files = Files { state, inodes, handles: Handles::default(), user, group };
-        let shared = Arc::new(Shared::new(files, dir.clone()));
+        let shared = Arc::new(Shared::new(machine, files, dir.clone()));
         let mut emulator = Self {
             shared,
             socket,
@@ -267,7 +270,7 @@ impl Emulator {
     /// The machine's time.
     #[must_use]
     pub fn now(&self) -> Time {
-        self.shared.files().state.outside.hardware.now()
+        self.shared.files().state.outside.readings.now
     }
 
     /// How many times real time the machine's clock went recently, where it follows real time.
@@ -285,7 +288,7 @@ impl Emulator {
     /// Why the machine cannot go on, if it can't.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        self.shared.files().state.outside.hardware.failure()
+        self.shared.machine().hardware.failure()
     }
 
     /// Whether another process has unmounted it.
@@ -307,7 +310,6 @@ impl Emulator {
         let mounted = rules.mount(options, outside);
         let root = rules.root();
         files.inodes.set_root(root);
-        files.state.apply();
         mounted
     }
 

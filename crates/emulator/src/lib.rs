@@ -38,6 +38,7 @@ mod outside;
 mod placeholder;
 mod shared;
 mod state;
+mod stepped;
 mod tasks;
 
 pub use clock::Pace;

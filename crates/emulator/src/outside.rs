@@ -7,20 +7,18 @@ use fairways_resctrl::platform::{Event, PackageEvent, Platform};
 use fairways_resctrl::rules::{self, Owner, World};
 use rustix::io::Errno;
 
-use crate::hardware::{FillClass, Hardware};
-use crate::moved::MovedBytes;
 use crate::placeholder::Placeholder;
+use crate::stepped::PublishedReadings;
 use crate::tasks;
 
-/// The machine, its programs' placeholders, and all other tasks.
+/// What the machine has published, its programs' placeholders, and all other tasks.
 pub(crate) struct Outside {
     pub(crate) platform: Platform,
-    pub(crate) hardware: Box<dyn Hardware>,
+    pub(crate) readings: PublishedReadings,
+    /// By program.
+    pub(crate) names: Vec<String>,
     /// By program.
     pub(crate) placeholders: Vec<Placeholder>,
-    pub(crate) moved: MovedBytes,
-    /// By program: its classes, by CPU.
-    pub(crate) classes: Vec<Vec<FillClass>>,
     /// Why tasks could not be read since this was last taken: the rules have no such error, because
     /// in a kernel they always can.
     pub(crate) tasks_error: Option<Errno>,
@@ -49,22 +47,6 @@ impl Outside {
         let node = domain % self.platform.nodes_per_known_cache();
         self.mark(rules::Class { rmid: class.rmid + node * self.platform.rmids(), ..class })
     }
-
-    pub(crate) fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>) {
-        self.classes.resize_with(self.placeholders.len(), Vec::new);
-        self.classes[program].clone_from(&by_cpu);
-        self.hardware.set_classes(program, by_cpu);
-    }
-
-    /// Counts the moved bytes, before anything else changes.
-    pub(crate) fn look(&mut self) {
-        let Self { hardware, moved, classes, .. } = self;
-        moved.look(hardware.as_ref(), |program| {
-            let by_cpu = classes.get(program);
-            let cpu = hardware.cpu(program).and_then(|cpu| usize::try_from(cpu).ok()).unwrap_or(0);
-            by_cpu.and_then(|by_cpu| by_cpu.get(cpu)).map_or(0, |class| class.mark)
-        });
-    }
 }
 
 impl World for Outside {
@@ -76,27 +58,28 @@ impl World for Outside {
         self.keep_error(tasks::all_threads()).unwrap_or_default()
     }
 
+    fn existing(&mut self, threads: Vec<i32>) -> Vec<i32> {
+        self.keep_error(tasks::in_order(&threads)).unwrap_or_default()
+    }
+
     /// The machine has one cache, whatever its number.
     fn counter(&mut self, class: rules::Class, domain: u32, event: Event) -> Reading {
         let mark = match self.platform.nodes_per_known_cache() {
             1 => self.mark(class),
             _ => self.mark_in(class, domain),
         };
+        let reading = self.readings.of(mark);
         Reading::Value(match event {
-            Event::LlcOccupancy => self.hardware.occupancy_bytes(mark),
+            Event::LlcOccupancy => reading.occupancy,
             // All memory is near.
-            Event::MbmTotalBytes | Event::MbmLocalBytes => {
-                self.look();
-                self.moved.count(mark)
-            }
+            Event::MbmTotalBytes | Event::MbmLocalBytes => reading.moved,
         })
     }
 
     /// Half a nanojoule a cycle: a watt at two gigahertz. Activity has the same number, as at one
     /// volt.
     fn telemetry(&mut self, class: rules::Class, _: u32, _: PackageEvent) -> Option<u64> {
-        self.look();
-        let cycles = self.moved.cycles(self.mark(class))?;
+        let cycles = self.readings.of(self.mark(class)).cycles?;
         u64::try_from((u128::from(cycles) << 18) / 2_000_000_000).ok()
     }
 }
@@ -111,6 +94,16 @@ impl Outside {
 
     /// How many programs run.
     pub(crate) fn running(&self) -> usize {
-        (0..self.placeholders.len()).filter(|&program| self.hardware.runs(program)).count()
+        self.readings.programs.iter().filter(|program| program.runs).count()
+    }
+
+    /// The programs that run, and whose placeholders were ended from outside.
+    pub(crate) fn stopped(&mut self) -> Vec<usize> {
+        let Self { placeholders, readings, .. } = self;
+        let each = placeholders.iter_mut().zip(&readings.programs).enumerate();
+        let stopped = each.filter_map(|(program, (placeholder, reading))| {
+            (reading.runs && placeholder.has_ended()).then_some(program)
+        });
+        stopped.collect()
     }
 }

@@ -74,7 +74,7 @@ fn consequences(met: &[Effect]) -> (Result<(), Errno>, Duration) {
 
 impl ResctrlFiles {
     fn files(&self) -> MutexGuard<'_, Files> {
-        self.shared.files()
+        self.shared.files_for_client()
     }
 
     /// Runs an operation, unless a fault makes it fail.
@@ -246,6 +246,7 @@ impl Filesystem for ResctrlFiles {
         reply: ReplyData,
     ) {
         let caller = caller(request);
+        self.shared.end_stopped_in(number.0);
         let mut files = self.files();
         let is_made = files.handles.is_stale(handle.0, offset);
         let met = if is_made { files.faults(Operation::Read, number.0, None) } else { Vec::new() };
@@ -272,6 +273,7 @@ impl Filesystem for ResctrlFiles {
         reply: ReplyWrite,
     ) {
         let caller = caller(request);
+        self.shared.end_stopped_in(number.0);
         let (written, slow) = self.with((Operation::Write, number, None), |files, _| {
             files.write(number.0, bytes, &caller)
         });

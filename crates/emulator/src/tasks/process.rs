@@ -65,6 +65,50 @@ pub(super) struct Origin {
     pub(super) started: u64,
 }
 
+impl Origin {
+    /// The thread that has made this one, `thread`: another one of its process, or its parent.
+    pub(super) fn maker(&self, thread: i32) -> i32 {
+        if thread == self.process { self.parent } else { self.process }
+    }
+}
+
+/// The id that was given out last in this namespace; `None` where the kernel does not show it
+/// (Documentation/admin-guide/sysctl/kernel.rst, `ns_last_pid`; it takes
+/// `CONFIG_CHECKPOINT_RESTORE`).
+pub(super) fn newest_id() -> Option<i32> {
+    fs::read_to_string("/proc/sys/kernel/ns_last_pid").ok()?.trim().parse().ok()
+}
+
+/// A thread's origin; `None` if there is none.
+///
+/// # Errors
+/// If that can't be read.
+pub(super) fn origin_of(thread: i32) -> io::Result<Option<Origin>> {
+    let Some(status) = if_there(fs::read(format!("/proc/{thread}/status")))? else {
+        return Ok(None);
+    };
+    let Some((process, _)) = status::family(&String::from_utf8_lossy(&status)) else {
+        return Ok(None);
+    };
+    let stat = if_there(fs::read(format!("/proc/{thread}/stat")))?.unwrap_or_default();
+    Ok(origin(process, &String::from_utf8_lossy(&stat)))
+}
+
+/// Those of some threads that there are, in the order of [`all_threads`].
+///
+/// # Errors
+/// If one can't be read.
+pub(crate) fn in_order(threads: &[i32]) -> io::Result<Vec<i32>> {
+    let mut found = Vec::new();
+    for &thread in threads {
+        if let Some(origin) = origin_of(thread)? {
+            found.push((origin.process, thread));
+        }
+    }
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(_, thread)| thread).collect())
+}
+
 /// Every thread with its origin.
 ///
 /// # Errors

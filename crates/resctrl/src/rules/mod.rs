@@ -98,6 +98,14 @@ pub trait World {
     /// processes.
     fn threads(&mut self) -> Vec<i32>;
 
+    /// Those of these threads that there are, in the order of [`threads`](World::threads).
+    fn existing(&mut self, threads: Vec<i32>) -> Vec<i32> {
+        let threads: BTreeSet<i32> = threads.into_iter().collect();
+        let mut all = self.threads();
+        all.retain(|thread| threads.contains(thread));
+        all
+    }
+
     /// The count of hardware under `class` in the monitored domain `domain` (an L3 cache, or a node
     /// where several share one), in bytes: since the beginning
     /// for bandwidth, never less than before; at this moment for occupancy.
