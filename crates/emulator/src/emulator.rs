@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use crate::filesystem::ResctrlFiles;
 use crate::handles::Handles;
 use crate::hardware::{Hardware, Until};
 use crate::inodes::Inodes;
+use crate::kernel_cache::KernelCache;
 use crate::mount::{self, Guardian, MountError, TYPE};
 use crate::placeholder::{Placeholder, Starter};
 use crate::shared::{Files, Shared};
@@ -229,6 +231,7 @@ impl Emulator {
         let others = allow_other || rustix::process::geteuid().is_root();
         let mut config = Config::default();
         config.acl = if others { SessionACL::All } else { SessionACL::Owner };
+        config.n_threads = Some(THREADS);
         let files = ResctrlFiles { shared: Arc::clone(&self.shared) };
         let session = if let Some(device) = mount::mount(dir, others)? {
             Session::from_fd(files, device, config.acl, config)
@@ -241,7 +244,11 @@ impl Emulator {
             ];
             Session::new(files, dir, &config)
         };
-        let session = session.and_then(Session::spawn).map_err(|why| {
+        let session = session.and_then(|session| {
+            self.shared.set_cache(KernelCache::new(session.as_fd().try_clone_to_owned()?));
+            session.spawn()
+        });
+        let session = session.map_err(|why| {
             // Mounted, but not served.
             let _ = mount::unmount(dir);
             let why = why.to_string();
@@ -310,6 +317,7 @@ impl Emulator {
         let mounted = rules.mount(options, outside);
         let root = rules.root();
         files.inodes.set_root(root);
+        self.shared.invalidate();
         mounted
     }
 
@@ -318,7 +326,9 @@ impl Emulator {
     /// # Errors
     /// Why not, in a line.
     pub fn cpu(&self, cpu: u32, online: bool) -> Result<(), String> {
-        self.shared.files().state.cpu(cpu, online)
+        let done = self.shared.files().state.cpu(cpu, online);
+        self.shared.invalidate();
+        done
     }
 
     /// Lets time pass, whichever client has the clock.
@@ -370,6 +380,10 @@ impl Drop for Emulator {
         let _ = self.finish();
     }
 }
+
+/// The threads that serve files: a client need not wait while another's `tasks` are read from
+/// /proc.
+const THREADS: usize = 3;
 
 /// How long the first answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);

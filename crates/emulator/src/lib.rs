@@ -32,6 +32,7 @@ mod handles;
 pub mod hardware;
 pub mod host_files;
 mod inodes;
+mod kernel_cache;
 mod mount;
 mod moved;
 mod outside;

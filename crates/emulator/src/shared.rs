@@ -6,6 +6,7 @@
 //! last step, a write takes effect with its next one.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use crate::clock::Portions;
 use crate::handles::Handles;
 use crate::hardware::Until;
 use crate::inodes::Inodes;
+use crate::kernel_cache::KernelCache;
 use crate::state::State;
 use crate::stepped::SteppedHardware;
 use crate::tasks::Snapshot;
@@ -42,6 +44,8 @@ pub(crate) struct Shared {
     wake: Condvar,
     over: AtomicBool,
     unmounted: AtomicBool,
+    /// Set once it is mounted.
+    cache: OnceLock<KernelCache>,
     pub(crate) dir: PathBuf,
 }
 
@@ -77,6 +81,7 @@ impl Shared {
             wake: Condvar::new(),
             over: AtomicBool::new(false),
             unmounted: AtomicBool::new(false),
+            cache: OnceLock::new(),
             dir,
         }
     }
@@ -107,6 +112,24 @@ impl Shared {
     fn let_in(&self, machine: &mut MutexGuard<'_, SteppedHardware>) {
         for _ in 0..self.waiting.load(Ordering::Acquire) {
             MutexGuard::unlocked_fair(machine, || ());
+        }
+    }
+
+    /// Mounted: the kernel has this end of it.
+    pub(crate) fn set_cache(&self, cache: KernelCache) {
+        // There is one mount.
+        let _ = self.cache.set(cache);
+    }
+
+    /// How long the kernel may keep a name or attributes.
+    pub(crate) fn time_to_live(&self) -> Duration {
+        self.cache.get().map_or(Duration::ZERO, KernelCache::time_to_live)
+    }
+
+    /// The tree has changed, other than by a call of which the kernel knows.
+    pub(crate) fn invalidate(&self) {
+        if let Some(cache) = self.cache.get() {
+            cache.invalidate();
         }
     }
 

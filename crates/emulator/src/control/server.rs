@@ -284,6 +284,7 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
             if let Err(why) = files.state.cpu(*cpu, *online) {
                 return Response::Error(why);
             }
+            shared.invalidate();
         }
     }
     Response::Status(status(&files, shared))

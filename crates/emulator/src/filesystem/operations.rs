@@ -61,6 +61,16 @@ impl Files {
         entry.is_some_and(|entry| matches!(entry.node, Node::File(_, GroupFile::Tasks)))
     }
 
+    /// Whether a write can change which files there are, or their permissions: not of those that
+    /// managers write all the time.
+    pub(super) fn changes_tree(&self, number: u64) -> bool {
+        use GroupFile::{Cpus, CpusList, Schemata, Tasks};
+        let entry = self.inodes.get(number);
+        !entry.is_some_and(|entry| {
+            matches!(entry.node, Node::File(_, Schemata | Tasks | Cpus | CpusList))
+        })
+    }
+
     /// A directory's file; ENOENT if there is none.
     pub(super) fn child(&mut self, parent: u64, name: &OsStr) -> Result<Node, Errno> {
         let parent = self.entry(parent)?.node;
@@ -102,6 +112,12 @@ impl Files {
         };
         self.state.rules.open(node, reads, writes).map_err(errno)?;
         Ok(self.handles.open())
+    }
+
+    /// Sizes stay 0.
+    pub(super) fn truncate(&self, number: u64) -> Result<(), Errno> {
+        let node = self.entry(number)?.node;
+        self.state.rules.attributes(node).map(|_| ()).ok_or(Errno::ENODEV)
     }
 
     pub(super) fn read(
