@@ -5,9 +5,13 @@
 //! what FUSE itself costs here. A read is an open, reads to the end, and a close; a write an open,
 //! one write, and a close. `pread` is one read of an open file, hence one request to the server.
 //!
-//! Prints CSV: what was measured, the round, and the value; rates are per second, `chip` is simulated
-//! seconds per second of real time, and `chip per cpu` per second that its thread had a CPU. Needs
-//! /dev/fuse and root; for pqos, `pqos` and `qemu-x86_64`, through which it sees Intel's processor.
+//! The thread that simulates has the first CPU, and all else the second: clients and those who serve
+//! them share a core, as well as they can.
+//!
+//! Prints CSV: what was measured, the round, and the value; rates are per second, `us of cpu` is what
+//! an operation takes of the second CPU, by client and server together, `chip` is simulated seconds
+//! per second of real time, and `chip per cpu` per second that its thread had a CPU. Needs /dev/fuse
+//! and root; for pqos, `pqos` and `qemu-x86_64`, through which it sees Intel's processor.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -15,7 +19,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
@@ -28,6 +32,8 @@ use fuser::{
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, Request,
     Session,
 };
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// The approximate length of each measurement.
 const LENGTH: Duration = Duration::from_millis(700);
@@ -35,30 +41,50 @@ const LENGTH: Duration = Duration::from_millis(700);
 const CLASSES: u32 = 16;
 const PROCESSES: u32 = 200;
 
-/// How often per second an operation is done.
-fn rate(mut what: impl FnMut()) -> f64 {
-    let (started, mut count) = (Instant::now(), 0_u32);
+/// How often per second an operation is done, and how long it has a CPU, in microseconds.
+fn rate(mut what: impl FnMut()) -> (f64, f64) {
+    let (started, used, mut count) = (Instant::now(), cpu_seconds(false), 0_u32);
     loop {
         for _ in 0..16 {
             what();
         }
         count += 16;
         if started.elapsed() > LENGTH {
-            return f64::from(count) / started.elapsed().as_secs_f64();
+            let rate = f64::from(count) / started.elapsed().as_secs_f64();
+            return (rate, (cpu_seconds(false) - used) * 1e6 / f64::from(count));
         }
     }
 }
 
-/// Seconds that the simulating thread has had a CPU.
-fn simulating() -> f64 {
-    for thread in fs::read_dir("/proc/self/task").unwrap() {
-        let thread = thread.unwrap().path();
-        if fs::read_to_string(thread.join("comm")).is_ok_and(|name| name == "clock\n") {
-            let text = fs::read_to_string(thread.join("schedstat")).unwrap();
-            return text.split_whitespace().next().unwrap().parse::<f64>().unwrap() * 1e-9;
+/// The threads of this process: the one that simulates, or all others.
+fn threads(simulating: bool) -> Vec<PathBuf> {
+    let all = fs::read_dir("/proc/self/task").unwrap().map(|thread| thread.unwrap().path());
+    all.filter(|thread| {
+        fs::read_to_string(thread.join("comm")).is_ok_and(|name| (name == "clock\n") == simulating)
+    })
+    .collect()
+}
+
+/// Seconds that those threads have had a CPU.
+fn cpu_seconds(simulating: bool) -> f64 {
+    let mut sum = 0.0;
+    for thread in threads(simulating) {
+        let text = fs::read_to_string(thread.join("schedstat")).unwrap();
+        sum += text.split_whitespace().next().unwrap().parse::<f64>().unwrap() * 1e-9;
+    }
+    sum
+}
+
+/// Gives the simulating thread one CPU, and all others another.
+fn pin() {
+    for (cpu, simulating) in [(0, true), (1, false)] {
+        for thread in threads(simulating) {
+            let id = thread.file_name().unwrap().to_str().unwrap().parse().unwrap();
+            let mut cpus = CpuSet::new();
+            cpus.set(cpu);
+            sched_setaffinity(Pid::from_raw(id), &cpus).unwrap();
         }
     }
-    panic!("no thread simulates");
 }
 
 /// A file system of one file, whose answers are constant.
@@ -157,15 +183,22 @@ fn start(folder: &Path) -> Emulator {
     Emulator::start(&mount, Settings { placeholders, pace, ..settings }).unwrap()
 }
 
+fn print(name: &str, round: u32, (rate, cpu): (f64, f64)) {
+    if rate > 0.0 {
+        println!("{name},{round},{rate:.0}");
+        println!("{name}: us of cpu,{round},{cpu:.2}");
+    }
+}
+
 /// Measures the chip while a client does something at a rate.
-fn beside(emulator: &Emulator, name: &str, round: u32, what: impl FnOnce() -> f64) {
-    let (began, time, cpu) = (Instant::now(), emulator.now(), simulating());
-    let rate = what();
+fn beside(emulator: &Emulator, name: &str, round: u32, what: impl FnOnce() -> (f64, f64)) {
+    let (began, time, cpu) = (Instant::now(), emulator.now(), cpu_seconds(true));
+    let measured = what();
     let simulated = emulator.now().since(time).as_secs_f64();
     let factor = simulated / began.elapsed().as_secs_f64();
-    println!("{name},{round},{rate:.0}");
+    print(name, round, measured);
     println!("{name}: chip,{round},{factor:.5}");
-    println!("{name}: chip per cpu,{round},{:.5}", simulated / (simulating() - cpu));
+    println!("{name}: chip per cpu,{round},{:.5}", simulated / (cpu_seconds(true) - cpu));
 }
 
 /// Runs a program where it sees the simulated machine's files at their usual places.
@@ -221,14 +254,15 @@ fn main() {
     let processes: Vec<Child> = (0..PROCESSES)
         .map(|_| Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap())
         .collect();
+    pin();
     println!("what,round,value");
     for round in 0..rounds {
         let (fixed, held) = (File::open(&constant).unwrap(), File::open(&schemata).unwrap());
-        println!("constant: read,{round},{:.0}", rate(|| read(&constant)));
-        println!("constant: pread,{round},{:.0}", rate(|| pread(&fixed)));
+        print("constant: read", round, rate(|| read(&constant)));
+        print("constant: pread", round, rate(|| pread(&fixed)));
         beside(&emulator, "alone", round, || {
             std::thread::sleep(LENGTH);
-            0.0
+            (0.0, 0.0)
         });
         beside(&emulator, "pread schemata", round, || rate(|| pread(&held)));
         beside(&emulator, "read schemata", round, || rate(|| read(&schemata)));

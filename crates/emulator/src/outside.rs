@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::placeholder::Placeholder;
 use crate::stepped::PublishedReadings;
-use crate::tasks;
+use crate::tasks::{self, Inheritance};
 
 /// What the machine has published, its programs' placeholders, and all other tasks.
 pub(crate) struct Outside {
@@ -19,6 +19,7 @@ pub(crate) struct Outside {
     pub(crate) names: Vec<String>,
     /// By program.
     pub(crate) placeholders: Vec<Placeholder>,
+    pub(crate) inheritance: Inheritance,
     /// Why tasks could not be read since this was last taken: the rules have no such error, because
     /// in a kernel they always can.
     pub(crate) tasks_error: Option<Errno>,
@@ -55,11 +56,16 @@ impl World for Outside {
     }
 
     fn threads(&mut self) -> Vec<i32> {
-        self.keep_error(tasks::all_threads()).unwrap_or_default()
+        // A look for births precedes each read and write of tasks.
+        match self.inheritance.seen() {
+            Some(seen) => self.existing(seen),
+            None => self.keep_error(tasks::all_threads()).unwrap_or_default(),
+        }
     }
 
     fn existing(&mut self, threads: Vec<i32>) -> Vec<i32> {
-        self.keep_error(tasks::in_order(&threads)).unwrap_or_default()
+        let in_order = tasks::in_order(&threads, |thread| self.inheritance.process_of(thread));
+        self.keep_error(in_order).unwrap_or_default()
     }
 
     /// The machine has one cache, whatever its number.

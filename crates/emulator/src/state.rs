@@ -26,7 +26,6 @@ pub(crate) struct State {
     pub(crate) outside: Outside,
     pub(crate) clock: Clock,
     pub(crate) faults: Faults,
-    inheritance: Inheritance,
     /// When /proc was last read; `None`: no task has been moved so far, so that nothing is
     /// inherited.
     looked: Option<Instant>,
@@ -44,6 +43,7 @@ impl State {
             readings: PublishedReadings::default(),
             names,
             placeholders,
+            inheritance: Inheritance::default(),
             tasks_error: None,
         };
         Self {
@@ -51,7 +51,6 @@ impl State {
             outside,
             clock,
             faults: Faults::default(),
-            inheritance: Inheritance::default(),
             looked: None,
         }
     }
@@ -98,11 +97,11 @@ impl State {
     /// If they can't be read; all stay where they are then.
     pub(crate) fn refresh_tasks(&mut self, moves: bool) -> io::Result<()> {
         if self.looked.is_some()
-            && let Some(births) = self.inheritance.births()?
+            && let Some(births) = self.outside.inheritance.births()?
         {
             self.inherited(births);
         } else if moves || self.looked.is_some_and(|then| then.elapsed() >= FRESH) {
-            self.inherit(Snapshot::new(self.inheritance.looks())?);
+            self.inherit(Snapshot::new(self.outside.inheritance.looks())?);
         }
         Ok(())
     }
@@ -110,12 +109,12 @@ impl State {
     /// The number of looks after which another one is due, from time to time.
     pub(crate) fn look_is_due(&self, apart: Duration) -> Option<u64> {
         let due = self.looked.is_some_and(|then| then.elapsed() >= apart);
-        due.then(|| self.inheritance.looks())
+        due.then(|| self.outside.inheritance.looks())
     }
 
     /// Applies a look.
     pub(crate) fn inherit(&mut self, look: Snapshot) {
-        let changes = self.inheritance.changes_since(look);
+        let changes = self.outside.inheritance.changes_since(look);
         self.inherited(changes);
         self.looked = Some(Instant::now());
     }

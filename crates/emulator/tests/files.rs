@@ -373,6 +373,67 @@ fn resctrl_is_mounted_again_with_other_options() {
     assert!(of.cpu(9, true).is_err());
 }
 
+/// The kernel keeps names and attributes: none of what is gone, whoever removed it.
+#[test]
+fn what_the_kernel_keeps_ends_when_the_tree_changes() {
+    if !can_mount() {
+        return;
+    }
+    let of = lab();
+    for group in ["a", "b"] {
+        fs::create_dir(of.path(group)).unwrap();
+        fs::create_dir(of.path(&format!("{group}/mon_groups/m"))).unwrap();
+    }
+    let links = || fs::metadata(&of.dir).unwrap().nlink();
+    let before = links();
+    let held = |group: &str, path: &str| File::open(of.path(&format!("{group}/{path}"))).unwrap();
+    let open_at = |at: &File, name: &str| {
+        let flags = rustix::fs::OFlags::RDONLY;
+        rustix::fs::openat(at, name, flags, rustix::fs::Mode::empty())
+            .map_err(|why| why.raw_os_error())
+    };
+    for group in ["a", "b"] {
+        let inside = ["", "mon_groups", "mon_groups/m", "mon_data"].map(|path| held(group, path));
+        let kept = held(group, "mon_groups/m/tasks");
+        let names = ["schemata", "m", "tasks", "mon_L3_00"];
+        for (at, name) in inside.iter().zip(names) {
+            open_at(at, name).unwrap();
+        }
+        if group == "a" {
+            fs::remove_dir(of.path(group)).unwrap();
+        } else {
+            of.arm("open:b/size=vanish".parse().unwrap());
+            assert_eq!(errno(File::open(of.path("b/size"))), ENODEV);
+        }
+        for (at, name) in inside.iter().zip(names) {
+            assert_eq!(open_at(at, name).unwrap_err(), ENOENT, "{group}: {name}");
+        }
+        assert!(!fs::exists(of.path(group)).unwrap());
+        drop(kept);
+    }
+    assert_eq!(links(), before - 2);
+    of.remount("cdp").unwrap();
+    assert!(fs::exists(of.path("info/L3CODE")).unwrap());
+    assert!(!fs::exists(of.path("info/L3")).unwrap());
+}
+
+#[test]
+fn truncation_is_an_operation_of_its_own() {
+    if !can_mount() {
+        return;
+    }
+    let of = lab();
+    of.arm("truncate:/schemata=EBUSY@2".parse().unwrap());
+    fs::write(of.path("schemata"), "L3:0=f\n").unwrap();
+    of.write("schemata", "L3:0=ff\n").unwrap();
+    assert_eq!(errno(fs::write(of.path("schemata"), "L3:0=f\n")), EBUSY);
+    assert!(of.read("schemata").contains("L3:0=ff;"));
+    // Nor is it one of open(2) alone.
+    assert_eq!(of.client().faults().unwrap()[0].met, 2);
+    OpenOptions::new().write(true).open(of.path("schemata")).unwrap().set_len(0).unwrap();
+    assert_eq!(of.client().faults().unwrap()[0].met, 3);
+}
+
 fn idle_lab() -> Settings {
     Settings::new(Platform::lab(), Box::new(Idle::default()))
 }

@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::process::{Origin, newest_id, origin_of, origins};
+use super::process::{NewestId, Origin, origin_of, origins};
 
 /// What changed among threads since the last look.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -30,6 +30,7 @@ pub(crate) struct Inheritance {
     known: HashMap<i32, Origin>,
     /// The number of looks so far.
     looks: u64,
+    newest_id: NewestId,
     /// The id that the kernel had given out last, before the last look; `None`: unknown.
     newest: Option<i32>,
     /// Ids given out before, under which no thread was seen yet: one may still be in its making.
@@ -58,13 +59,24 @@ impl Snapshot {
     /// # Errors
     /// If that fails; nothing is known then.
     pub(crate) fn new(after: u64) -> io::Result<Self> {
-        Ok(Self { after, newest: newest_id(), threads: origins()? })
+        Ok(Self { after, newest: NewestId::default().read(), threads: origins()? })
     }
 }
 
 impl Inheritance {
     pub(crate) fn looks(&self) -> u64 {
         self.looks
+    }
+
+    /// The process of a thread that was seen at the last look.
+    pub(crate) fn process_of(&self, thread: i32) -> Option<i32> {
+        self.known.get(&thread).map(|origin| origin.process)
+    }
+
+    /// The threads that were seen at the last look, if that found all of those born before; some may
+    /// have ended since.
+    pub(crate) fn seen(&self) -> Option<Vec<i32>> {
+        self.newest.map(|_| self.known.keys().copied().collect())
     }
 
     /// The changes since the last look. A snapshot that another one has overtaken has none: a
@@ -83,7 +95,9 @@ impl Inheritance {
     /// # Errors
     /// If one can't be read; the next look finds it.
     pub(crate) fn births(&mut self) -> io::Result<Option<Changes>> {
-        let (Some(before), Some(newest)) = (self.newest, newest_id()) else { return Ok(None) };
+        let (Some(before), Some(newest)) = (self.newest, self.newest_id.read()) else {
+            return Ok(None);
+        };
         // Ids begin again from the lowest at some point.
         if newest < before || newest - before > MOST_BIRTHS {
             return Ok(None);

@@ -1,13 +1,15 @@
 //! Threads, as /proc describes them (proc(5)).
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use fairways_linux::stat::Stat;
 use fairways_linux::status;
 use fairways_resctrl::rules::Owner;
 use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 /// The owner of a thread; `None` if there is none. `/proc/TID` opens for any thread, though only
 /// processes are listed.
@@ -72,11 +74,24 @@ impl Origin {
     }
 }
 
-/// The id that was given out last in this namespace; `None` where the kernel does not show it
-/// (Documentation/admin-guide/sysctl/kernel.rst, `ns_last_pid`; it takes
-/// `CONFIG_CHECKPOINT_RESTORE`).
-pub(super) fn newest_id() -> Option<i32> {
-    fs::read_to_string("/proc/sys/kernel/ns_last_pid").ok()?.trim().parse().ok()
+/// The id that was given out last in this namespace (Documentation/admin-guide/sysctl/kernel.rst,
+/// `ns_last_pid`, which takes `CONFIG_CHECKPOINT_RESTORE`).
+#[derive(Debug)]
+pub(super) struct NewestId(Option<File>);
+
+impl Default for NewestId {
+    fn default() -> Self {
+        Self(File::open("/proc/sys/kernel/ns_last_pid").ok())
+    }
+}
+
+impl NewestId {
+    /// `None` where the kernel does not show it.
+    pub(super) fn read(&self) -> Option<i32> {
+        let mut text = [0; 16];
+        let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        std::str::from_utf8(&text[..length]).ok()?.trim().parse().ok()
+    }
 }
 
 /// A thread's origin; `None` if there is none.
@@ -94,16 +109,28 @@ pub(super) fn origin_of(thread: i32) -> io::Result<Option<Origin>> {
     Ok(origin(process, &String::from_utf8_lossy(&stat)))
 }
 
-/// Those of some threads that there are, in the order of [`all_threads`].
+/// Those of some threads that there are, in the order of [`all_threads`]; `process` is the process
+/// of a thread, if it is known.
 ///
 /// # Errors
 /// If one can't be read.
-pub(crate) fn in_order(threads: &[i32]) -> io::Result<Vec<i32>> {
+pub(crate) fn in_order(
+    threads: &[i32],
+    process: impl Fn(i32) -> Option<i32>,
+) -> io::Result<Vec<i32>> {
     let mut found = Vec::new();
-    for &thread in threads {
-        if let Some(origin) = origin_of(thread)? {
-            found.push((origin.process, thread));
-        }
+    for &thread in threads.iter().filter(|&&thread| thread > 0) {
+        let Some(id) = Pid::from_raw(thread) else { continue };
+        let process = match process(thread) {
+            // No signal is sent; it may be another user's.
+            Some(process) => match test_kill_process(id) {
+                Ok(()) | Err(Errno::PERM) => Some(process),
+                Err(Errno::SRCH) => None,
+                Err(why) => return Err(why.into()),
+            },
+            None => origin_of(thread)?.map(|origin| origin.process),
+        };
+        found.extend(process.map(|process| (process, thread)));
     }
     found.sort_unstable();
     Ok(found.into_iter().map(|(_, thread)| thread).collect())
@@ -149,6 +176,16 @@ mod tests {
         let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get();
         assert_eq!((own.process, own.parent), (this, parent));
         assert!(own.started > 0);
+    }
+
+    #[test]
+    fn threads_that_there_are_are_listed_by_process() {
+        let this = std::process::id().cast_signed();
+        let asked = [i32::MAX, this, 1, 0, -1];
+        assert_eq!(in_order(&asked, |_| None).unwrap(), [1, this]);
+        // As if both were of processes with other ids.
+        let known = |thread| Some(if thread == 1 { 9 } else { 8 });
+        assert_eq!(in_order(&asked, known).unwrap(), [this, 1]);
     }
 
     #[test]
