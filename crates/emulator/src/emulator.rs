@@ -157,7 +157,7 @@ impl Emulator {
             drop(fs::remove_file(&socket));
             return Err(StartError::Options { options, errno });
         }
-        machine.begin_step(&mut state);
+        machine.apply(&mut state);
         let inodes = Inodes::new(state.rules.root());
         let user = rustix::process::geteuid().as_raw();
         let group = rustix::process::getegid().as_raw();

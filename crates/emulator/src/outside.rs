@@ -28,7 +28,7 @@ pub(crate) struct Outside {
 impl Outside {
     /// The mark under which the machine counts for a class and an id: ids are by themselves, but an
     /// MPAM machine's belong to a class (`Monitoring::rmids_per_class`).
-    pub(crate) fn mark(&self, class: rules::Class) -> u16 {
+    fn mark(&self, class: rules::Class) -> u16 {
         let rules::Class { closid, rmid } = class;
         let monitoring = self.platform.monitoring.as_ref().filter(|of| of.rmids_per_class);
         let mark =
@@ -36,16 +36,17 @@ impl Outside {
         u16::try_from(mark).unwrap_or(u16::MAX)
     }
 
-    /// The mark on a CPU: where nodes share a cache, each has a part of the ids
-    /// (`logical_rmid_to_physical_rmid`).
-    pub(crate) fn mark_on(&self, class: rules::Class, cpu: u32) -> u16 {
+    /// The node of a CPU, where nodes share a cache.
+    pub(crate) fn node_of(&self, cpu: u32) -> Option<u32> {
         let shared = self.platform.nodes_per_known_cache() > 1;
-        let node = self.platform.monitored_domain_of(cpu).filter(|_| shared);
-        node.map_or_else(|| self.mark(class), |node| self.mark_in(class, node))
+        self.platform.monitored_domain_of(cpu).filter(|_| shared)
     }
 
-    fn mark_in(&self, class: rules::Class, domain: u32) -> u16 {
-        let node = domain % self.platform.nodes_per_known_cache();
+    /// The mark in a node: where nodes share a cache, each has a part of the ids
+    /// (`logical_rmid_to_physical_rmid`).
+    pub(crate) fn mark_in(&self, class: rules::Class, node: Option<u32>) -> u16 {
+        let Some(node) = node else { return self.mark(class) };
+        let node = node % self.platform.nodes_per_known_cache();
         self.mark(rules::Class { rmid: class.rmid + node * self.platform.rmids(), ..class })
     }
 }
@@ -70,10 +71,8 @@ impl World for Outside {
 
     /// The machine has one cache, whatever its number.
     fn counter(&mut self, class: rules::Class, domain: u32, event: Event) -> Reading {
-        let mark = match self.platform.nodes_per_known_cache() {
-            1 => self.mark(class),
-            _ => self.mark_in(class, domain),
-        };
+        let shared = self.platform.nodes_per_known_cache() > 1;
+        let mark = self.mark_in(class, shared.then_some(domain));
         let reading = self.readings.of(mark);
         Reading::Value(match event {
             Event::LlcOccupancy => reading.occupancy,

@@ -52,7 +52,8 @@ pub(crate) struct Shared {
 /// The longest wait where nothing is to be simulated, before placeholders are checked.
 const IDLE: Duration = Duration::from_millis(50);
 
-/// How long to sleep where the machine is as far as it may be.
+/// How long to sleep where the machine is as far as it may be, and how often placeholders are
+/// checked where it is not.
 const AHEAD: Duration = Duration::from_millis(1);
 
 /// How long after one client more are expected.
@@ -161,7 +162,7 @@ impl Shared {
     pub(crate) fn end_stopped(&self) {
         let stopped = self.files().state.outside.stopped();
         if !stopped.is_empty() {
-            self.machine().begin_step(&mut self.files().state);
+            self.machine().end_stopped(&mut self.files().state);
         }
     }
 
@@ -177,7 +178,7 @@ impl Shared {
     /// Lets time pass: the machine's, and the kernel's work each second, between two steps of the
     /// machine. Returns whether a program ended the wait.
     fn step(&self, machine: &mut SteppedHardware, until: &Until) -> bool {
-        machine.begin_step(&mut self.files().state);
+        machine.apply(&mut self.files().state);
         loop {
             let is_met = machine.advance(until);
             machine.finish_step(&mut self.files().state);
@@ -190,6 +191,7 @@ impl Shared {
     /// Lets the machine's clock follow real time, until the end.
     pub(crate) fn keep_pace(&self) {
         let mut portions = Portions::new();
+        let mut checked = Instant::now();
         let (mut served, mut operations) = (None::<Instant>, 0);
         let mut machine = self.machine();
         while !self.is_over() {
@@ -201,18 +203,21 @@ impl Shared {
                 let look = MutexGuard::unlocked_fair(&mut machine, || Snapshot::new(after));
                 // A failed look is repeated next time.
                 let _ = look.map(|look| self.files().state.inherit(look));
-                continue;
             }
             let Some(pace) = pace else {
                 let mut files = self.files();
                 files.state.clock.stop();
-                machine.begin_step(&mut files.state);
+                machine.end_stopped(&mut files.state);
                 drop(files);
                 self.wake.wait_for(&mut machine, IDLE);
                 portions.reset();
                 continue;
             };
             let began = Instant::now();
+            if began.saturating_duration_since(checked) >= AHEAD {
+                checked = began;
+                machine.end_stopped(&mut self.files().state);
+            }
             let before =
                 std::mem::replace(&mut operations, self.operations.load(Ordering::Relaxed));
             if before != operations {
@@ -242,6 +247,7 @@ impl Shared {
         let before = self.files().state.outside.running();
         let to = on_tick(until.to, machine.hardware.tick());
         loop {
+            machine.end_stopped(&mut self.files().state);
             let now = machine.hardware.now();
             let about = now.after(STEP).min(until.about);
             let is_met = self.step(&mut machine, &Until { to, about, ..until.clone() });

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use fairways_chip::BandwidthLimit;
 use fairways_core::WayMask;
 use fairways_resctrl::platform::{Platform, Resource};
-use fairways_resctrl::rules::{Node, Resctrl, Side};
+use fairways_resctrl::rules::{Class, Node, Resctrl, Side};
 
 use crate::clock::Clock;
 use crate::fault::{Effect, Faults, Operation};
@@ -29,6 +29,25 @@ pub(crate) struct State {
     /// When /proc was last read; `None`: no task has been moved so far, so that nothing is
     /// inherited.
     looked: Option<Instant>,
+}
+
+/// A CPU, as it matters for the classes of who runs on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CpuPlace {
+    own: Class,
+    /// Its L3's domain, for limits.
+    domain: Option<u32>,
+    /// Its last-level cache's, for masks.
+    cache: Option<u32>,
+    /// Its node, where nodes share a cache.
+    node: Option<u32>,
+}
+
+impl CpuPlace {
+    /// Whether a class has the same there.
+    fn is_like(&self, other: &Self) -> bool {
+        (self.domain, self.cache, self.node) == (other.domain, other.cache, other.node)
+    }
 }
 
 impl State {
@@ -62,22 +81,46 @@ impl State {
         self.rules.exited(placeholder.thread());
     }
 
-    /// A thread's classes, by CPU.
-    pub(crate) fn classes(&self, thread: i32) -> Vec<FillClass> {
+    /// The CPUs, as they matter for classes.
+    pub(crate) fn places(&self) -> Vec<CpuPlace> {
         let platform = &self.outside.platform;
-        let by_cpu = (0..platform.cpu_limit()).map(|cpu| {
-            let class = self.rules.class_of(thread, cpu);
-            let domain = platform.domain_of(Resource::L3, cpu);
-            let cache = platform.last_shared_cache();
-            let mask = platform
-                .domain_of(cache, cpu)
-                .and_then(|domain| self.rules.mask(cache, Side::Data, class.closid, domain));
-            // Without allocation, every program may fill all ways.
-            let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
-            let limit = domain.and_then(|domain| self.limit(class.closid, domain));
-            FillClass { mask, mark: self.outside.mark_on(class, cpu), limit }
+        let cache = platform.last_shared_cache();
+        let each = (0..platform.cpu_limit()).map(|cpu| CpuPlace {
+            own: self.rules.class_of_cpu(cpu),
+            domain: platform.domain_of(Resource::L3, cpu),
+            cache: platform.domain_of(cache, cpu),
+            node: self.outside.node_of(cpu),
         });
-        by_cpu.collect()
+        each.collect()
+    }
+
+    /// A program's classes, by CPU.
+    pub(crate) fn classes(&self, program: usize, places: &[CpuPlace]) -> Vec<FillClass> {
+        let thread = self.outside.placeholders[program].thread();
+        let mut by_cpu = Vec::with_capacity(places.len());
+        let mut last: Option<(Class, CpuPlace, FillClass)> = None;
+        for place in places {
+            let class = self.rules.class_beside(thread, place.own);
+            // Most CPUs are like the one before.
+            let fill = match last {
+                Some((before, like, fill)) if before == class && like.is_like(place) => fill,
+                _ => self.fill_class(class, place),
+            };
+            last = Some((class, *place, fill));
+            by_cpu.push(fill);
+        }
+        by_cpu
+    }
+
+    fn fill_class(&self, class: Class, place: &CpuPlace) -> FillClass {
+        let cache = self.outside.platform.last_shared_cache();
+        let mask =
+            place.cache.and_then(|domain| self.rules.mask(cache, Side::Data, class.closid, domain));
+        // Without allocation, every program may fill all ways.
+        let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
+        let limit = place.domain.and_then(|domain| self.limit(class.closid, domain));
+        let mark = self.outside.mark_in(class, place.node);
+        FillClass { mask, mark, limit }
     }
 
     /// The limit of a class's memory bandwidth in a domain; `None`: as much as the platform has.

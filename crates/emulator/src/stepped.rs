@@ -93,9 +93,8 @@ impl SteppedHardware {
         self.apply(state);
     }
 
-    /// Before a step: ends the programs whose placeholders were ended from outside, and applies
-    /// what was written.
-    pub(crate) fn begin_step(&mut self, state: &mut State) {
+    /// Ends the programs whose placeholders were ended from outside.
+    pub(crate) fn end_stopped(&mut self, state: &mut State) {
         for program in state.outside.stopped() {
             self.hardware.kill(program);
             self.publish(&mut state.outside);
@@ -105,15 +104,16 @@ impl SteppedHardware {
     }
 
     /// Applies the rules to the machine, if they may have changed.
-    fn apply(&mut self, state: &mut State) {
+    pub(crate) fn apply(&mut self, state: &mut State) {
         if self.generation == Some(state.rules.generation()) {
             return;
         }
         self.generation = Some(state.rules.generation());
         // Bytes moved until now belong to the old marks.
         self.count_moved();
+        let places = state.places();
         for program in 0..self.classes.len() {
-            let by_cpu = state.classes(state.outside.placeholders[program].thread());
+            let by_cpu = state.classes(program, &places);
             if by_cpu != self.classes[program] {
                 self.marks.extend(by_cpu.iter().map(|class| class.mark));
                 self.classes[program].clone_from(&by_cpu);

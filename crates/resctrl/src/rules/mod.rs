@@ -225,8 +225,13 @@ impl Resctrl {
     /// two groups.
     #[must_use]
     pub fn class_of(&self, thread: i32, cpu: u32) -> Class {
+        self.class_beside(thread, self.class_of_cpu(cpu))
+    }
+
+    /// The same on a CPU whose [own class](Self::class_of_cpu) is known.
+    #[must_use]
+    pub fn class_beside(&self, thread: i32, own: Class) -> Class {
         let task = self.tasks.get(&thread).copied().unwrap_or_default();
-        let own = self.class_of_cpu(cpu);
         if self.platform.has_rmids_per_class() {
             return if task == Class::default() { own } else { task };
         }
