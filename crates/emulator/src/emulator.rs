@@ -231,7 +231,8 @@ impl Emulator {
         let others = allow_other || rustix::process::geteuid().is_root();
         let mut config = Config::default();
         config.acl = if others { SessionACL::All } else { SessionACL::Owner };
-        config.n_threads = Some(THREADS);
+        // More threads than one are slower: each request wakes another one.
+        config.n_threads = Some(1);
         let files = ResctrlFiles { shared: Arc::clone(&self.shared) };
         let session = if let Some(device) = mount::mount(dir, others)? {
             Session::from_fd(files, device, config.acl, config)
@@ -380,10 +381,6 @@ impl Drop for Emulator {
         let _ = self.finish();
     }
 }
-
-/// The threads that serve files: a client need not wait while another's `tasks` are read from
-/// /proc.
-const THREADS: usize = 3;
 
 /// How long the first answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
