@@ -150,7 +150,7 @@ pub(crate) struct Portions {
 /// How many real nanoseconds a portion should take, alone and while clients come and go: what they
 /// write takes effect after one.
 const PORTION: f64 = 2e6;
-const SHARED: f64 = 5e4;
+const SHARED: f64 = 2e5;
 
 /// The longest and shortest portion, in nanoseconds on the machine's clock.
 const LONGEST: f64 = 20e6;

@@ -176,15 +176,31 @@ impl Shared {
     }
 
     /// Lets time pass: the machine's, and the kernel's work each second, between two steps of the
-    /// machine. Returns whether a program ended the wait.
-    fn step(&self, machine: &mut SteppedHardware, until: &Until) -> bool {
-        machine.apply(&mut self.files().state);
+    /// machine. Returns whether a program ended the wait. `finish` is called after each step.
+    fn step(
+        &self,
+        machine: &mut SteppedHardware,
+        until: &Until,
+        finish: impl Fn(&mut Files),
+    ) -> bool {
         loop {
             let is_met = machine.advance(until);
-            machine.finish_step(&mut self.files().state);
+            let mut files = self.files();
+            machine.finish_step(&mut files.state);
+            finish(&mut files);
+            drop(files);
             if is_met || machine.hardware.now() >= until.about.min(until.to) {
                 return is_met;
             }
+        }
+    }
+
+    /// Looks at /proc, if that is due after so many looks. Others may have the machine meanwhile.
+    fn look(&self, machine: &mut MutexGuard<'_, SteppedHardware>, due: Option<u64>) {
+        if let Some(after) = due {
+            let look = MutexGuard::unlocked_fair(machine, || Snapshot::new(after));
+            // A failed look is repeated next time.
+            let _ = look.map(|look| self.files().state.inherit(look));
         }
     }
 
@@ -195,29 +211,24 @@ impl Shared {
         let (mut served, mut operations) = (None::<Instant>, 0);
         let mut machine = self.machine();
         while !self.is_over() {
-            let (pace, look) = {
-                let files = self.files();
-                (files.state.clock.runs(), files.state.look_is_due(LOOK))
-            };
-            if let Some(after) = look {
-                let look = MutexGuard::unlocked_fair(&mut machine, || Snapshot::new(after));
-                // A failed look is repeated next time.
-                let _ = look.map(|look| self.files().state.inherit(look));
-            }
-            let Some(pace) = pace else {
-                let mut files = self.files();
-                files.state.clock.stop();
+            let began = Instant::now();
+            let mut files = self.files();
+            if began.saturating_duration_since(checked) >= AHEAD {
+                checked = began;
                 machine.end_stopped(&mut files.state);
-                drop(files);
+            }
+            let (pace, look) = (files.state.clock.runs(), files.state.look_is_due(LOOK));
+            if pace.is_none() {
+                files.state.clock.stop();
+            }
+            machine.apply(&mut files.state);
+            drop(files);
+            let Some(pace) = pace else {
+                self.look(&mut machine, look);
                 self.wake.wait_for(&mut machine, IDLE);
                 portions.reset();
                 continue;
             };
-            let began = Instant::now();
-            if began.saturating_duration_since(checked) >= AHEAD {
-                checked = began;
-                machine.end_stopped(&mut self.files().state);
-            }
             let before =
                 std::mem::replace(&mut operations, self.operations.load(Ordering::Relaxed));
             if before != operations {
@@ -228,10 +239,12 @@ impl Shared {
                 served.is_some_and(|then| began.saturating_duration_since(then) < ATTENTIVE),
             );
             let to = machine.hardware.now().after(portion);
-            self.step(&mut machine, &Until::time(to));
+            self.step(&mut machine, &Until::time(to), |files| {
+                files.state.clock.note(Instant::now(), to);
+            });
             let ended = Instant::now();
-            self.files().state.clock.note(ended, to);
             portions.took(portion, ended.saturating_duration_since(began));
+            self.look(&mut machine, look);
             if ended.saturating_duration_since(began) < portion / 2 {
                 self.wake.wait_for(&mut machine, AHEAD);
             } else {
@@ -250,7 +263,7 @@ impl Shared {
             machine.end_stopped(&mut self.files().state);
             let now = machine.hardware.now();
             let about = now.after(STEP).min(until.about);
-            let is_met = self.step(&mut machine, &Until { to, about, ..until.clone() });
+            let is_met = self.step(&mut machine, &Until { to, about, ..until.clone() }, |_| ());
             let now = machine.hardware.now();
             // A program may have been ended meanwhile.
             let is_over = until.exit && self.files().state.outside.running() < before;
