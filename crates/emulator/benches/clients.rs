@@ -92,7 +92,7 @@ fn pin() {
 struct Constant;
 
 /// The kernel asks for names and attributes once.
-const TTL: Duration = Duration::from_hours(1);
+const TTL: Duration = Duration::from_secs(3600);
 
 const CONTENT: &[u8] = b"    MB:0=100\n    L3:0=fffff\n";
 

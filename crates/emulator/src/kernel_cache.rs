@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// How long names and attributes hold, unless an epoch ends.
-const LONG: Duration = Duration::from_hours(24);
+const LONG: Duration = Duration::from_secs(86_400);
 
 /// The kernel's end of the mount.
 #[derive(Debug, Default)]
