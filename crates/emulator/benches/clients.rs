@@ -1,17 +1,17 @@
-//! Clients of the emulator while its chip runs: their operations per second, the chip's speed beside
-//! them and alone, and the time that `pqos -R` takes with 16 classes and 200 processes.
+//! Clients of the emulator while its chip runs: their operations per second, the chip's speed
+//! beside them and alone, and the time that `pqos -R` takes with 16 classes and 200 processes.
 //!
 //! Beside them, the same reads of a file system that answers every request with constants, at once:
-//! what FUSE itself costs here. `read` is `std::fs::read`: an open, an fstat, reads to the end, and a
-//! close; `read once` an open, one read, and a close; `write` an open with truncation, one write, and
-//! a close. `pread` is one read of an open file, hence one request to the server.
+//! what FUSE itself costs here. `read` is `std::fs::read`: an open, an fstat, reads to the end, a
+//! close; `read once` an open, one read, a close; `write` an open with truncation, one write, a
+//! close. `pread` is one read of an open file, hence one request to the server.
 //!
-//! The thread that simulates has the first CPU, and all else the second: clients and those who serve
-//! them share a core, as well as they can.
+//! The thread that simulates has the first CPU, and all else the second: a client and the thread
+//! that serves it share a core, as well as they can.
 //!
-//! Prints CSV: what was measured, the round, and the value; rates are per second, `us of cpu` is what
-//! an operation takes of the second CPU, by client and server together, `chip` is simulated seconds
-//! per second of real time, and `chip per cpu` per second that its thread had a CPU. Needs /dev/fuse
+//! Prints CSV: what was measured, the round, and the value; rates are per second. `us of cpu` is
+//! what an operation takes of the second CPU, by client and server together. `chip` is simulated
+//! seconds per second, and `chip per cpu` per second that its thread had a CPU. Needs /dev/fuse
 //! and root; for pqos, `pqos` and `qemu-x86_64`, through which it sees Intel's processor.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]

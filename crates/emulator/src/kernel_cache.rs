@@ -1,4 +1,4 @@
-//! Names and attributes that the kernel keeps, so that it need not ask for them again at every open.
+//! Names and attributes that the kernel keeps, so that it need not ask for them at every open.
 //!
 //! The kernel notices what its own calls change (mkdir, rename, chmod). Whatever else changes the
 //! tree ends the kernel's epoch (`FUSE_NOTIFY_INC_EPOCH` of include/uapi/linux/fuse.h, Linux 6.16):

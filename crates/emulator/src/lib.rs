@@ -37,6 +37,7 @@ mod mount;
 mod moved;
 mod outside;
 mod placeholder;
+mod readings;
 mod shared;
 mod state;
 mod stepped;

@@ -8,7 +8,7 @@ use fairways_resctrl::rules::{self, Owner, World};
 use rustix::io::Errno;
 
 use crate::placeholder::Placeholder;
-use crate::stepped::PublishedReadings;
+use crate::readings::PublishedReadings;
 use crate::tasks::{self, Inheritance};
 
 /// What the machine has published, its programs' placeholders, and all other tasks.

@@ -166,8 +166,7 @@ impl Shared {
         }
     }
 
-    /// The same, before an operation on the file with this number: if it lists tasks, of which those
-    /// are some.
+    /// The same, before an operation on the file with this number, if it lists tasks.
     pub(crate) fn end_stopped_in(&self, number: u64) {
         let lists_tasks = self.files().lists_tasks(number);
         if lists_tasks {

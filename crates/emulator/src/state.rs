@@ -13,14 +13,14 @@ use crate::fault::{Effect, Faults, Operation};
 use crate::hardware::FillClass;
 use crate::outside::Outside;
 use crate::placeholder::Placeholder;
-use crate::stepped::PublishedReadings;
+use crate::readings::PublishedReadings;
 use crate::tasks::{Changes, Inheritance, Snapshot};
 
 /// How old the last look at /proc may be when tasks are read.
 const FRESH: Duration = Duration::from_millis(50);
 
 /// The rules, what they ask of their surroundings, and the clock. The machine itself is the
-/// [simulating thread's](crate::stepped::SteppedHardware).
+/// simulating thread's.
 pub(crate) struct State {
     pub(crate) rules: Resctrl,
     pub(crate) outside: Outside,

@@ -1,54 +1,19 @@
 //! The machine, as the thread that simulates has it for itself while time passes, and what it
 //! publishes between two steps.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fairways_core::{Counters, Time};
+use fairways_core::Time;
 
 use crate::hardware::{FillClass, Hardware, Until};
 use crate::moved::MovedBytes;
 use crate::outside::Outside;
+use crate::readings::{MarkReading, ProgramReading};
 use crate::state::State;
 
 /// How often the kernel checks whether ids in limbo are free (`CQM_LIMBOCHECK_INTERVAL`).
 const LIMBO: Duration = Duration::from_secs(1);
-
-/// What a mark has counted.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MarkReading {
-    /// Bytes of lines in the cache.
-    pub(crate) occupancy: u64,
-    /// Bytes moved since the machine began.
-    pub(crate) moved: u64,
-    /// Cycles since the machine began; `None` before its first.
-    pub(crate) cycles: Option<u64>,
-}
-
-/// A program after the last step.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ProgramReading {
-    pub(crate) runs: bool,
-    /// `None`: on none.
-    pub(crate) cpu: Option<u32>,
-    pub(crate) counters: Counters,
-}
-
-/// The machine after its last step: all that files show of it, so that reads need not wait for the
-/// step that is being simulated.
-#[derive(Debug, Default)]
-pub(crate) struct PublishedReadings {
-    pub(crate) now: Time,
-    pub(crate) programs: Vec<ProgramReading>,
-    marks: BTreeMap<u16, MarkReading>,
-}
-
-impl PublishedReadings {
-    /// The counts of a mark; zeros for one that no program has had.
-    pub(crate) fn of(&self, mark: u16) -> MarkReading {
-        self.marks.get(&mark).copied().unwrap_or_default()
-    }
-}
 
 /// The machine between steps.
 pub(crate) struct SteppedHardware {
@@ -153,7 +118,7 @@ impl SteppedHardware {
                 moved: moved.count(mark),
                 cycles: moved.cycles(mark),
             };
-            readings.marks.insert(mark, reading);
+            readings.publish(mark, reading);
             reading.occupancy > 0 || classes.iter().flatten().any(|class| class.mark == mark)
         });
     }

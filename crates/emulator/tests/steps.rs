@@ -16,14 +16,14 @@ use fairways_resctrl::platform::Platform;
 
 /// How far a step has come, and what the machine obeys.
 #[derive(Debug, Default)]
-struct Progress {
+struct HaltedStep {
     is_held: bool,
     has_begun: bool,
     masks: Vec<u32>,
 }
 
 /// Lets the step go on when it is dropped, that of a test which fails as well.
-struct LetGo<'p>(&'p (Mutex<Progress>, Condvar));
+struct LetGo<'p>(&'p (Mutex<HaltedStep>, Condvar));
 
 impl Drop for LetGo<'_> {
     fn drop(&mut self) {
@@ -36,7 +36,7 @@ impl Drop for LetGo<'_> {
 struct Halting {
     names: Vec<String>,
     now: Time,
-    progress: Arc<(Mutex<Progress>, Condvar)>,
+    progress: Arc<(Mutex<HaltedStep>, Condvar)>,
 }
 
 /// A multiple of what the platform counts in.
@@ -101,12 +101,16 @@ impl Hardware for Halting {
     }
 }
 
+fn masks(of: &(Mutex<HaltedStep>, Condvar)) -> Vec<u32> {
+    of.0.lock().unwrap().masks.clone()
+}
+
 #[test]
 fn a_client_waits_for_no_step_and_the_next_one_obeys_it() {
     if !can_mount() {
         return;
     }
-    let progress = Arc::new((Mutex::new(Progress::default()), Condvar::new()));
+    let progress = Arc::new((Mutex::new(HaltedStep::default()), Condvar::new()));
     let hardware = Halting {
         names: vec!["program".to_owned()],
         now: Time::ZERO,
@@ -116,10 +120,10 @@ fn a_client_waits_for_no_step_and_the_next_one_obeys_it() {
     let of = mounted(Settings { pace: Pace::Lockstep, ..settings });
     let ms = Duration::from_millis(1);
     of.client().advance(ms).unwrap();
-    let masks = || progress.0.lock().unwrap().masks.clone();
-    assert_eq!(masks(), [0xfff]);
+    assert_eq!(masks(&progress), [0xfff]);
 
-    *progress.0.lock().unwrap() = Progress { is_held: true, has_begun: false, masks: masks() };
+    let before = masks(&progress);
+    *progress.0.lock().unwrap() = HaltedStep { is_held: true, has_begun: false, masks: before };
     std::thread::scope(|scope| {
         let held = LetGo(&progress);
         let step = scope.spawn(|| of.client().advance(ms).unwrap());
@@ -139,7 +143,7 @@ fn a_client_waits_for_no_step_and_the_next_one_obeys_it() {
         assert_eq!(client.status().unwrap().now_ns, 1_000_000);
         assert!(client.programs().unwrap()[0].closid.is_some_and(|closid| closid > 0));
         assert!(!step.is_finished());
-        assert_eq!(masks(), [0xfff]);
+        assert_eq!(masks(&progress), [0xfff]);
 
         drop(held);
         step.join().unwrap();
@@ -147,7 +151,7 @@ fn a_client_waits_for_no_step_and_the_next_one_obeys_it() {
     // It has the mask of its group, which is still the whole cache.
     of.write("a/schemata", "L3:0=f0\n").unwrap();
     of.client().advance(ms).unwrap();
-    assert_eq!(masks(), [0xfff, 0xfff, 0xf0]);
+    assert_eq!(masks(&progress), [0xfff, 0xfff, 0xf0]);
     // What it moved in the step in which it was written is its old group's.
     assert_eq!(of.number("mon_data/mon_L3_00/mbm_total_bytes"), 2 * BYTES);
     assert_eq!(of.number("a/mon_data/mon_L3_00/mbm_total_bytes"), BYTES);

@@ -98,8 +98,8 @@ impl ResctrlFiles {
 }
 
 impl Filesystem for ResctrlFiles {
-    /// With truncation in open(2), where the kernel can: one request less for each open file that is
-    /// written.
+    /// With truncation in open(2), where the kernel can: one request less for each file that is
+    /// opened for writing.
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         let _ = config.add_capabilities(InitFlags::FUSE_ATOMIC_O_TRUNC);
         Ok(())

@@ -73,7 +73,7 @@ impl Inheritance {
         self.known.get(&thread).map(|origin| origin.process)
     }
 
-    /// The threads that were seen at the last look, if that found all of those born before; some may
+    /// The threads that were seen at the last look, if it found all those born before. Some may
     /// have ended since.
     pub(crate) fn seen(&self) -> Option<Vec<i32>> {
         self.newest.map(|_| self.known.keys().copied().collect())
@@ -90,7 +90,7 @@ impl Inheritance {
     }
 
     /// The threads born since the last look, and those that have ended whose ids they have; `None`
-    /// where only a look at all of /proc can tell.
+    /// where that takes a look at all of /proc.
     ///
     /// # Errors
     /// If one can't be read; the next look finds it.
@@ -212,12 +212,12 @@ mod tests {
         let mut seen = Inheritance::default();
         seen.changes_since(Snapshot::new(0).unwrap());
         let (send, receive) = std::sync::mpsc::channel::<()>();
-        let (told, hear) = std::sync::mpsc::channel();
+        let (born, births) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
-            told.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+            born.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
             receive.recv().unwrap_err();
         });
-        let id: i32 = hear.recv().unwrap();
+        let id: i32 = births.recv().unwrap();
         let process = std::process::id().cast_signed();
         // Without the newest id, or after too many births, there is no such look.
         if let Some(births) = seen.births().unwrap() {

@@ -126,8 +126,8 @@ pub(super) fn origin_of(thread: i32) -> io::Result<Option<Origin>> {
     Ok(origin(process, &String::from_utf8_lossy(&stat)))
 }
 
-/// Those of some threads that there are, in the order of [`all_threads`]; `process` is the process
-/// of a thread, if it is known.
+/// The existing ones of some threads, in the order of [`all_threads`]; `process` is the process of
+/// a thread, if it is known.
 ///
 /// # Errors
 /// If one can't be read.
@@ -195,7 +195,9 @@ mod tests {
         let asked = [i32::MAX, this, 1, 0, -1];
         assert_eq!(in_order(&asked, |_| None).unwrap(), [1, this]);
         // As if both were of processes with other ids.
-        let known = |thread| Some(if thread == 1 { 9 } else { 8 });
+        fn known(thread: i32) -> Option<i32> {
+            Some(if thread == 1 { 9 } else { 8 })
+        }
         assert_eq!(in_order(&asked, known).unwrap(), [this, 1]);
     }
 

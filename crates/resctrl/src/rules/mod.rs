@@ -98,7 +98,7 @@ pub trait World {
     /// processes.
     fn threads(&mut self) -> Vec<i32>;
 
-    /// Those of these threads that there are, in the order of [`threads`](World::threads).
+    /// The existing ones of these threads, in the order of [`threads`](World::threads).
     fn existing(&mut self, threads: Vec<i32>) -> Vec<i32> {
         let threads: BTreeSet<i32> = threads.into_iter().collect();
         let mut all = self.threads();

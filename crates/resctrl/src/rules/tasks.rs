@@ -66,7 +66,8 @@ impl Resctrl {
         self.is_class_of(self.class_of_task(thread), group)
     }
 
-    /// Whether threads of a class are a group's: by class in a CTRL_MON group, by id in a MON group.
+    /// Whether threads of a class are a group's: by class in a CTRL_MON group, by id in a MON
+    /// group.
     fn is_class_of(&self, class: Class, group: GroupId) -> bool {
         let group = self.group(group);
         if group.parent.is_none() {
