@@ -138,7 +138,7 @@ impl Meter {
 }
 
 /// Chooses how much time passes at once: what real time allows, in portions that are simulated
-/// quickly, so that files are never locked for long. What is not reached is not made up for, so
+/// quickly, so that what is written soon takes effect. What is not reached is not made up for, so
 /// that the clock is never too fast.
 #[derive(Debug)]
 pub(crate) struct Portions {
@@ -147,8 +147,8 @@ pub(crate) struct Portions {
     cost: f64,
 }
 
-/// How many real nanoseconds a portion should take, alone and while clients come and go: each of
-/// their operations waits for one.
+/// How many real nanoseconds a portion should take, alone and while clients come and go: what they
+/// write takes effect after one.
 const PORTION: f64 = 2e6;
 const SHARED: f64 = 2e5;
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -24,10 +25,12 @@ use crate::filesystem::ResctrlFiles;
 use crate::handles::Handles;
 use crate::hardware::{Hardware, Until};
 use crate::inodes::Inodes;
+use crate::kernel_cache::KernelCache;
 use crate::mount::{self, Guardian, MountError, TYPE};
 use crate::placeholder::{Placeholder, Starter};
 use crate::shared::{Files, Shared};
 use crate::state::State;
+use crate::stepped::SteppedHardware;
 
 /// How to emulate.
 pub struct Settings {
@@ -145,19 +148,21 @@ impl Emulator {
         let placeholders = start_all(settings.hardware.as_ref(), settings.placeholders.as_ref());
         let placeholders = placeholders.inspect_err(|_| drop(fs::remove_file(&socket)))?;
         let clock = Clock::new(settings.pace);
-        let mut state = State::new(settings.platform, settings.hardware, placeholders, clock);
+        let names = settings.hardware.names().to_vec();
+        let mut state = State::new(settings.platform, names, placeholders, clock);
+        let mut machine = SteppedHardware::new(settings.hardware);
         let options = settings.options;
         let State { rules, outside, .. } = &mut state;
         if let Err(errno) = rules.mount(&options, outside) {
             drop(fs::remove_file(&socket));
             return Err(StartError::Options { options, errno });
         }
-        state.apply();
+        machine.apply(&mut state);
         let inodes = Inodes::new(state.rules.root());
         let user = rustix::process::geteuid().as_raw();
         let group = rustix::process::getegid().as_raw();
         let files = Files { state, inodes, handles: Handles::default(), user, group };
-        let shared = Arc::new(Shared::new(files, dir.clone()));
+        let shared = Arc::new(Shared::new(machine, files, dir.clone()));
         let mut emulator = Self {
             shared,
             socket,
@@ -226,6 +231,8 @@ impl Emulator {
         let others = allow_other || rustix::process::geteuid().is_root();
         let mut config = Config::default();
         config.acl = if others { SessionACL::All } else { SessionACL::Owner };
+        // More threads than one are slower: each request wakes another one.
+        config.n_threads = Some(1);
         let files = ResctrlFiles { shared: Arc::clone(&self.shared) };
         let session = if let Some(device) = mount::mount(dir, others)? {
             Session::from_fd(files, device, config.acl, config)
@@ -238,7 +245,11 @@ impl Emulator {
             ];
             Session::new(files, dir, &config)
         };
-        let session = session.and_then(Session::spawn).map_err(|why| {
+        let session = session.and_then(|session| {
+            self.shared.set_cache(KernelCache::new(session.as_fd().try_clone_to_owned()?));
+            session.spawn()
+        });
+        let session = session.map_err(|why| {
             // Mounted, but not served.
             let _ = mount::unmount(dir);
             let why = why.to_string();
@@ -267,7 +278,7 @@ impl Emulator {
     /// The machine's time.
     #[must_use]
     pub fn now(&self) -> Time {
-        self.shared.files().state.outside.hardware.now()
+        self.shared.files().state.outside.readings.now
     }
 
     /// How many times real time the machine's clock went recently, where it follows real time.
@@ -285,7 +296,7 @@ impl Emulator {
     /// Why the machine cannot go on, if it can't.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        self.shared.files().state.outside.hardware.failure()
+        self.shared.machine().hardware.failure()
     }
 
     /// Whether another process has unmounted it.
@@ -307,7 +318,7 @@ impl Emulator {
         let mounted = rules.mount(options, outside);
         let root = rules.root();
         files.inodes.set_root(root);
-        files.state.apply();
+        self.shared.invalidate();
         mounted
     }
 
@@ -316,7 +327,9 @@ impl Emulator {
     /// # Errors
     /// Why not, in a line.
     pub fn cpu(&self, cpu: u32, online: bool) -> Result<(), String> {
-        self.shared.files().state.cpu(cpu, online)
+        let done = self.shared.files().state.cpu(cpu, online);
+        self.shared.invalidate();
+        done
     }
 
     /// Lets time pass, whichever client has the clock.

@@ -32,12 +32,15 @@ mod handles;
 pub mod hardware;
 pub mod host_files;
 mod inodes;
+mod kernel_cache;
 mod mount;
 mod moved;
 mod outside;
 mod placeholder;
+mod readings;
 mod shared;
 mod state;
+mod stepped;
 mod tasks;
 
 pub use clock::Pace;

@@ -7,20 +7,19 @@ use fairways_resctrl::platform::{Event, PackageEvent, Platform};
 use fairways_resctrl::rules::{self, Owner, World};
 use rustix::io::Errno;
 
-use crate::hardware::{FillClass, Hardware};
-use crate::moved::MovedBytes;
 use crate::placeholder::Placeholder;
-use crate::tasks;
+use crate::readings::PublishedReadings;
+use crate::tasks::{self, Inheritance};
 
-/// The machine, its programs' placeholders, and all other tasks.
+/// What the machine has published, its programs' placeholders, and all other tasks.
 pub(crate) struct Outside {
     pub(crate) platform: Platform,
-    pub(crate) hardware: Box<dyn Hardware>,
+    pub(crate) readings: PublishedReadings,
+    /// By program.
+    pub(crate) names: Vec<String>,
     /// By program.
     pub(crate) placeholders: Vec<Placeholder>,
-    pub(crate) moved: MovedBytes,
-    /// By program: its classes, by CPU.
-    pub(crate) classes: Vec<Vec<FillClass>>,
+    pub(crate) inheritance: Inheritance,
     /// Why tasks could not be read since this was last taken: the rules have no such error, because
     /// in a kernel they always can.
     pub(crate) tasks_error: Option<Errno>,
@@ -29,7 +28,7 @@ pub(crate) struct Outside {
 impl Outside {
     /// The mark under which the machine counts for a class and an id: ids are by themselves, but an
     /// MPAM machine's belong to a class (`Monitoring::rmids_per_class`).
-    pub(crate) fn mark(&self, class: rules::Class) -> u16 {
+    fn mark(&self, class: rules::Class) -> u16 {
         let rules::Class { closid, rmid } = class;
         let monitoring = self.platform.monitoring.as_ref().filter(|of| of.rmids_per_class);
         let mark =
@@ -37,33 +36,18 @@ impl Outside {
         u16::try_from(mark).unwrap_or(u16::MAX)
     }
 
-    /// The mark on a CPU: where nodes share a cache, each has a part of the ids
-    /// (`logical_rmid_to_physical_rmid`).
-    pub(crate) fn mark_on(&self, class: rules::Class, cpu: u32) -> u16 {
+    /// The node of a CPU, where nodes share a cache.
+    pub(crate) fn node_of(&self, cpu: u32) -> Option<u32> {
         let shared = self.platform.nodes_per_known_cache() > 1;
-        let node = self.platform.monitored_domain_of(cpu).filter(|_| shared);
-        node.map_or_else(|| self.mark(class), |node| self.mark_in(class, node))
+        self.platform.monitored_domain_of(cpu).filter(|_| shared)
     }
 
-    fn mark_in(&self, class: rules::Class, domain: u32) -> u16 {
-        let node = domain % self.platform.nodes_per_known_cache();
+    /// The mark in a node: where nodes share a cache, each has a part of the ids
+    /// (`logical_rmid_to_physical_rmid`).
+    pub(crate) fn mark_in(&self, class: rules::Class, node: Option<u32>) -> u16 {
+        let Some(node) = node else { return self.mark(class) };
+        let node = node % self.platform.nodes_per_known_cache();
         self.mark(rules::Class { rmid: class.rmid + node * self.platform.rmids(), ..class })
-    }
-
-    pub(crate) fn set_classes(&mut self, program: usize, by_cpu: Vec<FillClass>) {
-        self.classes.resize_with(self.placeholders.len(), Vec::new);
-        self.classes[program].clone_from(&by_cpu);
-        self.hardware.set_classes(program, by_cpu);
-    }
-
-    /// Counts the moved bytes, before anything else changes.
-    pub(crate) fn look(&mut self) {
-        let Self { hardware, moved, classes, .. } = self;
-        moved.look(hardware.as_ref(), |program| {
-            let by_cpu = classes.get(program);
-            let cpu = hardware.cpu(program).and_then(|cpu| usize::try_from(cpu).ok()).unwrap_or(0);
-            by_cpu.and_then(|by_cpu| by_cpu.get(cpu)).map_or(0, |class| class.mark)
-        });
     }
 }
 
@@ -73,30 +57,34 @@ impl World for Outside {
     }
 
     fn threads(&mut self) -> Vec<i32> {
-        self.keep_error(tasks::all_threads()).unwrap_or_default()
+        // A look for births precedes each read and write of tasks.
+        match self.inheritance.seen() {
+            Some(seen) => self.existing(seen),
+            None => self.keep_error(tasks::all_threads()).unwrap_or_default(),
+        }
+    }
+
+    fn existing(&mut self, threads: Vec<i32>) -> Vec<i32> {
+        let in_order = tasks::in_order(&threads, |thread| self.inheritance.process_of(thread));
+        self.keep_error(in_order).unwrap_or_default()
     }
 
     /// The machine has one cache, whatever its number.
     fn counter(&mut self, class: rules::Class, domain: u32, event: Event) -> Reading {
-        let mark = match self.platform.nodes_per_known_cache() {
-            1 => self.mark(class),
-            _ => self.mark_in(class, domain),
-        };
+        let shared = self.platform.nodes_per_known_cache() > 1;
+        let mark = self.mark_in(class, shared.then_some(domain));
+        let reading = self.readings.of(mark);
         Reading::Value(match event {
-            Event::LlcOccupancy => self.hardware.occupancy_bytes(mark),
+            Event::LlcOccupancy => reading.occupancy,
             // All memory is near.
-            Event::MbmTotalBytes | Event::MbmLocalBytes => {
-                self.look();
-                self.moved.count(mark)
-            }
+            Event::MbmTotalBytes | Event::MbmLocalBytes => reading.moved,
         })
     }
 
     /// Half a nanojoule a cycle: a watt at two gigahertz. Activity has the same number, as at one
     /// volt.
     fn telemetry(&mut self, class: rules::Class, _: u32, _: PackageEvent) -> Option<u64> {
-        self.look();
-        let cycles = self.moved.cycles(self.mark(class))?;
+        let cycles = self.readings.of(self.mark(class)).cycles?;
         u64::try_from((u128::from(cycles) << 18) / 2_000_000_000).ok()
     }
 }
@@ -111,6 +99,16 @@ impl Outside {
 
     /// How many programs run.
     pub(crate) fn running(&self) -> usize {
-        (0..self.placeholders.len()).filter(|&program| self.hardware.runs(program)).count()
+        self.readings.programs.iter().filter(|program| program.runs).count()
+    }
+
+    /// The programs that run, and whose placeholders were ended from outside.
+    pub(crate) fn stopped(&mut self) -> Vec<usize> {
+        let Self { placeholders, readings, .. } = self;
+        let each = placeholders.iter_mut().zip(&readings.programs).enumerate();
+        let stopped = each.filter_map(|(program, (placeholder, reading))| {
+            (reading.runs && placeholder.has_ended()).then_some(program)
+        });
+        stopped.collect()
     }
 }

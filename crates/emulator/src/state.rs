@@ -1,148 +1,126 @@
-//! Everything behind the lock: the rules, the machine, and the clock.
+//! The rules, what the machine has published, and the clock.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use fairways_chip::BandwidthLimit;
-use fairways_core::{Time, WayMask};
+use fairways_core::WayMask;
 use fairways_resctrl::platform::{Platform, Resource};
-use fairways_resctrl::rules::{Node, Resctrl, Side};
+use fairways_resctrl::rules::{Class, Node, Resctrl, Side};
 
 use crate::clock::Clock;
 use crate::fault::{Effect, Faults, Operation};
-use crate::hardware::{FillClass, Hardware, Until};
-use crate::moved::MovedBytes;
+use crate::hardware::FillClass;
 use crate::outside::Outside;
 use crate::placeholder::Placeholder;
-use crate::tasks::{Inheritance, Snapshot};
-
-/// How often the kernel checks whether ids in limbo are free (`CQM_LIMBOCHECK_INTERVAL`).
-const LIMBO: Duration = Duration::from_secs(1);
+use crate::readings::PublishedReadings;
+use crate::tasks::{Changes, Inheritance, Snapshot};
 
 /// How old the last look at /proc may be when tasks are read.
 const FRESH: Duration = Duration::from_millis(50);
 
-/// The rules, the machine behind them, and the clock.
+/// The rules, what they ask of their surroundings, and the clock. The machine itself is the
+/// simulating thread's.
 pub(crate) struct State {
     pub(crate) rules: Resctrl,
     pub(crate) outside: Outside,
     pub(crate) clock: Clock,
     pub(crate) faults: Faults,
-    /// The rules' generation that the machine last applied.
-    generation: Option<u64>,
-    limbo_at: Time,
-    inheritance: Inheritance,
     /// When /proc was last read; `None`: no task has been moved so far, so that nothing is
     /// inherited.
     looked: Option<Instant>,
 }
 
+/// A CPU, as it matters for the classes of who runs on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CpuPlace {
+    own: Class,
+    /// Its L3's domain, for limits.
+    domain: Option<u32>,
+    /// Its last-level cache's, for masks.
+    cache: Option<u32>,
+    /// Its node, where nodes share a cache.
+    node: Option<u32>,
+}
+
+impl CpuPlace {
+    /// Whether a class has the same there.
+    fn is_like(&self, other: &Self) -> bool {
+        (self.domain, self.cache, self.node) == (other.domain, other.cache, other.node)
+    }
+}
+
 impl State {
     pub(crate) fn new(
         platform: Platform,
-        hardware: Box<dyn Hardware>,
+        names: Vec<String>,
         placeholders: Vec<Placeholder>,
         clock: Clock,
     ) -> Self {
-        let rules = Resctrl::new(platform.clone());
-        let limbo_at = hardware.now().after(LIMBO);
         let outside = Outside {
-            platform,
-            hardware,
+            platform: platform.clone(),
+            readings: PublishedReadings::default(),
+            names,
             placeholders,
-            moved: MovedBytes::default(),
-            classes: Vec::new(),
+            inheritance: Inheritance::default(),
             tasks_error: None,
         };
         Self {
-            rules,
+            rules: Resctrl::new(platform),
             outside,
             clock,
             faults: Faults::default(),
-            generation: None,
-            limbo_at,
-            inheritance: Inheritance::default(),
             looked: None,
         }
     }
 
-    /// Lets time pass: the machine's, and the kernel's work each second, between two steps of the
-    /// machine. Returns whether a program ended the wait.
-    pub(crate) fn advance(&mut self, until: &Until) -> bool {
-        self.end_stopped();
-        let is_met = loop {
-            let next = Until { about: until.about.min(self.limbo_at), ..until.clone() };
-            let is_met = self.outside.hardware.advance(&next);
-            self.outside.look();
-            let now = self.outside.hardware.now();
-            while now >= self.limbo_at {
-                self.limbo_at = self.limbo_at.after(LIMBO);
-                self.rules.check_limbo(&mut self.outside);
-                self.rules.check_bandwidth(&mut self.outside);
-            }
-            self.apply();
-            if is_met || now >= until.about.min(until.to) {
-                break is_met;
-            }
-        };
-        for program in 0..self.outside.placeholders.len() {
-            if !self.outside.hardware.runs(program) {
-                self.end(program);
-            }
-        }
-        is_met
-    }
-
-    /// Ends the programs whose placeholders were ended from outside.
-    pub(crate) fn end_stopped(&mut self) {
-        for program in 0..self.outside.placeholders.len() {
-            if self.outside.placeholders[program].has_ended() && self.outside.hardware.runs(program)
-            {
-                self.outside.hardware.kill(program);
-                self.end(program);
-            }
-        }
-        self.apply();
-    }
-
     /// A program is over: so is its placeholder.
-    fn end(&mut self, program: usize) {
-        self.outside.look();
+    pub(crate) fn end(&mut self, program: usize) {
         let placeholder = &mut self.outside.placeholders[program];
         placeholder.end();
         self.rules.exited(placeholder.thread());
     }
 
-    /// Applies the rules to the machine, if they may have changed.
-    pub(crate) fn apply(&mut self) {
-        if self.generation == Some(self.rules.generation()) {
-            return;
-        }
-        self.generation = Some(self.rules.generation());
-        // Bytes moved until now belong to the old marks.
-        self.outside.look();
-        for program in 0..self.outside.placeholders.len() {
-            let by_cpu = self.classes(self.outside.placeholders[program].thread());
-            self.outside.set_classes(program, by_cpu);
-        }
+    /// The CPUs, as they matter for classes.
+    pub(crate) fn places(&self) -> Vec<CpuPlace> {
+        let platform = &self.outside.platform;
+        let cache = platform.last_shared_cache();
+        let each = (0..platform.cpu_limit()).map(|cpu| CpuPlace {
+            own: self.rules.class_of_cpu(cpu),
+            domain: platform.domain_of(Resource::L3, cpu),
+            cache: platform.domain_of(cache, cpu),
+            node: self.outside.node_of(cpu),
+        });
+        each.collect()
     }
 
-    /// A thread's classes, by CPU.
-    fn classes(&self, thread: i32) -> Vec<FillClass> {
-        let platform = &self.outside.platform;
-        let by_cpu = (0..platform.cpu_limit()).map(|cpu| {
-            let class = self.rules.class_of(thread, cpu);
-            let domain = platform.domain_of(Resource::L3, cpu);
-            let cache = platform.last_shared_cache();
-            let mask = platform
-                .domain_of(cache, cpu)
-                .and_then(|domain| self.rules.mask(cache, Side::Data, class.closid, domain));
-            // Without allocation, every program may fill all ways.
-            let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
-            let limit = domain.and_then(|domain| self.limit(class.closid, domain));
-            FillClass { mask, mark: self.outside.mark_on(class, cpu), limit }
-        });
-        by_cpu.collect()
+    /// A program's classes, by CPU.
+    pub(crate) fn classes(&self, program: usize, places: &[CpuPlace]) -> Vec<FillClass> {
+        let thread = self.outside.placeholders[program].thread();
+        let mut by_cpu = Vec::with_capacity(places.len());
+        let mut last: Option<(Class, CpuPlace, FillClass)> = None;
+        for place in places {
+            let class = self.rules.class_beside(thread, place.own);
+            // Most CPUs are like the one before.
+            let fill = match last {
+                Some((before, like, fill)) if before == class && like.is_like(place) => fill,
+                _ => self.fill_class(class, place),
+            };
+            last = Some((class, *place, fill));
+            by_cpu.push(fill);
+        }
+        by_cpu
+    }
+
+    fn fill_class(&self, class: Class, place: &CpuPlace) -> FillClass {
+        let cache = self.outside.platform.last_shared_cache();
+        let mask =
+            place.cache.and_then(|domain| self.rules.mask(cache, Side::Data, class.closid, domain));
+        // Without allocation, every program may fill all ways.
+        let mask = WayMask::from_bits(mask.unwrap_or(u32::MAX));
+        let limit = place.domain.and_then(|domain| self.limit(class.closid, domain));
+        let mark = self.outside.mark_in(class, place.node);
+        FillClass { mask, mark, limit }
     }
 
     /// The limit of a class's memory bandwidth in a domain; `None`: as much as the platform has.
@@ -153,16 +131,20 @@ impl State {
         (value < most).then_some(BandwidthLimit { class, value })
     }
 
-    /// Finds new and ended threads of the system. Before tasks are read, unless that was done just
-    /// now; before they are moved in any case, or a thread born since would later be taken for a
-    /// child that inherits.
+    /// Finds new threads of the system, by their ids where the kernel shows the newest one, else by
+    /// reading all of /proc. Before tasks are read, all of it unless that was done just now; before
+    /// they are moved in any case, or a thread born since would later be taken for a child that
+    /// inherits.
     ///
     /// # Errors
     /// If they can't be read; all stay where they are then.
     pub(crate) fn refresh_tasks(&mut self, moves: bool) -> io::Result<()> {
-        self.end_stopped();
-        if moves || self.looked.is_some_and(|then| then.elapsed() >= FRESH) {
-            self.inherit(Snapshot::new(self.inheritance.looks())?);
+        if self.looked.is_some()
+            && let Some(births) = self.outside.inheritance.births()?
+        {
+            self.inherited(births);
+        } else if moves || self.looked.is_some_and(|then| then.elapsed() >= FRESH) {
+            self.inherit(Snapshot::new(self.outside.inheritance.looks())?);
         }
         Ok(())
     }
@@ -170,20 +152,23 @@ impl State {
     /// The number of looks after which another one is due, from time to time.
     pub(crate) fn look_is_due(&self, apart: Duration) -> Option<u64> {
         let due = self.looked.is_some_and(|then| then.elapsed() >= apart);
-        due.then(|| self.inheritance.looks())
+        due.then(|| self.outside.inheritance.looks())
     }
 
     /// Applies a look.
     pub(crate) fn inherit(&mut self, look: Snapshot) {
-        let changes = self.inheritance.changes_since(look);
+        let changes = self.outside.inheritance.changes_since(look);
+        self.inherited(changes);
+        self.looked = Some(Instant::now());
+    }
+
+    fn inherited(&mut self, changes: Changes) {
         for thread in changes.exited {
             self.rules.exited(thread);
         }
         for (parent, child) in changes.forked {
             self.rules.forked(parent, child);
         }
-        self.looked = Some(Instant::now());
-        self.apply();
     }
 
     /// The effects on an operation; a group that a fault removes is removed here.
@@ -211,7 +196,6 @@ impl State {
             if let Some(group) = at.group() {
                 // The root does not vanish.
                 let _ = self.rules.rmdir(Node::Group(group), &mut self.outside);
-                self.apply();
             }
         }
         met
@@ -244,7 +228,6 @@ impl State {
         } else {
             self.rules.cpu_offline(cpu);
         }
-        self.apply();
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -371,6 +372,66 @@ fn resctrl_is_mounted_again_with_other_options() {
     assert_eq!(of.read("cpus_list"), "0-1,3\n");
     assert!(fs::exists(of.path("mon_data/mon_L3_01/llc_occupancy")).unwrap());
     assert!(of.cpu(9, true).is_err());
+}
+
+fn open_at(at: &File, name: &str) -> Result<OwnedFd, i32> {
+    let flags = rustix::fs::OFlags::RDONLY;
+    rustix::fs::openat(at, name, flags, rustix::fs::Mode::empty()).map_err(|why| why.raw_os_error())
+}
+
+/// The kernel keeps names and attributes: nothing that is gone.
+#[test]
+fn what_the_kernel_keeps_ends_when_the_tree_changes() {
+    if !can_mount() {
+        return;
+    }
+    let of = lab();
+    for group in ["a", "b"] {
+        fs::create_dir(of.path(group)).unwrap();
+        fs::create_dir(of.path(&format!("{group}/mon_groups/m"))).unwrap();
+    }
+    let before = fs::metadata(&of.dir).unwrap().nlink();
+    for group in ["a", "b"] {
+        let inside = ["", "mon_groups", "mon_groups/m", "mon_data"]
+            .map(|path| File::open(of.path(&format!("{group}/{path}"))).unwrap());
+        let kept = File::open(of.path(&format!("{group}/mon_groups/m/tasks"))).unwrap();
+        let names = ["schemata", "m", "tasks", "mon_L3_00"];
+        for (at, name) in inside.iter().zip(names) {
+            open_at(at, name).unwrap();
+        }
+        if group == "a" {
+            fs::remove_dir(of.path(group)).unwrap();
+        } else {
+            of.arm("open:b/size=vanish".parse().unwrap());
+            assert_eq!(errno(File::open(of.path("b/size"))), ENODEV);
+        }
+        for (at, name) in inside.iter().zip(names) {
+            assert_eq!(open_at(at, name).unwrap_err(), ENOENT, "{group}: {name}");
+        }
+        assert!(!fs::exists(of.path(group)).unwrap());
+        drop(kept);
+    }
+    assert_eq!(fs::metadata(&of.dir).unwrap().nlink(), before - 2);
+    of.remount("cdp").unwrap();
+    assert!(fs::exists(of.path("info/L3CODE")).unwrap());
+    assert!(!fs::exists(of.path("info/L3")).unwrap());
+}
+
+#[test]
+fn truncation_is_an_operation_of_its_own() {
+    if !can_mount() {
+        return;
+    }
+    let of = lab();
+    of.arm("truncate:/schemata=EBUSY@2".parse().unwrap());
+    fs::write(of.path("schemata"), "L3:0=f\n").unwrap();
+    of.write("schemata", "L3:0=ff\n").unwrap();
+    assert_eq!(errno(fs::write(of.path("schemata"), "L3:0=f\n")), EBUSY);
+    assert!(of.read("schemata").contains("L3:0=ff;"));
+    // Nor is it one of open(2) alone.
+    assert_eq!(of.client().faults().unwrap()[0].met, 2);
+    OpenOptions::new().write(true).open(of.path("schemata")).unwrap().set_len(0).unwrap();
+    assert_eq!(of.client().faults().unwrap()[0].met, 3);
 }
 
 fn idle_lab() -> Settings {

@@ -197,15 +197,20 @@ fn is_there(stream: &UnixStream) -> bool {
 }
 
 fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shared) -> Response {
-    let mut files = shared.files();
-    files.state.end_stopped();
+    shared.end_stopped();
+    let mut files = shared.files_for_client();
     let State { clock, outside, .. } = &mut files.state;
     match request {
         Request::Status {} => {}
         Request::Hold {} => {
-            if let Err(why) = clock.hold(number) {
+            // It stops after the step that is being simulated.
+            drop(files);
+            let machine = shared.machine();
+            files = shared.files();
+            if let Err(why) = files.state.clock.hold(number) {
                 return Response::Error(format!("hold: {why}"));
             }
+            drop(machine);
         }
         Request::Release {} => {
             if clock.holder != Some(number) {
@@ -218,7 +223,7 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
             if !clock.obeys(number) {
                 return refused("advance: hold the clock first, or start with --clock lockstep");
             }
-            let now = outside.hardware.now();
+            let now = outside.readings.now;
             let by = by_ns.map(|by| now.after(Duration::from_nanos(by)));
             let to = to_ns.map(Time::from_nanos);
             let about = about_ns.map_or(FOREVER, Time::from_nanos);
@@ -245,7 +250,7 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
                 files = shared.files();
                 files.state.clock.set_advancing(number, false);
                 if !came_there {
-                    let now = files.state.outside.hardware.now();
+                    let now = files.state.outside.readings.now;
                     return Response::Error(format!("advance: broken off after {now}"));
                 }
             }
@@ -258,12 +263,9 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
             };
         }
         Request::Latencies { programs } => {
-            return match select(outside, programs.as_deref()) {
-                Ok(chosen) => {
-                    let mut all = latencies(outside, &chosen);
-                    all.retain(|of| programs.is_some() || of.answered.is_some());
-                    Response::Latencies(all)
-                }
+            drop(files);
+            return match latencies(shared, programs.as_deref()) {
+                Ok(all) => Response::Latencies(all),
                 Err(why) => Response::Error(format!("latencies: {why}")),
             };
         }
@@ -282,6 +284,7 @@ fn answer(request: &Request, (stream, number): (&UnixStream, u64), shared: &Shar
             if let Err(why) = files.state.cpu(*cpu, *online) {
                 return Response::Error(why);
             }
+            shared.invalidate();
         }
     }
     Response::Status(status(&files, shared))
@@ -302,7 +305,7 @@ fn status(files: &Files, shared: &Shared) -> Status {
         pid: std::process::id().cast_signed(),
         mount: shared.dir.display().to_string(),
         options: rules.show_options(),
-        now_ns: outside.hardware.now().nanos(),
+        now_ns: outside.readings.now.nanos(),
         clock: clock.state(),
         pace: match clock.pace {
             Pace::Real(pace) => pace,
@@ -317,15 +320,15 @@ fn status(files: &Files, shared: &Shared) -> Status {
 
 fn programs(state: &State) -> Vec<ProgramState> {
     let State { rules, outside, .. } = state;
-    let each = outside.hardware.names().iter().zip(&outside.placeholders).enumerate();
-    let of = each.map(|(program, (name, placeholder))| {
-        let (pid, cpu) = (placeholder.thread(), outside.hardware.cpu(program));
+    let each = outside.names.iter().zip(&outside.placeholders).zip(&outside.readings.programs);
+    let of = each.map(|((name, placeholder), reading)| {
+        let (pid, cpu) = (placeholder.thread(), reading.cpu);
         let class = cpu.map(|cpu| rules.class_of(pid, cpu));
         ProgramState {
             name: name.clone(),
             pid,
             cpu,
-            running: outside.hardware.runs(program),
+            running: reading.runs,
             closid: class.map(|class| class.closid),
             rmid: class.map(|class| class.rmid),
         }
@@ -335,7 +338,7 @@ fn programs(state: &State) -> Vec<ProgramState> {
 
 /// The requested programs, by name or process id; all, if none is requested.
 fn select(outside: &Outside, requested: Option<&[String]>) -> Result<Vec<usize>, String> {
-    let names = outside.hardware.names();
+    let names = &outside.names;
     let Some(requested) = requested else { return Ok((0..names.len()).collect()) };
     let mut found = Vec::new();
     for text in requested {
@@ -356,29 +359,34 @@ fn select(outside: &Outside, requested: Option<&[String]>) -> Result<Vec<usize>,
 }
 
 fn counters(outside: &Outside, chosen: &[usize]) -> Vec<ProgramCounters> {
-    let Outside { hardware, placeholders, .. } = outside;
+    let Outside { readings, names, placeholders, .. } = outside;
     chosen
         .iter()
         .map(|&program| ProgramCounters {
-            name: hardware.names()[program].clone(),
+            name: names[program].clone(),
             pid: placeholders[program].thread(),
-            now_ns: hardware.now().nanos(),
-            counters: hardware.counters(program),
+            now_ns: readings.now.nanos(),
+            counters: readings.programs[program].counters,
         })
         .collect()
 }
 
-fn latencies(outside: &mut Outside, chosen: &[usize]) -> Vec<ProgramLatencies> {
-    let Outside { hardware, placeholders, .. } = outside;
-    chosen
-        .iter()
-        .map(|&program| ProgramLatencies {
-            name: hardware.names()[program].clone(),
-            pid: placeholders[program].thread(),
-            now_ns: hardware.now().nanos(),
-            answered: hardware.latencies(program),
-        })
-        .collect()
+/// Those of services alone, unless programs are requested; after the step that is being simulated.
+fn latencies(
+    shared: &Shared,
+    requested: Option<&[String]>,
+) -> Result<Vec<ProgramLatencies>, String> {
+    let mut machine = shared.machine();
+    let files = shared.files();
+    let Outside { names, placeholders, readings, .. } = &files.state.outside;
+    let chosen = select(&files.state.outside, requested)?;
+    let each = chosen.into_iter().map(|program| ProgramLatencies {
+        name: names[program].clone(),
+        pid: placeholders[program].thread(),
+        now_ns: readings.now.nanos(),
+        answered: machine.hardware.latencies(program),
+    });
+    Ok(each.filter(|of| requested.is_some() || of.answered.is_some()).collect())
 }
 
 fn faults(state: &State) -> Response {

@@ -1,28 +1,27 @@
 //! The files, as FUSE requests them.
 //!
 //! The behaviour of the kernel's VFS and kernfs around resctrl is here; resctrl's own is in the
-//! rules. FUSE checks permission bits (`default_permissions`), with attributes that it requests
-//! every time.
+//! rules. FUSE checks permission bits (`default_permissions`), with attributes that it
+//! [keeps](crate::kernel_cache) until the tree changes. It keeps no content.
 
 mod operations;
 
 use std::ffi::OsStr;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fairways_resctrl::rules::{Caller, Node};
 use fuser::{
     BsdFileFlags, Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
-    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
-    ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
+    WriteFlags,
 };
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::fault::{Effect, Operation};
 use crate::shared::{Files, Shared};
-
-/// Nothing is cached: changes by another client or the machine are visible at once.
-const TTL: Duration = Duration::ZERO;
 
 /// Numbers are never used again, so that no generation is needed to distinguish files.
 const GENERATION: Generation = Generation(0);
@@ -74,7 +73,7 @@ fn consequences(met: &[Effect]) -> (Result<(), Errno>, Duration) {
 
 impl ResctrlFiles {
     fn files(&self) -> MutexGuard<'_, Files> {
-        self.shared.files()
+        self.shared.files_for_client()
     }
 
     /// Runs an operation, unless a fault makes it fail.
@@ -85,12 +84,27 @@ impl ResctrlFiles {
     ) -> Outcome<T> {
         let mut files = self.files();
         let met = files.faults(operation, number.0, name);
+        self.after_faults(&met);
         let (fails, slow) = consequences(&met);
         (fails.and_then(|()| what(&mut files, &met)), slow)
+    }
+
+    /// A group that has vanished has done so unknown to the kernel.
+    fn after_faults(&self, met: &[Effect]) {
+        if met.contains(&Effect::Vanishes) {
+            self.shared.invalidate();
+        }
     }
 }
 
 impl Filesystem for ResctrlFiles {
+    /// With truncation in open(2), where the kernel can: one request less for each file that is
+    /// opened for writing.
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        let _ = config.add_capabilities(InitFlags::FUSE_ATOMIC_O_TRUNC);
+        Ok(())
+    }
+
     fn destroy(&mut self) {
         self.shared.set_unmounted();
     }
@@ -99,8 +113,9 @@ impl Filesystem for ResctrlFiles {
         let mut files = self.files();
         let found = files.child(parent.0, name).and_then(|node| files.look_up(node));
         drop(files);
+        let keep = self.shared.time_to_live();
         match found {
-            Ok(attributes) => reply.entry(&TTL, &attributes, GENERATION),
+            Ok(attributes) => reply.entry(&keep, &attributes, GENERATION),
             Err(errno) => reply.error(errno),
         }
     }
@@ -113,8 +128,9 @@ impl Filesystem for ResctrlFiles {
         let mut files = self.files();
         let found = files.entry(number.0).and_then(|entry| files.attributes(number.0, entry));
         drop(files);
+        let keep = self.shared.time_to_live();
         match found {
-            Ok(attributes) => reply.attr(&TTL, &attributes),
+            Ok(attributes) => reply.attr(&keep, &attributes),
             Err(errno) => reply.error(errno),
         }
     }
@@ -144,8 +160,9 @@ impl Filesystem for ResctrlFiles {
         } else {
             (self.files().change(number.0, (mode, uid, gid)), Duration::ZERO)
         };
+        let keep = self.shared.time_to_live();
         answer(slow, move || match changed {
-            Ok(attributes) => reply.attr(&TTL, &attributes),
+            Ok(attributes) => reply.attr(&keep, &attributes),
             Err(errno) => reply.error(errno),
         });
     }
@@ -163,8 +180,9 @@ impl Filesystem for ResctrlFiles {
         let (made, slow) = self.with((Operation::Mkdir, parent, Some(name)), |files, _| {
             files.make(parent.0, name, mode & !umask, &caller)
         });
+        let keep = self.shared.time_to_live();
         answer(slow, move || match made {
-            Ok(attributes) => reply.entry(&TTL, &attributes, GENERATION),
+            Ok(attributes) => reply.entry(&keep, &attributes, GENERATION),
             Err(errno) => reply.error(errno),
         });
     }
@@ -172,6 +190,8 @@ impl Filesystem for ResctrlFiles {
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let (removed, slow) = self
             .with((Operation::Rmdir, parent, Some(name)), |files, _| files.remove(parent.0, name));
+        // What is below it has gone, too.
+        self.shared.invalidate();
         answer(slow, move || match removed {
             Ok(()) => reply.ok(),
             Err(errno) => reply.error(errno),
@@ -195,6 +215,7 @@ impl Filesystem for ResctrlFiles {
         let (renamed, slow) = self.with((Operation::Rename, parent, Some(name)), |files, _| {
             files.rename((parent.0, name), (to_parent.0, to_name))
         });
+        self.shared.invalidate();
         answer(slow, move || match renamed {
             Ok(()) => reply.ok(),
             Err(errno) => reply.error(errno),
@@ -226,8 +247,18 @@ impl Filesystem for ResctrlFiles {
     }
 
     fn open(&self, _: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        let (opened, slow) =
+        let (opened, mut slow) =
             self.with((Operation::Open, number, None), |files, _| files.open(number.0, flags));
+        let opened = opened.and_then(|handle| {
+            let truncates = rustix::fs::OFlags::TRUNC.bits().cast_signed();
+            if flags.0 & truncates == 0 {
+                return Ok(handle);
+            }
+            let (truncated, slower) =
+                self.with((Operation::Truncate, number, None), |files, _| files.truncate(number.0));
+            slow += slower;
+            truncated.map(|()| handle).inspect_err(|_| self.files().handles.close(handle))
+        });
         answer(slow, move || match opened {
             Ok(handle) => reply.opened(FileHandle(handle), OPEN),
             Err(errno) => reply.error(errno),
@@ -246,9 +277,11 @@ impl Filesystem for ResctrlFiles {
         reply: ReplyData,
     ) {
         let caller = caller(request);
+        self.shared.end_stopped_in(number.0);
         let mut files = self.files();
         let is_made = files.handles.is_stale(handle.0, offset);
         let met = if is_made { files.faults(Operation::Read, number.0, None) } else { Vec::new() };
+        self.after_faults(&met);
         let (fails, slow) = consequences(&met);
         let read =
             fails.and_then(|()| files.read(number.0, (handle.0, offset, size), &caller, &met));
@@ -272,8 +305,13 @@ impl Filesystem for ResctrlFiles {
         reply: ReplyWrite,
     ) {
         let caller = caller(request);
+        self.shared.end_stopped_in(number.0);
         let (written, slow) = self.with((Operation::Write, number, None), |files, _| {
-            files.write(number.0, bytes, &caller)
+            let written = files.write(number.0, bytes, &caller);
+            if files.changes_tree(number.0) {
+                self.shared.invalidate();
+            }
+            written
         });
         answer(slow, move || match written {
             Ok(count) => reply.written(count),

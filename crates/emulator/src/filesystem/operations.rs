@@ -56,6 +56,21 @@ impl Files {
         self.inodes.get(number).ok_or(Errno::ENOENT)
     }
 
+    pub(crate) fn lists_tasks(&self, number: u64) -> bool {
+        let entry = self.inodes.get(number);
+        entry.is_some_and(|entry| matches!(entry.node, Node::File(_, GroupFile::Tasks)))
+    }
+
+    /// Whether a write can change which files there are, or their permissions: not of those that
+    /// managers write all the time.
+    pub(super) fn changes_tree(&self, number: u64) -> bool {
+        use GroupFile::{Cpus, CpusList, Schemata, Tasks};
+        let entry = self.inodes.get(number);
+        !entry.is_some_and(|entry| {
+            matches!(entry.node, Node::File(_, Schemata | Tasks | Cpus | CpusList))
+        })
+    }
+
     /// A directory's file; ENOENT if there is none.
     pub(super) fn child(&mut self, parent: u64, name: &OsStr) -> Result<Node, Errno> {
         let parent = self.entry(parent)?.node;
@@ -99,6 +114,12 @@ impl Files {
         Ok(self.handles.open())
     }
 
+    /// Sizes stay 0.
+    pub(super) fn truncate(&self, number: u64) -> Result<(), Errno> {
+        let node = self.entry(number)?.node;
+        self.state.rules.attributes(node).map(|_| ()).ok_or(Errno::ENODEV)
+    }
+
     pub(super) fn read(
         &mut self,
         number: u64,
@@ -108,8 +129,7 @@ impl Files {
     ) -> Result<Vec<u8>, Errno> {
         let node = self.entry(number)?.node;
         if self.handles.is_stale(handle, offset) {
-            let is_tasks = matches!(node, Node::File(_, GroupFile::Tasks));
-            if is_tasks {
+            if self.lists_tasks(number) {
                 self.state.refresh_tasks(false).map_err(Errno::from)?;
             }
             let content = self.state.rules.read(node, caller, &mut self.state.outside);
@@ -144,11 +164,10 @@ impl Files {
         caller: &Caller,
     ) -> Result<u32, Errno> {
         let node = self.entry(number)?.node;
-        if matches!(node, Node::File(_, GroupFile::Tasks)) {
+        if self.lists_tasks(number) {
             self.state.refresh_tasks(true).map_err(Errno::from)?;
         }
         let written = self.state.rules.write(node, bytes, caller, &mut self.state.outside);
-        self.state.apply();
         self.check_tasks()?;
         written.map_err(errno)?;
         Ok(u32::try_from(bytes.len()).unwrap_or(u32::MAX))
@@ -166,14 +185,12 @@ impl Files {
         let mode = u16::try_from(mode & 0o7777).unwrap_or(0o755);
         let made =
             self.state.rules.mkdir_with_mode(parent, name, mode, caller, &mut self.state.outside);
-        self.state.apply();
         self.look_up(made.map_err(errno)?)
     }
 
     pub(super) fn remove(&mut self, parent: u64, name: &OsStr) -> Result<(), Errno> {
         let node = self.child(parent, name)?;
         let removed = self.state.rules.rmdir(node, &mut self.state.outside);
-        self.state.apply();
         removed.map_err(errno)
     }
 
@@ -182,7 +199,6 @@ impl Files {
         let (old, new) = (text(from.1)?, text(to.1).map_err(|_| Errno::EINVAL)?);
         let State { rules, outside, .. } = &mut self.state;
         let renamed = rules.rename(from_parent, old, to_parent, new, outside);
-        self.state.apply();
         renamed.map_err(errno)
     }
 

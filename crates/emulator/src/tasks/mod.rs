@@ -3,5 +3,5 @@
 mod inherit;
 mod process;
 
-pub(crate) use inherit::{Inheritance, Snapshot};
-pub(crate) use process::{all_threads, owner};
+pub(crate) use inherit::{Changes, Inheritance, Snapshot};
+pub(crate) use process::{all_threads, in_order, owner};

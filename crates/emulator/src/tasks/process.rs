@@ -1,13 +1,15 @@
 //! Threads, as /proc describes them (proc(5)).
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use fairways_linux::stat::Stat;
 use fairways_linux::status;
 use fairways_resctrl::rules::Owner;
 use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 /// The owner of a thread; `None` if there is none. `/proc/TID` opens for any thread, though only
 /// processes are listed.
@@ -65,6 +67,86 @@ pub(super) struct Origin {
     pub(super) started: u64,
 }
 
+impl Origin {
+    /// The thread that has made this one, `thread`: another one of its process, or its parent.
+    pub(super) fn maker(&self, thread: i32) -> i32 {
+        if thread == self.process { self.parent } else { self.process }
+    }
+}
+
+/// The id that was given out last in this namespace (Documentation/admin-guide/sysctl/kernel.rst,
+/// `ns_last_pid`, which takes `CONFIG_CHECKPOINT_RESTORE`).
+#[derive(Debug)]
+pub(super) struct NewestId(Option<File>);
+
+impl Default for NewestId {
+    fn default() -> Self {
+        Self(File::open("/proc/sys/kernel/ns_last_pid").ok())
+    }
+}
+
+impl NewestId {
+    /// `None` where the kernel does not show it.
+    pub(super) fn read(&self) -> Option<i32> {
+        let mut text = [0; 16];
+        let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        std::str::from_utf8(&text[..length]).ok()?.trim().parse().ok()
+    }
+}
+
+/// Whether there is a thread of this id: no signal is sent (kill(2)). A tenth of the time that
+/// opening a file of /proc takes.
+fn exists(thread: i32) -> io::Result<bool> {
+    let Some(id) = Some(thread).filter(|&id| id > 0).and_then(Pid::from_raw) else {
+        return Ok(false);
+    };
+    match test_kill_process(id) {
+        // It may be another user's.
+        Ok(()) | Err(Errno::PERM) => Ok(true),
+        Err(Errno::SRCH) => Ok(false),
+        Err(why) => Err(why.into()),
+    }
+}
+
+/// A thread's origin; `None` if there is none.
+///
+/// # Errors
+/// If that can't be read.
+pub(super) fn origin_of(thread: i32) -> io::Result<Option<Origin>> {
+    if !exists(thread)? {
+        return Ok(None);
+    }
+    let Some(status) = if_there(fs::read(format!("/proc/{thread}/status")))? else {
+        return Ok(None);
+    };
+    let Some((process, _)) = status::family(&String::from_utf8_lossy(&status)) else {
+        return Ok(None);
+    };
+    let stat = if_there(fs::read(format!("/proc/{thread}/stat")))?.unwrap_or_default();
+    Ok(origin(process, &String::from_utf8_lossy(&stat)))
+}
+
+/// The existing ones of some threads, in the order of [`all_threads`]; `process` is the process of
+/// a thread, if it is known.
+///
+/// # Errors
+/// If one can't be read.
+pub(crate) fn in_order(
+    threads: &[i32],
+    process: impl Fn(i32) -> Option<i32>,
+) -> io::Result<Vec<i32>> {
+    let mut found = Vec::new();
+    for &thread in threads {
+        let process = match process(thread) {
+            Some(process) => exists(thread)?.then_some(process),
+            None => origin_of(thread)?.map(|origin| origin.process),
+        };
+        found.extend(process.map(|process| (process, thread)));
+    }
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(_, thread)| thread).collect())
+}
+
 /// Every thread with its origin.
 ///
 /// # Errors
@@ -105,6 +187,18 @@ mod tests {
         let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get();
         assert_eq!((own.process, own.parent), (this, parent));
         assert!(own.started > 0);
+    }
+
+    #[test]
+    fn threads_that_there_are_are_listed_by_process() {
+        let this = std::process::id().cast_signed();
+        let asked = [i32::MAX, this, 1, 0, -1];
+        assert_eq!(in_order(&asked, |_| None).unwrap(), [1, this]);
+        // As if both were of processes with other ids.
+        fn known(thread: i32) -> Option<i32> {
+            Some(if thread == 1 { 9 } else { 8 })
+        }
+        assert_eq!(in_order(&asked, known).unwrap(), [this, 1]);
     }
 
     #[test]

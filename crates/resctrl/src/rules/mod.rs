@@ -98,6 +98,14 @@ pub trait World {
     /// processes.
     fn threads(&mut self) -> Vec<i32>;
 
+    /// The existing ones of these threads, in the order of [`threads`](World::threads).
+    fn existing(&mut self, threads: Vec<i32>) -> Vec<i32> {
+        let threads: BTreeSet<i32> = threads.into_iter().collect();
+        let mut all = self.threads();
+        all.retain(|thread| threads.contains(thread));
+        all
+    }
+
     /// The count of hardware under `class` in the monitored domain `domain` (an L3 cache, or a node
     /// where several share one), in bytes: since the beginning
     /// for bandwidth, never less than before; at this moment for occupancy.
@@ -217,8 +225,13 @@ impl Resctrl {
     /// two groups.
     #[must_use]
     pub fn class_of(&self, thread: i32, cpu: u32) -> Class {
+        self.class_beside(thread, self.class_of_cpu(cpu))
+    }
+
+    /// The same on a CPU whose [own class](Self::class_of_cpu) is known.
+    #[must_use]
+    pub fn class_beside(&self, thread: i32, own: Class) -> Class {
         let task = self.tasks.get(&thread).copied().unwrap_or_default();
-        let own = self.class_of_cpu(cpu);
         if self.platform.has_rmids_per_class() {
             return if task == Class::default() { own } else { task };
         }

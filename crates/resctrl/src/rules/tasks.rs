@@ -61,10 +61,15 @@ impl Resctrl {
         one.rmid == other.rmid && (!per_class || one.closid == other.closid)
     }
 
-    /// Whether a thread is a group's: by class in a CTRL_MON group, by id in a MON group.
+    /// Whether a thread is a group's.
     pub(super) fn is_member(&self, thread: i32, group: GroupId) -> bool {
+        self.is_class_of(self.class_of_task(thread), group)
+    }
+
+    /// Whether threads of a class are a group's: by class in a CTRL_MON group, by id in a MON
+    /// group.
+    fn is_class_of(&self, class: Class, group: GroupId) -> bool {
         let group = self.group(group);
-        let class = self.class_of_task(thread);
         if group.parent.is_none() {
             class.closid == group.class.closid
         } else {
@@ -77,9 +82,16 @@ impl Resctrl {
         let control = self.group(group).parent.is_none();
         let counts =
             if control { self.platform.allocates() } else { self.platform.monitoring.is_some() };
-        let mut threads = if counts { world.threads() } else { Vec::new() };
-        threads.retain(|&thread| self.is_member(thread, group));
-        threads
+        if !counts {
+            return Vec::new();
+        }
+        if self.is_class_of(Class::default(), group) {
+            let mut threads = world.threads();
+            threads.retain(|&thread| self.is_member(thread, group));
+            return threads;
+        }
+        let assigned = self.tasks.iter().filter(|&(_, &class)| self.is_class_of(class, group));
+        world.existing(assigned.map(|(&thread, _)| thread).collect())
     }
 
     /// `rdtgroup_tasks_show`.
