@@ -9,7 +9,7 @@ use crate::bus::Bus;
 use crate::cache::{DIRTY, HitLevel, NONE, PrivateCaches, SharedCache, Tag};
 use crate::pages::PageMap;
 use crate::program::{AccessKind, Supply};
-use crate::runner::{PhaseState, Runner, Stall, owner};
+use crate::runner::{BatchReach, PhaseState, Runner, Stall, owner};
 use crate::throttles::Throttles;
 
 /// Cycles of a turn.
@@ -23,6 +23,9 @@ const ISSUE: u32 = 16;
 
 /// The number of uses of simulated sets after which older uses weigh half.
 const SEEN: u32 = 1 << 14;
+
+/// Sets are read ahead if one of so many accesses uses the last-level cache.
+const READ_AHEAD_SHARE: u64 = 4;
 
 /// The parts of the chip that all cores share.
 pub(crate) struct Uncore {
@@ -72,11 +75,14 @@ impl CoreTurn<'_> {
         let near_the_end = instructions.saturating_sub(u64::from(stretch));
         self.runner.supply = Supply::More;
         while self.runner.clock < until && self.account.instructions < instructions {
-            if self.runner.now.next == self.runner.now.accesses.len() && !self.runner.refill() {
-                self.runner.clock = until;
-                return;
+            if self.runner.now.next == self.runner.now.accesses.len() {
+                if !self.runner.refill() {
+                    self.runner.clock = until;
+                    return;
+                }
+                self.read_ahead();
             }
-            let PhaseState { accesses, next, cost, .. } = &mut self.runner.now;
+            let PhaseState { accesses, sets, next, cost, .. } = &mut self.runner.now;
             let access = &mut accesses[*next];
             // Instructions before an access run in pieces, and not beyond the end.
             if access.instructions > stretch || self.account.instructions > near_the_end {
@@ -90,7 +96,7 @@ impl CoreTurn<'_> {
                     continue;
                 }
             }
-            let (access, instruction) = (*access, cost.instruction);
+            let (access, set, instruction) = (*access, sets[*next], cost.instruction);
             *next += 1;
             self.account.l1_references += u64::from(access.references);
             self.issue::<SHARED>(access.instructions, instruction);
@@ -98,12 +104,12 @@ impl CoreTurn<'_> {
             let tag = self.runner.tag(access.line);
             let ticks = match access.kind {
                 AccessKind::None => 0,
-                AccessKind::Load => self.access(access.line, tag),
-                AccessKind::Store if self.runner.buffer.is_some() => self.store(access.line, tag),
-                AccessKind::Store => self.access(access.line, tag | DIRTY),
-                AccessKind::Fetch => self.fetch(access.line, tag),
+                AccessKind::Load => self.access(set, tag),
+                AccessKind::Store if self.runner.buffer.is_some() => self.store(set, tag),
+                AccessKind::Store => self.access(set, tag | DIRTY),
+                AccessKind::Fetch => self.fetch(set, tag),
                 AccessKind::WriteBack => {
-                    self.write_back(tag | DIRTY);
+                    self.write_back(set, tag | DIRTY);
                     0
                 }
                 AccessKind::HitL2 => {
@@ -113,7 +119,6 @@ impl CoreTurn<'_> {
                 }
                 AccessKind::Missed => {
                     self.account.l1_misses += 1;
-                    let set = self.runner.now.pages.set_of(access.line);
                     self.load(set, tag)
                 }
             };
@@ -139,9 +144,25 @@ impl CoreTurn<'_> {
         self.account.ticks += ticks;
     }
 
+    /// Reads the sets of the batch that begins, if enough of the last one's accesses used the
+    /// last-level cache. The sets are in more memory than this machine's nearest caches hold, and
+    /// reads that do not depend on each other wait for it together.
+    fn read_ahead(&mut self) {
+        let PhaseState { accesses, sets, reach, .. } = &mut self.runner.now;
+        let references = self.account.llc_references - reach.references;
+        let is_worth_it = references * READ_AHEAD_SHARE >= reach.accesses;
+        *reach = BatchReach {
+            references: self.account.llc_references,
+            accesses: accesses.len() as u64,
+        };
+        if is_worth_it {
+            let Uncore { llc, sampling, .. } = &*self.uncore;
+            llc.read_ahead(sets, *sampling);
+        }
+    }
+
     /// Accesses the private caches first; returns the ticks.
-    fn access(&mut self, line: u32, tag: Tag) -> u64 {
-        let set = self.runner.now.pages.set_of(line);
+    fn access(&mut self, set: usize, tag: Tag) -> u64 {
         let (pages, others, place) =
             (&mut self.runner.now.pages, &mut self.uncore.pages, self.place);
         let set_of = |tag| match &mut others[owner(tag)] {
@@ -154,7 +175,7 @@ impl CoreTurn<'_> {
         }
         self.account.l1_misses += 1;
         for tag in left.into_iter().filter(|&tag| tag != NONE) {
-            self.write_back(tag);
+            self.write_back_left(tag);
         }
         match level {
             HitLevel::L1 => 0,
@@ -164,11 +185,10 @@ impl CoreTurn<'_> {
     }
 
     /// Fetches instructions; returns the ticks.
-    fn fetch(&mut self, line: u32, tag: Tag) -> u64 {
-        let set = self.runner.now.pages.set_of(line);
+    fn fetch(&mut self, set: usize, tag: Tag) -> u64 {
         let Some((level, left)) = self.caches[self.core].fetch(set, tag) else { return 0 };
         if left != NONE {
-            self.write_back(left);
+            self.write_back_left(left);
         }
         match level {
             HitLevel::L1 => 0,
@@ -178,8 +198,7 @@ impl CoreTurn<'_> {
     }
 
     /// Stores through the store buffer; returns the ticks of waiting for an entry.
-    fn store(&mut self, line: u32, tag: Tag) -> u64 {
-        let set = self.runner.now.pages.set_of(line);
+    fn store(&mut self, set: usize, tag: Tag) -> u64 {
         self.caches[self.core].l1.touch(set, tag);
         let before = self.account.throttled_ticks;
         let (_, takes) = self.shared(set, tag | DIRTY);
@@ -194,12 +213,17 @@ impl CoreTurn<'_> {
         waits
     }
 
-    /// Writes back a dirty line that leaves the private caches.
-    fn write_back(&mut self, tag: Tag) {
+    /// Writes back a dirty line that leaves the private caches, of any program.
+    fn write_back_left(&mut self, tag: Tag) {
         let set = match &mut self.uncore.pages[owner(tag)] {
             Some(pages) if owner(tag) != self.place => pages.set_of(Runner::line(tag)),
             _ => self.runner.now.pages.set_of(Runner::line(tag)),
         };
+        self.write_back(set, tag);
+    }
+
+    /// Writes back a dirty line.
+    fn write_back(&mut self, set: usize, tag: Tag) {
         let Uncore { llc, sampling, .. } = &mut *self.uncore;
         let there = if *sampling == 1 {
             llc.write_back(set, tag)

@@ -10,7 +10,7 @@ use crate::cache::{DIRTY, FillMask, Tag};
 use crate::geometry::StorePath;
 use crate::pages::{PageMap, PagePlacement, mix};
 use crate::phase::Phase;
-use crate::program::{Access, BATCH, Generate, SimulatedProgram, Supply};
+use crate::program::{Access, AccessKind, BATCH, Generate, SimulatedProgram, Supply};
 use crate::settings::Settings;
 use crate::throttle::BandwidthLimit;
 
@@ -55,12 +55,23 @@ pub(crate) struct Runner {
     pub(crate) owed: u32,
 }
 
+/// How many of a batch's accesses use the last-level cache, which does not change any result.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BatchReach {
+    /// The program's references to the last-level cache when the batch began.
+    pub(crate) references: u64,
+    pub(crate) accesses: u64,
+}
+
 /// A phase, and its state.
 pub(crate) struct PhaseState {
     /// The source of accesses; `None`: the core is idle.
     pub(crate) source: Option<Box<dyn Generate>>,
     pub(crate) accesses: Vec<Access>,
+    /// The set of the last-level cache of each access' line.
+    pub(crate) sets: Vec<usize>,
     pub(crate) next: usize,
+    pub(crate) reach: BatchReach,
     pub(crate) pages: PageMap,
     pub(crate) cost: Cost,
 }
@@ -108,7 +119,9 @@ impl PhaseState {
         Self {
             source: program.map(|program| program.accesses.source(chip)),
             accesses: Vec::with_capacity(2 * BATCH),
+            sets: Vec::with_capacity(2 * BATCH),
             next: 0,
+            reach: BatchReach::default(),
             pages: pages_of(settings, program, placed),
             cost: program.map_or(Cost::NONE, |program| {
                 Cost::new(program.base_cpi, program.overlap, chip.latency)
@@ -169,11 +182,16 @@ impl Runner {
 
     /// Asks its source for accesses; returns whether there are any. `supply` says why not.
     pub(crate) fn refill(&mut self) -> bool {
-        let PhaseState { source, accesses, next, .. } = &mut self.now;
+        let PhaseState { source, accesses, sets, next, pages, .. } = &mut self.now;
         let Some(source) = source else { return false };
         accesses.clear();
         *next = 0;
         self.supply = source.generate(&mut self.random, accesses);
+        sets.clear();
+        sets.extend(accesses.iter().map(|access| match access.kind {
+            AccessKind::None | AccessKind::HitL2 => 0,
+            _ => pages.set_of(access.line),
+        }));
         self.supply == Supply::More
     }
 

@@ -40,7 +40,10 @@ impl FillMask {
 }
 
 /// A set of at most `N` ways, padded so that loops over it have a length that is known.
+///
+/// Aligned, since a set of 24 ways is as large as two of this machine's cache lines.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct CacheSet<const N: usize> {
     lines: [Tag; N],
     /// [`Replacement::Lru`]: for each line, how many lines were used since; an empty way is the
@@ -232,6 +235,20 @@ impl SharedCache {
             _ => CacheSets::UpTo32(CacheSet::all(sets, ways)),
         };
         Self { sets, order: ReplacementOrder { replacement, ways, pointer: 0 }, marks: None }
+    }
+
+    /// Reads these sets into the caches of this machine; changes nothing. One of `sampling` sets is
+    /// simulated.
+    pub(crate) fn read_ahead(&self, sets: &[usize], sampling: usize) {
+        with_sets!(&self.sets, all => {
+            let mut read = 0;
+            for &set in sets {
+                if let Some(set) = all.get(set / sampling) {
+                    read ^= set.lines[0] ^ set.filled;
+                }
+            }
+            core::hint::black_box(read);
+        });
     }
 
     /// Uses a line. If it is missing, brings it into a way of `fill` and returns the line that made
