@@ -9,7 +9,7 @@ use crate::bus::Bus;
 use crate::cache::{DIRTY, HitLevel, NONE, PrivateCaches, SharedCache, Tag};
 use crate::pages::PageMap;
 use crate::program::{AccessKind, Supply};
-use crate::runner::{BatchReach, PhaseState, Runner, Stall, owner};
+use crate::runner::{PhaseState, Runner, Stall, owner};
 use crate::throttles::Throttles;
 
 /// Cycles of a turn.
@@ -23,6 +23,9 @@ const ISSUE: u32 = 16;
 
 /// The number of uses of simulated sets after which older uses weigh half.
 const SEEN: u32 = 1 << 14;
+
+/// Accesses whose sets are read at once: the sets fit into the nearest cache of this machine.
+const READ_AHEAD: usize = 64;
 
 /// Sets are read ahead if one of so many accesses uses the last-level cache.
 const READ_AHEAD_SHARE: u64 = 4;
@@ -75,12 +78,9 @@ impl CoreTurn<'_> {
         let near_the_end = instructions.saturating_sub(u64::from(stretch));
         self.runner.supply = Supply::More;
         while self.runner.clock < until && self.account.instructions < instructions {
-            if self.runner.now.next == self.runner.now.accesses.len() {
-                if !self.runner.refill() {
-                    self.runner.clock = until;
-                    return;
-                }
-                self.read_ahead();
+            if self.runner.now.next == self.runner.now.ahead && !self.read_ahead() {
+                self.runner.clock = until;
+                return;
             }
             let PhaseState { accesses, sets, next, cost, .. } = &mut self.runner.now;
             let access = &mut accesses[*next];
@@ -144,21 +144,27 @@ impl CoreTurn<'_> {
         self.account.ticks += ticks;
     }
 
-    /// Reads the sets of the batch that begins, if enough of the last one's accesses used the
-    /// last-level cache. The sets are in more memory than this machine's nearest caches hold, and
-    /// reads that do not depend on each other wait for it together.
-    fn read_ahead(&mut self) {
-        let PhaseState { accesses, sets, reach, .. } = &mut self.runner.now;
-        let references = self.account.llc_references - reach.references;
-        let is_worth_it = references * READ_AHEAD_SHARE >= reach.accesses;
-        *reach = BatchReach {
-            references: self.account.llc_references,
-            accesses: accesses.len() as u64,
-        };
-        if is_worth_it {
-            let Uncore { llc, sampling, .. } = &*self.uncore;
-            llc.read_ahead(sets, *sampling);
+    /// Reads the sets of the next accesses, if enough of the last ones used the last-level cache;
+    /// returns whether there are any. The sets are in more memory than this machine's nearest
+    /// caches hold, and reads that do not depend on each other wait for it together.
+    fn read_ahead(&mut self) -> bool {
+        let is_used_up = self.runner.now.next == self.runner.now.accesses.len();
+        if is_used_up && !self.runner.refill() {
+            return false;
         }
+        let PhaseState { accesses, sets, next, ahead, references, .. } = &mut self.runner.now;
+        let before = core::mem::replace(references, self.account.llc_references);
+        let is_worth_it = (*references - before) * READ_AHEAD_SHARE >= READ_AHEAD as u64;
+        *ahead = accesses.len().min(*next + READ_AHEAD);
+        if is_worth_it {
+            let (sets, sampling) = (sets[*next..*ahead].iter(), self.uncore.sampling);
+            if sampling == 1 {
+                self.uncore.llc.read_ahead(sets.copied());
+            } else {
+                self.uncore.llc.read_ahead(sets.map(|set| set / sampling));
+            }
+        }
+        true
     }
 
     /// Accesses the private caches first; returns the ticks.
@@ -258,7 +264,7 @@ impl CoreTurn<'_> {
     /// Accesses the last-level cache; returns where the line was, and the ticks until it arrives.
     fn shared(&mut self, set: usize, tag: Tag) -> (ServedFrom, u64) {
         let wait = self.uncore.throttles.space(self.cpu, self.runner.clock);
-        let throttled = wait * TICKS / self.runner.now.cost.overlap;
+        let throttled = self.runner.now.cost.overlapped(wait);
         self.account.throttled_ticks += throttled;
         let (found, ticks) = self.reference(set, tag);
         (found, throttled + ticks)
@@ -318,10 +324,12 @@ impl CoreTurn<'_> {
     fn bring(&mut self) -> (ServedFrom, u64) {
         self.account.llc_misses += 1;
         self.account.lines += 1;
-        let cost = &self.runner.now.cost;
+        let cost = &mut self.runner.now.cost;
         let throttled = self.uncore.throttles.take_line(self.runner.limit);
-        self.account.throttled_ticks += throttled * TICKS / cost.overlap;
+        if throttled > 0 {
+            self.account.throttled_ticks += throttled * TICKS / cost.overlap;
+        }
         let wait = self.uncore.bus.take_line() + throttled;
-        (ServedFrom::Memory, cost.memory + wait * TICKS / cost.overlap)
+        (ServedFrom::Memory, cost.memory + cost.overlapped(wait))
     }
 }

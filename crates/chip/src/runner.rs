@@ -55,14 +55,6 @@ pub(crate) struct Runner {
     pub(crate) owed: u32,
 }
 
-/// How many of a batch's accesses use the last-level cache, which does not change any result.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BatchReach {
-    /// The program's references to the last-level cache when the batch began.
-    pub(crate) references: u64,
-    pub(crate) accesses: u64,
-}
-
 /// A phase, and its state.
 pub(crate) struct PhaseState {
     /// The source of accesses; `None`: the core is idle.
@@ -71,7 +63,10 @@ pub(crate) struct PhaseState {
     /// The set of the last-level cache of each access' line.
     pub(crate) sets: Vec<usize>,
     pub(crate) next: usize,
-    pub(crate) reach: BatchReach,
+    /// The end of the accesses whose sets were read ahead, or need not be.
+    pub(crate) ahead: usize,
+    /// The program's references to the last-level cache when it was there.
+    pub(crate) references: u64,
     pub(crate) pages: PageMap,
     pub(crate) cost: Cost,
 }
@@ -121,7 +116,8 @@ impl PhaseState {
             accesses: Vec::with_capacity(2 * BATCH),
             sets: Vec::with_capacity(2 * BATCH),
             next: 0,
-            reach: BatchReach::default(),
+            ahead: 0,
+            references: 0,
             pages: pages_of(settings, program, placed),
             cost: program.map_or(Cost::NONE, |program| {
                 Cost::new(program.base_cpi, program.overlap, chip.latency)
@@ -182,10 +178,10 @@ impl Runner {
 
     /// Asks its source for accesses; returns whether there are any. `supply` says why not.
     pub(crate) fn refill(&mut self) -> bool {
-        let PhaseState { source, accesses, sets, next, pages, .. } = &mut self.now;
+        let PhaseState { source, accesses, sets, next, ahead, pages, .. } = &mut self.now;
         let Some(source) = source else { return false };
         accesses.clear();
-        *next = 0;
+        (*next, *ahead) = (0, 0);
         self.supply = source.generate(&mut self.random, accesses);
         sets.clear();
         sets.extend(accesses.iter().map(|access| match access.kind {

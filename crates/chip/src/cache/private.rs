@@ -1,5 +1,6 @@
 //! A cache of one core: the line used longest ago makes room.
 
+use super::search::ways_with;
 use super::{DIRTY, NONE, Tag};
 use crate::geometry::{CacheShape, Geometry};
 
@@ -40,11 +41,11 @@ impl PrivateCache {
     /// Uses a line if it is present; returns whether it is.
     pub(crate) fn touch(&mut self, index: usize, line: Tag) -> bool {
         let set = self.set(index);
-        let Some(place) = set.iter().position(|&here| here | DIRTY == line | DIRTY) else {
-            return false;
-        };
-        set[..=place].rotate_right(1);
-        true
+        let found = ways_with(line, set);
+        if found != 0 {
+            set[..=found.trailing_zeros() as usize].rotate_right(1);
+        }
+        found != 0
     }
 
     /// Removes every line for which `out` is true.
@@ -64,7 +65,11 @@ impl PrivateCache {
     /// Removes a line, if it is present.
     pub(crate) fn invalidate(&mut self, index: usize, line: Tag) -> Option<Tag> {
         let set = self.set(index);
-        let place = set.iter().position(|&here| here | DIRTY == line | DIRTY)?;
+        let found = ways_with(line, set);
+        if found == 0 {
+            return None;
+        }
+        let place = found.trailing_zeros() as usize;
         let here = set[place];
         set[place..].rotate_left(1);
         set[set.len() - 1] = NONE;
