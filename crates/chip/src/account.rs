@@ -186,6 +186,9 @@ impl Cost {
 
     /// The part of a wait of this many ticks for which the program stalls.
     pub(crate) fn overlapped(&mut self, wait: u64) -> u64 {
+        if wait == 0 {
+            return 0;
+        }
         if wait != self.divided.0 {
             self.divided = (wait, wait * TICKS / self.overlap);
         }

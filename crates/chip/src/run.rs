@@ -70,6 +70,11 @@ enum ServedFrom {
     Memory,
 }
 
+/// Whether the first of these sets follow each other: this machine prefetches them by itself.
+fn are_in_a_row(sets: &[usize]) -> bool {
+    sets.windows(2).take(8).all(|two| two[1] == two[0] + 1)
+}
+
 impl CoreTurn<'_> {
     /// Runs until the core's clock reaches `until`, or the program has run `instructions` in all.
     /// `SHARED`: another thread uses the pipeline, too.
@@ -156,7 +161,7 @@ impl CoreTurn<'_> {
         let before = core::mem::replace(references, self.account.llc_references);
         let is_worth_it = (*references - before) * READ_AHEAD_SHARE >= READ_AHEAD as u64;
         *ahead = accesses.len().min(*next + READ_AHEAD);
-        if is_worth_it {
+        if is_worth_it && !are_in_a_row(&sets[*next..]) {
             let (sets, sampling) = (sets[*next..*ahead].iter(), self.uncore.sampling);
             if sampling == 1 {
                 self.uncore.llc.read_ahead(sets.copied());
@@ -308,9 +313,8 @@ impl CoreTurn<'_> {
                     Some(threads) => owner / threads..owner / threads + 1,
                     None => 0..self.caches.len(),
                 };
-                for cache in self.caches[cores].iter_mut().flat_map(PrivateCaches::all) {
-                    let out = cache.invalidate(set, evicted);
-                    dirty |= out.is_some_and(|out| out & DIRTY != 0);
+                for caches in &mut self.caches[cores] {
+                    dirty |= caches.invalidate(set, evicted);
                 }
             }
             if dirty {

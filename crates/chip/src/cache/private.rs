@@ -88,6 +88,8 @@ pub(crate) struct PrivateCaches {
     pub(crate) l1: PrivateCache,
     pub(crate) l1i: Option<PrivateCache>,
     pub(crate) l2: Option<PrivateCache>,
+    /// Whether any line was ever brought in.
+    is_used: bool,
 }
 
 /// Where a line was found.
@@ -103,7 +105,8 @@ impl PrivateCaches {
     pub(crate) fn new(chip: &Geometry) -> Self {
         let private =
             |shape: CacheShape| PrivateCache::new(shape.sets as usize, shape.ways as usize);
-        Self { l1: private(chip.l1), l1i: chip.l1i.map(private), l2: chip.l2.map(private) }
+        let [l1i, l2] = [chip.l1i, chip.l2].map(|shape| shape.map(private));
+        Self { l1: private(chip.l1), l1i, l2, is_used: false }
     }
 
     /// All caches of the core.
@@ -111,10 +114,25 @@ impl PrivateCaches {
         [Some(&mut self.l1), self.l1i.as_mut(), self.l2.as_mut()].into_iter().flatten()
     }
 
+    /// Removes a line; returns whether memory has an older copy of it.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, set: usize, line: Tag) -> bool {
+        // Programs whose accesses have missed the private caches bring nothing into them.
+        if !self.is_used {
+            return false;
+        }
+        let mut removed = self.l1.invalidate(set, line).unwrap_or(0);
+        for cache in [&mut self.l1i, &mut self.l2].into_iter().flatten() {
+            removed |= cache.invalidate(set, line).unwrap_or(0);
+        }
+        removed & DIRTY != 0
+    }
+
     /// Fetches instructions from a line of this set of the last-level cache. `None`: the core has
     /// no instruction cache, and fetches cost nothing. The tag is a changed line that leaves the
     /// private caches, or [`NONE`].
     pub(crate) fn fetch(&mut self, set: usize, line: Tag) -> Option<(HitLevel, Tag)> {
+        self.is_used = true;
         if self.l1i.as_mut()?.access(set, line).is_none() {
             return Some((HitLevel::L1, NONE));
         }
@@ -135,6 +153,7 @@ impl PrivateCaches {
         line: Tag,
         mut set_of: impl FnMut(Tag) -> usize,
     ) -> (HitLevel, [Tag; 2]) {
+        self.is_used = true;
         let Some(evicted) = self.l1.access(set, line) else { return (HitLevel::L1, [NONE; 2]) };
         let evicted = changed(evicted);
         let Some(l2) = &mut self.l2 else { return (HitLevel::Beyond, [evicted, NONE]) };
