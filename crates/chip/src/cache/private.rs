@@ -25,17 +25,19 @@ impl PrivateCache {
 
     /// Uses a line. If it is missing, brings it in and returns the line that made room.
     pub(crate) fn access(&mut self, index: usize, line: Tag) -> Option<Tag> {
-        let mut carried = line;
         let set = self.set(index);
-        for place in 0..set.len() {
-            let here = core::mem::replace(&mut set[place], carried);
-            if here | DIRTY == line | DIRTY {
-                set[0] |= here & DIRTY;
-                return None;
-            }
-            carried = here;
+        if set[0] | DIRTY == line | DIRTY {
+            set[0] |= line & DIRTY;
+            return None;
         }
-        Some(carried)
+        let found = ways_with(line, set);
+        if found == 0 {
+            return Some(shift_in(line, set));
+        }
+        let place = found.trailing_zeros() as usize;
+        let here = shift_in(line, &mut set[..=place]);
+        set[0] |= here & DIRTY;
+        None
     }
 
     /// Uses a line if it is present; returns whether it is.
@@ -75,6 +77,17 @@ impl PrivateCache {
         set[set.len() - 1] = NONE;
         Some(here)
     }
+}
+
+/// Puts a line before others; returns the last one, which falls out.
+fn shift_in(line: Tag, lines: &mut [Tag]) -> Tag {
+    // The usual number of ways: moves of a known length are vectors.
+    if let Ok(lines) = <&mut [Tag; 8]>::try_from(&mut *lines) {
+        let [first, second, third, fourth, fifth, sixth, seventh, last] = *lines;
+        *lines = [line, first, second, third, fourth, fifth, sixth, seventh];
+        return last;
+    }
+    lines.iter_mut().fold(line, |carried, here| core::mem::replace(here, carried))
 }
 
 /// The line if memory has an older copy of it, or [`NONE`].
