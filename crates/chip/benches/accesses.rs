@@ -8,6 +8,10 @@
 //!   private caches.
 //! - `replay`: a recorded stream of the random reader's misses and write-backs.
 //! - `mix`: six programs, as in dCat's evaluation: an MLR, two MLOADs and three lookbusy.
+//! - `sixteen`: sixteen programs on a Xeon Gold 6138, whose last-level cache is not inclusive: four
+//!   each of MLR, MLOAD, a blocked sweep, and a mixture that mostly hits the private caches; and
+//!   `sixteen-replayed`, their recorded streams. What the second takes of the first's time is the
+//!   part that could not run on several threads, if the private caches of each core did.
 //!
 //! Prints CSV. An argument `--sampling N` simulates one of N sets; names of the above run only
 //! those.
@@ -82,19 +86,36 @@ fn main() {
     let mload = pattern(Pattern::Sequential { lines: 60 * MB }, 8.0);
     let busy = pattern(Pattern::Busy, 1.0);
     let mix = [&mlr, &mload, &mload, &busy, &busy, &busy].map(Clone::clone).to_vec();
-    let names = ["replay", "hits", "misses", "mlr", "mload", "mix"];
+    let gold = preset::preset("skylake").expect("a preset");
+    let gold = Settings { set_sampling: sampling, ..Settings::new(gold) };
+    let blocked = pattern(Pattern::Blocked { lines: 8 * MB, block: MB / 4, sweeps: 4 }, 4.0);
+    let parts = [(0.7, MB / 64), (0.25, MB / 2), (0.05, 8 * MB)];
+    let parts = parts.map(|(share, lines)| MixturePart { share, lines }).to_vec();
+    let mixture = Mixture { parts, per_kilo_instructions: 300.0, stores: 0.3, missed: false };
+    let mixture = SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 4.0);
+    let kinds = [&mlr, &mload, &blocked, &mixture];
+    let sixteen: Vec<_> = kinds.into_iter().cycle().take(16).cloned().collect();
+    let names =
+        ["replay", "hits", "misses", "mlr", "mload", "mix", "sixteen", "sixteen-replayed"];
     let has_names = args.iter().any(|arg| names.contains(&arg.as_str()));
     let is_asked_for = |name: &str| !has_names || args.iter().any(|arg| arg == name);
     let replay = if is_asked_for("replay") { vec![recorded(&settings, &mlr)] } else { Vec::new() };
+    let mut replayed = Vec::new();
+    if is_asked_for("sixteen-replayed") {
+        let streams = kinds.map(|program| recorded(&gold, program));
+        replayed = streams.iter().cycle().take(16).cloned().collect();
+    }
     let subjects = [
-        ("replay", replay),
-        ("hits", vec![missed(8 * MB)]),
-        ("misses", vec![missed(0)]),
-        ("mlr", vec![mlr]),
-        ("mload", vec![mload]),
-        ("mix", mix),
+        ("replay", settings, replay),
+        ("hits", settings, vec![missed(8 * MB)]),
+        ("misses", settings, vec![missed(0)]),
+        ("mlr", settings, vec![mlr.clone()]),
+        ("mload", settings, vec![mload.clone()]),
+        ("mix", settings, mix),
+        ("sixteen", gold, sixteen),
+        ("sixteen-replayed", gold, replayed),
     ];
-    for (name, programs) in subjects {
+    for (name, settings, programs) in subjects {
         if !is_asked_for(name) {
             continue;
         }
