@@ -95,8 +95,7 @@ fn main() {
     let mixture = SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 4.0);
     let kinds = [&mlr, &mload, &blocked, &mixture];
     let sixteen: Vec<_> = kinds.into_iter().cycle().take(16).cloned().collect();
-    let names =
-        ["replay", "hits", "misses", "mlr", "mload", "mix", "sixteen", "sixteen-replayed"];
+    let names = ["replay", "hits", "misses", "mlr", "mload", "mix", "sixteen", "sixteen-replayed"];
     let has_names = args.iter().any(|arg| names.contains(&arg.as_str()));
     let is_asked_for = |name: &str| !has_names || args.iter().any(|arg| arg == name);
     let replay = if is_asked_for("replay") { vec![recorded(&settings, &mlr)] } else { Vec::new() };

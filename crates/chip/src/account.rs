@@ -169,7 +169,8 @@ pub(crate) struct Cost {
 
 impl Cost {
     /// The costs while nothing runs.
-    pub(crate) const NONE: Self = Self { instruction: 0, l2: 0, llc: 0, memory: 0, overlap: TICKS, divided: (0, 0) };
+    pub(crate) const NONE: Self =
+        Self { instruction: 0, l2: 0, llc: 0, memory: 0, overlap: TICKS, divided: (0, 0) };
 
     /// The costs for a program's CPI while everything hits the L1, and its misses under way.
     pub(crate) fn new(base_cpi: f64, overlap: f64, latency: MissLatency) -> Self {
