@@ -4,6 +4,9 @@ use super::search::ways_with;
 use super::{DIRTY, NONE, Tag};
 use crate::geometry::{CacheShape, Geometry};
 
+/// Sets with fewer ways are searched one after the other, with an early exit.
+const VECTOR: usize = 8;
+
 /// Sets of lines, in each the line used last first.
 #[derive(Clone, Debug)]
 pub(crate) struct PrivateCache {
@@ -29,6 +32,9 @@ impl PrivateCache {
         if set[0] | DIRTY == line | DIRTY {
             set[0] |= line & DIRTY;
             return None;
+        }
+        if set.len() < VECTOR {
+            return access_in_turn(line, set);
         }
         let found = ways_with(line, set);
         if found == 0 {
@@ -77,6 +83,20 @@ impl PrivateCache {
         set[set.len() - 1] = NONE;
         Some(here)
     }
+}
+
+/// Uses a line of a small set, as [`PrivateCache::access`] does.
+fn access_in_turn(line: Tag, set: &mut [Tag]) -> Option<Tag> {
+    let mut carried = line;
+    for place in 0..set.len() {
+        let here = core::mem::replace(&mut set[place], carried);
+        if here | DIRTY == line | DIRTY {
+            set[0] |= here & DIRTY;
+            return None;
+        }
+        carried = here;
+    }
+    Some(carried)
 }
 
 /// Puts a line before others; returns the last one, which falls out.
