@@ -31,6 +31,15 @@ use rustix::time::{ClockId, clock_gettime};
 const ROUNDS: usize = 7;
 const MB: u32 = 1 << 14;
 
+const NAMES: [&str; 8] =
+    ["replay", "hits", "misses", "mlr", "mload", "mix", "sixteen", "sixteen-replayed"];
+
+/// Whether the arguments name this, or none.
+fn is_asked_for(args: &[String], name: &str) -> bool {
+    let mut named = args.iter().filter(|arg| NAMES.contains(&arg.as_str())).peekable();
+    named.peek().is_none() || named.any(|arg| arg == name)
+}
+
 fn missed(lines: u32) -> SimulatedProgram {
     let parts = vec![MixturePart { share: 1.0, lines }];
     let mixture = Mixture { parts, per_kilo_instructions: 250.0, stores: 0.0, missed: true };
@@ -95,12 +104,10 @@ fn main() {
     let mixture = SimulatedProgram::new(Accesses::Mixture(mixture), 0.5, 4.0);
     let kinds = [&mlr, &mload, &blocked, &mixture];
     let sixteen: Vec<_> = kinds.into_iter().cycle().take(16).cloned().collect();
-    let names = ["replay", "hits", "misses", "mlr", "mload", "mix", "sixteen", "sixteen-replayed"];
-    let has_names = args.iter().any(|arg| names.contains(&arg.as_str()));
-    let is_asked_for = |name: &str| !has_names || args.iter().any(|arg| arg == name);
-    let replay = if is_asked_for("replay") { vec![recorded(&settings, &mlr)] } else { Vec::new() };
+    let replay =
+        if is_asked_for(&args, "replay") { vec![recorded(&settings, &mlr)] } else { Vec::new() };
     let mut replayed = Vec::new();
-    if is_asked_for("sixteen-replayed") {
+    if is_asked_for(&args, "sixteen-replayed") {
         let streams = kinds.map(|program| recorded(&gold, program));
         replayed = streams.iter().cycle().take(16).cloned().collect();
     }
@@ -115,7 +122,7 @@ fn main() {
         ("sixteen-replayed", gold, replayed),
     ];
     for (name, settings, programs) in subjects {
-        if !is_asked_for(name) {
+        if !is_asked_for(&args, name) {
             continue;
         }
         for round in 1..=ROUNDS {

@@ -1,4 +1,5 @@
-//! Searches of a set, which compare with all of its ways at once: that costs less than an early exit.
+//! Searches of a set, which compare with all of its ways at once: that costs less than an early
+//! exit.
 
 use wide::{CmpEq, i8x16, i32x8};
 
