@@ -162,11 +162,15 @@ pub(crate) struct Cost {
     pub(crate) memory: u64,
     /// Misses under way at once, in 1024ths.
     pub(crate) overlap: u64,
+    /// The last wait that was divided by the overlap, and the result: within a turn most waits are
+    /// the same.
+    divided: (u64, u64),
 }
 
 impl Cost {
     /// The costs while nothing runs.
-    pub(crate) const NONE: Self = Self { instruction: 0, l2: 0, llc: 0, memory: 0, overlap: TICKS };
+    pub(crate) const NONE: Self =
+        Self { instruction: 0, l2: 0, llc: 0, memory: 0, overlap: TICKS, divided: (0, 0) };
 
     /// The costs for a program's CPI while everything hits the L1, and its misses under way.
     pub(crate) fn new(base_cpi: f64, overlap: f64, latency: MissLatency) -> Self {
@@ -177,7 +181,19 @@ impl Cost {
             llc: ticks(f64::from(latency.llc) / overlap),
             memory: ticks(f64::from(latency.memory) / overlap),
             overlap: ticks(overlap),
+            divided: (0, 0),
         }
+    }
+
+    /// The part of a wait of this many ticks for which the program stalls.
+    pub(crate) fn overlapped(&mut self, wait: u64) -> u64 {
+        if wait == 0 {
+            return 0;
+        }
+        if wait != self.divided.0 {
+            self.divided = (wait, wait * TICKS / self.overlap);
+        }
+        self.divided.1
     }
 }
 

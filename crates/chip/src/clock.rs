@@ -69,6 +69,9 @@ impl Clock {
 
     /// A core's clock at this time, in ticks.
     pub(crate) fn ticks_at(&self, time: Time) -> u64 {
+        if let Some(ticks) = time.nanos().checked_mul(self.mhz * TICKS) {
+            return ticks / 1000;
+        }
         let ticks = u128::from(time.nanos()) * u128::from(self.mhz);
         u64::try_from(ticks * u128::from(TICKS) / 1000).unwrap_or(u64::MAX)
     }

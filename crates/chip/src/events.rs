@@ -33,10 +33,12 @@ impl Chip {
     fn end_windows_and_phases(&mut self) {
         let Self { clock, jobs, apps, fills, cores, agenda, .. } = self;
         for app in apps.iter_mut() {
-            let account = app.account_at(clock.ticks());
-            if let Some(window) = &mut app.window
-                && let retired = account.instructions - window.start_counts.instructions
+            let instructions = app.account.instructions;
+            if let Some(window) = &app.window
+                && let retired = instructions - window.start_counts.instructions
                 && window.has_ended(clock.now, retired)
+                && let account = app.account_at(clock.ticks())
+                && let Some(window) = &mut app.window
             {
                 let ended = window.restart(clock.now, account);
                 let window = clock.policy_span_since(ended.start);
@@ -55,7 +57,7 @@ impl Chip {
             }
             let phases = &jobs[app.job].job.phases;
             let in_time = app.phase_ends(phases, *clock).is_some_and(|end| end <= clock.now);
-            if in_time || account.instructions >= app.phase_end {
+            if in_time || instructions >= app.phase_end {
                 cores.next_phase(app, phases, *clock);
             }
         }

@@ -24,6 +24,12 @@ const ISSUE: u32 = 16;
 /// The number of uses of simulated sets after which older uses weigh half.
 const SEEN: u32 = 1 << 14;
 
+/// Accesses whose sets are read at once: the sets fit into the nearest cache of this machine.
+const READ_AHEAD: usize = 64;
+
+/// Sets are read ahead if one of so many accesses uses the last-level cache.
+const READ_AHEAD_SHARE: u64 = 4;
+
 /// The parts of the chip that all cores share.
 pub(crate) struct Uncore {
     pub(crate) llc: SharedCache,
@@ -64,6 +70,11 @@ enum ServedFrom {
     Memory,
 }
 
+/// Whether the first of these sets follow each other: this machine prefetches them by itself.
+fn are_in_a_row(sets: &[usize]) -> bool {
+    sets.windows(2).take(8).all(|two| two[1] == two[0] + 1)
+}
+
 impl CoreTurn<'_> {
     /// Runs until the core's clock reaches `until`, or the program has run `instructions` in all.
     /// `SHARED`: another thread uses the pipeline, too.
@@ -72,11 +83,11 @@ impl CoreTurn<'_> {
         let near_the_end = instructions.saturating_sub(u64::from(stretch));
         self.runner.supply = Supply::More;
         while self.runner.clock < until && self.account.instructions < instructions {
-            if self.runner.now.next == self.runner.now.accesses.len() && !self.runner.refill() {
+            if self.runner.now.next == self.runner.now.ahead && !self.read_ahead() {
                 self.runner.clock = until;
                 return;
             }
-            let PhaseState { accesses, next, cost, .. } = &mut self.runner.now;
+            let PhaseState { accesses, sets, next, cost, .. } = &mut self.runner.now;
             let access = &mut accesses[*next];
             // Instructions before an access run in pieces, and not beyond the end.
             if access.instructions > stretch || self.account.instructions > near_the_end {
@@ -90,7 +101,7 @@ impl CoreTurn<'_> {
                     continue;
                 }
             }
-            let (access, instruction) = (*access, cost.instruction);
+            let (access, set, instruction) = (*access, sets[*next], cost.instruction);
             *next += 1;
             self.account.l1_references += u64::from(access.references);
             self.issue::<SHARED>(access.instructions, instruction);
@@ -98,12 +109,12 @@ impl CoreTurn<'_> {
             let tag = self.runner.tag(access.line);
             let ticks = match access.kind {
                 AccessKind::None => 0,
-                AccessKind::Load => self.access(access.line, tag),
-                AccessKind::Store if self.runner.buffer.is_some() => self.store(access.line, tag),
-                AccessKind::Store => self.access(access.line, tag | DIRTY),
-                AccessKind::Fetch => self.fetch(access.line, tag),
+                AccessKind::Load => self.access(set, tag),
+                AccessKind::Store if self.runner.buffer.is_some() => self.store(set, tag),
+                AccessKind::Store => self.access(set, tag | DIRTY),
+                AccessKind::Fetch => self.fetch(set, tag),
                 AccessKind::WriteBack => {
-                    self.write_back(tag | DIRTY);
+                    self.write_back(set, tag | DIRTY);
                     0
                 }
                 AccessKind::HitL2 => {
@@ -113,7 +124,6 @@ impl CoreTurn<'_> {
                 }
                 AccessKind::Missed => {
                     self.account.l1_misses += 1;
-                    let set = self.runner.now.pages.set_of(access.line);
                     self.load(set, tag)
                 }
             };
@@ -139,9 +149,31 @@ impl CoreTurn<'_> {
         self.account.ticks += ticks;
     }
 
+    /// Reads the sets of the next accesses, if enough of the last ones used the last-level cache;
+    /// returns whether there are any. The sets are in more memory than this machine's nearest
+    /// caches hold, and reads that do not depend on each other wait for it together.
+    fn read_ahead(&mut self) -> bool {
+        let is_used_up = self.runner.now.next == self.runner.now.accesses.len();
+        if is_used_up && !self.runner.refill() {
+            return false;
+        }
+        let PhaseState { accesses, sets, next, ahead, references, .. } = &mut self.runner.now;
+        let before = core::mem::replace(references, self.account.llc_references);
+        let is_worth_it = (*references - before) * READ_AHEAD_SHARE >= READ_AHEAD as u64;
+        *ahead = accesses.len().min(*next + READ_AHEAD);
+        if is_worth_it && !are_in_a_row(&sets[*next..]) {
+            let (sets, sampling) = (sets[*next..*ahead].iter(), self.uncore.sampling);
+            if sampling == 1 {
+                self.uncore.llc.read_ahead(sets.copied());
+            } else {
+                self.uncore.llc.read_ahead(sets.map(|set| set / sampling));
+            }
+        }
+        true
+    }
+
     /// Accesses the private caches first; returns the ticks.
-    fn access(&mut self, line: u32, tag: Tag) -> u64 {
-        let set = self.runner.now.pages.set_of(line);
+    fn access(&mut self, set: usize, tag: Tag) -> u64 {
         let (pages, others, place) =
             (&mut self.runner.now.pages, &mut self.uncore.pages, self.place);
         let set_of = |tag| match &mut others[owner(tag)] {
@@ -154,7 +186,7 @@ impl CoreTurn<'_> {
         }
         self.account.l1_misses += 1;
         for tag in left.into_iter().filter(|&tag| tag != NONE) {
-            self.write_back(tag);
+            self.write_back_left(tag);
         }
         match level {
             HitLevel::L1 => 0,
@@ -164,11 +196,10 @@ impl CoreTurn<'_> {
     }
 
     /// Fetches instructions; returns the ticks.
-    fn fetch(&mut self, line: u32, tag: Tag) -> u64 {
-        let set = self.runner.now.pages.set_of(line);
+    fn fetch(&mut self, set: usize, tag: Tag) -> u64 {
         let Some((level, left)) = self.caches[self.core].fetch(set, tag) else { return 0 };
         if left != NONE {
-            self.write_back(left);
+            self.write_back_left(left);
         }
         match level {
             HitLevel::L1 => 0,
@@ -178,8 +209,7 @@ impl CoreTurn<'_> {
     }
 
     /// Stores through the store buffer; returns the ticks of waiting for an entry.
-    fn store(&mut self, line: u32, tag: Tag) -> u64 {
-        let set = self.runner.now.pages.set_of(line);
+    fn store(&mut self, set: usize, tag: Tag) -> u64 {
         self.caches[self.core].l1.touch(set, tag);
         let before = self.account.throttled_ticks;
         let (_, takes) = self.shared(set, tag | DIRTY);
@@ -194,12 +224,17 @@ impl CoreTurn<'_> {
         waits
     }
 
-    /// Writes back a dirty line that leaves the private caches.
-    fn write_back(&mut self, tag: Tag) {
+    /// Writes back a dirty line that leaves the private caches, of any program.
+    fn write_back_left(&mut self, tag: Tag) {
         let set = match &mut self.uncore.pages[owner(tag)] {
             Some(pages) if owner(tag) != self.place => pages.set_of(Runner::line(tag)),
             _ => self.runner.now.pages.set_of(Runner::line(tag)),
         };
+        self.write_back(set, tag);
+    }
+
+    /// Writes back a dirty line.
+    fn write_back(&mut self, set: usize, tag: Tag) {
         let Uncore { llc, sampling, .. } = &mut *self.uncore;
         let there = if *sampling == 1 {
             llc.write_back(set, tag)
@@ -234,7 +269,7 @@ impl CoreTurn<'_> {
     /// Accesses the last-level cache; returns where the line was, and the ticks until it arrives.
     fn shared(&mut self, set: usize, tag: Tag) -> (ServedFrom, u64) {
         let wait = self.uncore.throttles.space(self.cpu, self.runner.clock);
-        let throttled = wait * TICKS / self.runner.now.cost.overlap;
+        let throttled = self.runner.now.cost.overlapped(wait);
         self.account.throttled_ticks += throttled;
         let (found, ticks) = self.reference(set, tag);
         (found, throttled + ticks)
@@ -278,9 +313,8 @@ impl CoreTurn<'_> {
                     Some(threads) => owner / threads..owner / threads + 1,
                     None => 0..self.caches.len(),
                 };
-                for cache in self.caches[cores].iter_mut().flat_map(PrivateCaches::all) {
-                    let out = cache.invalidate(set, evicted);
-                    dirty |= out.is_some_and(|out| out & DIRTY != 0);
+                for caches in &mut self.caches[cores] {
+                    dirty |= caches.invalidate(set, evicted);
                 }
             }
             if dirty {
@@ -294,10 +328,12 @@ impl CoreTurn<'_> {
     fn bring(&mut self) -> (ServedFrom, u64) {
         self.account.llc_misses += 1;
         self.account.lines += 1;
-        let cost = &self.runner.now.cost;
+        let cost = &mut self.runner.now.cost;
         let throttled = self.uncore.throttles.take_line(self.runner.limit);
-        self.account.throttled_ticks += throttled * TICKS / cost.overlap;
+        if throttled > 0 {
+            self.account.throttled_ticks += throttled * TICKS / cost.overlap;
+        }
         let wait = self.uncore.bus.take_line() + throttled;
-        (ServedFrom::Memory, cost.memory + wait * TICKS / cost.overlap)
+        (ServedFrom::Memory, cost.memory + cost.overlapped(wait))
     }
 }

@@ -10,7 +10,7 @@ use crate::cache::{DIRTY, FillMask, Tag};
 use crate::geometry::StorePath;
 use crate::pages::{PageMap, PagePlacement, mix};
 use crate::phase::Phase;
-use crate::program::{Access, BATCH, Generate, SimulatedProgram, Supply};
+use crate::program::{Access, AccessKind, BATCH, Generate, SimulatedProgram, Supply};
 use crate::settings::Settings;
 use crate::throttle::BandwidthLimit;
 
@@ -60,7 +60,13 @@ pub(crate) struct PhaseState {
     /// The source of accesses; `None`: the core is idle.
     pub(crate) source: Option<Box<dyn Generate>>,
     pub(crate) accesses: Vec<Access>,
+    /// The set of the last-level cache of each access' line.
+    pub(crate) sets: Vec<usize>,
     pub(crate) next: usize,
+    /// The end of the accesses whose sets were read ahead, or need not be.
+    pub(crate) ahead: usize,
+    /// The program's references to the last-level cache when it was there.
+    pub(crate) references: u64,
     pub(crate) pages: PageMap,
     pub(crate) cost: Cost,
 }
@@ -108,7 +114,10 @@ impl PhaseState {
         Self {
             source: program.map(|program| program.accesses.source(chip)),
             accesses: Vec::with_capacity(2 * BATCH),
+            sets: Vec::with_capacity(2 * BATCH),
             next: 0,
+            ahead: 0,
+            references: 0,
             pages: pages_of(settings, program, placed),
             cost: program.map_or(Cost::NONE, |program| {
                 Cost::new(program.base_cpi, program.overlap, chip.latency)
@@ -169,11 +178,16 @@ impl Runner {
 
     /// Asks its source for accesses; returns whether there are any. `supply` says why not.
     pub(crate) fn refill(&mut self) -> bool {
-        let PhaseState { source, accesses, next, .. } = &mut self.now;
+        let PhaseState { source, accesses, sets, next, ahead, pages, .. } = &mut self.now;
         let Some(source) = source else { return false };
         accesses.clear();
-        *next = 0;
+        (*next, *ahead) = (0, 0);
         self.supply = source.generate(&mut self.random, accesses);
+        sets.clear();
+        sets.extend(accesses.iter().map(|access| match access.kind {
+            AccessKind::None | AccessKind::HitL2 => 0,
+            _ => pages.set_of(access.line),
+        }));
         self.supply == Supply::More
     }
 

@@ -1,6 +1,7 @@
 //! Caches.
 
 mod private;
+mod search;
 mod shared;
 
 pub(crate) use private::{HitLevel, PrivateCaches};

@@ -1,7 +1,11 @@
 //! A cache of one core: the line used longest ago makes room.
 
+use super::search::ways_with;
 use super::{DIRTY, NONE, Tag};
 use crate::geometry::{CacheShape, Geometry};
+
+/// Sets with fewer ways are searched one after the other, with an early exit.
+const VECTOR: usize = 8;
 
 /// Sets of lines, in each the line used last first.
 #[derive(Clone, Debug)]
@@ -24,27 +28,32 @@ impl PrivateCache {
 
     /// Uses a line. If it is missing, brings it in and returns the line that made room.
     pub(crate) fn access(&mut self, index: usize, line: Tag) -> Option<Tag> {
-        let mut carried = line;
         let set = self.set(index);
-        for place in 0..set.len() {
-            let here = core::mem::replace(&mut set[place], carried);
-            if here | DIRTY == line | DIRTY {
-                set[0] |= here & DIRTY;
-                return None;
-            }
-            carried = here;
+        if set[0] | DIRTY == line | DIRTY {
+            set[0] |= line & DIRTY;
+            return None;
         }
-        Some(carried)
+        if set.len() < VECTOR {
+            return access_in_turn(line, set);
+        }
+        let found = ways_with(line, set);
+        if found == 0 {
+            return Some(shift_in(line, set));
+        }
+        let place = found.trailing_zeros() as usize;
+        let here = shift_in(line, &mut set[..=place]);
+        set[0] |= here & DIRTY;
+        None
     }
 
     /// Uses a line if it is present; returns whether it is.
     pub(crate) fn touch(&mut self, index: usize, line: Tag) -> bool {
         let set = self.set(index);
-        let Some(place) = set.iter().position(|&here| here | DIRTY == line | DIRTY) else {
-            return false;
-        };
-        set[..=place].rotate_right(1);
-        true
+        let found = ways_with(line, set);
+        if found != 0 {
+            set[..=found.trailing_zeros() as usize].rotate_right(1);
+        }
+        found != 0
     }
 
     /// Removes every line for which `out` is true.
@@ -64,12 +73,41 @@ impl PrivateCache {
     /// Removes a line, if it is present.
     pub(crate) fn invalidate(&mut self, index: usize, line: Tag) -> Option<Tag> {
         let set = self.set(index);
-        let place = set.iter().position(|&here| here | DIRTY == line | DIRTY)?;
+        let found = ways_with(line, set);
+        if found == 0 {
+            return None;
+        }
+        let place = found.trailing_zeros() as usize;
         let here = set[place];
         set[place..].rotate_left(1);
         set[set.len() - 1] = NONE;
         Some(here)
     }
+}
+
+/// Uses a line of a small set, as [`PrivateCache::access`] does.
+fn access_in_turn(line: Tag, set: &mut [Tag]) -> Option<Tag> {
+    let mut carried = line;
+    for place in 0..set.len() {
+        let here = core::mem::replace(&mut set[place], carried);
+        if here | DIRTY == line | DIRTY {
+            set[0] |= here & DIRTY;
+            return None;
+        }
+        carried = here;
+    }
+    Some(carried)
+}
+
+/// Puts a line before others; returns the last one, which falls out.
+fn shift_in(line: Tag, lines: &mut [Tag]) -> Tag {
+    // The usual number of ways: moves of a known length are vectors.
+    if let Ok(lines) = <&mut [Tag; 8]>::try_from(&mut *lines) {
+        let [first, second, third, fourth, fifth, sixth, seventh, last] = *lines;
+        *lines = [line, first, second, third, fourth, fifth, sixth, seventh];
+        return last;
+    }
+    lines.iter_mut().fold(line, |carried, here| core::mem::replace(here, carried))
 }
 
 /// The line if memory has an older copy of it, or [`NONE`].
@@ -83,6 +121,8 @@ pub(crate) struct PrivateCaches {
     pub(crate) l1: PrivateCache,
     pub(crate) l1i: Option<PrivateCache>,
     pub(crate) l2: Option<PrivateCache>,
+    /// Whether any line was ever brought in.
+    is_used: bool,
 }
 
 /// Where a line was found.
@@ -98,7 +138,8 @@ impl PrivateCaches {
     pub(crate) fn new(chip: &Geometry) -> Self {
         let private =
             |shape: CacheShape| PrivateCache::new(shape.sets as usize, shape.ways as usize);
-        Self { l1: private(chip.l1), l1i: chip.l1i.map(private), l2: chip.l2.map(private) }
+        let [l1i, l2] = [chip.l1i, chip.l2].map(|shape| shape.map(private));
+        Self { l1: private(chip.l1), l1i, l2, is_used: false }
     }
 
     /// All caches of the core.
@@ -106,10 +147,25 @@ impl PrivateCaches {
         [Some(&mut self.l1), self.l1i.as_mut(), self.l2.as_mut()].into_iter().flatten()
     }
 
+    /// Removes a line; returns whether memory has an older copy of it.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, set: usize, line: Tag) -> bool {
+        // Programs whose accesses have missed the private caches bring nothing into them.
+        if !self.is_used {
+            return false;
+        }
+        let mut removed = self.l1.invalidate(set, line).unwrap_or(0);
+        for cache in [&mut self.l1i, &mut self.l2].into_iter().flatten() {
+            removed |= cache.invalidate(set, line).unwrap_or(0);
+        }
+        removed & DIRTY != 0
+    }
+
     /// Fetches instructions from a line of this set of the last-level cache. `None`: the core has
     /// no instruction cache, and fetches cost nothing. The tag is a changed line that leaves the
     /// private caches, or [`NONE`].
     pub(crate) fn fetch(&mut self, set: usize, line: Tag) -> Option<(HitLevel, Tag)> {
+        self.is_used = true;
         if self.l1i.as_mut()?.access(set, line).is_none() {
             return Some((HitLevel::L1, NONE));
         }
@@ -130,6 +186,7 @@ impl PrivateCaches {
         line: Tag,
         mut set_of: impl FnMut(Tag) -> usize,
     ) -> (HitLevel, [Tag; 2]) {
+        self.is_used = true;
         let Some(evicted) = self.l1.access(set, line) else { return (HitLevel::L1, [NONE; 2]) };
         let evicted = changed(evicted);
         let Some(l2) = &mut self.l2 else { return (HitLevel::Beyond, [evicted, NONE]) };

@@ -6,6 +6,7 @@
 
 use fairways_core::WayMask;
 
+use super::search::{ways_of_age, ways_with};
 use super::{DIRTY, NONE, Tag};
 use crate::geometry::Replacement;
 
@@ -40,7 +41,10 @@ impl FillMask {
 }
 
 /// A set of at most `N` ways, padded so that loops over it have a length that is known.
+///
+/// Aligned, since a set of 24 ways is as large as two of this machine's cache lines.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct CacheSet<const N: usize> {
     lines: [Tag; N],
     /// [`Replacement::Lru`]: for each line, how many lines were used since; an empty way is the
@@ -57,6 +61,8 @@ struct CacheSet<const N: usize> {
 struct ReplacementOrder {
     replacement: Replacement,
     ways: usize,
+    /// The age of the line that was used longest ago.
+    oldest: u8,
     /// [`Replacement::Nru`]: the way at which the search for a victim begins. Otherwise 0.
     pointer: usize,
 }
@@ -119,12 +125,8 @@ impl<const N: usize> CacheSet<N> {
 
     /// The way of a line.
     fn find(&self, line: Tag) -> Option<usize> {
-        let mut found = 0;
-        for (place, &here) in (1_u32..).zip(&self.lines) {
-            // At most one matches: comparing with all costs less than an early exit.
-            found |= u32::from(here | DIRTY == line | DIRTY).wrapping_neg() & place;
-        }
-        (found != 0).then(|| found as usize - 1)
+        let found = ways_with(line, &self.lines);
+        (found != 0).then(|| found.trailing_zeros() as usize)
     }
 
     fn touch(&mut self, way: usize, order: ReplacementOrder) {
@@ -145,17 +147,23 @@ impl<const N: usize> CacheSet<N> {
         }
     }
 
+    /// The way of `fill` that was used longest ago, as a bit; none if there are none.
+    fn oldest_of(&self, fill: &FillMask) -> u32 {
+        let mut oldest: u8 = 0;
+        for (age, fill) in self.ages.iter().zip(&fill.ways) {
+            oldest = oldest.max(age.wrapping_add(1) & fill);
+        }
+        ways_of_age(oldest.wrapping_sub(1), &self.ages) & fill.mask
+    }
+
     /// The way of `fill` whose line makes room.
     fn victim(&self, fill: &FillMask, order: ReplacementOrder) -> usize {
         match order.replacement {
             Replacement::Lru => {
-                let fill = &fill.ways[..N];
-                let mut oldest = 0;
-                for (age, fill) in self.ages.iter().zip(fill) {
-                    oldest = oldest.max(age.wrapping_add(1) & fill);
-                }
-                let mut ages = self.ages.iter().zip(fill);
-                ages.position(|(age, fill)| age.wrapping_add(1) & fill == oldest).unwrap_or(0)
+                // Ways have different ages, so at most one has this one.
+                let oldest = ways_of_age(order.oldest, &self.ages) & fill.mask;
+                let oldest = if oldest == 0 { self.oldest_of(fill) } else { oldest };
+                first_from(oldest, 0)
             }
             Replacement::BitPlru | Replacement::Nru => {
                 let (free, unused) = (fill.mask & !self.filled, fill.mask & !self.used);
@@ -231,7 +239,22 @@ impl SharedCache {
             17..=24 => CacheSets::UpTo24(CacheSet::all(sets, ways)),
             _ => CacheSets::UpTo32(CacheSet::all(sets, ways)),
         };
-        Self { sets, order: ReplacementOrder { replacement, ways, pointer: 0 }, marks: None }
+        let oldest = u8::try_from(ways).map_or(u8::MAX, |ways| ways.saturating_sub(1));
+        let order = ReplacementOrder { replacement, ways, oldest, pointer: 0 };
+        Self { sets, order, marks: None }
+    }
+
+    /// Reads these sets into the caches of this machine; changes nothing.
+    pub(crate) fn read_ahead(&self, sets: impl Iterator<Item = usize>) {
+        with_sets!(&self.sets, all => {
+            let mut read = 0;
+            for set in sets {
+                if let Some(set) = all.get(set) {
+                    read ^= set.lines[0] ^ set.filled;
+                }
+            }
+            core::hint::black_box(read);
+        });
     }
 
     /// Uses a line. If it is missing, brings it into a way of `fill` and returns the line that made

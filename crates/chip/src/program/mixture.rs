@@ -77,22 +77,26 @@ pub(super) struct MixtureSource {
 
 impl Generate for MixtureSource {
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
+        // In registers rather than in memory: each access waits for the ones before.
+        let (mut behind, mut drawing) = (self.behind, random.clone());
+        accesses.reserve(BATCH);
         for _ in 0..BATCH {
-            let region = &mut self.regions[self.alias.draw(random) as usize];
+            let region = &mut self.regions[self.alias.draw(&mut drawing) as usize];
             let line = if region.streams {
                 region.at = if region.at + 1 < region.lines { region.at + 1 } else { 0 };
                 region.first + region.at
             } else {
-                region.first + below(random, region.lines)
+                region.first + below(&mut drawing, region.lines)
             };
             let store = self.stores > 0.0
-                && f64::from(random.next_u32()) < self.stores * f64::from(u32::MAX);
+                && f64::from(drawing.next_u32()) < self.stores * f64::from(u32::MAX);
             let kind = if store { AccessKind::Store } else { self.kind };
-            self.behind += self.gap;
-            let instructions = whole(self.behind).max(1);
-            self.behind -= f64::from(instructions);
+            behind += self.gap;
+            let instructions = whole(behind).max(1);
+            behind -= f64::from(instructions);
             accesses.push(Access { line, instructions, references: 1, kind });
         }
+        (self.behind, *random) = (behind, drawing);
         Supply::More
     }
 }
