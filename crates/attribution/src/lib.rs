@@ -114,7 +114,8 @@ impl Attribution {
             Event::Started { app, profile, .. }
                 if self.place(*app).is_none() && self.programs.len() < MOST_PROGRAMS =>
             {
-                self.programs.push(ObservedProgram::new(*app, profile.clone()));
+                let mask = self.partition.mask_of(*app);
+                self.programs.push(ObservedProgram::new(*app, profile.clone(), mask));
                 let (count, none) = (self.programs.len(), Neighbour::default());
                 self.programs.iter_mut().for_each(|one| one.neighbours.resize(count, none));
             }
@@ -128,6 +129,9 @@ impl Attribution {
                 self.partition.clear();
                 actual.clusters().iter().for_each(|of| _ = self.partition.add(*of));
                 actual.placements().iter().for_each(|of| self.partition.place(of.app, of.cluster));
+                for one in &mut self.programs {
+                    one.mask = self.partition.mask_of(one.app);
+                }
             }
             Event::Sampled(sample) => {
                 let (Some(place), Some(llc)) = (self.place(sample.app), self.llc) else { return };
@@ -177,7 +181,6 @@ impl Attribution {
 
     /// The ways that a program may fill.
     fn mask_of(&self, place: usize, llc: Llc) -> WayMask {
-        let own = self.partition.mask_of(self.programs[place].app);
-        own.unwrap_or_else(|| WayMask::span(0, llc.ways.get()))
+        self.programs[place].mask.unwrap_or_else(|| WayMask::span(0, llc.ways.get()))
     }
 }

@@ -15,9 +15,7 @@ use crate::program::ObservedProgram;
 impl Attribution {
     /// The programs that may fill ways of a mask, with their places.
     pub(crate) fn sharing(&self, mask: WayMask) -> impl Iterator<Item = (usize, &ObservedProgram)> {
-        self.programs.iter().enumerate().filter(move |(_, one)| {
-            self.partition.mask_of(one.app).is_none_or(|other| other.overlaps(mask))
-        })
+        self.programs.iter().enumerate().filter(move |(_, one)| one.may_fill_of(mask))
     }
 
     /// Notes how many ways are a program's own: of shared ways, its part of the lines.
@@ -33,8 +31,8 @@ impl Attribution {
         let own = self.programs[place].fills.max(1);
         let all = self.sharing(mask).map(|(_, one)| one.fills).fold(0, u64::saturating_add);
         for other in (0..self.programs.len()).filter(|&other| other != place) {
-            let ObservedProgram { app, fills, owned, traffic, .. } = self.programs[other];
-            let shares = self.partition.mask_of(app).is_none_or(|one| one.overlaps(mask));
+            let ObservedProgram { fills, owned, traffic, .. } = self.programs[other];
+            let shares = self.programs[other].may_fill_of(mask);
             let neighbour = &mut self.programs[place].neighbours[other];
             if shares {
                 let rest = all.saturating_sub(fills).max(own);

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Counters, Profile, Q32, Sample, Ways};
+use fairways_core::{AppId, Counters, Profile, Q32, Sample, WayMask, Ways};
 
 use crate::sizes::{MissShares, PER_WAY, SIZES, size_of};
 
@@ -20,6 +20,8 @@ const MISSES: u64 = 1000;
 #[derive(Clone, Debug)]
 pub(crate) struct ObservedProgram {
     pub(crate) app: AppId,
+    /// The ways that it may fill by the plan in force; `None`: all of them.
+    pub(crate) mask: Option<WayMask>,
     pub(crate) profile: Option<Arc<Profile>>,
     pub(crate) shares: MissShares,
     /// The lowest cost of a miss ever seen, in cycles times 2^32.
@@ -68,9 +70,10 @@ pub(crate) struct Neighbour {
 }
 
 impl ObservedProgram {
-    pub(crate) fn new(app: AppId, profile: Option<Arc<Profile>>) -> Self {
+    pub(crate) fn new(app: AppId, profile: Option<Arc<Profile>>, mask: Option<WayMask>) -> Self {
         Self {
             app,
+            mask,
             profile,
             shares: MissShares::default(),
             least_cost: u64::MAX,
@@ -97,6 +100,11 @@ impl ObservedProgram {
         self.counters = Counters::default();
         self.misses = [(0, 0); SIZES];
         self.neighbours.fill(Neighbour::default());
+    }
+
+    /// Whether it may fill ways of a mask.
+    pub(crate) fn may_fill_of(&self, mask: WayMask) -> bool {
+        self.mask.is_none_or(|own| own.overlaps(mask))
     }
 
     /// What counts for its part of shared ways: its lines, or where occupancies can't be read, the
