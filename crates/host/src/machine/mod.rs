@@ -86,6 +86,8 @@ pub struct Host {
     stop: Option<Arc<AtomicBool>>,
     stop_at: Option<Time>,
     on_turn: Option<OnTurn>,
+    /// See [`Self::changes`].
+    changes: u64,
     announcements: Announcements,
 }
 
@@ -113,6 +115,7 @@ impl Host {
             stop: None,
             stop_at: None,
             on_turn: None,
+            changes: 0,
             announcements: Announcements::default(),
         })
     }
@@ -150,6 +153,13 @@ impl Host {
     /// about once a minute.
     pub fn on_turn(&mut self, turn: impl FnMut(&Self) + 'static) {
         self.on_turn = Some(Box::new(turn));
+    }
+
+    /// A number that grows whenever something of the host may have changed that can be shown, except
+    /// that time passed and windows ended: at least once a [look](Settings::look).
+    #[must_use]
+    pub const fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Why nothing more is reported, if that is not because the host was [to

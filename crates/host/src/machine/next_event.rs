@@ -56,7 +56,11 @@ impl Host {
                 }
             }
             Action::Wake { at } => of.alarm.set(at),
-            action => mechanism.carry_out(domain, action, state),
+            Action::Estimated { .. } | Action::Classified { .. } => {}
+            action => {
+                mechanism.carry_out(domain, action, state);
+                self.changes += 1;
+            }
         }
     }
 
@@ -65,8 +69,12 @@ impl Host {
         let (id, pending) = self.state.domains.next()?;
         let event = match pending {
             Pending::Event(event) => event,
-            Pending::Start(app) => self.state.started(id, app),
+            Pending::Start(app) => {
+                self.changes += 1;
+                self.state.started(id, app)
+            }
             Pending::Exit(app) => {
+                self.changes += 1;
                 if self.state.exited(id, app) {
                     self.mechanism.release(app, &mut self.state.trouble);
                 }
@@ -96,6 +104,7 @@ impl Host {
             roster.report_requests(domains);
         }
         if is_time || self.state.agenda.is_called() {
+            self.changes += 1;
             self.state.agenda.handle_calls();
             self.look_at_programs(is_time);
             self.mechanism.report_in_force(&mut self.state);
