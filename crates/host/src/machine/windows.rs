@@ -97,6 +97,16 @@ impl Window {
         Self { is_reported: self.is_reported, ..next }
     }
 
+    /// Whether to look at it now; `by_instructions` if the clock notices retired instructions.
+    pub(super) fn is_due(&self, now: Time, by_instructions: bool) -> bool {
+        self.common.start < now
+            && match self.common.length {
+                WindowLength::Time(_) => self.common.ends_at().is_some_and(|end| end <= now),
+                WindowLength::Instructions(_) if self.is_reported => false,
+                WindowLength::Instructions(_) => by_instructions || self.poll_at <= now,
+            }
+    }
+
     /// How many instructions the program has retired in total when the window ends, if its length
     /// is in instructions and they are counted.
     pub(super) fn ends_at(&self) -> Option<u64> {
@@ -252,10 +262,25 @@ mod tests {
     #[test]
     fn looks_that_are_due_at_about_the_same_time_are_taken_at_once() {
         let [ends, looks, wakes] = follow_all(Duration::from_millis(1));
-        assert!(ends > 450 && looks < 5 * ends && wakes < 200, "{ends} {looks} {wakes}");
+        assert!(ends > 430 && looks < 2 * ends && wakes < 100, "{ends} {looks} {wakes}");
         // Short windows do not become longer from one to the next.
         let [ends, looks, _] = follow_all(Duration::from_micros(100));
         assert!(ends > 4500 && looks < 2 * ends, "{ends} {looks}");
+    }
+
+    #[test]
+    fn a_window_of_a_steady_program_is_looked_at_once_and_of_others_half_way() {
+        let every = WindowLength::Instructions(100_000_000);
+        let ran = |millions: u64| counted(Some(millions * 1_000_000));
+        let first = Window::new(every, at(0), ran(0), Rate::default());
+        // Of the first window no rate is known, then it keeps its rate, then it is twice as fast.
+        let second = first.next(at(100), ran(100));
+        let third = second.next(at(200), ran(200));
+        let fourth = third.next(at(250), ran(300));
+        let looks = [second, third, fourth].map(|window| (window.poll_at, window.poll_by));
+        assert_eq!(looks[0], (at(150), at(160)));
+        assert_eq!(looks[1], (at(300), at(300).after(Duration::from_micros(6250))));
+        assert_eq!(looks[2], (at(275), at(285)));
     }
 
     #[test]
