@@ -1,6 +1,6 @@
-//! What programs lose to their neighbours, for `fairways blame` and the metrics: from the windows
-//! that policies request, and once somebody asks, of other programs from windows that only this
-//! module sees.
+//! What programs lose to their neighbours, for `fairways blame` and the metrics: once somebody asks,
+//! from the windows that policies request, and of other programs from windows that only this module
+//! sees. Before that, the windows of policies show what programs are like.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -73,7 +73,11 @@ impl DaemonLosses {
             if matches!(event, Event::Machine(_)) {
                 losses.estimate_by(self.lines_per_way.get(&domain).copied());
             }
-            losses.handle(at, event);
+            if self.is_wanted {
+                losses.handle(at, event);
+            } else {
+                losses.learn(event);
+            }
         }
         match event {
             Event::Started { app, .. } => {
@@ -117,6 +121,13 @@ impl DaemonLosses {
         let is_by_counters = host.actuator().is_none();
         let lines = domains.iter().filter(|of| is_by_counters && of.way_bytes >= LINE);
         self.lines_per_way = lines.map(|of| (of.id, of.way_bytes / LINE)).collect();
+    }
+
+    /// Somebody wants to know: losses are counted from now on.
+    fn begin(&mut self) {
+        self.is_wanted = true;
+        let now = self.now;
+        self.domains.values_mut().for_each(|losses| losses.begin(now));
     }
 
     /// Whether its counters are to be counted from now on.
@@ -202,7 +213,7 @@ impl SharedLosses {
         let (domains, waits, now) = {
             let mut losses = self.lock();
             if !losses.is_wanted {
-                losses.is_wanted = true;
+                losses.begin();
                 self.wake.store(true, Ordering::SeqCst);
             }
             (losses.domains.clone(), losses.waits.clone(), losses.now)
