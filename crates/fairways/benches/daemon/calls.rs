@@ -62,7 +62,7 @@ pub(crate) fn calls(pid: u32, folder: &Path, what: impl FnOnce()) -> Vec<(String
 /// machine may have no PMU: a clock samples.
 pub(crate) fn record(pid: u32, file: &Path, what: impl FnOnce()) {
     let mut perf = Command::new("perf")
-        .args(["record", "-q", "-e", "cpu-clock", "-F", "9973", "--call-graph", "fp"])
+        .args(["record", "-q", "-e", "cpu-clock", "-F", "4999", "--call-graph", "dwarf,16384"])
         .args(["-p", &pid.to_string(), "-o"])
         .arg(file)
         .stdout(Stdio::null())

@@ -86,10 +86,11 @@ pub(crate) struct Cost {
 
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = |calls: &Vec<(String, f64)>| calls.iter().map(|(_, count)| count).sum::<f64>();
-        let calls = self.calls.as_ref().map(all).map(|calls| format!("{calls:.2}"));
-        let calls = calls.unwrap_or_default();
-        write!(f, "{:.2},{calls},{:.3},{}", self.micros, self.percent, self.rss_kib)
+        let mut all = String::new();
+        if let Some(calls) = &self.calls {
+            all = format!("{:.2}", calls.iter().map(|(_, count)| count).sum::<f64>());
+        }
+        write!(f, "{:.2},{all},{:.3},{}", self.micros, self.percent, self.rss_kib)
     }
 }
 
