@@ -354,7 +354,10 @@ impl Programs {
             self.rematch();
         }
         if !self.wanted.iter().all(|wanted| wanted.selector.selects_cgroups()) {
-            changed |= self.refresh_processes(look, stirred)?;
+            // An event that fails may follow others that were taken in.
+            let refreshed = self.refresh_processes(look, stirred);
+            self.is_stale |= refreshed.is_err();
+            changed |= refreshed?;
         }
         if changed {
             (self.has_changed, self.is_stale) = (true, true);
