@@ -246,6 +246,8 @@ mod tests {
     use super::*;
 
     const AT: Time = Time::from_nanos(1_000_000_000);
+    /// After a window that began then.
+    const LATER: Time = Time::from_nanos(3_000_000_000);
 
     fn started(app: u32) -> Event {
         Event::Started { app: AppId(app), wish: Wish::default(), profile: None }
@@ -298,20 +300,20 @@ mod tests {
         assert!(shared.wake.load(Ordering::SeqCst));
         let mut losses = shared.lock();
         assert_eq!(to_watch(&mut losses), [0]);
-        assert_eq!([0, 1].map(|app| losses.hear(0, AT, &sampled(app))), [false, true]);
-        assert_eq!([0, 1].map(|app| losses.hear(0, AT, &answered(app))), [false, true]);
-        losses.hear(0, AT, &started(2));
+        assert_eq!([0, 1].map(|app| losses.hear(0, LATER, &sampled(app))), [false, true]);
+        assert_eq!([0, 1].map(|app| losses.hear(0, LATER, &answered(app))), [false, true]);
+        losses.hear(0, LATER, &started(2));
         assert_eq!(to_watch(&mut losses), [2]);
         // Short windows first, then long ones.
         for _ in 1..FIRST_WINDOWS {
             assert_eq!(to_watch(&mut losses), [0; 0]);
-            losses.hear(0, AT, &sampled(2));
+            losses.hear(0, LATER, &sampled(2));
         }
-        losses.hear(0, AT, &sampled(2));
+        losses.hear(0, LATER, &sampled(2));
         assert_eq!(to_watch(&mut losses), [2]);
         // The policy thinks of it later on.
         losses.see(0, &Action::Watch { app: AppId(0), every });
-        assert!(losses.hear(0, AT, &sampled(0)));
+        assert!(losses.hear(0, LATER, &sampled(0)));
         drop(losses);
         let name =
             |app, name: &str| ProgramStatus { app, name: name.to_owned(), ..Default::default() };
@@ -319,7 +321,7 @@ mod tests {
         let status = Status { programs, ..Status::default() };
         let [report] = &*shared.reports(&status, true) else { panic!("one domain") };
         let json = serde_json::to_value(report).unwrap();
-        assert_eq!((&json["domain"], &json["to_seconds"]), (&0.into(), &1.0.into()));
+        assert_eq!((&json["domain"], &json["to_seconds"]), (&0.into(), &3.0.into()));
         let names = json["programs"].as_array().unwrap().iter().map(|of| of["program"].as_str());
         assert_eq!(names.collect::<Vec<_>>(), [Some("web"), Some("scan"), Some("program 2")]);
     }
