@@ -44,7 +44,7 @@ impl Attribution {
     /// and ways count by what the neighbour has of them, traffic as far as it exceeds a fair share.
     pub fn caused(&self, loss: Loss) -> impl Iterator<Item = Caused> {
         let place = self.programs.iter().position(|one| one.app == loss.app);
-        let neighbours = place.map_or(&[][..], |place| &self.programs[place].neighbours);
+        let neighbours = place.map_or(&[][..], |place| &self.programs[place].span.neighbours);
         let sum =
             |of: fn(&Neighbour) -> u64| neighbours.iter().map(|one| u128::from(of(one))).sum();
         let [lines, ways, bytes]: [u128; 3] =

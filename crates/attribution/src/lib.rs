@@ -65,6 +65,8 @@ pub const MOST_PROGRAMS: usize = 256;
 pub struct Attribution {
     latency: Option<MemoryLatency>,
     since: Time,
+    /// When the next span began, if one has.
+    next_since: Option<Time>,
     llc: Option<Llc>,
     /// Where occupancies can't be read, and are to be estimated.
     lines_per_way: Option<u64>,
@@ -79,7 +81,19 @@ impl Attribution {
     #[must_use]
     pub fn new(latency: Option<MemoryLatency>, since: Time) -> Self {
         let (partition, programs) = (Partition::default(), Vec::new());
-        Self { latency, since, llc: None, lines_per_way: None, partition, programs }
+        let (next_since, llc, lines_per_way) = (None, None, None);
+        Self { latency, since, next_since, llc, lines_per_way, partition, programs }
+    }
+
+    /// Another span has begun, too, which [follows](Self::turn) this one.
+    pub(crate) const fn begin_next(&mut self, since: Time) {
+        self.next_since = Some(since);
+    }
+
+    /// The next span is the present one from now on, and another next one begins.
+    pub(crate) fn turn(&mut self, at: Time) {
+        self.since = self.next_since.replace(at).unwrap_or(at);
+        self.programs.iter_mut().for_each(ObservedProgram::turn);
     }
 
     /// Estimates the occupancies that windows do not have, on a cache with so many lines in a way:
@@ -104,43 +118,59 @@ impl Attribution {
     /// Begins another span, and keeps what is known of programs.
     pub fn begin(&mut self, since: Time) {
         self.since = since;
-        self.programs.iter_mut().for_each(ObservedProgram::forget_span);
+        self.programs.iter_mut().for_each(|one| one.span.forget());
     }
 
     /// Takes in an event, which happened at time `at`.
     pub fn handle(&mut self, at: Time, event: &Event) {
+        self.take_in(Some(at), event);
+    }
+
+    /// Takes in an event, without a time to learn from it only.
+    pub(crate) fn take_in(&mut self, at: Option<Time>, event: &Event) {
         match event {
             Event::Machine(Levers { llc, .. }) => self.change_cache(*llc),
             Event::Started { app, profile, .. }
                 if self.place(*app).is_none() && self.programs.len() < MOST_PROGRAMS =>
             {
-                self.programs.push(ObservedProgram::new(*app, profile.clone()));
+                let mask = self.partition.mask_of(*app);
+                let has_next = self.next_since.is_some();
+                self.programs.push(ObservedProgram::new(*app, profile.clone(), mask, has_next));
                 let (count, none) = (self.programs.len(), Neighbour::default());
-                self.programs.iter_mut().for_each(|one| one.neighbours.resize(count, none));
+                let spans = self.programs.iter_mut().flat_map(ObservedProgram::spans_mut);
+                spans.for_each(|span| span.neighbours.resize(count, none));
             }
             Event::Exited { app } => {
                 if let Some(place) = self.place(*app) {
                     self.programs.remove(place);
-                    self.programs.iter_mut().for_each(|one| _ = one.neighbours.remove(place));
+                    let spans = self.programs.iter_mut().flat_map(ObservedProgram::spans_mut);
+                    spans.for_each(|span| _ = span.neighbours.remove(place));
                 }
             }
             Event::Applied { actual, .. } => {
                 self.partition.clear();
                 actual.clusters().iter().for_each(|of| _ = self.partition.add(*of));
                 actual.placements().iter().for_each(|of| self.partition.place(of.app, of.cluster));
+                for one in &mut self.programs {
+                    one.mask = self.partition.mask_of(one.app);
+                }
             }
             Event::Sampled(sample) => {
                 let (Some(place), Some(llc)) = (self.place(sample.app), self.llc) else { return };
                 let mask = self.mask_of(place, llc);
-                let is_counted = at >= self.since.after(sample.window);
+                let counts = [Some(self.since), self.next_since].map(|since| {
+                    at.zip(since).is_some_and(|(at, since)| at >= since.after(sample.window))
+                });
                 let occupancy = sample
                     .occupancy
                     .or_else(|| self.estimate(place, &sample.counters, sample.window, mask));
                 let sample = &Sample { occupancy, ..*sample };
-                self.programs[place].observe(sample, is_counted, mask.count(), llc.ways);
-                self.own(place, mask);
-                if is_counted {
-                    self.count_neighbours(place, sample.window, mask);
+                self.programs[place].observe(sample, counts, mask.count(), llc.ways);
+                if at.is_some() {
+                    self.own(place, mask);
+                }
+                if counts != [false; 2] {
+                    self.count_neighbours(place, sample.window, mask, counts);
                 }
             }
             _ => {}
@@ -177,7 +207,6 @@ impl Attribution {
 
     /// The ways that a program may fill.
     fn mask_of(&self, place: usize, llc: Llc) -> WayMask {
-        let own = self.partition.mask_of(self.programs[place].app);
-        own.unwrap_or_else(|| WayMask::span(0, llc.ways.get()))
+        self.programs[place].mask.unwrap_or_else(|| WayMask::span(0, llc.ways.get()))
     }
 }

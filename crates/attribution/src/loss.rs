@@ -81,7 +81,7 @@ impl Attribution {
     pub(crate) fn bus_factor(&self) -> Option<u64> {
         let known = self.programs.iter().filter_map(|one| {
             let cost = self.cost(one).filter(|cost| cost.is_known)?;
-            let misses = u128::from(one.counters.llc_misses?);
+            let misses = u128::from(one.span.counters.llc_misses?);
             Some([cost.miss, cost.idle].map(|each| (misses * u128::from(each)) >> 32))
         });
         let [miss, idle] = known.fold([0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
@@ -89,18 +89,19 @@ impl Attribution {
     }
 
     pub(crate) fn cost(&self, one: &ObservedProgram) -> Option<AccessCost> {
-        AccessCost::new(&one.counters, self.latency, one.least_cost)
+        AccessCost::new(&one.span.counters, self.latency, one.least_cost)
     }
 
     pub(crate) fn loss(&self, one: &ObservedProgram, llc: Llc, bus: Option<u64>) -> Option<Loss> {
-        let cycles = u128::from(one.counters.cycles.filter(|&cycles| cycles > 0)?);
-        let by_profile = one.profile.as_ref().zip(one.counters.instructions);
+        let cycles = u128::from(one.span.counters.cycles.filter(|&cycles| cycles > 0)?);
+        let by_profile = one.profile.as_ref().zip(one.span.counters.instructions);
         let by_profile = by_profile.map(|(profile, instructions)| {
             let ipc = profile.ipc.at(llc.ways.get()).raw();
             over(cycles * u128::from(ipc), u128::from(instructions.max(1)) << 32).max(Q32::ONE)
         });
         let Some(lost) = self.lost_cycles(one, llc, bus) else {
-            let slowdown = if one.counters.llc_misses? == 0 { Some(Q32::ONE) } else { by_profile };
+            let slowdown =
+                if one.span.counters.llc_misses? == 0 { Some(Q32::ONE) } else { by_profile };
             return Some(Loss::unexplained(one.app, slowdown?));
         };
         let all = [0, 1, 2].map(|which| {
@@ -137,7 +138,7 @@ impl Attribution {
 
     /// What a program loses, by what its misses cost; `None` without misses, or the counters.
     fn lost_cycles(&self, one: &ObservedProgram, llc: Llc, bus: Option<u64>) -> Option<LostCycles> {
-        let misses = one.counters.llc_misses?;
+        let misses = one.span.counters.llc_misses?;
         let cost = self.cost(one)?;
         let idle = match bus.filter(|_| !cost.is_known) {
             Some(factor) => Q32::ratio(cost.miss, factor).raw(),
@@ -156,7 +157,7 @@ impl Attribution {
         };
         let cache = saved.whole.map(|saved| fixed_times(saved, saves));
         // In ways of its own it loses none to the lines of others.
-        let has_mates = one.neighbours.iter().any(|neighbour| neighbour.lines > 0);
+        let has_mates = one.span.neighbours.iter().any(|neighbour| neighbour.lines > 0);
         let lines = if has_mates { fixed_times(saved.own, saves) } else { 0 };
         Some(LostCycles { cache, lines, bus, is_bus_known })
     }
@@ -199,7 +200,7 @@ impl SavedMisses {
     fn new(one: &ObservedProgram, llc: Llc) -> Self {
         let mut all = Self { whole: [0; 3], own: 0 };
         let whole = u64::from(PER_WAY * llc.ways.get());
-        let at_sizes = (0..).zip(&one.misses).filter(|(_, (misses, _))| *misses > 0);
+        let at_sizes = (0..).zip(&one.span.misses).filter(|(_, (misses, _))| *misses > 0);
         for (size, &(misses, by_ways)) in at_sizes {
             let left = one.left(size, whole);
             for (sum, left) in all.whole.iter_mut().zip(left) {

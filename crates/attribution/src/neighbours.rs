@@ -15,9 +15,7 @@ use crate::program::ObservedProgram;
 impl Attribution {
     /// The programs that may fill ways of a mask, with their places.
     pub(crate) fn sharing(&self, mask: WayMask) -> impl Iterator<Item = (usize, &ObservedProgram)> {
-        self.programs.iter().enumerate().filter(move |(_, one)| {
-            self.partition.mask_of(one.app).is_none_or(|other| other.overlaps(mask))
-        })
+        self.programs.iter().enumerate().filter(move |(_, one)| one.may_fill_of(mask))
     }
 
     /// Notes how many ways are a program's own: of shared ways, its part of the lines.
@@ -27,24 +25,35 @@ impl Attribution {
         self.programs[place].owned = ways * self.programs[place].lines() / all.max(1);
     }
 
-    /// Adds what its neighbours took while a program ran this long.
-    pub(crate) fn count_neighbours(&mut self, place: usize, window: Duration, mask: WayMask) {
+    /// Adds what its neighbours took while a program ran this long, to the span and to the next one
+    /// if it counts for them.
+    pub(crate) fn count_neighbours(
+        &mut self,
+        place: usize,
+        window: Duration,
+        mask: WayMask,
+        counts: [bool; 2],
+    ) {
         let micros = u64::try_from(window.as_micros()).unwrap_or(u64::MAX).min(1 << 30);
         let own = self.programs[place].fills.max(1);
         let all = self.sharing(mask).map(|(_, one)| one.fills).fold(0, u64::saturating_add);
         for other in (0..self.programs.len()).filter(|&other| other != place) {
-            let ObservedProgram { app, fills, owned, traffic, .. } = self.programs[other];
-            let shares = self.partition.mask_of(app).is_none_or(|one| one.overlaps(mask));
-            let neighbour = &mut self.programs[place].neighbours[other];
-            if shares {
+            let ObservedProgram { fills, owned, traffic, .. } = self.programs[other];
+            let (mut lines, mut ways) = (0, 0);
+            if self.programs[other].may_fill_of(mask) {
                 let rest = all.saturating_sub(fills).max(own);
-                let taken = micros * owned / 256 * (own.min(rest).saturating_mul(256) / rest);
-                neighbour.lines = neighbour.lines.saturating_add(taken);
+                lines = micros * owned / 256 * (own.min(rest).saturating_mul(256) / rest);
             } else {
-                neighbour.ways = neighbour.ways.saturating_add(micros * owned);
+                ways = micros * owned;
             }
-            let moved = (micros / 1000).saturating_mul(traffic);
-            neighbour.bytes = neighbour.bytes.saturating_add(moved);
+            let bytes = (micros / 1000).saturating_mul(traffic);
+            let spans = self.programs[place].spans_mut().zip(counts);
+            for (span, _) in spans.filter(|(_, counts)| *counts) {
+                let neighbour = &mut span.neighbours[other];
+                neighbour.lines = neighbour.lines.saturating_add(lines);
+                neighbour.ways = neighbour.ways.saturating_add(ways);
+                neighbour.bytes = neighbour.bytes.saturating_add(bytes);
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What was observed of a program.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Counters, Profile, Q32, Sample, Ways};
+use fairways_core::{AppId, Counters, Profile, Q32, Sample, WayMask, Ways};
 
 use crate::sizes::{MissShares, PER_WAY, SIZES, size_of};
 
@@ -20,8 +21,10 @@ const MISSES: u64 = 1000;
 #[derive(Clone, Debug)]
 pub(crate) struct ObservedProgram {
     pub(crate) app: AppId,
+    /// The ways that it may fill by the plan in force; `None`: all of them.
+    pub(crate) mask: Option<WayMask>,
     pub(crate) profile: Option<Arc<Profile>>,
-    pub(crate) shares: MissShares,
+    pub(crate) shares: Box<MissShares>,
     /// The lowest cost of a miss ever seen, in cycles times 2^32.
     pub(crate) least_cost: u64,
     /// Its occupancy when its last window ended.
@@ -33,12 +36,32 @@ pub(crate) struct ObservedProgram {
     pub(crate) traffic: u64,
     /// The ways that are its own, or its part of shared ones, in 256ths.
     pub(crate) owned: u64,
-    /// The counts of the span.
+    /// What it did in the span, and in the next one if that has begun. Apart from the rest, which
+    /// is small: each window looks at all programs.
+    pub(crate) span: Box<CountedSpan>,
+    pub(crate) next: Option<Box<CountedSpan>>,
+}
+
+/// What a program did in a span.
+#[derive(Clone, Debug)]
+pub(crate) struct CountedSpan {
     pub(crate) counters: Counters,
     /// Its misses at each size, and their sum times the ways that it might fill.
     pub(crate) misses: [(u64, u64); SIZES],
     /// What its neighbours do while it runs, in the order of all programs.
     pub(crate) neighbours: Vec<Neighbour>,
+}
+
+impl CountedSpan {
+    fn new() -> Self {
+        Self { counters: Counters::default(), misses: [(0, 0); SIZES], neighbours: Vec::new() }
+    }
+
+    pub(crate) fn forget(&mut self) {
+        self.counters = Counters::default();
+        self.misses = [(0, 0); SIZES];
+        self.neighbours.fill(Neighbour::default());
+    }
 }
 
 /// What an estimate goes by.
@@ -68,35 +91,52 @@ pub(crate) struct Neighbour {
 }
 
 impl ObservedProgram {
-    pub(crate) fn new(app: AppId, profile: Option<Arc<Profile>>) -> Self {
+    pub(crate) fn new(
+        app: AppId,
+        profile: Option<Arc<Profile>>,
+        mask: Option<WayMask>,
+        has_next: bool,
+    ) -> Self {
         Self {
             app,
+            mask,
             profile,
-            shares: MissShares::default(),
+            shares: Box::default(),
             least_cost: u64::MAX,
             occupancy: None,
             filling: Filling::default(),
             fills: 0,
             traffic: 0,
             owned: 0,
-            counters: Counters::default(),
-            misses: [(0, 0); SIZES],
-            neighbours: Vec::new(),
+            span: Box::new(CountedSpan::new()),
+            next: has_next.then(|| Box::new(CountedSpan::new())),
+        }
+    }
+
+    /// Its spans that are under way.
+    pub(crate) fn spans_mut(&mut self) -> impl Iterator<Item = &mut CountedSpan> {
+        let next = self.next.as_deref_mut();
+        core::iter::once(&mut *self.span).chain(next)
+    }
+
+    /// The next span is the present one from now on, and another next one begins.
+    pub(crate) fn turn(&mut self) {
+        if let Some(next) = &mut self.next {
+            core::mem::swap(&mut self.span, next);
+            next.forget();
         }
     }
 
     /// Forgets what was seen on another cache.
     pub(crate) fn forget(&mut self) {
-        (self.shares, self.occupancy) = (MissShares::default(), None);
+        (*self.shares, self.occupancy) = (MissShares::default(), None);
         self.filling = Filling::default();
-        self.forget_span();
+        self.spans_mut().for_each(CountedSpan::forget);
     }
 
-    /// Forgets the counts of the span.
-    pub(crate) fn forget_span(&mut self) {
-        self.counters = Counters::default();
-        self.misses = [(0, 0); SIZES];
-        self.neighbours.fill(Neighbour::default());
+    /// Whether it may fill ways of a mask.
+    pub(crate) fn may_fill_of(&self, mask: WayMask) -> bool {
+        self.mask.is_none_or(|own| own.overlaps(mask))
     }
 
     /// What counts for its part of shared ways: its lines, or where occupancies can't be read, the
@@ -105,16 +145,17 @@ impl ObservedProgram {
         self.occupancy.map_or(self.fills, |of| of.raw() >> 16).min(MOST_LINES)
     }
 
-    /// Takes in a window.
-    pub(crate) fn observe(&mut self, sample: &Sample, is_counted: bool, own: u32, ways: Ways) {
+    /// Takes in a window, which counts for the span and for the next one if those have begun by
+    /// its start.
+    pub(crate) fn observe(&mut self, sample: &Sample, counts: [bool; 2], own: u32, ways: Ways) {
         let Sample { counters, occupancy, window, straddled, .. } = sample;
         let before = core::mem::replace(&mut self.occupancy, *occupancy);
         let millis = u64::try_from(window.as_micros() / 1000).unwrap_or(u64::MAX).max(1);
         self.fills = counters.llc_misses.unwrap_or(0) / millis;
         let lines = counters.llc_misses.unwrap_or(0).saturating_mul(64);
         self.traffic = counters.memory_bytes.unwrap_or(lines) / millis;
-        if is_counted {
-            self.counters = self.counters.plus(counters);
+        for (span, _) in self.spans_mut().zip(counts).filter(|(_, counts)| *counts) {
+            span.counters = span.counters.plus(counters);
         }
         let Some((references, misses)) = counters.llc_references.zip(counters.llc_misses) else {
             return;
@@ -125,8 +166,8 @@ impl ObservedProgram {
         // Where occupancies can't be read, nothing is known of sizes.
         let mean = ends.map_or(0, |(before, end)| size_of(Q32::from_raw(before / 2 + end / 2)));
         let place = mean.min((PER_WAY * ways.get()) as usize);
-        if is_counted {
-            let (count, by_ways) = &mut self.misses[place];
+        for (span, _) in self.spans_mut().zip(counts).filter(|(_, counts)| *counts) {
+            let (count, by_ways) = &mut span.misses[place];
             *count = count.saturating_add(misses);
             *by_ways = by_ways.saturating_add(misses.saturating_mul(own.into()));
         }

@@ -9,12 +9,11 @@ use crate::{Attribution, MemoryLatency};
 /// Losses over the last span of time. What was seen of programs before still counts for how often
 /// they miss.
 ///
-/// Two attributions take in the same events, and begin by turns, each every two spans: the older of
-/// them covers between one span and two, or all since the start.
+/// Two spans are counted at a time, and begin by turns, each every two spans: the older of them
+/// covers between one span and two, or all since the start.
 #[derive(Clone, Debug)]
 pub struct RecentAttribution {
-    older: Attribution,
-    newer: Attribution,
+    attribution: Attribution,
     span: Duration,
     turns_at: Time,
 }
@@ -23,30 +22,41 @@ impl RecentAttribution {
     /// An attribution that covers at least the last `span`, and at most twice as much.
     #[must_use]
     pub fn new(latency: Option<MemoryLatency>, since: Time, span: Duration) -> Self {
-        let newer = Attribution::new(latency, since);
-        Self { older: newer.clone(), newer, span, turns_at: since.after(span) }
+        let mut attribution = Attribution::new(latency, since);
+        attribution.begin_next(since);
+        Self { attribution, span, turns_at: since.after(span) }
     }
 
     /// [Estimates](Attribution::estimating) occupancies that can't be read, or `None`, from now on.
     pub const fn estimate_by(&mut self, lines_per_way: Option<u64>) {
-        self.older.estimate_by(lines_per_way);
-        self.newer.estimate_by(lines_per_way);
+        self.attribution.estimate_by(lines_per_way);
     }
 
     /// Takes in an event, which happened at time `at`.
     pub fn handle(&mut self, at: Time, event: &Event) {
         if at >= self.turns_at {
-            core::mem::swap(&mut self.older, &mut self.newer);
-            self.newer.begin(at);
+            self.attribution.turn(at);
             self.turns_at = at.after(self.span);
         }
-        self.older.handle(at, event);
-        self.newer.handle(at, event);
+        self.attribution.handle(at, event);
+    }
+
+    /// Begins both spans now.
+    pub fn begin(&mut self, at: Time) {
+        self.attribution.turn(at);
+        self.attribution.turn(at);
+        self.turns_at = at.after(self.span);
+    }
+
+    /// Learns from an event what programs are like, without counting losses, which takes a look at
+    /// all programs for each window. [`begin`](Self::begin) before losses are counted again.
+    pub fn learn(&mut self, event: &Event) {
+        self.attribution.take_in(None, event);
     }
 
     /// The losses from [`since`](Attribution::since) on.
     #[must_use]
     pub const fn recent(&self) -> &Attribution {
-        &self.older
+        &self.attribution
     }
 }

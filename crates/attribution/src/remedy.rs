@@ -72,7 +72,7 @@ impl Attribution {
         bus: Option<u64>,
     ) -> Option<SizedProgram<'a>> {
         let Bounds { least, likely, most } = self.loss(of, llc, bus)?.slowdown;
-        let (cost, cycles) = (self.cost(of)?, u128::from(of.counters.cycles?) << 32);
+        let (cost, cycles) = (self.cost(of)?, u128::from(of.span.counters.cycles?) << 32);
         Some(SizedProgram {
             of,
             size: size_of(of.occupancy?) as u64,
@@ -133,14 +133,14 @@ impl SizedProgram<'_> {
     }
 
     fn misses(&self) -> u128 {
-        self.of.counters.llc_misses.unwrap_or(0).into()
+        self.of.span.counters.llc_misses.unwrap_or(0).into()
     }
 
     /// The misses of the span if it had this size: by the least change, the likely one, and the
     /// largest.
     fn misses_at(&self, size: u64) -> [u128; 3] {
         let mut sums = [0; 3];
-        for (from, &(misses, _)) in (0..).zip(&self.of.misses).filter(|(_, seen)| seen.0 > 0) {
+        for (from, &(misses, _)) in (0..).zip(&self.of.span.misses).filter(|(_, seen)| seen.0 > 0) {
             let left = self.of.left(from.min(size), from.max(size));
             for (sum, left) in sums.iter_mut().zip(left) {
                 *sum += if from <= size {
@@ -150,7 +150,7 @@ impl SizedProgram<'_> {
                 };
             }
         }
-        let most = u128::from(self.of.counters.llc_references.unwrap_or(0)).max(self.misses());
+        let most = u128::from(self.of.span.counters.llc_references.unwrap_or(0)).max(self.misses());
         sums.map(|misses| misses.min(most))
     }
 }

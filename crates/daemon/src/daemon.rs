@@ -181,8 +181,15 @@ impl Daemon {
         let unmeasured = self.unmeasured.warning(self.rules.name());
         let mut missing = Missing::default();
         let mut were_io_masks = false;
+        let mut shown_changes = None;
         self.host.on_turn(move |host| {
             pulse.turns();
+            // A scheduler may end at any time.
+            if host.scheduler().is_none()
+                && shown_changes.replace(host.changes()) == Some(host.changes())
+            {
+                return;
+            }
             let left = host.not_managed();
             if were_left || !left.is_empty() {
                 watched.lock().status.set_not_managed(&left);
@@ -241,7 +248,9 @@ impl Daemon {
             if self.rules.trial.as_ref().is_some_and(|trial| trial.is_over()) {
                 break;
             }
-            if let Some(see) = &after_each {
+            if let Some(see) = &after_each
+                && !matches!(event, Event::Sampled(_) | Event::Latency(_))
+            {
                 see(&self.host);
             }
         }
@@ -260,10 +269,13 @@ impl Daemon {
         };
         self.journals.event(domain, at, event, started);
         self.unmeasured.hear(domain, event);
-        // No event reports that another scheduler has replaced it.
-        self.watched.lock().status.set_scheduler(self.host.scheduler());
-        self.watched.lock().status.now = self.has_time_of_day.then(Moment::now);
-        self.watched.lock().record_event(domain, at, event, &OfHost(&self.host), name);
+        {
+            let watched = &mut *self.watched.lock();
+            // No event reports that another scheduler has replaced it.
+            watched.status.set_scheduler(self.host.scheduler());
+            watched.status.now = self.has_time_of_day.then(Moment::now);
+            watched.record_event(domain, at, event, &OfHost(&self.host), name);
+        }
         match event {
             Event::Cpus(cpus) => {
                 self.watched.lock().status.set_cpus(domain, self.host.cpus(domain));

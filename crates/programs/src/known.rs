@@ -1,5 +1,6 @@
 //! The programs on the host.
 
+use std::cell::OnceCell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -68,10 +69,14 @@ pub struct Programs {
     /// Whether all processes must be looked through.
     scan: bool,
     pub(super) programs: BTreeMap<Id, KnownProgram>,
+    /// Where programs are by key, from when that is asked for until programs come or go.
+    ids: OnceCell<BTreeMap<ProgramKey, Id>>,
     /// How many matches of an entry have been programs of their own.
     numbers: Vec<u32>,
     next: u64,
     pub(super) has_changed: bool,
+    /// Whether processes have changed since programs were last found among them.
+    is_stale: bool,
     /// Whether a container was announced since the matches were found.
     pub(super) rematches: bool,
     /// Programs that are not wanted any more, until a look has reported it.
@@ -98,10 +103,12 @@ impl Programs {
             connector: None,
             scan: false,
             programs: BTreeMap::new(),
+            ids: OnceCell::new(),
             numbers: Vec::new(),
             next: 0,
             unwanted: Vec::new(),
             has_changed: true,
+            is_stale: true,
             rematches: false,
         };
         programs.set_wanted(wanted)?;
@@ -157,6 +164,7 @@ impl Programs {
                 numbers[now] = number;
             }
         }
+        self.ids.take();
         for ((old, of), program) in std::mem::take(&mut self.programs) {
             match now.get(old) {
                 Some(&Some(now)) => {
@@ -166,7 +174,7 @@ impl Programs {
             }
         }
         (self.wanted, self.numbers, self.scan) = (wanted, numbers, true);
-        self.has_changed = true;
+        (self.has_changed, self.is_stale) = (true, true);
         self.rematch();
         Ok(())
     }
@@ -234,6 +242,11 @@ impl Programs {
     pub fn look(&mut self) -> io::Result<Vec<Change>> {
         self.watcher.clear_pending()?;
         self.refresh(true)?;
+        if self.are_processes_as_before() {
+            self.programs.values_mut().for_each(|program| program.cpus = None);
+            return Ok(Vec::new());
+        }
+        self.ids.take();
         let present = self.present()?;
         let needs_inodes = self.regroup || present.iter().any(|id| !self.programs.contains_key(id));
         let mut made = if needs_inodes { self.inodes(&present) } else { BTreeMap::new() };
@@ -273,8 +286,22 @@ impl Programs {
             failed = self.set_up(id).err().or(failed);
         }
         self.regroup &= failed.is_some();
+        self.is_stale = failed.is_some();
         // What came and went is reported now; what failed, at the next look, which tries it again.
         failed.filter(|_| changes.is_empty()).map_or(Ok(changes), Err)
+    }
+
+    /// Where a program is, if it is known.
+    pub(super) fn id_of_key(&self, program: ProgramKey) -> Option<&Id> {
+        let ids = self.ids.get_or_init(|| {
+            self.programs.iter().map(|(id, known)| (known.key, id.clone())).collect()
+        });
+        ids.get(&program)
+    }
+
+    /// Whether only processes are wanted, and programs were found among these very processes.
+    fn are_processes_as_before(&self) -> bool {
+        !self.is_stale && !self.regroup && self.unwanted.is_empty() && self.forest.is_none()
     }
 
     /// The inodes of the programs that are a cgroup each, by tree.
@@ -327,10 +354,13 @@ impl Programs {
             self.rematch();
         }
         if !self.wanted.iter().all(|wanted| wanted.selector.selects_cgroups()) {
-            changed |= self.refresh_processes(look, stirred)?;
+            // An event that fails may follow others that were taken in.
+            let refreshed = self.refresh_processes(look, stirred);
+            self.is_stale |= refreshed.is_err();
+            changed |= refreshed?;
         }
         if changed {
-            self.has_changed = true;
+            (self.has_changed, self.is_stale) = (true, true);
             self.programs.values_mut().for_each(|program| program.counts = None);
         }
         Ok(changed)

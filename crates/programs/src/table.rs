@@ -1,5 +1,6 @@
 //! The processes that are managed as such: matched ones, and all they forked.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -38,6 +39,9 @@ enum PidBinding {
 #[derive(Debug, Default)]
 pub(super) struct ProcessTable {
     managed: BTreeMap<i32, ManagedProcess>,
+    /// The numbers of managed processes by entry and root, from when they are asked for until any
+    /// changes.
+    families: OnceCell<BTreeMap<(usize, Root), Vec<i32>>>,
     /// Every other process, by number: its start time, its command, and the entry that matches it.
     names: HashMap<i32, (u64, String, Option<usize>)>,
     bound: Vec<Option<PidBinding>>,
@@ -62,6 +66,7 @@ impl ProcessTable {
         }
         self.bound = bound;
         self.names.clear();
+        self.families.take();
         self.managed.retain(|_, owned| match now.get(owned.wanted) {
             Some(&Some(now)) => {
                 owned.wanted = now;
@@ -74,6 +79,23 @@ impl ProcessTable {
     /// Managed processes, by number.
     pub(super) fn managed(&self) -> impl Iterator<Item = (i32, &ManagedProcess)> {
         self.managed.iter().map(|(&pid, owned)| (pid, owned))
+    }
+
+    /// The processes that descend from `root`, one that this entry matched.
+    pub(super) fn family(
+        &self,
+        wanted: usize,
+        root: Root,
+    ) -> impl Iterator<Item = (i32, &ManagedProcess)> {
+        let families = self.families.get_or_init(|| {
+            let mut families: BTreeMap<(usize, Root), Vec<i32>> = BTreeMap::new();
+            for (&pid, owned) in &self.managed {
+                families.entry((owned.wanted, owned.root)).or_default().push(pid);
+            }
+            families
+        });
+        let pids = families.get(&(wanted, root)).map_or(&[][..], Vec::as_slice);
+        pids.iter().filter_map(|&pid| Some((pid, self.managed.get(&pid)?)))
     }
 
     /// Adds the threads of a managed process, none if it has ended.
@@ -117,6 +139,7 @@ impl ProcessTable {
             }
         }
         self.bind(&stats, wanted);
+        self.families.take();
         let before = self.managed.len();
         self.managed.retain(|pid, owned| {
             owned.start.is_some() && owned.start == stats.get(pid).map(|stat| stat.start)
@@ -179,6 +202,7 @@ impl ProcessTable {
                 self.leaving.remove(&child);
                 self.names.remove(&child);
                 self.managed.remove(&child);
+                self.families.take();
                 let start = proc.stat(child)?.map(|stat| stat.start);
                 self.claim(child, start, of, proc, watcher)?;
                 Ok(true)
@@ -220,6 +244,7 @@ impl ProcessTable {
                 }
                 if !lives {
                     self.managed.remove(&pid);
+                    self.families.take();
                     changed = true;
                 }
             }
@@ -247,6 +272,7 @@ impl ProcessTable {
             }
         }
         let Some(now) = best.filter(|_| best != before) else { return Ok(false) };
+        self.families.take();
         match self.managed.get_mut(&stat.pid) {
             Some(owned) => (owned.wanted, owned.root) = now,
             None => self.claim(stat.pid, Some(stat.start), now, proc, watcher)?,
@@ -270,6 +296,7 @@ impl ProcessTable {
                 (exit, start) = (None, None);
             }
         }
+        self.families.take();
         self.managed.insert(pid, ManagedProcess { start, wanted, root, exit });
         if start.is_none() {
             self.leaving.insert(pid);

@@ -36,7 +36,8 @@ impl Programs {
         if self.refresh(false)? {
             self.watcher.set_pending()?;
         }
-        let Some((id, known)) = self.programs.iter().find(|(_, of)| of.key == program) else {
+        let id = self.id_of_key(program);
+        let Some((id, known)) = id.and_then(|id| Some((id, self.programs.get(id)?))) else {
             return Ok(());
         };
         if self.has_as_many_threads(known) {
@@ -68,11 +69,9 @@ impl Programs {
             return None;
         }
         let now = Instant::now();
-        let of = self.table.managed().filter(|(_, owned)| self.id_of_process(owned) == *id);
-        Some((
-            now,
-            of.map(|(pid, _)| Some((pid, self.proc.count_threads(pid)?))).collect::<Option<_>>()?,
-        ))
+        let of = self.processes_of(id).into_iter();
+        let counts = of.map(|(pid, _)| Some((pid, self.proc.count_threads(pid)?)));
+        Some((now, counts.collect::<Option<_>>()?))
     }
 
     /// The CPUs that one of a program's threads may use; none if it is gone. Read from the kernel
@@ -81,16 +80,15 @@ impl Programs {
     /// # Errors
     /// As [`look`](Self::look).
     pub fn cpus(&mut self, program: ProgramKey) -> io::Result<CpuSet> {
-        match self.programs.values().find(|known| known.key == program) {
-            None => return Ok(CpuSet::new()),
-            Some(KnownProgram { cpus: Some(cpus), .. }) => return Ok(cpus.clone()),
-            Some(_) => {}
+        let Some(id) = self.id_of_key(program).cloned() else { return Ok(CpuSet::new()) };
+        if let Some(KnownProgram { cpus: Some(cpus), .. }) = self.programs.get(&id) {
+            return Ok(cpus.clone());
         }
         let mut tasks = Vec::new();
         self.tasks(program, &mut tasks)?;
         let allowed = tasks.iter().filter_map(|&task| self.proc.allowed(task));
         let cpus = allowed.fold(CpuSet::new(), |all, cpus| all.union(&cpus));
-        if let Some(of) = self.programs.values_mut().find(|of| of.key == program) {
+        if let Some(of) = self.programs.get_mut(&id) {
             of.cpus = Some(cpus.clone());
         }
         Ok(cpus)
@@ -114,7 +112,7 @@ impl Programs {
     /// As of the last look.
     #[must_use]
     pub fn cgroup(&self, program: ProgramKey) -> Option<&Path> {
-        let of: &KnownProgram = self.programs.values().find(|of| of.key == program)?;
+        let of: &KnownProgram = self.programs.get(self.id_of_key(program)?)?;
         of.cgroup.as_deref()
     }
 
@@ -161,6 +159,15 @@ impl Programs {
         (at, if self.wanted[at].each { MatchKey::Process(owned.root) } else { MatchKey::All })
     }
 
+    /// The processes of a program, by number.
+    fn processes_of(&self, (at, of): &Id) -> Vec<(i32, &ManagedProcess)> {
+        match of {
+            MatchKey::All => self.table.managed().filter(|(_, of)| of.wanted == *at).collect(),
+            MatchKey::Process(root) => self.table.family(*at, *root).collect(),
+            MatchKey::Cgroup(_) => Vec::new(),
+        }
+    }
+
     /// Whether an earlier entry of the list wants processes, which may be in the cgroups of this
     /// one.
     pub(super) fn has_processes_before(&self, at: usize) -> bool {
@@ -198,7 +205,9 @@ impl Programs {
                 others = self.of_processes(|owned| owned.wanted < id.0)?;
             }
         } else {
-            listed.threads.extend(self.of_processes(|owned| self.id_of_process(owned) == *id)?);
+            for (pid, owned) in self.processes_of(id) {
+                self.table.threads(&self.proc, pid, owned, &mut listed.threads)?;
+            }
             let mut before = TaskList::default();
             self.list_cgroups(|at, _| at < id.0, &mut before)?;
             others.extend(before.threads);

@@ -23,8 +23,8 @@ pub(crate) fn rss_kib(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// System calls of a process while something is done.
-pub(crate) fn calls(pid: u32, folder: &Path, what: impl FnOnce()) -> f64 {
+/// System calls of a process while something is done: how many of each kind.
+pub(crate) fn calls(pid: u32, folder: &Path, what: impl FnOnce()) -> Vec<(String, f64)> {
     let report = folder.join("strace");
     let mut strace = Command::new("strace")
         .args(["-f", "-q", "-c", "-U", "calls,name", "-p", &pid.to_string(), "-o"])
@@ -48,10 +48,30 @@ pub(crate) fn calls(pid: u32, folder: &Path, what: impl FnOnce()) -> f64 {
     rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
     strace.wait().unwrap();
     let text = fs::read_to_string(&report).unwrap();
-    let total = text.lines().rfind(|line| line.trim_end().ends_with(" total"));
-    let total = total.unwrap_or_else(|| panic!("strace said:\n{text}"));
-    if std::env::var_os("FAIRWAYS_BENCH_CALLS").is_some() {
-        eprint!("{text}");
-    }
-    total.split_whitespace().next().unwrap().parse().unwrap()
+    let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let kinds = words.filter_map(|words| match words[..] {
+        [count, name] if name != "total" => Some((name.to_owned(), count.parse().ok()?)),
+        _ => None,
+    });
+    let kinds: Vec<(String, f64)> = kinds.collect();
+    assert!(!kinds.is_empty(), "strace said:\n{text}");
+    kinds
+}
+
+/// Records what a process spends its time in, for `perf report`, while something is done. The
+/// machine may have no PMU: a clock samples.
+pub(crate) fn record(pid: u32, file: &Path, what: impl FnOnce()) {
+    let mut perf = Command::new("perf")
+        .args(["record", "-q", "-e", "cpu-clock", "-F", "4999", "--call-graph", "dwarf,16384"])
+        .args(["-p", &pid.to_string(), "-o"])
+        .arg(file)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    sleep(Duration::from_millis(300));
+    what();
+    let id = rustix::process::Pid::from_raw(i32::try_from(perf.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    perf.wait().unwrap();
 }

@@ -12,7 +12,7 @@ use fairways_perf::Source;
 use fairways_resctrl::language::Reading;
 use fairways_resctrl_client::{Actuator, Settings};
 
-use crate::calls::{calls, nanos, rss_kib};
+use crate::calls::{calls, nanos, record, rss_kib};
 use crate::counters;
 use crate::plain::{Host, RESCTRL};
 use crate::sleepers::{NAME, Sleepers};
@@ -21,6 +21,8 @@ use crate::sleepers::{NAME, Sleepers};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long CPU time, and then system calls, of a client with a clock are counted.
 const SPAN: Duration = Duration::from_secs(3);
+/// How long a client has settled before it is measured.
+const SETTLED: Duration = Duration::from_millis(2500);
 /// Ticks that are measured of clients without a clock.
 const TICKS: u32 = 2000;
 
@@ -31,6 +33,8 @@ pub(crate) enum Client {
     /// The same with `lfoc` in normal operation: no warm-up ever ends, so that no program is
     /// sampled.
     Unsampled,
+    /// The daemon with this policy, once somebody has asked it for `fairways blame`.
+    Blamed(&'static str),
     /// `Actuator` alone: each program's occupancy and memory traffic.
     Resctrl,
     /// `Perf` alone, an event group a thread.
@@ -60,6 +64,7 @@ impl fmt::Display for Row {
         match client {
             Client::Daemon(policy) => write!(f, "fairways {policy}"),
             Client::Unsampled => f.write_str("fairways lfoc without sampling"),
+            Client::Blamed(policy) => write!(f, "fairways {policy} and blame"),
             Client::Resctrl => f.write_str("resctrl part"),
             Client::PerfThreads => f.write_str("perf part by threads"),
             Client::PerfCgroup => f.write_str("perf part by cgroup"),
@@ -72,30 +77,37 @@ impl fmt::Display for Row {
 /// The cost, per workload and tick, and in all.
 pub(crate) struct Cost {
     micros: f64,
-    /// Counted in the first round only: it is always the same.
-    calls: Option<f64>,
+    /// How many of each kind, per workload and tick. Counted in the first round only: it is always
+    /// the same.
+    pub(crate) calls: Option<Vec<(String, f64)>>,
     percent: f64,
     rss_kib: u64,
 }
 
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let calls = self.calls.map(|calls| format!("{calls:.2}")).unwrap_or_default();
-        write!(f, "{:.2},{calls},{:.3},{}", self.micros, self.percent, self.rss_kib)
+        let mut all = String::new();
+        if let Some(calls) = &self.calls {
+            all = format!("{:.2}", calls.iter().map(|(_, count)| count).sum::<f64>());
+        }
+        write!(f, "{:.2},{all},{:.3},{}", self.micros, self.percent, self.rss_kib)
     }
 }
 
 impl Row {
-    pub(crate) fn measure(&self, host: &mut Host, counts: bool) -> Cost {
+    /// Measures it with this build of `fairways`.
+    pub(crate) fn measure(&self, build: &Path, host: &mut Host, counts: bool) -> Cost {
         let sleepers = Sleepers::start(self.workloads, self.threads);
         host.begin(self.cpus, self.groups, &sleepers.threads().concat());
         if self.client != Client::Pqos {
             host.fill();
         }
         match self.client {
-            Client::Daemon(policy) => self.follow(self.daemon(host, policy), host, counts),
-            Client::Unsampled => self.follow(self.daemon(host, "lfoc"), host, counts),
-            Client::Pqos => self.follow(self.pqos(&sleepers, host), host, counts),
+            Client::Daemon(policy) | Client::Blamed(policy) => {
+                self.follow(self.daemon(build, host, policy), build, host, counts)
+            }
+            Client::Unsampled => self.follow(self.daemon(build, host, "lfoc"), build, host, counts),
+            Client::Pqos => self.follow(self.pqos(&sleepers, host), build, host, counts),
             Client::Resctrl => {
                 let mut actuator = self.actuator(host);
                 let tick = || {
@@ -140,7 +152,8 @@ impl Row {
         let (ticks, workloads) = (f64::from(TICKS), f64::from(self.workloads));
         let calls = counts.then(|| {
             const FEW: u32 = 20;
-            calls(own, &host.at(""), || (0..FEW).for_each(|_| tick())) / f64::from(FEW) / workloads
+            let each = f64::from(FEW) * workloads;
+            per(each, calls(own, &host.at(""), || (0..FEW).for_each(|_| tick())))
         });
         #[expect(clippy::cast_precision_loss, reason = "seconds")]
         let micros = spent as f64 / 1e3 / ticks / workloads;
@@ -149,7 +162,7 @@ impl Row {
     }
 
     /// Measures a process that has a clock of its own.
-    fn follow(&self, mut client: Process, host: &Host, counts: bool) -> Cost {
+    fn follow(&self, mut client: Process, build: &Path, host: &Host, counts: bool) -> Cost {
         let pid = client.0.id();
         let ready = Instant::now();
         let watched = || groups_with("tasks");
@@ -158,15 +171,25 @@ impl Row {
             assert!(ready.elapsed() < PATIENCE, "{} of {} watched", watched(), self.workloads);
             sleep(Duration::from_millis(50));
         }
+        if matches!(self.client, Client::Blamed(_)) {
+            let mut blame = Command::new(build);
+            blame.arg("blame").arg("--control").arg(host.at("control"));
+            let done = blame.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+            assert!(done.success(), "blame: {done}");
+        }
         // What comes with the first ticks is over.
-        sleep(Duration::from_millis(1500));
+        sleep(SETTLED);
         let (before, began) = (nanos(pid), Instant::now());
         sleep(SPAN);
         let (spent, span) = (nanos(pid) - before, began.elapsed().as_secs_f64());
         let rss_kib = rss_kib(pid);
         let each = 1000.0 / f64::from(self.tick_ms) * f64::from(self.workloads);
-        let calls =
-            counts.then(|| calls(pid, &host.at(""), || sleep(SPAN)) / SPAN.as_secs_f64() / each);
+        let in_all = SPAN.as_secs_f64() * each;
+        let calls = counts.then(|| per(in_all, calls(pid, &host.at(""), || sleep(SPAN))));
+        if let Some(folder) = std::env::var_os("FAIRWAYS_BENCH_PERF").filter(|_| counts) {
+            let file = Path::new(&folder).join(format!("{self}.data"));
+            record(pid, &file, || sleep(3 * SPAN));
+        }
         #[expect(clippy::cast_precision_loss, reason = "seconds")]
         let micros = spent as f64 / 1e3 / span / each;
         #[expect(clippy::cast_precision_loss, reason = "seconds")]
@@ -175,10 +198,10 @@ impl Row {
     }
 
     /// The embedded profile of this name stands in for the hardware's counters.
-    fn daemon(&self, host: &Host, policy: &str) -> Process {
+    fn daemon(&self, build: &Path, host: &Host, policy: &str) -> Process {
         let state = host.at("state");
         let _ = fs::remove_dir_all(&state);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fairways"));
+        let mut command = Command::new(build);
         command.args(["run", "--observe", "--counters", "profiles", "--log-level", "error"]);
         command.args(["--log", "stderr", "--policy", policy]);
         command.args(["--program", &format!("hash-join.*=process:{NAME}")]);
@@ -231,6 +254,12 @@ impl Row {
         }
         actuator
     }
+}
+
+/// The calls of each kind, for each of these.
+fn per(each: f64, mut calls: Vec<(String, f64)>) -> Vec<(String, f64)> {
+    calls.iter_mut().for_each(|(_, count)| *count /= each);
+    calls
 }
 
 /// Monitoring groups with something in this file.

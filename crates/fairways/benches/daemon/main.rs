@@ -6,7 +6,9 @@
 //! groups that a client makes with files. A client sees the CPUs of the row, not the host's;
 //! workloads are real processes that sleep.
 //!
-//! `FAIRWAYS_BENCH_CALLS=1` prints every system call's count. CPU time is the scheduler's
+//! `FAIRWAYS_BENCH_BEFORE=PROGRAM` measures another build of `fairways` in turn with this one.
+//! `FAIRWAYS_BENCH_CALLS=FILE` gets every system call's count, `FAIRWAYS_BENCH_PERF=FOLDER` a profile
+//! of each row, which `perf report` reads. CPU time is the scheduler's
 //! (`/proc/PID/task/*/schedstat`). System calls are counted by strace, in spans of their own. Both
 //! start once all workloads are watched. Prints CSV, a row for each round. Needs root, /dev/fuse,
 //! unshare, strace and pqos.
@@ -19,13 +21,18 @@ mod counters;
 mod plain;
 mod sleepers;
 
+use std::fs::File;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 use clients::{Client, Row};
 
 /// Classes of service of the machine.
 pub(crate) const CLASSES: u32 = 16;
+/// The columns that say what is measured.
+const CASE: &str = "client,workloads,tick_ms,groups,cpus,threads";
 /// How often each row is measured.
 const ROUNDS: u32 = 3;
 
@@ -65,6 +72,13 @@ fn rows() -> Vec<Row> {
     let other = |row: &Row| row.tick_ms != 1000 || (row.groups, row.cpus, row.threads) != (0, 2, 1);
     rows.retain(|row| row.client != Client::Daemon("lfoc") || !other(row));
     rows.push(Row { client: Client::Unsampled, ..row });
+    for client in [Client::Unsampled, Client::Daemon("dunn")] {
+        rows.push(Row { client, workloads: 1000, ..row });
+    }
+    rows.push(Row { client: Client::Daemon("fairways"), ..row });
+    for policy in ["lfoc", "fairways"] {
+        rows.push(Row { client: Client::Blamed(policy), ..row });
+    }
     for threads in [1, 8] {
         for client in [Client::PerfThreads, Client::PerfCgroup] {
             rows.push(Row { client, threads, workloads: 16, ..row });
@@ -92,13 +106,27 @@ fn main() {
 /// Measures the rows whose text contains `wanted`.
 fn inside(wanted: &str) {
     let mut host = plain::Host::new();
+    let mut builds = vec![("this", PathBuf::from(env!("CARGO_BIN_EXE_fairways")))];
+    builds.extend(std::env::var_os("FAIRWAYS_BENCH_BEFORE").map(|of| ("before", of.into())));
+    let mut kinds = std::env::var_os("FAIRWAYS_BENCH_CALLS").map(|of| File::create(of).unwrap());
+    if let Some(kinds) = &mut kinds {
+        writeln!(kinds, "build,{CASE},call,each_workload_and_tick").unwrap();
+    }
     println!(
-        "client,workloads,tick_ms,groups,cpus,threads,round,us_per_workload_and_tick,calls_per_workload_and_tick,percent_of_a_core,rss_kib"
+        "build,{CASE},round,us_per_workload_and_tick,calls_per_workload_and_tick,percent_of_a_core,rss_kib"
     );
     for row in rows().into_iter().filter(|row| row.to_string().contains(wanted)) {
         for round in 0..ROUNDS {
-            let cost = row.measure(&mut host, round == 0);
-            println!("{row},{round},{cost}");
+            // The older one first.
+            for (name, build) in builds.iter().rev() {
+                let cost = row.measure(build, &mut host, round == 0);
+                println!("{name},{row},{round},{cost}");
+                for (call, count) in cost.calls.iter().flatten() {
+                    if let Some(kinds) = &mut kinds {
+                        writeln!(kinds, "{name},{row},{call},{count:.4}").unwrap();
+                    }
+                }
+            }
         }
     }
 }

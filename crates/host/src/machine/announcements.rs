@@ -119,6 +119,7 @@ impl Host {
         if taken.is_empty() {
             return;
         }
+        self.changes += 1;
         let (mut all, mut looks) = (false, false);
         let mut started = Vec::new();
         for (announcement, done) in taken {

@@ -24,11 +24,16 @@ pub(super) struct Counting {
     pub(super) source: Box<dyn Source>,
     latencies: BTreeMap<AppId, Latency>,
     windows: BTreeMap<WindowKey, Window>,
+    /// When windows were last looked at: none ends twice at a time.
+    looked_at: Option<Time>,
+    /// Those that are looked at; kept for its memory.
+    due: Vec<WindowKey>,
 }
 
 impl Counting {
     pub(super) fn new(source: Box<dyn Source>) -> Self {
-        Self { source, latencies: BTreeMap::new(), windows: BTreeMap::new() }
+        let (latencies, windows) = (BTreeMap::new(), BTreeMap::new());
+        Self { source, latencies, windows, looked_at: None, due: Vec::new() }
     }
 
     /// Takes in which CPUs each domain has.
@@ -118,30 +123,30 @@ impl Counting {
         domains: &mut Domains,
         mechanism: &mut dyn Mechanism,
     ) {
-        for key in self.windows.keys().copied().collect::<Vec<_>>() {
-            self.end_window(key, agenda, domains, mechanism);
+        let now = agenda.now();
+        if self.looked_at.replace(now) == Some(now) {
+            return;
         }
+        let mut due = std::mem::take(&mut self.due);
+        let by_instructions = agenda.ends_by_instructions();
+        let over = self.windows.iter().filter(|(_, window)| window.is_due(now, by_instructions));
+        due.extend(over.map(|(&key, _)| key));
+        for key in due.drain(..) {
+            self.end_window(key, now, domains, mechanism);
+        }
+        self.due = due;
     }
 
-    /// Ends a window, if its time has come.
+    /// Looks at a window whose time has come, and ends it if it is over.
     fn end_window(
         &mut self,
         key: WindowKey,
-        agenda: &Agenda,
+        now: Time,
         domains: &mut Domains,
         mechanism: &mut dyn Mechanism,
     ) {
-        let ((domain, app), now) = (key, agenda.now());
-        let window = self.windows.get_mut(&key);
-        let Some(window) = window.filter(|window| window.common.start < now) else { return };
-        let is_due = match window.common.length {
-            WindowLength::Time(_) => window.common.ends_at().is_some_and(|end| end <= now),
-            WindowLength::Instructions(_) if window.is_reported => false,
-            WindowLength::Instructions(_) => agenda.ends_by_instructions() || window.poll_at <= now,
-        };
-        if !is_due {
-            return;
-        }
+        let (domain, app) = key;
+        let Some(window) = self.windows.get_mut(&key) else { return };
         let mut to = self.source.read(app, domain);
         let end = window.ends_at();
         let is_over = end.zip(to.instructions).is_some_and(|(end, retired)| retired >= end);
@@ -193,6 +198,10 @@ impl Counting {
         domains: &mut Domains,
         mechanism: &mut dyn Mechanism,
     ) {
+        if self.source.attention().is_none() {
+            // It reports no windows.
+            return;
+        }
         let mut ended = Vec::new();
         self.source.take_ended(&mut ended);
         for window in &ended {

@@ -12,9 +12,10 @@
 //! - **Windows** by time end when their time has come. Windows by instructions end when the clock
 //!   says so. Where it can't, they are looked at when the program's rate lets their end be
 //!   expected, and the more often the closer that is: an end is found 10 ms late at most, as long
-//!   as the program goes no more than twice as fast as before. A window of a steady program may be
-//!   a thirty-second longer than requested, so that several are looked at whenever the machine is
-//!   awake for one. While the instructions of a program can't be read, its windows by instructions
+//!   as the program goes no more than twice as fast as before. The windows of a steady program,
+//!   whose last window took as long as the one before to an eighth, are looked at when their end is
+//!   expected only, so that one is longer when such a program becomes faster; and may be a sixteenth
+//!   longer than requested, so that several are looked at whenever the machine is awake for one. While the instructions of a program can't be read, its windows by instructions
 //!   don't end; they begin again when the instructions can be read. A reading that was missing at a
 //!   window's start or end is missing in the window.
 //! - **A machine that was suspended** gives up the windows under way: the cache is cold, as after a
@@ -86,6 +87,8 @@ pub struct Host {
     stop: Option<Arc<AtomicBool>>,
     stop_at: Option<Time>,
     on_turn: Option<OnTurn>,
+    /// See [`Self::changes`].
+    changes: u64,
     announcements: Announcements,
 }
 
@@ -113,6 +116,7 @@ impl Host {
             stop: None,
             stop_at: None,
             on_turn: None,
+            changes: 0,
             announcements: Announcements::default(),
         })
     }
@@ -150,6 +154,13 @@ impl Host {
     /// about once a minute.
     pub fn on_turn(&mut self, turn: impl FnMut(&Self) + 'static) {
         self.on_turn = Some(Box::new(turn));
+    }
+
+    /// A number that grows whenever something of the host may have changed that can be shown, except
+    /// that time passed, windows ended and plans were made: at least once a [look](Settings::look).
+    #[must_use]
+    pub const fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Why nothing more is reported, if that is not because the host was [to

@@ -65,8 +65,12 @@ impl Host {
         let (id, pending) = self.state.domains.next()?;
         let event = match pending {
             Pending::Event(event) => event,
-            Pending::Start(app) => self.state.started(id, app),
+            Pending::Start(app) => {
+                self.changes += 1;
+                self.state.started(id, app)
+            }
             Pending::Exit(app) => {
+                self.changes += 1;
                 if self.state.exited(id, app) {
                     self.mechanism.release(app, &mut self.state.trouble);
                 }
@@ -97,22 +101,27 @@ impl Host {
         }
         if is_time || self.state.agenda.is_called() {
             self.state.agenda.handle_calls();
-            self.look_at_programs(is_time);
-            self.mechanism.report_in_force(&mut self.state);
+            if self.look_at_programs(is_time) || is_time {
+                self.changes += 1;
+                self.mechanism.report_in_force(&mut self.state);
+            }
         }
     }
 
     /// Looks which programs are there. Their threads are listed at once if they may have other
     /// processes, if it `is_time` to look where they may have other threads, and now and then.
-    fn look_at_programs(&mut self, is_time: bool) {
+    /// Returns whether they were.
+    fn look_at_programs(&mut self, is_time: bool) -> bool {
         self.find_programs();
         let Self { mechanism, state, .. } = self;
         let programs = &mut state.roster.programs;
         let has_changed = programs.has_changed();
         let has_threads = is_time && programs.has_other_threads();
-        if has_changed || has_threads || state.agenda.is_time_for_threads() {
+        let lists = has_changed || has_threads || state.agenda.is_time_for_threads();
+        if lists {
             mechanism.list_threads(state);
         }
+        lists
     }
 
     /// Finds which programs came and went.

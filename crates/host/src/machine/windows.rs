@@ -45,8 +45,11 @@ const SOONEST: Duration = Duration::from_millis(1);
 const LATE: Duration = Duration::from_millis(10);
 
 /// A window may be longer than planned by one part in this many of its length, so that several
-/// are looked at together.
-const LONGER: u32 = 32;
+/// are looked at together: as windows that end in the kernel are (`STEPS` of fairways-perf).
+const LONGER: u32 = 16;
+
+/// A program is steady if a window took as long as the one before, to one part in this many.
+const STEADY: u32 = 8;
 
 /// How long to rely on a rate: a program that has just begun to run again was slow until now.
 const RELIED_ON: Duration = Duration::from_secs(1);
@@ -57,6 +60,17 @@ const IDLE: Duration = Duration::from_millis(100);
 impl Window {
     /// A window that begins now, of a program that last ran at this rate.
     pub(super) fn new(every: WindowLength, since: Time, from: Counters, rate: Rate) -> Self {
+        Self::begin(every, since, from, rate, false)
+    }
+
+    /// The same, of a program that `is_steady`.
+    fn begin(
+        every: WindowLength,
+        since: Time,
+        from: Counters,
+        rate: Rate,
+        is_steady: bool,
+    ) -> Self {
         let length = match every {
             WindowLength::Instructions(count) => rate.time_of(count.max(1)),
             WindowLength::Time(_) => None,
@@ -65,7 +79,7 @@ impl Window {
         let length = length.filter(|_| from.instructions.is_some());
         let soonest = since.after(SOONEST);
         let (poll_at, poll_by) =
-            length.map_or((soonest, soonest), |length| looks(since, length, length));
+            length.map_or((soonest, soonest), |length| looks(since, length, length, is_steady));
         let seen = (since, from.instructions);
         let common = machine_kit::OpenWindow::new(every, since, from);
         Self { common, is_reported: false, poll_at, poll_by, seen, rate }
@@ -75,8 +89,22 @@ impl Window {
     pub(super) fn next(&self, now: Time, from: Counters) -> Self {
         let did = from.instructions.zip(self.common.start_counts.instructions);
         let instructions = did.map_or(0, |(to, from)| to.saturating_sub(from));
-        let rate = Rate { instructions, time: now.since(self.common.start) };
-        Self { is_reported: self.is_reported, ..Self::new(self.common.length, now, from, rate) }
+        let took = now.since(self.common.start);
+        let rate = Rate { instructions, time: took };
+        let expected = self.rate.time_of(instructions);
+        let is_steady = expected.is_some_and(|time| time.abs_diff(took) <= took / STEADY);
+        let next = Self::begin(self.common.length, now, from, rate, is_steady);
+        Self { is_reported: self.is_reported, ..next }
+    }
+
+    /// Whether to look at it now; `by_instructions` if the clock notices retired instructions.
+    pub(super) fn is_due(&self, now: Time, by_instructions: bool) -> bool {
+        self.common.start < now
+            && match self.common.length {
+                WindowLength::Time(_) => self.common.ends_at().is_some_and(|end| end <= now),
+                WindowLength::Instructions(_) if self.is_reported => false,
+                WindowLength::Instructions(_) => by_instructions || self.poll_at <= now,
+            }
     }
 
     /// How many instructions the program has retired in total when the window ends, if its length
@@ -116,7 +144,9 @@ impl Window {
                 let wait = (passed * 2).clamp(SOONEST, IDLE);
                 (now.after(wait - wait / 8), now.after(wait))
             }
-            Some(left) => looks(now, left, now.since(self.common.start).saturating_add(left)),
+            Some(left) => {
+                looks(now, left, now.since(self.common.start).saturating_add(left), false)
+            }
         };
         self.seen = (now, Some(to));
         false
@@ -124,10 +154,11 @@ impl Window {
 }
 
 /// The first and the last time to look at a window that is expected to end after `left` and to be
-/// `length` long by then. That is its end; but half-way first, or after a second, if the end is so
-/// far off that a program which runs twice as fast from now on would be noticed too late.
-fn looks(now: Time, left: Duration, length: Duration) -> (Time, Time) {
-    let first = (left / 2).min(RELIED_ON);
+/// `length` long by then. That is its end; but half-way first if the end is so far off that a
+/// program which runs twice as fast from now on would be noticed too late, unless it is steady; and
+/// after a second in any case.
+fn looks(now: Time, left: Duration, length: Duration, is_steady: bool) -> (Time, Time) {
+    let first = if is_steady { left } else { left / 2 }.min(RELIED_ON);
     let latest = first + LATE;
     let (from, by) = if left <= latest {
         let end = left.max(SOONEST);
@@ -231,10 +262,25 @@ mod tests {
     #[test]
     fn looks_that_are_due_at_about_the_same_time_are_taken_at_once() {
         let [ends, looks, wakes] = follow_all(Duration::from_millis(1));
-        assert!(ends > 450 && looks < 5 * ends && wakes < 200, "{ends} {looks} {wakes}");
+        assert!(ends > 430 && looks < 2 * ends && wakes < 100, "{ends} {looks} {wakes}");
         // Short windows do not become longer from one to the next.
         let [ends, looks, _] = follow_all(Duration::from_micros(100));
         assert!(ends > 4500 && looks < 2 * ends, "{ends} {looks}");
+    }
+
+    #[test]
+    fn a_window_of_a_steady_program_is_looked_at_once_and_of_others_half_way() {
+        let every = WindowLength::Instructions(100_000_000);
+        let ran = |millions: u64| counted(Some(millions * 1_000_000));
+        let first = Window::new(every, at(0), ran(0), Rate::default());
+        // Of the first window no rate is known, then it keeps its rate, then it is twice as fast.
+        let second = first.next(at(100), ran(100));
+        let third = second.next(at(200), ran(200));
+        let fourth = third.next(at(250), ran(300));
+        let looks = [second, third, fourth].map(|window| (window.poll_at, window.poll_by));
+        assert_eq!(looks[0], (at(150), at(160)));
+        assert_eq!(looks[1], (at(300), at(300).after(Duration::from_micros(6250))));
+        assert_eq!(looks[2], (at(275), at(285)));
     }
 
     #[test]

@@ -138,6 +138,20 @@ pub struct Member {
     pub before: Option<u32>,
 }
 
+/// The last event, in a line. Most are windows, on which nothing is decided: their line is made once
+/// it is needed, while the program is there.
+#[derive(Clone, Debug)]
+enum LastEvent {
+    Line(String),
+    Window(AppId),
+}
+
+impl Default for LastEvent {
+    fn default() -> Self {
+        Self::Line(String::new())
+    }
+}
+
 /// The last decisions about a machine.
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
@@ -146,7 +160,7 @@ pub struct Decisions {
     /// The number of all decisions so far.
     count: u64,
     /// The last event, with its domain and time.
-    last_event: (u32, Time, String),
+    last_event: (u32, Time, LastEvent),
     /// Whether a decision about it has begun.
     is_open: bool,
 }
@@ -183,6 +197,7 @@ impl Decisions {
             }
             _ => {}
         }
+        self.is_open = false;
         let name = |app: AppId| status.name(domain, app);
         let line = match event {
             Event::Machine(levers) => format!("a cache of {} ways", levers.llc.ways),
@@ -190,7 +205,10 @@ impl Decisions {
             Event::Started { app, .. } => format!("{} started", name(*app)),
             Event::Wished { app, .. } => format!("{} has another request of its owner", name(*app)),
             Event::Exited { app } => format!("{} ended", name(*app)),
-            Event::Sampled(sample) => format!("a window of {} ended", name(sample.app)),
+            Event::Sampled(sample) => {
+                self.last_event = (domain, at, LastEvent::Window(sample.app));
+                return;
+            }
             Event::Latency(latencies) => {
                 format!("latencies of {} were reported", name(latencies.app))
             }
@@ -204,8 +222,7 @@ impl Decisions {
             let name = name(*app);
             self.note_ended(domain, name);
         }
-        self.last_event = (domain, at, line);
-        self.is_open = false;
+        self.last_event = (domain, at, LastEvent::Line(line));
     }
 
     /// Notes what became of a plan.
@@ -234,7 +251,12 @@ impl Decisions {
         let Some(recorded_action) = recorded(domain, action, status, seen) else { return };
         if !self.is_open {
             self.count += 1;
-            let (domain, at, event) = self.last_event.clone();
+            let (domain, at, event) = &self.last_event;
+            let event = match event {
+                LastEvent::Line(line) => line.clone(),
+                LastEvent::Window(app) => line_of_window(&status.name(*domain, *app)),
+            };
+            let (domain, at) = (*domain, *at);
             if self.kept.len() == KEPT {
                 self.kept.pop_front();
             }
@@ -278,6 +300,10 @@ impl Decisions {
             last.ended.push(name);
         }
     }
+}
+
+fn line_of_window(program: &str) -> String {
+    format!("a window of {program} ended")
 }
 
 impl Decision {
