@@ -123,11 +123,6 @@ impl Attribution {
 
     /// Takes in an event, which happened at time `at`.
     pub fn handle(&mut self, at: Time, event: &Event) {
-        self.take_in(Some(at), event);
-    }
-
-    /// Takes in an event, without a time to learn from it only.
-    pub(crate) fn take_in(&mut self, at: Option<Time>, event: &Event) {
         match event {
             Event::Machine(Levers { llc, .. }) => self.change_cache(*llc),
             Event::Started { app, profile, .. }
@@ -158,17 +153,14 @@ impl Attribution {
             Event::Sampled(sample) => {
                 let (Some(place), Some(llc)) = (self.place(sample.app), self.llc) else { return };
                 let mask = self.mask_of(place, llc);
-                let counts = [Some(self.since), self.next_since].map(|since| {
-                    at.zip(since).is_some_and(|(at, since)| at >= since.after(sample.window))
-                });
+                let counts = [Some(self.since), self.next_since]
+                    .map(|since| since.is_some_and(|since| at >= since.after(sample.window)));
                 let occupancy = sample
                     .occupancy
                     .or_else(|| self.estimate(place, &sample.counters, sample.window, mask));
                 let sample = &Sample { occupancy, ..*sample };
                 self.programs[place].observe(sample, counts, mask.count(), llc.ways);
-                if at.is_some() {
-                    self.own(place, mask);
-                }
+                self.own(place, mask);
                 if counts != [false; 2] {
                     self.count_neighbours(place, sample.window, mask, counts);
                 }

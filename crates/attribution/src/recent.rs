@@ -41,19 +41,6 @@ impl RecentAttribution {
         self.attribution.handle(at, event);
     }
 
-    /// Begins both spans now.
-    pub fn begin(&mut self, at: Time) {
-        self.attribution.turn(at);
-        self.attribution.turn(at);
-        self.turns_at = at.after(self.span);
-    }
-
-    /// Learns from an event what programs are like, without counting losses, which takes a look at
-    /// all programs for each window. [`begin`](Self::begin) before losses are counted again.
-    pub fn learn(&mut self, event: &Event) {
-        self.attribution.take_in(None, event);
-    }
-
     /// The losses from [`since`](Attribution::since) on.
     #[must_use]
     pub const fn recent(&self) -> &Attribution {

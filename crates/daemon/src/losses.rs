@@ -1,6 +1,6 @@
-//! What programs lose to their neighbours, for `fairways blame` and the metrics: once somebody asks,
-//! from the windows that policies request, and of other programs from windows that only this module
-//! sees. Before that, the windows of policies show what programs are like.
+//! What programs lose to their neighbours, for `fairways blame` and the metrics: from the windows
+//! that policies request, and once somebody asks, of other programs from windows that only this
+//! module sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -73,11 +73,7 @@ impl DaemonLosses {
             if matches!(event, Event::Machine(_)) {
                 losses.estimate_by(self.lines_per_way.get(&domain).copied());
             }
-            if self.is_wanted {
-                losses.handle(at, event);
-            } else {
-                losses.learn(event);
-            }
+            losses.handle(at, event);
         }
         match event {
             Event::Started { app, .. } => {
@@ -121,13 +117,6 @@ impl DaemonLosses {
         let is_by_counters = host.actuator().is_none();
         let lines = domains.iter().filter(|of| is_by_counters && of.way_bytes >= LINE);
         self.lines_per_way = lines.map(|of| (of.id, of.way_bytes / LINE)).collect();
-    }
-
-    /// Somebody wants to know: losses are counted from now on.
-    fn begin(&mut self) {
-        self.is_wanted = true;
-        let now = self.now;
-        self.domains.values_mut().for_each(|losses| losses.begin(now));
     }
 
     /// Whether its counters are to be counted from now on.
@@ -213,7 +202,7 @@ impl SharedLosses {
         let (domains, waits, now) = {
             let mut losses = self.lock();
             if !losses.is_wanted {
-                losses.begin();
+                losses.is_wanted = true;
                 self.wake.store(true, Ordering::SeqCst);
             }
             (losses.domains.clone(), losses.waits.clone(), losses.now)
@@ -246,8 +235,6 @@ mod tests {
     use super::*;
 
     const AT: Time = Time::from_nanos(1_000_000_000);
-    /// After a window that began then.
-    const LATER: Time = Time::from_nanos(3_000_000_000);
 
     fn started(app: u32) -> Event {
         Event::Started { app: AppId(app), wish: Wish::default(), profile: None }
@@ -300,20 +287,20 @@ mod tests {
         assert!(shared.wake.load(Ordering::SeqCst));
         let mut losses = shared.lock();
         assert_eq!(to_watch(&mut losses), [0]);
-        assert_eq!([0, 1].map(|app| losses.hear(0, LATER, &sampled(app))), [false, true]);
-        assert_eq!([0, 1].map(|app| losses.hear(0, LATER, &answered(app))), [false, true]);
-        losses.hear(0, LATER, &started(2));
+        assert_eq!([0, 1].map(|app| losses.hear(0, AT, &sampled(app))), [false, true]);
+        assert_eq!([0, 1].map(|app| losses.hear(0, AT, &answered(app))), [false, true]);
+        losses.hear(0, AT, &started(2));
         assert_eq!(to_watch(&mut losses), [2]);
         // Short windows first, then long ones.
         for _ in 1..FIRST_WINDOWS {
             assert_eq!(to_watch(&mut losses), [0; 0]);
-            losses.hear(0, LATER, &sampled(2));
+            losses.hear(0, AT, &sampled(2));
         }
-        losses.hear(0, LATER, &sampled(2));
+        losses.hear(0, AT, &sampled(2));
         assert_eq!(to_watch(&mut losses), [2]);
         // The policy thinks of it later on.
         losses.see(0, &Action::Watch { app: AppId(0), every });
-        assert!(losses.hear(0, LATER, &sampled(0)));
+        assert!(losses.hear(0, AT, &sampled(0)));
         drop(losses);
         let name =
             |app, name: &str| ProgramStatus { app, name: name.to_owned(), ..Default::default() };
@@ -321,7 +308,7 @@ mod tests {
         let status = Status { programs, ..Status::default() };
         let [report] = &*shared.reports(&status, true) else { panic!("one domain") };
         let json = serde_json::to_value(report).unwrap();
-        assert_eq!((&json["domain"], &json["to_seconds"]), (&0.into(), &3.0.into()));
+        assert_eq!((&json["domain"], &json["to_seconds"]), (&0.into(), &1.0.into()));
         let names = json["programs"].as_array().unwrap().iter().map(|of| of["program"].as_str());
         assert_eq!(names.collect::<Vec<_>>(), [Some("web"), Some("scan"), Some("program 2")]);
     }
