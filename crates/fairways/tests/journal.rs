@@ -136,11 +136,8 @@ fn a_part_that_is_missing_or_of_another_run_is_reported() {
     let (_folder, path) = journal("20K");
     assert!(parts(&path).len() > 3);
     let kept = fs::read_to_string(part(&path, 1)).unwrap();
-    fs::write(
-        part(&path, 1),
-        kept.replacen(r#""max_streaming_way":5"#, r#""max_streaming_way":4"#, 1),
-    )
-    .unwrap();
+    fs::write(part(&path, 1), kept.replacen(r#""stake_percent":1"#, r#""stake_percent":2"#, 1))
+        .unwrap();
     let said = printed(&replay(&path).code(2));
     assert!(said.contains("journal.1:1: expected part 1 of the same run, found that of another"));
     fs::remove_file(part(&path, 1)).unwrap();
@@ -184,5 +181,5 @@ fn an_action_at_another_time_than_its_event_is_reported() {
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen(r#"{"at":0,"action""#, r#"{"at":7,"action""#, 1)).unwrap();
     let said = printed(&replay(&path).code(2).stdout(""));
-    assert!(said.contains("journal:3: expected the time of its event, 0, found 7"), "{said}");
+    assert!(said.contains("journal:4: expected the time of its event, 0, found 7"), "{said}");
 }

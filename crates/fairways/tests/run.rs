@@ -63,8 +63,8 @@ fn part(path: &Path, number: u32) -> PathBuf {
 #[test]
 fn what_the_policy_learns_is_printed_as_it_happens() {
     let mix = "triad,hash-join,btree-lookup,chess,field-solver";
-    let output =
-        stdout(run(&["--profiles", "synthetic", "--mix", mix, "--duration", "5s"]).success());
+    let flags = ["--policy", "lfoc", "--profiles", "synthetic", "--mix", mix, "--duration", "5s"];
+    let output = stdout(run(&flags).success());
     for line in [
         "1 hash-join is sampled",
         "0 triad is streaming",
@@ -93,7 +93,7 @@ fn the_json_says_how_the_programs_fared() {
         "--json",
     ];
     let report: Value = serde_json::from_str(&stdout(run(&flags).success())).unwrap();
-    assert_eq!((&report["schema"], &report["policy"]), (&1.into(), &"lfoc".into()));
+    assert_eq!((&report["schema"], &report["policy"]), (&1.into(), &"fairways".into()));
     assert_eq!(report["seconds"], 20.0);
     let number = |value: &Value| value.as_f64().unwrap();
     assert!(number(&report["unfairness"]) < number(&report["stock"]["unfairness"]));
@@ -114,7 +114,9 @@ fn the_same_flags_give_the_same_bytes() {
 
 #[test]
 fn a_replay_takes_the_same_actions_under_every_policy() {
-    for policy in ["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "lfoc"] {
+    for policy in
+        ["stock", "equal", "static", "ucp", "ucp-slowdown", "yu-petrov", "lfoc", "fairways"]
+    {
         let noise = ["--policy", policy, "--noise", "2", "--lost", "10"];
         let (_folder, path) = journal("40K", &noise);
         let output = stdout(replay(&path).success());
@@ -133,7 +135,7 @@ fn parts_follow_each_other_and_each_names_the_run() {
     for number in 0..2 {
         let header = header(&part(&path, number));
         assert_eq!((&header["schema"], &header["part"]), (&2.into(), &number.into()));
-        assert_eq!(header["policy"], "lfoc");
+        assert_eq!(header["policy"], "fairways");
         assert_eq!(header["parameters"]["decision_period"], 250_000_000);
         assert_eq!(header["machine"]["kind"], "model");
     }

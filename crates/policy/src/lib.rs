@@ -97,6 +97,9 @@ pub const POLICIES: &[Descriptor] = &[
     cache_fair::POLICY,
 ];
 
+/// The name of the policy that decides where none is chosen.
+pub const DEFAULT: &str = fairways::POLICY.name;
+
 /// The names of [`POLICIES`], in the same order.
 pub const NAMES: [&str; POLICIES.len()] = {
     let mut names = [""; POLICIES.len()];

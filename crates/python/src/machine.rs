@@ -121,7 +121,8 @@ impl PyMachine {
         progress: Option<Bound<'_, PyAny>>,
         parameters: Option<Bound<'_, PyDict>>,
     ) -> PyResult<PyTable> {
-        let policy = policy.unwrap_or_else(|| pyo3::types::PyString::new(py, "lfoc").into_any());
+        let policy = policy
+            .unwrap_or_else(|| pyo3::types::PyString::new(py, fairways_policy::DEFAULT).into_any());
         let choices = Choices::read(&policy, parameters.as_ref())?;
         let duration = seconds(duration).map_err(|why| why.about("duration"))?;
         if instructions == 0 || instructions > ENDLESS {

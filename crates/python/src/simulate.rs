@@ -52,7 +52,8 @@ pub(crate) fn simulate(
     parameters: Option<Bound<'_, PyDict>>,
 ) -> PyResult<PyTable> {
     let mixes = mixes.each();
-    let policy = policy.unwrap_or_else(|| pyo3::types::PyString::new(py, "lfoc").into_any());
+    let policy = policy
+        .unwrap_or_else(|| pyo3::types::PyString::new(py, fairways_policy::DEFAULT).into_any());
     let choices = Choices::read(&policy, parameters.as_ref())?;
     let is_memory_limited = mixes.iter().all(|mix| mix.world.bandwidth.is_some());
     let machine = MachineUse { is_model: true, is_dynamic: dynamic, is_memory_limited };

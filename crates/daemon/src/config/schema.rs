@@ -61,7 +61,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            policy: "lfoc".to_owned(),
+            policy: fairways_policy::DEFAULT.to_owned(),
             observe: false,
             dry_run: false,
             counters_only: false,

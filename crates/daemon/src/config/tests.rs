@@ -147,7 +147,7 @@ fn drop_ins_are_laid_over_in_order() {
 
 #[test]
 fn parameters_are_the_policys() {
-    let config = loaded("[parameters]\nhigh_threshold = 12.5\ndecision_period = \"250ms\"", &[]);
+    let config = loaded("[parameters]\nstake_percent = 2\ndecision_period = \"250ms\"", &[]);
     assert!(config.unwrap().make_policy().is_ok());
 }
 
@@ -212,8 +212,8 @@ fn every_mistake_is_reported_with_its_file_line_and_key() {
             "fairways.toml:3: parameters.loudness: parameters of lfoc: expected one of",
         ),
         (
-            "[parameters]\nwarm_up_intervals = -1",
-            "fairways.toml:2: parameters.warm_up_intervals: parameter warm_up_intervals of lfoc",
+            "policy = \"lfoc\"\n[parameters]\nwarm_up_intervals = -1",
+            "fairways.toml:3: parameters.warm_up_intervals: parameter warm_up_intervals of lfoc",
         ),
     ] {
         let errors = loaded(text, &[]).unwrap_err();

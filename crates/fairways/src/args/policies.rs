@@ -52,7 +52,8 @@ pub(crate) struct PolicyNames(pub(crate) Vec<&'static str>);
 const ALL: &str = "all";
 
 /// The policies that are compared if none are named.
-const USUAL: [&str; 6] = ["stock", "equal", "ucp", "ucp-slowdown", "yu-petrov", "lfoc"];
+const USUAL: [&str; 6] =
+    ["stock", "equal", "ucp", "ucp-slowdown", "lfoc", fairways_policy::DEFAULT];
 
 impl PolicyNames {
     /// The policies to compare on a machine: the usual ones if none are named.

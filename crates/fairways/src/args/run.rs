@@ -99,7 +99,7 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "A,B,C", help_heading = SIMULATED)]
     pub(crate) mix: Option<Names>,
 
-    /// The policy; `fairways policies` lists them [default: the configuration's, or lfoc]
+    /// The policy; `fairways policies` lists them [default: the configuration's, or fairways]
     ///
     /// locpart, casc and cache-fair need a chip or this host. exec:COMMAND is a program of your own
     /// (docs/exec.md).
@@ -189,7 +189,7 @@ const DURATION: Duration = Duration::from_secs(60);
 impl RunFlags {
     /// The run on a simulated machine; reads the files and checks every flag.
     pub(super) fn simulated(&self, machine: &Machine) -> Result<SimulatedRun, BadInput> {
-        let policy = policies::known(self.policy.as_deref().unwrap_or("lfoc"))?;
+        let policy = policies::known(self.policy.as_deref().unwrap_or(fairways_policy::DEFAULT))?;
         let is_memory_limited = self.world.bandwidth_mbps.is_some();
         let is_model = matches!(machine, Machine::Model);
         let of = MachineUse { is_model, is_dynamic: true, is_memory_limited };

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use fairways_core::{AppId, BandwidthLevel, LimitScope, Llc, Partition, Resources};
 
 use super::bandwidth_user::{BusUser, LimitRank};
-use crate::announce::{Announcer, cluster_name, raw_ways};
+use crate::announce::{Announcer, raw_ways};
+use crate::lfoc::Class;
 use crate::words;
 
 const BEST_EFFORT: &str = "best effort, and memory is the bottleneck: its bandwidth is limited";
@@ -73,8 +74,12 @@ impl LimitedPlan {
             let user = users.iter().find(|user| user.app == place.app && user.limit.is_some());
             let (Some(user), Some(mask)) = (user, partition.mask(place.cluster)) else { continue };
             let is_best_effort = user.rank == Some(LimitRank::BestEffort);
-            let reason = if is_best_effort { BEST_EFFORT } else { STREAMING };
-            announcer.announce_class(place.app, cluster_name(place.cluster), reason);
+            let (class, reason) = if is_best_effort {
+                ("best-effort", BEST_EFFORT)
+            } else {
+                (Class::Streaming.name(), STREAMING)
+            };
+            announcer.announce_class(place.app, class, reason);
             announcer.announce_numbers(place.app, [words::WAYS], [raw_ways(mask.count())]);
         }
     }

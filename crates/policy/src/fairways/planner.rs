@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use fairways_core::{AppId, Llc, Partition, Q32};
+use fairways_core::{AppId, Llc, Partition, Q32, Ways};
 
 use super::clusters::{Clusters, MOST_PROGRAMS};
 use super::divide::Limits;
@@ -11,8 +11,8 @@ use super::parameters::Parameters;
 use super::promises::KeptPromises;
 use super::reasons::reason;
 use super::search::Search;
-use crate::announce::{Announcer, cluster_name, raw, raw_ways};
-use crate::lfoc;
+use crate::announce::{Announcer, raw, raw_ways};
+use crate::lfoc::{self, Class};
 use crate::program::RunningProgram;
 use crate::running::leave_unpartitioned;
 use crate::split::Stack;
@@ -70,6 +70,8 @@ enum PlanKind {
 /// Why a plan is not by the search.
 pub(crate) const UNPARTITIONED: &str = "too few profiles, or one class of service: no partitioning";
 const REFUSED: &str = "more ways are promised than exist: this promise is not kept";
+/// The class of a program without curves.
+const UNKNOWN_CLASS: &str = "unknown";
 const UNKNOWN: &str = "not known yet; in the largest cluster";
 const CROWDED: &str = "more services than can have ways of their own; in the largest cluster";
 pub(crate) const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-plus";
@@ -164,7 +166,7 @@ impl Planner {
         match self.kind {
             PlanKind::Unpartitioned => {
                 leave_unpartitioned(llc, programs, partition);
-                announce_classes(partition, UNPARTITIONED, announcer);
+                self.announce_classes(llc, programs, UNPARTITIONED, announcer);
                 return UNPARTITIONED;
             }
             PlanKind::Rules => {
@@ -174,21 +176,21 @@ impl Planner {
                 for program in unknown {
                     partition.place(program.app, 0);
                 }
-                announce_classes(partition, BY_RULES, announcer);
+                self.announce_classes(llc, programs, BY_RULES, announcer);
                 return BY_RULES;
             }
             PlanKind::Search => {}
         }
         let mut stack = Stack::new(llc);
         for (cluster, &owned) in self.planned_ways.iter().enumerate() {
-            let name = cluster_name(partition.add_cluster(stack.next(owned)));
+            partition.add_cluster(stack.next(owned));
             for &(app, _) in self.placed.iter().filter(|(_, own)| *own == cluster) {
                 partition.place(app, u32::try_from(cluster).unwrap_or(u32::MAX));
                 let Some(known) = self.known.iter().position(|known| known.app == app) else {
                     let program = programs.iter().find(|program| program.app == app);
                     let is_service = program.is_some_and(|one| one.wish.objective.is_some());
                     let reason = if is_service { CROWDED } else { UNKNOWN };
-                    announcer.announce_class(app, "unknown", reason);
+                    announcer.announce_class(app, UNKNOWN_CLASS, reason);
                     continue;
                 };
                 if self.knowledge[known] == Knowledge::Served || limited.contains(&app) {
@@ -196,13 +198,15 @@ impl Planner {
                 }
                 if self.knowledge[known] == Knowledge::Assumed {
                     let reason = "not known yet; it shares no promised ways";
-                    announcer.announce_class(app, "unknown", reason);
+                    announcer.announce_class(app, UNKNOWN_CLASS, reason);
                     continue;
                 }
                 let is_refused = self.known[known].wish.baseline_ways.is_some()
                     && self.promises.ways_of(app).is_none();
-                let reason = if is_refused { REFUSED } else { "as fair as the search found" };
-                announcer.announce_class(app, name, reason);
+                let Some(class) = self.class_of(known, llc.ways) else { continue };
+                let is_observed = self.knowledge[known] == Knowledge::Observed;
+                let reason = if is_refused { REFUSED } else { why(class, is_observed) };
+                announcer.announce_class(app, class.name(), reason);
                 let slowdown = raw(Q32::from_raw(self.slowdowns[known]));
                 let numbers = [raw_ways(owned), slowdown];
                 announcer.announce_numbers(app, [words::WAYS, words::SLOWDOWN], numbers);
@@ -210,20 +214,45 @@ impl Planner {
         }
         reason(p.objective, self.gain)
     }
+
+    /// LFOC's class of a program by its curves (Table 1).
+    fn class_of(&self, known: usize, ways: Ways) -> Option<Class> {
+        let profile = self.known[known].profile.as_deref()?;
+        Some(lfoc::classify(profile, ways, &lfoc::Parameters::plus()))
+    }
+
+    /// Announces the class of each program of a plan that is not by the search: the numbers that an
+    /// earlier search estimated are void.
+    pub(crate) fn announce_classes(
+        &self,
+        llc: &Llc,
+        programs: &[RunningProgram],
+        reason: &'static str,
+        announcer: &mut Announcer<'_>,
+    ) {
+        for app in programs.iter().map(|program| program.app) {
+            let known = self.known.iter().position(|known| known.app == app);
+            let known = known.filter(|&known| {
+                matches!(self.knowledge[known], Knowledge::Observed | Knowledge::Profiled)
+            });
+            let class = known.and_then(|known| self.class_of(known, llc.ways));
+            announcer.announce_class(app, class.map_or(UNKNOWN_CLASS, Class::name), reason);
+        }
+    }
 }
 
 fn is_among(known: &[RunningProgram], app: AppId) -> bool {
     known.iter().any(|program| program.app == app)
 }
 
-/// Announces the cluster of each program of a plan that is not by the search: the numbers that an
-/// earlier search estimated are void.
-pub(crate) fn announce_classes(
-    partition: &Partition,
-    reason: &'static str,
-    announcer: &mut Announcer<'_>,
-) {
-    for at in partition.placements() {
-        announcer.announce_class(at.app, cluster_name(at.cluster), reason);
+/// Why a program is of a class.
+const fn why(class: Class, is_observed: bool) -> &'static str {
+    match (class, is_observed) {
+        (Class::Sensitive, false) => "few ways slow it down, by its profile",
+        (Class::Sensitive, true) => "few ways slow it down, by its windows",
+        (Class::Streaming, false) => "high LLCMPKC and little slowdown, by its profile",
+        (Class::Streaming, true) => "high LLCMPKC and little slowdown, by its windows",
+        (Class::Light, false) => "neither streaming nor sensitive, by its profile",
+        (Class::Light, true) => "neither streaming nor sensitive, by its windows",
     }
 }

@@ -8,7 +8,6 @@ use fairways_core::{Action, AppId, Llc, PlanId, Q32, Time, WindowLength};
 
 use super::Fairways;
 use super::learner::LearnedProgram;
-use super::planner::announce_classes;
 use super::session::{Growth, GrowthStep};
 use crate::running::leave_unpartitioned;
 
@@ -170,9 +169,10 @@ impl Fairways {
         if core::mem::take(&mut self.was_divided) {
             // No program is to be left with the ways that a sampling partition could spare. One
             // cluster requires the least of a machine.
-            self.plan = self.running.plan(act, |llc, programs, partition, announcer| {
+            let Self { running, planner, .. } = self;
+            self.plan = running.plan(act, |llc, programs, partition, announcer| {
                 leave_unpartitioned(llc, programs, partition);
-                announce_classes(partition, UNPARTITIONED_YET, announcer);
+                planner.announce_classes(llc, programs, UNPARTITIONED_YET, announcer);
                 UNPARTITIONED_YET
             });
         }
