@@ -131,7 +131,7 @@ mod tests {
             count += 1;
         }
         assert_eq!(text.matches(".TP\n\\fB").count(), count + crate::FILES.len());
-        assert!(text.contains("(default: \\fB\"lfoc\"\\fR)"), "{text}");
+        assert!(text.contains("(default: \\fB\"fairways\"\\fR)"), "{text}");
         assert!(text.contains("its name, which no other program has (needed)\n"), "{text}");
         assert!(
             text.contains(" (default: none)\n") && !text.contains("(default: needed)"),

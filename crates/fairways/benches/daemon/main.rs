@@ -7,8 +7,8 @@
 //! workloads are real processes that sleep.
 //!
 //! `FAIRWAYS_BENCH_BEFORE=PROGRAM` measures another build of `fairways` in turn with this one.
-//! `FAIRWAYS_BENCH_CALLS=FILE` gets every system call's count, `FAIRWAYS_BENCH_PERF=FOLDER` a profile
-//! of each row, which `perf report` reads. CPU time is the scheduler's
+//! `FAIRWAYS_BENCH_CALLS=FILE` gets every system call's count, `FAIRWAYS_BENCH_PERF=FOLDER` a
+//! profile of each row, which `perf report` reads. CPU time is the scheduler's
 //! (`/proc/PID/task/*/schedstat`). System calls are counted by strace, in spans of their own. Both
 //! start once all workloads are watched. Prints CSV, a row for each round. Needs root, /dev/fuse,
 //! unshare, strace and pqos.

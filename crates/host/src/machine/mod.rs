@@ -13,11 +13,12 @@
 //!   says so. Where it can't, they are looked at when the program's rate lets their end be
 //!   expected, and the more often the closer that is: an end is found 10 ms late at most, as long
 //!   as the program goes no more than twice as fast as before. The windows of a steady program,
-//!   whose last window took as long as the one before to an eighth, are looked at when their end is
-//!   expected only, so that one is longer when such a program becomes faster; and may be a sixteenth
-//!   longer than requested, so that several are looked at whenever the machine is awake for one. While the instructions of a program can't be read, its windows by instructions
-//!   don't end; they begin again when the instructions can be read. A reading that was missing at a
-//!   window's start or end is missing in the window.
+//!   whose last window took as long as the one before to an eighth, are looked at only when their
+//!   end is expected, so one is longer when such a program becomes faster. They may be a sixteenth
+//!   longer than requested, so that several are looked at whenever the machine is awake for one.
+//!   While the instructions of a program can't be read, its windows by instructions don't end; they
+//!   begin again when the instructions can be read. A reading that was missing at a window's start
+//!   or end is missing in the window.
 //! - **A machine that was suspended** gives up the windows under way: the cache is cold, as after a
 //!   new [`Watch`](fairways_core::Action::Watch).
 //! - **A plan that resctrl fails to take** is refused as
@@ -156,8 +157,9 @@ impl Host {
         self.on_turn = Some(Box::new(turn));
     }
 
-    /// A number that grows whenever something of the host may have changed that can be shown, except
-    /// that time passed, windows ended and plans were made: at least once a [look](Settings::look).
+    /// A number that grows whenever something of the host may have changed that can be shown,
+    /// except that time passed, windows ended and plans were made: at least once a
+    /// [look](Settings::look).
     #[must_use]
     pub const fn changes(&self) -> u64 {
         self.changes

@@ -45,8 +45,8 @@ impl Runs {
         runs
     }
 
-    /// The least cost of `k` runs of the first `end` numbers, of which those from `alike` on are the
-    /// same, and where the last run begins: as early as possible.
+    /// The least cost of `k` runs of the first `end` numbers, of which those from `alike` on are
+    /// the same, and where the last run begins: as early as possible.
     ///
     /// A longer last run costs no less by itself, and a shorter rest no more. So it ends where a
     /// last run alone costs more than the best so far; and where nothing is left to save, the

@@ -138,8 +138,8 @@ pub struct Member {
     pub before: Option<u32>,
 }
 
-/// The last event, in a line. Most are windows, on which nothing is decided: their line is made once
-/// it is needed, while the program is there.
+/// The last event, in a line. Most are windows, on which nothing is decided: their line is made
+/// once it is needed, while the program is there.
 #[derive(Clone, Debug)]
 enum LastEvent {
     Line(String),
