@@ -5,6 +5,8 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use fairways_command_kit::moment::Moment;
 use fairways_core::{Action, AppId, Counter, Event, Levers, Time};
@@ -33,6 +35,9 @@ use super::seen::OfHost;
 use super::settings::Checked;
 use super::signals::{Asked, Signals};
 use super::unmeasured::Unmeasured;
+
+/// After this time things are shown, whether the host has changed or not.
+const SHOWN_EVERY: Duration = Duration::from_secs(1);
 
 /// A host and all that manages it.
 pub(super) struct Daemon {
@@ -181,15 +186,17 @@ impl Daemon {
         let unmeasured = self.unmeasured.warning(self.rules.name());
         let mut missing = Missing::default();
         let mut were_io_masks = false;
-        let mut shown_changes = None;
+        let (mut shown_changes, mut shown_at) = (None, Instant::now());
+        let ends = Arc::clone(&signals.came);
         self.host.on_turn(move |host| {
             pulse.turns();
-            // A scheduler may end at any time.
-            if host.scheduler().is_none()
-                && shown_changes.replace(host.changes()) == Some(host.changes())
-            {
+            // A scheduler may end at any time, and so may what is not the host's.
+            let is_as_before = shown_changes.replace(host.changes()) == Some(host.changes());
+            let is_recent = shown_at.elapsed() < SHOWN_EVERY && !ends.load(Ordering::SeqCst);
+            if is_as_before && is_recent && host.scheduler().is_none() {
                 return;
             }
+            shown_at = Instant::now();
             let left = host.not_managed();
             if were_left || !left.is_empty() {
                 watched.lock().status.set_not_managed(&left);
