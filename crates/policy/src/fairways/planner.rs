@@ -68,7 +68,8 @@ enum PlanKind {
 }
 
 /// Why a plan is not by the search.
-pub(crate) const UNPARTITIONED: &str = "too few profiles, or one class of service: no partitioning";
+pub(crate) const UNPARTITIONED: &str =
+    "not enough programs are known yet, or there is one class of service: no partitioning";
 const REFUSED: &str = "more ways are promised than exist: this promise is not kept";
 /// The class of a program without curves.
 const UNKNOWN_CLASS: &str = "unknown";
