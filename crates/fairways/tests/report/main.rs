@@ -121,8 +121,8 @@ fn our_own_commands_are_understood() {
     for said in [
         "<h2>triad,hash-join,btree-lookup</h2>",
         "<h2>triad,hash-join,btree-lookup, over time</h2>",
-        "<h2>A run under lfoc</h2>",
-        "<h2>Journal of a run under lfoc</h2>",
+        "<h2>A run under fairways</h2>",
+        "<h2>Journal of a run under fairways</h2>",
         "<h2>Profiles of 30 programs</h2>",
         "fairways optimum",
     ] {
