@@ -70,7 +70,10 @@ fn the_newest_part_may_be_cut_short() {
             Some(bytes) => fs::write(&path, &whole[..bytes]).unwrap(),
         }
         let page = page(std::slice::from_ref(&path));
-        assert!(page.contains(said) && page.contains("Journal of a run under fairways"), "{left:?}");
+        assert!(
+            page.contains(said) && page.contains("Journal of a run under fairways"),
+            "{left:?}"
+        );
         assert!(plans(&page).len() > 1, "{left:?}");
     }
     // A file beside other results is no part of a journal.
