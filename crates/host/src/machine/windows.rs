@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(looks[0], (at(150), at(160)));
         assert_eq!(looks[1], (at(300), at(300).after(Duration::from_micros(6250))));
         assert_eq!(looks[2], (at(275), at(285)));
-        // Half-way it is found slow, and goes on so: its window takes twice as long as the one before.
+        // Half-way it is found slow, and goes on so: the window takes twice as long as before.
         let mut slow = second;
         slow.go_on(at(150), &ran(125));
         assert_eq!(slow.next(at(300), ran(200)).poll_at, at(400));
