@@ -36,7 +36,7 @@ use super::settings::Checked;
 use super::signals::{Asked, Signals};
 use super::unmeasured::Unmeasured;
 
-/// After this time things are shown, whether the host has changed or not.
+/// How old what `status` shows may be while the host does not change.
 const SHOWN_EVERY: Duration = Duration::from_secs(1);
 
 /// A host and all that manages it.
@@ -187,12 +187,12 @@ impl Daemon {
         let mut missing = Missing::default();
         let mut were_io_masks = false;
         let (mut shown_changes, mut shown_at) = (None, Instant::now());
-        let ends = Arc::clone(&signals.came);
+        let has_signal = Arc::clone(&signals.came);
         self.host.on_turn(move |host| {
             pulse.turns();
-            // A scheduler may end at any time, and so may what is not the host's.
+            // The host does not count that a scheduler ends, or that journals or policies fail.
             let is_as_before = shown_changes.replace(host.changes()) == Some(host.changes());
-            let is_recent = shown_at.elapsed() < SHOWN_EVERY && !ends.load(Ordering::SeqCst);
+            let is_recent = shown_at.elapsed() < SHOWN_EVERY && !has_signal.load(Ordering::SeqCst);
             if is_as_before && is_recent && host.scheduler().is_none() {
                 return;
             }

@@ -14,8 +14,8 @@
 //!   expected, and the more often the closer that is: an end is found 10 ms late at most, as long
 //!   as the program goes no more than twice as fast as before. The windows of a steady program,
 //!   whose last window took as long as the one before to an eighth, are looked at only when their
-//!   end is expected, so one is longer when such a program becomes faster. They may be a sixteenth
-//!   longer than requested, so that several are looked at whenever the machine is awake for one.
+//!   end is expected, so one is longer when such a program becomes faster. They may be a
+//!   thirty-second longer than requested, so that several are looked at together.
 //!   While the instructions of a program can't be read, its windows by instructions don't end; they
 //!   begin again when the instructions can be read. A reading that was missing at a window's start
 //!   or end is missing in the window.

@@ -12,7 +12,7 @@ use super::promises::KeptPromises;
 use super::reasons::reason;
 use super::search::Search;
 use crate::announce::{Announcer, raw, raw_ways};
-use crate::lfoc::{self, Class};
+use crate::lfoc::{self, Class, Evidence};
 use crate::program::RunningProgram;
 use crate::running::leave_unpartitioned;
 use crate::split::Stack;
@@ -71,8 +71,6 @@ enum PlanKind {
 pub(crate) const UNPARTITIONED: &str =
     "not enough programs are known yet, or there is one class of service: no partitioning";
 const REFUSED: &str = "more ways are promised than exist: this promise is not kept";
-/// The class of a program without curves.
-const UNKNOWN_CLASS: &str = "unknown";
 const UNKNOWN: &str = "not known yet; in the largest cluster";
 const CROWDED: &str = "more services than can have ways of their own; in the largest cluster";
 pub(crate) const BY_RULES: &str = "more than 64 programs: clustered as by lfoc-plus";
@@ -191,7 +189,7 @@ impl Planner {
                     let program = programs.iter().find(|program| program.app == app);
                     let is_service = program.is_some_and(|one| one.wish.objective.is_some());
                     let reason = if is_service { CROWDED } else { UNKNOWN };
-                    announcer.announce_class(app, UNKNOWN_CLASS, reason);
+                    announcer.announce_class(app, lfoc::UNKNOWN, reason);
                     continue;
                 };
                 if self.knowledge[known] == Knowledge::Served || limited.contains(&app) {
@@ -199,14 +197,17 @@ impl Planner {
                 }
                 if self.knowledge[known] == Knowledge::Assumed {
                     let reason = "not known yet; it shares no promised ways";
-                    announcer.announce_class(app, UNKNOWN_CLASS, reason);
+                    announcer.announce_class(app, lfoc::UNKNOWN, reason);
                     continue;
                 }
                 let is_refused = self.known[known].wish.baseline_ways.is_some()
                     && self.promises.ways_of(app).is_none();
                 let Some(class) = self.class_of(known, llc.ways) else { continue };
-                let is_observed = self.knowledge[known] == Knowledge::Observed;
-                let reason = if is_refused { REFUSED } else { why(class, is_observed) };
+                let by = match self.knowledge[known] {
+                    Knowledge::Observed => Evidence::Windows,
+                    _ => Evidence::Profile,
+                };
+                let reason = if is_refused { REFUSED } else { lfoc::reason(class, by) };
                 announcer.announce_class(app, class.name(), reason);
                 let slowdown = raw(Q32::from_raw(self.slowdowns[known]));
                 let numbers = [raw_ways(owned), slowdown];
@@ -233,27 +234,19 @@ impl Planner {
     ) {
         for app in programs.iter().map(|program| program.app) {
             let known = self.known.iter().position(|known| known.app == app);
-            let known = known.filter(|&known| {
-                matches!(self.knowledge[known], Knowledge::Observed | Knowledge::Profiled)
-            });
-            let class = known.and_then(|known| self.class_of(known, llc.ways));
-            announcer.announce_class(app, class.map_or(UNKNOWN_CLASS, Class::name), reason);
+            let class = match known.map(|known| (known, self.knowledge[known])) {
+                // Locpart's control announces it.
+                Some((_, Knowledge::Served)) => continue,
+                Some((known, Knowledge::Observed | Knowledge::Profiled)) => {
+                    self.class_of(known, llc.ways)
+                }
+                Some((_, Knowledge::Assumed)) | None => None,
+            };
+            announcer.announce_class(app, class.map_or(lfoc::UNKNOWN, Class::name), reason);
         }
     }
 }
 
 fn is_among(known: &[RunningProgram], app: AppId) -> bool {
     known.iter().any(|program| program.app == app)
-}
-
-/// Why a program is of a class.
-const fn why(class: Class, is_observed: bool) -> &'static str {
-    match (class, is_observed) {
-        (Class::Sensitive, false) => "few ways slow it down, by its profile",
-        (Class::Sensitive, true) => "few ways slow it down, by its windows",
-        (Class::Streaming, false) => "high LLCMPKC and little slowdown, by its profile",
-        (Class::Streaming, true) => "high LLCMPKC and little slowdown, by its windows",
-        (Class::Light, false) => "neither streaming nor sensitive, by its profile",
-        (Class::Light, true) => "neither streaming nor sensitive, by its windows",
-    }
 }

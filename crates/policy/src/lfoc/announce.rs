@@ -15,9 +15,10 @@ pub(crate) const UNKNOWN: &str = "unknown";
 const CHANGING: &str = "changing";
 
 /// Table 1's rule, and the evidence that it was applied to.
-const fn reason(class: Class, by: Evidence) -> &'static str {
+pub(crate) const fn reason(class: Class, by: Evidence) -> &'static str {
     match (class, by) {
         (Class::Sensitive, Evidence::Profile) => "few ways slow it down, by its profile",
+        (Class::Sensitive, Evidence::Windows) => "few ways slow it down, by its windows",
         (Class::Sensitive, Evidence::EverySize) => "few ways slow it down; every size was sampled",
         (Class::Sensitive, Evidence::MissesLittle) => {
             "few ways slow it down; sampled until it missed little"
@@ -26,6 +27,7 @@ const fn reason(class: Class, by: Evidence) -> &'static str {
             "few ways slow it down; sampled until more cache gained it little"
         }
         (Class::Streaming, Evidence::Profile) => "high LLCMPKC and little slowdown, by its profile",
+        (Class::Streaming, Evidence::Windows) => "high LLCMPKC and little slowdown, by its windows",
         (Class::Streaming, Evidence::EverySize) => {
             "high LLCMPKC and little slowdown; every size was sampled"
         }
@@ -36,6 +38,7 @@ const fn reason(class: Class, by: Evidence) -> &'static str {
             "high LLCMPKC and little slowdown; sampled until more cache gained it little"
         }
         (Class::Light, Evidence::Profile) => "neither streaming nor sensitive, by its profile",
+        (Class::Light, Evidence::Windows) => "neither streaming nor sensitive, by its windows",
         (Class::Light, Evidence::EverySize) => {
             "neither streaming nor sensitive; every size was sampled"
         }

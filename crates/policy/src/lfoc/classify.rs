@@ -34,6 +34,8 @@ impl Class {
 pub(crate) enum Evidence {
     /// A profile that the program started with.
     Profile,
+    /// Windows with whatever ways it had (policy `fairways`).
+    Windows,
     /// Sampling, up to the largest size or to one of the early stops.
     EverySize,
     MissesLittle,

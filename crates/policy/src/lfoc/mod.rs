@@ -50,13 +50,14 @@ use fairways_core::{Action, AppId, Counter, Event, PlanId, Policy, Profile, Time
 use crate::program::RunningProgram;
 use crate::running::{Change, RunningPrograms};
 use crate::table::{Descriptor, KnowledgeSource, make};
-use announce::UNKNOWN;
-use classify::{Evidence, KnownCurves};
+use classify::KnownCurves;
 use clustering::Clustering;
 use monitor::{Learner, Learners};
 use sampling::SamplingSession;
 use sets::Sets;
 
+pub(crate) use announce::{UNKNOWN, reason};
+pub(crate) use classify::Evidence;
 pub use classify::{Class, classify};
 pub use parameters::Parameters;
 pub(crate) use rules::Rules;

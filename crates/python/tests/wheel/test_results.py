@@ -24,6 +24,10 @@ def test_the_figures_are_those_of_the_readme():
         assert f"{found['stp'][place]:.3f}" == stp
 
 
+def test_fairways_is_the_policy_where_none_is_named():
+    assert fairways.simulate(fairways.Mix(MIX)).to_dict()["policy"] == ["fairways"]
+
+
 def test_10_000_mixes_are_scored_in_less_than_a_second():
     mixes = fairways.random_mixes(10_000, 8)
     start = time.perf_counter()

@@ -254,7 +254,9 @@ impl Decisions {
             let (domain, at, event) = &self.last_event;
             let event = match event {
                 LastEvent::Line(line) => line.clone(),
-                LastEvent::Window(app) => line_of_window(&status.name(*domain, *app)),
+                LastEvent::Window(app) => {
+                    format!("a window of {} ended", status.name(*domain, *app))
+                }
             };
             let (domain, at) = (*domain, *at);
             if self.kept.len() == KEPT {
@@ -300,10 +302,6 @@ impl Decisions {
             last.ended.push(name);
         }
     }
-}
-
-fn line_of_window(program: &str) -> String {
-    format!("a window of {program} ended")
 }
 
 impl Decision {
