@@ -1,6 +1,10 @@
 //! CPU time for what the ways leave unfair, on a machine that lets policies order turns.
 //!
-//! A program's slowdown is its CPI over its CPI alone with the whole cache. Its fair CPI is the one
+//! A program's slowdown is its cycles over those that it would have taken alone with the whole
+//! cache. By a profile, these follow from its instructions. Without one, they are the cycles in which
+//! it was not stalled for L2 misses, and for each reference the stall that it had at the largest size
+//! that it was seen with: so what it computes may change, and how often it uses the cache (cache-fair
+//! §3.2 divides a CPI into the same parts). Its fair CPI is the one
 //! with the slowdown that all programs are to have in common: a program that is slower gets longer
 //! turns, one that is faster shorter ones, so that all make the same progress for their share of the
 //! CPUs. The difference is exchanged with best-effort threads, as by `cache-fair` (§4.2, §5.4).
@@ -10,8 +14,7 @@
 //! fairer. Beyond their bound, the time comes from the programs that are faster.
 //!
 //! A slowdown is known within bounds: exactly with a profile, or once the program was sampled; else
-//! its CPI alone is between the least that it could take and the least that was seen. Within these
-//! bounds nothing is adjusted. A program with promised ways never gives time, and a service with an
+//! it could gain more from ways that it never had. Within these bounds nothing is adjusted. A program with promised ways never gives time, and a service with an
 //! objective takes no part.
 
 use alloc::vec::Vec;
@@ -41,15 +44,28 @@ struct SlowdownBounds {
 
 const UNKNOWN: SlowdownBounds = SlowdownBounds { least: 0, most: u64::MAX };
 
+/// Cycles, instructions, cycles stalled for L2 misses, and references to the last-level cache.
+type PacedCounts = [u64; 4];
+
+/// What is known of a program alone with the whole cache.
+#[derive(Clone, Copy, Debug)]
+enum AloneRate {
+    /// Instructions per cycle.
+    Profile(Q32),
+    /// The cycles that a reference stalls it, and the share of its cycles that it could save beyond
+    /// that, in units of 2^-32.
+    Observed(Q32, u64),
+}
+
 /// A program whose progress is to be as large as that of the others.
 #[derive(Clone, Copy, Debug)]
 struct PacedProgram {
     app: AppId,
     /// Its phase, if it is learned.
     phase: u32,
-    /// Cycles and instructions: of the span at hand, and of the last ones together.
-    span: [u64; 2],
-    recent: [u64; 2],
+    /// The counts of the span at hand, and of the last ones together.
+    span: PacedCounts,
+    recent: PacedCounts,
     bounds: SlowdownBounds,
 }
 
@@ -87,29 +103,38 @@ fn part_of(programs: &[RunningProgram], app: AppId) -> Option<ExchangePart> {
 
 impl PacedProgram {
     const fn new(app: AppId) -> Self {
-        Self { app, phase: 0, span: [0; 2], recent: [0; 2], bounds: UNKNOWN }
+        Self { app, phase: 0, span: [0; 4], recent: [0; 4], bounds: UNKNOWN }
     }
 
-    /// Ends a span. Alone, the program takes between `alone` cycles per instruction.
-    fn end_span(&mut self, phase: u32, alone: Option<[Q32; 2]>, is_promised: bool) {
+    /// Ends a span, in this phase.
+    fn end_span(&mut self, phase: u32, alone: Option<AloneRate>, is_promised: bool) {
         if core::mem::replace(&mut self.phase, phase) != phase {
-            self.recent = [0; 2];
+            self.recent = [0; 4];
         }
         for (recent, span) in self.recent.iter_mut().zip(&mut self.span) {
             *recent = (*recent - *recent / REMEMBERED).saturating_add(core::mem::take(span));
         }
-        let [cycles, instructions] = self.recent;
-        self.bounds = UNKNOWN;
-        if let Some([least, most]) = alone.filter(|_| instructions > 0) {
-            let cpi = Q32::ratio(cycles, instructions).raw();
-            self.bounds = SlowdownBounds {
-                least: Q32::ratio(cpi, most.raw().max(1)).raw().max(1),
-                most: Q32::ratio(cpi, least.raw().max(1)).raw().max(1),
-            };
-        }
+        self.bounds = alone.and_then(|alone| self.slowdown(alone)).unwrap_or(UNKNOWN);
         if is_promised {
             self.bounds.most = u64::MAX;
         }
+    }
+
+    /// Its slowdown in the last spans.
+    fn slowdown(&self, alone: AloneRate) -> Option<SlowdownBounds> {
+        let [cycles, instructions, stalls, references] = self.recent.map(u128::from);
+        let (alone, gain) = match alone {
+            AloneRate::Profile(ipc) => ((instructions << 32) / u128::from(ipc.raw().max(1)), 0),
+            AloneRate::Observed(stall, gain) => {
+                // No program is faster than alone.
+                let stalled = (references * u128::from(stall.raw())) >> 32;
+                ((cycles.saturating_sub(stalls) + stalled).min(cycles), gain)
+            }
+        };
+        let least = (cycles << 32).checked_div(alone)?.clamp(1, 1 << 63);
+        let most = (least << 32) / u128::from(Q32::ONE.raw().saturating_sub(gain).max(1));
+        let [least, most] = [least, most].map(|raw| u64::try_from(raw).unwrap_or(u64::MAX));
+        (cycles > 0).then_some(SlowdownBounds { least, most })
     }
 }
 
@@ -120,8 +145,8 @@ fn common_slowdown(
     budget: Option<u64>,
 ) -> Option<u64> {
     let known = bounds.filter(|bounds| bounds.least > 0);
-    let mut low = known.clone().map(|bounds| bounds.least).min()?;
-    let mut high = known.clone().map(|bounds| bounds.least).max()?;
+    let mut low = known.clone().map(|bounds| bounds.least).min()?.max(Q32::ONE.raw());
+    let mut high = known.clone().map(|bounds| bounds.least).max()?.max(low);
     let Some(budget) = budget else { return Some(low) };
     // The least at which they need no more time than they have and what best-effort threads give.
     while low < high {
@@ -195,7 +220,8 @@ impl CpuTime {
         let Some(program) = self.programs.iter_mut().find(|one| one.app == sample.app) else {
             return;
         };
-        let counted = sample.counters.cycles.zip(sample.counters.instructions);
+        let counters = &sample.counters;
+        let counted = counters.cycles.zip(counters.instructions);
         // A program that waited for its turn shows nothing.
         if counted.is_some_and(|(cycles, instructions)| cycles == 0 || instructions == 0) {
             return;
@@ -204,9 +230,14 @@ impl CpuTime {
         let most = self.exchange.quantum() * MOST_DEBT;
         let slowdown = common.unwrap_or(0).clamp(program.bounds.least, program.bounds.most);
         if let Some((cycles, instructions)) = counted {
-            let [all_cycles, all_instructions] = &mut program.span;
-            *all_cycles = all_cycles.saturating_add(cycles);
-            *all_instructions = all_instructions.saturating_add(instructions);
+            // Without its stalls, it counts as one that has none.
+            let stalls = counters.stalls_l2_miss.zip(counters.llc_references);
+            let (stalls, references) = stalls.unwrap_or((0, 0));
+            for (sum, count) in
+                program.span.iter_mut().zip([cycles, instructions, stalls, references])
+            {
+                *sum = sum.saturating_add(count);
+            }
         }
         for (_, role) in self.exchange.roles_of(sample.app) {
             let Role::Fair(account, ()) = role else { continue };
@@ -230,25 +261,19 @@ impl CpuTime {
     }
 }
 
-/// The cycles per instruction that a program takes alone with the whole cache, at least and at
-/// most; `None` where that is not known.
-fn cpi_alone(
+/// What is known of a program alone.
+fn alone(
     p: &Parameters,
     llc: &Llc,
     program: &RunningProgram,
     learner: Option<&LearnedProgram>,
-) -> Option<[Q32; 2]> {
-    let profile = program.profile.as_deref().or_else(|| {
-        let learner = learner.filter(|learner| learner.first_windows == 0 && learner.is_seen())?;
-        learner.profile.as_deref()
-    })?;
-    let best = p.reference.ipc(&profile.ipc, llc.ways).raw();
-    let most = Q32::ratio(Q32::ONE.raw(), best.max(1));
-    let least = match learner.filter(|_| program.profile.is_none()) {
-        Some(learner) => learner.observed().least_cpi(llc.ways)?.min(most),
-        None => most,
-    };
-    Some([least, most])
+) -> Option<AloneRate> {
+    if let Some(profile) = &program.profile {
+        return Some(AloneRate::Profile(p.reference.ipc(&profile.ipc, llc.ways)));
+    }
+    let learner = learner.filter(|learner| learner.first_windows == 0)?;
+    let observed = learner.observed();
+    Some(AloneRate::Observed(observed.stall_at_best()?, observed.possible_gain(llc.ways)))
 }
 
 impl Fairways {
@@ -307,7 +332,7 @@ impl Fairways {
             let Some(program) = program else { continue };
             let learner = learners.iter().find(|learner| learner.app == paced.app);
             let phase = learner.map_or(0, LearnedProgram::phases_begun);
-            let alone = cpi_alone(p, &llc, program, learner);
+            let alone = alone(p, &llc, program, learner);
             paced.end_span(phase, alone, program.wish.baseline_ways.is_some());
         }
         cpu_time.set_common(p.penalty_limit);
