@@ -1,28 +1,23 @@
 //! CPU time for what the ways leave unfair, on a machine that lets policies order turns.
 //!
-//! A program's slowdown is its cycles over those that it would have taken alone with the whole
-//! cache. By a profile, these follow from its instructions. Without one, they are the cycles in which
-//! it was not stalled for L2 misses, and for each reference the stall that it had at the largest size
-//! that it was seen with: so what it computes may change, and how often it uses the cache (cache-fair
-//! §3.2 divides a CPI into the same parts). Its fair CPI is the one
-//! with the slowdown that all programs are to have in common: a program that is slower gets longer
-//! turns, one that is faster shorter ones, so that all make the same progress for their share of the
-//! CPUs. The difference is exchanged with best-effort threads, as by `cache-fair` (§4.2, §5.4).
+//! A program's slowdown is its CPI over its CPI alone with the whole cache, by its profile. Its fair
+//! CPI is the one with the slowdown that all programs are to have in common: a program that is
+//! slower gets longer turns, one that is faster shorter ones, so that all make the same progress for
+//! their share of the CPUs. The difference is exchanged with best-effort threads, as by `cache-fair`
+//! (§4.2, §5.4).
 //!
 //! The common slowdown is the one at which best-effort threads give as much as their bound lets
 //! them, but none below that of the fastest program: that would cost them time and make nothing
 //! fairer. Beyond their bound, the time comes from the programs that are faster.
 //!
-//! A slowdown is known within bounds: exactly with a profile, or once the program was sampled; else
-//! it could gain more from ways that it never had. Within these bounds nothing is adjusted. A program with promised ways never gives time, and a service with an
-//! objective takes no part.
+//! A program with promised ways never gives time. Nothing is adjusted for one without a profile
+//! (decision Fairways 4), nor for a service with an objective.
 
 use alloc::vec::Vec;
 
-use fairways_core::{Action, AppId, Cpus, EndedTurn, Event, Llc, Q32, Sample, Time};
+use fairways_core::{Action, AppId, Cpus, EndedTurn, Event, Q32, Sample, Time};
 
 use super::Fairways;
-use super::learner::LearnedProgram;
 use super::objective::Objective;
 use super::parameters::Parameters;
 use crate::cache_fair::{Account, Exchange, Role};
@@ -34,39 +29,19 @@ const REMEMBERED: u64 = 16;
 /// How many quanta a thread counts as ahead or behind at most, as in `cache-fair`.
 const MOST_DEBT: i128 = 100;
 
-/// What a program's slowdown is between, in units of 2^-32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct SlowdownBounds {
-    /// 0 where nothing is known.
-    least: u64,
-    most: u64,
-}
-
-const UNKNOWN: SlowdownBounds = SlowdownBounds { least: 0, most: u64::MAX };
-
-/// Cycles, instructions, cycles stalled for L2 misses, and references to the last-level cache.
-type PacedCounts = [u64; 4];
-
-/// What is known of a program alone with the whole cache.
-#[derive(Clone, Copy, Debug)]
-enum AloneRate {
-    /// Instructions per cycle.
-    Profile(Q32),
-    /// The cycles that a reference stalls it, and the share of its cycles that it could save beyond
-    /// that, in units of 2^-32.
-    Observed(Q32, u64),
-}
+/// No slowdown counts as more, so that sums do not overflow.
+const MOST_SLOWDOWN: u64 = 1 << 60;
 
 /// A program whose progress is to be as large as that of the others.
 #[derive(Clone, Copy, Debug)]
 struct PacedProgram {
     app: AppId,
-    /// Its phase, if it is learned.
-    phase: u32,
-    /// The counts of the span at hand, and of the last ones together.
-    span: PacedCounts,
-    recent: PacedCounts,
-    bounds: SlowdownBounds,
+    /// Cycles and instructions: of the span at hand, and of the last ones together.
+    span: [u64; 2],
+    recent: [u64; 2],
+    /// Its slowdown in the last spans, in units of 2^-32; `None` where it is not known.
+    slowdown: Option<u64>,
+    is_promised: bool,
 }
 
 /// CPU time as a lever beside ways and bandwidth.
@@ -103,57 +78,44 @@ fn part_of(programs: &[RunningProgram], app: AppId) -> Option<ExchangePart> {
 
 impl PacedProgram {
     const fn new(app: AppId) -> Self {
-        Self { app, phase: 0, span: [0; 4], recent: [0; 4], bounds: UNKNOWN }
+        Self { app, span: [0; 2], recent: [0; 2], slowdown: None, is_promised: false }
     }
 
-    /// Ends a span, in this phase.
-    fn end_span(&mut self, phase: u32, alone: Option<AloneRate>, is_promised: bool) {
-        if core::mem::replace(&mut self.phase, phase) != phase {
-            self.recent = [0; 4];
-        }
+    /// Ends a span of a program that has this IPC alone.
+    fn end_span(&mut self, ipc_alone: Option<Q32>) {
         for (recent, span) in self.recent.iter_mut().zip(&mut self.span) {
             *recent = (*recent - *recent / REMEMBERED).saturating_add(core::mem::take(span));
         }
-        self.bounds = alone.and_then(|alone| self.slowdown(alone)).unwrap_or(UNKNOWN);
-        if is_promised {
-            self.bounds.most = u64::MAX;
-        }
+        let [cycles, instructions] = self.recent;
+        let ipc = Q32::ratio(instructions, cycles.max(1)).raw();
+        self.slowdown = ipc_alone
+            .filter(|_| ipc > 0)
+            .map(|alone| Q32::ratio(alone.raw(), ipc).raw().clamp(1, MOST_SLOWDOWN));
     }
 
-    /// Its slowdown in the last spans.
-    fn slowdown(&self, alone: AloneRate) -> Option<SlowdownBounds> {
-        let [cycles, instructions, stalls, references] = self.recent.map(u128::from);
-        let (alone, gain) = match alone {
-            AloneRate::Profile(ipc) => ((instructions << 32) / u128::from(ipc.raw().max(1)), 0),
-            AloneRate::Observed(stall, gain) => {
-                // No program is faster than alone.
-                let stalled = (references * u128::from(stall.raw())) >> 32;
-                ((cycles.saturating_sub(stalls) + stalled).min(cycles), gain)
-            }
-        };
-        let least = (cycles << 32).checked_div(alone)?.clamp(1, 1 << 63);
-        let most = (least << 32) / u128::from(Q32::ONE.raw().saturating_sub(gain).max(1));
-        let [least, most] = [least, most].map(|raw| u64::try_from(raw).unwrap_or(u64::MAX));
-        (cycles > 0).then_some(SlowdownBounds { least, most })
+    /// The slowdown that is to become `common`: one with promised ways is never ahead, and one that
+    /// is not known neither ahead nor behind.
+    fn to_even(&self, common: u64) -> u64 {
+        match self.slowdown {
+            Some(slowdown) if self.is_promised => slowdown.max(common),
+            Some(slowdown) => slowdown,
+            None => common,
+        }
     }
 }
 
 /// The slowdown that all are to have in common if best-effort threads give `budget` hundredths of a
 /// thread's time; `None` without a bound. `None` if no slowdown is known.
-fn common_slowdown(
-    bounds: impl Iterator<Item = SlowdownBounds> + Clone,
-    budget: Option<u64>,
-) -> Option<u64> {
-    let known = bounds.filter(|bounds| bounds.least > 0);
-    let mut low = known.clone().map(|bounds| bounds.least).min()?.max(Q32::ONE.raw());
-    let mut high = known.clone().map(|bounds| bounds.least).max()?.max(low);
+fn common_slowdown(programs: &[PacedProgram], budget: Option<u64>) -> Option<u64> {
+    let known = programs.iter().filter_map(|one| one.slowdown);
+    let (mut low, mut high) = (known.clone().min()?, known.max()?);
     let Some(budget) = budget else { return Some(low) };
     // The least at which they need no more time than they have and what best-effort threads give.
     while low < high {
         let common = low + (high - low) / 2;
         let (mut needed, mut available) = (0u128, u128::from(budget) * u128::from(common));
-        for one in known.clone() {
-            needed += 100 * u128::from(common.clamp(one.least, one.most));
+        for one in programs {
+            needed += 100 * u128::from(one.to_even(common));
             available += 100 * u128::from(common);
         }
         if needed <= available { high = common } else { low = common + 1 }
@@ -209,6 +171,12 @@ impl CpuTime {
         found.map(|(id, _)| id.app)
     }
 
+    /// The sum of all promises, and the carry.
+    #[cfg(test)]
+    pub(super) fn books(&self) -> (i128, i128) {
+        self.exchange.books()
+    }
+
     /// Forgets slowdowns, on another cache.
     fn forget(&mut self) {
         self.common = None;
@@ -220,24 +188,18 @@ impl CpuTime {
         let Some(program) = self.programs.iter_mut().find(|one| one.app == sample.app) else {
             return;
         };
-        let counters = &sample.counters;
-        let counted = counters.cycles.zip(counters.instructions);
+        let counted = sample.counters.cycles.zip(sample.counters.instructions);
         // A program that waited for its turn shows nothing.
         if counted.is_some_and(|(cycles, instructions)| cycles == 0 || instructions == 0) {
             return;
         }
         let common = self.common.filter(|_| self.exchange.has_best_effort());
         let most = self.exchange.quantum() * MOST_DEBT;
-        let slowdown = common.unwrap_or(0).clamp(program.bounds.least, program.bounds.most);
+        let slowdown = program.to_even(common.unwrap_or(1));
         if let Some((cycles, instructions)) = counted {
-            // Without its stalls, it counts as one that has none.
-            let stalls = counters.stalls_l2_miss.zip(counters.llc_references);
-            let (stalls, references) = stalls.unwrap_or((0, 0));
-            for (sum, count) in
-                program.span.iter_mut().zip([cycles, instructions, stalls, references])
-            {
-                *sum = sum.saturating_add(count);
-            }
+            let [all_cycles, all_instructions] = &mut program.span;
+            *all_cycles = all_cycles.saturating_add(cycles);
+            *all_instructions = all_instructions.saturating_add(instructions);
         }
         for (_, role) in self.exchange.roles_of(sample.app) {
             let Role::Fair(account, ()) = role else { continue };
@@ -257,23 +219,8 @@ impl CpuTime {
         let threads = self.exchange.threads.values();
         let best_effort = threads.filter(|thread| thread.is_best_effort()).count() as u64;
         let budget = (penalty_limit > 0).then(|| u64::from(penalty_limit) * best_effort);
-        self.common = common_slowdown(self.programs.iter().map(|one| one.bounds), budget);
+        self.common = common_slowdown(&self.programs, budget);
     }
-}
-
-/// What is known of a program alone.
-fn alone(
-    p: &Parameters,
-    llc: &Llc,
-    program: &RunningProgram,
-    learner: Option<&LearnedProgram>,
-) -> Option<AloneRate> {
-    if let Some(profile) = &program.profile {
-        return Some(AloneRate::Profile(p.reference.ipc(&profile.ipc, llc.ways)));
-    }
-    let learner = learner.filter(|learner| learner.first_windows == 0)?;
-    let observed = learner.observed();
-    Some(AloneRate::Observed(observed.stall_at_best()?, observed.possible_gain(llc.ways)))
 }
 
 impl Fairways {
@@ -320,7 +267,7 @@ impl Fairways {
 
     /// A window ended.
     pub(super) fn pace(&mut self, at: Time, sample: &Sample) {
-        let Self { cpu_time, running, learners, parameters: p, .. } = self;
+        let Self { cpu_time, running, parameters: p, .. } = self;
         let Some(llc) = running.llc().filter(|_| cpu_time.is_on()) else { return };
         cpu_time.add(sample);
         if at < cpu_time.span_end {
@@ -330,11 +277,53 @@ impl Fairways {
         for paced in &mut cpu_time.programs {
             let program = running.programs().iter().find(|program| program.app == paced.app);
             let Some(program) = program else { continue };
-            let learner = learners.iter().find(|learner| learner.app == paced.app);
-            let phase = learner.map_or(0, LearnedProgram::phases_begun);
-            let alone = alone(p, &llc, program, learner);
-            paced.end_span(phase, alone, program.wish.baseline_ways.is_some());
+            paced.is_promised = program.wish.baseline_ways.is_some();
+            let profile = program.profile.as_deref();
+            paced.end_span(profile.map(|profile| p.reference.ipc(&profile.ipc, llc.ways)));
         }
         cpu_time.set_common(p.penalty_limit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The common slowdown of programs with these slowdowns in percent, `true` for promised ways,
+    /// rounded to a percent.
+    fn common(programs: &[(u64, bool)], budget: Option<u64>) -> u64 {
+        let raw = |percent: u64| (percent << 32) / 100;
+        let programs: Vec<PacedProgram> = programs
+            .iter()
+            .map(|&(percent, is_promised)| PacedProgram {
+                slowdown: (percent > 0).then(|| raw(percent)),
+                is_promised,
+                ..PacedProgram::new(AppId(0))
+            })
+            .collect();
+        common_slowdown(&programs, budget).map_or(0, |common| (common * 100 + (1 << 31)) >> 32)
+    }
+
+    #[test]
+    fn the_common_slowdown_needs_what_best_effort_threads_may_give() {
+        let two = [(120, false), (180, false)];
+        // Without help, the mean: what one gives, the other gets.
+        assert_eq!(common(&two, Some(0)), 150);
+        // With half of a thread's time, 3 = 2.5 x 1.2.
+        assert_eq!(common(&two, Some(25)), 133);
+        assert_eq!(common(&two, Some(50)), 120);
+        // More would cost best-effort threads time, and make nothing fairer.
+        assert_eq!((common(&two, Some(500)), common(&two, None)), (120, 120));
+        assert_eq!(common(&[], Some(10)), 0);
+    }
+
+    /// It keeps its share, so that the others even out among themselves.
+    #[test]
+    fn a_promised_program_gives_nothing_and_an_unknown_one_does_not_count() {
+        assert_eq!(common(&[(110, true), (120, false), (180, false)], Some(0)), 150);
+        assert_eq!(common(&[(0, false), (120, false), (180, false)], Some(0)), 150);
+        // One that is behind gets time as any other.
+        assert_eq!(common(&[(180, true), (120, false)], Some(0)), 150);
+        assert_eq!(common(&[(0, false), (0, true)], Some(10)), 0);
     }
 }

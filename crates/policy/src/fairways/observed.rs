@@ -146,23 +146,6 @@ impl Observed {
         Some(Q32::from_raw(u64::try_from(at_best).unwrap_or(u64::MAX)))
     }
 
-    /// The cycles that a reference to the last-level cache stalls it at the largest sizes that it was
-    /// seen with, those within a way; `None` where stalls or references were not counted.
-    pub(crate) fn stall_at_best(&self) -> Option<Q32> {
-        let (_, largest) = self.range()?;
-        let (mut stalls, mut references) = (0u128, 0u128);
-        for (weight, mean) in self.means().rev() {
-            if mean.occupancy.raw() + Q32::ONE.raw() < largest.raw() {
-                break;
-            }
-            let share = u128::from(mean.stalls?.raw()) * u128::from(*weight);
-            stalls += (share * u128::from(mean.cpi.raw())) >> 32;
-            references += u128::from(mean.references?.raw()) * u128::from(*weight);
-        }
-        // References are of 1000 instructions.
-        u64::try_from((stalls * 1000 << 32) / references.max(1)).ok().map(Q32::from_raw)
-    }
-
     /// Its IPC and its LLCMPKC with each number of ways; `None` if it was never seen.
     pub(crate) fn curves(&self, ways: Ways) -> Option<[Curve; 2]> {
         let mut points = CurvePoints::default();
