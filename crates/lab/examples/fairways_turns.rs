@@ -3,8 +3,9 @@
 //! programs are every stream of `corpus/streams`, by name, and MLOAD and MLR (dCat §5); mixes of 5,
 //! 6 and 8 in turn are drawn from them by seed. The last one or two of a mix are best-effort.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_turns [-- MIXES [SEED [known]]]`; with
-//! `known`, `fairways` has profiles.
+//! `fairways` has profiles.
+//!
+//! `cargo run --release -p fairways-lab --example fairways_turns [-- MIXES [SEED]]`
 
 #![allow(clippy::print_stdout)]
 
@@ -49,9 +50,8 @@ struct Fared {
 
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
-    let mixes: u64 = arguments.next().map_or(Ok(24), |text| text.parse())?;
-    let seed: u64 = arguments.next().map_or(Ok(2034), |text| text.parse())?;
-    let profiles_known = arguments.next().is_some_and(|text| text == "known");
+    let mixes: u64 = arguments.next().map_or(Ok(12), |text| text.parse())?;
+    let seed: u64 = arguments.next().map_or(Ok(2035), |text| text.parse())?;
     let programs = programs()?;
     println!("{} programs, chip:skylake:cores=4, {mixes} mixes, seed {seed}", programs.len());
     println!(
@@ -70,7 +70,7 @@ fn main() -> Result<(), Failure> {
         .collect();
     let rows = drawn.par_iter().enumerate().map(|(number, (places, best_effort))| {
         let mix: Vec<&str> = places.iter().map(|&place| &*programs[place]).collect();
-        let row = run(&mix, *best_effort, seed, profiles_known)?;
+        let row = run(&mix, *best_effort, seed)?;
         let names: Vec<&str> = mix.iter().map(|text| name(text)).collect();
         let (fair, rest) = names.split_at(names.len() - best_effort);
         println!("{:4}{}  {} | {}", number + 1, cells(&row), fair.join(" "), rest.join(" "));
@@ -126,12 +126,7 @@ fn policy(name: &str) -> Option<Box<dyn Policy>> {
 }
 
 /// How a mix fares under each policy.
-fn run(
-    mix: &[&str],
-    best_effort: usize,
-    seed: u64,
-    profiles_known: bool,
-) -> Result<[Fared; 4], Failure> {
+fn run(mix: &[&str], best_effort: usize, seed: u64) -> Result<[Fared; 4], Failure> {
     let fair = mix.len() - best_effort;
     let jobs = (0..).zip(mix.iter().enumerate()).map(|(key, (place, text))| {
         let phases = parse(text, |_| None)?.into_iter();
@@ -149,8 +144,12 @@ fn run(
     let settings =
         Settings { time_scale: 10, seed, scheduler: Some(scheduler), ..Settings::new(chip) };
     let second = Duration::from_secs(1);
-    let protocol =
-        ChipProtocol { warm_up: 2 * second, span: 4 * second, profile: second, profiles_known };
+    let protocol = ChipProtocol {
+        warm_up: 2 * second,
+        span: 4 * second,
+        profile: second,
+        profiles_known: true,
+    };
     let found = compare_on_chip(settings, &jobs, &protocol, &POLICIES, &policy, &|| {})?;
     let ways_only = times(&found.outcomes[WAYS_ONLY], fair);
     let row = std::array::from_fn(|policy| {
