@@ -95,7 +95,7 @@ impl PacedProgram {
 
     /// The slowdown that is to become `common`: one with promised ways is never ahead, and one that
     /// is not known neither ahead nor behind.
-    fn to_even(&self, common: u64) -> u64 {
+    fn evened(&self, common: u64) -> u64 {
         match self.slowdown {
             Some(slowdown) if self.is_promised => slowdown.max(common),
             Some(slowdown) => slowdown,
@@ -115,7 +115,7 @@ fn common_slowdown(programs: &[PacedProgram], budget: Option<u64>) -> Option<u64
         let common = low + (high - low) / 2;
         let (mut needed, mut available) = (0u128, u128::from(budget) * u128::from(common));
         for one in programs {
-            needed += 100 * u128::from(one.to_even(common));
+            needed += 100 * u128::from(one.evened(common));
             available += 100 * u128::from(common);
         }
         if needed <= available { high = common } else { low = common + 1 }
@@ -195,7 +195,7 @@ impl CpuTime {
         }
         let common = self.common.filter(|_| self.exchange.has_best_effort());
         let most = self.exchange.quantum() * MOST_DEBT;
-        let slowdown = program.to_even(common.unwrap_or(1));
+        let slowdown = program.evened(common.unwrap_or(1));
         if let Some((cycles, instructions)) = counted {
             let [all_cycles, all_instructions] = &mut program.span;
             *all_cycles = all_cycles.saturating_add(cycles);
