@@ -8,8 +8,11 @@ use std::time::Duration;
 use fairways_chip::program::named;
 use fairways_chip::{Chip, Job, PagePlacement, Scheduling, Settings, preset};
 use fairways_core::{Action, AppId, Event, Machine, Policy, Q32, ThreadId, Time, Wish};
+use fairways_lab::{ChipProtocol, compare_on_chip};
+use fairways_policy::by_name;
 use fairways_policy::cache_fair::{self, CacheFair};
 use fairways_policy::casc::{self, Casc};
+use fairways_policy::fairways::{self, Fairways};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -207,4 +210,46 @@ fn what_cache_fair_orders_is_what_threads_get() {
         let more = (got[job] - before[job]) / 992e6 * f64::from(scale);
         assert!((more - extra[app]).abs() < 0.06 + 0.1 * moved, "{job}: {more} {extra:?}");
     }
+}
+
+/// The slowdowns of the programs that are not best-effort, and the cycles a second of the last one,
+/// which is, without CPU time and with it.
+fn fairways_without_and_with_cpu_time(names: [&str; 4]) -> [(Vec<f64>, f64); 2] {
+    let mut jobs: Vec<Job> = names.map(job).into();
+    jobs[3].wish = Wish { best_effort: true, ..Wish::default() };
+    let scheduler = Scheduling { quantum: 20 * MS, tick: MS, ..Scheduling::default() };
+    let chip = preset::preset("t1-single").unwrap();
+    let settings = Settings { time_scale: 20, scheduler: Some(scheduler), ..Settings::new(chip) };
+    let protocol = ChipProtocol {
+        warm_up: 2000 * MS,
+        span: 4000 * MS,
+        profile: 2000 * MS,
+        profiles_known: true,
+    };
+    // As a policy that learns it gets profiles, too.
+    let without = |name: &str| -> Option<Box<dyn Policy>> {
+        let parameters = fairways::Parameters { compensate_cpu: false, ..Default::default() };
+        if name == "lfoc" { Some(Box::new(Fairways::new(parameters))) } else { by_name(name) }
+    };
+    let policies = ["lfoc", "fairways"];
+    let found = compare_on_chip(settings, &jobs, &protocol, &policies, &without, &|| {}).unwrap();
+    [0, 1].map(|policy| {
+        let outcome = &found.outcomes[policy];
+        let rate = outcome.programs[3].rate;
+        (outcome.slowdowns[..3].to_vec(), rate.instructions_per_second / rate.ipc)
+    })
+}
+
+/// What the ways leave unfair is made up for by CPU time, within the bound of best-effort work.
+#[test]
+fn fairways_evens_progress_out_by_cpu_time() {
+    let [without, with] =
+        fairways_without_and_with_cpu_time(["vortex-like", "art-like", "mcf-like", "gzip-like"]);
+    let unfairness = [&without, &with].map(|(slowdowns, _)| {
+        let [least, most] =
+            [f64::min, f64::max].map(|of| slowdowns.iter().copied().fold(slowdowns[0], of));
+        most / least
+    });
+    assert!(unfairness[0] > 1.05 && unfairness[1] < 1.0 + (unfairness[0] - 1.0) / 2.0);
+    assert!(with.1 > 0.89 * without.1);
 }

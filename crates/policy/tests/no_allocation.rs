@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_core::{
-    Action, AppId, Counters, Curve, Event, Latencies, LatencyBin, Llc, Objective, Policy, Profile,
-    Q32, Sample, Time, Ways, Wish,
+    Action, AppId, Counters, Cpus, Curve, EndedTurn, Event, Latencies, LatencyBin, Llc, Objective,
+    Policy, Profile, Q32, Sample, ThreadId, Time, Ways, Wish,
 };
 use fairways_policy::fairways::Fairways;
 use fairways_policy::lfoc::{Lfoc, Parameters};
@@ -151,6 +151,50 @@ fn what_fairways_observes_allocates_nothing() {
         assert!(!is_warm || counted.count_total == 0, "{counted:?} in round {round}");
     }
     assert!(plans > 20 && sampled > 0, "{plans} plans, {sampled} of them to sample again");
+}
+
+/// Turns that are made longer and shorter.
+#[test]
+fn what_fairways_makes_up_for_by_cpu_time_allocates_nothing() {
+    let ways = Ways::new(11).expect("from 1 to 32");
+    let quantum = Duration::from_millis(10);
+    let mut policy = Fairways::default();
+    let mut orders = 0;
+    let mut handle = |at: u64, event: &Event| {
+        policy.handle(Time::from_nanos(at), event, &mut |action| {
+            orders += u32::from(matches!(action, Action::Quantum { .. }));
+        });
+    };
+    handle(0, &Event::Machine(Llc::with_ways(ways).into()));
+    handle(0, &Event::Cpus(Cpus { count: 2, quantum }));
+    for app in 0..6 {
+        let wish = Wish { best_effort: app % 3 == 2, ..Wish::default() };
+        handle(0, &Event::Started { app: AppId(app), wish, profile: Some(profile(app, ways)) });
+    }
+    for round in 0..600_u64 {
+        let app = AppId(u32::try_from(round % 6).expect("below 6"));
+        let turn =
+            EndedTurn { thread: ThreadId::first_of(app), cpu: 0, ordered: quantum, ran: quantum };
+        let counters = Counters {
+            instructions: Some(1_000_000),
+            cycles: Some(1_000_000 * (1 + round % 5)),
+            ..Counters::default()
+        };
+        let sample = Sample {
+            app,
+            counters,
+            occupancy: Some(Q32::ONE),
+            window: quantum,
+            plan: None,
+            straddled: false,
+        };
+        let events = [Event::QuantumGiven(turn), Event::Sampled(sample)];
+        let at = round * 10_000_000;
+        let counted =
+            allocation_counter::measure(|| events.iter().for_each(|event| handle(at, event)));
+        assert!(round < 60 || counted.count_total == 0, "{counted:?} in round {round}");
+    }
+    assert!(orders > 50, "{orders} orders");
 }
 
 /// Rounds of a millisecond after which everything happens again.

@@ -42,7 +42,7 @@ impl Penalty {
 
 /// The account of a best-effort thread.
 #[derive(Clone, Debug)]
-pub(super) struct Losses {
+pub(crate) struct Losses {
     pub(super) total: Penalty,
     last: LastSecond,
 }

@@ -23,7 +23,7 @@ const MOST_RATIO: Q32 = Q32::from_int(100);
 
 /// The CPU time that a cache-fair thread is owed, in nanoseconds; negative if it is ahead.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Account {
+pub(crate) struct Account {
     debt: i128,
     /// The time that it was entitled to in slices since the debt was last computed, and the time
     /// that it ran.
@@ -45,7 +45,7 @@ impl Account {
 
     /// Handles the end of a window, with its cycles and fair cycles: computes the debt of the
     /// slices before it, at most `most`.
-    pub(super) fn window(&mut self, cycles: u64, fair_cycles: u64, most: i128) {
+    pub(crate) fn window(&mut self, cycles: u64, fair_cycles: u64, most: i128) {
         self.cycles = self.cycles.saturating_add(cycles);
         self.fair_cycles = self.fair_cycles.saturating_add(fair_cycles);
         let ratio = Q32::ratio(self.cycles, self.fair_cycles).min(MOST_RATIO);
@@ -59,7 +59,7 @@ impl Account {
 
     /// Drops the time since the debt was last computed, as nothing is known about it, or nothing
     /// can be done about it.
-    pub(super) fn pass(&mut self) {
+    pub(crate) fn pass(&mut self) {
         self.ratio = None;
         self.forget();
     }

@@ -1,6 +1,6 @@
 //! The exchange of CPU time between threads: what is given is taken from another thread.
 //!
-//! When a slice of a cache-fair thread ends whose next turn is to be longer or shorter, the thread
+//! When a slice of a thread ends that has a fair CPI, and whose next turn is to be longer or shorter, the thread
 //! is promised the change, and one best-effort thread is promised the opposite (§4.2). The time
 //! that threads really ran is settled when their slices are reported: a machine rounds to its
 //! ticks, and threads sleep and end. At every time
@@ -10,6 +10,8 @@
 //! and the carry, which is given but not yet taken, is compensated by the next promises. Orders are
 //! for one turn. A thread gets another order when its slice ends, or when it has none yet, so that
 //! no order is withdrawn that may be under way.
+//!
+//! `fairways` uses it too, with other fair CPIs.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -17,28 +19,40 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::time::Duration;
 
-use fairways_core::{Action, EndedTurn, ThreadId, Time};
+use fairways_core::{Action, AppId, EndedTurn, ThreadId, Time};
 
 use super::best_effort::Losses;
-use super::thread::FairThread;
+use super::calibration::Account;
 
 const TAKES: &str = "behind its fair CPI";
 const GIVES: &str = "ahead of its fair CPI";
-const GIVES_UP: &str = "gives time to a cache-fair thread";
-const GETS: &str = "gets time from a cache-fair thread";
+const GIVES_UP: &str = "gives time to a thread that is behind its fair CPI";
+const GETS: &str = "gets time from a thread that is ahead of its fair CPI";
 const AS_USUAL: &str = "as usual again";
 const NO_MORE: &str = "no more of its time is taken: it has lost as much as a second may cost it";
 
+/// How many threads of a program are distinguished; the one whose last event is oldest is forgotten
+/// first. Ours: machines do not report the end of a thread.
+const MOST_THREADS: usize = 64;
+
 /// The role of a thread for the scheduler (§2).
 #[derive(Clone, Debug)]
-pub(super) enum Role {
-    CacheFair(Box<FairThread>),
+pub(crate) enum Role<T> {
+    /// It has a fair CPI, and what the policy knows of it.
+    Fair(Account, T),
     BestEffort(Box<Losses>),
 }
 
+impl<T> Role<T> {
+    /// The role of a thread of background work.
+    pub(crate) fn best_effort() -> Self {
+        Self::BestEffort(Box::new(Losses::new()))
+    }
+}
+
 #[derive(Clone, Debug)]
-pub(super) struct ExchangeThread {
-    pub(super) role: Role,
+pub(crate) struct ExchangeThread<T> {
+    pub(crate) role: Role<T>,
     /// The time of the last event about it.
     pub(super) seen: Time,
     /// The CPU of its last slice.
@@ -51,26 +65,34 @@ pub(super) struct ExchangeThread {
     is_announced: bool,
 }
 
-impl ExchangeThread {
-    pub(super) const fn new(role: Role, seen: Time) -> Self {
+impl<T> ExchangeThread<T> {
+    pub(super) const fn new(role: Role<T>, seen: Time) -> Self {
         Self { role, seen, cpu: None, promised: 0, ordered: None, is_announced: false }
     }
 
-    pub(super) const fn is_best_effort(&self) -> bool {
+    pub(crate) const fn is_best_effort(&self) -> bool {
         matches!(self.role, Role::BestEffort(_))
     }
 }
 
 /// All threads and their promises. Times are in nanoseconds.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Exchange {
-    pub(super) threads: BTreeMap<ThreadId, ExchangeThread>,
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange<T> {
+    pub(crate) threads: BTreeMap<ThreadId, ExchangeThread<T>>,
     /// The machine's quantum.
     quantum: i128,
     /// The most that a second may cost, in percent
     /// ([`Parameters::penalty_limit`](super::Parameters::penalty_limit)).
     limit: u32,
+    /// The class of best-effort programs, where that is announced.
+    class: Option<&'static str>,
     carry: i128,
+}
+
+impl<T> Default for Exchange<T> {
+    fn default() -> Self {
+        Self { threads: BTreeMap::new(), quantum: 0, limit: 0, class: None, carry: 0 }
+    }
 }
 
 /// A best-effort thread whose turns can be changed.
@@ -127,10 +149,11 @@ const fn worth_it(change: i128, quantum: i128) -> bool {
     change.unsigned_abs() * 1000 >= quantum.unsigned_abs()
 }
 
-impl Exchange {
-    /// Begins with this quantum of the machine; promises with another quantum are void.
-    pub(super) fn begin(&mut self, quantum: Duration, limit: u32) {
-        (self.quantum, self.limit, self.carry) = (nanos(quantum), limit, 0);
+impl<T> Exchange<T> {
+    /// Begins with this quantum of the machine; promises with another quantum are void. With a
+    /// `class`, it is announced once for each best-effort thread that no more is taken from it.
+    pub(crate) fn begin(&mut self, quantum: Duration, limit: u32, class: Option<&'static str>) {
+        (self.quantum, self.limit, self.class, self.carry) = (nanos(quantum), limit, class, 0);
         for thread in self.threads.values_mut() {
             (thread.promised, thread.ordered) = (0, None);
         }
@@ -138,22 +161,65 @@ impl Exchange {
 
     /// The sum of all promises, and the carry.
     #[cfg(test)]
-    pub(super) fn books(&self) -> (i128, i128) {
+    pub(crate) fn books(&self) -> (i128, i128) {
         (self.threads.values().map(|thread| thread.promised).sum(), self.carry)
     }
 
     /// Whether there is a thread to take time from or to give it to.
-    pub(super) fn has_best_effort(&self) -> bool {
+    pub(crate) fn has_best_effort(&self) -> bool {
         self.threads.values().any(ExchangeThread::is_best_effort)
     }
 
-    pub(super) const fn quantum(&self) -> i128 {
+    /// Notes that an event reported a thread, whose role is this if it is new.
+    pub(crate) fn note(
+        &mut self,
+        at: Time,
+        id: ThreadId,
+        role: impl FnOnce() -> Role<T>,
+        act: &mut dyn FnMut(Action<'_>),
+    ) {
+        if let Some(thread) = self.threads.get_mut(&id) {
+            thread.seen = at;
+            return;
+        }
+        if self.threads_of(id.app).count() >= MOST_THREADS {
+            let oldest = self.threads_of(id.app).min_by_key(|(_, thread)| thread.seen);
+            if let Some(oldest) = oldest.map(|(id, _)| id) {
+                self.leave(at, &[oldest], act);
+            }
+        }
+        self.threads.insert(id, ExchangeThread::new(role(), at));
+    }
+
+    /// The threads of a program.
+    pub(crate) fn threads_of(
+        &self,
+        app: AppId,
+    ) -> impl Iterator<Item = (ThreadId, &ExchangeThread<T>)> {
+        self.threads.range(all_of(app)).map(|(&id, thread)| (id, thread))
+    }
+
+    /// The roles of a program's threads.
+    pub(crate) fn roles_of(
+        &mut self,
+        app: AppId,
+    ) -> impl Iterator<Item = (ThreadId, &mut Role<T>)> {
+        self.threads.range_mut(all_of(app)).map(|(&id, thread)| (id, &mut thread.role))
+    }
+
+    /// Removes the threads of a program.
+    pub(crate) fn exit(&mut self, at: Time, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
+        let gone: Vec<ThreadId> = self.threads_of(app).map(|(id, _)| id).collect();
+        self.leave(at, &gone, act);
+    }
+
+    pub(crate) const fn quantum(&self) -> i128 {
         self.quantum
     }
 
     /// Handles the end of a slice: settles the time that the thread really got, and orders its next
     /// turn.
-    pub(super) fn slice(&mut self, at: Time, slice: &EndedTurn, act: &mut dyn FnMut(Action<'_>)) {
+    pub(crate) fn slice(&mut self, at: Time, slice: &EndedTurn, act: &mut dyn FnMut(Action<'_>)) {
         let (quantum, has_best_effort) = (self.quantum, self.has_best_effort());
         let Some(thread) = self.threads.get_mut(&slice.thread) else { return };
         let (ordered, ran) = (nanos(slice.ordered), nanos(slice.ran));
@@ -163,9 +229,9 @@ impl Exchange {
             thread.ordered = None;
         }
         match &mut thread.role {
-            Role::CacheFair(fair) => {
-                fair.account.slice(due, ran);
-                let wanted = if has_best_effort { fair.account.wanted(quantum) } else { 0 };
+            Role::Fair(account, _) => {
+                account.slice(due, ran);
+                let wanted = if has_best_effort { account.wanted(quantum) } else { 0 };
                 let wanted = if worth_it(wanted, quantum) { wanted } else { 0 };
                 self.carry += ran - due - thread.promised + wanted;
                 thread.promised = wanted;
@@ -181,7 +247,7 @@ impl Exchange {
     }
 
     /// Removes threads; their promises go to others.
-    pub(super) fn leave(&mut self, at: Time, gone: &[ThreadId], act: &mut dyn FnMut(Action<'_>)) {
+    fn leave(&mut self, at: Time, gone: &[ThreadId], act: &mut dyn FnMut(Action<'_>)) {
         for thread in gone.iter().filter_map(|id| self.threads.remove(id)) {
             self.carry -= thread.promised;
         }
@@ -239,7 +305,7 @@ impl Exchange {
         near: Option<u32>,
         act: &mut dyn FnMut(Action<'_>),
     ) -> Option<(ThreadId, i128)> {
-        let Self { threads, quantum, limit, carry } = self;
+        let Self { threads, quantum, limit, class, carry } = self;
         let mut chosen: Option<Candidate<'_>> = None;
         for (&id, thread) in threads {
             let Role::BestEffort(losses) = &mut thread.role else { continue };
@@ -247,8 +313,11 @@ impl Exchange {
                 let half = *quantum / 2;
                 let room = losses.room(at, *quantum, *limit);
                 let least = room.map_or(-half, |room| -room.min(half));
-                if thread.promised - *carry < least && least > -half && !thread.is_announced {
-                    let (app, class) = (id.app, super::BEST_EFFORT);
+                if thread.promised - *carry < least
+                    && least > -half
+                    && let Some(class) = class.filter(|_| !thread.is_announced)
+                {
+                    let app = id.app;
                     act(Action::Classified { app, class: class.into(), reason: NO_MORE.into() });
                     thread.is_announced = true;
                 }
@@ -306,10 +375,13 @@ impl Exchange {
     }
 }
 
+/// The identifiers that threads of a program can have.
+const fn all_of(app: AppId) -> core::ops::RangeInclusive<ThreadId> {
+    ThreadId { app, number: 0 }..=ThreadId { app, number: u32::MAX }
+}
+
 #[cfg(test)]
 mod tests {
-    use fairways_core::AppId;
-
     use super::*;
 
     const fn id(app: u32) -> ThreadId {
@@ -318,15 +390,12 @@ mod tests {
 
     /// Threads with these promises in microseconds, and a quantum of 10 ms; those from 10 on are
     /// best-effort.
-    fn exchange(promised: &[(u32, i128)]) -> Exchange {
+    fn exchange(promised: &[(u32, i128)]) -> Exchange<()> {
         let mut exchange = Exchange::default();
-        exchange.begin(Duration::from_millis(10), 0);
+        exchange.begin(Duration::from_millis(10), 0, None);
         for &(app, promised) in promised {
-            let role = if app < 10 {
-                Role::CacheFair(Box::new(FairThread::new(Time::ZERO, None)))
-            } else {
-                Role::BestEffort(Box::new(Losses::new()))
-            };
+            let role =
+                if app < 10 { Role::Fair(Account::default(), ()) } else { Role::best_effort() };
             let mut thread = ExchangeThread::new(role, Time::ZERO);
             thread.promised = promised * 1000;
             exchange.threads.insert(id(app), thread);

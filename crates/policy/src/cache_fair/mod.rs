@@ -48,11 +48,11 @@ use fairways_core::{
 
 use crate::running::{Change, RunningPrograms};
 use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, make};
-use best_effort::Losses;
-use exchange::{Exchange, ExchangeThread, Role};
 use thread::FairThread;
 
 pub use best_effort::Penalty;
+pub(crate) use calibration::Account;
+pub(crate) use exchange::{Exchange, Role};
 pub use fair_cpi::{MOST_STALLS, fair_cpi, ideal_cpi};
 pub use parameters::Parameters;
 pub use recon::{
@@ -64,10 +64,6 @@ const BEST_EFFORT: &str = "best-effort";
 const BY_DEFAULT: &str = "its owner did not call it background work";
 const BY_WISH: &str = "its owner calls it background work";
 const ALONE: &str = "no best-effort thread to exchange CPU time with: nothing is adjusted";
-
-/// How many threads of a program are distinguished; the one whose last event is oldest is forgotten
-/// first. Ours: machines do not report the end of a thread.
-const MOST_THREADS: usize = 64;
 
 /// `cache-fair`, in the table of policies.
 pub(crate) const POLICY: Descriptor = Descriptor {
@@ -98,7 +94,7 @@ pub struct CacheFair {
     running: RunningPrograms,
     /// `None` on a machine that does not let policies schedule.
     cpus: Option<Cpus>,
-    exchange: Exchange,
+    exchange: Exchange<Box<FairThread>>,
     /// Known fair miss rates, which need no estimate.
     known: BTreeMap<AppId, Q32>,
     /// Whether the lack of best-effort threads was announced.
@@ -158,13 +154,13 @@ impl CacheFair {
     pub fn penalty(&self, thread: ThreadId) -> Option<Penalty> {
         match &self.exchange.threads.get(&thread)?.role {
             Role::BestEffort(losses) => Some(losses.total),
-            Role::CacheFair(_) => None,
+            Role::Fair(..) => None,
         }
     }
 
     fn fair(&self, thread: ThreadId) -> Option<&FairThread> {
         match &self.exchange.threads.get(&thread)?.role {
-            Role::CacheFair(fair) => Some(fair),
+            Role::Fair(_, fair) => Some(fair),
             Role::BestEffort(_) => None,
         }
     }
@@ -176,7 +172,7 @@ impl CacheFair {
         }
         self.cpus = Some(cpus).filter(|cpus| cpus.count > 0 && !cpus.quantum.is_zero());
         self.forget(at);
-        self.exchange.begin(cpus.quantum, self.parameters.penalty_limit);
+        self.exchange.begin(cpus.quantum, self.parameters.penalty_limit, Some(BEST_EFFORT));
         if self.cpus.is_none() {
             return;
         }
@@ -187,7 +183,7 @@ impl CacheFair {
     }
 
     fn start(&mut self, at: Time, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
-        if self.cpus.is_none() || self.threads_of(app).next().is_some() {
+        if self.cpus.is_none() || self.exchange.threads_of(app).next().is_some() {
             return;
         }
         let Some(best_effort) = self.note_thread(at, ThreadId::first_of(app), act) else { return };
@@ -210,40 +206,24 @@ impl CacheFair {
     ) -> Option<bool> {
         let program = self.running.programs().iter().find(|program| program.app == id.app)?;
         let best_effort = program.wish.best_effort;
-        if let Some(thread) = self.exchange.threads.get_mut(&id) {
-            thread.seen = at;
-            return Some(best_effort);
-        }
-        if self.threads_of(id.app).count() >= MOST_THREADS {
-            let oldest = self.threads_of(id.app).min_by_key(|(_, thread)| thread.seen);
-            if let Some(oldest) = oldest.map(|(id, _)| id) {
-                self.exchange.leave(at, &[oldest], act);
+        let known = self.known.get(&id.app).copied();
+        let role = || {
+            if best_effort {
+                return Role::best_effort();
             }
-        }
-        let role = if best_effort {
-            Role::BestEffort(Box::new(Losses::new()))
-        } else {
-            Role::CacheFair(Box::new(FairThread::new(at, self.known.get(&id.app).copied())))
+            Role::Fair(Account::default(), Box::new(FairThread::new(at, known)))
         };
-        self.exchange.threads.insert(id, ExchangeThread::new(role, at));
+        self.exchange.note(at, id, role, act);
         Some(best_effort)
-    }
-
-    fn threads_of(&self, app: AppId) -> impl Iterator<Item = (ThreadId, &ExchangeThread)> {
-        let all = ThreadId { app, number: 0 }..=ThreadId { app, number: u32::MAX };
-        self.exchange.threads.range(all).map(|(&id, thread)| (id, thread))
-    }
-
-    fn exit(&mut self, at: Time, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
-        let gone: Vec<ThreadId> = self.threads_of(app).map(|(id, _)| id).collect();
-        self.exchange.leave(at, &gone, act);
     }
 
     /// Handles a request of a program's owner: if it changes the program's class, the program
     /// starts again.
     fn wished(&mut self, at: Time, app: AppId, best_effort: bool, act: &mut dyn FnMut(Action<'_>)) {
-        if self.threads_of(app).any(|(_, thread)| thread.is_best_effort() != best_effort) {
-            self.exit(at, app, act);
+        let mut threads = self.exchange.threads_of(app);
+        if threads.any(|(_, thread)| thread.is_best_effort() != best_effort) {
+            drop(threads);
+            self.exchange.exit(at, app, act);
             self.start(at, app, act);
         }
     }
@@ -251,7 +231,8 @@ impl CacheFair {
     /// Forgets what was learnt, as it is about another machine.
     fn forget(&mut self, at: Time) {
         for thread in self.exchange.threads.values_mut() {
-            if let Role::CacheFair(fair) = &mut thread.role {
+            if let Role::Fair(account, fair) = &mut thread.role {
+                account.pass();
                 fair.forget(at);
             }
         }
@@ -262,17 +243,18 @@ impl CacheFair {
         let Some(cpus) = self.cpus else { return };
         let has_best_effort = self.exchange.has_best_effort();
         let most = self.exchange.quantum() * i128::from(self.parameters.most_debt);
-        let with = (co_runners(cpus), most, has_best_effort);
-        let app = sample.app;
-        let all = ThreadId { app, number: 0 }..=ThreadId { app, number: u32::MAX };
+        let (app, beside, to) = (sample.app, co_runners(cpus), &self.parameters);
         let mut is_in_vain = false;
-        for (&id, thread) in self.exchange.threads.range_mut(all) {
-            let Role::CacheFair(fair) = &mut thread.role else { continue };
-            let to = &self.parameters;
-            let adjusts = fair.window(at, &sample.counters, with, to, &mut |what, value, raw| {
+        for (id, role) in self.exchange.roles_of(app) {
+            let Role::Fair(account, fair) = role else { continue };
+            let judged = fair.window(at, &sample.counters, beside, to, &mut |what, value, raw| {
                 act(Action::Estimated { thread: id, what: what.into(), value, raw });
             });
-            is_in_vain |= adjusts && !has_best_effort;
+            match judged.filter(|_| has_best_effort) {
+                Some((cycles, fair_cycles)) => account.window(cycles, fair_cycles, most),
+                None => account.pass(),
+            }
+            is_in_vain |= judged.is_some() && !has_best_effort;
         }
         if is_in_vain && !self.has_announced_alone {
             act(Action::Classified { app, class: CACHE_FAIR.into(), reason: ALONE.into() });
@@ -286,7 +268,7 @@ impl CacheFair {
             let id = ran.thread;
             self.note_thread(at, id, act);
             let thread = self.exchange.threads.get_mut(&id);
-            let Some(Role::CacheFair(fair)) = thread.map(|thread| &mut thread.role) else {
+            let Some(Role::Fair(_, fair)) = thread.map(|thread| &mut thread.role) else {
                 continue;
             };
             if let Some(point) = DataPoint::from_group(together, id) {
@@ -313,7 +295,7 @@ impl Policy for CacheFair {
         let before = self.running.llc();
         match self.running.update(event) {
             Some(Change::Machine) if self.running.llc() != before => self.forget(at),
-            Some(Change::Exited(app)) => self.exit(at, app, act),
+            Some(Change::Exited(app)) => self.exchange.exit(at, app, act),
             Some(Change::Machine | Change::Started | Change::Wish { .. }) | None => {}
         }
         match event {

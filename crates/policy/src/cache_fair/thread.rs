@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use fairways_core::{Counters, Q32, Time};
 
 use super::Parameters;
-use super::calibration::{Account, judge};
+use super::calibration::judge;
 use super::phase::Accesses;
 use super::recon::{DataPoint, Fit, MOST_POINTS, equation_1, equation_2, mean};
 use crate::regression::saturate;
@@ -39,7 +39,6 @@ pub(super) struct FairThread {
     /// The fair CPI, cycles per instruction.
     pub(super) cpi: Option<Q32>,
     announced_cpi: Option<Q32>,
-    pub(super) account: Account,
 }
 
 impl FairThread {
@@ -54,7 +53,6 @@ impl FairThread {
             accesses: Accesses::default(),
             cpi: None,
             announced_cpi: None,
-            account: Account::default(),
         }
     }
 
@@ -73,7 +71,6 @@ impl FairThread {
     /// Forgets what was learnt, as the machine is another one.
     pub(super) fn forget(&mut self, at: Time) {
         (self.since, self.rate, self.fit, self.cpi) = (None, None, None, None);
-        self.account.pass();
         self.observe(at);
     }
 
@@ -95,18 +92,16 @@ impl FairThread {
         self.end_if_due(at, co_runners, to, announce);
     }
 
-    /// Handles a window of its program. Returns whether its CPU time is to be adjusted now.
-    ///
-    /// `most`: the largest debt, in nanoseconds; `has_best_effort`: whether there is a thread to
-    /// take time from.
+    /// Handles a window of its program. Returns its cycles and those that it would have taken at
+    /// the fair CPI; `None` if nothing can be adjusted.
     pub(super) fn window(
         &mut self,
         at: Time,
         counters: &Counters,
-        (co_runners, most, has_best_effort): (u32, i128, bool),
+        co_runners: u32,
         to: &Parameters,
         announce: AnnounceNumber<'_>,
-    ) -> bool {
+    ) -> Option<(u64, u64)> {
         let instructions = counters.instructions.unwrap_or(0);
         if let Some(recon) = &mut self.recon {
             recon.instructions = recon.instructions.saturating_add(instructions);
@@ -119,23 +114,15 @@ impl FairThread {
             }
         }
         let judged = self.fit.and_then(|fit| judge(counters, &fit, to.least_ideal_cpi));
-        match judged {
-            Some((cycles, fair_cycles, cpi)) => {
-                self.cpi = Some(cpi);
-                if self.announced_cpi.is_none_or(|announced| differ(announced, cpi)) {
-                    self.announced_cpi = Some(cpi);
-                    announce(FAIR_CPI.text(), cpi, saturate(cpi.raw().into()));
-                }
-                if has_best_effort {
-                    self.account.window(cycles, fair_cycles, most);
-                } else {
-                    self.account.pass();
-                }
+        if let Some((.., cpi)) = judged {
+            self.cpi = Some(cpi);
+            if self.announced_cpi.is_none_or(|announced| differ(announced, cpi)) {
+                self.announced_cpi = Some(cpi);
+                announce(FAIR_CPI.text(), cpi, saturate(cpi.raw().into()));
             }
-            None => self.account.pass(),
         }
         self.end_if_due(at, co_runners, to, announce);
-        judged.is_some()
+        judged.map(|(cycles, fair_cycles, _)| (cycles, fair_cycles))
     }
 
     /// Ends a reconnaissance that is complete, or has lasted too long (decision cache-fair 3).

@@ -25,6 +25,7 @@
 //! plans there are, those of sampling too (`promises.rs`). Beyond 64 programs the plan is LFOC+'s.
 //!
 //! Where memory is the bottleneck, programs that fill it get limits of bandwidth (`bandwidth.rs`).
+//! Where threads take turns, CPU time makes up for what the ways leave unfair (`cpu_time.rs`).
 //!
 //! Integers only; a decision reuses the memory of the one before.
 
@@ -34,6 +35,7 @@ mod bandwidth_plan;
 mod bandwidth_trial;
 mod bandwidth_user;
 mod clusters;
+mod cpu_time;
 mod divide;
 mod keeping;
 mod learner;
@@ -63,6 +65,7 @@ use fairways_core::{Action, AppId, Counter, Event, Llc, PlanId, Policy, Time};
 use crate::running::{Change, RunningPrograms};
 use crate::table::{DecisionScope, Descriptor, KnowledgeSource, OwnerRequest, make};
 use bandwidth::BandwidthControl;
+use cpu_time::CpuTime;
 use learner::LearnedProgram;
 use planner::Planner;
 use services::Services;
@@ -107,6 +110,7 @@ pub struct Fairways {
     learners: Vec<LearnedProgram>,
     services: Services,
     bandwidth: BandwidthControl,
+    cpu_time: CpuTime,
     session: Option<Growth>,
     /// Nanoseconds in which programs were sampled.
     sampled_nanos: u64,
@@ -171,7 +175,10 @@ impl Policy for Fairways {
             Event::Sampled(sample) => {
                 self.bandwidth.measure(sample);
                 self.sampled(at, sample, act);
+                self.pace(at, sample);
             }
+            Event::Cpus(_) => self.follow_cpu_time(at, event, act),
+            Event::QuantumGiven(turn) => self.end_turn(at, turn, act),
             Event::Woke => self.wake(at, act),
             Event::Latency(latencies) => {
                 self.bandwidth.measure_latencies(latencies, self.running.programs());
@@ -187,6 +194,7 @@ impl Policy for Fairways {
                 let before = self.running.llc();
                 let Some(change) = self.running.update(event) else { return };
                 self.follow(at, change, before, act);
+                self.follow_cpu_time(at, event, act);
                 self.decide(at, Some(change), act);
             }
         }

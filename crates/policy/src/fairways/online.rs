@@ -21,6 +21,10 @@ impl Fairways {
 
     /// A window ended.
     pub(super) fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
+        // A program that waited for its turn, or slept, shows nothing.
+        if sample.counters.cycles == Some(0) {
+            return;
+        }
         let sampled = self.sampling();
         // While it is filling its ways, short windows may look steady.
         let is_settled = sampled != Some(sample.app)

@@ -79,5 +79,13 @@ parameters! {
 
         /// How long a limit that did not help is not tried again; twice as long each time.
         limit_retry: Duration = Duration::from_secs(30), "", "ours", least MILLISECOND;
+
+        /// Whether turns are made longer and shorter for what the ways leave unfair, where threads
+        /// take turns and some are best-effort.
+        compensate_cpu: bool = true, "", "ours";
+
+        /// Percent of its CPU time that may be taken from a best-effort thread over a second; 0 for
+        /// no bound.
+        penalty_limit: u32 = 10, "percent", "cache-fair §5.4, decision 6";
     }
 }

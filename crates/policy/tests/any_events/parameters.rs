@@ -151,9 +151,9 @@ pub(crate) fn fairways() -> impl Strategy<Value = fairways::Parameters> {
         fairways::Objective::Weighted,
     ]);
     let spans = prop::array::uniform5(spans());
-    let switches = any::<[bool; 2]>();
+    let switches = any::<[bool; 3]>();
     (objectives, switches, prop::array::uniform8(numbers()), spans).prop_map(
-        |(objective, [whole_cache, limit_bandwidth], n, spans)| {
+        |(objective, [whole_cache, limit_bandwidth, compensate_cpu], n, spans)| {
             let [decision_period, normal_window, sampling_window, limit_period, limit_retry] =
                 spans;
             fairways::Parameters {
@@ -181,6 +181,8 @@ pub(crate) fn fairways() -> impl Strategy<Value = fairways::Parameters> {
                 limit_gain_percent: n[5],
                 limit_floor_percent: n[6],
                 limit_retry,
+                compensate_cpu,
+                penalty_limit: n[3],
             }
         },
     )

@@ -241,6 +241,35 @@ fn a_program_that_exits_while_it_is_sampled_ends_that() {
     assert_eq!((bench.policy.sampling(), bench.ways(0)), (None, 8));
 }
 
+/// It waits for its turn on a CPU, or sleeps.
+#[test]
+fn windows_in_which_a_program_did_not_run_show_nothing() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, Wish::default(), light);
+    bench.start(1, Wish::default(), sensitive);
+    bench.windows(10);
+    assert_eq!(bench.policy.sampling(), Some(AppId(1)));
+    for _ in 0..100 {
+        bench.report(&Event::Sampled(Sample {
+            app: AppId(1),
+            counters: Counters {
+                instructions: Some(0),
+                cycles: Some(0),
+                llc_misses: Some(0),
+                ..Counters::default()
+            },
+            occupancy: Some(Q32::ONE),
+            window: Duration::from_millis(1),
+            plan: bench.plan,
+            straddled: false,
+        }));
+    }
+    assert_eq!(bench.policy.sampling(), Some(AppId(1)));
+    assert_eq!([0, 1].map(|app| bench.ways(app)), [7, 1]);
+    bench.wake(1001);
+    assert_eq!(bench.policy.sampling(), None);
+}
+
 /// Its windows are long, but they come.
 #[test]
 fn long_windows_do_not_end_a_sampling() {

@@ -1,4 +1,5 @@
 mod bandwidth;
+mod cpu_time;
 mod learning;
 mod plans;
 mod promised;
