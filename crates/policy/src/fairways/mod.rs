@@ -37,6 +37,7 @@ mod clusters;
 mod divide;
 mod keeping;
 mod learner;
+mod needs;
 mod objective;
 mod observed;
 mod online;
@@ -53,6 +54,7 @@ mod search;
 mod services;
 mod session;
 mod starts;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
