@@ -120,6 +120,8 @@ pub struct Fairways {
     is_divided: bool,
     /// Whether one was in force before the last plan.
     was_divided: bool,
+    /// Whether the next plan is the first one after a sampling.
+    follows_sampling: bool,
     plan: Option<PlanId>,
 }
 
