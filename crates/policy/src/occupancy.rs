@@ -75,7 +75,7 @@ pub fn interpolate(curve: &Curve, x: Occupancy) -> Q32 {
 const FLOOR: Q32 = Q32::from_raw(4295);
 
 /// The value at 0 of the line through one and two ways.
-fn below_one(curve: &Curve) -> Q32 {
+pub(crate) fn below_one(curve: &Curve) -> Q32 {
     let value = (2 * curve.at(1).raw()).saturating_sub(curve.at(2).raw());
     if value == 0 { FLOOR } else { Q32::from_raw(value) }
 }
@@ -84,56 +84,40 @@ fn below_one(curve: &Curve) -> Q32 {
 /// decisions that compare many clusters and report none of the values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QuickSweep<'a> {
-    members: Vec<SweepMember<&'a Curve>>,
+    members: Vec<SweepMember<'a>>,
 }
 
 /// A member of a cluster that is swept.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SweepMember<T> {
-    /// Which one it is.
-    pub(crate) member: T,
+struct SweepMember<'a> {
+    curve: &'a Curve,
     /// The ways that it occupies, times 2^32.
-    pub(crate) occupancy: u64,
+    occupancy: u64,
     /// How hard it pressed for the way that was divided last.
     pressure: u64,
-}
-
-impl<T> SweepMember<T> {
-    /// A member that occupies these ways, times 2^32.
-    pub(crate) const fn new(member: T, occupancy: u64) -> Self {
-        Self { member, occupancy, pressure: 0 }
-    }
-}
-
-/// Divides one more way among members, by how hard each presses.
-pub(crate) fn divide_way_among<'a, T: Copy>(
-    members: &mut [SweepMember<T>],
-    curve: impl Fn(T) -> &'a Curve,
-) {
-    let mut bits = 0;
-    for SweepMember { member, occupancy, pressure } in &mut *members {
-        *pressure = read_ahead(curve(*member), *occupancy, 1);
-        bits |= *pressure;
-    }
-    // Each has 31 bits: sums of 2^15 members, and 32 bits more for one, fit.
-    let spare = (u64::BITS - bits.leading_zeros()).saturating_sub(31);
-    let total: u64 = members.iter().map(|member| member.pressure >> spare).sum();
-    let even = (1 << 32) / members.len().max(1) as u64;
-    for SweepMember { occupancy, pressure, .. } in members {
-        *occupancy += ((*pressure >> spare) << 32).checked_div(total).unwrap_or(even);
-    }
 }
 
 impl<'a> QuickSweep<'a> {
     /// Starts again with members that have these pressures.
     pub(crate) fn restart(&mut self, curves: impl Iterator<Item = &'a Curve>) {
         self.members.clear();
-        self.members.extend(curves.map(|curve| SweepMember::new(curve, 0)));
+        self.members.extend(curves.map(|curve| SweepMember { curve, occupancy: 0, pressure: 0 }));
     }
 
     /// Divides one more way.
     pub(crate) fn step(&mut self) {
-        divide_way_among(&mut self.members, |curve| curve);
+        let mut bits = 0;
+        for SweepMember { curve, occupancy, pressure } in &mut self.members {
+            *pressure = read_ahead(curve, *occupancy, 1);
+            bits |= *pressure;
+        }
+        // Each has 31 bits: sums of 2^15 members, and 32 bits more for one, fit.
+        let spare = (u64::BITS - bits.leading_zeros()).saturating_sub(31);
+        let total: u64 = self.members.iter().map(|member| member.pressure >> spare).sum();
+        let even = (1 << 32) / self.members.len().max(1) as u64;
+        for SweepMember { occupancy, pressure, .. } in &mut self.members {
+            *occupancy += ((*pressure >> spare) << 32).checked_div(total).unwrap_or(even);
+        }
     }
 
     /// The ways that each member occupies, times 2^32.
@@ -144,7 +128,7 @@ impl<'a> QuickSweep<'a> {
     /// The sum of the members' curves at their occupancies.
     pub(crate) fn pressure(&self) -> u64 {
         let values =
-            self.members.iter().map(|member| interpolate_raw(member.member, member.occupancy));
+            self.members.iter().map(|member| interpolate_raw(member.curve, member.occupancy));
         values.sum()
     }
 }
@@ -170,12 +154,39 @@ pub(crate) fn most_raw(curve: &Curve) -> u64 {
     values.map(Q32::raw).max().unwrap_or(0)
 }
 
+/// A bound, times 2^32, on the ways that a program occupies where [`interpolate_raw`] gives at most
+/// `most`; more ways than a cache has if it never does.
+pub(crate) fn least_raw(curve: &Curve, most: u64) -> u64 {
+    let mut here = below_one(curve).raw();
+    for (whole, next) in (0..).zip(curve.values()) {
+        let next = next.raw();
+        if here <= most {
+            return whole << 32;
+        }
+        if next <= most {
+            // Values are rounded down, so they may be up to 1 higher. A bound need not be exact: a
+            // division of 64 bits suffices.
+            let spare = (u64::BITS - (here - next).leading_zeros()).saturating_sub(32);
+            let part = ((here - most - 1) >> spare << 32) / (((here - next) >> spare) + 1);
+            return (whole << 32) + part;
+        }
+        here = next;
+    }
+    BEYOND_EVERY_CACHE
+}
+
+/// More ways than a cache has, times 2^32, and so few that 64 of it can be added.
+const BEYOND_EVERY_CACHE: u64 = 64 << 32;
+
 /// The value of a curve at `x` / 2^32 + `further` ways.
 fn read_ahead(curve: &Curve, x: u64, further: u32) -> u64 {
     let whole = u32::try_from(x >> 32).unwrap_or(u32::MAX - 2) + further;
     let here = if whole == 0 { below_one(curve) } else { curve.at(whole) };
-    let [here, next] = [here, curve.at(whole + 1)].map(Q32::raw);
-    let rest = x & 0xffff_ffff;
+    between(here.raw(), curve.at(whole + 1).raw(), x & 0xffff_ffff)
+}
+
+/// The value at `rest` / 2^32 of the way from one value to the next.
+pub(crate) fn between(here: u64, next: u64, rest: u64) -> u64 {
     if (here | next) >> 40 == 0 {
         // 24 bits of the rest are plenty for values below 2^8.
         let rest = rest >> 8;
@@ -225,6 +236,26 @@ mod tests {
         assert_eq!(u128::from(occupancy[63].raw()), (1_u128 << 64) / total);
         let large = (1_u128 << 112) / total;
         assert!(u128::from(occupancy[0].raw()).abs_diff(large) <= 1, "{:?}", occupancy[0]);
+    }
+
+    /// Whatever a program occupies where it is no slower, the bound is not above it.
+    #[test]
+    fn the_least_occupancy_is_a_bound() {
+        for values in [[9, 6, 4, 2], [4, 9, 3, 5], [8, 8, 7, 7], [2, 3, 9, 1]] {
+            let values = values.map(|value| Q32::from_raw((value << 32) + 12_345));
+            let curve = Curve::new(values).unwrap();
+            for most in (1..=10 << 4).map(|most| most << 28) {
+                let bound = least_raw(&curve, most);
+                let fits =
+                    (0..=5 << 10).map(|x| x << 22).find(|&x| interpolate_raw(&curve, x) <= most);
+                let Some(first) = fits else {
+                    assert!(bound > 3 << 32, "{values:?} {most} {bound}");
+                    continue;
+                };
+                // Not far below it, either: it must rule steps out.
+                assert!(bound <= first && first - bound <= 1 << 23, "{values:?} {most} {bound}");
+            }
+        }
     }
 
     #[test]

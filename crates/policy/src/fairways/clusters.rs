@@ -6,7 +6,7 @@ use core::ops::RangeInclusive;
 
 use super::objective::Outcome;
 use super::program::{SharingProgram, members};
-use crate::occupancy::{SweepMember, divide_way_among, interpolate_raw};
+use super::sweep::{PressedCurves, SweptProgram};
 
 /// Programs that may be searched: a set of them is a word, bit `i` for program `i`.
 pub(crate) const MOST_PROGRAMS: usize = 64;
@@ -15,18 +15,21 @@ pub(crate) const MOST_PROGRAMS: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clusters {
     programs: Vec<SharingProgram>,
-    /// The most that each lets the smallest slowdown of its cluster be.
-    ceilings: Vec<u64>,
+    /// The most that they let the smallest slowdown of a plan be.
+    ceiling: u64,
     ways: u32,
+    curves: PressedCurves,
     rows: Vec<EvaluatedSet>,
-    /// At `[row * ways + w - 1]`, as far as the set is evaluated.
-    outcomes: Vec<Outcome>,
+    /// Outcomes at `[row * ways + w - 1]`, as far as the set is evaluated: the largest slowdown,
+    /// which is read most, and the smallest with the throughput.
+    largest: Vec<u64>,
+    others: Vec<[u64; 2]>,
     /// The ways that each member of each set occupies, after the last evaluated one.
     occupancies: Vec<u64>,
     /// A table of rows by their sets, with open addresses; `u32::MAX` is free.
     places: Vec<u32>,
     /// The programs of the set at hand.
-    members: Vec<SweepMember<usize>>,
+    swept: Vec<SweptProgram>,
 }
 
 /// A set of programs, which is evaluated way by way, as far as divisions ask.
@@ -40,8 +43,6 @@ struct EvaluatedSet {
     evaluated: u32,
     /// Where the occupancies of its members begin.
     first: usize,
-    /// No outcome has a larger smallest slowdown.
-    ceiling: u64,
 }
 
 /// The place of a set's outcomes.
@@ -56,10 +57,11 @@ impl Clusters {
         self.ways = ways;
         self.programs.clear();
         self.programs.extend(programs);
-        self.ceilings.clear();
-        self.ceilings.extend(self.programs.iter().map(SharingProgram::ceiling));
+        self.ceiling = self.programs.iter().map(SharingProgram::ceiling).min().unwrap_or(0);
+        self.curves.restart(ways, &self.programs);
         self.rows.clear();
-        self.outcomes.clear();
+        self.largest.clear();
+        self.others.clear();
         self.occupancies.clear();
         self.places.fill(FREE);
     }
@@ -74,30 +76,62 @@ impl Clusters {
         self.rows[row as usize].evaluated == 0
     }
 
-    /// A bound on the smallest slowdown of a set, with any number of ways.
-    pub(crate) fn ceiling(&self, Row(row): Row) -> u64 {
-        self.rows[row as usize].ceiling
+    /// A bound on the smallest slowdown of any plan of all programs.
+    pub(crate) const fn ceiling_of_all(&self) -> u64 {
+        self.ceiling
+    }
+
+    /// The least that each program occupies if it is no slower than this, in units of 2^-32, where
+    /// that counts; more than all ways if it is always slower.
+    pub(crate) fn least_occupancies(&self, slowest: u64) -> impl Iterator<Item = u64> {
+        self.programs.iter().map(move |program| program.least_occupancy(slowest))
     }
 
     /// The outcome of a set with some ways, at least one, with which it is evaluated.
-    pub(crate) fn outcome(&self, Row(row): Row, ways: u32) -> &Outcome {
-        &self.outcomes[row as usize * self.ways as usize + ways as usize - 1]
+    pub(crate) fn outcome(&self, row: Row, ways: u32) -> Outcome {
+        let place = self.place(row, ways);
+        let [smallest, stp] = self.others[place];
+        Outcome { largest: self.largest[place], smallest, stp }
+    }
+
+    /// The largest slowdown of a set with some ways with which it is evaluated.
+    pub(crate) fn largest(&self, row: Row, ways: u32) -> u64 {
+        self.largest[self.place(row, ways)]
+    }
+
+    const fn place(&self, Row(row): Row, ways: u32) -> usize {
+        row as usize * self.ways as usize + ways as usize - 1
     }
 
     /// The first number of ways in a range with which no program of a set is slower than this.
     pub(crate) fn fewest(
         &mut self,
         row: Row,
-        mut ways: RangeInclusive<u32>,
+        ways: RangeInclusive<u32>,
         slowest: u64,
     ) -> Option<u32> {
-        let last = *ways.end();
-        ways.find(|&ways| {
-            if self.rows[row.0 as usize].evaluated < ways {
-                self.evaluate_until(row, ways..=last, slowest);
+        let (first, last) = ways.into_inner();
+        let evaluated = self.rows[row.0 as usize].evaluated;
+        if first <= evaluated.min(last) {
+            let known = self.place(row, first)..=self.place(row, evaluated.min(last));
+            if let Some(found) = self.largest[known].iter().position(|&one| one <= slowest) {
+                return Some(first + u32::try_from(found).unwrap_or(0));
             }
-            self.outcome(row, ways).largest <= slowest
-        })
+        }
+        let next = first.max(evaluated + 1);
+        if next > last {
+            return None;
+        }
+        self.evaluate_until(row, next..=last, slowest);
+        let reached = self.rows[row.0 as usize].evaluated;
+        (self.largest(row, reached) <= slowest).then_some(reached)
+    }
+
+    /// The most that the smallest slowdown of a set is with these numbers of ways; 0 with none.
+    pub(crate) fn most_smallest(&mut self, row: Row, ways: RangeInclusive<u32>) -> u64 {
+        let (first, last) = ways.into_inner();
+        self.evaluate(row, last);
+        (first..=last).map(|ways| self.others[self.place(row, ways)][0]).max().unwrap_or(0)
     }
 
     /// The row of a set.
@@ -139,9 +173,8 @@ impl Clusters {
     fn add(&mut self, set: u64) {
         let row = self.rows.len();
         let first = self.occupancies.len();
-        let (mut ceiling, mut promised) = (u64::MAX, None);
+        let mut promised = None;
         for program in members(set) {
-            ceiling = ceiling.min(self.ceilings[program as usize]);
             promised = promised.or(self.programs[program as usize].promise);
             self.occupancies.push(0);
         }
@@ -149,8 +182,9 @@ impl Clusters {
         if let Some((ways, _)) = promised.filter(|_| set.is_power_of_two()) {
             least = ways;
         }
-        self.rows.push(EvaluatedSet { set, least, evaluated: 0, first, ceiling });
-        self.outcomes.resize((row + 1) * self.ways as usize, Outcome::NONE);
+        self.rows.push(EvaluatedSet { set, least, evaluated: 0, first });
+        self.largest.resize((row + 1) * self.ways as usize, 0);
+        self.others.resize((row + 1) * self.ways as usize, [0; 2]);
         if promised.is_some() && !set.is_power_of_two() {
             self.evaluate(Row(u32::try_from(row).unwrap_or(FREE)), self.ways);
         }
@@ -159,14 +193,13 @@ impl Clusters {
     /// The slowdown of each program of a set with this number of ways, and the ways that it
     /// occupies, both in units of 2^-32.
     pub(crate) fn slowdowns(&mut self, set: u64, ways: u32, mut each: impl FnMut(usize, u64, u64)) {
-        let Self { programs, members: sharing, .. } = self;
-        sharing.clear();
-        sharing.extend(members(set).map(|program| SweepMember::new(program as usize, 0)));
+        let Self { curves, swept, .. } = self;
+        curves.gather(set, core::iter::repeat(0), swept);
         for _ in 0..ways {
-            divide_way_among(sharing, |program| &programs[program].pressures);
+            curves.divide_way(swept);
         }
-        for &SweepMember { member: program, occupancy, .. } in &*sharing {
-            each(program, interpolate_raw(&programs[program].slowdowns, occupancy), occupancy);
+        for &SweptProgram { program, occupancy, slowdown, .. } in &*swept {
+            each(program, slowdown, occupancy);
         }
     }
 
@@ -183,7 +216,7 @@ impl Clusters {
                 return Outcome::BROKEN;
             }
             self.evaluate(row, ways);
-            all = all.with(self.outcome(row, ways));
+            all = all.with(&self.outcome(row, ways));
         }
         all
     }
@@ -199,34 +232,29 @@ impl Clusters {
     /// than this, or to the last of them. It is not evaluated up to the first.
     fn evaluate_until(&mut self, Row(row): Row, ways: RangeInclusive<u32>, slowest: u64) {
         let place = row as usize * self.ways as usize;
-        let Self { programs, rows, members: sharing, outcomes, occupancies, .. } = self;
+        let Self { programs, curves, rows, swept, largest, others, occupancies, .. } = self;
         let row = &mut rows[row as usize];
-        sharing.clear();
-        sharing.extend(
-            members(row.set)
-                .zip(&occupancies[row.first..])
-                .map(|(program, &occupancy)| SweepMember::new(program as usize, occupancy)),
-        );
-        let is_alone = sharing.len() == 1;
+        curves.gather(row.set, occupancies[row.first..].iter().copied(), swept);
+        let is_alone = swept.len() == 1;
         for next in row.evaluated + 1..=*ways.end() {
-            divide_way_among(sharing, |program| &programs[program].pressures);
+            curves.divide_way(swept);
             let mut outcome = Outcome::NONE;
-            for &SweepMember { member: program, occupancy, .. } in &*sharing {
+            for &SweptProgram { program, slowdown, .. } in &*swept {
                 let program = &programs[program];
-                let slowdown = interpolate_raw(&program.slowdowns, occupancy);
                 program.add_to(&mut outcome, slowdown);
                 if !is_alone && program.promise.is_some_and(|(_, slowest)| slowdown > slowest) {
                     row.least = next + 1;
                 }
             }
-            outcomes[place + next as usize - 1] = outcome;
+            largest[place + next as usize - 1] = outcome.largest;
+            others[place + next as usize - 1] = [outcome.smallest, outcome.stp];
             row.evaluated = next;
             if next >= *ways.start() && outcome.largest <= slowest {
                 break;
             }
         }
-        for (known, member) in occupancies[row.first..].iter_mut().zip(&*sharing) {
-            *known = member.occupancy;
+        for (known, one) in occupancies[row.first..].iter_mut().zip(&*swept) {
+            *known = one.occupancy;
         }
     }
 }

@@ -40,49 +40,71 @@ impl Division {
 
     /// Divides the ways among the clusters of these rows. Each gets the least ways, and what was
     /// promised to its programs; if there are not enough for that, a promise is broken.
-    ///
-    /// `None` if that is no better than the outcome to beat, which bounds often show before any way
-    /// is divided or traded; the ways are void then.
     pub(crate) fn divide(
         &mut self,
         objective: Objective,
         clusters: &mut Clusters,
         rows: &[Row],
         limits: Limits,
-        to_beat: Option<&Outcome>,
-    ) -> Option<Outcome> {
+    ) -> Outcome {
         self.fewest.clear();
         self.fewest.extend(rows.iter().map(|&row| clusters.least(row, limits.least_ways)));
         let Some(spare) = limits.ways.checked_sub(self.fewest.iter().sum()) else {
             self.ways.clear();
             self.ways.resize(rows.len(), 0);
-            return objective.beats(&Outcome::BROKEN, to_beat).then_some(Outcome::BROKEN);
+            return Outcome::BROKEN;
         };
+        for (&row, &fewest) in rows.iter().zip(&self.fewest) {
+            clusters.evaluate(row, fewest + spare);
+        }
+        let all = Rows { clusters, rows, fewest: &self.fewest };
+        if objective.is_sum() {
+            divide_for_sum(&mut self.ways, &mut self.best, all, limits.ways);
+            return all.sum(&self.ways);
+        }
+        give_to_the_slowest(&mut self.ways, all, spare);
+        trade(&mut self.ways, objective, all)
+    }
+
+    /// Divides the ways among the clusters of these rows, of which each needs these fewest ways, or
+    /// more; the smallest slowdown of all is at most the ceiling.
+    ///
+    /// `None` if that is no better than the outcome to beat, which bounds often show before any way
+    /// is divided or traded; the ways are void then.
+    pub(crate) fn divide_beyond(
+        &mut self,
+        objective: Objective,
+        clusters: &mut Clusters,
+        (rows, fewest, ceiling): (&[Row], &[u32], u64),
+        limits: Limits,
+        to_beat: &Outcome,
+    ) -> Option<Outcome> {
+        self.fewest.clear();
+        self.fewest.extend_from_slice(fewest);
+        let spare = limits.ways.checked_sub(self.fewest.iter().sum())?;
         if objective.is_sum() {
             let bound = self.bound(clusters, rows, spare);
-            if !objective.beats(&bound, to_beat) {
+            if !objective.is_better(&bound, to_beat) {
                 return None;
             }
             let all = Rows { clusters, rows, fewest: &self.fewest };
             divide_for_sum(&mut self.ways, &mut self.best, all, limits.ways);
             let divided = all.sum(&self.ways);
-            return objective.beats(&divided, to_beat).then_some(divided);
+            return objective.is_better(&divided, to_beat).then_some(divided);
         }
-        let (mut bound, spare) = match to_beat {
-            Some(to_beat) => self.raise(objective, clusters, rows, spare, to_beat)?,
-            None => (self.bound(clusters, rows, spare), spare),
-        };
+        let (mut bound, spare) =
+            self.raise(objective, clusters, rows, (spare, ceiling), to_beat)?;
         if spare == 0 {
             self.ways.clone_from(&self.fewest);
             return Some(bound);
         }
         let all = Rows { clusters, rows, fewest: &self.fewest };
         bound.largest = give_to_the_slowest(&mut self.ways, all, spare);
-        if !objective.beats(&bound, to_beat) {
+        if !objective.is_better(&bound, to_beat) {
             return None;
         }
         let traded = trade(&mut self.ways, objective, all);
-        objective.beats(&traded, to_beat).then_some(traded)
+        objective.is_better(&traded, to_beat).then_some(traded)
     }
 
     /// Raises the fewest ways of each cluster to those that every division has that beats an
@@ -92,10 +114,9 @@ impl Division {
         objective: Objective,
         clusters: &mut Clusters,
         rows: &[Row],
-        mut spare: u32,
+        (mut spare, mut smallest): (u32, u64),
         to_beat: &Outcome,
     ) -> Option<(Outcome, u32)> {
-        let mut smallest = rows.iter().map(|&row| clusters.ceiling(row)).min().unwrap_or(0);
         loop {
             let slowest = objective.most_slowdown(to_beat, smallest);
             // Clusters that no plan had before come last: the others may leave too few ways.
@@ -125,9 +146,9 @@ impl Division {
         let mut bound = Outcome::NONE;
         for (&row, &fewest) in rows.iter().zip(&self.fewest) {
             clusters.evaluate(row, fewest + spare);
-            let mut best = *clusters.outcome(row, fewest);
+            let mut best = clusters.outcome(row, fewest);
             for ways in fewest + 1..=fewest + spare {
-                best = best.best_of_each(clusters.outcome(row, ways));
+                best = best.best_of_each(&clusters.outcome(row, ways));
             }
             bound = bound.with(&best);
         }
@@ -236,8 +257,8 @@ fn trade(ways: &mut [u32], objective: Objective, clusters: Rows<'_>) -> Outcome 
                 let to_beat = best.as_ref().map_or(outcome, |best| best.0);
                 let best_case = extremes
                     .without([giver, taker])
-                    .with(clusters.at(giver, ways[giver] - 1))
-                    .with(clusters.at(taker, ways[taker] + 1));
+                    .with(&clusters.at(giver, ways[giver] - 1))
+                    .with(&clusters.at(taker, ways[taker] + 1));
                 if !objective.is_better(&best_case, &to_beat) {
                     continue;
                 }
@@ -306,13 +327,13 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     /// The outcome of a cluster with this number of ways.
-    fn at(&self, cluster: usize, ways: u32) -> &Outcome {
+    fn at(&self, cluster: usize, ways: u32) -> Outcome {
         self.clusters.outcome(self.rows[cluster], ways)
     }
 
     /// The outcome of all.
     fn sum(&self, ways: &[u32]) -> Outcome {
         let each = ways.iter().enumerate().map(|(cluster, &ways)| self.at(cluster, ways));
-        each.fold(Outcome::NONE, Outcome::with)
+        each.fold(Outcome::NONE, |all, one| all.with(&one))
     }
 }

@@ -39,6 +39,7 @@ mod cpu_time;
 mod divide;
 mod keeping;
 mod learner;
+mod needs;
 mod objective;
 mod observed;
 mod online;
@@ -55,6 +56,7 @@ mod search;
 mod services;
 mod session;
 mod starts;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -122,6 +124,8 @@ pub struct Fairways {
     is_divided: bool,
     /// Whether one was in force before the last plan.
     was_divided: bool,
+    /// Whether the next plan is the first one after a sampling.
+    follows_sampling: bool,
     plan: Option<PlanId>,
 }
 

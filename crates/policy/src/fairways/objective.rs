@@ -165,11 +165,6 @@ impl Objective {
     pub(crate) fn is_better(self, one: &Outcome, other: &Outcome) -> bool {
         self.compare(one, other) == Ordering::Less
     }
-
-    /// Whether an outcome is better than the one to beat, if there is one.
-    pub(crate) fn beats(self, outcome: &Outcome, to_beat: Option<&Outcome>) -> bool {
-        to_beat.is_none_or(|to_beat| self.is_better(outcome, to_beat))
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::Fairways;
 use super::learner::LearnedProgram;
 use super::parameters::Parameters;
 use super::planner::Knowledge;
+use super::reasons::{KEPT, KEPT_AFTER_SAMPLING};
 use crate::program::RunningProgram;
 use crate::running::Change;
 
@@ -193,6 +194,7 @@ impl Fairways {
         reason: Option<&'static str>,
         act: &mut dyn FnMut(Action<'_>),
     ) {
+        let follows_sampling = core::mem::take(&mut self.follows_sampling);
         let Self { parameters: p, running, planner, services, bandwidth, .. } = self;
         bandwidth.disturb();
         self.plan = running.plan(act, |llc, programs, partition, announcer| {
@@ -200,7 +202,8 @@ impl Fairways {
             let of_ways =
                 planner.fill(p, llc, programs, &bandwidth.limited, (partition, announcer));
             bandwidth.limit(llc, partition, announcer);
-            reason.unwrap_or(of_ways)
+            let is_kept = follows_sampling && of_ways == KEPT;
+            reason.unwrap_or(if is_kept { KEPT_AFTER_SAMPLING } else { of_ways })
         });
         self.was_divided = core::mem::take(&mut self.is_divided);
     }

@@ -3,7 +3,7 @@
 use fairways_core::Curve;
 
 use super::objective::Outcome;
-use crate::occupancy::most_raw;
+use crate::occupancy::{least_raw, most_raw};
 
 /// A program as the search sees it.
 #[derive(Clone, Debug)]
@@ -34,6 +34,12 @@ impl SharingProgram {
     pub(crate) fn ceiling(&self) -> u64 {
         let most = most_raw(&self.slowdowns);
         if self.is_best_effort { most.min(1 << 32) } else { most }
+    }
+
+    /// The least ways that it occupies if it is no slower than this where that counts, in units of
+    /// 2^-32.
+    pub(crate) fn least_occupancy(&self, slowest: u64) -> u64 {
+        if self.is_best_effort { 0 } else { least_raw(&self.slowdowns, slowest) }
     }
 }
 

@@ -20,6 +20,10 @@ const HEAVIER: [&str; 26] =
 const SHORTER: [&str; 26] =
     percents!("the largest slowdown is ", " % smaller than with the plan before");
 
+/// Why a plan is the one before it; after a sampling, that no lines move for it is not why.
+pub(crate) const KEPT: &str = "no other plan is worth the lines that move";
+pub(crate) const KEPT_AFTER_SAMPLING: &str = "sampling has ended: the decision before it stands";
+
 /// The reason of a plan with this gain over the one before it.
 pub(crate) fn reason(objective: Objective, gain: Gain) -> &'static str {
     let (texts, more, only) = match objective {
@@ -47,7 +51,7 @@ pub(crate) fn reason(objective: Objective, gain: Gain) -> &'static str {
     let gain = match gain {
         Gain::Needed => return only,
         Gain::Small => return "clusters would gain next to nothing: no partitioning",
-        Gain::None => return "no other plan is worth the lines that move",
+        Gain::None => return KEPT,
         Gain::Worth(share) => share,
     };
     // To the nearest percent.

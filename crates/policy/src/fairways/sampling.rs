@@ -127,7 +127,7 @@ impl Fairways {
             bandwidth.limit(llc, partition, announcer);
             reason
         });
-        self.is_divided = true;
+        (self.is_divided, self.follows_sampling) = (true, true);
     }
 
     /// Ends the sampling at hand, whose program goes on.

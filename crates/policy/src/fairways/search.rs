@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::clusters::{Clusters, Row};
 use super::divide::{Division, Limits};
+use super::needs::{ChangedRows, ClusterNeeds, Step};
 use super::objective::{Objective, Outcome};
 use super::program::members;
 
@@ -22,25 +23,21 @@ pub(crate) struct Search {
     planned_rows: Vec<Row>,
     /// The ways after the best step from it.
     found_ways: Vec<u32>,
-    /// The fewest ways that each of its clusters has in a division that beats the best step.
-    fewest: Vec<u32>,
-    /// The clusters after the step at hand, and how they fare.
+    /// What its clusters need to beat the best step.
+    needs: ClusterNeeds,
+    /// The clusters after the step at hand, how they fare, and their fewest ways.
     tried: Vec<u64>,
     rows: Vec<Row>,
+    fewest: Vec<u32>,
     division: Division,
     /// The plans that searches came by.
     visited: Vec<u64>,
-    /// The program whose moves are tried next.
+    /// The ways after a step that only has a higher throughput.
+    faster_ways: Vec<u32>,
+    /// The program whose moves are tried next, and after that step.
     next: u32,
+    next_if_faster: u32,
     trials: u32,
-}
-
-/// One change of a clustering: two clusters, by their numbers, and the programs that they have
-/// after it. The second is a new one if it has the next number.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    clusters: [usize; 2],
-    sets: [u64; 2],
 }
 
 impl Search {
@@ -93,8 +90,7 @@ impl Search {
         self.planned_rows.clear();
         self.planned_rows.extend(self.sets.iter().map(|&set| clusters.row(set)));
         let Self { planned_rows, division, .. } = self;
-        let divided = division.divide(objective, clusters, planned_rows, limits, None);
-        let mut outcome = divided.unwrap_or(Outcome::BROKEN);
+        let mut outcome = division.divide(objective, clusters, planned_rows, limits);
         if self.ways.len() == self.sets.len()
             && self.ways.iter().sum::<u32>() <= limits.ways
             && !self.ways.contains(&0)
@@ -105,12 +101,14 @@ impl Search {
         self.ways.clear();
         self.ways.extend_from_slice(self.division.ways());
         self.next = 0;
+        self.next_if_faster = 0;
         // What other searches do from a plan, this one would do as well.
         while self.is_new()
             && let Some((better, step)) = self.next_step(objective, limits, clusters, outcome)
         {
             outcome = better;
-            self.apply(step, clusters);
+            let changed = step.sets.map(|set| (set != 0).then(|| (clusters.row(set), 0)));
+            self.apply(step, changed);
             core::mem::swap(&mut self.sets, &mut self.tried);
             core::mem::swap(&mut self.planned_rows, &mut self.rows);
             core::mem::swap(&mut self.ways, &mut self.found_ways);
@@ -134,9 +132,10 @@ impl Search {
         is_new
     }
 
-    /// A step to a plan that is better than the one at hand: the best by the objective alone, as a
-    /// higher throughput at the same unfairness may lead away from fairer plans; if there is none,
-    /// the next program that has any. The best step where the objective is throughput itself.
+    /// A step to a plan that is better than the one at hand: the best move, or else the best swap,
+    /// or else the best merge, by the objective alone, as a higher throughput at the same
+    /// unfairness may lead away from fairer plans. If there is none, one to a higher throughput, of
+    /// the next program that has one. The best step where the objective is throughput itself.
     fn next_step(
         &mut self,
         objective: Objective,
@@ -144,27 +143,9 @@ impl Search {
         clusters: &mut Clusters,
         outcome: Outcome,
     ) -> Option<(Outcome, Step)> {
-        if objective.is_sum() {
-            return self.step_beyond(objective, limits, clusters, outcome, false);
-        }
-        let by_objective_alone = Outcome { stp: u64::MAX, ..outcome };
-        self.step_beyond(objective, limits, clusters, by_objective_alone, false)
-            .or_else(|| self.step_beyond(objective, limits, clusters, outcome, true))
-    }
-
-    /// A step to a plan that beats an outcome: the best move, or else the best swap, or else the
-    /// best merge. If `takes_next`, the best move or swap of the next program that has one.
-    fn step_beyond(
-        &mut self,
-        objective: Objective,
-        limits: Limits,
-        clusters: &mut Clusters,
-        to_beat: Outcome,
-        takes_next: bool,
-    ) -> Option<(Outcome, Step)> {
         let count = self.sets.len();
         let programs = self.sets.iter().map(|set| set.count_ones()).sum();
-        let mut target = self.target(objective, limits, clusters, to_beat);
+        let mut target = self.target(objective, limits, clusters, outcome);
         for program in (self.next..programs).chain(0..self.next) {
             let from = self.cluster_of(program);
             let left = self.sets[from] & !(1 << program);
@@ -174,9 +155,8 @@ impl Search {
                 let step = Step { clusters: [from, to], sets: [left, joined] };
                 self.consider(objective, limits, clusters, step, &mut target);
             }
-            if target.step.is_some() && takes_next {
-                self.next = program + 1;
-                return target.found();
+            if self.set_aside(objective, limits, clusters, outcome, &mut target) {
+                self.next_if_faster = program + 1;
             }
         }
         if target.step.is_some() {
@@ -192,9 +172,7 @@ impl Search {
                     self.consider(objective, limits, clusters, step, &mut target);
                 }
             }
-            if target.step.is_some() && takes_next {
-                return target.found();
-            }
+            self.set_aside(objective, limits, clusters, outcome, &mut target);
         }
         if target.step.is_some() {
             return target.found();
@@ -206,7 +184,33 @@ impl Search {
                 self.consider(objective, limits, clusters, step, &mut target);
             }
         }
+        if target.step.is_none() && target.faster.is_some() {
+            self.next = self.next_if_faster;
+            core::mem::swap(&mut self.found_ways, &mut self.faster_ways);
+            return target.faster;
+        }
         target.found()
+    }
+
+    /// Sets the best step so far aside if it only has a higher throughput, and goes on to look for
+    /// better steps by the objective alone. Whether it is set aside.
+    fn set_aside(
+        &mut self,
+        objective: Objective,
+        limits: Limits,
+        clusters: &mut Clusters,
+        outcome: Outcome,
+        target: &mut StepTarget,
+    ) -> bool {
+        let Some(step) = target.step else { return false };
+        let alone = Outcome { stp: u64::MAX, ..outcome };
+        if objective.is_sum() || objective.is_better(&target.to_beat, &alone) {
+            return false;
+        }
+        core::mem::swap(&mut self.found_ways, &mut self.faster_ways);
+        let faster = Some((target.to_beat, step));
+        *target = StepTarget { faster, ..self.target(objective, limits, clusters, alone) };
+        true
     }
 
     /// The cluster of a program in the plan at hand.
@@ -214,7 +218,7 @@ impl Search {
         self.sets.iter().position(|set| set >> program & 1 == 1).unwrap_or(0)
     }
 
-    /// An outcome to beat, and the ways that the clusters of the plan at hand need for that.
+    /// An outcome to beat, and what the clusters of the plan at hand need for that.
     fn target(
         &mut self,
         objective: Objective,
@@ -222,21 +226,9 @@ impl Search {
         clusters: &mut Clusters,
         to_beat: Outcome,
     ) -> StepTarget {
-        let Self { planned_rows, ways, fewest, .. } = self;
-        let slowest = if objective.is_sum() {
-            u64::MAX
-        } else {
-            let ceiling = planned_rows.iter().map(|&row| clusters.ceiling(row)).min();
-            objective.most_slowdown(&to_beat, ceiling.unwrap_or(0))
-        };
-        fewest.clear();
-        fewest.extend(planned_rows.iter().zip(ways).map(|(&row, &mut ways)| {
-            let least = clusters.least(row, limits.least_ways);
-            // One that needs more than another way need not be looked at further.
-            let most = limits.ways.min(ways + 1);
-            clusters.fewest(row, least..=most, slowest).unwrap_or(least.max(most + 1))
-        }));
-        StepTarget { to_beat, slowest, needed: fewest.iter().sum(), step: None }
+        let Self { sets, planned_rows, ways, needs, .. } = self;
+        needs.aim(objective, limits, clusters, (sets, planned_rows, ways), &to_beat);
+        StepTarget { to_beat, step: None, faster: None }
     }
 
     /// Keeps a step if it is better than the plan at hand and the best step so far.
@@ -252,57 +244,43 @@ impl Search {
             return;
         }
         self.trials += 1;
-        if !self.has_ways(limits, clusters, step, target) {
-            return;
-        }
-        self.apply(step, clusters);
-        let Self { rows, division, .. } = self;
-        let to_beat = Some(&target.to_beat);
-        if let Some(found) = division.divide(objective, clusters, rows, limits, to_beat) {
+        let plan = (&*self.sets, &*self.planned_rows, &*self.ways);
+        let Some(changed) = self.needs.after(limits, clusters, plan, &step) else { return };
+        self.apply(step, changed);
+        let Self { rows, fewest, division, needs, .. } = self;
+        let known = (&**rows, &**fewest, needs.before(&step).1);
+        if let Some(found) =
+            division.divide_beyond(objective, clusters, known, limits, &target.to_beat)
+        {
             self.found_ways.clear();
             self.found_ways.extend_from_slice(self.division.ways());
-            *target = self.target(objective, limits, clusters, found);
-            target.step = Some(step);
+            self.needs.tighten(objective, &found);
+            *target = StepTarget { to_beat: found, step: Some(step), faster: target.faster };
         }
     }
 
-    /// Whether there are enough ways for clusters that are fast enough after a step.
-    fn has_ways(
-        &self,
-        limits: Limits,
-        clusters: &mut Clusters,
-        step: Step,
-        target: &StepTarget,
-    ) -> bool {
-        let changed = step.clusters.iter().filter_map(|&cluster| self.fewest.get(cluster));
-        let others = target.needed - changed.sum::<u32>();
-        let Some(mut spare) = limits.ways.checked_sub(others) else { return false };
-        step.sets.into_iter().filter(|&set| set != 0).all(|set| {
-            let row = clusters.row(set);
-            let least = clusters.least(row, limits.least_ways);
-            let needed = clusters.fewest(row, least..=spare, target.slowest);
-            spare -= needed.unwrap_or(0);
-            needed.is_some()
-        })
-    }
-
-    /// Writes the clusters after a step into `tried`, and how they fare into `rows`.
-    fn apply(&mut self, step: Step, clusters: &mut Clusters) {
-        let Self { sets, tried, planned_rows, rows, .. } = self;
+    /// Writes the clusters after a step into `tried`, how they fare into `rows`, and their fewest
+    /// ways, of which those of the changed clusters are given, into `fewest`.
+    fn apply(&mut self, step: Step, changed: ChangedRows) {
+        let Self { sets, tried, planned_rows, rows, fewest, .. } = self;
         tried.clone_from(sets);
         rows.clone_from(planned_rows);
-        for (cluster, set) in step.clusters.into_iter().zip(step.sets) {
-            let row = clusters.row(set);
+        fewest.clear();
+        fewest.extend_from_slice(self.needs.before(&step).0);
+        for ((cluster, set), changed) in step.clusters.into_iter().zip(step.sets).zip(changed) {
+            let Some((row, needed)) = changed else { continue };
             if cluster == tried.len() {
                 tried.push(set);
                 rows.push(row);
+                fewest.push(needed);
             } else {
-                (tried[cluster], rows[cluster]) = (set, row);
+                (tried[cluster], rows[cluster], fewest[cluster]) = (set, row, needed);
             }
         }
-        if let Some(emptied) = tried.iter().position(|&set| set == 0) {
-            tried.swap_remove(emptied);
-            rows.swap_remove(emptied);
+        if let Some(emptied) = changed.iter().position(Option::is_none) {
+            tried.swap_remove(step.clusters[emptied]);
+            rows.swap_remove(step.clusters[emptied]);
+            fewest.swap_remove(step.clusters[emptied]);
         }
     }
 }
@@ -310,11 +288,9 @@ impl Search {
 /// What steps are to beat: the plan at hand or the best step from it, which is kept here.
 struct StepTarget {
     to_beat: Outcome,
-    /// The largest slowdown that can beat it.
-    slowest: u64,
-    /// The ways that the clusters of the plan at hand need in all to be no slower.
-    needed: u32,
     step: Option<Step>,
+    /// A step that only has a higher throughput, and the outcome after it.
+    faster: Option<(Outcome, Step)>,
 }
 
 impl StepTarget {

@@ -51,15 +51,18 @@ impl Planner {
             (0..known.len()).for_each(|program| search.start_with(1 << program, 0));
             search.run(p.objective, limits, clusters);
         }
-        let mut others = 0;
-        for (number, program) in known.iter().enumerate() {
-            match promises.ways_of(program.app) {
-                Some(_) => search.start_with(1 << number, 0),
-                None => others |= 1 << number,
+        // Where nothing is promised, that is one cluster again.
+        if !promises.is_empty() {
+            let mut others = 0;
+            for (number, program) in known.iter().enumerate() {
+                match promises.ways_of(program.app) {
+                    Some(_) => search.start_with(1 << number, 0),
+                    None => others |= 1 << number,
+                }
             }
+            search.start_with(others, 0);
+            search.run(p.objective, limits, clusters);
         }
-        search.start_with(others, 0);
-        search.run(p.objective, limits, clusters);
         if is_same {
             for (&set, &ways) in self.planned_sets.iter().zip(&self.planned_ways) {
                 search.start_with(set, ways);

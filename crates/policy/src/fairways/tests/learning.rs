@@ -315,6 +315,34 @@ fn a_plan_that_is_kept_does_not_state_the_gain_of_another() {
     assert_eq!(bench.reason, "no other plan is worth the lines that move");
 }
 
+/// It replaces a sampling partition, whatever lines move. Here windows do not come, so that nothing
+/// is known that was not known before.
+#[test]
+fn a_plan_that_sampling_did_not_change_is_explained_by_its_end() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, Wish::default(), streaming);
+    bench.start(1, Wish::default(), sensitive);
+    (0..8).for_each(|_| {
+        bench.windows(30);
+        bench.wake(250);
+    });
+    let (before, plans) = (bench.partition.clone(), bench.reasons.len());
+    bench.programs.insert(0, |ways| {
+        let [cycles, misses, stalls] = sensitive(ways);
+        [2 * cycles, misses / 2, stalls]
+    });
+    bench.windows(2);
+    bench.wake(250);
+    assert_eq!(bench.policy.sampling(), Some(AppId(0)));
+    bench.wake(1001);
+    assert_eq!((bench.policy.sampling(), &bench.partition), (None, &before));
+    let reasons = [SAMPLING, "sampling has ended: the decision before it stands"];
+    assert_eq!(bench.reasons[plans..], reasons);
+    // Later plans have reasons of their own.
+    bench.report(&Event::Machine(Llc { clos: 8, ..bench.llc }.into()));
+    assert_eq!(bench.reason, "no other plan is worth the lines that move");
+}
+
 /// They share without loss, so that a clustering gains nothing over none.
 #[test]
 fn programs_that_need_few_ways_are_not_clustered() {
