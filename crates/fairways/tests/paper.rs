@@ -50,7 +50,8 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("made/on/the/way");
     let flags = ["lfoc", "--quick", "--json", "--threads"];
-    let found = report(&[&flags[..], &["2", "--out", out.to_str().unwrap()]].concat());
+    let flags_of_models = ["2", "--profiles", "synthetic", "--out", out.to_str().unwrap()];
+    let found = report(&[&flags[..], &flags_of_models].concat());
     assert_eq!(found["paper"], "lfoc");
     assert!(found["seconds"].as_f64().unwrap() > 0.0);
     let rows = found["rows"].as_array().unwrap();
@@ -115,8 +116,10 @@ fn every_claim_is_a_row_and_every_figure_a_file() {
     }
     assert!(out.join("table2.svg").is_file());
 
-    // The same for any number of threads, except for what is timed, and beside the corpus.
-    let mut again = report(&[&flags[..], &["1", "--programs", "corpus"]].concat());
+    // The same for any number of threads, except for what is timed, and beside the corpus, where it
+    // runs unless profiles are given.
+    assert!(rows.iter().all(|row| row["corpus"].is_null()));
+    let mut again = report(&[&flags[..], &["1"]].concat());
     let on_corpus = take_corpus(&mut again);
     let untimed = |report: &Value| {
         let rows = report["rows"].as_array().unwrap().iter();

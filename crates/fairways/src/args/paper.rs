@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use fairways_command_kit::BadInput;
 use fairways_command_kit::input::whole;
 use fairways_lab::paper::Ground;
 
 use super::use_threads;
-use crate::paper::{PAPERS, Repetition};
+use crate::paper::{self as repeated, PAPERS, Repetition};
 use fairways_simulation::catalog::ProfileSource;
 
 /// All papers, one after the other.
@@ -54,25 +55,28 @@ pub(crate) struct Paper {
 
     /// Profiles of programs: skylake, broadwell or small (real programs), synthetic, or a CSV file
     ///
+    /// [default: synthetic]
+    ///
     /// skylake, broadwell and small are the real programs of the corpus, measured on 11 ways of 2.5
     /// MB, 20 ways of 2.25 MB and 32 ways of 48 KB. A file that has such a name needs ./ before it.
-    #[arg(long, value_name = "PROFILES", default_value = "synthetic",
-        value_hint = ValueHint::FilePath)]
-    pub(crate) profiles: ProfileSource,
+    #[arg(long, value_name = "PROFILES", value_hint = ValueHint::FilePath)]
+    pub(crate) profiles: Option<ProfileSource>,
 
     /// Programs with phases, each phase with one of the profiles, as CSV (docs/profiles.md)
     /// [default: none, or eight with `--profiles synthetic`]
     #[arg(long, value_name = "FILE")]
     pub(crate) phases: Option<PathBuf>,
 
-    /// Run the experiments on models, or on real programs too
+    /// Run the experiments on models only, or on real programs too [default: corpus, or models
+    /// with `--profiles` or `--phases`]
     ///
     /// With `corpus` they run on both, and each row has both values: the programs of a paper that
     /// live on, as they were measured behind the caches of its machine (docs/paper.md). A row
-    /// without such a program, or with models beside it, counts with the models. Figures are of
-    /// the models. With `all`, papers that name no programs run as without this flag.
-    #[arg(long, value_name = "GROUND", default_value = "models", value_parser = ground())]
-    pub(crate) programs: Ground,
+    /// counts with these, but for one without such a program, or with models beside it: that counts
+    /// with the models. Figures are of the models. Papers that name no programs run on none of
+    /// these.
+    #[arg(long, value_name = "GROUND", value_parser = ground())]
+    pub(crate) programs: Option<Ground>,
 
     /// Run fewer of the long experiments, and shorter runs
     #[arg(long)]
@@ -100,11 +104,20 @@ pub(crate) struct Paper {
 impl Paper {
     /// Runs the command.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let programs = self.profiles.programs(self.phases.as_ref())?;
+        let has_programs = self.profiles.is_some() || self.phases.is_some();
+        let by_default = if has_programs { Ground::Models } else { Ground::Corpus };
+        let profiles = self.profiles.unwrap_or(ProfileSource::Synthetic);
+        let programs = profiles.programs(self.phases.as_ref())?;
         use_threads(self.threads)?;
-        let (ground, seed, quick) = (self.programs, self.seed, self.quick);
+        let (ground, seed, quick) = (self.programs.unwrap_or(by_default), self.seed, self.quick);
         let repetition = Repetition { programs: &programs, ground, seed, quick, out: self.out };
         match PAPERS.iter().find(|paper| paper.name == self.name) {
+            Some(repeated::Paper { name, has_corpus: false, .. })
+                if self.programs == Some(Ground::Corpus) =>
+            {
+                let what = format!("--programs corpus: {name} runs no program of the corpus");
+                Err(BadInput(what).into())
+            }
             Some(paper) => repetition.one(paper, self.json, out),
             None => repetition.all(self.json, out),
         }

@@ -22,7 +22,7 @@ pub(crate) struct Paper {
     /// Its claims, as CSV.
     pub(super) claims: &'static str,
     /// Whether programs of the corpus have a part in its experiments.
-    pub(super) has_corpus: bool,
+    pub(crate) has_corpus: bool,
     pub(super) run: fn(&Experiments<'_>) -> anyhow::Result<Findings>,
 }
 

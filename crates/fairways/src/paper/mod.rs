@@ -37,11 +37,6 @@ impl Repetition<'_> {
         is_json: bool,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
-        if self.ground == Ground::Corpus && !paper.has_corpus {
-            let name = paper.name;
-            let what = format!("--programs corpus: {name} runs no program of the corpus");
-            return Err(BadInput(what).into());
-        }
         self.out.iter().try_for_each(|folder| make(folder))?;
         self.print(paper, self.out.as_deref(), is_json, out).map(|_| ())
     }

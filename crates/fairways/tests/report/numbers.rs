@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json as object};
 
 use super::html::{Cell, Table, table};
 use super::{CLAIMS, DATA, fairways, page};
@@ -187,6 +187,43 @@ fn of_a_paper() {
         outside += drawn;
     }
     assert!(outside > 0);
+}
+
+/// A row counts with real programs, unless models take part beside them.
+#[test]
+fn of_a_paper_on_two_grounds() {
+    let row = |case: &str, corpus: Value| {
+        object!({
+            "item": "F", "case": case, "unit": "percent", "published": "5", "measured": 5.0,
+            "low": 4.0, "high": 6.0, "kind": "yes", "counts_as": "outcome", "in_band": true,
+            "by_seed": [5.0, 5.0], "seeds_in_band": 2, "corpus": corpus,
+        })
+    };
+    let real = |is_partial: bool| {
+        object!({
+            "measured": 9.0, "in_band": false, "by_seed": [9.0, 5.5], "seeds_in_band": 1,
+            "partial": is_partial,
+        })
+    };
+    let rows = [row("none", Value::Null), row("some", real(true)), row("all", real(false))];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("paper.json");
+    fs::write(&path, object!({"paper": "lfoc", "seconds": 1.0, "rows": rows}).to_string()).unwrap();
+    let page = page(&[path]);
+    assert!(page.contains("2 of 3 outcomes lie within their bands."));
+    let tables = Table::all(&page);
+    let every = table(&tables, "Every row");
+    let values = |name: &str| every.column(name).iter().map(|cell| cell.value).collect::<Vec<_>>();
+    assert_eq!(values("ours"), [5.0, 5.0, 9.0].map(Some));
+    assert_eq!(values("models"), [5.0; 3].map(Some));
+    assert_eq!(values("real programs"), [None, Some(9.0), Some(9.0)]);
+    let texts = |table: &Table, name: &str| {
+        table.column(name).iter().map(|cell| cell.text.trim().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(every, "counts with"), ["", "models", "real programs"]);
+    let seeds = table(&tables, "With one seed each");
+    assert_eq!(texts(seeds, "within the band"), ["2 of 2", "2 of 2", "1 of 2"]);
+    assert_eq!(table(&tables, "What misses its band").rows.len(), 1);
 }
 
 #[test]
