@@ -5,12 +5,13 @@
 //! where `n` are the neighbour's. Ways that a program may not fill are taken by those that may,
 //! each as far as its lines are of theirs.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use fairways_core::WayMask;
 
 use crate::Attribution;
-use crate::program::ObservedProgram;
+use crate::program::{Neighbour, ObservedProgram};
 
 impl Attribution {
     /// The programs that may fill ways of a mask, with their places.
@@ -37,23 +38,62 @@ impl Attribution {
         let micros = u64::try_from(window.as_micros()).unwrap_or(u64::MAX).min(1 << 30);
         let own = self.programs[place].fills.max(1);
         let all = self.sharing(mask).map(|(_, one)| one.fills).fold(0, u64::saturating_add);
-        for other in (0..self.programs.len()).filter(|&other| other != place) {
-            let ObservedProgram { fills, owned, traffic, .. } = self.programs[other];
-            let (mut lines, mut ways) = (0, 0);
-            if self.programs[other].may_fill_of(mask) {
-                let rest = all.saturating_sub(fills).max(own);
-                lines = micros * owned / 256 * (own.min(rest).saturating_mul(256) / rest);
-            } else {
-                ways = micros * owned;
+        let mut counted = self.programs[place].take_neighbours(counts);
+        let [first, next] = &mut counted;
+        for (other, one) in self.programs.iter().enumerate() {
+            if other == place {
+                continue;
             }
-            let bytes = (micros / 1000).saturating_mul(traffic);
-            let spans = self.programs[place].spans_mut().zip(counts);
-            for (span, _) in spans.filter(|(_, counts)| *counts) {
-                let neighbour = &mut span.neighbours[other];
-                neighbour.lines = neighbour.lines.saturating_add(lines);
-                neighbour.ways = neighbour.ways.saturating_add(ways);
-                neighbour.bytes = neighbour.bytes.saturating_add(bytes);
+            let taken = one.takes(micros, own, all, mask);
+            for neighbours in [&mut *first, &mut *next] {
+                if let Some(neighbour) = neighbours.get_mut(other) {
+                    neighbour.add(&taken);
+                }
             }
         }
+        self.programs[place].put_neighbours(counted);
+    }
+}
+
+impl ObservedProgram {
+    /// What it takes in this time of a program that brings in `own` of `all` lines of a mask.
+    #[inline]
+    fn takes(&self, micros: u64, own: u64, all: u64, mask: WayMask) -> Neighbour {
+        let (mut lines, mut ways) = (0, 0);
+        if self.may_fill_of(mask) {
+            let rest = all.saturating_sub(self.fills).max(own);
+            lines = micros * self.owned / 256 * (own.saturating_mul(256) / rest);
+        } else {
+            ways = micros * self.owned;
+        }
+        Neighbour { lines, ways, bytes: (micros / 1000).saturating_mul(self.traffic) }
+    }
+
+    /// The lists of neighbours of the spans that count, to be put back; those of others are empty.
+    fn take_neighbours(&mut self, counts: [bool; 2]) -> [Vec<Neighbour>; 2] {
+        let mut taken = [Vec::new(), Vec::new()];
+        for ((span, counts), taken) in self.spans_mut().zip(counts).zip(&mut taken) {
+            if counts {
+                *taken = core::mem::take(&mut span.neighbours);
+            }
+        }
+        taken
+    }
+
+    fn put_neighbours(&mut self, taken: [Vec<Neighbour>; 2]) {
+        for (span, taken) in self.spans_mut().zip(taken) {
+            if !taken.is_empty() {
+                span.neighbours = taken;
+            }
+        }
+    }
+}
+
+impl Neighbour {
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        self.lines = self.lines.saturating_add(other.lines);
+        self.ways = self.ways.saturating_add(other.ways);
+        self.bytes = self.bytes.saturating_add(other.bytes);
     }
 }

@@ -65,12 +65,14 @@ macro_rules! counters {
             pub const ZERO: Self = Self { $($field: Some(0),)* };
 
             /// The readings that `count` returns, one for each counter.
+            #[inline]
             pub fn from_fn(mut count: impl FnMut(Counter) -> Option<u64>) -> Self {
                 Self { $($field: count(Counter::$Counter),)* }
             }
 
             /// The reading of one counter.
             #[must_use]
+            #[inline]
             pub const fn get(&self, counter: Counter) -> Option<u64> {
                 match counter {
                     $(Counter::$Counter => self.$field,)*
@@ -146,6 +148,7 @@ impl Counters {
 
     /// Combines both readings, counter by counter.
     #[must_use]
+    #[inline]
     pub fn zip_with(
         &self,
         other: &Self,

@@ -233,7 +233,7 @@ impl Emulator {
         config.acl = if others { SessionACL::All } else { SessionACL::Owner };
         // More threads than one are slower: each request wakes another one.
         config.n_threads = Some(1);
-        let files = ResctrlFiles { shared: Arc::clone(&self.shared) };
+        let files = ResctrlFiles::new(Arc::clone(&self.shared));
         let session = if let Some(device) = mount::mount(dir, others)? {
             Session::from_fd(files, device, config.acl, config)
         } else {

@@ -23,6 +23,7 @@
 //! CPU that is taken off line still runs its program.
 
 pub mod answers;
+mod client_cpu;
 mod clock;
 pub mod control;
 mod emulator;

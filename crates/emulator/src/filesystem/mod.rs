@@ -20,6 +20,7 @@ use fuser::{
 };
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::client_cpu::ClientCpu;
 use crate::fault::{Effect, Operation};
 use crate::shared::{Files, Shared};
 
@@ -31,7 +32,8 @@ const OPEN: FopenFlags = FopenFlags::FOPEN_DIRECT_IO;
 
 /// The file system that FUSE calls.
 pub(crate) struct ResctrlFiles {
-    pub(crate) shared: Arc<Shared>,
+    shared: Arc<Shared>,
+    client_cpu: ClientCpu,
 }
 
 /// The result of an operation, and how much it is slowed down.
@@ -72,6 +74,15 @@ fn consequences(met: &[Effect]) -> (Result<(), Errno>, Duration) {
 }
 
 impl ResctrlFiles {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, client_cpu: ClientCpu::default() }
+    }
+
+    /// Notes which thread of a client makes a request.
+    fn note(&self, request: &Request) {
+        self.client_cpu.note(request.pid().cast_signed());
+    }
+
     fn files(&self) -> MutexGuard<'_, Files> {
         self.shared.files_for_client()
     }
@@ -109,7 +120,8 @@ impl Filesystem for ResctrlFiles {
         self.shared.set_unmounted();
     }
 
-    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        self.note(request);
         let mut files = self.files();
         let found = files.child(parent.0, name).and_then(|node| files.look_up(node));
         drop(files);
@@ -124,7 +136,8 @@ impl Filesystem for ResctrlFiles {
         self.files().inodes.forget(number.0, lookups);
     }
 
-    fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+    fn getattr(&self, request: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        self.note(request);
         let mut files = self.files();
         let found = files.entry(number.0).and_then(|entry| files.attributes(number.0, entry));
         drop(files);
@@ -176,6 +189,7 @@ impl Filesystem for ResctrlFiles {
         umask: u32,
         reply: ReplyEntry,
     ) {
+        self.note(request);
         let caller = caller(request);
         let (made, slow) = self.with((Operation::Mkdir, parent, Some(name)), |files, _| {
             files.make(parent.0, name, mode & !umask, &caller)
@@ -187,7 +201,8 @@ impl Filesystem for ResctrlFiles {
         });
     }
 
-    fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+    fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        self.note(request);
         let (removed, slow) = self
             .with((Operation::Rmdir, parent, Some(name)), |files, _| files.remove(parent.0, name));
         // What is below it has gone, too.
@@ -246,7 +261,8 @@ impl Filesystem for ResctrlFiles {
         reply.error(Errno::EPERM);
     }
 
-    fn open(&self, _: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        self.note(request);
         let (opened, mut slow) =
             self.with((Operation::Open, number, None), |files, _| files.open(number.0, flags));
         let opened = opened.and_then(|handle| {
@@ -276,6 +292,7 @@ impl Filesystem for ResctrlFiles {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        self.note(request);
         let caller = caller(request);
         self.shared.end_stopped_in(number.0);
         let mut files = self.files();
@@ -304,6 +321,7 @@ impl Filesystem for ResctrlFiles {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
+        self.note(request);
         let caller = caller(request);
         self.shared.end_stopped_in(number.0);
         let (written, slow) = self.with((Operation::Write, number, None), |files, _| {
@@ -333,7 +351,8 @@ impl Filesystem for ResctrlFiles {
         reply.ok();
     }
 
-    fn opendir(&self, _: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+    fn opendir(&self, request: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        self.note(request);
         let (opened, slow) = self.with((Operation::List, number, None), |files, _| {
             let node = files.entry(number.0)?.node;
             files.state.rules.attributes(node).ok_or(Errno::ENODEV)?;

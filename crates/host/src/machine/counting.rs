@@ -11,11 +11,9 @@ use super::agenda::{Agenda, Deadlines};
 use super::domains::Domains;
 use super::latency::Latency;
 use super::mechanism::Mechanism;
+use super::window_table::{WindowKey, WindowTable};
 use super::windows::Window;
 use crate::emulated::counters::between;
-
-/// A domain, and a program in it.
-type WindowKey = (u32, AppId);
 
 /// What is counted of programs: their counters, their latencies, and the windows under way.
 ///
@@ -23,7 +21,7 @@ type WindowKey = (u32, AppId);
 pub(super) struct Counting {
     pub(super) source: Box<dyn Source>,
     latencies: BTreeMap<AppId, Latency>,
-    windows: BTreeMap<WindowKey, Window>,
+    windows: WindowTable,
     /// When windows were last looked at: none ends twice at a time.
     looked_at: Option<Time>,
     /// Those that are looked at; kept for its memory.
@@ -32,7 +30,7 @@ pub(super) struct Counting {
 
 impl Counting {
     pub(super) fn new(source: Box<dyn Source>) -> Self {
-        let (latencies, windows) = (BTreeMap::new(), BTreeMap::new());
+        let (latencies, windows) = (BTreeMap::new(), WindowTable::default());
         Self { source, latencies, windows, looked_at: None, due: Vec::new() }
     }
 
@@ -59,19 +57,17 @@ impl Counting {
 
     /// Ends the window of a program that its domain's policy no longer knows.
     pub(super) fn stop(&mut self, domain: u32, app: AppId) {
-        self.windows.remove(&(domain, app));
+        self.windows.remove((domain, app));
     }
 
     /// Ends all windows in a domain.
     pub(super) fn leave(&mut self, domain: u32) {
-        self.windows.retain(|&(id, _), _| id != domain);
+        self.windows.leave(domain);
     }
 
     /// Another plan is in force in a domain.
     pub(super) fn straddle(&mut self, domain: u32, now: Time) {
-        for (_, window) in self.windows.iter_mut().filter(|&(&(id, _), _)| id == domain) {
-            window.common.straddle(now);
-        }
+        self.windows.straddle(domain, now);
     }
 
     /// Begins a window of a program that its domain's policy knows.
@@ -110,7 +106,7 @@ impl Counting {
             WindowLength::Instructions(count) => Some(count.max(1)),
         };
         let is_reported = self.source.report_windows(app, domain, count) && count.is_some();
-        let rate = self.windows.get(&key).map(|window| window.rate).unwrap_or_default();
+        let rate = self.windows.get(key).map(|window| window.rate).unwrap_or_default();
         let mut window = Window::new(every, now, from, rate);
         window.is_reported = is_reported;
         self.windows.insert(key, window);
@@ -128,9 +124,7 @@ impl Counting {
             return;
         }
         let mut due = std::mem::take(&mut self.due);
-        let by_instructions = agenda.ends_by_instructions();
-        let over = self.windows.iter().filter(|(_, window)| window.is_due(now, by_instructions));
-        due.extend(over.map(|(&key, _)| key));
+        self.windows.find_due(now, agenda.ends_by_instructions(), &mut due);
         for key in due.drain(..) {
             self.end_window(key, now, domains, mechanism);
         }
@@ -146,19 +140,18 @@ impl Counting {
         mechanism: &mut dyn Mechanism,
     ) {
         let (domain, app) = key;
-        let Some(window) = self.windows.get_mut(&key) else { return };
+        let Some(&window) = self.windows.get(key) else { return };
         let mut to = self.source.read(app, domain);
         let end = window.ends_at();
         let is_over = end.zip(to.instructions).is_some_and(|(end, retired)| retired >= end);
         if window.common.ends_at().is_none() && !is_over {
-            if window.go_on(now, &to) {
+            if self.windows.change(key, |window| window.go_on(now, &to)) == Some(true) {
                 let every = window.common.length;
                 mechanism.count_bytes(app, domain, &mut to);
                 self.begin(key, every, now, to);
             }
             return;
         }
-        let window = *window;
         mechanism.count_bytes(app, domain, &mut to);
         let counters = between(&window.common.start_counts, &to);
         let length = now.since(window.common.start);
@@ -177,7 +170,7 @@ impl Counting {
     ) {
         let (id, app) = key;
         let Some(domain) = domains.get_mut(id) else { return };
-        let straddled = self.windows.get(&key).is_some_and(|window| window.common.straddled);
+        let straddled = self.windows.get(key).is_some_and(|window| window.common.straddled);
         let bytes = mechanism.occupied_bytes(app, id).filter(|_| domain.way_bytes > 0);
         let occupancy = bytes.map(|bytes| Q32::ratio(bytes, domain.way_bytes));
         let plan = domain.plan.id;
@@ -211,7 +204,7 @@ impl Counting {
             self.take_ended(window, is_only, now, domains, mechanism);
         }
         let mut silent: Vec<(WindowKey, WindowLength)> = Vec::new();
-        for (&(domain, app), window) in &self.windows {
+        for (&(domain, app), window) in self.windows.iter() {
             if window.is_reported && !self.source.reports_windows(app, domain) {
                 silent.push(((domain, app), window.common.length));
             }
@@ -236,7 +229,7 @@ impl Counting {
         mechanism: &mut dyn Mechanism,
     ) {
         let key = (domain, app);
-        let window = self.windows.get(&key).copied().filter(|window| window.is_reported);
+        let window = self.windows.get(key).copied().filter(|window| window.is_reported);
         let (Some(window), Some(of)) = (window, domains.get(domain)) else { return };
         let end = before(now, ago).max(window.common.start);
         let mut next = window.next(end, Counters::default());
@@ -251,16 +244,7 @@ impl Counting {
 
     /// Adds when windows end.
     pub(super) fn add_deadlines(&self, deadlines: &mut Deadlines, ends_by_instructions: bool) {
-        for (&(_, app), window) in &self.windows {
-            match (window.common.ends_at(), window.ends_at()) {
-                (Some(end), _) => deadlines.until = deadlines.until.min(end),
-                (None, _) if window.is_reported => {}
-                (None, Some(count)) if ends_by_instructions => {
-                    deadlines.instructions.push((app, count));
-                }
-                (None, _) => deadlines.about = deadlines.about.min(window.poll_by),
-            }
-        }
+        self.windows.add_deadlines(deadlines, ends_by_instructions);
     }
 }
 

@@ -55,6 +55,7 @@ mod trouble;
 mod turns;
 mod ways;
 mod whole;
+mod window_table;
 mod windows;
 
 use std::io;

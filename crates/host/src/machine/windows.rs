@@ -24,6 +24,24 @@ pub(super) struct Window {
     rate_before: Rate,
 }
 
+/// When to look at a window, if nothing but time ends a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WindowLooks {
+    /// From when on.
+    pub(super) from: Time,
+    /// When to be woken for it, at that time and at about that time.
+    pub(super) until: Time,
+    pub(super) about: Time,
+}
+
+impl WindowLooks {
+    /// The source of the counters reports its end.
+    pub(super) const NEVER: Self = {
+        let never = Time::from_nanos(u64::MAX);
+        Self { from: never, until: never, about: never }
+    };
+}
+
 /// A number of instructions, and the time that they took; zeros if unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rate {
@@ -97,6 +115,15 @@ impl Window {
         let is_steady = expected.is_some_and(|time| time.abs_diff(took) <= took / STEADY);
         let next = Self::begin(self.common.length, now, from, rate, is_steady);
         Self { is_reported: self.is_reported, ..next }
+    }
+
+    /// When to look at it, where the clock does not notice retired instructions.
+    pub(super) fn looks(&self) -> WindowLooks {
+        match self.common.ends_at() {
+            Some(end) => WindowLooks { from: end, until: end, ..WindowLooks::NEVER },
+            None if self.is_reported => WindowLooks::NEVER,
+            None => WindowLooks { from: self.poll_at, about: self.poll_by, ..WindowLooks::NEVER },
+        }
     }
 
     /// Whether to look at it now; `by_instructions` if the clock notices retired instructions.

@@ -25,6 +25,7 @@ mod ways;
 #[cfg(test)]
 mod tests;
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -74,16 +75,15 @@ pub(crate) const POLICY: Descriptor = Descriptor {
 pub struct Dunn {
     parameters: Parameters,
     running: RunningPrograms,
-    readings: Vec<StallReading>,
+    readings: BTreeMap<AppId, StallReading>,
     has_alarm: bool,
     /// Whether the last plan is not in force, or the programs have changed.
     is_overdue: bool,
 }
 
 /// The counters of a program since it started.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct StallReading {
-    app: AppId,
     cycles: u64,
     stalls: u64,
 }
@@ -96,7 +96,7 @@ impl Dunn {
     }
 
     fn sampled(&mut self, sample: &Sample) {
-        let reading = self.readings.iter_mut().find(|reading| reading.app == sample.app);
+        let reading = self.readings.get_mut(&sample.app);
         let counters = &sample.counters;
         let (Some(reading), Some(cycles), Some(stalls)) =
             (reading, counters.cycles, counters.stalls_l2_miss)
@@ -117,7 +117,7 @@ impl Dunn {
                 let Some(program) = self.running.programs().last() else { return };
                 if program.profile.is_none() {
                     let app = program.app;
-                    self.readings.push(StallReading { app, cycles: 0, stalls: 0 });
+                    self.readings.insert(app, StallReading::default());
                     let every = WindowLength::Time(self.parameters.decision_period);
                     act(Action::Watch { app, every });
                     if !self.has_alarm {
@@ -126,7 +126,7 @@ impl Dunn {
                     }
                 }
             }
-            Change::Exited(app) => self.readings.retain(|reading| reading.app != app),
+            Change::Exited(app) => _ = self.readings.remove(&app),
         }
     }
 
@@ -180,36 +180,37 @@ impl Policy for Dunn {
 }
 
 /// The share of its cycles that a program stalls; `None` if nothing was read.
-fn stalls(program: &RunningProgram, readings: &[StallReading]) -> Option<Q32> {
+fn stalls(program: &RunningProgram, readings: &BTreeMap<AppId, StallReading>) -> Option<Q32> {
     if let Some(profile) = &program.profile {
         return Some(profile.stalls_l2_miss.at(1).min(Q32::ONE));
     }
-    let reading = readings.iter().find(|reading| reading.app == program.app)?;
-    let StallReading { cycles, stalls, .. } = *reading;
+    let StallReading { cycles, stalls } = *readings.get(&program.app)?;
     (cycles > 0).then(|| Q32::ratio(stalls.min(cycles), cycles))
 }
 
 /// Announces each program's cluster, and the stalls that decided it.
 fn announce(
     programs: &[RunningProgram],
-    readings: &[StallReading],
+    readings: &BTreeMap<AppId, StallReading>,
     partition: &Partition,
     announcer: &mut Announcer<'_>,
 ) {
     let is_whole = partition.clusters().len() < 2;
+    let placements = partition.placements().iter();
+    let clusters: BTreeMap<AppId, u32> = placements.map(|of| (of.app, of.cluster)).collect();
     for program in programs {
-        let place = partition.placements().iter().find(|place| place.app == program.app);
-        let (Some(place), app) = (place, program.app) else { continue };
+        let app = program.app;
+        let Some(&cluster) = clusters.get(&app) else { continue };
         let Some(stalls) = stalls(program, readings) else {
             announcer.announce_class(app, "unknown", "no reading yet: it may fill every way");
             continue;
         };
-        let reason = match place.cluster {
+        let reason = match cluster {
             _ if is_whole => "fewer than two different readings",
             0 => "in the cluster that stalls most, with every way",
             _ => "in a cluster that stalls less, with fewer ways",
         };
-        announcer.announce_class(app, announce::cluster_name(place.cluster), reason);
+        announcer.announce_class(app, announce::cluster_name(cluster), reason);
         announcer.announce_numbers(app, [words::STALLS], [announce::raw(stalls)]);
     }
 }
@@ -218,7 +219,7 @@ fn cluster(
     parameters: &Parameters,
     llc: &Llc,
     programs: &[RunningProgram],
-    readings: &[StallReading],
+    readings: &BTreeMap<AppId, StallReading>,
     partition: &mut Partition,
 ) -> &'static str {
     let (mut known, mut unknown) = (Vec::<(Q32, AppId)>::new(), Vec::new());

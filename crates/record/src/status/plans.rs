@@ -1,7 +1,5 @@
 //! Plans: requested, and what is in force of them.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use fairways_core::{AppId, BandwidthLevel, Partition, PlanId};
 
 use super::{ClusterStatus, MachineView, ProgramStatus, Status};
@@ -111,32 +109,37 @@ impl Status {
         let mut clusters = clusters(domain, actual, seen);
         let mut others =
             if is_as_planned { Vec::new() } else { self::clusters(domain, &planned, seen) };
-        fn places(partition: &Partition) -> BTreeMap<u32, u32> {
-            partition.placements().iter().map(|place| (place.app.0, place.cluster)).collect()
-        }
         let (here, there) = (places(actual), places(&planned));
-        let apps: BTreeSet<u32> = here.keys().chain(there.keys()).copied().collect();
-        let before = self.index.set_placed(domain, apps.iter().copied().collect());
+        let mut apps: Vec<u32> = here.iter().chain(&there).map(|&(app, _)| app).collect();
+        apps.sort_unstable();
+        apps.dedup();
+        let before = self.index.set_placed(domain, apps.clone());
         let lever = self.domains.iter().find(|of| of.id == domain).and_then(|of| of.bandwidth);
         // In the order in which they began.
-        let all: BTreeSet<usize> = apps
+        let mut all: Vec<usize> = apps
             .into_iter()
             .chain(before)
             .filter_map(|app| self.index.look_up(&self.programs, domain, app))
             .collect();
+        all.sort_unstable();
+        all.dedup();
         for place in all {
             let program = &mut self.programs[place];
             let app = AppId(program.app);
-            let mask = actual.mask_of(app);
+            let own_cluster = cluster_of(&here, program.app);
+            let planned_cluster = cluster_of(&there, program.app);
+            let [given, wished] = [(actual, own_cluster), (&planned, planned_cluster)]
+                .map(|(of, cluster)| of.clusters().get(cluster? as usize).copied());
+            let mask = given.map(|of| of.mask);
             program.ways = mask.map(|mask| mask.count());
-            let [level, wanted] = [actual, &planned].map(|of| of.level_of(app));
+            let [level, wanted] = [given, wished].map(|of| of?.bandwidth);
             program.bandwidth_level = level.map(BandwidthLevel::get);
             // The highest level is no limit.
             let wanted =
                 wanted.or_else(|| lever.map(|lever| lever.most).filter(|_| level.is_some()));
             program.planned_bandwidth_level =
                 wanted.filter(|_| wanted != level).map(BandwidthLevel::get);
-            program.cluster = here.get(&program.app).copied().filter(|_| mask.is_some());
+            program.cluster = own_cluster.filter(|_| mask.is_some());
             let own = program.cluster.and_then(|cluster| clusters.get_mut(cluster as usize));
             match own {
                 Some(cluster) => {
@@ -147,13 +150,12 @@ impl Status {
                 None => program.mask = None,
             }
             (program.planned_mask, program.planned_ways) = (None, None);
-            let other =
-                there.get(&program.app).and_then(|&cluster| others.get_mut(cluster as usize));
+            let other = planned_cluster.and_then(|cluster| others.get_mut(cluster as usize));
             let Some(other) = other else { continue };
             other.programs.push(program.name.clone());
             if program.mask.as_ref() != Some(&other.mask) {
                 program.planned_mask = Some(other.mask.clone());
-                program.planned_ways = planned.mask_of(app).map(|mask| mask.count());
+                program.planned_ways = wished.map(|of| of.mask.count());
             }
         }
         let entry = self.domain(domain);
@@ -178,4 +180,19 @@ impl ProgramStatus {
 fn clusters(domain: u32, partition: &Partition, seen: &dyn MachineView) -> Vec<ClusterStatus> {
     let all = partition.clusters().iter();
     all.map(|of| ClusterStatus::new(seen.physical(domain, of.mask), of.bandwidth)).collect()
+}
+
+/// The cluster of each program, in the order of their numbers; of several, the last one.
+fn places(partition: &Partition) -> Vec<(u32, u32)> {
+    let placements = partition.placements().iter();
+    let mut places: Vec<(u32, u32)> = placements.map(|of| (of.app.0, of.cluster)).collect();
+    places.sort_by_key(|&(app, _)| app);
+    places
+}
+
+/// The cluster of a program in such a list.
+fn cluster_of(places: &[(u32, u32)], app: u32) -> Option<u32> {
+    let beyond = places.partition_point(|&(other, _)| other <= app);
+    let &(other, cluster) = places.get(beyond.checked_sub(1)?)?;
+    (other == app).then_some(cluster)
 }
