@@ -127,7 +127,7 @@ impl Served {
         match request {
             Request::Status {} => Response::Status(Box::new(self.watched.lock().status.clone())),
             Request::Explain {} => {
-                Response::Decisions(self.watched.lock().decisions.kept().cloned().collect())
+                Response::Decisions(self.watched.lock().decisions.kept().collect())
             }
             Request::Blame { brief } => match &self.losses {
                 Some(losses) => {

@@ -93,7 +93,7 @@ pub fn run_under(
     let (mut policy, _) = policies::make(policy, parameters)?;
     let mut followed = Follower::open(journal)?;
     while followed.step_under(policy.as_mut())? {}
-    let decisions: Vec<Decision> = followed.record.decisions.kept().cloned().collect();
+    let decisions: Vec<Decision> = followed.record.decisions.kept().collect();
     explain::print(&decisions, json, out)
 }
 

@@ -57,7 +57,7 @@ pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
         Some(path) => {
             let mut followed = Follower::open(path)?;
             while followed.step()?.is_some() {}
-            (followed.record.decisions.kept().cloned().collect::<Vec<_>>(), None)
+            (followed.record.decisions.kept().collect::<Vec<_>>(), None)
         }
     };
     let about = args.program.as_deref();

@@ -99,7 +99,7 @@ fn watched() -> MachineRecord {
 }
 
 fn printed(about: Option<&str>) -> String {
-    let decisions: Vec<Decision> = watched().decisions.kept().cloned().collect();
+    let decisions: Vec<Decision> = watched().decisions.kept().collect();
     let chosen = about.map(|name| decisions_about(&decisions, name));
     let shown = |decision: &Decision| {
         chosen.as_ref().is_none_or(|chosen| chosen.contains(&decision.number))
@@ -161,7 +161,7 @@ fn no_more_are_kept_than_there_is_room_for() {
         let asked = Action::Partition { plan, partition, reason: reason.into() };
         carry_out(&mut watched, 0, &[asked]);
     }
-    let kept: Vec<&Decision> = watched.decisions.kept().collect();
+    let kept: Vec<Decision> = watched.decisions.kept().collect();
     assert_eq!((kept.len(), kept[0].number, kept[255].number), (256, 745, 1000));
     let [RecordedAction::Planned { outcome: Outcome::Done, plan: 999, .. }] = kept[255].actions[..]
     else {
@@ -201,7 +201,7 @@ fn an_earlier_program_of_the_same_name_is_another() {
     record(0, 3, Event::Exited { app: AppId(0) }, &[]);
     record(0, 4, started(2), &[plan(1, &again)]);
     record(1, 5, Event::Woke, &[plan(1, &other)]);
-    let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
+    let decisions: Vec<Decision> = watched.decisions.kept().collect();
     let ended: Vec<usize> = decisions.iter().map(|decision| decision.ended.len()).collect();
     assert_eq!(ended, [1, 0, 0, 0]);
     assert_eq!(
@@ -232,7 +232,7 @@ fn a_negative_estimate_is_printed_as_it_came_out() {
     let slack = Action::Estimated { thread, what: words::SLACK.text().into(), value, raw };
     watched.record_action(0, &slack, &WholeMachine);
     assert_eq!(watched.status.programs[0].estimates[words::SLACK.text()], -0.75);
-    let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
+    let decisions: Vec<Decision> = watched.decisions.kept().collect();
     let lines = sentences(&decisions, &[1], None);
     assert_eq!(lines[1].trim_start(), "web: slack -0.750 of the objective");
 }
@@ -256,7 +256,7 @@ fn a_plan_is_kept_once() {
         reason: "all together".into(),
     };
     carry_out(&mut watched, 0, &[plan]);
-    let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
+    let decisions: Vec<Decision> = watched.decisions.kept().collect();
     let json = serde_json::to_string(&decisions).unwrap();
     assert!(json.len() < 64 * 256, "{} bytes", json.len());
     assert_eq!(json.matches("worker-77").count(), 1);
@@ -289,7 +289,7 @@ fn a_level_is_shown_with_what_is_in_force_of_it() {
     let action = Action::Partition { plan, partition: planned.into(), reason };
     watched.record_action(0, &action, &WholeMachine);
     record(&mut watched, Event::Applied { plan, actual });
-    let decisions: Vec<Decision> = watched.decisions.kept().cloned().collect();
+    let decisions: Vec<Decision> = watched.decisions.kept().collect();
     let expected = [
         "    0.000 s  lbm started: plan 0, the bus is full; in force with other ways or bandwidth",
         "             2 ways 0x3, at most 10 GB/s of memory bandwidth: lbm",

@@ -1,14 +1,13 @@
 //! The last decisions, with what each rests on: the event, what the policy found about each
 //! program, and what it did.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use fairways_command_kit::moment::Moment;
-use fairways_core::{Action, AppId, Event, Partition, PlanId, Time};
-use fairways_policy::{kpart, lfoc};
+use fairways_core::{Action, AppId, Event, PlanId, Time};
 use serde::{Deserialize, Serialize};
 
-use super::fold::estimate_value;
+use super::kept::{KeptAction, KeptClusters, KeptDecision};
 use super::{MachineView, Status};
 
 /// The number of decisions kept for a machine.
@@ -156,7 +155,7 @@ impl Default for LastEvent {
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     /// The oldest first.
-    kept: VecDeque<Decision>,
+    kept: VecDeque<KeptDecision>,
     /// The number of all decisions so far.
     count: u64,
     /// The last event, with its domain and time.
@@ -167,8 +166,13 @@ pub struct Decisions {
 
 impl Decisions {
     /// The last decisions, the oldest first.
-    pub fn kept(&self) -> impl DoubleEndedIterator<Item = &Decision> {
-        self.kept.iter()
+    pub fn kept(&self) -> impl DoubleEndedIterator<Item = Decision> {
+        self.kept.iter().map(KeptDecision::to_decision)
+    }
+
+    /// The last decision, without its actions.
+    pub fn last_head(&self) -> Option<&Decision> {
+        self.kept.back().map(|kept| &kept.head)
     }
 
     /// Records an event before the policy decides on it; `status` is the machine's state.
@@ -190,7 +194,9 @@ impl Decisions {
                     .is_none_or(|partition| actual.agrees_with(partition));
                 let outcome = match is_as_planned {
                     true => Outcome::Done,
-                    false => Outcome::Otherwise(shares(domain, actual, status, seen)),
+                    false => {
+                        Outcome::Otherwise(KeptClusters::new(domain, actual, status, seen).shares())
+                    }
                 };
                 self.set_outcome(domain, *plan, outcome);
                 self.merge_alike();
@@ -227,12 +233,10 @@ impl Decisions {
 
     /// Notes what became of a plan.
     fn set_outcome(&mut self, domain: u32, plan: PlanId, now: Outcome) {
-        let here = self.kept.iter_mut().rev().filter(|decision| decision.domain == domain);
-        let mut actions = here.flat_map(|decision| decision.actions.iter_mut());
+        let here = self.kept.iter_mut().rev().filter(|kept| kept.head.domain == domain);
+        let mut actions = here.flat_map(|kept| kept.actions.iter_mut());
         let found = actions.find_map(|action| match action {
-            RecordedAction::Planned { plan: number, outcome, .. } if *number == plan.0 => {
-                Some(outcome)
-            }
+            KeptAction::Planned(made) if made.plan == plan => Some(&mut made.outcome),
             _ => None,
         });
         if let Some(outcome) = found {
@@ -248,7 +252,7 @@ impl Decisions {
         status: &Status,
         seen: &dyn MachineView,
     ) {
-        let Some(recorded_action) = recorded(domain, action, status, seen) else { return };
+        let Some(action) = KeptAction::new(domain, action, status, seen) else { return };
         if !self.is_open {
             self.count += 1;
             let (domain, at, event) = &self.last_event;
@@ -262,18 +266,19 @@ impl Decisions {
             if self.kept.len() == KEPT {
                 self.kept.pop_front();
             }
-            self.kept.push_back(Decision {
+            let head = Decision {
                 number: self.count,
                 at_ns: at.nanos(),
                 at: status.now,
                 domain,
                 event,
                 ..Decision::default()
-            });
+            };
+            self.kept.push_back(KeptDecision { head, actions: Vec::new() });
             self.is_open = true;
         }
         if let Some(last) = self.kept.back_mut() {
-            last.actions.push(recorded_action);
+            last.actions.push(action);
         }
     }
 
@@ -284,56 +289,23 @@ impl Decisions {
         if !new.is_like(old) {
             return;
         }
-        let alike = old.alike + 1;
+        let alike = old.head.alike + 1;
         self.kept.remove(self.kept.len() - 2);
         if let Some(new) = self.kept.back_mut() {
-            new.alike = alike;
+            new.head.alike = alike;
         }
     }
 
     /// Notes that a program ended: its last decisions are not about a later program of that name.
     fn note_ended(&mut self, domain: u32, name: String) {
-        let mut here = self.kept.iter().filter(|decision| decision.domain == domain);
-        if !here.any(|decision| decision.actions.iter().any(|action| action.is_about(&name))) {
+        let mut here = self.kept.iter().filter(|kept| kept.head.domain == domain);
+        if !here.any(|kept| kept.actions.iter().any(|action| action.is_about(&name))) {
             return;
         }
-        let last = self.kept.iter_mut().rfind(|decision| decision.domain == domain);
-        if let Some(last) = last.filter(|decision| !decision.ended.contains(&name)) {
-            last.ended.push(name);
+        let last = self.kept.iter_mut().rfind(|kept| kept.head.domain == domain);
+        if let Some(last) = last.filter(|kept| !kept.head.ended.contains(&name)) {
+            last.head.ended.push(name);
         }
-    }
-}
-
-impl Decision {
-    /// Whether both are plans of sampling by the same rule that came into force, with the same
-    /// programs in the same clusters.
-    fn is_like(&self, other: &Self) -> bool {
-        let [RecordedAction::Planned { reason, clusters, outcome: Outcome::Done, .. }] =
-            &self.actions[..]
-        else {
-            return false;
-        };
-        let [
-            RecordedAction::Planned {
-                reason: why, clusters: others, outcome: Outcome::Done, ..
-            },
-        ] = &other.actions[..]
-        else {
-            return false;
-        };
-        fn who(share: &Share, with: &Share) -> bool {
-            share
-                .members
-                .iter()
-                .map(|member| &member.program)
-                .eq(with.members.iter().map(|member| &member.program))
-        }
-        self.domain == other.domain
-            && other.ended.is_empty()
-            && [lfoc::SAMPLING, kpart::SAMPLING].contains(&reason.as_str())
-            && reason == why
-            && clusters.len() == others.len()
-            && clusters.iter().zip(others).all(|(share, with)| who(share, with))
     }
 }
 
@@ -357,87 +329,4 @@ pub(crate) fn share_of<'a>(clusters: &'a [Share], name: &str) -> Option<(&'a Sha
         let member = share.members.iter().find(|member| member.program == name)?;
         Some((share, member))
     })
-}
-
-/// The action with names; `None` for one that only sets a time.
-fn recorded(
-    domain: u32,
-    action: &Action<'_>,
-    status: &Status,
-    seen: &dyn MachineView,
-) -> Option<RecordedAction> {
-    fn name(app: AppId, domain: u32, status: &Status) -> String {
-        status.name(domain, app)
-    }
-    Some(match action {
-        Action::Classified { app, class, reason } => RecordedAction::Classified {
-            program: name(*app, domain, status),
-            class: class.clone().into_owned(),
-            reason: reason.clone().into_owned(),
-        },
-        Action::Estimated { thread, what, value, raw } => RecordedAction::Estimated {
-            program: name(thread.app, domain, status),
-            what: what.clone().into_owned(),
-            value: estimate_value(*value, *raw),
-        },
-        Action::Partition { plan, partition, reason } => RecordedAction::Planned {
-            plan: plan.0,
-            reason: reason.clone().into_owned(),
-            clusters: shares(domain, partition, status, seen),
-            outcome: Outcome::Done,
-        },
-        Action::Allow { thread, cpus, reason } => RecordedAction::Allowed {
-            program: name(thread.app, domain, status),
-            cpus: cpus.to_vec(),
-            reason: reason.clone().into_owned(),
-        },
-        Action::Priority { threads, raised, reason } => RecordedAction::Raised {
-            programs: unique(threads.iter().map(|thread| name(thread.app, domain, status))),
-            raised: *raised,
-            reason: reason.clone().into_owned(),
-        },
-        Action::Quantum { thread, time, reason } => RecordedAction::Ordered {
-            program: name(thread.app, domain, status),
-            time_ns: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
-            reason: reason.clone().into_owned(),
-        },
-        Action::Watch { .. } | Action::Wake { .. } | Action::WatchTogether { .. } => return None,
-    })
-}
-
-/// The names in their order, each once: a program may have several threads.
-fn unique(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    names.filter(|name| seen.insert(name.clone())).collect()
-}
-
-/// The clusters of a plan, with their programs in the order in which these began.
-fn shares(
-    domain: u32,
-    partition: &Partition,
-    status: &Status,
-    seen: &dyn MachineView,
-) -> Vec<Share> {
-    let mut places: Vec<(usize, u32)> = partition
-        .placements()
-        .iter()
-        .filter_map(|place| Some((status.position(domain, place.app)?, place.cluster)))
-        .collect();
-    places.sort_unstable();
-    let mut shares: Vec<(u32, Share)> = Vec::new();
-    for (place, cluster) in places {
-        let program = &status.programs[place];
-        let Some(resources) = partition.clusters().get(cluster as usize) else { continue };
-        let mask = resources.mask;
-        let at = shares.iter().position(|(other, _)| *other == cluster).unwrap_or_else(|| {
-            let (physical, members) = (seen.physical(domain, mask), Vec::new());
-            let level = resources.bandwidth.map(|level| status.level_text(domain, level.get()));
-            let (mask, ways) = (physical.to_string(), mask.count());
-            let share = Share { mask, ways, bandwidth: level, members };
-            shares.push((cluster, share));
-            shares.len() - 1
-        });
-        shares[at].1.members.push(Member { program: program.name.clone(), before: program.ways });
-    }
-    shares.into_iter().map(|(_, share)| share).collect()
 }

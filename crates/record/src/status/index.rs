@@ -1,14 +1,16 @@
 //! Looks up the position of programs among those that run, and the names in use.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::ProgramStatus;
 
 /// The index of the programs of a [`Status`](super::Status); updated with every start and end.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    /// By domain and number: the position at the last look-up. A program only moves down.
-    positions: BTreeMap<(u32, u32), usize>,
+    /// By domain and number: the position at the last look-up, and the name. A program only moves
+    /// down.
+    positions: BTreeMap<(u32, u32), (usize, Arc<str>)>,
     /// The names in use, by domain.
     taken: BTreeSet<(u32, String)>,
     /// By domain and name, the first number that may be free; 2 where there is none.
@@ -28,7 +30,13 @@ impl Index {
     /// Adds a program, the last in order, and returns its name: its own, or a numbered one if that
     /// is in use.
     pub(super) fn start(&mut self, place: usize, domain: u32, app: u32, name: String) -> String {
-        self.positions.insert((domain, app), place);
+        let name = self.free_name(domain, name);
+        self.positions.insert((domain, app), (place, name.as_str().into()));
+        name
+    }
+
+    /// Takes a name: this one, or a numbered one if it is in use.
+    fn free_name(&mut self, domain: u32, name: String) -> String {
         let mut key = (domain, name);
         if self.taken.insert(key.clone()) {
             return key.1;
@@ -66,9 +74,22 @@ impl Index {
         domain: u32,
         app: u32,
     ) -> Option<usize> {
-        let then = *self.positions.get(&(domain, app))?;
+        self.named(programs, domain, app).map(|(place, _)| place)
+    }
+
+    /// Like [`position`](Self::position), with the program's name.
+    pub(super) fn named(
+        &self,
+        programs: &[ProgramStatus],
+        domain: u32,
+        app: u32,
+    ) -> Option<(usize, &Arc<str>)> {
+        let (then, name) = self.positions.get(&(domain, app))?;
         let upto = programs.len().min(then.saturating_add(1));
-        programs[..upto].iter().rposition(|program| (program.domain, program.app) == (domain, app))
+        let place = programs[..upto]
+            .iter()
+            .rposition(|program| (program.domain, program.app) == (domain, app))?;
+        Some((place, name))
     }
 
     /// Like [`position`](Self::position), and remembers the result.
@@ -79,7 +100,9 @@ impl Index {
         app: u32,
     ) -> Option<usize> {
         let place = self.position(programs, domain, app)?;
-        self.positions.insert((domain, app), place);
+        if let Some((at, _)) = self.positions.get_mut(&(domain, app)) {
+            *at = place;
+        }
         Some(place)
     }
 

@@ -4,6 +4,7 @@
 mod decisions;
 mod fold;
 mod index;
+mod kept;
 mod plans;
 mod program_totals;
 #[cfg(test)]

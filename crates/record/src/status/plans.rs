@@ -115,6 +115,9 @@ impl Status {
         apps.dedup();
         let before = self.index.set_placed(domain, apps.clone());
         let lever = self.domains.iter().find(|of| of.id == domain).and_then(|of| of.bandwidth);
+        let clusters_before = std::mem::take(&mut self.domain(domain).clusters);
+        let mut spare: Vec<String> =
+            clusters_before.into_iter().flat_map(|cluster| cluster.programs).collect();
         // In the order in which they began.
         let mut all: Vec<usize> = apps
             .into_iter()
@@ -144,7 +147,10 @@ impl Status {
             match own {
                 Some(cluster) => {
                     program.mask.get_or_insert_default().clone_from(&cluster.mask);
-                    cluster.programs.push(program.name.clone());
+                    // Its memory serves again: most programs are in every plan.
+                    let mut name = spare.pop().unwrap_or_default();
+                    name.clone_from(&program.name);
+                    cluster.programs.push(name);
                     seen.tasks(app, &mut cluster.tasks);
                 }
                 None => program.mask = None,

@@ -70,10 +70,10 @@ fn a_program_that_runs_before_others_is_named_once() {
     let action =
         Action::Priority { threads: (&threads[..]).into(), raised: false, reason: "so".into() };
     watched.record_action(3, &action, &OffsetMachine);
-    let actions: Vec<&RecordedAction> =
-        watched.decisions.kept().flat_map(|decision| &decision.actions).collect();
+    let actions: Vec<RecordedAction> =
+        watched.decisions.kept().flat_map(|decision| decision.actions).collect();
     let (programs, reason) = (vec!["web".to_owned()], "so".to_owned());
-    assert_eq!(actions, [&RecordedAction::Raised { programs, raised: false, reason }]);
+    assert_eq!(actions, [RecordedAction::Raised { programs, raised: false, reason }]);
 }
 
 #[test]
@@ -259,10 +259,10 @@ fn what_is_in_force_is_shown_beside_what_was_planned() {
         status.differences(3).collect::<Vec<_>>(),
         ["web has ways 0x1800, planned 0x1c00", "other is not limited to its planned ways 0x3fc"]
     );
-    let decisions: Vec<&RecordedAction> =
-        watched.decisions.kept().flat_map(|decision| &decision.actions).collect();
+    let decisions: Vec<RecordedAction> =
+        watched.decisions.kept().flat_map(|decision| decision.actions).collect();
     let [RecordedAction::Planned { clusters, outcome: Outcome::Otherwise(others), .. }] =
-        decisions[..]
+        &decisions[..]
     else {
         panic!("{decisions:?}")
     };

@@ -141,7 +141,7 @@ impl JournalPlayer {
             self.history.record(&self.follower.record.status);
             // A decision is shown once the machine has answered it.
             let watched = &self.follower.record;
-            if let Some(last) = watched.decisions.kept().next_back()
+            if let Some(last) = watched.decisions.last_head()
                 && last.number != self.last_number
                 && !watched.status.is_plan_pending(last.domain)
             {

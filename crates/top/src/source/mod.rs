@@ -51,7 +51,7 @@ impl Scene {
     fn new(watched: &MachineRecord, history: &History, from: &str, pace: String) -> Self {
         Self {
             status: watched.status.clone(),
-            decisions: watched.decisions.kept().cloned().collect(),
+            decisions: watched.decisions.kept().collect(),
             losses: Vec::new(),
             history: history.clone(),
             source: from.to_owned(),
