@@ -114,6 +114,11 @@ impl Status {
         apps.sort_unstable();
         apps.dedup();
         let before = self.index.set_placed(domain, apps.clone());
+        if before != apps {
+            apps.extend(before);
+            apps.sort_unstable();
+            apps.dedup();
+        }
         let lever = self.domains.iter().find(|of| of.id == domain).and_then(|of| of.bandwidth);
         let clusters_before = std::mem::take(&mut self.domain(domain).clusters);
         let mut spare: Vec<String> =
@@ -121,11 +126,9 @@ impl Status {
         // In the order in which they began.
         let mut all: Vec<usize> = apps
             .into_iter()
-            .chain(before)
             .filter_map(|app| self.index.look_up(&self.programs, domain, app))
             .collect();
         all.sort_unstable();
-        all.dedup();
         for place in all {
             let program = &mut self.programs[place];
             let app = AppId(program.app);
