@@ -85,7 +85,8 @@ fn main() -> Result<(), Failure> {
     );
     println!("than by ways only by more than 1 %, and the worst:");
     for (policy, name) in SHOWN.iter().enumerate() {
-        let unfair = |row: &[Fared; 4]| row[policy].unfairness / row[WAYS_ONLY].unfairness;
+        let unfair: Vec<f64> =
+            rows.iter().map(|row| row[policy].unfairness / row[WAYS_ONLY].unfairness).collect();
         println!(
             "{name:10} {:7.3} {:7.3} {:7.3} {:7.3} {:7.3} {:4} {:7.3}",
             mean(&|row| row[policy].unfairness / row[0].unfairness),
@@ -93,8 +94,8 @@ fn main() -> Result<(), Failure> {
             mean(&|row| row[policy].cpu_time / row[WAYS_ONLY].cpu_time),
             mean(&|row| row[policy].instructions / row[WAYS_ONLY].instructions),
             rows.iter().map(|row| row[policy].least_time).fold(f64::INFINITY, f64::min),
-            rows.iter().filter(|row| unfair(row) > 1.01).count(),
-            rows.iter().map(unfair).fold(0.0, f64::max),
+            unfair.iter().filter(|&&ratio| ratio > 1.01).count(),
+            unfair.iter().copied().fold(0.0, f64::max),
         );
     }
     Ok(())
@@ -183,9 +184,10 @@ fn times(outcome: &ChipOutcome, fair: usize) -> Vec<f64> {
 }
 
 fn cells(row: &[Fared; 4]) -> String {
-    let cell = |one: Fared| {
+    let mut cells = String::new();
+    for one in row {
         let time = one.cpu_time / row[WAYS_ONLY].cpu_time;
-        format!(" {:6.3} {:6.3} {time:6.3}", one.unfairness, one.stp)
-    };
-    row.map(cell).concat()
+        cells += &format!(" {:6.3} {:6.3} {time:6.3}", one.unfairness, one.stp);
+    }
+    cells
 }
