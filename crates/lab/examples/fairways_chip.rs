@@ -6,24 +6,23 @@
 
 #![allow(clippy::print_stdout)]
 
-use std::path::Path;
-use std::sync::Arc;
+mod chip_programs;
+
 use std::time::Duration;
 
-use fairways_chip::program::parse;
-use fairways_chip::{AfterRun, Job, Phase, Settings, preset};
+use fairways_chip::{Job, Settings, preset};
 use fairways_lab::{ChipProtocol, compare_on_chip};
 use fairways_policy::by_name;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
 
+use chip_programs::{Failure, job, name, with_streams};
+
 const POLICIES: [&str; 5] = ["lfoc", "lfoc-plus", "dcat", "dunn", "fairways"];
 
 /// Synthetic programs besides the streams.
 const OURS: [&str; 2] = ["mload:60M", "mlr:8M"];
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The unfairness of each policy over that without partitioning, and its throughput.
 type Row = [[f64; 2]; POLICIES.len()];
@@ -32,7 +31,7 @@ fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let mixes: u64 = arguments.next().map_or(Ok(40), |text| text.parse())?;
     let seed: u64 = arguments.next().map_or(Ok(2034), |text| text.parse())?;
-    let programs = programs()?;
+    let programs = with_streams(&OURS)?;
     println!("{} programs, chip:skylake, {mixes} mixes, seed {seed}", programs.len());
     println!("Unfairness, and throughput, over those without partitioning:");
     print!("{:4} {:>10}", "", "stock");
@@ -67,32 +66,9 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The texts of the programs.
-fn programs() -> Result<Vec<String>, Failure> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/streams");
-    let mut programs = Vec::new();
-    for entry in folder.read_dir()? {
-        programs.push(format!("stream:{}", entry?.path().display()));
-    }
-    programs.sort();
-    programs.extend(OURS.map(str::to_owned));
-    Ok(programs)
-}
-
-/// What a program is called.
-fn name(text: &str) -> &str {
-    text.rsplit('/').next().unwrap_or(text).trim_end_matches(".stream")
-}
-
 /// The unfairness of a mix without partitioning, and how it fares under each policy.
 fn run(mix: &[&str], seed: u64) -> Result<(f64, Row), Failure> {
-    let jobs = (0..).zip(mix).map(|(key, text)| {
-        let phases = parse(text, |_| None)?.into_iter();
-        let phases =
-            phases.map(|(program, length)| Phase { program: program.map(Arc::new), length });
-        let phases = phases.collect();
-        Ok(Job { phases, then: AfterRun::Restart, key: Some(key), ..Job::default() })
-    });
+    let jobs = (0..).zip(mix).map(|(key, text)| job(text, key));
     let jobs = jobs.collect::<Result<Vec<Job>, Failure>>()?;
     let chip = preset::preset("skylake").ok_or("a preset")?;
     let settings = Settings { time_scale: 10, seed, ..Settings::new(chip) };

@@ -9,12 +9,11 @@
 
 #![allow(clippy::print_stdout)]
 
-use std::path::Path;
-use std::sync::Arc;
+mod chip_programs;
+
 use std::time::Duration;
 
-use fairways_chip::program::parse;
-use fairways_chip::{AfterRun, Job, Phase, Scheduling, Settings, preset};
+use fairways_chip::{Job, Scheduling, Settings, preset};
 use fairways_core::{Policy, Wish};
 use fairways_lab::{ChipOutcome, ChipProtocol, compare_on_chip};
 use fairways_policy::by_name;
@@ -22,6 +21,8 @@ use fairways_policy::fairways::{Fairways, Parameters};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
+
+use chip_programs::{Failure, job, name, with_streams};
 
 /// `lfoc` stands for `fairways` that orders no turns: so it gets profiles when `fairways` does.
 const POLICIES: [&str; 4] = ["stock", "cache-fair", "lfoc", "fairways"];
@@ -33,8 +34,6 @@ const OURS: [&str; 2] = ["mload:60M", "mlr:8M"];
 
 /// How many programs a mix has, and how many of them are best-effort.
 const SIZES: [(usize, usize); 3] = [(5, 1), (6, 2), (8, 2)];
-
-type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// How a mix fares under a policy: the unfairness and the throughput of the programs that are not
 /// best-effort, the CPU time and the instructions of those that are, and the least CPU time of one
@@ -52,7 +51,7 @@ fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let mixes: u64 = arguments.next().map_or(Ok(12), |text| text.parse())?;
     let seed: u64 = arguments.next().map_or(Ok(2035), |text| text.parse())?;
-    let programs = programs()?;
+    let programs = with_streams(&OURS)?;
     println!("{} programs, chip:skylake:cores=4, {mixes} mixes, seed {seed}", programs.len());
     println!(
         "Unfairness and STP of programs that are not best-effort; CPU time of those that are,"
@@ -85,7 +84,8 @@ fn main() -> Result<(), Failure> {
     );
     println!("than by ways only by more than 1 %, and the worst:");
     for (policy, name) in SHOWN.iter().enumerate() {
-        let unfair = |row: &[Fared; 4]| row[policy].unfairness / row[WAYS_ONLY].unfairness;
+        let unfair: Vec<f64> =
+            rows.iter().map(|row| row[policy].unfairness / row[WAYS_ONLY].unfairness).collect();
         println!(
             "{name:10} {:7.3} {:7.3} {:7.3} {:7.3} {:7.3} {:4} {:7.3}",
             mean(&|row| row[policy].unfairness / row[0].unfairness),
@@ -93,28 +93,11 @@ fn main() -> Result<(), Failure> {
             mean(&|row| row[policy].cpu_time / row[WAYS_ONLY].cpu_time),
             mean(&|row| row[policy].instructions / row[WAYS_ONLY].instructions),
             rows.iter().map(|row| row[policy].least_time).fold(f64::INFINITY, f64::min),
-            rows.iter().filter(|row| unfair(row) > 1.01).count(),
-            rows.iter().map(unfair).fold(0.0, f64::max),
+            unfair.iter().filter(|&&ratio| ratio > 1.01).count(),
+            unfair.iter().copied().fold(0.0, f64::max),
         );
     }
     Ok(())
-}
-
-/// The texts of the programs.
-fn programs() -> Result<Vec<String>, Failure> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/streams");
-    let mut programs = Vec::new();
-    for entry in folder.read_dir()? {
-        programs.push(format!("stream:{}", entry?.path().display()));
-    }
-    programs.sort();
-    programs.extend(OURS.map(str::to_owned));
-    Ok(programs)
-}
-
-/// What a program is called.
-fn name(text: &str) -> &str {
-    text.rsplit('/').next().unwrap_or(text).trim_end_matches(".stream")
 }
 
 fn policy(name: &str) -> Option<Box<dyn Policy>> {
@@ -128,13 +111,9 @@ fn policy(name: &str) -> Option<Box<dyn Policy>> {
 /// How a mix fares under each policy.
 fn run(mix: &[&str], best_effort: usize, seed: u64) -> Result<[Fared; 4], Failure> {
     let fair = mix.len() - best_effort;
-    let jobs = (0..).zip(mix.iter().enumerate()).map(|(key, (place, text))| {
-        let phases = parse(text, |_| None)?.into_iter();
-        let phases =
-            phases.map(|(program, length)| Phase { program: program.map(Arc::new), length });
+    let jobs = (0..).zip(mix).enumerate().map(|(place, (key, text))| {
         let wish = Wish { best_effort: place >= fair, ..Wish::default() };
-        let (phases, then) = (phases.collect(), AfterRun::Restart);
-        Ok(Job { phases, then, wish, key: Some(key), ..Job::default() })
+        Ok(Job { wish, ..job(text, key)? })
     });
     let jobs = jobs.collect::<Result<Vec<Job>, Failure>>()?;
     let chip = preset::parse("skylake:cores=4")?;
@@ -183,9 +162,10 @@ fn times(outcome: &ChipOutcome, fair: usize) -> Vec<f64> {
 }
 
 fn cells(row: &[Fared; 4]) -> String {
-    let cell = |one: Fared| {
+    let mut cells = String::new();
+    for one in row {
         let time = one.cpu_time / row[WAYS_ONLY].cpu_time;
-        format!(" {:6.3} {:6.3} {time:6.3}", one.unfairness, one.stp)
-    };
-    row.map(cell).concat()
+        cells += &format!(" {:6.3} {:6.3} {time:6.3}", one.unfairness, one.stp);
+    }
+    cells
 }

@@ -212,6 +212,12 @@ fn what_cache_fair_orders_is_what_threads_get() {
     }
 }
 
+/// `lfoc` stands for `fairways` without CPU time: as a policy that learns it gets profiles, too.
+fn without_cpu_time(name: &str) -> Option<Box<dyn Policy>> {
+    let parameters = fairways::Parameters { compensate_cpu: false, ..Default::default() };
+    if name == "lfoc" { Some(Box::new(Fairways::new(parameters))) } else { by_name(name) }
+}
+
 /// The slowdowns of the programs that are not best-effort, and the cycles a second of the last one,
 /// which is, without CPU time and with it.
 fn fairways_without_and_with_cpu_time(names: [&str; 4]) -> [(Vec<f64>, f64); 2] {
@@ -226,13 +232,9 @@ fn fairways_without_and_with_cpu_time(names: [&str; 4]) -> [(Vec<f64>, f64); 2] 
         profile: 2000 * MS,
         profiles_known: true,
     };
-    // As a policy that learns it gets profiles, too.
-    let without = |name: &str| -> Option<Box<dyn Policy>> {
-        let parameters = fairways::Parameters { compensate_cpu: false, ..Default::default() };
-        if name == "lfoc" { Some(Box::new(Fairways::new(parameters))) } else { by_name(name) }
-    };
     let policies = ["lfoc", "fairways"];
-    let found = compare_on_chip(settings, &jobs, &protocol, &policies, &without, &|| {}).unwrap();
+    let found =
+        compare_on_chip(settings, &jobs, &protocol, &policies, &without_cpu_time, &|| {}).unwrap();
     [0, 1].map(|policy| {
         let outcome = &found.outcomes[policy];
         let rate = outcome.programs[3].rate;

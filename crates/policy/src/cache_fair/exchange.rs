@@ -1,9 +1,9 @@
 //! The exchange of CPU time between threads: what is given is taken from another thread.
 //!
-//! When a slice of a thread ends that has a fair CPI, and whose next turn is to be longer or shorter, the thread
-//! is promised the change, and one best-effort thread is promised the opposite (§4.2). The time
-//! that threads really ran is settled when their slices are reported: a machine rounds to its
-//! ticks, and threads sleep and end. At every time
+//! When a slice of a thread ends that has a fair CPI, and whose next turn is to be longer or
+//! shorter, the thread is promised the change, and one best-effort thread is promised the opposite
+//! (§4.2). The time that threads really ran is settled when their slices are reported: a machine
+//! rounds to its ticks, and threads sleep and end. At every time
 //!
 //! > promises to all threads + time that they ran beyond their due = carry
 //!

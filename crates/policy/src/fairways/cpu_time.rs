@@ -1,10 +1,10 @@
 //! CPU time for what the ways leave unfair, on a machine that lets policies order turns.
 //!
-//! A program's slowdown is its CPI over its CPI alone with the whole cache, by its profile. Its fair
-//! CPI is the one with the slowdown that all programs are to have in common: a program that is
-//! slower gets longer turns, one that is faster shorter ones, so that all make the same progress for
-//! their share of the CPUs. The difference is exchanged with best-effort threads, as by `cache-fair`
-//! (§4.2, §5.4).
+//! A program's slowdown is its CPI over its CPI alone with the whole cache, by its profile. Its
+//! fair CPI is the one with the slowdown that all programs are to have in common: a program that is
+//! slower gets longer turns, one that is faster shorter ones. So all make the same progress for
+//! their share of the CPUs. The difference is exchanged with best-effort threads, as by
+//! `cache-fair` (§4.2, §5.4).
 //!
 //! The common slowdown is the one at which best-effort threads give as much as their bound lets
 //! them, but none below that of the fastest program: that would cost them time and make nothing
@@ -292,11 +292,10 @@ mod tests {
     /// The common slowdown of programs with these slowdowns in percent, `true` for promised ways,
     /// rounded to a percent.
     fn common(programs: &[(u64, bool)], budget: Option<u64>) -> u64 {
-        let raw = |percent: u64| (percent << 32) / 100;
         let programs: Vec<PacedProgram> = programs
             .iter()
             .map(|&(percent, is_promised)| PacedProgram {
-                slowdown: (percent > 0).then(|| raw(percent)),
+                slowdown: (percent > 0).then_some((percent << 32) / 100),
                 is_promised,
                 ..PacedProgram::new(AppId(0))
             })

@@ -94,7 +94,8 @@ impl LearnedProgram {
         let before = core::mem::replace(&mut self.occupancy, end);
         let (end, before) = (end?.raw(), before?.raw());
         self.is_steady = !sample.straddled && before.abs_diff(end) <= STEADY;
-        let rates = ObservedRates::new(&sample.counters, Q32::from_raw(before / 2 + end / 2));
+        let mean = Q32::from_raw(before / 2 + end / 2);
+        let rates = ObservedRates::new(&sample.counters, mean, sample.window);
         if let Some(rates) = rates.filter(|_| !sample.straddled && before.abs_diff(end) <= BLURRED)
         {
             self.has_changed |= self.phases.add(&rates);

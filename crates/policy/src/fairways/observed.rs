@@ -10,9 +10,6 @@ use fairways_core::{Curve, MAX_WAYS, Q32, Ways};
 use super::points::CurvePoints;
 use super::rates::{ObservedRates, SIZES};
 
-/// The windows that a mean remembers: the last of them, roughly.
-const REMEMBERED: u32 = 16;
-
 /// LLC misses per 1000 cycles from which on a program may stream (LFOC Table 1): a way may bring it
 /// much, after others that brought nothing.
 const STREAMING: Q32 = Q32::from_int(10);
@@ -20,8 +17,8 @@ const STREAMING: Q32 = Q32::from_int(10);
 /// The mean rates at each size that a program had in one phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed {
-    /// By half ways: how many windows a mean is of, and the mean.
-    sizes: [Option<(u32, ObservedRates)>; SIZES],
+    /// The mean of each size.
+    sizes: [Option<ObservedRates>; SIZES],
     /// By ways that it had for itself: how many of them it filled.
     reached: [Option<Q32>; MAX_WAYS],
     /// Whether it was sampled up to the largest size that sampling has.
@@ -41,14 +38,13 @@ impl Observed {
 
     /// Adds a window; whether that changes its curves by more than noise would.
     pub(crate) fn add(&mut self, rates: &ObservedRates) -> bool {
-        let place = usize::try_from((rates.occupancy.raw() >> 31).min(SIZES as u64 - 1));
-        let Some((weight, mean)) = &mut self.sizes[place.unwrap_or(SIZES - 1)] else {
-            self.sizes[place.unwrap_or(SIZES - 1)] = Some((1, *rates));
+        let size = &mut self.sizes[rates.size()];
+        let Some(mean) = size else {
+            *size = Some(*rates);
             return true;
         };
         let before = mean.cpi.raw();
-        *weight = (*weight + 1).min(REMEMBERED);
-        mean.blend(rates, *weight);
+        mean.blend(rates);
         mean.cpi.raw().abs_diff(before) > before / 256
     }
 
@@ -66,20 +62,28 @@ impl Observed {
     }
 
     /// The part of its own ways that it fills: not all where its lines crowd into some sets, or
-    /// where it has no more.
+    /// where it has no more. With each more it fills no more of it than of the one before.
     fn filled(&self, ways: u32) -> Q32 {
-        let known = self.reached.iter().skip(ways as usize - 1).flatten().min();
-        known.map_or(Q32::from_int(ways), |&known| known.min(Q32::from_int(ways)))
+        let own = u64::from(ways) << 32;
+        let (below, here) = self.reached.split_at(ways as usize - 1);
+        if let Some(known) = here.iter().flatten().min() {
+            return Q32::from_raw(known.raw().min(own));
+        }
+        let mut known = (1..ways).zip(below).rev().filter_map(|(ways, of)| Some((ways, (*of)?)));
+        let Some((most, filled)) = known.next() else { return Q32::from_raw(own) };
+        let (fewer, less) = known.next().unwrap_or_default();
+        let slope = filled.raw().saturating_sub(less.raw()) / u64::from(most - fewer);
+        Q32::from_raw((filled.raw() + slope * u64::from(ways - most)).min(own))
     }
 
-    fn means(&self) -> impl DoubleEndedIterator<Item = &(u32, ObservedRates)> {
+    fn means(&self) -> impl DoubleEndedIterator<Item = &ObservedRates> {
         self.sizes.iter().flatten()
     }
 
     /// The fewest and the most ways that it was seen with.
     pub(crate) fn range(&self) -> Option<(Q32, Q32)> {
-        let (_, least) = self.means().next()?;
-        let (_, most) = self.means().next_back()?;
+        let least = self.means().next()?;
+        let most = self.means().next_back()?;
         Some((least.occupancy, most.occupancy))
     }
 
@@ -88,7 +92,6 @@ impl Observed {
     pub(crate) fn differs(&self, rates: &ObservedRates) -> Option<bool> {
         let mut near = self
             .means()
-            .map(|(_, mean)| mean)
             .filter(|mean| mean.occupancy.raw().abs_diff(rates.occupancy.raw()) <= Q32::ONE.raw());
         let first = near.next()?;
         let last = near.next_back().unwrap_or(first);
@@ -100,7 +103,11 @@ impl Observed {
         // By an eighth, beyond what lies between its neighbours.
         let [slower, faster] = [slower, faster].map(Q32::raw);
         let now = rates.cpi.raw();
-        Some(now > slower.saturating_add(slower / 8) || now < faster - faster / 8)
+        // With more lines than ever it may be faster, and with fewer slower.
+        let (least, most) = self.range()?;
+        let is_slower = now > slower.saturating_add(slower / 8) && rates.occupancy >= least;
+        let is_faster = now < faster - faster / 8 && rates.occupancy <= most;
+        Some(is_slower || is_faster)
     }
 
     /// The largest share of its cycles that the program could save with more ways than it was ever
@@ -111,7 +118,7 @@ impl Observed {
     /// a streaming one gains less and less by each way: at most twice as much by each as by the
     /// last two.
     pub(crate) fn possible_gain(&self, ways: Ways) -> u64 {
-        let Some((_, most)) = self.means().next_back().filter(|_| !self.is_sampled) else {
+        let Some(most) = self.means().next_back().filter(|_| !self.is_sampled) else {
             return 0;
         };
         let misses = most.llcmpkc.raw();
@@ -126,10 +133,8 @@ impl Observed {
     /// two that it was seen with.
     fn gain_by_slope(&self, most: &ObservedRates, ways: Ways) -> Option<u64> {
         let two = 2 * Q32::ONE.raw();
-        let (_, before) = self
-            .means()
-            .rev()
-            .find(|(_, mean)| mean.occupancy.raw() + two <= most.occupancy.raw())?;
+        let before =
+            self.means().rev().find(|mean| mean.occupancy.raw() + two <= most.occupancy.raw())?;
         let span = u128::from(most.occupancy.raw() - before.occupancy.raw());
         let left = Q32::from_int(ways.get()).raw().saturating_sub(most.occupancy.raw());
         // A 500th may be noise.
@@ -140,7 +145,7 @@ impl Observed {
 
     /// The fewest cycles per instruction that it could take.
     pub(crate) fn least_cpi(&self, ways: Ways) -> Option<Q32> {
-        let least = self.means().map(|(_, mean)| mean.cpi.raw()).min()?;
+        let least = self.means().map(|mean| mean.cpi.raw()).min()?;
         let at_best =
             (u128::from(least) * u128::from(Q32::ONE.raw() - self.possible_gain(ways))) >> 32;
         Some(Q32::from_raw(u64::try_from(at_best).unwrap_or(u64::MAX)))
@@ -149,9 +154,7 @@ impl Observed {
     /// Its IPC and its LLCMPKC with each number of ways; `None` if it was never seen.
     pub(crate) fn curves(&self, ways: Ways) -> Option<[Curve; 2]> {
         let mut points = CurvePoints::default();
-        for &(weight, mean) in self.means() {
-            points.push(weight, &mean);
-        }
+        self.means().for_each(|mean| points.push(mean));
         points.curves(ways, |ways| self.filled(ways))
     }
 }
@@ -164,6 +167,8 @@ fn differ(one: Q32, other: Q32, part: u64, least: Q32) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use core::time::Duration;
+
     use fairways_core::Counters;
 
     use super::*;
@@ -179,19 +184,34 @@ pub(crate) mod tests {
             stalls_l2_miss: Some(cycles * 250),
             ..Counters::default()
         };
-        ObservedRates::new(&counters, Q32::from_raw(quarters << 30)).unwrap()
+        let length = Duration::from_millis(50);
+        ObservedRates::new(&counters, Q32::from_raw(quarters << 30), length).unwrap()
     }
 
     #[test]
     fn a_size_has_the_mean_of_its_windows() {
         let mut observed = Observed::default();
         assert!(observed.add(&rates(8, 1000, 4)));
-        assert!(observed.add(&rates(9, 1020, 4)));
+        assert!(observed.add(&rates(8, 1020, 4)));
         // Less than a 256th.
         assert!(!observed.add(&rates(8, 1012, 4)));
         let range = observed.range().unwrap();
         assert_eq!(range.0, range.1);
         assert_eq!(range.0.raw() >> 30, 8);
+        assert!(observed.add(&rates(9, 1000, 4)));
+        assert_eq!(observed.range().unwrap().1.raw() >> 30, 9);
+    }
+
+    /// The cycles of all windows over their instructions.
+    #[test]
+    fn a_window_counts_for_as_long_as_it_is() {
+        for (nanos, cycles) in [(50_000_000, 667), (25_000_000, 750), (1, 1000)] {
+            let mut observed = Observed::default();
+            observed.add(&rates(8, 1000, 4));
+            observed.add(&ObservedRates { nanos, ..rates(8, 500, 4) });
+            let least = observed.means().next().unwrap().cpi.raw();
+            assert_eq!((least * 1000 + (1 << 31)) >> 32, cycles);
+        }
     }
 
     #[test]
@@ -200,6 +220,11 @@ pub(crate) mod tests {
         observed.add(&rates(8, 1000, 4));
         assert_eq!(observed.differs(&rates(10, 1100, 4)), Some(false));
         assert_eq!(observed.differs(&rates(10, 1150, 4)), Some(true));
+        // It may be as steep as that.
+        assert_eq!(observed.differs(&rates(10, 850, 4)), Some(false));
+        assert_eq!(observed.differs(&rates(8, 850, 4)), Some(true));
+        assert_eq!(observed.differs(&rates(6, 850, 4)), Some(true));
+        assert_eq!(observed.differs(&rates(6, 1150, 4)), Some(false));
         assert_eq!(observed.differs(&rates(16, 1150, 4)), None);
         let other = ObservedRates { references: Some(Q32::from_int(90)), ..rates(8, 1000, 4) };
         assert_eq!(observed.differs(&other), Some(true));
@@ -256,11 +281,25 @@ pub(crate) mod tests {
         }
     }
 
+    fn quarters(quarters: u64) -> Q32 {
+        Q32::from_raw(quarters << 30)
+    }
+
+    #[test]
+    fn of_more_ways_it_fills_no_more_than_of_those_before() {
+        let mut observed = Observed::default();
+        assert_eq!(observed.filled(3), quarters(12));
+        observed.reach(quarters(8), quarters(6));
+        assert_eq!([2, 3].map(|ways| observed.filled(ways)), [quarters(6), quarters(9)]);
+        observed.reach(quarters(16), quarters(10));
+        assert_eq!([3, 5, 8].map(|ways| observed.filled(ways)), [10, 12, 18].map(quarters));
+    }
+
     #[test]
     fn a_window_that_lacks_a_counter_shows_nothing() {
         let counters = Counters { instructions: Some(1), cycles: Some(1), ..Counters::default() };
-        assert_eq!(ObservedRates::new(&counters, Q32::ONE), None);
+        assert_eq!(ObservedRates::new(&counters, Q32::ONE, Duration::ZERO), None);
         let counters = Counters { instructions: Some(0), llc_misses: Some(0), ..counters };
-        assert_eq!(ObservedRates::new(&counters, Q32::ONE), None);
+        assert_eq!(ObservedRates::new(&counters, Q32::ONE, Duration::ZERO), None);
     }
 }

@@ -9,14 +9,21 @@ use super::rates::ObservedRates;
 const MOST_PHASES: usize = 4;
 
 /// Windows in a row that are unlike the phase before another one begins.
-const PERSISTENCE: u32 = 2;
+const PERSISTENCE: usize = 2;
+
+/// How long they have to be together, in nanoseconds: half a window of normal operation by
+/// default. What changes in the short windows of a sampling may be parts of one phase.
+const PERSISTENCE_NANOS: u64 = 25_000_000;
+
+/// So many short windows are as long.
+const MOST_UNLIKE: usize = 32;
 
 /// What was observed of a program, phase by phase; the one at hand comes first.
 #[derive(Clone, Debug)]
 pub(crate) struct ObservedPhases {
     phases: Vec<Observed>,
     /// Windows in a row that were unlike the phase at hand.
-    unlike: u32,
+    unlike: Vec<ObservedRates>,
     /// How many phases have begun, the same one again among them.
     pub(crate) begun: u32,
 }
@@ -25,7 +32,7 @@ impl ObservedPhases {
     pub(crate) fn new() -> Self {
         let mut phases = Vec::with_capacity(MOST_PHASES);
         phases.push(Observed::default());
-        Self { phases, unlike: 0, begun: 0 }
+        Self { phases, unlike: Vec::with_capacity(MOST_UNLIKE), begun: 0 }
     }
 
     /// The phase at hand.
@@ -41,23 +48,47 @@ impl ObservedPhases {
     pub(crate) fn clear(&mut self) {
         self.phases.truncate(1);
         self.phases[0].clear();
-        self.unlike = 0;
+        self.unlike.clear();
     }
 
     /// Adds a window; whether that changes the curves by more than noise would.
     pub(crate) fn add(&mut self, rates: &ObservedRates) -> bool {
-        if self.phases[0].differs(rates) != Some(true) {
-            self.unlike = 0;
-            return self.phases[0].add(rates);
+        let is_unlike = self.phases[0].differs(rates) == Some(true);
+        let unlike_for = self.unlike.iter().map(|one| one.nanos).sum::<u64>();
+        if !is_unlike {
+            // Long ones may have been part of two phases.
+            let is_news = unlike_for < PERSISTENCE_NANOS && self.add_unlike(0);
+            self.unlike.clear();
+            return self.phases[0].add(rates) | is_news;
         }
-        self.unlike += 1;
-        if self.unlike < PERSISTENCE {
+        self.unlike.push(*rates);
+        let is_lasting = self.unlike.len() >= PERSISTENCE
+            && unlike_for + rates.nanos >= PERSISTENCE_NANOS
+            || self.unlike.len() == MOST_UNLIKE;
+        if !is_lasting {
             return false;
         }
-        self.unlike = 0;
-        self.turn(rates);
-        self.phases[0].add(rates);
-        true
+        let mut whole = self.unlike[0];
+        self.unlike[1..].iter().for_each(|one| whole.blend(one));
+        let is_another = self.phases[0].differs(&whole) == Some(true);
+        if is_another {
+            self.turn(&whole);
+        }
+        // The first may have been part of both.
+        let is_news = self.add_unlike(usize::from(is_another));
+        self.unlike.clear();
+        is_news | is_another
+    }
+
+    /// Adds the windows that were unlike to the phase at hand, but for the first ones; whether that
+    /// changes its curves.
+    fn add_unlike(&mut self, first: usize) -> bool {
+        let Self { phases, unlike, .. } = self;
+        let mut is_news = false;
+        for rates in &unlike[first..] {
+            is_news |= phases[0].add(rates);
+        }
+        is_news
     }
 
     /// Begins the phase that a window is of: one that is known, or a new one in place of the one
@@ -97,6 +128,25 @@ mod tests {
             assert_eq!(phases.phases.len(), 2);
         }
         assert!(phases.current().is_sampled);
+    }
+
+    fn short(cycles: u64) -> ObservedRates {
+        ObservedRates { nanos: 1_000_000, ..rates(8, cycles, 4) }
+    }
+
+    /// Windows of a millisecond show parts of a phase.
+    #[test]
+    fn short_windows_that_are_unlike_are_of_a_phase_only_if_they_go_on() {
+        let mut phases = ObservedPhases::new();
+        assert!(phases.add(&rates(8, 840, 4)));
+        for _ in 0..40 {
+            phases.add(&short(600));
+            phases.add(&short(1400));
+        }
+        assert_eq!((phases.phases.len(), phases.begun), (1, 0));
+        assert_eq!(phases.current().differs(&rates(8, 840, 4)), Some(false));
+        (0..25).for_each(|_| _ = phases.add(&short(2000)));
+        assert_eq!((phases.phases.len(), phases.begun), (2, 1));
     }
 
     #[test]

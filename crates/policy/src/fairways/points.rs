@@ -15,7 +15,7 @@ pub(crate) struct CurvePoints {
 
 #[derive(Clone, Copy, Default)]
 struct CurvePoint {
-    weight: u32,
+    nanos: u64,
     occupancy: u64,
     cpi: u64,
     llcmpkc: u64,
@@ -30,9 +30,9 @@ impl Default for CurvePoints {
 impl CurvePoints {
     /// Adds a point. With more ways a program is no slower, but for noise: points that say so in
     /// between get their mean.
-    pub(crate) fn push(&mut self, weight: u32, rates: &ObservedRates) {
+    pub(crate) fn push(&mut self, rates: &ObservedRates) {
         self.points[self.count] = CurvePoint {
-            weight,
+            nanos: rates.nanos,
             occupancy: rates.occupancy.raw(),
             cpi: rates.cpi.raw(),
             llcmpkc: rates.llcmpkc.raw(),
@@ -40,7 +40,7 @@ impl CurvePoints {
         self.count += 1;
         let (mut sum, mut weights, mut first) = (0u128, 0u128, self.count);
         while first > 0 {
-            let CurvePoint { weight, cpi, .. } = self.points[first - 1];
+            let CurvePoint { nanos, cpi, .. } = self.points[first - 1];
             // The mean of the points after it is slower, but not by much.
             let rises = weights == 0
                 || (sum > u128::from(cpi) * weights
@@ -48,8 +48,8 @@ impl CurvePoints {
             if !rises {
                 break;
             }
-            sum += u128::from(cpi) * u128::from(weight);
-            weights += u128::from(weight);
+            sum += u128::from(cpi) * u128::from(nanos);
+            weights += u128::from(nanos);
             first -= 1;
         }
         let mean = u64::try_from(sum / weights.max(1)).unwrap_or(u64::MAX);
@@ -75,7 +75,8 @@ impl CurvePoints {
     }
 
     /// A quantity where these ways are filled: on the line between its neighbours. What goes on
-    /// beyond the last point is 3/4 as steep as before it, for a way; then nothing changes.
+    /// beyond the last point is 3/4 as steep as before it, for a way, and no further than to where
+    /// no misses are left at that rate; then nothing changes.
     fn at(&self, filled: Q32, quantity: impl Fn(&CurvePoint) -> u64) -> u64 {
         let points = &self.points[..self.count];
         let x = filled.raw();
@@ -94,7 +95,9 @@ impl CurvePoints {
             let Some(before) = before else { return quantity(last) };
             let ends = [quantity(last), quantity(before)];
             let span = last.occupancy - before.occupancy;
-            return extend(ends, span, (x - last.occupancy).min(2 * HALF) / 4 * 3);
+            let further =
+                ((x - last.occupancy).min(2 * HALF) / 4 * 3).min(to_no_misses(before, last));
+            return extend(ends, span, further);
         }
         let [before, after] = [&points[after - 1], &points[after]];
         let span = u128::from(after.occupancy - before.occupancy).max(1);
@@ -103,6 +106,17 @@ impl CurvePoints {
             u128::from(quantity(before)) * (span - part) + u128::from(quantity(after)) * part;
         u64::try_from(value / span).unwrap_or(u64::MAX)
     }
+}
+
+/// How much further than the second of two points no misses are left, if they go on to get fewer by
+/// as much for each line; as far as one likes where they do not get fewer.
+fn to_no_misses(before: &CurvePoint, last: &CurvePoint) -> u64 {
+    let [more, fewer] =
+        [before, last].map(|point| u128::from(point.llcmpkc) * u128::from(point.cpi));
+    let span = u128::from(last.occupancy - before.occupancy);
+    let Some(gone) = more.checked_sub(fewer).filter(|&gone| gone > 0) else { return u64::MAX };
+    // Both are below 2^112.
+    u64::try_from((fewer >> 32) * span / (gone >> 32).max(1)).unwrap_or(u64::MAX)
 }
 
 /// Half a way.
@@ -127,7 +141,7 @@ mod tests {
     fn cycles(points: &[(u64, u64)]) -> Vec<u64> {
         let mut all = CurvePoints::default();
         for &(quarters, cycles) in points {
-            all.push(1, &rates(quarters, cycles, 4));
+            all.push(&rates(quarters, cycles, 4));
         }
         let [ipc, llcmpkc] = all.curves(Ways::new(5).unwrap(), Q32::from_int).unwrap();
         assert!(llcmpkc.values().iter().all(|value| (value.raw() + (1 << 30)) >> 32 == 4));
@@ -144,6 +158,18 @@ mod tests {
         // Down by 200 for a way; then by 3/4 of 100, and no further.
         assert_eq!(cycles(&[(6, 1500), (8, 1400), (14, 1250)]), [1600, 1400, 1300, 1213, 1175]);
         assert_eq!(cycles(&[(8, 1500)]), [1500; 5]);
+    }
+
+    /// By two ways to half the cycles, and nearly all misses are gone.
+    #[test]
+    fn a_curve_goes_on_no_further_than_to_where_no_misses_are_left() {
+        for (misses, left) in [(10, 313), (1, 474), (0, 500)] {
+            let mut all = CurvePoints::default();
+            all.push(&rates(4, 1000, 10));
+            all.push(&rates(12, 500, misses));
+            let [ipc, _] = all.curves(Ways::new(5).unwrap(), Q32::from_int).unwrap();
+            assert_eq!(((1000 << 32) + ipc.at(5).raw() / 2) / ipc.at(5).raw(), left, "{misses}");
+        }
     }
 
     #[test]

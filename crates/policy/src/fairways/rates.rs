@@ -1,13 +1,26 @@
 //! The rates of a window, and the size that they are of.
 
+use core::time::Duration;
+
 use fairways_core::{Counters, MAX_WAYS, Q32};
 
-/// Sizes differ by half ways.
-pub(crate) const SIZES: usize = 2 * MAX_WAYS + 1;
+/// The sizes that a way is divided into.
+const PER_WAY: usize = 4;
+
+/// Sizes differ by quarters of a way.
+pub(crate) const SIZES: usize = PER_WAY * MAX_WAYS + 1;
+
+/// A mean remembers this many windows as long as the last one: roughly the last of them.
+const REMEMBERED: u64 = 16;
+
+/// A window longer than an hour counts for no more.
+const LONGEST: u64 = 3_600_000_000_000;
 
 /// The rates of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObservedRates {
+    /// How long it is: nanoseconds, at least 1. Of a mean, how much of its windows it remembers.
+    pub(crate) nanos: u64,
     /// The ways that the program occupied.
     pub(crate) occupancy: Q32,
     /// Cycles per instruction.
@@ -22,13 +35,14 @@ pub(crate) struct ObservedRates {
 
 impl ObservedRates {
     /// `None` if a counter is missing that has to be there.
-    pub(crate) fn new(counters: &Counters, occupancy: Q32) -> Option<Self> {
+    pub(crate) fn new(counters: &Counters, occupancy: Q32, length: Duration) -> Option<Self> {
         let instructions = counters.instructions.filter(|&count| count > 0)?;
         let cpi = Q32::ratio(counters.cycles.filter(|&cycles| cycles > 0)?, instructions);
         let references = counters
             .llc_references
             .map(|count| Q32::ratio(count.saturating_mul(1000), instructions));
         Some(Self {
+            nanos: u64::try_from(length.as_nanos()).unwrap_or(u64::MAX).clamp(1, LONGEST),
             occupancy,
             cpi: cpi.clamp(Q32::from_raw(1 << 8), Q32::MAX_IN_CURVE),
             llcmpkc: counters.llcmpkc()?.min(Q32::MAX_IN_CURVE),
@@ -37,24 +51,44 @@ impl ObservedRates {
         })
     }
 
-    /// The mean of `weight - 1` windows like this and another.
-    pub(crate) fn blend(&mut self, other: &Self, weight: u32) {
-        self.occupancy = mean(self.occupancy, other.occupancy, weight);
-        self.cpi = mean(self.cpi, other.cpi, weight);
-        self.llcmpkc = mean(self.llcmpkc, other.llcmpkc, weight);
-        self.references = match (self.references, other.references) {
-            (Some(one), Some(other)) => Some(mean(one, other, weight)),
-            (one, other) => one.or(other),
-        };
-        self.stalls = match (self.stalls, other.stalls) {
-            (Some(one), Some(other)) => Some(mean(one, other, weight)),
-            (one, other) => one.or(other),
-        };
+    /// Where it counts among the sizes.
+    pub(crate) fn size(&self) -> usize {
+        let size = (u128::from(self.occupancy.raw()) * PER_WAY as u128) >> 32;
+        usize::try_from(size).unwrap_or(usize::MAX).min(SIZES - 1)
+    }
+
+    /// Adds a window to a mean: each counts for as long as it is, and what is per instruction by
+    /// its instructions.
+    pub(crate) fn blend(&mut self, other: &Self) {
+        let most = self.nanos.max(other.nanos * REMEMBERED);
+        let length = (self.nanos + other.nanos).min(most);
+        let of_time = Q32::ratio(other.nanos, length).raw();
+        // A window with fewer cycles per instruction has more instructions.
+        let [before, now] = [
+            u128::from(Q32::ONE.raw() - of_time) * u128::from(other.cpi.raw()),
+            u128::from(of_time) * u128::from(self.cpi.raw()),
+        ];
+        let of_work = u64::try_from((now << 32) / (before + now).max(1)).unwrap_or(0);
+        self.nanos = length;
+        self.occupancy = mean(self.occupancy, other.occupancy, of_time);
+        self.cpi = mean(self.cpi, other.cpi, of_work);
+        self.llcmpkc = mean(self.llcmpkc, other.llcmpkc, of_time);
+        self.references = mean_of_known(self.references, other.references, of_work);
+        self.stalls = mean_of_known(self.stalls, other.stalls, of_time);
     }
 }
 
-/// The mean of `weight - 1` numbers whose mean is known, and another.
-fn mean(known: Q32, other: Q32, weight: u32) -> Q32 {
-    let sum = u128::from(known.raw()) * u128::from(weight - 1) + u128::from(other.raw());
-    Q32::from_raw(u64::try_from(sum / u128::from(weight)).unwrap_or(u64::MAX))
+/// The mean of two numbers, of which the other counts for `part`, in units of 2^-32.
+fn mean(known: Q32, other: Q32, part: u64) -> Q32 {
+    let rest = u128::from(Q32::ONE.raw() - part);
+    let sum = u128::from(known.raw()) * rest + u128::from(other.raw()) * u128::from(part);
+    Q32::from_raw(u64::try_from(sum >> 32).unwrap_or(u64::MAX))
+}
+
+/// The same where either may be missing.
+fn mean_of_known(known: Option<Q32>, other: Option<Q32>, part: u64) -> Option<Q32> {
+    match (known, other) {
+        (Some(known), Some(other)) => Some(mean(known, other, part)),
+        (known, other) => known.or(other),
+    }
 }

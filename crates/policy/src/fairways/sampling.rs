@@ -18,7 +18,7 @@ const FIRST_NANOS: u64 = 1_000_000_000;
 const MOST_GIVEN_UP: u32 = 5;
 
 /// A program that turned out not to be of interest is not sampled for this many decisions.
-const UNINTERESTING: u32 = 20;
+const UNINTERESTING: u32 = 40;
 
 /// A program whose phase changed while it was sampled is not sampled for this many decisions.
 const AGAIN: u32 = 4;

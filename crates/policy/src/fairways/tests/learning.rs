@@ -111,11 +111,15 @@ impl LearningBench {
                     stalls_l2_miss: Some(cycles * stalls),
                     ..Counters::default()
                 };
+                let length = match self.watched.get(&app) {
+                    Some(&WindowLength::Time(length)) => length,
+                    _ => Duration::from_millis(1),
+                };
                 self.report(&Event::Sampled(Sample {
                     app: AppId(app),
                     counters,
                     occupancy: self.has_occupancies.then(|| Q32::from_raw(ways << 32)),
-                    window: Duration::from_millis(1),
+                    window: length,
                     plan: self.plan,
                     straddled: false,
                 }));
