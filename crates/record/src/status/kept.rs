@@ -7,8 +7,9 @@ use std::sync::Arc;
 use fairways_core::{Action, AppId, Partition, PlanId, Resources, WayMask};
 use fairways_policy::{kpart, lfoc};
 
+use super::decision::{Decision, Member, Outcome, RecordedAction, Share};
 use super::fold::estimate_value;
-use super::{Decision, MachineView, Member, Outcome, RecordedAction, Share, Status};
+use super::{MachineView, Status};
 
 /// A decision as it is kept.
 #[derive(Clone, Debug)]

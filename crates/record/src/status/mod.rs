@@ -1,6 +1,7 @@
 //! The state of a machine and its programs, added up from events and actions. A daemon sends it to
 //! clients; `top` shows that of a simulated machine or a journal.
 
+mod decision;
 mod decisions;
 mod fold;
 mod index;
@@ -21,8 +22,9 @@ use fairways_core::{
 use fairways_policy::words;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use decisions::share_of;
-pub use decisions::{Decision, Decisions, Member, Outcome, RecordedAction, Share};
+pub(crate) use decision::share_of;
+pub use decision::{Decision, Member, Outcome, RecordedAction, Share};
+pub use decisions::Decisions;
 pub use fold::unique_name;
 pub use index::Index;
 pub use plans::{Plans, TrackedPlan};
