@@ -31,7 +31,7 @@ const OURS: [&str; 4] = ["mload:60M", "mlr:4M", "mlr:8M", "mlr:12M"];
 const SECOND: Duration = Duration::from_secs(1);
 
 /// What is drawn of a mix: percents, and places in the list of batch programs.
-struct ServiceMix {
+struct ServedMix {
     service: &'static str,
     load_percent: u64,
     objective_percent: u64,
@@ -56,42 +56,51 @@ fn main() -> Result<(), Failure> {
     });
     let rows = rows.collect::<Result<Vec<KeptRow>, Failure>>()?;
     let all = std::array::from_fn(|policy| {
-        let each = || rows.iter().map(|row| row[policy]);
-        let stp = each().map(|(.., stp)| stp).sum::<f64>() / rows.len() as f64;
-        (each().map(|(met, ..)| met).sum(), each().map(|(_, windows, _)| windows).sum(), stp)
+        let mut sum = (0, 0, 0.0);
+        for row in &rows {
+            let (met, windows, stp) = row[policy];
+            sum = (sum.0 + met, sum.1 + windows, sum.2 + stp / rows.len() as f64);
+        }
+        sum
     });
     println!("all{}", cells(&all));
     Ok(())
 }
 
 /// Draws the mixes; services take turns.
-fn draw(mixes: usize, seed: u64, batch: usize) -> Vec<ServiceMix> {
+fn draw(mixes: usize, seed: u64, batch: usize) -> Vec<ServedMix> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let mut below = |count: u64| rng.next_u64() % count;
-    let mixes = (0..mixes).map(|number| ServiceMix {
+    let mixes = (0..mixes).map(|number| ServedMix {
         service: SERVICES[number % SERVICES.len()],
-        load_percent: 30 + below(31),
-        objective_percent: 150 + below(101),
-        batch: (0..2 + below(2))
-            .map(|_| usize::try_from(below(batch as u64)).unwrap_or(0))
+        load_percent: 30 + below(&mut rng, 31),
+        objective_percent: 150 + below(&mut rng, 101),
+        batch: (0..2 + below(&mut rng, 2))
+            .map(|_| usize::try_from(below(&mut rng, batch as u64)).unwrap_or(0))
             .collect(),
     });
     mixes.collect()
 }
 
+fn below(rng: &mut Pcg64Mcg, count: u64) -> u64 {
+    rng.next_u64() % count
+}
+
+/// A service alone with this load.
+fn alone(settings: Settings, name: &str, load: &str) -> Result<ServiceSummary, Failure> {
+    let job = Job { loads: parse_loads(load)?, ..job(name, 0)? };
+    let ways = settings.chip.llc.ways.get();
+    let run = measure_alone(settings, &job, ways, 2 * SECOND, 5 * SECOND)?;
+    Ok(run.service.ok_or("a service has a summary")?)
+}
+
 /// Runs a mix: what it is, and how it fares.
-fn run(mix: &ServiceMix, batch: &[String], seed: u64) -> Result<(String, KeptRow), Failure> {
+fn run(mix: &ServedMix, batch: &[String], seed: u64) -> Result<(String, KeptRow), Failure> {
     let chip = preset::preset("skylake").ok_or("a preset")?;
     let settings = Settings { time_scale: 10, seed, ..Settings::new(chip) };
-    let ways = chip.llc.ways.get();
-    let alone = |load: &str| -> Result<ServiceSummary, Failure> {
-        let job = Job { loads: parse_loads(load)?, ..job(mix.service, 0)? };
-        let run = measure_alone(settings, &job, ways, 2 * SECOND, 5 * SECOND)?;
-        Ok(run.service.ok_or("a service has a summary")?)
-    };
-    let most = alone("closed:1")?.per_second;
+    let most = alone(settings, mix.service, "closed:1")?.per_second;
     let load = format!("{:.0}", most * mix.load_percent as f64 / 100.0);
-    let tail = alone(&load)?.latency.ok_or("a service answers requests")?.p99_ms;
+    let tail =
+        alone(settings, mix.service, &load)?.latency.ok_or("a service answers requests")?.p99_ms;
     let micros = (tail * 10.0 * mix.objective_percent as f64).round();
     let slo = Duration::from_micros(micros as u64);
     let mut jobs = vec![Job {
@@ -131,8 +140,10 @@ fn run(mix: &ServiceMix, batch: &[String], seed: u64) -> Result<(String, KeptRow
 }
 
 fn cells(row: &KeptRow) -> String {
-    let cell = |&(met, windows, stp): &(u32, u32, f64)| {
-        format!(" {:6.1} % {stp:6.3}", 100.0 * f64::from(met) / f64::from(windows.max(1)))
-    };
-    row.iter().map(cell).collect()
+    let mut cells = String::new();
+    for &(met, windows, stp) in row {
+        let kept = 100.0 * f64::from(met) / f64::from(windows.max(1));
+        cells += &format!(" {kept:6.1} % {stp:6.3}");
+    }
+    cells
 }
