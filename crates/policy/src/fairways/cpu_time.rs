@@ -10,8 +10,8 @@
 //! them, but none below that of the fastest program: that would cost them time and make nothing
 //! fairer. Beyond their bound, the time comes from the programs that are faster.
 //!
-//! A program with promised ways never gives time. Nothing is adjusted for one without a profile
-//! (decision Fairways 4), nor for a service with an objective.
+//! A program with promised ways gives back only what it was given too much. Nothing is adjusted
+//! for one without a profile (decision Fairways 4), nor for a service with an objective.
 
 use alloc::vec::Vec;
 

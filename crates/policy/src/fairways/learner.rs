@@ -40,6 +40,8 @@ pub(crate) struct LearnedProgram {
     is_steady: bool,
     /// Short windows that are still to come after its start.
     pub(crate) first_windows: u32,
+    /// Those in which it did not run.
+    pub(crate) idle_windows: u32,
     /// Decisions until it may be sampled again, and samplings in a row that were given up.
     pub(crate) put_off: u32,
     pub(crate) given_up: u32,
@@ -58,6 +60,7 @@ impl LearnedProgram {
             occupancy,
             is_steady: false,
             first_windows,
+            idle_windows: 0,
             put_off: 0,
             given_up: 0,
             profile: None,
@@ -84,7 +87,8 @@ impl LearnedProgram {
     pub(crate) fn forget(&mut self, first_windows: u32) {
         self.phases.clear();
         (self.occupancy, self.profile, self.has_changed) = (None, None, false);
-        (self.first_windows, self.put_off, self.given_up) = (first_windows, 0, 0);
+        (self.first_windows, self.idle_windows) = (first_windows, 0);
+        (self.put_off, self.given_up) = (0, 0);
     }
 
     /// Handles a window of a program with these ways of its own. Where occupancies can't be

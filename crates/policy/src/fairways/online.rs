@@ -13,6 +13,10 @@ use super::reasons::{KEPT, KEPT_AFTER_SAMPLING};
 use crate::program::RunningProgram;
 use crate::running::Change;
 
+/// First windows in which a program does not run until they are over: as long as five turns of
+/// 20 ms.
+const MOST_IDLE: u32 = 100;
+
 impl Fairways {
     /// Requests windows of normal operation.
     pub(super) fn watch_normally(&self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
@@ -24,6 +28,7 @@ impl Fairways {
     pub(super) fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         // A program that waited for its turn, or slept, shows nothing.
         if sample.counters.cycles == Some(0) {
+            self.idled(sample.app, act);
             return;
         }
         let sampled = self.sampling();
@@ -55,6 +60,18 @@ impl Fairways {
             if self.session.is_none() {
                 self.decide(at, None, act);
             }
+        }
+    }
+
+    /// A program did not run in a window. If it never runs, its first windows are over, too: short
+    /// windows cost time.
+    fn idled(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
+        let learner = self.learners.iter_mut().find(|learner| learner.app == app);
+        let Some(learner) = learner.filter(|learner| learner.first_windows > 0) else { return };
+        learner.idle_windows += 1;
+        if learner.idle_windows >= MOST_IDLE {
+            learner.first_windows = 0;
+            self.watch_normally(app, act);
         }
     }
 

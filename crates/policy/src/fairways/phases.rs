@@ -15,7 +15,7 @@ const PERSISTENCE: usize = 2;
 /// default. What changes in the short windows of a sampling may be parts of one phase.
 const PERSISTENCE_NANOS: u64 = 25_000_000;
 
-/// So many short windows are as long.
+/// The most windows that are kept: 25 of a millisecond last that long.
 const MOST_UNLIKE: usize = 32;
 
 /// What was observed of a program, phase by phase; the one at hand comes first.

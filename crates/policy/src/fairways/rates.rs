@@ -10,7 +10,7 @@ const PER_WAY: usize = 4;
 /// Sizes differ by quarters of a way.
 pub(crate) const SIZES: usize = PER_WAY * MAX_WAYS + 1;
 
-/// A mean remembers this many windows as long as the last one: roughly the last of them.
+/// A mean remembers as long as this many windows like the last one, and no less than before.
 const REMEMBERED: u64 = 16;
 
 /// A window longer than an hour counts for no more.
@@ -57,8 +57,8 @@ impl ObservedRates {
         usize::try_from(size).unwrap_or(usize::MAX).min(SIZES - 1)
     }
 
-    /// Adds a window to a mean: each counts for as long as it is, and what is per instruction by
-    /// its instructions.
+    /// Adds a window to a mean: each counts for as long as it is. The program is taken to have run
+    /// all that time, which gives the instructions that what is per instruction counts by.
     pub(crate) fn blend(&mut self, other: &Self) {
         let most = self.nanos.max(other.nanos * REMEMBERED);
         let length = (self.nanos + other.nanos).min(most);

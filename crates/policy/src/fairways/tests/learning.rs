@@ -127,6 +127,24 @@ impl LearningBench {
         }
     }
 
+    /// Ends a window in which a program did not run.
+    fn idle(&mut self, app: u32) {
+        let counters = Counters {
+            instructions: Some(0),
+            cycles: Some(0),
+            llc_misses: Some(0),
+            ..Counters::default()
+        };
+        self.report(&Event::Sampled(Sample {
+            app: AppId(app),
+            counters,
+            occupancy: Some(Q32::ONE),
+            window: Duration::from_millis(1),
+            plan: self.plan,
+            straddled: false,
+        }));
+    }
+
     /// Lets the alarm ring after this time.
     pub(super) fn wake(&mut self, millis: u64) {
         self.now = self.now.after(Duration::from_millis(millis));
@@ -245,6 +263,18 @@ fn a_program_that_exits_while_it_is_sampled_ends_that() {
     assert_eq!((bench.policy.sampling(), bench.ways(0)), (None, 8));
 }
 
+/// Windows of a millisecond for as long as it sleeps would cost time for nothing.
+#[test]
+fn the_first_windows_of_a_program_that_never_runs_are_over_too() {
+    let mut bench = LearningBench::new(Parameters::default());
+    bench.start(0, Wish::default(), light);
+    let Parameters { sampling_window, normal_window, .. } = Parameters::default();
+    for (windows, every) in [(99, sampling_window), (1, normal_window), (10, normal_window)] {
+        (0..windows).for_each(|_| bench.idle(0));
+        assert_eq!(bench.watched[&0], WindowLength::Time(every));
+    }
+}
+
 /// It waits for its turn on a CPU, or sleeps.
 #[test]
 fn windows_in_which_a_program_did_not_run_show_nothing() {
@@ -253,21 +283,7 @@ fn windows_in_which_a_program_did_not_run_show_nothing() {
     bench.start(1, Wish::default(), sensitive);
     bench.windows(10);
     assert_eq!(bench.policy.sampling(), Some(AppId(1)));
-    for _ in 0..100 {
-        bench.report(&Event::Sampled(Sample {
-            app: AppId(1),
-            counters: Counters {
-                instructions: Some(0),
-                cycles: Some(0),
-                llc_misses: Some(0),
-                ..Counters::default()
-            },
-            occupancy: Some(Q32::ONE),
-            window: Duration::from_millis(1),
-            plan: bench.plan,
-            straddled: false,
-        }));
-    }
+    (0..100).for_each(|_| bench.idle(1));
     assert_eq!(bench.policy.sampling(), Some(AppId(1)));
     assert_eq!([0, 1].map(|app| bench.ways(app)), [7, 1]);
     bench.wake(1001);
