@@ -102,7 +102,7 @@ fn run(mix: &ServedMix, batch: &[String], seed: u64) -> Result<(String, KeptRow)
     let tail =
         alone(settings, mix.service, &load)?.latency.ok_or("a service answers requests")?.p99_ms;
     let micros = (tail * 10.0 * mix.objective_percent as f64).round();
-    let slo = Duration::from_micros(micros as u64);
+    let slo = Duration::from_secs_f64(micros / 1e6);
     let mut jobs = vec![Job {
         loads: parse_loads(&load)?,
         wish: Wish {
