@@ -1,8 +1,8 @@
 //! How even the progress of programs is that take turns on four CPUs of a simulated chip: under
-//! `fairways` with and without CPU time for what the ways leave unfair, and under `cache-fair`. The
-//! programs are every stream of `corpus/streams`, by name, and MLOAD and MLR (dCat §5); mixes of 5,
-//! 6 and 8 in turn are drawn from them by seed. The last one or two of a mix are best-effort.
+//! `fairways` with and without CPU time for what the ways leave unfair, and under `cache-fair`.
 //!
+//! The programs are every stream of `corpus/streams`, by name, and MLOAD and MLR (dCat §5). Mixes
+//! of 5, 6 and 8 in turn are drawn from them by seed. The last one or two of a mix are best-effort.
 //! `fairways` has profiles.
 //!
 //! `cargo run --release -p fairways-lab --example fairways_turns [-- MIXES [SEED]]`

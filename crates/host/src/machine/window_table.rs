@@ -82,7 +82,8 @@ impl WindowTable {
             return;
         }
         for &(key, looks) in &self.looks {
-            if looks.from <= now && self.by_key.get(&key).is_some_and(|of| of.is_due(now, false)) {
+            let window = self.by_key.get(&key).filter(|_| looks.from <= now);
+            if window.is_some_and(|window| window.is_due(now, false)) {
                 due.push(key);
             }
         }
@@ -91,9 +92,10 @@ impl WindowTable {
     /// Adds when windows end.
     pub(super) fn add_deadlines(&self, deadlines: &mut Deadlines, by_instructions: bool) {
         for &((domain, app), looks) in &self.looks {
-            let count = match by_instructions && looks.about < WindowLooks::NEVER.about {
-                true => self.by_key.get(&(domain, app)).and_then(Window::ends_at),
-                false => None,
+            let count = if by_instructions && looks.about < WindowLooks::NEVER.about {
+                self.by_key.get(&(domain, app)).and_then(Window::ends_at)
+            } else {
+                None
             };
             match count {
                 Some(count) => deadlines.instructions.push((app, count)),

@@ -40,7 +40,7 @@ pub(crate) struct LearnedProgram {
     is_steady: bool,
     /// Short windows that are still to come after its start.
     pub(crate) first_windows: u32,
-    /// Those in which it did not run.
+    /// Short windows after its start in which it did not run.
     pub(crate) idle_windows: u32,
     /// Decisions until it may be sampled again, and samplings in a row that were given up.
     pub(crate) put_off: u32,
@@ -105,6 +105,12 @@ impl LearnedProgram {
             self.has_changed |= self.phases.add(&rates);
         }
         Some(Q32::from_raw(end))
+    }
+
+    /// A window ended in which it did not run. Others may have taken its lines meanwhile.
+    pub(crate) fn idled(&mut self, occupancy: Option<Q32>) {
+        self.occupancy = occupancy.map(|now| now.min(MOST)).or(self.occupancy);
+        self.is_steady = false;
     }
 
     /// Notes how many of its own ways it fills, if its last window was steady.
@@ -189,6 +195,15 @@ mod tests {
         assert_eq!(learner.observed().range(), Some((MOST, MOST)));
         learner.refresh(EIGHT);
         assert!(learner.profile.is_some());
+    }
+
+    /// Its lines went while it slept: what it does next, it does with those that are left.
+    #[test]
+    fn a_program_that_slept_has_the_lines_that_are_left() {
+        let mut learner = LearnedProgram::new(AppId(0), 0, Some(Q32::from_int(8)));
+        learner.idled(Some(Q32::ONE));
+        learner.add(&window(Q32::ONE), None);
+        assert_eq!(learner.observed().range(), Some((Q32::ONE, Q32::ONE)));
     }
 
     #[test]

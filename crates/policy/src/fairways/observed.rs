@@ -62,7 +62,7 @@ impl Observed {
     }
 
     /// The part of its own ways that it fills: not all where its lines crowd into some sets, or
-    /// where it has no more. With each more it fills no more of it than of the one before.
+    /// where it has no more. Each further way adds no more lines than the one before it.
     fn filled(&self, ways: u32) -> Q32 {
         let own = u64::from(ways) << 32;
         let (below, here) = self.reached.split_at(ways as usize - 1);

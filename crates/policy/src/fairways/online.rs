@@ -13,8 +13,8 @@ use super::reasons::{KEPT, KEPT_AFTER_SAMPLING};
 use crate::program::RunningProgram;
 use crate::running::Change;
 
-/// First windows in which a program does not run until they are over: as long as five turns of
-/// 20 ms.
+/// So many windows in which a program does not run end its first windows. They are as long as five
+/// turns of 20 ms.
 const MOST_IDLE: u32 = 100;
 
 impl Fairways {
@@ -28,7 +28,7 @@ impl Fairways {
     pub(super) fn sampled(&mut self, at: Time, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
         // A program that waited for its turn, or slept, shows nothing.
         if sample.counters.cycles == Some(0) {
-            self.idled(sample.app, act);
+            self.idled(sample, act);
             return;
         }
         let sampled = self.sampling();
@@ -65,9 +65,14 @@ impl Fairways {
 
     /// A program did not run in a window. If it never runs, its first windows are over, too: short
     /// windows cost time.
-    fn idled(&mut self, app: AppId, act: &mut dyn FnMut(Action<'_>)) {
+    fn idled(&mut self, sample: &Sample, act: &mut dyn FnMut(Action<'_>)) {
+        let app = sample.app;
         let learner = self.learners.iter_mut().find(|learner| learner.app == app);
-        let Some(learner) = learner.filter(|learner| learner.first_windows > 0) else { return };
+        let Some(learner) = learner else { return };
+        learner.idled(sample.occupancy);
+        if learner.first_windows == 0 {
+            return;
+        }
         learner.idle_windows += 1;
         if learner.idle_windows >= MOST_IDLE {
             learner.first_windows = 0;

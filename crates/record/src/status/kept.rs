@@ -165,18 +165,18 @@ impl KeptClusters {
 
     /// Whether the same programs are in the same clusters.
     fn has_members_of(&self, other: &Self) -> bool {
-        fn who(member: &KeptMember) -> (usize, &str) {
+        fn placement(member: &KeptMember) -> (usize, &str) {
             (member.cluster, &member.name)
         }
-        self.members.iter().map(who).eq(other.members.iter().map(who))
+        self.members.iter().map(placement).eq(other.members.iter().map(placement))
     }
 
     /// The clusters with their text.
     pub(super) fn shares(&self) -> Vec<Share> {
         let mut shares: Vec<Share> = Vec::with_capacity(self.ways.len());
-        for of in &self.ways {
-            let (mask, bandwidth) = (of.mask.to_string(), of.bandwidth.clone());
-            shares.push(Share { mask, ways: of.count, bandwidth, members: Vec::new() });
+        for ways in &self.ways {
+            let (mask, bandwidth) = (ways.mask.to_string(), ways.bandwidth.clone());
+            shares.push(Share { mask, ways: ways.count, bandwidth, members: Vec::new() });
         }
         for member in &self.members {
             let (program, before) = (member.name.to_string(), member.before);
