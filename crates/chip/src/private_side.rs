@@ -53,10 +53,23 @@ impl Generate for Exhausted {
 impl PrivateSide {
     /// A program that is ready to run by itself.
     pub(crate) fn new(settings: &Settings, program: &SimulatedProgram) -> Self {
+        Self::from_source(settings, program, program.accesses.source(&settings.chip))
+    }
+
+    /// The same program, whose accesses come from outside ([`PrivateSide::run_all`]).
+    pub(crate) fn without_source(settings: &Settings, program: &SimulatedProgram) -> Self {
+        Self::from_source(settings, program, Box::new(Exhausted))
+    }
+
+    fn from_source(
+        settings: &Settings,
+        program: &SimulatedProgram,
+        source: Box<dyn Generate>,
+    ) -> Self {
         // As for the first program of a chip.
         let (placed, random) = seeds(settings, AppId(0), 0);
         Self {
-            source: program.accesses.source(&settings.chip),
+            source,
             random,
             accesses: Vec::with_capacity(2 * BATCH),
             pages: pages_of(settings, Some(program), (placed, None)),
@@ -76,9 +89,18 @@ impl PrivateSide {
         self.accesses.clear();
         let supply = self.source.generate(&mut self.random, &mut self.accesses);
         let accesses = std::mem::take(&mut self.accesses);
-        accesses.iter().for_each(|access| self.run(access, leaves));
+        self.run_all(&accesses, leaves);
         self.accesses = accesses;
         if self.slices.is_over() { Supply::Ended } else { supply }
+    }
+
+    /// Runs these accesses.
+    pub(crate) fn run_all(
+        &mut self,
+        accesses: &[Access],
+        leaves: &mut impl FnMut(&PrivateCounts, Departure),
+    ) {
+        accesses.iter().for_each(|access| self.run(access, leaves));
     }
 
     /// Waits for a program that is asleep, in real time, at most `most`.

@@ -16,8 +16,8 @@ use fairways_profiles::StreamEventKind;
 use crate::account::{Account, Cost};
 use crate::cache::{DIRTY, NONE, Tag};
 use crate::geometry::GeometryError;
-use crate::private_side::PrivateSide;
-use crate::program::{SimulatedProgram, Supply};
+use crate::private_side::{Departure, PrivateSide};
+use crate::program::{Access, SimulatedProgram, Supply};
 use crate::settings::Settings;
 use crate::slices::Slices;
 
@@ -78,6 +78,19 @@ impl Stacks {
         written_since.unsigned_abs() + still_changed as u64
     }
 
+    /// Handles what leaves the private caches, if it is in one of `sampling` sets.
+    #[inline]
+    fn take(&mut self, departure: Departure, sampling: usize) {
+        if !departure.set.is_multiple_of(sampling) {
+            return;
+        }
+        let (index, line) = (departure.set / sampling, departure.line << DIRTY);
+        match departure.kind {
+            StreamEventKind::WriteBack => self.write_back(index, line),
+            _ => self.access(index, line),
+        }
+    }
+
     fn access(&mut self, set: usize, line: Tag) {
         let range = set * self.ways..(set + 1) * self.ways;
         let found = self.lines[range.clone()].iter().position(|&other| other == line);
@@ -117,15 +130,30 @@ impl Profiler {
     /// # Errors
     /// If such a chip can't be simulated: [`GeometryError`].
     pub fn new(settings: Settings, program: &SimulatedProgram) -> Result<Self, GeometryError> {
+        settings.chip.check()?;
+        let side = PrivateSide::new(&settings, program);
+        Ok(Self::from_side(settings, program, side))
+    }
+
+    /// A profiler whose accesses come from outside.
+    pub(crate) fn without_source(
+        settings: Settings,
+        program: &SimulatedProgram,
+    ) -> Result<Self, GeometryError> {
+        settings.chip.check()?;
+        let side = PrivateSide::without_source(&settings, program);
+        Ok(Self::from_side(settings, program, side))
+    }
+
+    fn from_side(settings: Settings, program: &SimulatedProgram, side: PrivateSide) -> Self {
         let Settings { chip, set_sampling, .. } = settings;
-        chip.check()?;
         let sets = chip.sets.div_ceil(set_sampling) as usize;
-        Ok(Self {
+        Self {
             settings,
             cost: Cost::new(program.base_cpi, program.overlap, chip.latency),
-            side: PrivateSide::new(&settings, program),
+            side,
             stacks: Stacks::new(sets, chip.llc.ways.get() as usize),
-        })
+        }
     }
 
     /// The same, for these slices of the program. The instructions before a slice go through the
@@ -138,16 +166,18 @@ impl Profiler {
     /// Runs the program for one batch of accesses.
     pub fn step(&mut self) -> Supply {
         let (sampling, stacks) = (self.settings.set_sampling as usize, &mut self.stacks);
-        self.side.step(&mut |_, departure| {
-            if !departure.set.is_multiple_of(sampling) {
-                return;
-            }
-            let (index, line) = (departure.set / sampling, departure.line << DIRTY);
-            match departure.kind {
-                StreamEventKind::WriteBack => stacks.write_back(index, line),
-                _ => stacks.access(index, line),
-            }
-        })
+        self.side.step(&mut |_, departure| stacks.take(departure, sampling))
+    }
+
+    /// Runs these accesses of the program.
+    pub(crate) fn run_all(&mut self, accesses: &[Access]) {
+        let (sampling, stacks) = (self.settings.set_sampling as usize, &mut self.stacks);
+        self.side.run_all(accesses, &mut |_, departure| stacks.take(departure, sampling));
+    }
+
+    /// Whether the program has run beyond the last slice.
+    pub(crate) fn is_over(&self) -> bool {
+        self.side.slices.is_over()
     }
 
     /// Waits for a program that is asleep, in real time, at most `most`.

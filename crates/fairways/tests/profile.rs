@@ -33,6 +33,60 @@ fn a_profile_is_what_simulate_reads() {
     assert_eq!(csv.lines().count(), 2 + 1 + 2 * 11);
 }
 
+const MACHINES: [&str; 3] = ["chip:skylake", "chip:xeon-e5", "chip:t1:sets=768:ways=32"];
+
+/// Their L1s and L2s differ; slices begin and end between two accesses of some.
+#[test]
+fn one_run_for_several_machines_gives_the_bytes_of_a_run_for_each() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = folder();
+    for part in [
+        &["--skip", "1M", "--instructions", "3M"][..],
+        &["--skip", "20001", "--instructions", "70003", "--slices", "9", "--apart", "300007"],
+        &["--env", "A=B", "--set-sampling", "4"],
+    ] {
+        let profile = [&["profile", "-q"], part].concat();
+        let mut together = profile.clone();
+        for (machine, file) in MACHINES.into_iter().zip(["0.csv", "1.csv", "2.csv"]) {
+            together.extend(["--machine", machine, "-o", file]);
+            let words = [&profile, &["--machine", machine, "-o", "one.csv", "sort", "text"][..]];
+            let out = run(folder.path(), &words.concat());
+            assert!(out.status.success(), "{}", errors(&out));
+            let path = folder.path();
+            std::fs::rename(path.join("one.csv"), path.join(format!("alone-{file}"))).unwrap();
+        }
+        let out = run(folder.path(), &[&together[..], &["sort", "text"]].concat());
+        assert!(out.status.success(), "{}", errors(&out));
+        for file in ["0.csv", "1.csv", "2.csv"] {
+            let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+            assert_eq!(text(file), text(&format!("alone-{file}")), "{part:?}");
+        }
+    }
+}
+
+#[test]
+fn profiles_of_several_machines_have_names_of_their_own() {
+    if !there_is_qemu() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let machines = ["--machine", MACHINES[0], "--machine", MACHINES[2]];
+    let out = run(folder.path(), &[&["profile", "--json"], &machines[..], &["true"]].concat());
+    let said = String::from_utf8(out.stdout).unwrap();
+    let found: Vec<serde_json::Value> =
+        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (&found[0]["machine"], &found[1]["machine"]),
+        (&MACHINES[0].into(), &MACHINES[2].into())
+    );
+    assert_eq!(found[0]["instructions"], found[1]["instructions"]);
+    for name in ["true.skylake.profile.csv", "true.t1_sets_768_ways_32.profile.csv"] {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+}
+
 #[test]
 fn json_says_what_the_table_does() {
     if !there_is_qemu() {
@@ -113,6 +167,37 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
         (&["--append", "-o", "other.csv", "true"], 2, "fairways: other.csv:1"),
         (&["-o", "none/p.csv", "true"], 2, "fairways: none/p.csv: can't write"),
         (&["--plot", "none/p.svg", "true"], 2, "fairways: none/p.svg: can't write"),
+        (
+            &["--machine", MACHINES[0], "--machine", MACHINES[1], "-o", "p.csv", "true"],
+            2,
+            "fairways: --output: expected as many as machines (2), in their order, found 1",
+        ),
+        (
+            &[
+                "--machine",
+                MACHINES[0],
+                "--machine",
+                MACHINES[1],
+                "-o",
+                "p.csv",
+                "-o",
+                "p.csv",
+                "true",
+            ],
+            2,
+            "fairways: p.csv: expected a file for each machine, found one for chip:skylake and \
+             chip:xeon-e5",
+        ),
+        (
+            &["--machine", MACHINES[0], "--machine", MACHINES[0], "true"],
+            2,
+            "fairways: true.skylake.profile.csv: expected a file for each machine, found one for",
+        ),
+        (
+            &["--machine", MACHINES[0], "--machine", MACHINES[1], "--plot", "p.svg", "true"],
+            2,
+            "fairways: --plot: expected one --machine with it, found 2",
+        ),
         (&["--qemu", "/nonesuch", "true"], 1, "fairways: expected qemu-"),
         (
             &["--qemu", "/bin/true", "true"],

@@ -15,7 +15,16 @@ use std::path::PathBuf;
 pub use profile::{ProfileSettings, profile};
 pub use record::record;
 
-/// The program to trace, the part of it that counts, and the chip whose caches it uses.
+/// A chip whose caches a program uses.
+#[derive(Clone, Debug)]
+pub struct TracedChip {
+    /// The name of the chip in the result, such as `chip:skylake`.
+    pub name: String,
+    /// The chip, and how it is simulated.
+    pub settings: fairways_chip::Settings,
+}
+
+/// The program to trace, and the part of it that counts.
 #[derive(Clone, Debug)]
 pub struct TraceSettings {
     /// The command, and its arguments; the command `stream:FILE` is a recorded stream,
@@ -23,10 +32,6 @@ pub struct TraceSettings {
     pub command: Vec<OsString>,
     /// The program's name in the result; by default, the command's.
     pub name: Option<String>,
-    /// The name of the chip in the result, such as `chip:skylake`.
-    pub machine: String,
-    /// The chip, and how it is simulated.
-    pub chip: fairways_chip::Settings,
     /// Instructions before the part that counts; by default none.
     pub skip: Option<u64>,
     /// Instructions of each slice that counts; by default, everything to the end.

@@ -9,31 +9,36 @@ use fairways_chip::program::private_caches;
 use fairways_command_kit::{BadInput, ExitCode, Interrupted, input, whole};
 use fairways_profiles::{StreamManifest, StreamTotals};
 
-use crate::TraceSettings;
 use crate::measured::measure;
 use crate::steppable::RunEnd;
 use crate::subject::{CPI, OVERLAP, TracedCommand, can_write};
+use crate::{TraceSettings, TracedChip};
 
 /// Runs a command, and writes the stream of its accesses to a file; everything is checked before
 /// anything is run.
 ///
 /// # Errors
 /// If the settings are not for a command, the command can't be run or failed, or the user ended it.
-pub fn record(settings: &TraceSettings, path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
-    let subject = TracedCommand::recorded(settings, settings.json)?;
+pub fn record(
+    settings: &TraceSettings,
+    chip: &TracedChip,
+    path: &Path,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let subject = TracedCommand::recorded(settings, chip, settings.json)?;
     if subject.is_stream() {
         let said = "expected a command or a trace to record, found a stream that was recorded";
         return Err(BadInput(said.to_owned()).into());
     }
     can_write(path)?;
-    let mut recorder = Recorder::new(&settings.chip, &subject.program, subject.slices)?;
+    let mut recorder = Recorder::new(&chip.settings, &subject.program, subject.slices)?;
     let end = measure(&subject, &mut recorder, settings.quiet)?;
     subject.check_end(&recorder, end)?;
     let code = subject.exit_code(&recorder).unwrap_or(0);
     let manifest = StreamManifest {
         program: subject.name.clone(),
-        run: subject.run(&recorder)?,
-        private: private_caches(&settings.chip.chip),
+        run: subject.run(chip, &recorder)?,
+        private: private_caches(&chip.settings.chip),
         cpi: settings.cpi.unwrap_or(CPI),
         overlap: settings.overlap.unwrap_or(OVERLAP),
         overlap_estimate: 0.0,

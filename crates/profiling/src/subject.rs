@@ -14,9 +14,9 @@ use fairways_profiles::{MeasuredRun, hexadecimal};
 use fairways_tracer::{FIXED_ENVIRONMENT, Launch, StartError};
 use sha2::{Digest, Sha256};
 
-use crate::TraceSettings;
 use crate::steppable::{RunEnd, Steppable};
 use crate::trace_file::{OpenedTrace, refuse};
+use crate::{TraceSettings, TracedChip};
 
 /// Cycles of an instruction while everything hits the L1, and misses under way at once, without
 /// `--cpi` and `--overlap`.
@@ -26,12 +26,11 @@ pub(crate) const OVERLAP: f64 = 4.0;
 /// A program to measure, whose settings are valid.
 pub(crate) struct TracedCommand {
     pub(crate) name: String,
-    pub(crate) machine: String,
     pub(crate) program: SimulatedProgram,
     pub(crate) slices: Slices,
     /// Whether a run that failed, or ended too soon, is kept.
     keep_any: bool,
-    /// The run, without its result, once it was looked at.
+    /// The run, without its chip and result, once it was looked at.
     run: OnceLock<MeasuredRun>,
 }
 
@@ -39,22 +38,28 @@ impl TracedCommand {
     /// The program of a profile.
     pub(crate) fn profiled(
         settings: &TraceSettings,
+        chips: &[TracedChip],
         by_address: bool,
         quiet: bool,
     ) -> anyhow::Result<Self> {
         let has_fixed_part = settings.skip.is_some() || settings.instructions.is_some();
         let is_fixed = has_fixed_part || !settings.environment.is_empty();
-        Self::new(settings, by_address, quiet, is_fixed)
+        Self::new(settings, chips, by_address, quiet, is_fixed)
     }
 
     /// The program of a stream: its runs are always to come out alike.
-    pub(crate) fn recorded(settings: &TraceSettings, quiet: bool) -> anyhow::Result<Self> {
-        Self::new(settings, false, quiet, true)
+    pub(crate) fn recorded(
+        settings: &TraceSettings,
+        chip: &TracedChip,
+        quiet: bool,
+    ) -> anyhow::Result<Self> {
+        Self::new(settings, std::slice::from_ref(chip), false, quiet, true)
     }
 
     /// `quiet`: the command's output goes to standard error. `is_fixed`: so is its environment.
     fn new(
         settings: &TraceSettings,
+        chips: &[TracedChip],
         by_address: bool,
         quiet: bool,
         is_fixed: bool,
@@ -73,13 +78,12 @@ impl TracedCommand {
         let keep_any = settings.keep_any;
         let first = settings.command[0].to_str().unwrap_or_default();
         if let Some(path) = first.strip_prefix("stream:") {
-            return Self::replayed(settings, Path::new(path), by_address);
+            return Self::replayed(settings, chips, Path::new(path), by_address);
         }
         if let Some(text) = first.strip_prefix("trace:") {
             let OpenedTrace { name, program, run } =
                 OpenedTrace::open(settings, text, &slices, by_address)?;
-            let (machine, run) = (settings.machine.clone(), OnceLock::from(run));
-            return Ok(Self { name, machine, program, slices, keep_any, run });
+            return Ok(Self { name, program, slices, keep_any, run: OnceLock::from(run) });
         }
         let launch = Launch {
             follow: settings.children,
@@ -103,12 +107,16 @@ impl TracedCommand {
             ..SimulatedProgram::live(live)
         };
         let name = settings.name.clone().unwrap_or_else(|| plain_name(&settings.command[0]));
-        let machine = settings.machine.clone();
-        Ok(Self { name, machine, program, slices, keep_any, run: OnceLock::new() })
+        Ok(Self { name, program, slices, keep_any, run: OnceLock::new() })
     }
 
     /// A stream as the program: all of it, or its first instructions.
-    fn replayed(settings: &TraceSettings, path: &Path, by_address: bool) -> anyhow::Result<Self> {
+    fn replayed(
+        settings: &TraceSettings,
+        chips: &[TracedChip],
+        path: &Path,
+        by_address: bool,
+    ) -> anyhow::Result<Self> {
         let of_a_run = [
             (by_address, "by-address"),
             (settings.children, "children"),
@@ -119,12 +127,13 @@ impl TracedCommand {
         ];
         refuse(&of_a_run, "stream")?;
         let stream = StreamReplay::open(path).map_err(BadInput)?;
-        stream.check(&settings.chip.chip).map_err(|why| BadInput(why.to_string()))?;
+        for chip in chips {
+            stream.check(&chip.settings.chip).map_err(|why| BadInput(why.to_string()))?;
+        }
         let manifest = stream.manifest();
-        let run = MeasuredRun { machine: settings.machine.clone(), ..manifest.run.clone() };
+        let run = manifest.run.clone();
         Ok(Self {
             name: settings.name.clone().unwrap_or_else(|| manifest.program.clone()),
-            machine: settings.machine.clone(),
             slices: Slices {
                 length: settings.instructions.or(Some(manifest.totals.instructions)),
                 ..Slices::ALL
@@ -196,14 +205,19 @@ impl TracedCommand {
         Ok(())
     }
 
-    /// The run, for the file with its result.
-    pub(crate) fn run(&self, measured: &impl Steppable) -> anyhow::Result<MeasuredRun> {
+    /// The run on a chip, for the file with its result.
+    pub(crate) fn run(
+        &self,
+        chip: &TracedChip,
+        measured: &impl Steppable,
+    ) -> anyhow::Result<MeasuredRun> {
         if self.live().is_some() && self.run.get().is_none() {
             let _ = self.run.set(self.look_at_run()?);
         }
         let run = self.run.get().cloned().expect("a live program, a stream or a trace");
         let exit_code = self.exit_code(measured);
-        Ok(MeasuredRun { instructions: measured.instructions(), exit_code, ..run })
+        let (machine, instructions) = (chip.name.clone(), measured.instructions());
+        Ok(MeasuredRun { machine, instructions, exit_code, ..run })
     }
 
     fn look_at_run(&self) -> anyhow::Result<MeasuredRun> {
@@ -219,7 +233,7 @@ impl TracedCommand {
             sha256: hexadecimal(&Sha256::digest(&bytes)),
             version: package(&target.file),
             qemu: version_of_qemu(&qemu).unwrap_or_default(),
-            machine: self.machine.clone(),
+            machine: String::new(),
             skip: self.slices.skip,
             instructions: 0,
             slices: self.slices.count,
@@ -241,7 +255,7 @@ fn environment(further: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
 }
 
 /// What the result calls a command, unless it is given a name.
-fn plain_name(command: &OsStr) -> String {
+pub(crate) fn plain_name(command: &OsStr) -> String {
     let name = Path::new(command).file_name().map(OsStr::to_string_lossy);
     let name = name.unwrap_or_default();
     name.replace(|letter: char| !letter.is_alphanumeric() && !"._-".contains(letter), "_")

@@ -15,7 +15,7 @@ use crate::TraceSettings;
 pub(crate) struct OpenedTrace {
     pub(crate) name: String,
     pub(crate) program: SimulatedProgram,
-    /// The run, without its result.
+    /// The run, without its chip and result.
     pub(crate) run: MeasuredRun,
 }
 
@@ -63,7 +63,7 @@ impl OpenedTrace {
             sha256: checksum(path)?,
             version: None,
             qemu: String::new(),
-            machine: settings.machine.clone(),
+            machine: String::new(),
             skip: slices.skip,
             instructions: 0,
             slices: slices.count,

@@ -24,6 +24,9 @@ mod command;
 mod groups;
 #[cfg(feature = "launch")]
 mod guard;
+#[cfg(feature = "launch")]
+mod larger_l1;
+mod last_lines;
 mod notes;
 mod producer;
 #[cfg(feature = "launch")]
@@ -38,6 +41,7 @@ pub use beside::Companion;
 pub use command::{Executable, QEMU, Unfit, find};
 #[cfg(feature = "launch")]
 pub use groups::kill_all;
+pub use last_lines::told_apart;
 pub use notes::{Note, NoteKind};
 pub use producer::{Producer, Session};
 #[cfg(feature = "launch")]

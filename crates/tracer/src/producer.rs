@@ -10,11 +10,9 @@ use rustix::process::{Pid, Signal, geteuid, getpid, getuid, kill_process, test_k
 use rustix::thread::futex::{Flags, Timespec, wait, wake};
 use rustix::thread::gettid;
 
+use crate::last_lines::{LastLines, Report};
 use crate::record::{MOST_INSTRUCTIONS, MOST_REFERENCES, Record};
 use crate::segment::{RING, SLOTS, Segment, Slot, state};
-
-/// The most sets of the filter.
-pub(crate) const FILTER: usize = 64;
 
 /// Records that are shown to the reader together.
 const BATCH: u32 = 1024;
@@ -36,10 +34,8 @@ pub struct Session {
 
 /// A thread's state for writing its accesses.
 ///
-/// For each set of an L1, it knows the two lines used last, and leaves out references to them: they
-/// hit any L1 with at least as many sets and ways, and in one that replaces the least recently used
-/// line they change the order of these two at most. That order is reported before a third line is.
-/// References that are left out are counted.
+/// References that hit any L1 like the smallest to simulate are left out, and counted
+/// (`last_lines.rs`).
 #[derive(Debug)]
 pub struct Producer {
     session: Session,
@@ -57,13 +53,7 @@ pub struct Producer {
     hits: u64,
     /// The instruction that accessed memory last, and the slot's instructions then.
     last_access: (usize, u64),
-    last_set: u64,
-    /// Whether the L1 has two ways or more.
-    two: bool,
-    /// For each set, the two lines used last, and in the lowest bit whether the line was written.
-    last: [[u64; 2]; FILTER],
-    /// The sets whose two lines the reader has in the other order.
-    swapped: u64,
+    lines: LastLines,
     begun: bool,
 }
 
@@ -189,8 +179,7 @@ impl Producer {
         let (cursor, ring) = (here.tail.0.load(Relaxed), here.ring.as_ptr());
         let all: *const AtomicU64 = &here.instructions.0;
         let header = &session.segment.header;
-        let sets = header.l1_sets.load(Relaxed).clamp(1, FILTER as u32);
-        let ways = header.l1_ways.load(Relaxed);
+        let l1 = (header.l1_sets.load(Relaxed), header.l1_ways.load(Relaxed));
         Self {
             session,
             slot,
@@ -202,10 +191,7 @@ impl Producer {
             reported: 0,
             hits: 0,
             last_access: (0, 0),
-            last_set: u64::from(sets) - 1,
-            two: ways > 1,
-            last: [[u64::MAX; 2]; FILTER],
-            swapped: 0,
+            lines: LastLines::new(l1),
             begun: false,
         }
     }
@@ -231,15 +217,9 @@ impl Producer {
     /// [`Producer::touch`] must follow.
     #[inline]
     pub fn counts(&mut self, line: u64, store: bool) -> bool {
-        let [last, _] = self.last[self.set(line)];
-        let is_last = last == line << 1 | u64::from(store) || last == line << 1 | 1;
+        let is_last = self.lines.repeats(line, store);
         self.hits = self.hits.wrapping_add(u64::from(is_last));
         is_last
-    }
-
-    #[inline]
-    fn set(&self, line: u64) -> usize {
-        (line & self.last_set) as usize % FILTER
     }
 
     /// The thread uses a line.
@@ -248,24 +228,11 @@ impl Producer {
             return;
         }
         self.hits = self.hits.wrapping_add(1);
-        let (set, new) = (self.set(line), line << 1 | u64::from(store));
-        let (bit, [last, before]) = (1 << set, self.last[set]);
-        if before >> 1 == line && self.two {
-            self.last[set] = [before | new, last];
-            if !store || before == new {
-                self.swapped ^= bit;
-                return;
-            }
-        } else if last >> 1 == line {
-            // It is written for the first time.
-            self.last[set][0] = new;
-        } else {
-            if self.swapped & bit != 0 {
-                self.push_access(last >> 1, false);
-            }
-            self.last[set] = [new, last];
+        match self.lines.touch(line, store) {
+            Report::Nothing => return,
+            Report::Line => {}
+            Report::LineAfter(before) => self.push_access(before, false),
         }
-        self.swapped &= !bit;
         self.push_access(line, store);
     }
 
@@ -295,7 +262,7 @@ impl Producer {
         if all.saturating_sub(self.reported) > u64::from(MOST_INSTRUCTIONS)
             || self.hits > u64::from(MOST_REFERENCES)
         {
-            self.push_gap();
+            self.push_gap(true);
         }
         #[allow(clippy::cast_possible_truncation, reason = "as was checked")]
         let (instructions, references) =
@@ -304,16 +271,23 @@ impl Producer {
         (self.reported, self.hits) = (all, 0);
     }
 
+    /// At least one gap: a larger L1 may have something to report where this one has not.
+    /// `continues`: an access without counts follows, as a further gap may.
     #[cold]
-    fn push_gap(&mut self) {
+    fn push_gap(&mut self, continues: bool) {
         const MOST: u64 = i32::MAX as u64;
         let all = self.instructions().load(Relaxed);
-        while self.reported < all || self.hits > 0 {
+        loop {
             let instructions = all.saturating_sub(self.reported).min(MOST);
             let references = self.hits.min(MOST);
-            self.push(Record::gap(to_u32(instructions), to_u32(references)));
             self.reported += instructions;
             self.hits -= references;
+            let is_last = self.reported >= all && self.hits == 0;
+            let (instructions, references) = (to_u32(instructions), to_u32(references));
+            self.push(Record::gap(instructions, references, continues || !is_last));
+            if is_last {
+                return;
+            }
         }
     }
 
@@ -373,7 +347,7 @@ impl Producer {
 
     /// The thread enters a system call: its records are shown, and the reader does not wait for it.
     pub fn sleep(&mut self) {
-        self.push_gap();
+        self.push_gap(false);
         self.show();
         self.slot().state.store(state::ASLEEP, SeqCst);
         self.session.wake_reader();

@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::thread::futex::{Flags, Timespec, wait, wake};
 
 use crate::guard::END;
+use crate::larger_l1::LargerL1;
 use crate::notes::Note;
 use crate::producer::Session;
 use crate::record::{Record, TraceEntry};
@@ -32,6 +33,9 @@ pub struct TracedProgram {
     _files: [File; 2],
     /// For each slot, the instructions that were reported.
     progress: Box<[Progress; SLOTS]>,
+    /// The entries for larger L1s, for each of these and each slot.
+    larger: Vec<Box<[LargerL1]>>,
+    larger_l1s: Vec<(u32, u32)>,
     /// The thread that is on the core, and the instructions until it is another's turn.
     thread: usize,
     left: u32,
@@ -109,8 +113,11 @@ impl TracedProgram {
         guard: Child,
         session: Session,
         (apart, alike): (bool, bool),
+        larger_l1s: Vec<(u32, u32)>,
         files: [File; 2],
     ) -> Self {
+        let larger =
+            larger_l1s.iter().map(|&l1| (0..SLOTS).map(|_| LargerL1::new(l1)).collect()).collect();
         let far = if alike { FAR_IF_ALIKE } else { FAR };
         let (status, looked) = (None, Instant::now());
         let (thread, left) = (0, TURN);
@@ -125,6 +132,8 @@ impl TracedProgram {
             apart,
             _files,
             progress,
+            larger,
+            larger_l1s,
             thread,
             left,
             far,
@@ -154,6 +163,16 @@ impl TracedProgram {
     /// runs that has written nothing yet, and for a moment when all of them fall asleep; but not
     /// while they sleep on.
     pub fn next(&mut self, each: &mut impl FnMut(u32, TraceEntry)) -> TraceState {
+        self.next_by_l1(&mut |l1, process, entry| {
+            if l1 == 0 {
+                each(process, entry);
+            }
+        })
+    }
+
+    /// The same, for each L1: 0 is the smallest one, and the larger ones follow, each with the
+    /// entries that it would have in a run of its own.
+    pub fn next_by_l1(&mut self, each: &mut impl FnMut(usize, u32, TraceEntry)) -> TraceState {
         let mut waiting: Option<Instant> = None;
         loop {
             let used = self.session.segment.header.used.load(Acquire) as usize;
@@ -247,6 +266,9 @@ impl TracedProgram {
             }
             if slot.state.load(SeqCst) == state::GONE && !has_more(slot) {
                 self.progress[thread] = Progress::default();
+                for (threads, &l1) in self.larger.iter_mut().zip(&self.larger_l1s) {
+                    threads[thread] = LargerL1::new(l1);
+                }
                 slot.process.store(0, Relaxed);
                 slot.state.store(state::FREE, SeqCst);
             }
@@ -255,7 +277,7 @@ impl TracedProgram {
     }
 
     /// Takes the records of the thread on the core.
-    fn take(&mut self, each: &mut impl FnMut(u32, TraceEntry)) -> TraceState {
+    fn take(&mut self, each: &mut impl FnMut(usize, u32, TraceEntry)) -> TraceState {
         let slot = &self.session.segment.slots[self.thread];
         let head = slot.head.0.load(Relaxed);
         let count = slot.tail.0.load(Acquire).wrapping_sub(head).min(MOST);
@@ -263,10 +285,15 @@ impl TracedProgram {
         let mut ran = 0u32;
         for index in 0..count {
             let place = (head.wrapping_add(index) % RING) as usize;
-            let mut entry = Record(slot.ring[place].load(Relaxed)).decode();
+            let record = Record(slot.ring[place].load(Relaxed));
+            let mut entry = record.decode();
             entry.instructions = self.progress[self.thread].take_new(entry.instructions);
             ran = ran.saturating_add(entry.instructions);
-            each(process, entry);
+            each(0, process, entry);
+            for (l1, threads) in (1..).zip(&mut self.larger) {
+                let thread = &mut threads[self.thread];
+                thread.take(entry, record.continues(), &mut |entry| each(l1, process, entry));
+            }
         }
         self.left = self.left.saturating_sub(ran);
         slot.head.0.store(head.wrapping_add(count), Release);
@@ -281,7 +308,11 @@ impl TracedProgram {
 
     /// Reports the progress of a thread that has not used a line that may miss for a while, if
     /// there is one.
-    fn report_silent(&mut self, used: usize, each: &mut impl FnMut(u32, TraceEntry)) -> bool {
+    fn report_silent(
+        &mut self,
+        used: usize,
+        each: &mut impl FnMut(usize, u32, TraceEntry),
+    ) -> bool {
         let slots = self.session.segment.slots[..used].iter().zip(&mut self.progress[..]);
         for (slot, progress) in slots.filter(|(slot, _)| slot.state.load(SeqCst) == state::RUNNING)
         {
@@ -291,7 +322,9 @@ impl TracedProgram {
                 progress.reported += u64::from(instructions);
                 progress.ahead += u64::from(instructions);
                 let process = slot.process.load(Relaxed);
-                each(process, TraceEntry { line: None, instructions, references: 0 });
+                for l1 in 0..=self.larger.len() {
+                    each(l1, process, TraceEntry { line: None, instructions, references: 0 });
+                }
                 return true;
             }
         }

@@ -10,7 +10,8 @@
 /// | 12 to 19 | loads and stores since the record before, this one included | |
 /// | 0 to 11 | instructions since the record before | |
 /// | 32 to 62 | | instructions since the record before |
-/// | 0 to 31 | | loads and stores since then |
+/// | 31 | | whether a further gap, or an access without counts, belongs to it |
+/// | 0 to 30 | | loads and stores since then |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record(pub(crate) u64);
 
@@ -42,6 +43,7 @@ const GAP: u64 = 1 << 63;
 const LINE: u32 = 21;
 const STORE: u32 = 20;
 const REFERENCES: u32 = 12;
+const CONTINUES: u32 = 31;
 
 /// The most of each that an access can record.
 pub(crate) const MOST_REFERENCES: u32 = (1 << (STORE - REFERENCES)) - 1;
@@ -56,16 +58,24 @@ impl Record {
         Self(line | u64::from(store) << STORE | counts)
     }
 
-    /// At most 2^31 - 1 instructions.
-    pub(crate) fn gap(instructions: u32, references: u32) -> Self {
-        Self(GAP | u64::from(instructions) << 32 | u64::from(references))
+    /// At most 2^31 - 1 instructions, and as many references. `continues`: the record
+    /// after it belongs to it.
+    pub(crate) fn gap(instructions: u32, references: u32, continues: bool) -> Self {
+        let counts = u64::from(instructions) << 32 | u64::from(references);
+        Self(GAP | counts | u64::from(continues) << CONTINUES)
+    }
+
+    /// Whether it is a gap that the record after it belongs to.
+    #[cfg(feature = "launch")]
+    pub(crate) fn continues(self) -> bool {
+        self.0 & GAP != 0 && self.0 >> CONTINUES & 1 != 0
     }
 
     /// Its content.
     #[must_use]
     pub fn decode(self) -> TraceEntry {
         if self.0 & GAP != 0 {
-            let (instructions, references) = (low(self.0 >> 32, 31), low(self.0, 32));
+            let (instructions, references) = (low(self.0 >> 32, 31), low(self.0, CONTINUES));
             return TraceEntry { line: None, instructions, references };
         }
         TraceEntry {
@@ -96,9 +106,10 @@ mod tests {
                 }
             }
         }
-        for (instructions, references) in [(0, 0), (i32::MAX as u32, u32::MAX)] {
-            let entry = Record::gap(instructions, references).decode();
-            assert_eq!(entry, TraceEntry { line: None, instructions, references });
+        for (count, continues) in [(0, true), (i32::MAX as u32, true), (i32::MAX as u32, false)] {
+            let gap = Record::gap(count, count, continues);
+            let expected = TraceEntry { line: None, instructions: count, references: count };
+            assert_eq!((gap.decode(), gap.continues()), (expected, continues));
         }
     }
 }

@@ -28,6 +28,9 @@ pub struct Launch {
     /// that hit any such L1 with lines of 64 bytes, which replaces the least recently used line,
     /// are mostly only counted.
     pub l1: (u32, u32),
+    /// Larger L1s, with at least as many sets and ways, that [`TracedProgram::next_by_l1`] reports
+    /// the entries for, too, as if each had a run of its own.
+    pub larger_l1s: Vec<(u32, u32)>,
     /// Whether children and executed programs are traced, too.
     pub follow: bool,
     /// Whether it begins untraced, at full speed, until [`TracedProgram::begin`].
@@ -110,7 +113,8 @@ impl Launch {
     pub fn new(command: Vec<OsString>) -> Self {
         let (follow, passes, apart, quiet) = (false, false, false, false);
         let (qemu, environment) = (None, None);
-        Self { command, l1: (64, 8), follow, passes, apart, quiet, qemu, environment }
+        let (l1, larger_l1s) = ((64, 8), Vec::new());
+        Self { command, l1, larger_l1s, follow, passes, apart, quiet, qemu, environment }
     }
 
     /// Checks for reasons why it can't be started, as far as possible beforehand.
@@ -174,6 +178,7 @@ impl Launch {
             child,
             Session::new(segment, &rings_path),
             (self.apart, self.environment.is_some()),
+            self.larger_l1s.clone(),
             [plugin, rings],
         ))
     }

@@ -190,18 +190,18 @@ impl CorpusManifest {
         place: &RunFolder,
         program: &CorpusProgram,
     ) -> anyhow::Result<Vec<(PathBuf, Vec<u8>)>> {
-        let mut results = Vec::new();
-        for (name, machine) in &self.machines {
-            eprintln!("== {} on {name}", program.name);
-            let made = self.traced(place, program, "profile", machine, self.instructions)?;
-            results.push((Path::new(FOLDER).join("profiles").join(format!("{name}.csv")), made));
-        }
+        eprintln!("== {}", program.name);
+        let machines: Vec<&str> = self.machines.values().map(String::as_str).collect();
+        let made = self.traced(place, program, "profile", &machines, self.instructions)?;
+        let files = self.machines.keys().map(|name| format!("profiles/{name}.csv"));
+        let files = files.map(|file| Path::new(FOLDER).join(file));
+        let mut results: Vec<(PathBuf, Vec<u8>)> = files.zip(made).collect();
         if program.stream {
-            let (machine, mut length) = (&self.stream_machine, self.stream_instructions);
-            let mut made = self.traced(place, program, "record", machine, length)?;
+            let (machine, mut length) = ([&*self.stream_machine], self.stream_instructions);
+            let mut made = self.traced(place, program, "record", &machine, length)?.concat();
             while made.len() > MOST_STREAM {
                 length /= 2;
-                made = self.traced(place, program, "record", machine, length)?;
+                made = self.traced(place, program, "record", &machine, length)?.concat();
             }
             let file = format!("{}.stream", program.name);
             results.push((Path::new(FOLDER).join("streams").join(file), made));
@@ -209,18 +209,17 @@ impl CorpusManifest {
         Ok(results)
     }
 
-    /// Runs `fairways profile` or `record`, as a user without rights if this one has them.
+    /// Runs `fairways profile` or `record` once, as a user without rights if this one has them. The
+    /// results are in the machines' order.
     fn traced(
         &self,
         place: &RunFolder,
         program: &CorpusProgram,
         verb: &str,
-        machine: &str,
+        machines: &[&str],
         instructions: u64,
-    ) -> anyhow::Result<Vec<u8>> {
+    ) -> anyhow::Result<Vec<Vec<u8>>> {
         let (fairways, work) = (place.fairways(), place.path());
-        let result = work.join("result");
-        let _ = fs::remove_file(&result);
         let is_root = fs::metadata("/proc/self").is_ok_and(|own| {
             use std::os::unix::fs::MetadataExt as _;
             own.uid() == 0
@@ -234,8 +233,15 @@ impl CorpusManifest {
         }
         let (skip, instructions) =
             (program.skip.unwrap_or(self.skip).to_string(), instructions.to_string());
-        command.args([verb, "-q", "--name", &program.name, "--machine", machine]).arg("-o");
-        command.arg(&result).args(["--skip", &skip, "--instructions", &instructions, "--"]);
+        command.args([verb, "-q", "--name", &program.name]);
+        let mut results = Vec::new();
+        for (number, machine) in machines.iter().enumerate() {
+            let result = work.join(format!("result-{number}"));
+            let _ = fs::remove_file(&result);
+            command.args(["--machine", machine, "-o"]).arg(&result);
+            results.push(result);
+        }
+        command.args(["--skip", &skip, "--instructions", &instructions, "--"]);
         command.args(program.command.split_whitespace()).current_dir(&work);
         command.stdin(match &program.stdin {
             Some(file) => fs::File::open(work.join(file))?.into(),
@@ -248,7 +254,7 @@ impl CorpusManifest {
             let said = String::from_utf8_lossy(&fs::read(errors)?).into_owned();
             bail!("{}: {}", program.name, said.lines().last().unwrap_or_default());
         }
-        Ok(fs::read(result)?)
+        results.iter().map(|result| Ok(fs::read(result)?)).collect()
     }
 }
 

@@ -63,6 +63,14 @@ pub trait Generate: Send {
     /// Appends some accesses.
     fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply;
 
+    /// The same for several L1s ([`Accesses::source_for`]): some accesses for each of them. Most
+    /// sources have the same ones for all.
+    ///
+    /// [`Accesses::source_for`]: super::Accesses
+    fn generate_by_l1(&mut self, random: &mut Pcg64Mcg, by_l1: &mut [Vec<Access>]) -> Supply {
+        self.generate(random, &mut by_l1[0])
+    }
+
     /// Waits for a program that is asleep, in real time, at most `most`.
     fn wait(&mut self, _most: Duration) {}
 }

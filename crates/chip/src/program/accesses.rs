@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::geometry::Geometry;
+use crate::geometry::{CacheShape, Geometry};
 use crate::service::Requests;
 
 use super::access::Generate;
 use super::curve::MissCurve;
+use super::l1_groups::L1Groups;
 use super::live::{LiveProgram, LiveSource};
 use super::mixture::Mixture;
 use super::pattern::Pattern;
@@ -106,7 +107,20 @@ impl Accesses {
             Self::Trace(trace) => Box::new(trace.source()),
             Self::TraceFile(file) => Box::new(file.source()),
             Self::Stream(stream) => Box::new(stream.source()),
-            Self::Live(live) => Box::new(LiveSource::start(live, chip.l1)),
+            Self::Live(live) => Box::new(LiveSource::start(live, &L1Groups::new(&[chip.l1]))),
+        }
+    }
+
+    /// A source for several chips, and which of its accesses are each one's: as an index of what
+    /// [`Generate::generate_by_l1`] fills.
+    pub(crate) fn source_for(&self, chips: &[Geometry]) -> (Box<dyn Generate>, Vec<usize>) {
+        match self {
+            Self::Live(live) => {
+                let l1s: Vec<CacheShape> = chips.iter().map(|chip| chip.l1).collect();
+                let groups = L1Groups::new(&l1s);
+                (Box::new(LiveSource::start(live, &groups)), groups.of_each)
+            }
+            _ => (self.source(&chips[0]), vec![0; chips.len()]),
         }
     }
 

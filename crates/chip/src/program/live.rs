@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fairways_tracer::{
-    Companion, Launch, Note, NoteKind, StartError, TraceState, TracedProgram, find,
+    Companion, Launch, Note, NoteKind, StartError, TraceEntry, TraceState, TracedProgram, find,
 };
 use rand_pcg::Pcg64Mcg;
 use thiserror::Error;
 
-use crate::geometry::CacheShape;
-
 use super::access::{Access, AccessKind, Generate, Supply};
+use super::l1_groups::L1Groups;
 use super::numbering::Numbering;
 
 /// A real program: started when its job starts, stopped while it is not its turn, killed when the
@@ -157,7 +156,7 @@ pub(super) struct LiveSource {
 
 impl LiveSource {
     /// Starts the program and its other commands.
-    pub(super) fn start(live: &Arc<LiveProgram>, l1: CacheShape) -> Self {
+    pub(super) fn start(live: &Arc<LiveProgram>, l1s: &L1Groups) -> Self {
         let numbering = match live.by_address {
             true => Numbering::ByAddress,
             false => Numbering::by_first_touch(),
@@ -171,16 +170,17 @@ impl LiveSource {
             failures: 0,
             over: Supply::Ended,
         };
-        if let Err(why) = source.launch(l1) {
+        if let Err(why) = source.launch(&l1s.l1s) {
             source.fail(&why);
         }
         source
     }
 
-    fn launch(&mut self, l1: CacheShape) -> Result<(), String> {
+    /// The smallest L1 comes first.
+    fn launch(&mut self, l1s: &[(u32, u32)]) -> Result<(), String> {
         let passes = self.live.prepare.is_some() || self.live.client.is_some();
-        let l1 = (l1.sets, l1.ways);
-        let launch = Launch { passes, l1, ..self.live.launch.clone() };
+        let (l1, larger_l1s) = (l1s[0], l1s[1..].to_vec());
+        let launch = Launch { passes, l1, larger_l1s, ..self.live.launch.clone() };
         let program = launch.start().map_err(|why| why.to_string())?;
         let program = self.running.insert(program);
         let since = Instant::now();
@@ -316,24 +316,34 @@ impl Drop for LiveSource {
     }
 }
 
+/// Appends an entry of a process' trace.
+#[inline]
+fn push(entry: TraceEntry, process: u32, numbering: &mut Numbering, accesses: &mut Vec<Access>) {
+    let kind = entry.line.map_or(AccessKind::None, |line| match line.store {
+        true => AccessKind::Store,
+        false => AccessKind::Load,
+    });
+    let line = entry.line.map_or(0, |line| numbering.line(process, line.number));
+    let mut references = entry.references;
+    while let Some(more) = references.checked_sub(u32::from(u16::MAX)) {
+        let (references_of, kind) = (u16::MAX, AccessKind::None);
+        accesses.push(Access { line: 0, instructions: 0, references: references_of, kind });
+        references = more;
+    }
+    let references = u16::try_from(references).unwrap_or(u16::MAX);
+    accesses.push(Access { line, instructions: entry.instructions, references, kind });
+}
+
 impl Generate for LiveSource {
-    fn generate(&mut self, _: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
+    fn generate(&mut self, random: &mut Pcg64Mcg, accesses: &mut Vec<Access>) -> Supply {
+        self.generate_by_l1(random, std::slice::from_mut(accesses))
+    }
+
+    fn generate_by_l1(&mut self, _: &mut Pcg64Mcg, by_l1: &mut [Vec<Access>]) -> Supply {
         let Some(program) = &mut self.running else { return self.over.clone() };
         let numbering = &mut self.numbering;
-        let state = program.next(&mut |process, passed| {
-            let kind = passed.line.map_or(AccessKind::None, |line| match line.store {
-                true => AccessKind::Store,
-                false => AccessKind::Load,
-            });
-            let line = passed.line.map_or(0, |line| numbering.line(process, line.number));
-            let mut references = passed.references;
-            while let Some(more) = references.checked_sub(u32::from(u16::MAX)) {
-                let (references_of, kind) = (u16::MAX, AccessKind::None);
-                accesses.push(Access { line: 0, instructions: 0, references: references_of, kind });
-                references = more;
-            }
-            let references = u16::try_from(references).unwrap_or(u16::MAX);
-            accesses.push(Access { line, instructions: passed.instructions, references, kind });
+        let state = program.next_by_l1(&mut |l1, process, entry| {
+            push(entry, process, numbering, &mut by_l1[l1]);
         });
         match state {
             TraceState::Ran => Supply::More,

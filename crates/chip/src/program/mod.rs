@@ -5,6 +5,7 @@ mod accesses;
 mod curve;
 #[cfg(test)]
 mod functional;
+mod l1_groups;
 mod live;
 mod mixture;
 mod named;

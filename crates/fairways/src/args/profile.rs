@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use fairways_core::Ways;
 use fairways_profiling::{ProfileSettings, profile};
 
-use super::{How, Traced, ways};
+use super::traced::traced_chip;
+use super::{ChipPreset, How, Traced, ways};
 
 /// Measure how fast a program runs with each number of ways
 ///
@@ -27,9 +28,15 @@ pub(crate) struct Profile {
     #[command(flatten)]
     pub(crate) traced: Traced,
 
-    /// Write the profile here, as CSV; - is standard output [default: NAME.profile.csv]
+    /// The chip whose caches are simulated, such as chip:xeon-e5 (docs/chip.md); may be repeated,
+    /// for profiles on several chips from one run
+    #[arg(long, value_name = "MACHINE", default_value = "chip:skylake")]
+    pub(crate) machine: Vec<ChipPreset>,
+
+    /// Write the profile here, as CSV; - is standard output; of several machines, one for each
+    /// [default: NAME.profile.csv; of several machines, NAME.MACHINE.profile.csv]
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    pub(crate) output: Vec<PathBuf>,
 
     /// Keep the profiles of other programs in the file
     #[arg(long)]
@@ -54,10 +61,14 @@ pub(crate) struct Profile {
 impl Profile {
     /// Runs the command.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let Self { traced, output, append, plot, ways, how, by_address } = self;
-        let mut chip = traced.machine.geometry;
-        chip.llc.ways = ways.unwrap_or(chip.llc.ways);
-        let chip = how.settings(chip, traced.seed)?;
-        profile(&ProfileSettings { trace: traced.on(chip), output, append, plot, by_address }, out)
+        let Self { traced, machine, output: outputs, append, plot, ways, how, by_address } = self;
+        let mut chips = Vec::new();
+        for preset in &machine {
+            let mut chip = preset.geometry;
+            chip.llc.ways = ways.unwrap_or(chip.llc.ways);
+            chips.push(traced_chip(preset, how.settings(chip, traced.seed)?));
+        }
+        let trace = traced.settings();
+        profile(&ProfileSettings { trace, chips, outputs, append, plot, by_address }, out)
     }
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use fairways_chip::Settings;
 
-use super::Traced;
+use super::traced::traced_chip;
+use super::{ChipPreset, Traced};
 
 /// Record what leaves a program's private caches, to replay it on a chip
 ///
@@ -25,6 +26,10 @@ pub(crate) struct Recording {
     #[command(flatten)]
     pub(crate) traced: Traced,
 
+    /// The chip whose caches are simulated, such as chip:xeon-e5 (docs/chip.md)
+    #[arg(long, value_name = "MACHINE", default_value = "chip:skylake")]
+    pub(crate) machine: ChipPreset,
+
     /// Write the stream here
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
@@ -33,8 +38,8 @@ pub(crate) struct Recording {
 impl Recording {
     /// Runs the command.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let (seed, chip) = (self.traced.seed, self.traced.machine.geometry);
-        let chip = Settings { seed, ..Settings::new(chip) };
-        fairways_profiling::record(&self.traced.on(chip), &self.output, out)
+        let (seed, machine) = (self.traced.seed, self.machine);
+        let chip = traced_chip(&machine, Settings { seed, ..Settings::new(machine.geometry) });
+        fairways_profiling::record(&self.traced.settings(), &chip, &self.output, out)
     }
 }

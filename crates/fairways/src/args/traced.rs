@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use fairways_command_kit::input::{real, whole};
 use fairways_profiles::{NAME_RULE, is_name};
-use fairways_profiling::TraceSettings;
+use fairways_profiling::{TraceSettings, TracedChip};
 
 use super::ChipPreset;
 use fairways_simulation::ENDLESS;
@@ -59,10 +59,6 @@ pub(crate) struct Traced {
     /// The program's name in the result [default: the command's]
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub(crate) name: Option<String>,
-
-    /// The chip whose caches are simulated, such as chip:xeon-e5 (docs/chip.md)
-    #[arg(long, value_name = "MACHINE", default_value = "chip:skylake")]
-    pub(crate) machine: ChipPreset,
 
     /// Skip the first N instructions, which only fill the private caches [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
@@ -122,14 +118,17 @@ pub(crate) struct Traced {
     pub(crate) json: bool,
 }
 
+/// A chip, simulated like this.
+pub(super) fn traced_chip(preset: &ChipPreset, settings: fairways_chip::Settings) -> TracedChip {
+    TracedChip { name: format!("chip:{}", preset.name), settings }
+}
+
 impl Traced {
-    /// What to trace, on the machine's chip, simulated like this.
-    pub(super) fn on(self, chip: fairways_chip::Settings) -> TraceSettings {
+    /// What to trace.
+    pub(super) fn settings(self) -> TraceSettings {
         TraceSettings {
             command: self.command,
             name: self.name,
-            machine: format!("chip:{}", self.machine.name),
-            chip,
             skip: self.skip,
             instructions: self.instructions,
             slices: self.slices,

@@ -12,10 +12,11 @@ use fairways_lab::paper::{Line, lines};
 use fairways_profiles::{MeasuredRun, ProfileMetric, ProfileTable, write_table};
 use serde::Serialize;
 
-use super::settings::{Checked, Output, others};
+use super::settings::{Checked, Output, ProfiledChip, others};
 
 /// The results to show.
 pub(super) struct Measured<'a> {
+    pub(super) chip: &'a ProfiledChip,
     pub(super) profiler: &'a Profiler,
     pub(super) table: &'a ProfileTable,
     pub(super) seconds: f64,
@@ -24,10 +25,11 @@ pub(super) struct Measured<'a> {
 /// Writes the profile; with `--append`, keeps the profiles of other programs.
 pub(super) fn write(
     checked: &Checked,
+    chip: &ProfiledChip,
     table: ProfileTable,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let all = match &checked.output {
+    let all = match &chip.output {
         Output::File(path) if checked.append && path.exists() => {
             let mut all = others(path, table.ways())?;
             all.put(table);
@@ -36,7 +38,7 @@ pub(super) fn write(
         _ => table,
     };
     let text = write_table(&all);
-    match &checked.output {
+    match &chip.output {
         Output::Standard => Ok(out.write_all(text.as_bytes())?),
         Output::File(path) => {
             let old = (!checked.append).then_some(".old");
@@ -71,8 +73,8 @@ pub(super) fn table(
     measured: &Measured<'_>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let Measured { profiler, table, seconds } = measured;
-    let Checked { settings, .. } = checked;
+    let Measured { chip, profiler, table, seconds } = measured;
+    let settings = profiler.settings();
     let all = profiler.account(1);
     let per_second = all.l1_references as f64 / seconds / 1e6;
     writeln!(
@@ -83,7 +85,7 @@ pub(super) fn table(
     writeln!(
         out,
         "{}, {} ways of {} KB; one of {} sets simulated",
-        checked.subject.machine,
+        chip.chip.name,
         settings.chip.llc.ways,
         settings.chip.way_bytes() / 1024,
         settings.set_sampling
@@ -111,7 +113,7 @@ pub(super) fn table(
         ]);
     }
     writeln!(out, "{}", fit(shown, &["MPKI, the most full length", "misses", "MB/s"]))?;
-    if let Output::File(path) = &checked.output {
+    if let Output::File(path) = &chip.output {
         let path = path.display();
         writeln!(out, "\nwritten to {path}: fairways simulate --profiles {path}")?;
     }
@@ -160,8 +162,8 @@ pub(super) fn json(
     measured: &Measured<'_>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let Measured { profiler, table, seconds } = measured;
-    let ways = checked.settings.chip.llc.ways.get();
+    let Measured { chip, profiler, table, seconds } = measured;
+    let ways = profiler.settings().chip.llc.ways.get();
     let value = |metric, ways: u32| table.values(0, metric).nth(ways as usize - 1).unwrap_or(0.0);
     let row = |ways| Row {
         ways,
@@ -177,9 +179,9 @@ pub(super) fn json(
     let report = Report {
         schema: 1,
         program: &checked.subject.name,
-        machine: checked.subject.machine.clone(),
+        machine: chip.chip.name.clone(),
         ways,
-        set_sampling: checked.settings.set_sampling,
+        set_sampling: profiler.settings().set_sampling,
         seconds: *seconds,
         exit_code: checked.subject.exit_code(*profiler),
         remarks: checked.subject.remarks(),

@@ -2,26 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
-use fairways_chip::{PagePlacement, Settings};
+use fairways_chip::PagePlacement;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::read;
 use fairways_core::Ways;
 use fairways_profiles::{ProfileTable, read_table};
 
-use crate::TraceSettings;
-use crate::subject::{TracedCommand, can_write};
+use crate::subject::{TracedCommand, can_write, plain_name};
+use crate::{TraceSettings, TracedChip};
 
-/// What to profile, and where the profile goes.
+/// What to profile, and where the profiles go.
 #[derive(Clone, Debug)]
 pub struct ProfileSettings {
-    /// The program and the chip.
+    /// The program.
     pub trace: TraceSettings,
-    /// The file, as CSV; `-` is standard output, and the default is the program's name and
-    /// `.profile.csv`.
-    pub output: Option<PathBuf>,
-    /// Whether to keep the profiles of other programs in the file.
+    /// The chips, at least one: the program runs once for all of them.
+    pub chips: Vec<TracedChip>,
+    /// A file for each chip, as CSV, or none; `-` is standard output. The default is the program's
+    /// name and `.profile.csv`; for several chips, with the chip's name between.
+    pub outputs: Vec<PathBuf>,
+    /// Whether to keep the profiles of other programs in the files.
     pub append: bool,
-    /// The file for a plot of misses and IPC, as SVG.
+    /// The file for a plot of misses and IPC, as SVG; for one chip only.
     pub plot: Option<PathBuf>,
     /// Whether lines are placed in the cache by their virtual addresses, without pages.
     pub by_address: bool,
@@ -30,49 +32,97 @@ pub struct ProfileSettings {
 /// A measurement whose settings are valid.
 pub(super) struct Checked {
     pub(super) subject: TracedCommand,
-    pub(super) settings: Settings,
-    pub(super) output: Output,
-    /// Whether to keep the profiles of other programs in the file.
+    pub(super) chips: Vec<ProfiledChip>,
+    /// Whether to keep the profiles of other programs in the files.
     pub(super) append: bool,
 }
 
+/// A chip, and where its profile goes.
+pub(super) struct ProfiledChip {
+    pub(super) chip: TracedChip,
+    pub(super) output: Output,
+}
+
 /// Where a profile goes.
+#[derive(PartialEq, Eq)]
 pub(super) enum Output {
     Standard,
     File(PathBuf),
 }
 
+impl Output {
+    fn new(path: PathBuf) -> Self {
+        if path == Path::new("-") { Self::Standard } else { Self::File(path) }
+    }
+
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Standard => None,
+            Self::File(path) => Some(path),
+        }
+    }
+}
+
 impl Checked {
     pub(super) fn new(settings: &ProfileSettings) -> anyhow::Result<Self> {
-        let ProfileSettings { trace, output, append, plot, by_address } = settings;
-        let mut chip = trace.chip;
-        if *by_address {
-            chip.placement = PagePlacement::Sequential;
-        }
-        let quiet = trace.json || output.as_deref() == Some(Path::new("-"));
-        let subject = TracedCommand::profiled(trace, *by_address, quiet)?;
-        let output = match output {
-            Some(path) if path == Path::new("-") => Output::Standard,
-            Some(path) => Output::File(path.clone()),
-            None => Output::File(PathBuf::from(format!("{}.profile.csv", subject.name))),
-        };
-        let file = match &output {
-            Output::File(path) => Some(path),
-            Output::Standard => None,
-        };
-        file.into_iter().chain(plot).try_for_each(|path| can_write(path))?;
-        if trace.json && matches!(output, Output::Standard) {
+        let ProfileSettings { trace, chips, outputs, append, plot, by_address } = settings;
+        let quiet = trace.json || outputs.iter().any(|path| path == Path::new("-"));
+        let subject = TracedCommand::profiled(trace, chips, *by_address, quiet)?;
+        let chips = with_outputs(settings, &subject.name)?;
+        let files = chips.iter().filter_map(|chip| chip.output.file());
+        files.chain(plot.as_deref()).try_for_each(can_write)?;
+        if trace.json && chips.iter().any(|chip| chip.output == Output::Standard) {
             let said = "--json: expected another --output than standard output with it";
             return Err(BadInput(said.to_owned()).into());
         }
-        if let Output::File(path) = &output
-            && *append
-            && path.exists()
-        {
-            others(path, chip.chip.llc.ways)?;
+        for ProfiledChip { chip, output } in &chips {
+            if let Some(path) = output.file().filter(|path| *append && path.exists()) {
+                others(path, chip.settings.chip.llc.ways)?;
+            }
         }
-        Ok(Self { subject, settings: chip, output, append: *append })
+        Ok(Self { subject, chips, append: *append })
     }
+}
+
+/// The chips as they are simulated, each with an output of its own.
+fn with_outputs(settings: &ProfileSettings, name: &str) -> Result<Vec<ProfiledChip>, BadInput> {
+    let ProfileSettings { chips, outputs, plot, by_address, .. } = settings;
+    let count = chips.len();
+    if !outputs.is_empty() && outputs.len() != count {
+        let found = outputs.len();
+        return Err(BadInput(format!(
+            "--output: expected as many as machines ({count}), in their order, found {found}"
+        )));
+    }
+    if plot.is_some() && count > 1 {
+        return Err(BadInput(format!("--plot: expected one --machine with it, found {count}")));
+    }
+    let mut all: Vec<ProfiledChip> = Vec::new();
+    for (place, chip) in chips.iter().enumerate() {
+        let output = match outputs.get(place) {
+            Some(path) => path.clone(),
+            None if count == 1 => PathBuf::from(format!("{name}.profile.csv")),
+            None => {
+                let short = chip.name.trim_start_matches("chip:");
+                let short = plain_name(short.as_ref());
+                PathBuf::from(format!("{name}.{short}.profile.csv"))
+            }
+        };
+        let output = Output::new(output);
+        if let Some(other) = all.iter().find(|other| other.output == output) {
+            let shown = output.file().map_or("-".into(), Path::to_string_lossy);
+            let (one, two) = (&other.chip.name, &chip.name);
+            return Err(BadInput(format!(
+                "{shown}: expected a file for each machine, found one for {one} and {two}"
+            )));
+        }
+        let mut chip = chip.clone();
+        if *by_address {
+            chip.settings.placement = PagePlacement::Sequential;
+        }
+        all.push(ProfiledChip { chip, output });
+    }
+    Ok(all)
 }
 
 /// The programs that a file has, measured with as many ways.
