@@ -78,9 +78,10 @@ impl LearnedProgram {
         self.phases.begun
     }
 
-    /// Sampling has seen every size that it can.
-    pub(crate) fn set_sampled(&mut self) {
-        self.phases.current_mut().is_sampled = true;
+    /// Sampling is over: it has seen every size that it can if it `is_complete`.
+    pub(crate) fn set_sampled(&mut self, is_complete: bool) {
+        let observed = self.phases.current_mut();
+        (observed.is_sampled, observed.is_unfinished) = (is_complete, !is_complete);
     }
 
     /// Forgets all, on another cache.
