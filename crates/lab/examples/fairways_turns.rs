@@ -5,7 +5,7 @@
 //! of 5, 6 and 8 in turn are drawn from them by seed. The last one or two of a mix are best-effort.
 //! `fairways` has profiles.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_turns [-- MIXES [SEED]]`
+//! `cargo run --release -p fairways-lab --example fairways_turns [-- MIXES [SEED [SECONDS]]]`
 
 #![allow(clippy::print_stdout)]
 
@@ -51,8 +51,12 @@ fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let mixes: u64 = arguments.next().map_or(Ok(12), |text| text.parse())?;
     let seed: u64 = arguments.next().map_or(Ok(2035), |text| text.parse())?;
+    let seconds: u32 = arguments.next().map_or(Ok(4), |text| text.parse())?;
     let programs = with_streams(&OURS)?;
-    println!("{} programs, chip:skylake:cores=4, {mixes} mixes, seed {seed}", programs.len());
+    println!(
+        "{} programs, chip:skylake:cores=4, {mixes} mixes, seed {seed}, {seconds} s",
+        programs.len()
+    );
     println!(
         "Unfairness and STP of programs that are not best-effort; CPU time of those that are,"
     );
@@ -69,7 +73,7 @@ fn main() -> Result<(), Failure> {
         .collect();
     let rows = drawn.par_iter().enumerate().map(|(number, (places, best_effort))| {
         let mix: Vec<&str> = places.iter().map(|&place| &*programs[place]).collect();
-        let row = run(&mix, *best_effort, seed)?;
+        let row = run(&mix, *best_effort, seed, seconds)?;
         let names: Vec<&str> = mix.iter().map(|text| name(text)).collect();
         let (fair, rest) = names.split_at(names.len() - best_effort);
         println!("{:4}{}  {} | {}", number + 1, cells(&row), fair.join(" "), rest.join(" "));
@@ -108,8 +112,8 @@ fn policy(name: &str) -> Option<Box<dyn Policy>> {
     by_name(name)
 }
 
-/// How a mix fares under each policy.
-fn run(mix: &[&str], best_effort: usize, seed: u64) -> Result<[Fared; 4], Failure> {
+/// How a mix fares under each policy in these seconds.
+fn run(mix: &[&str], best_effort: usize, seed: u64, seconds: u32) -> Result<[Fared; 4], Failure> {
     let fair = mix.len() - best_effort;
     let jobs = (0..).zip(mix).enumerate().map(|(place, (key, text))| {
         let wish = Wish { best_effort: place >= fair, ..Wish::default() };
@@ -125,7 +129,7 @@ fn run(mix: &[&str], best_effort: usize, seed: u64) -> Result<[Fared; 4], Failur
     let second = Duration::from_secs(1);
     let protocol = ChipProtocol {
         warm_up: 2 * second,
-        span: 4 * second,
+        span: seconds * second,
         profile: second,
         profiles_known: true,
     };

@@ -36,6 +36,8 @@ pub(crate) struct LearnedProgram {
     phases: ObservedPhases,
     /// Its occupancy when its last window ended.
     pub(crate) occupancy: Option<Q32>,
+    /// Whether its occupancy was ever read: one that is missing then is not known.
+    was_read: bool,
     /// Whether hardly a line moved in that window.
     is_steady: bool,
     /// Short windows that are still to come after its start.
@@ -58,6 +60,7 @@ impl LearnedProgram {
             app,
             phases: ObservedPhases::new(),
             occupancy,
+            was_read: false,
             is_steady: false,
             first_windows,
             idle_windows: 0,
@@ -78,25 +81,33 @@ impl LearnedProgram {
         self.phases.begun
     }
 
-    /// Sampling has seen every size that it can.
-    pub(crate) fn set_sampled(&mut self) {
-        self.phases.current_mut().is_sampled = true;
+    /// Sampling is over: it has seen every size that it can if it `is_complete`.
+    pub(crate) fn set_sampled(&mut self, is_complete: bool) {
+        let observed = self.phases.current_mut();
+        (observed.is_sampled, observed.is_unfinished) = (is_complete, !is_complete);
     }
 
     /// Forgets all, on another cache.
     pub(crate) fn forget(&mut self, first_windows: u32) {
         self.phases.clear();
-        (self.occupancy, self.profile, self.has_changed) = (None, None, false);
+        (self.occupancy, self.was_read) = (None, false);
+        (self.profile, self.has_changed) = (None, false);
         (self.first_windows, self.idle_windows) = (first_windows, 0);
         (self.put_off, self.given_up) = (0, 0);
     }
 
     /// Handles a window of a program with these ways of its own. Where occupancies can't be
-    /// read, it occupies them all. Returns the occupancy at the end.
+    /// read, it occupies them all. Returns the occupancy at the end, if that is known.
     pub(crate) fn add(&mut self, sample: &Sample, own: Option<Q32>) -> Option<Q32> {
-        let end = sample.occupancy.or(own).map(|end| end.min(MOST));
-        let before = core::mem::replace(&mut self.occupancy, end);
-        let (end, before) = (end?.raw(), before?.raw());
+        self.was_read |= sample.occupancy.is_some();
+        self.is_steady = false;
+        let own = own.filter(|_| !self.was_read);
+        let Some(end) = sample.occupancy.or(own).map(|end| end.min(MOST).raw()) else {
+            // A reading that is lost leaves the one before it to compare the next with.
+            self.occupancy = self.occupancy.filter(|_| self.was_read);
+            return None;
+        };
+        let before = self.occupancy.replace(Q32::from_raw(end))?.raw();
         self.is_steady = !sample.straddled && before.abs_diff(end) <= STEADY;
         let mean = Q32::from_raw(before / 2 + end / 2);
         let rates = ObservedRates::new(&sample.counters, mean, sample.window);
@@ -204,6 +215,22 @@ mod tests {
         learner.idled(Some(Q32::ONE));
         learner.add(&window(Q32::ONE), None);
         assert_eq!(learner.observed().range(), Some((Q32::ONE, Q32::ONE)));
+    }
+
+    /// It is filling four ways; the reading after one of them is lost.
+    #[test]
+    fn a_lost_occupancy_is_not_that_of_full_ways() {
+        let mut learner = LearnedProgram::new(AppId(0), 0, Some(Q32::default()));
+        let own = Some(Q32::from_int(4));
+        assert_eq!(learner.add(&window(Q32::ONE), own), Some(Q32::ONE));
+        let lost = Sample { occupancy: None, ..window(Q32::ONE) };
+        assert_eq!(learner.add(&lost, own), None);
+        assert_eq!(learner.observed().range().unwrap().1, Q32::from_raw(1 << 31));
+        // From the reading before it on.
+        learner.add(&window(Q32::from_int(3)), own);
+        assert_eq!(learner.observed().range().unwrap().1, Q32::from_int(2));
+        let mut unread = LearnedProgram::new(AppId(0), 0, Some(Q32::default()));
+        assert_eq!(unread.add(&lost, own), own);
     }
 
     #[test]

@@ -23,11 +23,18 @@ pub(crate) struct Observed {
     reached: [Option<Q32>; MAX_WAYS],
     /// Whether it was sampled up to the largest size that sampling has.
     pub(crate) is_sampled: bool,
+    /// Whether its sampling was over before it had filled its partition.
+    pub(crate) is_unfinished: bool,
 }
 
 impl Default for Observed {
     fn default() -> Self {
-        Self { sizes: [None; SIZES], reached: [None; MAX_WAYS], is_sampled: false }
+        Self {
+            sizes: [None; SIZES],
+            reached: [None; MAX_WAYS],
+            is_sampled: false,
+            is_unfinished: false,
+        }
     }
 }
 

@@ -7,7 +7,6 @@
 use fairways_core::{Action, AppId, Llc, PlanId, Q32, Time, WindowLength};
 
 use super::Fairways;
-use super::learner::LearnedProgram;
 use super::session::{Growth, GrowthStep};
 use crate::running::leave_unpartitioned;
 
@@ -17,8 +16,9 @@ const FIRST_NANOS: u64 = 1_000_000_000;
 /// A sampling that was given up is put off for at most 4 times 2^5 decisions.
 const MOST_GIVEN_UP: u32 = 5;
 
-/// A program that turned out not to be of interest is not sampled for this many decisions.
-const UNINTERESTING: u32 = 40;
+/// A program that turned out not to be of interest, or that did not fill its partition in time, is
+/// not sampled for this many decisions.
+const FOR_LONG: u32 = 40;
 
 /// A program whose phase changed while it was sampled is not sampled for this many decisions.
 const AGAIN: u32 = 4;
@@ -32,9 +32,12 @@ impl Fairways {
     pub(super) fn next_sample(&self, at: Time, llc: &Llc) -> Option<(AppId, Q32)> {
         let since = at.since(self.learning_since?);
         let allowed = since.as_nanos() * u128::from(self.parameters.sampling_percent) / 100;
-        if u128::from(self.sampled_nanos) > allowed + u128::from(FIRST_NANOS) {
+        let sampled = u128::from(self.sampled_nanos);
+        if sampled > allowed + u128::from(FIRST_NANOS) {
             return None;
         }
+        // What takes long waits until it is within the share of the time.
+        let has_long = sampled + Growth::longest(&self.parameters).as_nanos() <= allowed;
         let slowest = self.planner.slowdowns.iter().copied().max()?;
         let bound = u128::from(slowest) * (100 + u128::from(self.parameters.stake_percent)) / 100;
         let known = self.planner.known.iter().zip(&self.planner.slowdowns);
@@ -47,6 +50,7 @@ impl Fairways {
             let of_interest = u64::try_from((planned << 32) / u128::from(slowest.max(1)));
             let may_be = learner.put_off == 0
                 && !learner.observed().is_sampled
+                && (has_long || !learner.observed().is_unfinished)
                 && !self.bandwidth.is_limited(program.app);
             (may_be && possible > bound && self.sizes(program.app, llc).is_some()).then_some((
                 possible,
@@ -83,18 +87,20 @@ impl Fairways {
             self.divide(act);
             return;
         }
-        if step == GrowthStep::Complete && session.phase == learner.phases_begun() {
-            learner.set_sampled();
-        } else if step == GrowthStep::Complete {
+        let is_over = matches!(step, GrowthStep::Complete | GrowthStep::Unfinished);
+        let is_one_phase = session.phase == learner.phases_begun();
+        if is_over && is_one_phase {
+            learner.set_sampled(step == GrowthStep::Complete);
+        } else if is_over {
             // Some sizes were seen in another phase than others.
             learner.put_off = AGAIN;
         }
         let is_of_interest =
             learner.observed().least_cpi(llc.ways) <= Some(session.cpi_of_interest);
-        if !is_of_interest {
-            learner.put_off = UNINTERESTING;
+        if !is_of_interest || step == GrowthStep::Unfinished {
+            learner.put_off = FOR_LONG;
         }
-        if step == GrowthStep::Complete || !is_of_interest {
+        if is_over || !is_of_interest {
             self.stop(at, act);
             self.decide(at, None, act);
         }
@@ -109,10 +115,11 @@ impl Fairways {
         act: &mut dyn FnMut(Action<'_>),
     ) {
         let (app, _) = next;
+        let sizes = self.sizes(app, llc);
         let learner = self.learners.iter().find(|learner| learner.app == app);
-        let range = learner.and_then(|learner| learner.observed().range());
-        let phase = learner.map_or(0, LearnedProgram::phases_begun);
-        self.session = Growth::new(next, at, self.sizes(app, llc), range, phase);
+        self.session = learner.and_then(|learner| {
+            Growth::new(next, at, sizes, learner.observed(), learner.phases_begun())
+        });
         self.divide(act);
         act(Action::Watch { app, every: WindowLength::Time(self.parameters.sampling_window) });
     }

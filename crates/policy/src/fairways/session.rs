@@ -1,8 +1,11 @@
 //! Sampling: a program alone in a large partition, which it fills from few ways up, while short
 //! windows show what it does at every size on the way. All others share the rest.
 
+use core::time::Duration;
+
 use fairways_core::{AppId, Llc, Partition, Q32, Time};
 
+use super::observed::Observed;
 use super::parameters::Parameters;
 use super::promises::KeptPromises;
 use crate::lfoc::SAMPLING;
@@ -21,12 +24,16 @@ pub(crate) struct Growth {
     /// The ways of its partition, and the largest number that it can have.
     pub(crate) ways: u32,
     largest: u32,
+    /// Whether it did not fill its partition in the time that it had before.
+    has_longer: bool,
     /// Windows with these ways, the last of them in which hardly a line moved, and those with the
     /// partition full.
     windows: u32,
     still: u32,
     full: u32,
     occupancy: Q32,
+    /// What it occupied when half of the time was up.
+    half_time: Q32,
     /// It is of interest as long as it could take fewer cycles per instruction than these.
     pub(crate) cpi_of_interest: Q32,
 }
@@ -39,10 +46,16 @@ pub(crate) enum GrowthStep {
     Grow,
     /// It has seen every size that it can.
     Complete,
+    /// Time is up, and it is still filling its partition.
+    Unfinished,
 }
 
 /// LLC misses per 1000 cycles that more ways can't save much of: a miss costs up to 200 cycles.
 const FEW: Q32 = Q32::ONE;
+
+/// A program that was still filling its partition when time was up may take so many times as long
+/// when it is sampled again.
+const LONGER: u32 = 8;
 
 impl Growth {
     /// Begins with the fewest ways if what it does with so few was never seen. `None` if sampling
@@ -51,12 +64,12 @@ impl Growth {
         (app, cpi_of_interest): (AppId, Q32),
         at: Time,
         sizes: Option<(u32, u32)>,
-        range: Option<(Q32, Q32)>,
+        observed: &Observed,
         phase: u32,
     ) -> Option<Self> {
         let (least, largest) = sizes?;
         let few = Q32::from_int(least).raw() / 2 * 3;
-        let knows_few = range.is_some_and(|(least, _)| least.raw() <= few);
+        let knows_few = observed.range().is_some_and(|(least, _)| least.raw() <= few);
         Some(Self {
             app,
             phase,
@@ -64,10 +77,12 @@ impl Growth {
             last_window: at,
             ways: if knows_few { largest } else { least },
             largest,
+            has_longer: observed.is_unfinished,
             windows: 0,
             still: 0,
             full: 0,
             occupancy: Q32::default(),
+            half_time: Q32::default(),
             cpi_of_interest,
         })
     }
@@ -91,6 +106,11 @@ impl Growth {
         let clusters = 1 + count + u32::from(has_rest);
         (programs.len() > 1 && clusters <= llc.max_clusters() && largest > least)
             .then_some((least, largest))
+    }
+
+    /// The longest that filling a partition may take.
+    pub(crate) fn longest(p: &Parameters) -> Duration {
+        p.sampling_window.saturating_mul(p.most_windows.saturating_mul(LONGER))
     }
 
     /// Whether its partition is possible with these sizes.
@@ -153,13 +173,20 @@ impl Growth {
             self.occupancy.raw() <= edge + quarter
         };
         self.full += u32::from(is_there);
-        let is_over = self.full >= p.full_windows
-            || self.still >= p.still_windows
-            || self.windows >= p.most_windows;
-        match (is_over, is_growing) {
-            (false, _) => GrowthStep::Wait,
-            (true, true) => GrowthStep::Complete,
-            (true, false) => GrowthStep::Grow,
+        let times = if is_growing && self.has_longer { LONGER } else { 1 };
+        let most = p.most_windows.saturating_mul(times);
+        if self.windows <= most / 2 {
+            self.half_time = self.occupancy;
+        }
+        let is_done = self.full >= p.full_windows || self.still >= p.still_windows;
+        if !is_done && self.windows < most {
+            return GrowthStep::Wait;
+        }
+        let is_filling = !is_done && self.occupancy.raw() > self.half_time.raw() + quarter;
+        match (is_growing, is_filling && !self.has_longer) {
+            (false, _) => GrowthStep::Grow,
+            (true, true) => GrowthStep::Unfinished,
+            (true, false) => GrowthStep::Complete,
         }
     }
 
@@ -174,6 +201,7 @@ mod tests {
     use fairways_core::Ways;
 
     use super::*;
+    use crate::fairways::observed::tests::rates;
     use crate::fairways::tests::programs_with_promises;
 
     fn sizes(promised: &[Option<u32>], sampled: u32) -> Option<(u32, u32)> {
@@ -194,12 +222,21 @@ mod tests {
         assert_eq!(sizes(&[None], 0), None);
     }
 
+    /// A program that was seen with these ways.
+    fn seen_with(quarters: u64) -> Observed {
+        let mut observed = Observed::default();
+        observed.add(&rates(quarters, 1000, 4));
+        observed
+    }
+
+    fn growth(observed: &Observed) -> Growth {
+        Growth::new((AppId(0), Q32::ONE), Time::ZERO, Some((1, 7)), observed, 0).unwrap()
+    }
+
     #[test]
     fn it_grows_once_few_lines_are_left_and_ends_when_it_is_full() {
         let p = Parameters { full_windows: 2, ..Parameters::default() };
-        let seen = Some((Q32::from_int(4), Q32::from_int(4)));
-        let mut growth =
-            Growth::new((AppId(0), Q32::ONE), Time::ZERO, Some((1, 7)), seen, 0).unwrap();
+        let mut growth = growth(&seen_with(16));
         for (ways, step) in [
             (4, GrowthStep::Wait),
             (1, GrowthStep::Wait),
@@ -224,15 +261,35 @@ mod tests {
     fn a_program_that_misses_goes_on_although_few_lines_move() {
         for (misses, step) in [(0, GrowthStep::Complete), (5, GrowthStep::Wait)] {
             let p = Parameters::default();
-            let seen = Some((Q32::ONE, Q32::ONE));
-            let mut growth =
-                Growth::new((AppId(0), Q32::ONE), Time::ZERO, Some((1, 7)), seen, 0).unwrap();
+            let mut growth = growth(&seen_with(4));
             let mut last = GrowthStep::Wait;
             for window in 0..=u64::from(p.still_windows) {
                 let occupancy = Q32::from_raw((1 << 32) + (window << 26));
                 last = growth.observe(&p, Time::ZERO, Some(occupancy), Some(Q32::from_int(misses)));
             }
             assert_eq!(last, step, "{misses}");
+        }
+    }
+
+    /// Half of its partition is full when time is up; the next time it has longer, but not for good.
+    /// If it fills no more, it never will.
+    #[test]
+    fn a_program_that_is_still_filling_its_partition_has_longer_the_next_time() {
+        let p = Parameters { most_windows: 8, ..Parameters::default() };
+        for (per_window, windows, is_unfinished, last) in [
+            (0, 8, false, GrowthStep::Complete),
+            (1 << 28, 8, false, GrowthStep::Complete),
+            (1 << 28 | 1, 8, false, GrowthStep::Unfinished),
+            (1 << 28 | 1, 64, true, GrowthStep::Complete),
+        ] {
+            let mut observed = seen_with(4);
+            observed.is_unfinished = is_unfinished;
+            let mut growth = growth(&observed);
+            for window in 1..=windows {
+                let filled = Some(Q32::from_raw((2 << 32) + window * per_window));
+                let step = growth.observe(&p, Time::ZERO, filled, Some(Q32::from_int(4)));
+                assert_eq!(step, if window < windows { GrowthStep::Wait } else { last });
+            }
         }
     }
 }

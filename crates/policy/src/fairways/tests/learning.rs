@@ -17,7 +17,8 @@ use crate::lfoc::SAMPLING;
 /// Cycles for 1000 instructions, and misses and stalls in 1000 cycles, with some ways.
 type SizedBehaviour = fn(u64) -> [u64; 3];
 
-/// A machine on which a program occupies its share of its ways as soon as its window ends.
+/// A machine on which a program occupies its share of its ways as soon as its window ends, if it
+/// can grow as much in a window.
 pub(super) struct LearningBench {
     pub(super) policy: Fairways,
     llc: Llc,
@@ -30,6 +31,9 @@ pub(super) struct LearningBench {
     pub(super) reasons: Vec<&'static str>,
     pub(super) refuses: bool,
     has_occupancies: bool,
+    /// The most that an occupancy grows in a window.
+    growth: Q32,
+    occupancies: BTreeMap<u32, Q32>,
     /// The windows that were requested last of each program.
     watched: BTreeMap<u32, WindowLength>,
 }
@@ -48,6 +52,8 @@ impl LearningBench {
             reasons: Vec::new(),
             refuses: false,
             has_occupancies: true,
+            growth: Q32::from_int(32),
+            occupancies: BTreeMap::new(),
             watched: BTreeMap::new(),
         };
         bench.report(&Event::Machine(llc.into()));
@@ -103,7 +109,11 @@ impl LearningBench {
                 let sharing = self.partition.placements().iter();
                 let sharing = sharing.filter(|at| self.partition.mask_of(at.app) == Some(mask));
                 let ways = u64::from(mask.count()) / sharing.count().max(1) as u64;
-                let [cycles, misses, stalls] = behaviour(ways.max(1));
+                let held = self.occupancies.entry(app).or_default();
+                let most = Q32::from_raw(held.raw() + self.growth.raw());
+                *held = Q32::from_int(u32::try_from(ways).unwrap()).min(most);
+                let occupancy = *held;
+                let [cycles, misses, stalls] = behaviour((occupancy.raw() >> 32).max(1));
                 let counters = Counters {
                     instructions: Some(1_000_000),
                     cycles: Some(cycles * 1000),
@@ -118,7 +128,7 @@ impl LearningBench {
                 self.report(&Event::Sampled(Sample {
                     app: AppId(app),
                     counters,
-                    occupancy: self.has_occupancies.then(|| Q32::from_raw(ways << 32)),
+                    occupancy: self.has_occupancies.then_some(occupancy),
                     window: length,
                     plan: self.plan,
                     straddled: false,
@@ -287,6 +297,32 @@ fn windows_in_which_a_program_did_not_run_show_nothing() {
     assert_eq!(bench.policy.sampling(), Some(AppId(1)));
     assert_eq!([0, 1].map(|app| bench.ways(app)), [7, 1]);
     bench.wake(1001);
+    assert_eq!(bench.policy.sampling(), None);
+}
+
+/// It fills three sixteenths of a way in a window. 4 windows are not enough; 32 may take as many
+/// milliseconds, which is a twentieth of the time after 0.8 s.
+#[test]
+fn a_program_that_fills_its_ways_slowly_is_sampled_longer_once_there_is_time() {
+    let mut bench = LearningBench::new(Parameters { most_windows: 4, ..Parameters::default() });
+    bench.growth = Q32::from_raw(3 << 28);
+    bench.start(0, Wish::default(), light);
+    bench.start(1, Wish::default(), gains_by_every_way);
+    bench.windows(10);
+    assert_eq!(bench.policy.sampling(), Some(AppId(1)));
+    bench.windows(4);
+    assert_eq!(bench.policy.sampling(), None);
+    for _ in 0..39 {
+        bench.wake(20);
+        assert_eq!(bench.policy.sampling(), None);
+    }
+    bench.wake(20);
+    assert_eq!(bench.policy.sampling(), Some(AppId(1)));
+    bench.windows(20);
+    assert_eq!(bench.policy.sampling(), Some(AppId(1)));
+    bench.windows(12);
+    assert_eq!(bench.policy.sampling(), None);
+    (0..100).for_each(|_| bench.wake(250));
     assert_eq!(bench.policy.sampling(), None);
 }
 
