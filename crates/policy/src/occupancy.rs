@@ -148,16 +148,15 @@ pub(crate) fn interpolate_raw(curve: &Curve, x: u64) -> u64 {
     read_ahead(curve, x, 0)
 }
 
-/// The largest value of a curve that [`interpolate_raw`] gives.
-pub(crate) fn most_raw(curve: &Curve) -> u64 {
-    let values = curve.values().iter().copied().chain([below_one(curve)]);
-    values.map(Q32::raw).max().unwrap_or(0)
+/// The largest value between those of a curve, which has this one at 0.
+pub(crate) fn most_raw(at_none: u64, curve: &Curve) -> u64 {
+    curve.values().iter().map(|value| value.raw()).fold(at_none, u64::max)
 }
 
-/// A bound, times 2^32, on the ways that a program occupies where [`interpolate_raw`] gives at most
-/// `most`; more ways than a cache has if it never does.
-pub(crate) fn least_raw(curve: &Curve, most: u64) -> u64 {
-    let mut here = below_one(curve).raw();
+/// A bound, times 2^32, on the ways that a program occupies where the values between those of a
+/// curve, which has this one at 0, are at most `most`; more ways than a cache has if none is.
+pub(crate) fn least_raw(at_none: u64, curve: &Curve, most: u64) -> u64 {
+    let mut here = at_none;
     for (whole, next) in (0..).zip(curve.values()) {
         let next = next.raw();
         if here <= most {
@@ -245,7 +244,7 @@ mod tests {
             let values = values.map(|value| Q32::from_raw((value << 32) + 12_345));
             let curve = Curve::new(values).unwrap();
             for most in (1..=10 << 4).map(|most| most << 28) {
-                let bound = least_raw(&curve, most);
+                let bound = least_raw(below_one(&curve).raw(), &curve, most);
                 let fits =
                     (0..=5 << 10).map(|x| x << 22).find(|&x| interpolate_raw(&curve, x) <= most);
                 let Some(first) = fits else {

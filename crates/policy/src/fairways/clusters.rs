@@ -264,9 +264,17 @@ mod tests {
     use fairways_core::{Curve, Q32};
 
     use super::*;
+    use crate::occupancy::below_one;
 
     fn program(slowdowns: Curve, pressures: Curve) -> SharingProgram {
-        SharingProgram { slowdowns, pressures, promise: None, is_best_effort: false, weight: 1 }
+        SharingProgram {
+            slowest: below_one(&slowdowns).raw(),
+            slowdowns,
+            pressures,
+            promise: None,
+            is_best_effort: false,
+            weight: 1,
+        }
     }
 
     fn curve(values: [u32; 5]) -> Curve {

@@ -49,6 +49,8 @@ pub(crate) struct LearnedProgram {
     pub(crate) given_up: u32,
     /// The curves of the phase at hand; `None` before its first windows are over.
     pub(crate) profile: Option<Arc<Profile>>,
+    /// Its IPC where it occupies next to nothing.
+    pub(crate) least_ipc: Q32,
     /// Whether they are other curves than those of the profile.
     pub(crate) has_changed: bool,
 }
@@ -67,6 +69,7 @@ impl LearnedProgram {
             put_off: 0,
             given_up: 0,
             profile: None,
+            least_ipc: Q32::ONE,
             has_changed: false,
         }
     }
@@ -152,8 +155,8 @@ impl LearnedProgram {
         if !self.is_news() {
             return;
         }
-        let Some(curves) = self.phases.current().curves(ways) else { return };
-        self.has_changed = false;
+        let Some((curves, least_ipc)) = self.phases.current().curves(ways) else { return };
+        (self.has_changed, self.least_ipc) = (false, least_ipc);
         self.set_curves(ways, curves);
     }
 

@@ -158,11 +158,13 @@ impl Observed {
         Some(Q32::from_raw(u64::try_from(at_best).unwrap_or(u64::MAX)))
     }
 
-    /// Its IPC and its LLCMPKC with each number of ways; `None` if it was never seen.
-    pub(crate) fn curves(&self, ways: Ways) -> Option<[Curve; 2]> {
+    /// Its IPC and its LLCMPKC with each number of ways, and its IPC where it occupies next to
+    /// nothing; `None` if it was never seen.
+    pub(crate) fn curves(&self, ways: Ways) -> Option<([Curve; 2], Q32)> {
         let mut points = CurvePoints::default();
         self.means().for_each(|mean| points.push(mean));
-        points.curves(ways, |ways| self.filled(ways))
+        let curves = points.curves(ways, |ways| self.filled(ways))?;
+        Some((curves, points.ipc(Q32::default())))
     }
 }
 
@@ -282,10 +284,22 @@ pub(crate) mod tests {
         ] {
             let [own, filled] = [own, filled].map(|quarters| Q32::from_raw(quarters << 30));
             assert_eq!(observed.reach(own, filled), is_news);
-            let [ipc, _] = observed.curves(EIGHT).unwrap();
+            let ([ipc, _], _) = observed.curves(EIGHT).unwrap();
             let found = [1, 2, 3].map(|ways| ipc.at(ways).raw());
             assert_eq!(found.map(|ipc| ((1000 << 32) + ipc / 2) / ipc), cycles);
         }
+    }
+
+    /// Twice as slow with a quarter of a way as with one: down by 1000 cycles for 3/4 of a way.
+    #[test]
+    fn what_a_program_does_with_part_of_a_way_is_known_beside_its_curves() {
+        let mut observed = Observed::default();
+        for (quarters, cycles) in [(1, 2000), (4, 1000), (8, 1000)] {
+            observed.add(&rates(quarters, cycles, 4));
+        }
+        let ([ipc, _], least) = observed.curves(EIGHT).unwrap();
+        assert_eq!([ipc.at(1), ipc.at(2)].map(|ipc| (1000 << 32) / ipc.raw()), [1000; 2]);
+        assert_eq!((1000 << 32) / least.raw(), 2333);
     }
 
     fn quarters(quarters: u64) -> Q32 {

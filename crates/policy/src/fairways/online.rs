@@ -246,7 +246,7 @@ impl Fairways {
                 let learner = learners.iter_mut().find(|learner| learner.app == program.app);
                 let Some(learner) = learner else { continue };
                 learner.refresh(llc.ways);
-                knowledge = Knowledge::Observed;
+                knowledge = Knowledge::Observed { least_ipc: learner.least_ipc };
                 if learner.first_windows > 0 || !learner.is_seen() {
                     // It must not share what was promised to others.
                     if planner.promises.is_empty() {

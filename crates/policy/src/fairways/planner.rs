@@ -51,7 +51,10 @@ pub(crate) enum Knowledge {
     Assumed,
     /// Its windows. They do not distinguish all phases: where ways are promised to it, it shares
     /// none.
-    Observed,
+    Observed {
+        /// Its IPC where it occupies next to nothing, which its curves do not have.
+        least_ipc: Q32,
+    },
     /// None: it is a service, which has its fewest ways.
     Served,
     /// Its profile.
@@ -106,7 +109,8 @@ impl Planner {
             trials: p.trials,
         };
         // Where profiles decide alone, earlier events leave no trace.
-        let is_observed = self.knowledge.contains(&Knowledge::Observed);
+        let is_observed =
+            self.knowledge.iter().any(|one| matches!(one, Knowledge::Observed { .. }));
         let clusters = self.planned_ways.len();
         let is_kept = is_observed && self.follow(limits);
         // The programs of a cluster have left.
@@ -204,7 +208,7 @@ impl Planner {
                     && self.promises.ways_of(app).is_none();
                 let Some(class) = self.class_of(known, llc.ways) else { continue };
                 let by = match self.knowledge[known] {
-                    Knowledge::Observed => Evidence::Windows,
+                    Knowledge::Observed { .. } => Evidence::Windows,
                     _ => Evidence::Profile,
                 };
                 let reason = if is_refused { REFUSED } else { lfoc::reason(class, by) };
@@ -237,7 +241,7 @@ impl Planner {
             let class = match known.map(|known| (known, self.knowledge[known])) {
                 // Locpart's control announces it.
                 Some((_, Knowledge::Served)) => continue,
-                Some((known, Knowledge::Observed | Knowledge::Profiled)) => {
+                Some((known, Knowledge::Observed { .. } | Knowledge::Profiled)) => {
                     self.class_of(known, llc.ways)
                 }
                 Some((_, Knowledge::Assumed)) | None => None,

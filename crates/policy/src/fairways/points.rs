@@ -62,16 +62,18 @@ impl CurvePoints {
         if self.count == 0 {
             return None;
         }
-        let ipc = Curve::from_fn(ways, |ways| {
-            let cpi = self.at(filled(ways), |point| point.cpi);
-            Q32::ratio(Q32::ONE.raw(), cpi.max(1)).max(Q32::from_raw(1))
-        });
         Some([
-            ipc,
+            Curve::from_fn(ways, |ways| self.ipc(filled(ways))),
             Curve::from_fn(ways, |ways| {
                 Q32::from_raw(self.at(filled(ways), |point| point.llcmpkc))
             }),
         ])
+    }
+
+    /// The IPC where these ways are filled.
+    pub(crate) fn ipc(&self, filled: Q32) -> Q32 {
+        let cpi = self.at(filled, |point| point.cpi);
+        Q32::ratio(Q32::ONE.raw(), cpi.max(1)).max(Q32::from_raw(1))
     }
 
     /// A quantity where these ways are filled: on the line between its neighbours. What goes on

@@ -1,12 +1,13 @@
 //! Where searches begin.
 
-use fairways_core::Llc;
+use fairways_core::{Llc, Q32};
 
 use super::divide::Limits;
 use super::parameters::Parameters;
 use super::planner::{Knowledge, Planner};
 use super::program::SharingProgram;
 use super::search::first;
+use crate::occupancy::below_one;
 use crate::slowdown::slowdown_table;
 
 impl Planner {
@@ -31,7 +32,16 @@ impl Planner {
             // Beside a service that has its fewest ways, nothing is to slow the others down.
             let is_best_effort = program.wish.best_effort || knowledge == Knowledge::Served;
             let weight = p.objective.weight(program.wish.importance);
-            Some(SharingProgram { slowdowns, pressures, promise, is_best_effort, weight })
+            let slowest = match knowledge {
+                Knowledge::Observed { least_ipc } => {
+                    let best = p.reference.ipc(&profile.ipc, llc.ways);
+                    let slowest = Q32::ratio(best.raw(), least_ipc.raw().max(1));
+                    slowest.clamp(slowdowns.at(1), Q32::MAX_IN_CURVE)
+                }
+                _ => below_one(&slowdowns),
+            };
+            let slowest = slowest.raw();
+            Some(SharingProgram { slowdowns, pressures, slowest, promise, is_best_effort, weight })
         });
         clusters.restart(limits.ways, sharing);
         rules.plan(llc, known, start);

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 use super::program::{SharingProgram, members};
-use crate::occupancy::{below_one, between};
+use crate::occupancy::between;
 
 /// The curves of programs at each whole number of occupied ways, from 0 on.
 #[derive(Clone, Debug, Default)]
@@ -38,9 +38,9 @@ impl PressedCurves {
     pub(crate) fn restart(&mut self, ways: u32, programs: &[SharingProgram]) {
         self.each = ways as usize + 2;
         self.points.clear();
-        for SharingProgram { slowdowns, pressures, .. } in programs {
+        for SharingProgram { slowdowns, pressures, slowest, .. } in programs {
             self.points.extend((0..ways + 2).map(|whole| PressedPoint {
-                slowdown: if whole == 0 { below_one(slowdowns) } else { slowdowns.at(whole) }.raw(),
+                slowdown: if whole == 0 { *slowest } else { slowdowns.at(whole).raw() },
                 pressure: pressures.at(whole + 1).raw(),
             }));
         }

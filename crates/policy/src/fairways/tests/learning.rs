@@ -137,6 +137,25 @@ impl LearningBench {
         }
     }
 
+    /// Ends a window in which a program occupied so many quarters of a way.
+    fn window_of(&mut self, app: u32, quarters: u64, [cycles, misses, stalls]: [u64; 3]) {
+        let counters = Counters {
+            instructions: Some(1_000_000),
+            cycles: Some(cycles * 1000),
+            llc_misses: Some(misses * cycles),
+            stalls_l2_miss: Some(cycles * stalls),
+            ..Counters::default()
+        };
+        self.report(&Event::Sampled(Sample {
+            app: AppId(app),
+            counters,
+            occupancy: Some(Q32::from_raw(quarters << 30)),
+            window: Duration::from_millis(1),
+            plan: self.plan,
+            straddled: false,
+        }));
+    }
+
     /// Ends a window in which a program did not run.
     fn idle(&mut self, app: u32) {
         let counters = Counters {
@@ -408,6 +427,25 @@ fn programs_that_need_few_ways_are_not_clustered() {
     bench.windows(30);
     assert_eq!(bench.reason, "clusters would gain next to nothing: no partitioning");
     assert_eq!(bench.partition.masks().len(), 1);
+}
+
+/// It needs one way, and streams leave it less than a quarter of one where all share. Curves begin
+/// at one way, and there it is as fast as with more.
+#[test]
+fn a_program_that_is_slow_with_part_of_a_way_gets_a_whole_one() {
+    let mut bench =
+        LearningBench::new(Parameters { stake_percent: 10_000, ..Parameters::default() });
+    (0..3).for_each(|app| bench.start(app, Wish::default(), streaming));
+    bench.start(3, Wish::default(), light);
+    for quarters in 1..=10 {
+        (0..3).for_each(|app| bench.window_of(app, quarters, streaming(1)));
+        let is_slow = quarters < 3;
+        bench.window_of(3, quarters, if is_slow { [2000, 10, 400] } else { [1000, 2, 100] });
+    }
+    bench.wake(250);
+    assert_eq!(bench.partition.mask_of(AppId(0)), bench.partition.mask_of(AppId(2)));
+    let [streams, own] = [0, 3].map(|app| bench.partition.mask_of(AppId(app)).unwrap());
+    assert!(!own.overlaps(streams), "{own:?} {streams:?}");
 }
 
 /// How the lines of a cluster are divided between its programs is unknown.
