@@ -60,8 +60,10 @@ fn one_run_for_several_machines_gives_the_bytes_of_a_run_for_each() {
         let out = run(folder.path(), &[&together[..], &["sort", "text"]].concat());
         assert!(out.status.success(), "{}", errors(&out));
         for file in ["0.csv", "1.csv", "2.csv"] {
-            let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
-            assert_eq!(text(file), text(&format!("alone-{file}")), "{part:?}");
+            let alone = folder.path().join(format!("alone-{file}"));
+            let [found, expected] = [folder.path().join(file), alone]
+                .map(|path| std::fs::read_to_string(path).unwrap());
+            assert_eq!(found, expected, "{part:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One run for several L1s: the entries for a larger one, from those for the smallest.
 
-use crate::last_lines::{LastLines, Report};
+use crate::last_lines::{LastLines, MissReport};
 use crate::record::{Line, MOST_INSTRUCTIONS, MOST_REFERENCES, TraceEntry};
 
 /// The entries of a thread for an L1 with at least as many sets and ways as the records are for.
@@ -41,9 +41,9 @@ impl LargerL1 {
             return;
         }
         match self.lines.touch(number, store) {
-            Report::Nothing => return,
-            Report::Line => {}
-            Report::LineAfter(before) => {
+            MissReport::Nothing => return,
+            MissReport::Line => {}
+            MissReport::LineAfter(before) => {
                 self.push(Line { number: before, store: false }, each);
             }
         }
@@ -104,10 +104,10 @@ mod tests {
                 return;
             }
             let report = self.lines.touch(line.number, line.store);
-            if let Report::LineAfter(number) = report {
+            if let MissReport::LineAfter(number) = report {
                 self.push(Line { number, store: false }, entries);
             }
-            if report != Report::Nothing {
+            if report != MissReport::Nothing {
                 self.push(line, entries);
             }
         }

@@ -19,15 +19,16 @@ pub(crate) struct LastLines {
     swapped: u64,
 }
 
-/// The part of an L1, its sets (a power of two) and ways, that traces differ by.
+/// The sets (a power of two) and ways of the part of an L1 that decides what a trace leaves out:
+/// L1s that agree in it have the same trace.
 #[must_use]
-pub fn told_apart((sets, ways): (u32, u32)) -> (u32, u32) {
+pub fn l1_filter((sets, ways): (u32, u32)) -> (u32, u32) {
     (sets.clamp(1, SETS as u32), ways.clamp(1, 2))
 }
 
 /// What a reader has to know of the use of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Report {
+pub(crate) enum MissReport {
     /// Nothing: it hits.
     Nothing,
     /// The line.
@@ -39,7 +40,7 @@ pub(crate) enum Report {
 impl LastLines {
     /// No lines, for an L1 with a power of two of sets.
     pub(crate) fn new(l1: (u32, u32)) -> Self {
-        let (sets, ways) = told_apart(l1);
+        let (sets, ways) = l1_filter(l1);
         let last_set = u64::from(sets) - 1;
         Self { last_set, two: ways > 1, last: [[u64::MAX; 2]; SETS], swapped: 0 }
     }
@@ -58,22 +59,22 @@ impl LastLines {
 
     /// Notes the use of a line that does not repeat the last one.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, line: u64, store: bool) -> Report {
+    pub(crate) fn touch(&mut self, line: u64, store: bool) -> MissReport {
         let (set, new) = (self.set(line), line << 1 | u64::from(store));
         let (bit, [last, before]) = (1 << set, self.last[set]);
-        let mut report = Report::Line;
+        let mut report = MissReport::Line;
         if before >> 1 == line && self.two {
             self.last[set] = [before | new, last];
             if !store || before == new {
                 self.swapped ^= bit;
-                return Report::Nothing;
+                return MissReport::Nothing;
             }
         } else if last >> 1 == line {
             // It is written for the first time.
             self.last[set][0] = new;
         } else {
             if self.swapped & bit != 0 {
-                report = Report::LineAfter(last >> 1);
+                report = MissReport::LineAfter(last >> 1);
             }
             self.last[set] = [new, last];
         }

@@ -41,7 +41,7 @@ pub use beside::Companion;
 pub use command::{Executable, QEMU, Unfit, find};
 #[cfg(feature = "launch")]
 pub use groups::kill_all;
-pub use last_lines::told_apart;
+pub use last_lines::l1_filter;
 pub use notes::{Note, NoteKind};
 pub use producer::{Producer, Session};
 #[cfg(feature = "launch")]

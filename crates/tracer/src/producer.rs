@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, geteuid, getpid, getuid, kill_process, test_k
 use rustix::thread::futex::{Flags, Timespec, wait, wake};
 use rustix::thread::gettid;
 
-use crate::last_lines::{LastLines, Report};
+use crate::last_lines::{LastLines, MissReport};
 use crate::record::{MOST_INSTRUCTIONS, MOST_REFERENCES, Record};
 use crate::segment::{RING, SLOTS, Segment, Slot, state};
 
@@ -229,9 +229,9 @@ impl Producer {
         }
         self.hits = self.hits.wrapping_add(1);
         match self.lines.touch(line, store) {
-            Report::Nothing => return,
-            Report::Line => {}
-            Report::LineAfter(before) => self.push_access(before, false),
+            MissReport::Nothing => return,
+            MissReport::Line => {}
+            MissReport::LineAfter(before) => self.push_access(before, false),
         }
         self.push_access(line, store);
     }

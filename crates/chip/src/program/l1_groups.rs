@@ -1,6 +1,6 @@
 //! L1s for which a real program has the same trace.
 
-use fairways_tracer::told_apart;
+use fairways_tracer::l1_filter;
 
 use crate::geometry::CacheShape;
 
@@ -14,7 +14,7 @@ pub(crate) struct L1Groups {
 impl L1Groups {
     /// At least one L1.
     pub(crate) fn new(shapes: &[CacheShape]) -> Self {
-        let each = shapes.iter().map(|shape| told_apart((shape.sets, shape.ways)));
+        let each = shapes.iter().map(|shape| l1_filter((shape.sets, shape.ways)));
         let smallest = each.clone().reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)));
         let mut l1s: Vec<(u32, u32)> = smallest.into_iter().collect();
         let mut of_each = Vec::new();
@@ -32,13 +32,14 @@ impl L1Groups {
 mod tests {
     use super::*;
 
+    fn groups(sizes: &[(u32, u32)]) -> L1Groups {
+        let shapes: Vec<CacheShape> =
+            sizes.iter().map(|&(kb, ways)| CacheShape::from_kb(kb, ways)).collect();
+        L1Groups::new(&shapes)
+    }
+
     #[test]
     fn a_trace_is_for_the_smallest_l1_and_each_larger_one() {
-        let groups = |sizes: &[(u32, u32)]| {
-            let shapes: Vec<CacheShape> =
-                sizes.iter().map(|&(kb, ways)| CacheShape::from_kb(kb, ways)).collect();
-            L1Groups::new(&shapes)
-        };
         let (l1s, of_each) = (vec![(64, 2)], vec![0, 0]);
         assert_eq!(groups(&[(32, 8), (64, 8)]), L1Groups { l1s, of_each });
         let (l1s, of_each) = (vec![(32, 2), (64, 2)], vec![1, 1, 0]);
