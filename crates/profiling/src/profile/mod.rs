@@ -15,8 +15,8 @@ use crate::steppable::{RunEnd, Steppable};
 use settings::Checked;
 pub use settings::ProfileSettings;
 
-/// Runs a command, and writes how fast it runs on each chip with each number of ways; everything is checked
-/// before anything is run.
+/// Runs a command, and writes how fast it runs on each chip with each number of ways; everything
+/// is checked before anything is run.
 ///
 /// # Errors
 /// If the settings are wrong, the command can't be run or failed, or the user ended it.
