@@ -49,8 +49,8 @@ pub(crate) struct LearnedProgram {
     pub(crate) given_up: u32,
     /// The curves of the phase at hand; `None` before its first windows are over.
     pub(crate) profile: Option<Arc<Profile>>,
-    /// Its IPC where it occupies next to nothing.
-    pub(crate) least_ipc: Q32,
+    /// Its IPC where it occupies next to nothing; `None` if it was not seen with part of a way.
+    pub(crate) least_ipc: Option<Q32>,
     /// Whether they are other curves than those of the profile.
     pub(crate) has_changed: bool,
 }
@@ -69,7 +69,7 @@ impl LearnedProgram {
             put_off: 0,
             given_up: 0,
             profile: None,
-            least_ipc: Q32::ONE,
+            least_ipc: None,
             has_changed: false,
         }
     }

@@ -159,12 +159,13 @@ impl Observed {
     }
 
     /// Its IPC and its LLCMPKC with each number of ways, and its IPC where it occupies next to
-    /// nothing; `None` if it was never seen.
-    pub(crate) fn curves(&self, ways: Ways) -> Option<([Curve; 2], Q32)> {
+    /// nothing if it was seen with part of a way; `None` if it was never seen.
+    pub(crate) fn curves(&self, ways: Ways) -> Option<([Curve; 2], Option<Q32>)> {
         let mut points = CurvePoints::default();
         self.means().for_each(|mean| points.push(mean));
         let curves = points.curves(ways, |ways| self.filled(ways))?;
-        Some((curves, points.ipc(Q32::default())))
+        let (least, _) = self.range()?;
+        Some((curves, (least <= Q32::ONE).then(|| points.ipc(Q32::default()))))
     }
 }
 
@@ -299,7 +300,10 @@ pub(crate) mod tests {
         }
         let ([ipc, _], least) = observed.curves(EIGHT).unwrap();
         assert_eq!([ipc.at(1), ipc.at(2)].map(|ipc| (1000 << 32) / ipc.raw()), [1000; 2]);
-        assert_eq!((1000 << 32) / least.raw(), 2333);
+        assert_eq!((1000 << 32) / least.unwrap().raw(), 2333);
+        let mut observed = Observed::default();
+        observed.add(&rates(5, 1000, 4));
+        assert_eq!(observed.curves(EIGHT).unwrap().1, None);
     }
 
     fn quarters(quarters: u64) -> Q32 {

@@ -52,8 +52,9 @@ pub(crate) enum Knowledge {
     /// Its windows. They do not distinguish all phases: where ways are promised to it, it shares
     /// none.
     Observed {
-        /// Its IPC where it occupies next to nothing, which its curves do not have.
-        least_ipc: Q32,
+        /// Its IPC where it occupies next to nothing, which its curves do not have; `None` if it
+        /// was not seen with part of a way.
+        least_ipc: Option<Q32>,
     },
     /// None: it is a service, which has its fewest ways.
     Served,

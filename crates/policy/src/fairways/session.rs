@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// Half of its partition is full when time is up; the next time it has longer, but not for good.
+    /// Half of its partition is full when time is up; then it has longer, but not for good.
     /// If it fills no more, it never will.
     #[test]
     fn a_program_that_is_still_filling_its_partition_has_longer_the_next_time() {

@@ -33,7 +33,7 @@ impl Planner {
             let is_best_effort = program.wish.best_effort || knowledge == Knowledge::Served;
             let weight = p.objective.weight(program.wish.importance);
             let slowest = match knowledge {
-                Knowledge::Observed { least_ipc } => {
+                Knowledge::Observed { least_ipc: Some(least_ipc) } => {
                     let best = p.reference.ipc(&profile.ipc, llc.ways);
                     let slowest = Q32::ratio(best.raw(), least_ipc.raw().max(1));
                     slowest.clamp(slowdowns.at(1), Q32::MAX_IN_CURVE)
