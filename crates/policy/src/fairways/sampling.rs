@@ -23,6 +23,10 @@ const FOR_LONG: u32 = 40;
 /// A program whose phase changed while it was sampled is not sampled for this many decisions.
 const AGAIN: u32 = 4;
 
+/// Where sampling takes longer, so many times as much must be at stake. By 8 times, as long as it
+/// takes, it adds a tenth to all sampling of the model's mixes, and makes nothing fairer there.
+const STAKE_IF_LONG: u128 = 24;
+
 const UNPARTITIONED_YET: &str =
     "one cluster with every way until a plan after sampling is accepted";
 
@@ -39,7 +43,7 @@ impl Fairways {
         // What takes long waits until it is within the share of the time.
         let has_long = sampled + Growth::longest(&self.parameters).as_nanos() <= allowed;
         let slowest = self.planner.slowdowns.iter().copied().max()?;
-        let bound = u128::from(slowest) * (100 + u128::from(self.parameters.stake_percent)) / 100;
+        let stake = u128::from(self.parameters.stake_percent);
         let known = self.planner.known.iter().zip(&self.planner.slowdowns);
         let stakes = known.filter_map(|(program, &slowdown)| {
             let learner = self.learners.iter().find(|learner| learner.app == program.app)?;
@@ -48,9 +52,12 @@ impl Fairways {
             let least = u128::from(learner.observed().least_cpi(llc.ways)?.raw().max(1));
             let possible = (planned << 32) / least;
             let of_interest = u64::try_from((planned << 32) / u128::from(slowest.max(1)));
+            let is_long = learner.observed().is_unfinished;
+            let times = if is_long { STAKE_IF_LONG } else { 1 };
+            let bound = u128::from(slowest) * (100 + stake * times) / 100;
             let may_be = learner.put_off == 0
                 && !learner.observed().is_sampled
-                && (has_long || !learner.observed().is_unfinished)
+                && (has_long || !is_long)
                 && !self.bandwidth.is_limited(program.app);
             (may_be && possible > bound && self.sizes(program.app, llc).is_some()).then_some((
                 possible,
