@@ -74,6 +74,24 @@ impl Profilers {
         self.source = None;
     }
 
+    /// Instructions of the slices so far, by the first chip's profiler: all run the same program.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.each[0].instructions()
+    }
+
+    /// Loads and stores of the slices so far, by the first chip's profiler.
+    #[must_use]
+    pub fn references(&self) -> u64 {
+        self.each[0].references()
+    }
+
+    /// Whether all slices were seen to their end, on every chip.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.each.iter().all(Profiler::is_complete)
+    }
+
     /// The profilers, in the order of the chips.
     #[must_use]
     pub fn each(&self) -> &[Profiler] {

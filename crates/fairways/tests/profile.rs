@@ -161,6 +161,7 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("other.csv"), "BENCH,NR_WAYS\n").unwrap();
+    std::os::unix::fs::symlink("other.csv", folder.path().join("link.csv")).unwrap();
     for (words, code, said) in [
         (&["nonesuch"][..], 2, "fairways: nonesuch: expected a program"),
         (&["--ways", "33", "true"], 2, "fairways: --ways: expected"),
@@ -176,19 +177,37 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
         ),
         (
             &[
-                "--machine",
-                MACHINES[0],
-                "--machine",
-                MACHINES[1],
-                "-o",
-                "p.csv",
-                "-o",
-                "p.csv",
+                "--machine=chip:skylake",
+                "--machine=chip:t1",
+                "--output=p.csv",
+                "--output=p.csv",
                 "true",
             ],
             2,
             "fairways: p.csv: expected a file for each machine, found one for chip:skylake and \
-             chip:xeon-e5",
+             chip:t1",
+        ),
+        (
+            &[
+                "--machine=chip:skylake",
+                "--machine=chip:t1",
+                "--output=p.csv",
+                "--output=./p.csv",
+                "true",
+            ],
+            2,
+            "fairways: ./p.csv: expected a file for each machine",
+        ),
+        (
+            &[
+                "--machine=chip:skylake",
+                "--machine=chip:t1",
+                "--output=other.csv",
+                "--output=link.csv",
+                "true",
+            ],
+            2,
+            "fairways: link.csv: expected a file for each machine",
         ),
         (
             &["--machine", MACHINES[0], "--machine", MACHINES[0], "true"],
@@ -213,6 +232,10 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
         assert_eq!(errors(&out).lines().count(), 1, "{words:?}");
         assert!(out.stdout.is_empty(), "{words:?}");
     }
-    let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().collect();
-    assert_eq!(files.len(), 1, "{files:?}");
+    let files = std::fs::read_dir(folder.path()).unwrap().flatten();
+    let mut names: Vec<_> = files.map(|file| file.file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["link.csv", "other.csv"]);
+    let kept = std::fs::read_to_string(folder.path().join("other.csv")).unwrap();
+    assert_eq!(kept, "BENCH,NR_WAYS\n");
 }

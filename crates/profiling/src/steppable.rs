@@ -45,34 +45,7 @@ macro_rules! measured {
     )*};
 }
 
-measured!(Profiler, Recorder);
-
-/// Counts of instructions and references are the first profiler's: all run the same program.
-impl Steppable for Profilers {
-    fn step(&mut self) -> Supply {
-        Self::step(self)
-    }
-
-    fn wait(&mut self, most: Duration) {
-        Self::wait(self, most);
-    }
-
-    fn end(&mut self) {
-        Self::end(self);
-    }
-
-    fn instructions(&self) -> u64 {
-        self.each()[0].instructions()
-    }
-
-    fn references(&self) -> u64 {
-        self.each()[0].references()
-    }
-
-    fn is_complete(&self) -> bool {
-        self.each().iter().all(Profiler::is_complete)
-    }
-}
+measured!(Profiler, Profilers, Recorder);
 
 /// How a run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,7 +42,8 @@ parameters! {
         /// Sampling ends after this many windows in a row with few misses and hardly a moved line.
         still_windows: u32 = 5, "windows", "ours", least 1;
 
-        /// Sampling ends after this many windows, or later eight times as many if lines still move.
+        /// Sampling ends after this many windows; where ways were still being filled, the next one
+        /// after up to eight times as many.
         most_windows: u32 = 80, "windows", "ours", least 1;
 
         /// The share of the time in which a program may be sampled, beyond the first second.

@@ -23,8 +23,8 @@ const FOR_LONG: u32 = 40;
 /// A program whose phase changed while it was sampled is not sampled for this many decisions.
 const AGAIN: u32 = 4;
 
-/// Where sampling takes longer, so many times as much must be at stake. By 8 times, as long as it
-/// takes, it adds a tenth to all sampling of the model's mixes, and makes nothing fairer there.
+/// A sampling that may take longer needs so many times the stake. With 8 times, as it may take 8
+/// times as long, mixes on the model were sampled a tenth longer in all, and were no fairer.
 const STAKE_IF_LONG: u128 = 24;
 
 const UNPARTITIONED_YET: &str =
@@ -41,7 +41,7 @@ impl Fairways {
             return None;
         }
         // What takes long waits until it is within the share of the time.
-        let has_long = sampled + Growth::longest(&self.parameters).as_nanos() <= allowed;
+        let may_take_long = sampled + Growth::longest(&self.parameters).as_nanos() <= allowed;
         let slowest = self.planner.slowdowns.iter().copied().max()?;
         let stake = u128::from(self.parameters.stake_percent);
         let known = self.planner.known.iter().zip(&self.planner.slowdowns);
@@ -57,7 +57,7 @@ impl Fairways {
             let bound = u128::from(slowest) * (100 + stake * times) / 100;
             let may_be = learner.put_off == 0
                 && !learner.observed().is_sampled
-                && (has_long || !is_long)
+                && (may_take_long || !is_long)
                 && !self.bandwidth.is_limited(program.app);
             (may_be && possible > bound && self.sizes(program.app, llc).is_some()).then_some((
                 possible,

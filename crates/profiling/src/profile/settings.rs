@@ -44,7 +44,6 @@ pub(super) struct ProfiledChip {
 }
 
 /// Where a profile goes.
-#[derive(PartialEq, Eq)]
 pub(super) enum Output {
     Standard,
     File(PathBuf),
@@ -61,6 +60,24 @@ impl Output {
             Self::File(path) => Some(path),
         }
     }
+
+    /// Whether both are the same, by whatever paths.
+    fn is_same(&self, other: &Self) -> bool {
+        self.file().map(real_path) == other.file().map(real_path)
+    }
+}
+
+/// The path of a file without links, as far as there is any.
+fn real_path(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+    folder
+        .ok()
+        .zip(path.file_name())
+        .map_or_else(|| path.into(), |(folder, name)| folder.join(name))
 }
 
 impl Checked {
@@ -71,7 +88,7 @@ impl Checked {
         let chips = with_outputs(settings, &subject.name)?;
         let files = chips.iter().filter_map(|chip| chip.output.file());
         files.chain(plot.as_deref()).try_for_each(can_write)?;
-        if trace.json && chips.iter().any(|chip| chip.output == Output::Standard) {
+        if trace.json && chips.iter().any(|chip| chip.output.file().is_none()) {
             let said = "--json: expected another --output than standard output with it";
             return Err(BadInput(said.to_owned()).into());
         }
@@ -109,7 +126,7 @@ fn with_outputs(settings: &ProfileSettings, name: &str) -> Result<Vec<ProfiledCh
             }
         };
         let output = Output::new(output);
-        if let Some(other) = all.iter().find(|other| other.output == output) {
+        if let Some(other) = all.iter().find(|other| other.output.is_same(&output)) {
             let shown = output.file().map_or("-".into(), Path::to_string_lossy);
             let (one, two) = (&other.chip.name, &chip.name);
             return Err(BadInput(format!(
