@@ -1,6 +1,7 @@
 mod bandwidth;
 mod cpu_time;
 mod learning;
+mod learning_bench;
 mod plans;
 mod promised;
 mod services;

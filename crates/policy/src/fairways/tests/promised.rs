@@ -2,7 +2,7 @@
 
 use fairways_core::Wish;
 
-use super::learning::{LearningBench, gains_by_every_way, light, sensitive, streaming};
+use super::learning_bench::{LearningBench, gains_by_every_way, light, sensitive, streaming};
 use crate::fairways::*;
 
 const fn promised(ways: u32) -> Wish {

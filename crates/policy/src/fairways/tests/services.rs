@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use fairways_core::{Latencies, LatencyBin, Objective, Q32, Wish};
 
-use super::learning::{LearningBench, gains_by_every_way, light, sensitive};
+use super::learning_bench::{LearningBench, gains_by_every_way, light, sensitive};
 use crate::fairways::*;
 
 fn served() -> Wish {
