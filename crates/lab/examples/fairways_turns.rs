@@ -36,13 +36,14 @@ const OURS: [&str; 2] = ["mload:60M", "mlr:8M"];
 const SIZES: [(usize, usize); 3] = [(5, 1), (6, 2), (8, 2)];
 
 /// How a mix fares under a policy: the unfairness and the throughput of the programs that are not
-/// best-effort, the CPU time and the instructions of those that are, and the least CPU time of one
-/// of them over that by ways only.
+/// best-effort, the CPU time and the instructions of those that are, their part of all CPU time over
+/// an equal one, and the least CPU time of one of them over that by ways only.
 #[derive(Clone, Copy, Default)]
 struct Fared {
     unfairness: f64,
     stp: f64,
     cpu_time: f64,
+    equal_parts: f64,
     instructions: f64,
     least_time: f64,
 }
@@ -60,8 +61,8 @@ fn main() -> Result<(), Failure> {
     println!(
         "Unfairness and STP of programs that are not best-effort; CPU time of those that are,"
     );
-    println!("over that by ways only:");
-    println!("{:4}{}", "", SHOWN.map(|policy| format!(" {policy:>20}")).concat());
+    println!("over that by ways only, and their part of all CPU time over an equal one:");
+    println!("{:4}{}", "", SHOWN.map(|policy| format!(" {policy:>27}")).concat());
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let drawn: Vec<(Vec<usize>, usize)> = (0..mixes)
         .map(|mix| {
@@ -145,10 +146,13 @@ fn run(mix: &[&str], best_effort: usize, seed: u64, seconds: u32) -> Result<[Far
             .zip(&ways_only)
             .map(|(time, by_ways)| time / by_ways)
             .fold(f64::INFINITY, f64::min);
+        let [cpu_time, cpu_time_of_all] =
+            [fair, 0].map(|first| times(outcome, first).iter().sum::<f64>());
         Fared {
             unfairness: most / least,
             stp: slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum(),
-            cpu_time: times(outcome, fair).iter().sum(),
+            cpu_time,
+            equal_parts: cpu_time / cpu_time_of_all * mix.len() as f64 / best_effort as f64,
             instructions: outcome.programs[fair..]
                 .iter()
                 .map(|one| one.rate.instructions_per_second)
@@ -159,9 +163,9 @@ fn run(mix: &[&str], best_effort: usize, seed: u64, seconds: u32) -> Result<[Far
     Ok(row)
 }
 
-/// The cycles a second of each best-effort program.
-fn times(outcome: &ChipOutcome, fair: usize) -> Vec<f64> {
-    let rates = outcome.programs[fair..].iter().map(|program| program.rate);
+/// The cycles a second of each program from this one on.
+fn times(outcome: &ChipOutcome, first: usize) -> Vec<f64> {
+    let rates = outcome.programs[first..].iter().map(|program| program.rate);
     rates.map(|rate| rate.instructions_per_second / rate.ipc).collect()
 }
 
@@ -169,7 +173,8 @@ fn cells(row: &[Fared; 4]) -> String {
     let mut cells = String::new();
     for one in row {
         let time = one.cpu_time / row[WAYS_ONLY].cpu_time;
-        cells += &format!(" {:6.3} {:6.3} {time:6.3}", one.unfairness, one.stp);
+        let Fared { unfairness, stp, equal_parts, .. } = one;
+        cells += &format!(" {unfairness:6.3} {stp:6.3} {time:6.3} {equal_parts:6.3}");
     }
     cells
 }

@@ -112,14 +112,7 @@ impl LearningBench {
                 let most = Q32::from_raw(held.raw() + self.growth.raw());
                 *held = Q32::from_int(u32::try_from(ways).unwrap()).min(most);
                 let occupancy = *held;
-                let [cycles, misses, stalls] = behaviour((occupancy.raw() >> 32).max(1));
-                let counters = Counters {
-                    instructions: Some(1_000_000),
-                    cycles: Some(cycles * 1000),
-                    llc_misses: Some(misses * cycles),
-                    stalls_l2_miss: Some(cycles * stalls),
-                    ..Counters::default()
-                };
+                let counters = counters(behaviour((occupancy.raw() >> 32).max(1)));
                 let length = match self.watched.get(&app) {
                     Some(&WindowLength::Time(length)) => length,
                     _ => Duration::from_millis(1),
@@ -137,22 +130,10 @@ impl LearningBench {
     }
 
     /// Ends a window in which a program occupied so many quarters of a way.
-    pub(super) fn window_of(
-        &mut self,
-        app: u32,
-        quarters: u64,
-        [cycles, misses, stalls]: [u64; 3],
-    ) {
-        let counters = Counters {
-            instructions: Some(1_000_000),
-            cycles: Some(cycles * 1000),
-            llc_misses: Some(misses * cycles),
-            stalls_l2_miss: Some(cycles * stalls),
-            ..Counters::default()
-        };
+    pub(super) fn window_of(&mut self, app: u32, quarters: u64, behaviour: [u64; 3]) {
         self.report(&Event::Sampled(Sample {
             app: AppId(app),
-            counters,
+            counters: counters(behaviour),
             occupancy: Some(Q32::from_raw(quarters << 30)),
             window: Duration::from_millis(1),
             plan: self.plan,
@@ -182,6 +163,17 @@ impl LearningBench {
     pub(super) fn wake(&mut self, millis: u64) {
         self.now = self.now.after(Duration::from_millis(millis));
         self.report(&Event::Woke);
+    }
+}
+
+/// The counters of a window: cycles for 1000 instructions, misses and stalls in 1000 cycles.
+fn counters([cycles, misses, stalls]: [u64; 3]) -> Counters {
+    Counters {
+        instructions: Some(1_000_000),
+        cycles: Some(cycles * 1000),
+        llc_misses: Some(misses * cycles),
+        stalls_l2_miss: Some(cycles * stalls),
+        ..Counters::default()
     }
 }
 
