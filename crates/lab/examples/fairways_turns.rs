@@ -36,8 +36,8 @@ const OURS: [&str; 2] = ["mload:60M", "mlr:8M"];
 const SIZES: [(usize, usize); 3] = [(5, 1), (6, 2), (8, 2)];
 
 /// How a mix fares under a policy: the unfairness and the throughput of the programs that are not
-/// best-effort, the CPU time and the instructions of those that are, their part of all CPU time over
-/// an equal one, and the least CPU time of one of them over that by ways only.
+/// best-effort, the CPU time and the instructions of those that are, their part of all CPU time
+/// over an equal one, and the least CPU time of one of them over that by ways only.
 #[derive(Clone, Copy, Default)]
 struct Fared {
     unfairness: f64,

@@ -11,7 +11,7 @@ use fairways_command_kit::{ExitCode, Interrupted};
 use fairways_lab::table_of;
 
 use crate::measured::measure;
-use crate::steppable::{RunEnd, Steppable};
+use crate::steppable::RunEnd;
 use settings::Checked;
 pub use settings::ProfileSettings;
 
