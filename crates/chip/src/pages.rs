@@ -60,6 +60,7 @@ impl PageMap {
     }
 
     /// The set of a line.
+    #[inline]
     pub(crate) fn set_of(&mut self, line: u32) -> usize {
         let page = (line >> self.shift) as usize;
         if page >= self.first_sets.len() {

@@ -37,9 +37,19 @@ impl SliceCursor {
 
     /// Lets the program run that many instructions. Returns how many of them are in slices, and
     /// whether the last one is. Without instructions, it is about the last one before.
+    #[inline]
     pub(crate) fn advance(&mut self, instructions: u32) -> (u64, bool) {
         let from = self.executed;
         self.executed += u64::from(instructions);
+        if from > self.start && self.executed <= self.end {
+            return (u64::from(instructions), true);
+        }
+        self.advance_across(from)
+    }
+
+    /// The same, from there to where the program is now, at the edge of a slice or outside of any.
+    #[cold]
+    fn advance_across(&mut self, from: u64) -> (u64, bool) {
         let mut counted = 0;
         loop {
             let first = from.max(self.start);

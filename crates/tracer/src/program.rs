@@ -58,6 +58,7 @@ struct Progress {
 
 impl Progress {
     /// The new part of the instructions in a thread's record.
+    #[inline]
     fn take_new(&mut self, instructions: u32) -> u32 {
         let old = self.ahead.min(u64::from(instructions));
         self.ahead -= old;
@@ -283,11 +284,12 @@ impl TracedProgram {
         let count = slot.tail.0.load(Acquire).wrapping_sub(head).min(MOST);
         let process = slot.process.load(Relaxed);
         let mut ran = 0u32;
+        let progress = &mut self.progress[self.thread];
         for index in 0..count {
             let place = (head.wrapping_add(index) % RING) as usize;
             let record = Record(slot.ring[place].load(Relaxed));
             let mut entry = record.decode();
-            entry.instructions = self.progress[self.thread].take_new(entry.instructions);
+            entry.instructions = progress.take_new(entry.instructions);
             ran = ran.saturating_add(entry.instructions);
             each(0, process, entry);
             for (l1, threads) in (1..).zip(&mut self.larger) {

@@ -73,6 +73,7 @@ impl Record {
 
     /// Its content.
     #[must_use]
+    #[inline]
     pub fn decode(self) -> TraceEntry {
         if self.0 & GAP != 0 {
             let (instructions, references) = (low(self.0 >> 32, 31), low(self.0, CONTINUES));

@@ -3,9 +3,11 @@
 mod private;
 mod search;
 mod shared;
+mod stacks;
 
 pub(crate) use private::{HitLevel, PrivateCaches};
 pub(crate) use shared::{FillMask, SharedCache};
+pub(crate) use stacks::Stacks;
 
 /// A line in a cache: its number, and in the lowest bit whether memory has an older copy.
 pub(crate) type Tag = u32;

@@ -33,6 +33,12 @@ impl PrivateCache {
             set[0] |= line & DIRTY;
             return None;
         }
+        if let Ok(eight) = <&mut [Tag; 8]>::try_from(&mut *set) {
+            return access_at_once(line, eight);
+        }
+        if let Ok(sixteen) = <&mut [Tag; 16]>::try_from(&mut *set) {
+            return access_at_once(line, sixteen);
+        }
         if set.len() < VECTOR {
             return access_in_turn(line, set);
         }
@@ -99,14 +105,31 @@ fn access_in_turn(line: Tag, set: &mut [Tag]) -> Option<Tag> {
     Some(carried)
 }
 
+/// Uses a line of a set of a usual size, as [`PrivateCache::access`] does: of a length that is
+/// known, moves are vectors, and no branch depends on the line's place.
+#[inline]
+fn access_at_once<const N: usize>(line: Tag, set: &mut [Tag; N]) -> Option<Tag> {
+    // Indexed by no variable, so that it stays in registers.
+    let before = *set;
+    let found = ways_with(line, set);
+    if found == 0 {
+        set[0] = line;
+        for way in 1..N {
+            set[way] = before[way - 1];
+        }
+        return Some(before[N - 1]);
+    }
+    let place = found.trailing_zeros() as usize % N;
+    let here = set[place];
+    for way in 1..N {
+        set[way] = if way <= place { before[way - 1] } else { before[way] };
+    }
+    set[0] = line | here & DIRTY;
+    None
+}
+
 /// Puts a line before others; returns the last one, which falls out.
 fn shift_in(line: Tag, lines: &mut [Tag]) -> Tag {
-    // The usual number of ways: moves of a known length are vectors.
-    if let Ok(lines) = <&mut [Tag; 8]>::try_from(&mut *lines) {
-        let [first, second, third, fourth, fifth, sixth, seventh, last] = *lines;
-        *lines = [line, first, second, third, fourth, fifth, sixth, seventh];
-        return last;
-    }
     lines.iter_mut().fold(line, |carried, here| core::mem::replace(here, carried))
 }
 

@@ -13,7 +13,7 @@ pub(super) fn ways_with(line: Tag, lines: &[Tag]) -> u32 {
     let mut found = 0;
     let mut first = 0;
     for eight in eights {
-        let here = i32x8::new(eight.map(Tag::cast_signed));
+        let here = vector(eight);
         found |= (here | dirty).cmp_eq(wanted).move_mask().cast_unsigned() << first;
         first += 8;
     }
@@ -22,6 +22,16 @@ pub(super) fn ways_with(line: Tag, lines: &[Tag]) -> u32 {
         first += 1;
     }
     found
+}
+
+/// Tags as they lie in memory: written out, since `map` becomes a call in builds that optimise
+/// nothing across crates.
+#[inline]
+fn vector(&[a, b, c, d, e, f, g, h]: &[Tag; 8]) -> i32x8 {
+    let low = [a.cast_signed(), b.cast_signed(), c.cast_signed(), d.cast_signed()];
+    let high = [e.cast_signed(), f.cast_signed(), g.cast_signed(), h.cast_signed()];
+    let ([a, b, c, d], [e, f, g, h]) = (low, high);
+    i32x8::new([a, b, c, d, e, f, g, h])
 }
 
 /// The ways of an age, a bit each; `N` is 16 to 32.

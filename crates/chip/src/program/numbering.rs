@@ -20,6 +20,8 @@ pub(super) struct FirstTouch {
     recent: Vec<(u64, u32)>,
     /// The address spaces, in the order of their first use.
     spaces: Vec<u32>,
+    /// The one used last.
+    space: usize,
 }
 
 /// Lines of a page, as a power of two.
@@ -33,10 +35,16 @@ const RECENT: usize = 4096;
 impl Numbering {
     pub(super) fn by_first_touch() -> Self {
         let recent = vec![(u64::MAX, 0); RECENT];
-        Self::ByFirstTouch(Box::new(FirstTouch { pages: HashMap::new(), recent, spaces: vec![] }))
+        Self::ByFirstTouch(Box::new(FirstTouch {
+            pages: HashMap::new(),
+            recent,
+            spaces: vec![],
+            space: 0,
+        }))
     }
 
     /// The number of a line, of the address space of a process.
+    #[inline]
     pub(super) fn line(&mut self, process: u32, line: u64) -> u32 {
         let number = match self {
             Self::ByFirstTouch(numbering) => {
@@ -50,20 +58,27 @@ impl Numbering {
 }
 
 impl FirstTouch {
+    #[inline]
     fn page(&mut self, process: u32, page: u64) -> u32 {
-        let space = match self.spaces.iter().position(|&other| other == process) {
-            Some(space) => space,
-            None => {
-                self.spaces.push(process);
-                self.spaces.len() - 1
-            }
-        };
-        let key = (space as u64) << BITS | page;
+        if self.spaces.get(self.space) != Some(&process) {
+            self.change_space(process);
+        }
+        let key = (self.space as u64) << BITS | page;
         let place = usize::try_from(key % RECENT as u64).unwrap_or(0);
         let (recent, number) = self.recent[place];
-        if recent == key {
-            return number;
+        if recent == key { number } else { self.look_up(key, place) }
+    }
+
+    #[cold]
+    fn change_space(&mut self, process: u32) {
+        let known = self.spaces.iter().position(|&other| other == process);
+        self.space = known.unwrap_or(self.spaces.len());
+        if known.is_none() {
+            self.spaces.push(process);
         }
+    }
+
+    fn look_up(&mut self, key: u64, place: usize) -> u32 {
         let next = u32::try_from(self.pages.len()).unwrap_or(u32::MAX);
         let number = *self.pages.entry(key).or_insert(next);
         self.recent[place] = (key, number);
