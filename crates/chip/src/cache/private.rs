@@ -114,8 +114,8 @@ fn access_at_once<const N: usize>(line: Tag, set: &mut [Tag; N]) -> Option<Tag> 
     let found = ways_with(line, set);
     if found == 0 {
         set[0] = line;
-        for way in 1..N {
-            set[way] = before[way - 1];
+        for (here, before) in set[1..].iter_mut().zip(&before) {
+            *here = *before;
         }
         return Some(before[N - 1]);
     }

@@ -1,8 +1,8 @@
 //! Every number of ways at once: the lines of each set, by the order of their last use.
 //!
 //! A line found at depth `d` (from 0, the line used last) hits in a cache of the same sets and more
-//! than `d` ways that replaces the line used longest ago, and misses in all smaller ones (Mattson et
-//! al., 1970).
+//! than `d` ways that replaces the line used longest ago, and misses in all smaller ones (Mattson
+//! et al., 1970).
 
 use fairways_core::MAX_WAYS;
 
@@ -29,15 +29,15 @@ struct StackCounts {
 
 /// The sets, by the depth that they have room for.
 enum StackSets {
-    UpTo16(Vec<Stack<16>>),
-    UpTo24(Vec<Stack<24>>),
-    UpTo32(Vec<Stack<32>>),
+    UpTo16(Vec<StackSet<16>>),
+    UpTo24(Vec<StackSet<24>>),
+    UpTo32(Vec<StackSet<32>>),
 }
 
 /// A set: lines keep their places, and only depths change.
 #[derive(Clone, Debug)]
 #[repr(align(32))]
-struct Stack<const N: usize> {
+struct StackSet<const N: usize> {
     lines: [Tag; N],
     /// For each place, how many others were used since; a place without a line is deepest.
     depths: [u8; N],
@@ -78,7 +78,7 @@ impl StackCounts {
     }
 }
 
-impl<const N: usize> Stack<N> {
+impl<const N: usize> StackSet<N> {
     fn all(sets: usize, ways: usize) -> Vec<Self> {
         // Places beyond the ways are the deepest, which no line reaches.
         let depths = core::array::from_fn(|place| match u8::try_from(place) {
@@ -132,9 +132,9 @@ impl Stacks {
     /// Sets without lines; 1 to 32 ways.
     pub(crate) fn new(sets: usize, ways: usize) -> Self {
         let sets = match ways {
-            0..=16 => StackSets::UpTo16(Stack::all(sets, ways)),
-            17..=24 => StackSets::UpTo24(Stack::all(sets, ways)),
-            _ => StackSets::UpTo32(Stack::all(sets, ways)),
+            0..=16 => StackSets::UpTo16(StackSet::all(sets, ways)),
+            17..=24 => StackSets::UpTo24(StackSet::all(sets, ways)),
+            _ => StackSets::UpTo32(StackSet::all(sets, ways)),
         };
         let (uses_by_depth, written) = ([0; MAX_WAYS + 1], [0; MAX_WAYS + 2]);
         Self { ways, sets, counts: StackCounts { uses_by_depth, written } }
