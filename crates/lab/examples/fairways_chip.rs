@@ -2,7 +2,8 @@
 //! policies that learn, too. The programs are every stream of `corpus/streams`, by name, and MLOAD
 //! and MLR (dCat §5); mixes of 4, 6 and 8 in turn are drawn from them by seed.
 //!
-//! `cargo run --release -p fairways-lab --example fairways_chip [-- MIXES [SEED]]`
+//! `cargo run --release -p fairways-lab --example fairways_chip [-- MIXES [SEED [NUMBER…]]]`,
+//! where the numbers choose some of the mixes.
 
 #![allow(clippy::print_stdout)]
 
@@ -31,6 +32,7 @@ fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let mixes: u64 = arguments.next().map_or(Ok(40), |text| text.parse())?;
     let seed: u64 = arguments.next().map_or(Ok(2034), |text| text.parse())?;
+    let chosen = arguments.map(|text| text.parse()).collect::<Result<Vec<usize>, _>>()?;
     let programs = with_streams(&OURS)?;
     println!("{} programs, chip:skylake, {mixes} mixes, seed {seed}", programs.len());
     println!("Unfairness, and throughput, over those without partitioning:");
@@ -46,7 +48,9 @@ fn main() -> Result<(), Failure> {
             places.collect()
         })
         .collect();
-    let rows = drawn.par_iter().enumerate().map(|(number, places)| {
+    let is_chosen = |number: usize| chosen.is_empty() || chosen.contains(&(number + 1));
+    let drawn = drawn.par_iter().enumerate().filter(|(number, _)| is_chosen(*number));
+    let rows = drawn.map(|(number, places)| {
         let mix: Vec<&str> = places.iter().map(|&place| &*programs[place]).collect();
         let (stock, row) = run(&mix, seed)?;
         let names: Vec<&str> = mix.iter().map(|text| name(text)).collect();

@@ -49,7 +49,7 @@ pub(crate) struct LearnedProgram {
     pub(crate) given_up: u32,
     /// The curves of the phase at hand; `None` before its first windows are over.
     pub(crate) profile: Option<Arc<Profile>>,
-    /// Its IPC where it occupies next to nothing; `None` if it was not seen with part of a way.
+    /// Its IPC where it occupies next to nothing; `None` if no phase that is kept shows it.
     pub(crate) least_ipc: Option<Q32>,
     /// Whether they are other curves than those of the profile.
     pub(crate) has_changed: bool,
@@ -155,7 +155,7 @@ impl LearnedProgram {
         if !self.is_news() {
             return;
         }
-        let Some((curves, least_ipc)) = self.phases.current().curves(ways) else { return };
+        let Some((curves, least_ipc)) = self.phases.curves(ways) else { return };
         (self.has_changed, self.least_ipc) = (false, least_ipc);
         self.set_curves(ways, curves);
     }

@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use fairways_core::{Curve, Q32, Ways};
+
 use super::observed::Observed;
 use super::rates::ObservedRates;
 
@@ -42,6 +44,23 @@ impl ObservedPhases {
 
     pub(crate) fn current_mut(&mut self) -> &mut Observed {
         &mut self.phases[0]
+    }
+
+    /// Its IPC and its LLCMPKC with each number of ways, and its IPC where it occupies next to
+    /// nothing: where that was not seen in the phase at hand, it is by as much below that with one
+    /// way as in the last phase in which it was.
+    pub(crate) fn curves(&self, ways: Ways) -> Option<([Curve; 2], Option<Q32>)> {
+        let (curves, least) = self.current().curves(ways)?;
+        let least = least.or_else(|| {
+            let (then, with_one) = self.phases[1..].iter().find_map(|phase| {
+                let ([ipc, _], least) = phase.curves(ways)?;
+                Some((least?, ipc.at(1)))
+            })?;
+            let now = u128::from(curves[0].at(1).raw()) * u128::from(then.raw());
+            let least = now / u128::from(with_one.raw().max(1));
+            Some(Q32::from_raw(u64::try_from(least).unwrap_or(u64::MAX).max(1)))
+        });
+        Some((curves, least))
     }
 
     /// Forgets all, on another cache.
@@ -147,6 +166,24 @@ mod tests {
         assert_eq!(phases.current().differs(&rates(8, 840, 4)), Some(false));
         (0..25).for_each(|_| _ = phases.add(&short(2000)));
         assert_eq!((phases.phases.len(), phases.begun), (2, 1));
+    }
+
+    /// Twice as slow with a quarter of a way as with one, and then a phase that is three times as
+    /// slow, seen with two ways only.
+    #[test]
+    fn what_part_of_a_way_does_in_a_new_phase_is_as_in_the_last_one_in_which_it_was_seen() {
+        const EIGHT: Ways = Ways::new(8).unwrap();
+        let mut phases = ObservedPhases::new();
+        for (quarters, cycles) in [(1, 2000), (4, 1000), (8, 1000)] {
+            phases.add(&rates(quarters, cycles, 4));
+        }
+        let cycles = |phases: &ObservedPhases| {
+            let ([ipc, _], least) = phases.curves(EIGHT).unwrap();
+            [ipc.at(1), least.unwrap()].map(|ipc| (1000 << 32) / ipc.raw())
+        };
+        assert_eq!(cycles(&phases), [1000, 2333]);
+        (0..2).for_each(|_| _ = phases.add(&rates(8, 3000, 4)));
+        assert_eq!((phases.begun, cycles(&phases)), (1, [3000, 7000]));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(crate) enum Knowledge {
     /// none.
     Observed {
         /// Its IPC where it occupies next to nothing, which its curves do not have; `None` if it
-        /// was not seen with part of a way.
+        /// was seen with part of a way in no phase that is kept.
         least_ipc: Option<Q32>,
     },
     /// None: it is a service, which has its fewest ways.
