@@ -48,8 +48,10 @@ fn main() -> Result<(), Failure> {
             places.collect()
         })
         .collect();
-    let is_chosen = |number: usize| chosen.is_empty() || chosen.contains(&(number + 1));
-    let drawn = drawn.par_iter().enumerate().filter(|(number, _)| is_chosen(*number));
+    let drawn = drawn
+        .par_iter()
+        .enumerate()
+        .filter(|(number, _)| chosen.is_empty() || chosen.contains(&(number + 1)));
     let rows = drawn.map(|(number, places)| {
         let mix: Vec<&str> = places.iter().map(|&place| &*programs[place]).collect();
         let (stock, row) = run(&mix, seed)?;

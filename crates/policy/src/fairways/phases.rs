@@ -168,19 +168,20 @@ mod tests {
         assert_eq!((phases.phases.len(), phases.begun), (2, 1));
     }
 
+    /// Cycles for 1000 instructions with one way, and with next to nothing.
+    fn cycles(phases: &ObservedPhases) -> [u64; 2] {
+        let ([ipc, _], least) = phases.curves(Ways::new(8).unwrap()).unwrap();
+        [ipc.at(1), least.unwrap()].map(|ipc| (1000 << 32) / ipc.raw())
+    }
+
     /// Twice as slow with a quarter of a way as with one, and then a phase that is three times as
     /// slow, seen with two ways only.
     #[test]
     fn what_part_of_a_way_does_in_a_new_phase_is_as_in_the_last_one_in_which_it_was_seen() {
-        const EIGHT: Ways = Ways::new(8).unwrap();
         let mut phases = ObservedPhases::new();
         for (quarters, cycles) in [(1, 2000), (4, 1000), (8, 1000)] {
             phases.add(&rates(quarters, cycles, 4));
         }
-        let cycles = |phases: &ObservedPhases| {
-            let ([ipc, _], least) = phases.curves(EIGHT).unwrap();
-            [ipc.at(1), least.unwrap()].map(|ipc| (1000 << 32) / ipc.raw())
-        };
         assert_eq!(cycles(&phases), [1000, 2333]);
         (0..2).for_each(|_| _ = phases.add(&rates(8, 3000, 4)));
         assert_eq!((phases.begun, cycles(&phases)), (1, [3000, 7000]));
