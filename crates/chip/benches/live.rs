@@ -1,8 +1,9 @@
 //! What measuring a real program costs the side that simulates the caches: the CPU time of its
 //! thread, without the program's under QEMU.
 //!
-//! `cargo bench -p fairways-chip --bench live -- COMMAND…`, which needs qemu-user. Chips: those
-//! of `against_cachegrind` (crates/fairways/examples), and Skylake, with an L2. Prints CSV.
+//! `cargo bench -p fairways-chip --bench live -- COMMAND…`, which needs qemu-user. Chips: that of
+//! `against_cachegrind` (crates/fairways/examples) with 16 ways, and Skylake, with an L2. Prints
+//! CSV.
 
 #![allow(clippy::print_stdout)]
 

@@ -48,7 +48,7 @@ impl SliceCursor {
     }
 
     /// The same, from there to where the program is now, at the edge of a slice or outside of any.
-    #[cold]
+    #[inline(never)]
     fn advance_across(&mut self, from: u64) -> (u64, bool) {
         let mut counted = 0;
         loop {

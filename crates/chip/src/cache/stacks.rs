@@ -39,7 +39,8 @@ enum StackSets {
 #[repr(align(32))]
 struct StackSet<const N: usize> {
     lines: [Tag; N],
-    /// For each place, how many others were used since; a place without a line is deepest.
+    /// For each place, how many other lines were used since its own: empty places come after all
+    /// lines, and places beyond the ways have the largest number.
     depths: [u8; N],
     /// For each line, the smallest number of ways with which it has changes that memory lacks.
     changed: [u8; N],
@@ -151,7 +152,9 @@ impl Stacks {
             let mut read = 0;
             for set in sets {
                 if let Some(set) = all.get(set) {
-                    read ^= set.lines[0] ^ Tag::from(set.changed[0]);
+                    // In each line of this machine's cache.
+                    read ^= set.lines[0] ^ set.lines[set.lines.len() - 1];
+                    read ^= Tag::from(set.depths[0] ^ set.changed[0]);
                 }
             }
             core::hint::black_box(read);
@@ -203,5 +206,57 @@ impl Stacks {
             .flat_map(|set| set.depths.iter().zip(&set.lines))
             .filter(|(depth, line)| usize::from(**depth) < ways && **line != NONE)
             .count()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a set of a cache with these ways counts: hits, lines written and lines held.
+    fn alone(uses: &[(bool, Tag)], ways: usize) -> [u64; 3] {
+        let (mut set, mut hits, mut written) = (Vec::<(Tag, bool)>::new(), 0, 0);
+        for &(is_write_back, line) in uses {
+            let place = set.iter().position(|&(other, _)| other == line);
+            match (is_write_back, place) {
+                (true, Some(place)) => set[place].1 = true,
+                (true, None) => written += 1,
+                (false, Some(place)) => {
+                    hits += 1;
+                    set[..=place].rotate_right(1);
+                }
+                (false, None) => {
+                    if set.len() == ways {
+                        written += u64::from(set.pop().is_some_and(|(_, is_changed)| is_changed));
+                    }
+                    set.insert(0, (line, false));
+                }
+            }
+        }
+        [hits, written, set.len() as u64]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_number_of_ways_counts_as_a_cache_of_its_own_does(
+            uses in prop::collection::vec((any::<bool>(), 0u32..48), 0..600),
+            most in prop::sample::select(vec![1usize, 11, 16, 17, 20, 24, 25, 32]),
+        ) {
+            let mut stacks = Stacks::new(2, most);
+            for &(is_write_back, line) in &uses {
+                match is_write_back {
+                    true => stacks.write_back(1, line << 1),
+                    false => stacks.access(1, line << 1),
+                }
+            }
+            for ways in 1..=most {
+                let found = [stacks.hits(ways), stacks.written(ways), stacks.lines_held(ways)];
+                prop_assert_eq!(found, alone(&uses, ways));
+            }
+        }
     }
 }

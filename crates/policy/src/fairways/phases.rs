@@ -47,8 +47,8 @@ impl ObservedPhases {
     }
 
     /// Its IPC and its LLCMPKC with each number of ways, and its IPC where it occupies next to
-    /// nothing: where that was not seen in the phase at hand, it is by as much below that with one
-    /// way as in the last phase in which it was.
+    /// nothing: if that was not seen in the phase at hand, the IPC with one way times the ratio of
+    /// the two in the last phase in which it was seen.
     pub(crate) fn curves(&self, ways: Ways) -> Option<([Curve; 2], Option<Q32>)> {
         let (curves, least) = self.current().curves(ways)?;
         let least = least.or_else(|| {
