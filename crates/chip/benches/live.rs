@@ -21,6 +21,10 @@ const ROUNDS: usize = 5;
 fn main() {
     let command: Vec<OsString> =
         std::env::args_os().skip(1).filter(|word| word != "--bench").collect();
+    if command.is_empty() {
+        eprintln!("live: expected a command, such as: -- gzip -9 -c FILE; nothing is measured");
+        return;
+    }
     println!("chip,round,references,l1_misses,seconds,reader_cpu_seconds,ns_per_reference");
     for (name, by_address) in
         [("skylake:sets=1024:ways=16:l1=32/8:l2=none", true), ("skylake", false)]

@@ -24,8 +24,8 @@ pub struct Profiler {
     cost: Cost,
     side: PrivateSide,
     stacks: Stacks,
-    /// What left the private caches of late, in one of the simulated sets.
-    left: Vec<Departure>,
+    /// What left the private caches in the batch at hand.
+    departures: Vec<Departure>,
 }
 
 impl Profiler {
@@ -57,7 +57,7 @@ impl Profiler {
             cost: Cost::new(program.base_cpi, program.overlap, chip.latency),
             side,
             stacks: Stacks::new(sets, chip.llc.ways.get() as usize),
-            left: Vec::with_capacity(2 * BATCH),
+            departures: Vec::with_capacity(2 * BATCH),
         }
     }
 
@@ -70,8 +70,8 @@ impl Profiler {
 
     /// Runs the program for one batch of accesses.
     pub fn step(&mut self) -> Supply {
-        let left = &mut self.left;
-        let supply = self.side.step(&mut |_, departure| left.push(departure));
+        let departures = &mut self.departures;
+        let supply = self.side.step(&mut |_, departure| departures.push(departure));
         self.take_departures();
         supply
     }
@@ -80,8 +80,8 @@ impl Profiler {
     pub(crate) fn run_all(&mut self, accesses: &[Access]) {
         // Few at a time, so that sets that are read ahead are still there when they are used.
         for accesses in accesses.chunks(BATCH) {
-            let left = &mut self.left;
-            self.side.run_all(accesses, &mut |_, departure| left.push(departure));
+            let departures = &mut self.departures;
+            self.side.run_all(accesses, &mut |_, departure| departures.push(departure));
             self.take_departures();
         }
     }
@@ -90,14 +90,14 @@ impl Profiler {
     fn take_departures(&mut self) {
         let sampling = self.settings.set_sampling as usize;
         if sampling > 1 {
-            self.left.retain_mut(|departure| {
+            self.departures.retain_mut(|departure| {
                 let is_simulated = departure.set.is_multiple_of(sampling);
                 departure.set /= sampling;
                 is_simulated
             });
         }
-        self.stacks.read_ahead(self.left.iter().map(|departure| departure.set));
-        for Departure { line, set, kind, .. } in self.left.drain(..) {
+        self.stacks.read_ahead(self.departures.iter().map(|departure| departure.set));
+        for Departure { line, set, kind, .. } in self.departures.drain(..) {
             match kind {
                 StreamEventKind::WriteBack => self.stacks.write_back(set, line << DIRTY),
                 _ => self.stacks.access(set, line << DIRTY),

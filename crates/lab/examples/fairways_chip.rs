@@ -33,6 +33,9 @@ fn main() -> Result<(), Failure> {
     let mixes: u64 = arguments.next().map_or(Ok(40), |text| text.parse())?;
     let seed: u64 = arguments.next().map_or(Ok(2034), |text| text.parse())?;
     let chosen = arguments.map(|text| text.parse()).collect::<Result<Vec<usize>, _>>()?;
+    if let Some(number) = chosen.iter().find(|&&number| number < 1 || number as u64 > mixes) {
+        return Err(format!("{number}: expected the number of a mix, from 1 to {mixes}").into());
+    }
     let programs = with_streams(&OURS)?;
     println!("{} programs, chip:skylake, {mixes} mixes, seed {seed}", programs.len());
     println!("Unfairness, and throughput, over those without partitioning:");

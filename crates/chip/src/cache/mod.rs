@@ -3,6 +3,7 @@
 mod private;
 mod search;
 mod shared;
+mod sized;
 mod stacks;
 
 pub(crate) use private::{HitLevel, PrivateCaches};

@@ -28,10 +28,16 @@ pub(super) fn ways_with(line: Tag, lines: &[Tag]) -> u32 {
 /// nothing across crates.
 #[inline]
 fn vector(&[a, b, c, d, e, f, g, h]: &[Tag; 8]) -> i32x8 {
-    let low = [a.cast_signed(), b.cast_signed(), c.cast_signed(), d.cast_signed()];
-    let high = [e.cast_signed(), f.cast_signed(), g.cast_signed(), h.cast_signed()];
-    let ([a, b, c, d], [e, f, g, h]) = (low, high);
-    i32x8::new([a, b, c, d, e, f, g, h])
+    i32x8::new([
+        a.cast_signed(),
+        b.cast_signed(),
+        c.cast_signed(),
+        d.cast_signed(),
+        e.cast_signed(),
+        f.cast_signed(),
+        g.cast_signed(),
+        h.cast_signed(),
+    ])
 }
 
 /// The ways of an age, a bit each; `N` is 16 to 32.

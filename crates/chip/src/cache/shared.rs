@@ -7,6 +7,7 @@
 use fairways_core::WayMask;
 
 use super::search::{ways_of_age, ways_with};
+use super::sized::{SetsBySize, first_ages, make_youngest, sets_for, with_sets};
 use super::{DIRTY, NONE, Tag};
 use crate::geometry::Replacement;
 
@@ -67,13 +68,7 @@ struct ReplacementOrder {
     pointer: usize,
 }
 
-/// The sets, by the number of ways that they have room for.
-#[derive(Clone, Debug)]
-enum CacheSets {
-    UpTo16(Vec<CacheSet<16>>),
-    UpTo24(Vec<CacheSet<24>>),
-    UpTo32(Vec<CacheSet<32>>),
-}
+type CacheSets = SetsBySize<CacheSet<16>, CacheSet<24>, CacheSet<32>>;
 
 /// The mark under which each line was brought in, by set and way, and the lines of each mark.
 #[derive(Clone, Debug)]
@@ -101,15 +96,6 @@ pub(crate) struct SharedCache {
     marks: Option<Box<LineMarks>>,
 }
 
-/// The ages of a set without lines.
-fn first_ages<const N: usize>(ways: usize) -> [u8; N] {
-    // Ways beyond the cache's are younger than any: they are never shifted.
-    core::array::from_fn(|way| match u8::try_from(way) {
-        Ok(age) if way < ways => age,
-        _ => u8::MAX,
-    })
-}
-
 /// The first of these ways (a bit each) from way `pointer` on, with wrap-around; 0 if there are
 /// none.
 fn first_from(ways: u32, pointer: usize) -> usize {
@@ -131,13 +117,7 @@ impl<const N: usize> CacheSet<N> {
 
     fn touch(&mut self, way: usize, order: ReplacementOrder) {
         match order.replacement {
-            Replacement::Lru => {
-                let age = self.ages[way];
-                for other in &mut self.ages {
-                    *other += u8::from(*other < age);
-                }
-                self.ages[way] = 0;
-            }
+            Replacement::Lru => make_youngest(&mut self.ages, way),
             Replacement::BitPlru | Replacement::Nru => {
                 self.used |= 1 << way;
                 if self.used.count_ones() as usize == order.ways {
@@ -220,25 +200,10 @@ impl<const N: usize> CacheSet<N> {
     }
 }
 
-/// Evaluates an expression for sets of any size.
-macro_rules! with_sets {
-    ($sets:expr, $all:ident => $body:expr) => {
-        match $sets {
-            CacheSets::UpTo16($all) => $body,
-            CacheSets::UpTo24($all) => $body,
-            CacheSets::UpTo32($all) => $body,
-        }
-    };
-}
-
 impl SharedCache {
     /// An empty cache of 1 to 32 ways.
     pub(crate) fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
-        let sets = match ways {
-            0..=16 => CacheSets::UpTo16(CacheSet::all(sets, ways)),
-            17..=24 => CacheSets::UpTo24(CacheSet::all(sets, ways)),
-            _ => CacheSets::UpTo32(CacheSet::all(sets, ways)),
-        };
+        let sets = sets_for!(ways, CacheSet::all(sets, ways));
         let oldest = u8::try_from(ways).map_or(u8::MAX, |ways| ways.saturating_sub(1));
         let order = ReplacementOrder { replacement, ways, oldest, pointer: 0 };
         Self { sets, order, marks: None }

@@ -7,6 +7,7 @@
 use fairways_core::MAX_WAYS;
 
 use super::search::{ways_of_age, ways_with};
+use super::sized::{SetsBySize, first_ages, make_youngest, sets_for, with_sets};
 use super::{NONE, Tag};
 
 /// Unchanged with every number of ways.
@@ -15,7 +16,7 @@ const CLEAN: u8 = u8::MAX;
 /// The lines of each set, to a depth of the most ways.
 pub(crate) struct Stacks {
     ways: usize,
-    sets: StackSets,
+    sets: SizedStacks,
     counts: StackCounts,
 }
 
@@ -27,12 +28,7 @@ struct StackCounts {
     written: [i64; MAX_WAYS + 2],
 }
 
-/// The sets, by the depth that they have room for.
-enum StackSets {
-    UpTo16(Vec<StackSet<16>>),
-    UpTo24(Vec<StackSet<24>>),
-    UpTo32(Vec<StackSet<32>>),
-}
+type SizedStacks = SetsBySize<StackSet<16>, StackSet<24>, StackSet<32>>;
 
 /// A set: lines keep their places, and only depths change.
 #[derive(Clone, Debug)]
@@ -44,17 +40,6 @@ struct StackSet<const N: usize> {
     depths: [u8; N],
     /// For each line, the smallest number of ways with which it has changes that memory lacks.
     changed: [u8; N],
-}
-
-/// Evaluates an expression for sets of any size.
-macro_rules! with_sets {
-    ($sets:expr, $all:ident => $body:expr) => {
-        match $sets {
-            StackSets::UpTo16($all) => $body,
-            StackSets::UpTo24($all) => $body,
-            StackSets::UpTo32($all) => $body,
-        }
-    };
 }
 
 impl StackCounts {
@@ -81,12 +66,7 @@ impl StackCounts {
 
 impl<const N: usize> StackSet<N> {
     fn all(sets: usize, ways: usize) -> Vec<Self> {
-        // Places beyond the ways are the deepest, which no line reaches.
-        let depths = core::array::from_fn(|place| match u8::try_from(place) {
-            Ok(depth) if place < ways => depth,
-            _ => u8::MAX,
-        });
-        vec![Self { lines: [NONE; N], depths, changed: [CLEAN; N] }; sets]
+        vec![Self { lines: [NONE; N], depths: first_ages(ways), changed: [CLEAN; N] }; sets]
     }
 
     /// The place and the depth of a line.
@@ -99,23 +79,20 @@ impl<const N: usize> StackSet<N> {
 
     #[inline]
     fn access(&mut self, line: Tag, ways: usize, counts: &mut StackCounts) {
-        let (place, depth) = if let Some((place, depth)) = self.find(line) {
-            let within = usize::from(depth);
-            counts.uses_by_depth[within % MAX_WAYS] += 1;
-            self.changed[place] = counts.write_if_changed(self.changed[place], within);
-            (place, depth)
+        let place = if let Some((place, depth)) = self.find(line) {
+            let depth = usize::from(depth);
+            counts.uses_by_depth[depth % MAX_WAYS] += 1;
+            self.changed[place] = counts.write_if_changed(self.changed[place], depth);
+            place
         } else {
             let deepest = u8::try_from(ways - 1).unwrap_or(u8::MAX);
             let place = ways_of_age(deepest, &self.depths).trailing_zeros() as usize % N;
             counts.uses_by_depth[MAX_WAYS] += 1;
             counts.write_if_changed(self.changed[place], ways);
             (self.lines[place], self.changed[place]) = (line, CLEAN);
-            (place, deepest)
+            place
         };
-        for other in &mut self.depths {
-            *other += u8::from(*other < depth);
-        }
-        self.depths[place] = 0;
+        make_youngest(&mut self.depths, place);
     }
 
     #[inline]
@@ -132,11 +109,7 @@ impl<const N: usize> StackSet<N> {
 impl Stacks {
     /// Sets without lines; 1 to 32 ways.
     pub(crate) fn new(sets: usize, ways: usize) -> Self {
-        let sets = match ways {
-            0..=16 => StackSets::UpTo16(StackSet::all(sets, ways)),
-            17..=24 => StackSets::UpTo24(StackSet::all(sets, ways)),
-            _ => StackSets::UpTo32(StackSet::all(sets, ways)),
-        };
+        let sets = sets_for!(ways, StackSet::all(sets, ways));
         let (uses_by_depth, written) = ([0; MAX_WAYS + 1], [0; MAX_WAYS + 2]);
         Self { ways, sets, counts: StackCounts { uses_by_depth, written } }
     }

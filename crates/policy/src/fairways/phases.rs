@@ -52,12 +52,12 @@ impl ObservedPhases {
     pub(crate) fn curves(&self, ways: Ways) -> Option<([Curve; 2], Option<Q32>)> {
         let (curves, least) = self.current().curves(ways)?;
         let least = least.or_else(|| {
-            let (then, with_one) = self.phases[1..].iter().find_map(|phase| {
+            let (least_then, one_way_then) = self.phases[1..].iter().find_map(|phase| {
                 let ([ipc, _], least) = phase.curves(ways)?;
                 Some((least?, ipc.at(1)))
             })?;
-            let now = u128::from(curves[0].at(1).raw()) * u128::from(then.raw());
-            let least = now / u128::from(with_one.raw().max(1));
+            let now = u128::from(curves[0].at(1).raw()) * u128::from(least_then.raw());
+            let least = now / u128::from(one_way_then.raw().max(1));
             Some(Q32::from_raw(u64::try_from(least).unwrap_or(u64::MAX).max(1)))
         });
         Some((curves, least))
