@@ -59,8 +59,7 @@ fn check(config: &Config) -> Result<(), BadInput> {
     if let Some(why) = config.contradiction_to_counters_only() {
         return Err(BadInput(why));
     }
-    // Pods may ask for programs.
-    if config.program.is_empty() && !config.kubernetes.nri {
+    if config.manages_none() {
         let expected = "expected a program to manage: --program NAME=SELECTOR, or [[program]] in \
                         /etc/fairways/fairways.toml (docs/config.md); or --machine, for a simulated one";
         return Err(BadInput(expected.to_owned()));

@@ -51,18 +51,29 @@ fn units(facts: &Facts) -> Finding {
 }
 
 /// How much perf allows users (Documentation/admin-guide/sysctl/kernel.rst, "perf_event_paranoid").
-pub(super) fn paranoid(facts: &Facts) -> Option<i32> {
+fn paranoid(facts: &Facts) -> Option<i32> {
     facts.files.line("proc/sys/kernel/perf_event_paranoid")?.parse().ok()
+}
+
+/// Whether only CAP_SYS_ADMIN counts: at levels that kernels of Debian and Ubuntu have beyond the
+/// kernel's own.
+fn takes_more(facts: &Facts) -> bool {
+    paranoid(facts).is_some_and(|level| level > 2)
 }
 
 /// Whether this process may count all other processes; if that is unknown, it is assumed that it
 /// may.
 pub(super) fn permitted(facts: &Facts) -> bool {
     let capable = Privileges::read(facts).is_none_or(|privileges| {
-        privileges.can(Capability::Perfmon) || privileges.can(Capability::SysAdmin)
+        privileges.can(Capability::SysAdmin)
+            || privileges.can(Capability::Perfmon) && !takes_more(facts)
     });
     capable || paranoid(facts).is_none_or(|level| level <= 0)
 }
+
+/// What lets the packaged service count where its capability is not enough.
+const SERVICE_REMEDY: &str = "sysctl kernel.perf_event_paranoid=2, also in /etc/sysctl.d, or for the packaged service the drop-in \
+     counting.conf (docs/install.md)";
 
 fn permission(facts: &Facts) -> Finding {
     let (id, why) =
@@ -72,11 +83,25 @@ fn permission(facts: &Facts) -> Finding {
         return Finding::new(id, FindingState::Unknown, found, why);
     };
     let found = format!("perf_event_paranoid is {level}");
-    if permitted(facts) {
-        return Finding::new(id, FindingState::Ok, format!("{found}; this process may count"), why);
+    let limited = "; this process may count, the packaged service may not: it has no CAP_SYS_ADMIN";
+    match (permitted(facts), takes_more(facts)) {
+        (true, false) => {
+            Finding::new(id, FindingState::Ok, format!("{found}; this process may count"), why)
+        }
+        (true, true) => {
+            Finding::new(id, FindingState::Limited, found + limited, why).remedy(SERVICE_REMEDY)
+        }
+        (false, true) => {
+            let lacks = format!("{found}, above 2, and there is no CAP_SYS_ADMIN");
+            let remedy = format!("run it as root; or {SERVICE_REMEDY}");
+            Finding::new(id, FindingState::Missing, lacks, why).remedy(remedy)
+        }
+        (false, false) => {
+            let lacks = format!("{found}, and there is no CAP_PERFMON");
+            Finding::new(id, FindingState::Missing, lacks, why)
+                .remedy("run it as root, or give it CAP_PERFMON")
+        }
     }
-    Finding::new(id, FindingState::Missing, format!("{found}, and there is no CAP_PERFMON"), why)
-        .remedy("run it as root, or give it CAP_PERFMON")
 }
 
 /// The events of this processor.

@@ -73,13 +73,9 @@ fn by_affinity(facts: &Facts, privileges: &Privileges) -> Option<(&'static str, 
             "run it as root, or give it CAP_SYS_NICE",
         ));
     }
-    // The kernel reports which threads run only for whole CPUs: perf_event_paranoid below 1
-    // (perf_event_open(2)).
-    let may = perf::paranoid(facts).is_some_and(|level| level < 1)
-        || privileges.can(Capability::Perfmon)
-        || privileges.can(Capability::SysAdmin);
-    (!may).then_some((
+    // The kernel reports which threads run only for whole CPUs, as it counts cgroups.
+    (!perf::permitted(facts)).then_some((
         "perf does not let this process see which threads run on a CPU",
-        "run it as root, or give it CAP_PERFMON",
+        "run it as root, or give it CAP_PERFMON (see perf-permission)",
     ))
 }

@@ -483,6 +483,23 @@ fn a_user_may_do_less_than_root() {
     says(&report, "permission", FindingState::Limited, &["only tasks of its own"]);
 }
 
+/// Kernels of Debian and Ubuntu have levels above 2, at which only CAP_SYS_ADMIN counts.
+#[test]
+fn above_level_2_of_perf_the_packaged_service_may_not_count() {
+    let host = Host::skylake();
+    host.put("proc/sys/kernel/perf_event_paranoid", "4\n");
+    let report = host.examine();
+    assert_eq!(report.count.yes, Some(true));
+    let remedies = ["is 4", "the packaged service may not", "perf_event_paranoid=2"];
+    says(&report, "perf-permission", FindingState::Limited, &remedies);
+    // CAP_DAC_OVERRIDE and CAP_PERFMON.
+    host.put("proc/self/status", "Uid:\t0\t0\t0\t0\nCapEff:\t0000004000000002\n");
+    let report = host.examine();
+    assert_eq!(report.count.yes, Some(false));
+    let remedies = ["no CAP_SYS_ADMIN", "perf_event_paranoid=2", "counting.conf"];
+    says(&report, "perf-permission", FindingState::Missing, &remedies);
+}
+
 fn set_mode(root: &Path, mode: u32) {
     fs::set_permissions(root, fs::Permissions::from_mode(mode)).unwrap();
 }

@@ -19,11 +19,7 @@ pub(crate) fn is(error: &io::Error, errno: Errno) -> bool {
 /// Explains an error of perf_event_open(2), and what to do about it.
 pub(crate) fn explain(error: &io::Error) -> String {
     let remedy = if is(error, Errno::ACCESS) || is(error, Errno::PERM) {
-        let level = paranoid().map_or_else(|| "unreadable".to_owned(), |level| level.to_string());
-        return format!(
-            "perf_event_open: {error}: run as root or with CAP_PERFMON, or lower kernel.perf_event_paranoid, which is {level} (1 \
-             lets a user count own threads, 0 cgroups; in a container, its seccomp profile must let the call through)"
-        );
+        return format!("perf_event_open: {error}: {}", permit(paranoid()));
     } else if is(error, Errno::NOENT) || is(error, Errno::OPNOTSUPP) || is(error, Errno::NODEV) {
         "the processor has no counter for it; a virtual machine needs a virtual PMU (QEMU: -cpu host,pmu=on)"
     } else if is(error, Errno::MFILE) || is(error, Errno::NFILE) {
@@ -38,4 +34,35 @@ pub(crate) fn explain(error: &io::Error) -> String {
         "no remedy is known"
     };
     format!("perf_event_open: {error}: {remedy}")
+}
+
+/// What permits counting at this level of `perf_event_paranoid`. Kernels of Debian and Ubuntu have
+/// levels above 2, at which CAP_PERFMON does not suffice.
+fn permit(level: Option<i32>) -> String {
+    match level {
+        Some(level @ 3..) => format!(
+            "kernel.perf_event_paranoid is {level}, and above 2 some kernels let only CAP_SYS_ADMIN count, not \
+             CAP_PERFMON: set it to 2, or give the service the drop-in counting.conf (docs/install.md)"
+        ),
+        _ => {
+            let level = level.map_or_else(|| "unreadable".to_owned(), |level| level.to_string());
+            format!(
+                "run as root or with CAP_PERFMON, or lower kernel.perf_event_paranoid, which is {level} (1 lets a user count own \
+                 threads, 0 cgroups; in a container, its seccomp profile must let the call through)"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::permit;
+
+    #[test]
+    fn the_remedy_is_one_that_permits_counting_at_that_level() {
+        assert!(permit(Some(2)).contains("CAP_PERFMON") && permit(Some(2)).contains("which is 2"));
+        let above = permit(Some(4));
+        assert!(above.contains("only CAP_SYS_ADMIN") && above.contains("set it to 2"), "{above}");
+        assert!(permit(None).contains("unreadable"));
+    }
 }

@@ -47,6 +47,11 @@ pub fn check(file: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
         return Err(BadInput(why).into());
     }
     writeln!(out, "ok")?;
+    if config.manages_none() {
+        fairways_command_kit::warn(
+            "no [[program]]: `fairways run`, and so the service, starts only with programs to manage (docs/config.md)",
+        );
+    }
     for line in not_there(&config).into_iter().chain(coarse::too_coarse(&config)) {
         fairways_command_kit::warn(&line);
     }

@@ -7,6 +7,11 @@ use fairways_policy::table::KnowledgeSource;
 use super::Config;
 
 impl Config {
+    /// Whether nothing is to be managed: neither programs, nor what pods ask for.
+    pub(crate) fn manages_none(&self) -> bool {
+        self.program.is_empty() && !self.kubernetes.nri
+    }
+
     /// What the policy lacks on this host; without it, it would decide nothing.
     pub(crate) fn missing_need(&self) -> Option<String> {
         let policy = self.policy.as_str();

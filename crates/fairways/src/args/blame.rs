@@ -16,7 +16,7 @@ use crate::blame;
 ///
 /// Examples:
 ///   fairways blame
-///   fairways blame --journal /var/log/fairways.journal --since 10m --until 15m --json
+///   fairways blame --journal /var/log/fairways/run.journal --since 10m --until 15m --json
 ///   fairways blame --machine chip:xeon-d --programs mlr:8M,mload:60M --policy stock
 ///
 /// For each program, from its counters: how much slower it is than alone with the

@@ -266,7 +266,7 @@ pub(crate) enum Command {
 ///
 /// Examples:
 ///   fairways replay run.journal
-///   fairways replay /var/log/fairways.journal --json
+///   fairways replay /var/log/fairways/run.journal --json
 ///   fairways replay run.journal --policy dcat --set ipc_imp_thr=3
 ///
 /// If an action differs from the journal, the first difference is printed, and the

@@ -17,7 +17,7 @@ const MOST: usize = 4096;
 ///
 /// Examples:
 ///   fairways scan
-///   fairways scan --duration 1m --toml > /etc/fairways/fairways.toml
+///   fairways scan --duration 1m --toml > fairways.toml
 ///   fairways scan --json | jq '.programs[] | .select'
 ///
 /// Finds the busiest programs (pods, containers, units, other cgroups, and processes

@@ -165,7 +165,7 @@ fn the_unit_is_understood_and_gives_little_away() {
     // It understands the drop-ins, too.
     let drop_ins = folder.path().join("fairways.service.d");
     fs::create_dir(&drop_ins).unwrap();
-    for name in ["scheduling.conf", "sched-ext.conf", "exec.conf"] {
+    for name in ["scheduling.conf", "sched-ext.conf", "exec.conf", "counting.conf"] {
         fs::copy(packaging.join(name), drop_ins.join(name)).unwrap();
     }
     let verified = analyze(&["verify", "--man=no", "./fairways.service", "./sys-fs-resctrl.mount"]);

@@ -27,6 +27,23 @@ impl Drop for Named {
     }
 }
 
+/// Without programs the service does not start, so `config check` warns, though all of it is right.
+#[test]
+fn a_configuration_without_programs_is_checked_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("fairways.toml");
+    let with_nri = "policy = \"equal\"\n[kubernetes]\nnri = true\n";
+    for (text, warnings) in [("policy = \"equal\"\n", 1), (with_nri, 0)] {
+        fs::write(&file, text).unwrap();
+        let mut check = Command::new(this());
+        let output = check.args(["config", "check"]).arg(&file).output().unwrap();
+        assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"ok\n"[..]));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said.matches("no [[program]]").count(), warnings, "{said}");
+        assert_eq!(said.lines().count(), warnings, "{said}");
+    }
+}
+
 /// A misspelt name has a row in `status`, with the running program that may be meant; the log warns
 /// once, and the row disappears once a program has the name.
 #[test]

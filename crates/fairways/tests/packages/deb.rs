@@ -36,7 +36,7 @@ fn the_deb_is_installed_started_upgraded_removed_and_purged() {
     let whole = machine.run("cat /sys/fs/resctrl/schemata");
     machine.run("echo '# ours' >> /etc/fairways/fairways.toml");
     machine.run(
-        "printf 'policy = \"equal\"\\n[counters]\\nsource = \"none\"\\n[[program]]\\nname = \"reads\"\\nselect = \"process:mlr*\"\\n\
+        "printf 'policy = \"equal\"\\n[journal]\\nfile = \"/var/log/fairways/run.journal\"\\n[counters]\\nsource = \"none\"\\n[[program]]\\nname = \"reads\"\\nselect = \"process:mlr*\"\\n\
          [[program]]\\nname = \"works\"\\nselect = \"process:lookbusy\"\\n' > /etc/fairways/fairways.toml.d/programs.toml",
     );
     // It returns when the daemon has reported that it is ready.
@@ -50,6 +50,8 @@ fn the_deb_is_installed_started_upgraded_removed_and_purged() {
     ];
     assert_eq!(shown, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
     machine.eventually("fairways status | grep reads && ls -d /sys/fs/resctrl/fairways.1");
+    // The unit lets it write its journal.
+    machine.eventually("test -s /var/log/fairways/run.journal");
     let first = machine.properties("MainPID");
 
     machine.run("dpkg --install /mnt/packages/newer/*.deb");
@@ -98,7 +100,9 @@ fn the_deb_is_installed_started_upgraded_removed_and_purged() {
     machine.run("systemctl stop idle");
 
     machine.run("dpkg --install /mnt/packages/newer/*.deb && dpkg --purge fairways");
-    machine.run("test ! -e /var/lib/fairways && test ! -e /etc/fairways");
+    machine.run(
+        "test ! -e /var/lib/fairways && test ! -e /var/log/fairways && test ! -e /etc/fairways",
+    );
 
     machine.run("umount /sys/fs/resctrl; systemctl stop emulator || true");
     let after = machine.files();

@@ -60,6 +60,7 @@ fn packages_are_reproducible_and_have_the_same_files() {
         "/usr/share/fairways/prometheus/fairways.rules.yml",
         "/usr/share/fairways/slurm/fairways-epilog",
         "/usr/share/fairways/slurm/fairways-prolog",
+        "/usr/share/fairways/systemd/counting.conf",
         "/usr/share/fairways/systemd/exec.conf",
         "/usr/share/fairways/systemd/scheduling.conf",
         "/usr/share/fairways/systemd/sched-ext.conf",

@@ -20,9 +20,9 @@ use fairways_kernel_lab::{Guest, Kernel, required};
 /// The task of a program that the guest's side starts.
 const ROLE: &str = "FAIRWAYS_ROLE";
 
-/// Where time passes by instructions, neither shares nor what threads do within a time depend on this
-/// machine's load. In the other guest, a thread that spins can have 100 ms of CPU time without a round
-/// on a busy machine: QEMU ends an emulated CPU's turn at each `pause`.
+/// Where time passes by instructions, neither shares nor what threads do within a time depend on
+/// this machine's load. In the other guest, a thread that spins can have 100 ms of CPU time without
+/// a round on a busy machine: QEMU ends an emulated CPU's turn at each `pause`.
 #[test]
 fn cpu_time_is_shared_as_ordered_in_a_real_kernel() {
     run(
