@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::judge::{VERSIONS, can, judged, manifest, project, read, shown};
@@ -43,7 +44,7 @@ fn mistakes_that_kubernetes_refuses_are_found() {
     for (from, to) in [
         ("hostPID: true", "hostPid: true"),
         ("periodSeconds: 10", "periodSecond: 10"),
-        ("terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: soon"),
+        ("terminationGracePeriodSeconds: 600", "terminationGracePeriodSeconds: soon"),
         ("drop: [\"ALL\"]", "drops: [\"ALL\"]"),
         (
             "          image: localhost/fairways:0.1.0\n",
@@ -180,7 +181,8 @@ fn the_container_may_what_the_unit_may() {
         (&false.into(), &false.into())
     );
     let seconds = pod["terminationGracePeriodSeconds"].as_u64().unwrap();
-    assert_eq!(of_unit("TimeoutStopSec"), format!("{seconds}s"));
+    // As a service it asks systemd for more time, ten minutes at most; nobody gives a pod more.
+    assert_eq!((of_unit("TimeoutStopSec").as_str(), seconds), ("30s", 600));
 }
 
 #[test]
@@ -220,8 +222,36 @@ fn the_configuration_of_the_map_is_right() {
     );
 }
 
-/// Each step is valid, the files that it copies exist, and the last image has the program, its
-/// configuration and no build tools.
+/// The files outside of their crates that sources include when they are compiled, from the
+/// project's folder.
+fn included_from_outside() -> BTreeSet<PathBuf> {
+    let project = project().canonicalize().unwrap();
+    let mut included = BTreeSet::new();
+    let mut folders = vec![project.join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_built =
+                ["tests", "benches", "examples"].iter().all(|name| !path.ends_with(name));
+            if path.is_dir() && is_built {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                for piece in text.split("include_str!(\"").skip(1) {
+                    let file = folder.join(piece.split('"').next().unwrap());
+                    let file = file.canonicalize().unwrap();
+                    included.insert(file.strip_prefix(&project).unwrap().to_owned());
+                }
+            }
+        }
+    }
+    included.retain(|file| !file.starts_with("crates"));
+    assert!(included.len() > 3, "{included:?}");
+    included
+}
+
+/// Each step is valid, it copies what is there and all that crates include, and the last image has
+/// the program, its configuration and no build tools.
 #[test]
 fn the_containerfile_copies_what_is_there() {
     if !can("the Containerfile") {
@@ -254,6 +284,15 @@ fn the_containerfile_copies_what_is_there() {
         }
     }
     assert!(copied > 5, "{copied}");
+    let copies: Vec<&str> = steps
+        .iter()
+        .filter(|(instruction, _)| *instruction == "COPY")
+        .flat_map(|(_, value)| value.split_whitespace())
+        .collect();
+    for included in included_from_outside() {
+        let is_copied = copies.iter().any(|copy| included.starts_with(copy));
+        assert!(is_copied, "{}: crates include it, and it is not copied", included.display());
+    }
     let last = steps.iter().rposition(|(instruction, _)| *instruction == "FROM").unwrap();
     assert!(last > 0 && steps[0].1.ends_with(" AS build"));
     assert!(

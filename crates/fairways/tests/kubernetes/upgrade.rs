@@ -61,7 +61,7 @@ fn an_upgrade_changes_the_pods_and_a_rollback_makes_them_as_they_were() {
     let update = &daemons["spec"]["updateStrategy"];
     assert_eq!(update["type"], "RollingUpdate");
     assert_eq!(update["rollingUpdate"]["maxSurge"], 0);
-    assert_eq!(daemons["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 30);
+    assert_eq!(daemons["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], 600);
 }
 
 /// The objects of a release with everything switched on.

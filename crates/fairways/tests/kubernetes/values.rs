@@ -225,6 +225,10 @@ fn what_is_configured_is_permitted() {
         json!({"drop": ["ALL"], "add": ["DAC_OVERRIDE", "PERFMON", "BPF", "NET_ADMIN"]})
     );
     assert_eq!(may["seLinuxOptions"], json!({"type": "spc_t"}));
+    assert_eq!(
+        may["seccompProfile"],
+        json!({"type": "Localhost", "localhostProfile": "fairways.json"})
+    );
     assert_eq!(pod["imagePullSecrets"], json!([{"name": "1"}]));
     assert_eq!(pod["nodeSelector"], json!({"kubernetes.io/os": "linux", "pool": "databases"}));
     assert_eq!(pod["containers"][0]["image"], "registry.example.com:5000/infra/fairways:0.1.0-1");
@@ -291,6 +295,7 @@ fn wrong_values_are_refused() {
         (program("latency: \"redis:cache\""), "expected HOST:PORT"),
         ("metrics: {port: 80}".to_owned(), "/metrics/port"),
         ("capabilities: [SYS_MODULE]".to_owned(), "/capabilities/0"),
+        ("seccompProfile: {type: Sometimes}".to_owned(), "/seccompProfile/type"),
         ("resources: {requests: {cpu: 50m, memory: null}}".to_owned(), "/resources/requests"),
         ("resources: {limits: {cpu: 1, memory: 128Mi}}".to_owned(), "'cpu' not allowed"),
         ("podLogsDir: var/log/pods".to_owned(), "/podLogsDir"),
