@@ -43,7 +43,7 @@ pub fn check(flag: &str, policies: &[&str], of: MachineUse) -> Result<(), BadInp
                  chip:skylake, or over time the model with --bandwidth-mbps"
             }
             Some(policy) if is_model && !is_dynamic && policy.name == "dcat" => {
-                "it needs --dynamic or --machine chip:PRESET: it decides from measurements of \
+                "it needs --dynamic, --settle or --machine chip:PRESET: it decides from measurements of \
                  running programs"
             }
             _ => continue,

@@ -36,6 +36,9 @@ const RUNS: &[&str] = &["run", "trial", "top", "blame"];
 pub(super) const TRIAL_REFUSES: &[&str] =
     &["instructions", "journal", "journal_parts", "journal_size", "quiet"];
 
+/// Flags of how the model's programs are observed over time, also while plans settle.
+const OBSERVATION: &[&str] = &["lost", "noise", "overshoot"];
+
 /// Which machines take which flags of which commands; the first row with the flag counts. The
 /// flags of a host are in [`HostFlags`].
 const TABLE: [(Taker, &[&str], &[&str]); 14] = [
@@ -55,7 +58,7 @@ const TABLE: [(Taker, &[&str], &[&str]); 14] = [
     (Taker::Chip, &["simulate"], &["duration", "warm_up"]),
     (Taker::Chip, RUNS, &["time_scale"]),
     (Taker::Model, ALL, &["bandwidth_mbps", "bandwidth_model", "llc_mb", "mix", "phases", "ways"]),
-    (Taker::ModelOverTime, ALL, &["lost", "noise", "overshoot"]),
+    (Taker::ModelOverTime, ALL, OBSERVATION),
     (
         Taker::Chip,
         ALL,
@@ -130,11 +133,13 @@ fn refused_by_machine(verb: &Command, flags: &ArgMatches) -> Option<String> {
     let machine = flags.get_one::<Machine>("machine");
     let machine = machine.or((name == "simulate").then_some(&Machine::Model));
     let is_over_time = name != "simulate" || flags.get_flag("dynamic");
+    let settles = name == "simulate" && is_given(flags, "settle");
     verb.get_arguments().find_map(|flag| {
         let id = flag.get_id().as_str();
         if !is_given(flags, id) {
             return None;
         }
+        let is_over_time = is_over_time || settles && OBSERVATION.contains(&id);
         let why = refusal(name, machine, is_over_time, taker(name, id))?;
         Some(format!("--{}{why}", flag.get_long()?))
     })
@@ -202,6 +207,17 @@ mod tests {
             for flag in flags {
                 assert!(known.iter().any(|known| known.get_id() == *flag), "{flag}");
             }
+        }
+    }
+
+    /// Plans settle while programs run, but by no protocol with runs of a length.
+    #[test]
+    fn flags_of_observation_are_taken_while_plans_settle() {
+        let command = Args::command();
+        for (flag, is_taken) in [("--noise", true), ("--lost", true), ("--completions", false)] {
+            let words = ["fairways", "simulate", "--settle", "60s", flag, "2"];
+            let flags = command.clone().try_get_matches_from(words).unwrap();
+            assert_eq!(misplaced(&command, &flags).is_none(), is_taken, "{flag}");
         }
     }
 

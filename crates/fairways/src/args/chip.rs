@@ -103,7 +103,7 @@ pub(crate) struct ChipFlags {
     #[arg(long, value_name = "PROGRAM=LOAD,...", value_parser = pairs("PROGRAM=LOAD", loads))]
     pub(crate) loads: Option<Pairs<Vec<Stage>>>,
 
-    /// Latency objectives of services, for locpart and fairways: 2ms, p99.9:2ms
+    /// Latency objectives of services, for locpart, fairways, parties: 2ms, p99.9:2ms
     ///
     /// 2ms is for 99 % of requests. They may change over time: 2ms@10s+1ms.
     #[arg(

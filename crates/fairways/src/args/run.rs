@@ -101,8 +101,8 @@ pub(crate) struct RunFlags {
 
     /// The policy; `fairways policies` lists them [default: the configuration's, or fairways]
     ///
-    /// locpart, casc and cache-fair need a chip or this host. exec:COMMAND is a program of your own
-    /// (docs/exec.md).
+    /// locpart, parties, casc and cache-fair need a chip or this host. exec:COMMAND is a program of
+    /// your own (docs/exec.md).
     #[arg(
         long,
         value_name = "NAME",

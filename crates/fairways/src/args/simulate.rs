@@ -70,8 +70,8 @@ pub(crate) struct Simulate {
     pub(crate) mixes: Option<PathBuf>,
 
     /// Policies to compare, in the order to show them: those that `fairways policies` lists
-    /// (locpart, casc and cache-fair only on a chip), optimum, the fairest plan there can be,
-    /// exec:COMMAND (docs/exec.md), or all that suit the machine [default:
+    /// (locpart, parties, casc and cache-fair only on a chip), optimum, the fairest plan there can
+    /// be, exec:COMMAND (docs/exec.md), or all that suit the machine [default:
     /// stock,equal,ucp,ucp-slowdown,lfoc,fairways]
     #[arg(long, value_name = "A,B,C", help_heading = None::<&'static str>)]
     pub(crate) policies: Option<PolicyNames>,

@@ -35,6 +35,9 @@ fn examples_are_understood() {
             if words.first().is_none_or(|word| word != "fairways") {
                 continue;
             }
+            let emulates = words.get(1).is_some_and(|word| word == "emulate");
+            let has_programs = words.iter().any(|word| word == "--programs");
+            assert!(!emulates || has_programs, "{line}: an emulator needs programs");
             let words = words.iter().take_while(|word| *word != ">");
             let command = Args::command();
             match command.clone().try_get_matches_from(words) {

@@ -121,6 +121,7 @@ pub(crate) const NAMED: &[Named] = &[
         Run("fairways config check $PROJECT/packaging/fairways.toml"),
         "the configuration that is installed, from where it comes",
     ),
+    named("docs/install.md", "systemctl start", Nothing, PACKAGES),
     named("docs/install.md", "systemctl enable", Nothing, PACKAGES),
     named("docs/install.md", "fairways status", Nothing, PACKAGES),
     named("docs/install.md", "cargo install", Nothing, INSTALLS),
