@@ -83,7 +83,7 @@ fn permission(facts: &Facts) -> Finding {
         return Finding::new(id, FindingState::Unknown, found, why);
     };
     let found = format!("perf_event_paranoid is {level}");
-    let limited = "; this process may count, the packaged service may not: it has no CAP_SYS_ADMIN";
+    let limited = "; this process may count, the packaged service may not without counting.conf";
     match (permitted(facts), takes_more(facts)) {
         (true, false) => {
             Finding::new(id, FindingState::Ok, format!("{found}; this process may count"), why)

@@ -231,8 +231,9 @@ fn included_from_outside() -> BTreeSet<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            let is_built =
-                ["tests", "benches", "examples"].iter().all(|name| !path.ends_with(name));
+            // Nothing of these is in the program.
+            let apart = ["tests", "benches", "examples", "crates/xtask"];
+            let is_built = apart.iter().all(|name| !path.ends_with(name));
             if path.is_dir() && is_built {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
@@ -269,7 +270,7 @@ fn the_containerfile_copies_what_is_there() {
     let known =
         ["FROM", "ARG", "ENV", "WORKDIR", "COPY", "RUN", "USER", "STOPSIGNAL", "ENTRYPOINT", "CMD"];
     assert!(steps.iter().all(|(instruction, _)| known.contains(instruction)), "{steps:?}");
-    let mut copied = 0;
+    let mut copied = Vec::new();
     for (_, value) in steps.iter().filter(|(instruction, _)| *instruction == "COPY") {
         let mut words: Vec<&str> = value.split_whitespace().collect();
         words.pop();
@@ -280,17 +281,12 @@ fn the_containerfile_copies_what_is_there() {
         }
         for source in words {
             assert!(project().join(source).exists(), "{source} is not there");
-            copied += 1;
+            copied.push(source);
         }
     }
-    assert!(copied > 5, "{copied}");
-    let copies: Vec<&str> = steps
-        .iter()
-        .filter(|(instruction, _)| *instruction == "COPY")
-        .flat_map(|(_, value)| value.split_whitespace())
-        .collect();
+    assert!(copied.len() > 5, "{copied:?}");
     for included in included_from_outside() {
-        let is_copied = copies.iter().any(|copy| included.starts_with(copy));
+        let is_copied = copied.iter().any(|copy| included.starts_with(copy));
         assert!(is_copied, "{}: crates include it, and it is not copied", included.display());
     }
     let last = steps.iter().rposition(|(instruction, _)| *instruction == "FROM").unwrap();
