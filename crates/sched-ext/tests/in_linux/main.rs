@@ -17,18 +17,19 @@ use std::process::Command;
 
 use fairways_kernel_lab::{Guest, Kernel, required};
 
+use crate::threads::BY_INSTRUCTIONS;
+
 /// The task of a program that the guest's side starts.
 const ROLE: &str = "FAIRWAYS_ROLE";
 
 /// Where time passes by instructions, neither shares nor what threads do within a time depend on
-/// this machine's load. In the other guest, a thread that spins can have 100 ms of CPU time without
-/// a round on a busy machine: QEMU ends an emulated CPU's turn at each `pause`.
+/// this machine's load.
 #[test]
 fn cpu_time_is_shared_as_ordered_in_a_real_kernel() {
     run(
         "cpu_time_is_shared",
         "loads,shares,weights,apart,watch,orders,raised,not-raised,crowds",
-        |guest| guest.time_by_instructions(3),
+        true,
     );
 }
 
@@ -37,12 +38,12 @@ fn the_scheduler_keeps_its_word_in_a_real_kernel() {
     run(
         "the_scheduler_keeps_its_word",
         "beside,forks,room,hotplug,stopped,killed,running,masks,few-sets",
-        |guest| guest,
+        false,
     );
 }
 
 /// Boots, and runs these checks.
-fn run(test: &str, checks: &str, with: impl FnOnce(Guest) -> Guest) {
+fn run(test: &str, checks: &str, by_instructions: bool) {
     let Some(lab) = required(test, Kernel::Sid) else { return };
     let folder = tempfile::tempdir().unwrap();
     // Only some of them, to look for a mistake; not where all are required.
@@ -50,13 +51,17 @@ fn run(test: &str, checks: &str, with: impl FnOnce(Guest) -> Guest) {
     let only = only.filter(|_| std::env::var_os("FAIRWAYS_REQUIRE_SYSTEM").is_none());
     let only = only.unwrap_or_else(|| checks.to_owned());
     let side = "guest::side --exact --ignored --nocapture --test-threads 1";
-    let job = format!("FAIRWAYS_ONLY='{only}' RUST_BACKTRACE=1 /in_linux {side} 2>&1");
-    let guest = Guest::new()
+    let time = if by_instructions { format!("{BY_INSTRUCTIONS}=1") } else { String::new() };
+    let job = format!("{time} FAIRWAYS_ONLY='{only}' RUST_BACKTRACE=1 /in_linux {side} 2>&1");
+    let mut guest = Guest::new()
         .file(stripped(folder.path()), "/in_linux")
         .job(job)
         .seconds(1200)
         .echo(|line| drop(writeln!(std::io::stderr(), "{line}")), false);
-    let outcome = with(guest).run(&lab).unwrap();
+    if by_instructions {
+        guest = guest.time_by_instructions(3);
+    }
+    let outcome = guest.run(&lab).unwrap();
     let _ = writeln!(std::io::stderr(), "{test}: the guest took {} s", outcome.duration.as_secs());
     assert_eq!(outcome.code, 0, "{}", outcome.console.join("\n"));
     // Every check printed that it succeeded.

@@ -102,13 +102,12 @@ fn keep(settings: &Settings, switches: u64) {
     assert_eq!(verdict.stayed, 0, "thread {thread} stayed on CPU {cpu}");
     assert!(verdict.switches >= verdict.confined && late > 0 && owners > 0 && bursts > 0);
     let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
-    assert!(
-        wait_for(Duration::from_secs(60), || workers
-            .iter()
-            .zip(&before)
-            .all(|(worker, before)| worker.rounds() > *before)),
-        "a thread stood still"
-    );
+    let since = Instant::now();
+    let all_ran = wait_for(Duration::from_secs(60), || {
+        workers.iter().zip(&before).all(|(worker, before)| worker.rounds() > *before)
+    });
+    print(&format!("all ran within {:.1} s", since.elapsed().as_secs_f64()));
+    assert!(all_ran, "a thread stood still");
     assert_eq!(scheduler.ended(), None);
     for worker in &workers {
         worker.stop();

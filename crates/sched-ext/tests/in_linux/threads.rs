@@ -1,8 +1,8 @@
 //! Threads with work to do, and the kernel's figures for them.
 
 use std::fs;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -62,10 +62,24 @@ impl Drop for Worker {
     }
 }
 
+/// Set in the guest where time passes by instructions.
+pub(crate) const BY_INSTRUCTIONS: &str = "FAIRWAYS_BY_INSTRUCTIONS";
+
 /// Spins for a moment.
+///
+/// QEMU ends an emulated CPU's turn at each `pause`. Where time passes by itself, that keeps threads
+/// waiting for a minute on a busy machine; where it passes by instructions, the CPUs take turns, and
+/// one that only spins should end its own.
 pub(crate) fn spin() {
-    for _ in 0..200 {
-        std::hint::spin_loop();
+    static PAUSES: LazyLock<bool> = LazyLock::new(|| std::env::var_os(BY_INSTRUCTIONS).is_some());
+    if *PAUSES {
+        for _ in 0..200 {
+            std::hint::spin_loop();
+        }
+    } else {
+        for round in 0..2000 {
+            std::hint::black_box(round);
+        }
     }
 }
 
