@@ -86,6 +86,18 @@ fn every_panel_uses_metrics_that_exist() {
     assert!(asked.len() >= 20, "{asked:?}");
 }
 
+/// Several hosts may run programs of one name: each line says whose it is.
+#[test]
+fn every_line_names_its_host() {
+    for panel in dashboard("fairways.json")["panels"].as_array().unwrap() {
+        let targets = panel["targets"].as_array().into_iter().flatten();
+        for target in targets.filter(|_| panel["type"] == "timeseries") {
+            let legend = target["legendFormat"].as_str().unwrap();
+            assert!(legend.contains("{{instance}}"), "{}: {legend}", panel["title"]);
+        }
+    }
+}
+
 /// promtool understands the alerts and the dashboard's expressions, and the alerts fire when they
 /// should and not before.
 #[test]

@@ -50,6 +50,9 @@ fn rules_and_panels_use_what_exists() {
     let variables = dashboard["templating"]["list"].as_array().unwrap();
     let queries = variables[1..].iter().map(|of| of["query"]["query"].as_str().unwrap());
     assert!(queries.flat_map(names).all(|name| exists.contains(&name)));
+    // With every job, a dead node of any other job would be one of this fleet's.
+    let job = variables.iter().find(|of| of["name"] == "job").unwrap();
+    assert!(job["allValue"].is_null(), "{job}");
     let page = packaging("../docs/fleet.md");
     let page = fs::read_to_string(page).unwrap();
     for name in &recorded {
