@@ -181,12 +181,18 @@ fn ways(program: &ProgramStatus) -> String {
     }
 }
 
+/// The mask in force; without one, the plan's.
+fn mask(program: &ProgramStatus) -> String {
+    let planned = program.planned_mask.as_ref().map(|mask| format!("{mask} planned"));
+    text(&program.mask.clone().or(planned))
+}
+
 fn row(program: &ProgramStatus) -> [String; 12] {
     [
         program.name.clone(),
         program.domain.to_string(),
         ways(program),
-        text(&program.mask),
+        mask(program),
         text(&program.class),
         number(program.ipc),
         number(program.llcmpki),
@@ -228,6 +234,13 @@ mod tests {
             super::row(&program)[11].clone()
         });
         assert_eq!(words, ["met", "missed", "unknown"]);
+    }
+
+    #[test]
+    fn what_is_only_planned_is_shown_as_such() {
+        let (planned_ways, planned_mask) = (Some(3), Some("0x7".to_owned()));
+        let program = ProgramStatus { planned_ways, planned_mask, ..ProgramStatus::default() };
+        assert_eq!(super::row(&program)[2..4], ["- (3 planned)", "0x7 planned"]);
     }
 
     #[test]

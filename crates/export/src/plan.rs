@@ -30,6 +30,9 @@ struct Domain {
     bandwidth: Option<BandwidthLever>,
     reason: Option<String>,
     clusters: Vec<Managed>,
+    /// Those of the plan, if others are in force.
+    #[serde(default)]
+    planned: Option<Vec<Managed>>,
 }
 
 #[derive(Deserialize)]
@@ -112,7 +115,9 @@ impl Document {
             format!("--domain: expected one of {}, found {id}", known.join(", "))
         })?;
         let mut clusters = Vec::new();
-        for (index, of) in domain.clusters.iter().enumerate() {
+        // A daemon that only decides has nothing in force.
+        let in_force = Some(&domain.clusters).filter(|clusters| !clusters.is_empty());
+        for (index, of) in in_force.or(domain.planned.as_ref()).into_iter().flatten().enumerate() {
             let programs = of.programs.iter().map(|name| named(name)).collect::<Result<_, _>>()?;
             // Scripts of several domains can be run one after the other.
             let (name, tasks) = (format!("domain-{id}-cluster-{index}"), Some(&of.tasks[..]));

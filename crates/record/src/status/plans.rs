@@ -64,9 +64,17 @@ impl Status {
         all.find(|entry| entry.plan == plan).map(|plan| &plan.planned)
     }
 
-    /// What programs of a domain have otherwise than planned, a line each.
+    /// Whether plans are carried out. If not, the machine answers as if they were, for the policy's
+    /// sake, and nothing of them is in force.
+    fn carries_out(&self) -> bool {
+        !["observe", "dry-run"].contains(&self.mode.as_str())
+    }
+
+    /// What programs of a domain have otherwise than planned, a line each; none where plans are not
+    /// carried out.
     pub fn differences(&self, domain: u32) -> impl Iterator<Item = String> {
-        let here = self.programs.iter().filter(move |program| program.domain == domain);
+        let all = self.carries_out().then_some(&self.programs).into_iter().flatten();
+        let here = all.filter(move |program| program.domain == domain);
         here.flat_map(|program| [program.other_ways(), self.other_level(program)]).flatten()
     }
 
@@ -102,6 +110,8 @@ impl Status {
         actual: &Partition,
         seen: &dyn MachineView,
     ) {
+        let nothing = Partition::default();
+        let actual = if self.carries_out() { actual } else { &nothing };
         let plans = self.plans.get_mut(&domain);
         let Some(tracked) = plans.and_then(|plans| plans.answer(plan, actual)) else { return };
         let (planned, reason) = (tracked.planned.clone(), tracked.reason.clone());
@@ -162,6 +172,7 @@ impl Status {
             let other = planned_cluster.and_then(|cluster| others.get_mut(cluster as usize));
             let Some(other) = other else { continue };
             other.programs.push(program.name.clone());
+            seen.tasks(app, &mut other.tasks);
             if program.mask.as_ref() != Some(&other.mask) {
                 program.planned_mask = Some(other.mask.clone());
                 program.planned_ways = wished.map(|of| of.mask.count());
