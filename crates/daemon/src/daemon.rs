@@ -304,6 +304,9 @@ impl Daemon {
             }
             Event::Started { app, .. } => {
                 info!(domain, app = app.0, program = name(*app), "starts");
+                if let Some(trial) = &self.rules.trial {
+                    trial.named(*app, &name(*app));
+                }
                 if let Some(profiled) = &self.profiled {
                     profiled.started(domain, *app);
                 }

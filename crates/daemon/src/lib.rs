@@ -38,12 +38,11 @@ pub mod trial;
 mod unmatched;
 mod unmeasured;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
 use fairways_command_kit::{BadInput, Interrupted};
-use fairways_core::{AppId, Counter};
+use fairways_core::Counter;
 use fairways_record::status::{Status, Totals};
 
 use config::Config;
@@ -79,18 +78,11 @@ pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
 /// Manages this host until the trial of the policy is over, or a signal stops it.
 ///
 /// # Errors
-/// Those of [`run`] except [`Interrupted`]; and if the policy gives out no ways, or the
-/// configuration forbids it to.
+/// Those of [`run`] except [`Interrupted`], and except that not everything was restored, which
+/// [`Tried`] has; and if the policy gives out no ways, or the configuration forbids it to.
 pub fn tried(args: &Options, on: Box<dyn Trial>) -> anyhow::Result<Tried> {
     let Ended { status, signals, ended, .. } = look_after(args, Some(on), |_| false)?;
-    ended?;
-    let programs = status.programs.into_iter();
-    let names: BTreeMap<(u32, u32), String> =
-        programs.map(|program| ((program.domain, program.app), program.name)).collect();
-    let name = move |domain: u32, app: AppId| {
-        names.get(&(domain, app.0)).cloned().unwrap_or_else(|| format!("program {}", app.0))
-    };
-    Ok(Tried { policy: status.policy, names: Box::new(name), interrupted: signals.interrupted() })
+    Ok(Tried { policy: status.policy, interrupted: signals.ended(), ended })
 }
 
 /// What [`watch`] has seen of programs.
@@ -100,8 +92,10 @@ pub struct Seen {
     pub status: Status,
     /// What was counted of them.
     pub totals: Totals,
-    /// Whether SIGINT stopped it early.
+    /// Whether a signal stopped it early.
     pub interrupted: bool,
+    /// An error if not everything was restored; what was seen counts nevertheless.
+    pub ended: anyhow::Result<()>,
 }
 
 /// Watches the programs of a configuration for `duration`, by these counters beside those that its
@@ -109,7 +103,8 @@ pub struct Seen {
 /// another daemon may listen there.
 ///
 /// # Errors
-/// Those of [`run`] except [`Interrupted`].
+/// Those of [`run`] except [`Interrupted`], and except that not everything was restored, which
+/// [`Seen`] has.
 pub fn watch(config: Config, duration: Duration, counters: &[Counter]) -> anyhow::Result<Seen> {
     let rules = Rules::new(&config.policy, serde_json::Map::new())?;
     let (is_asked, commit) = (false, "");
@@ -123,8 +118,7 @@ pub fn watch(config: Config, duration: Duration, counters: &[Counter]) -> anyhow
     let totals = daemon.watched.lock().totals.clone();
     let (status, ended) = daemon.end();
     followed?;
-    ended?;
-    Ok(Seen { status, totals, interrupted: signals.interrupted() })
+    Ok(Seen { status, totals, interrupted: signals.ended(), ended })
 }
 
 /// A daemon that has ended.

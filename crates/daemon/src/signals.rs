@@ -62,6 +62,11 @@ impl Signals {
         self.came.load(Ordering::SeqCst)
     }
 
+    /// Whether a signal asked the daemon to stop.
+    pub(super) fn ended(&self) -> bool {
+        self.ends.load(Ordering::SeqCst)
+    }
+
     /// Whether a user has seen enough (SIGINT), rather than a service manager (SIGTERM).
     pub(super) fn interrupted(&self) -> bool {
         self.interrupted.load(Ordering::SeqCst)

@@ -14,10 +14,8 @@ use super::{Roots, Selector};
 pub struct CpuUser {
     /// The selector.
     pub selector: Selector,
-    /// Their numbers, ascending.
-    pub pids: Vec<i32>,
-    /// The CPU time of the living ones since they started.
-    pub cpu_time: Duration,
+    /// By their numbers, the CPU time of each since it started.
+    pub processes: BTreeMap<i32, Duration>,
 }
 
 impl CpuUser {
@@ -41,13 +39,11 @@ impl CpuUser {
             }
             let cgroups = proc.cgroups(pid).unwrap_or_default();
             let selector = selector(path(&cgroups), &stat.comm, pid, &pods);
-            let user = users.entry(selector.to_string()).or_insert_with(|| Self {
-                selector: selector.clone(),
-                pids: Vec::new(),
-                cpu_time: Duration::ZERO,
-            });
-            user.pids.push(pid);
-            user.cpu_time += Duration::from_millis(stat.ticks.saturating_mul(1000) / ticks);
+            let user = users
+                .entry(selector.to_string())
+                .or_insert_with(|| Self { selector: selector.clone(), processes: BTreeMap::new() });
+            let cpu_time = Duration::from_millis(stat.ticks.saturating_mul(1000) / ticks);
+            user.processes.insert(pid, cpu_time);
         }
         Ok(users.into_values().collect())
     }
@@ -195,8 +191,8 @@ mod tests {
         let began = std::time::Instant::now();
         let found = loop {
             let users = CpuUser::all(&Roots::default()).expect("processes");
-            let own = users.iter().find(|user| user.pids.contains(&pid)).cloned();
-            let busy = own.filter(|user| user.cpu_time > Duration::ZERO);
+            let own = users.iter().find(|user| user.processes.contains_key(&pid)).cloned();
+            let busy = own.filter(|user| user.processes[&pid] > Duration::ZERO);
             if busy.is_some() || began.elapsed() > Duration::from_secs(60) {
                 break (busy, users);
             }
@@ -206,7 +202,8 @@ mod tests {
         child.wait().expect("it ends");
         assert!(found.0.is_some(), "it is busy");
         let own = i32::try_from(std::process::id()).expect("a process number");
-        assert!(found.1.iter().all(|user| !user.pids.contains(&own)));
-        assert!(found.1.iter().all(|user| !user.pids.contains(&2)), "kernel threads are left out");
+        assert!(found.1.iter().all(|user| !user.processes.contains_key(&own)));
+        let has_kernels = found.1.iter().any(|user| user.processes.contains_key(&2));
+        assert!(!has_kernels, "kernel threads are left out");
     }
 }

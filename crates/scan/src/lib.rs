@@ -29,7 +29,8 @@ pub enum ScanFormat {
 /// says.
 ///
 /// # Errors
-/// If programs can't be listed, the cache can't be watched, or the user ended it early.
+/// If programs can't be listed, the cache can't be watched, the user ended it early, or, after
+/// printing, if not everything was restored.
 pub fn run(
     config: &Config,
     most: usize,
@@ -38,8 +39,9 @@ pub fn run(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let users = users::busiest(config, most)?;
-    let measured = measure::measure(config, users, duration)?;
+    let mut measured = measure::measure(config, users, duration)?;
     let interrupted = measured.interrupted;
+    let ended = std::mem::replace(&mut measured.ended, Ok(()));
     let report = Report::new(config, measured);
     match format {
         ScanFormat::Json => report.json(out)?,
@@ -47,5 +49,6 @@ pub fn run(
         ScanFormat::Text => report.print(out)?,
     }
     out.flush()?;
+    ended?;
     if interrupted { Err(Interrupted.into()) } else { Ok(()) }
 }

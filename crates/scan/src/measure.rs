@@ -1,13 +1,17 @@
 //! Measures the cache occupancy and the traffic of programs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use fairways_core::{AppId, Counter, Counters};
+use anyhow::Context as _;
+use fairways_command_kit::stop_on_signals;
+use fairways_core::{AppId, Counter};
 use fairways_daemon::config::{Config, Log, LogLevel, LogTarget, ProgramConfig};
 use fairways_perf::{Source as _, Target};
 use fairways_programs::Selector;
-use fairways_record::status::{DomainStatus, Status, Totals};
+use fairways_record::status::{DomainStatus, ProgramTotals, Status, Totals};
 
 use super::users::User;
 
@@ -24,6 +28,8 @@ pub(super) struct Measured {
     pub(super) without: Option<String>,
     /// Whether it was ended before its time.
     pub(super) interrupted: bool,
+    /// An error if not everything was restored.
+    pub(super) ended: anyhow::Result<()>,
 }
 
 /// The measurements of one program; `None` was not measured.
@@ -44,7 +50,13 @@ pub(super) fn measure(
     duration: Duration,
 ) -> anyhow::Result<Measured> {
     let mut measured = if users.is_empty() {
-        Measured { rows: Vec::new(), cache_bytes: None, without: None, interrupted: false }
+        Measured {
+            rows: Vec::new(),
+            cache_bytes: None,
+            without: None,
+            interrupted: false,
+            ended: Ok(()),
+        }
     } else if config.resctrl.root.join("info").is_dir() {
         monitored(config, users, duration)?
     } else {
@@ -93,54 +105,63 @@ fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::R
         0 => Some("nothing was measured yet: watch for longer (--duration)".to_owned()),
         _ => (!missing.is_empty()).then(said),
     };
-    Ok(Measured { rows, cache_bytes, without, interrupted: watched.interrupted })
+    let (interrupted, ended) = (watched.interrupted, watched.ended);
+    Ok(Measured { rows, cache_bytes, without, interrupted, ended })
 }
 
 fn of_program(user: User, status: &Status, totals: &Totals) -> Row {
-    let mut occupancy_bytes: Option<u64> = None;
-    let (mut counters, mut seconds) = (Counters::default(), 0.0_f64);
-    for program in status.programs.iter().filter(|of| of.name == user.name) {
-        let domain = status.domains.iter().find(|of| of.id == program.domain);
-        let way = domain.and_then(|of| of.way_bytes);
-        let bytes = program.occupancy_ways.zip(way).map(|(ways, way)| ways * way as f64);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cache's")]
-        if let Some(bytes) = bytes.map(|bytes| bytes as u64) {
-            *occupancy_bytes.get_or_insert(0) += bytes;
-        }
-        if let Some(counted) = totals.program(program.domain, program.app) {
-            counters = counters.plus(&counted.counters);
-            seconds = seconds.max(counted.window_ns as f64 / 1e9);
-        }
-    }
-    row(user, occupancy_bytes, &counters, seconds)
+    let own = || status.programs.iter().filter(|of| of.name == user.name);
+    let occupancies = own().filter_map(|program| {
+        let domain = status.domains.iter().find(|of| of.id == program.domain)?;
+        Some(program.occupancy_ways? * domain.way_bytes? as f64)
+    });
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cache's")]
+    let occupancy_bytes = sum(occupancies).map(|bytes| bytes as u64);
+    // A window that lacks a count is no second without misses.
+    let counted = || own().filter_map(|of| totals.program(of.domain, of.app));
+    let bytes_per_second = sum(counted().filter_map(ProgramTotals::memory_bytes_per_second));
+    let misses_per_second = sum(counted().filter_map(ProgramTotals::llc_misses_per_second));
+    let weights =
+        || counted().filter_map(|of| Some((of.mpki()?, of.counters.instructions? as f64)));
+    let weighted = sum(weights().map(|(mpki, weight)| mpki * weight));
+    let mpki = weighted.zip(sum(weights().map(|(_, weight)| weight)));
+    let mpki = mpki.map(|(weighted, weight)| weighted / weight);
+    Row { occupancy_bytes, bytes_per_second, misses_per_second, mpki, user }
 }
 
-fn row(user: User, occupancy_bytes: Option<u64>, counters: &Counters, seconds: f64) -> Row {
-    let a_second =
-        |count: Option<u64>| count.filter(|_| seconds > 0.0).map(|count| count as f64 / seconds);
-    let instructions = counters.instructions.filter(|&count| count > 0);
-    let of_both = counters.llc_misses.zip(instructions);
-    Row {
-        user,
-        occupancy_bytes,
-        bytes_per_second: a_second(counters.memory_bytes),
-        misses_per_second: a_second(counters.llc_misses),
-        mpki: of_both.map(|(misses, instructions)| 1000.0 * misses as f64 / instructions as f64),
-    }
+/// The sum of what was measured; `None` if nothing was.
+fn sum(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.reduce(|sum, value| sum + value)
 }
 
 /// By perf alone.
 fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Result<Measured> {
+    let stop = Arc::new(AtomicBool::new(false));
+    stop_on_signals(&stop).context("can't wait for signals")?;
     let mut perf = fairways_daemon::perf(config, &[Counter::LlcMisses])?;
     let apps = || (0_u32..).map(AppId);
     for (app, user) in apps().zip(&users) {
         let threads = user.pids.iter().flat_map(|&pid| threads(pid)).collect();
         perf.begin(&Target { app, name: user.name.clone(), cgroup: None, threads });
     }
-    sleep(duration);
-    let seconds = duration.as_secs_f64();
-    let rows: Vec<Row> =
-        apps().zip(users).map(|(app, user)| row(user, None, &perf.read(app, 0), seconds)).collect();
+    let since = Instant::now();
+    while !stop.load(Ordering::Relaxed) && since.elapsed() < duration {
+        sleep((duration - since.elapsed().min(duration)).min(Duration::from_millis(50)));
+    }
+    let seconds = since.elapsed().as_secs_f64();
+    let row = |(app, user): (AppId, User)| {
+        let counters = perf.read(app, 0);
+        let (misses, instructions) = (counters.llc_misses, counters.instructions);
+        let both = misses.zip(instructions.filter(|&count| count > 0));
+        Row {
+            user,
+            occupancy_bytes: None,
+            bytes_per_second: None,
+            misses_per_second: misses.map(|misses| misses as f64 / seconds),
+            mpki: both.map(|(misses, instructions)| 1000.0 * misses as f64 / instructions as f64),
+        }
+    };
+    let rows: Vec<Row> = apps().zip(users).map(row).collect();
     let is_counted = rows.iter().any(|row| row.misses_per_second.is_some());
     let root = fairways_command_kit::input::shown(&config.resctrl.root);
     let without = match is_counted {
@@ -149,7 +170,8 @@ fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Res
             "no resctrl at {root}, and perf counts no misses: use of the cache is unknown, and programs are listed by use of the processor; fairways doctor says why"
         ),
     };
-    Ok(Measured { rows, cache_bytes: None, without: Some(without), interrupted: false })
+    let interrupted = stop.load(Ordering::Relaxed);
+    Ok(Measured { rows, cache_bytes: None, without: Some(without), interrupted, ended: Ok(()) })
 }
 
 /// A process's threads now; none if it is gone.

@@ -26,7 +26,8 @@ fn row(
 
 fn report(rows: Vec<Row>, cache_bytes: Option<u64>) -> Report {
     let without = None;
-    Report::new(&Config::default(), Measured { rows, cache_bytes, without, interrupted: false })
+    let (interrupted, ended) = (false, Ok(()));
+    Report::new(&Config::default(), Measured { rows, cache_bytes, without, interrupted, ended })
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The programs to watch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fairways_daemon::config::{Config, CounterSource};
@@ -12,6 +12,8 @@ use fairways_programs::{CpuUser, Roots, Selector};
 
 /// How long processes are observed to find the busy ones.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often meanwhile: what a process does after it was last seen is not counted.
+const EVERY: Duration = Duration::from_millis(50);
 
 /// A program that uses the processor, with a unique name.
 pub(super) struct User {
@@ -32,31 +34,32 @@ pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>>
             let running = programs.map_err(refused)?.into_iter().filter(|program| program.running);
             let user = |pid| CpuUser {
                 selector: Selector::Pid(pid),
-                pids: vec![pid],
-                cpu_time: Duration::ZERO,
+                processes: BTreeMap::from([(pid, Duration::ZERO)]),
             };
             let mut all: Vec<CpuUser> = Vec::new();
             let pids: BTreeSet<i32> = running.map(|program| program.pid).collect();
             for of in list()?.into_iter().chain(pids.iter().copied().map(user)) {
-                let is_new = |pid: &i32| all.iter().all(|known| !known.pids.contains(pid));
-                let is_theirs = !of.pids.is_empty() && of.pids.iter().all(|pid| pids.contains(pid));
-                if is_theirs && of.pids.iter().all(is_new) {
+                let of_it = || of.processes.keys();
+                let is_new = |pid| all.iter().all(|known| !known.processes.contains_key(pid));
+                let is_theirs = of_it().len() > 0 && of_it().all(|pid| pids.contains(pid));
+                if is_theirs && of_it().all(is_new) {
                     all.push(of);
                 }
             }
             all.into_iter().map(|of| (of, None)).collect()
         }
         _ => {
-            let before = list()?;
-            sleep(LOOK);
-            let busy = list()?.into_iter().map(|now| {
-                let known = before.iter().find(|of| of.selector == now.selector);
-                let had = known.map_or(Duration::ZERO, |of| of.cpu_time);
-                let cpus = now.cpu_time.saturating_sub(had).as_secs_f64() / LOOK.as_secs_f64();
-                (now, Some(cpus))
-            });
-            // Who does nothing fills no lines.
-            busy.filter(|(_, cpus)| cpus.is_some_and(|cpus| cpus > 0.0)).collect()
+            let mut busy = Busy::default();
+            busy.see(list()?);
+            let since = Instant::now();
+            busy.used.clear();
+            while since.elapsed() < LOOK {
+                sleep(EVERY);
+                busy.see(list()?);
+            }
+            let seconds = since.elapsed().as_secs_f64();
+            let cpus = |used: Duration| Some(used.as_secs_f64() / seconds);
+            busy.used.into_values().map(|(of, used)| (of, cpus(used))).collect()
         }
     };
     found.sort_by(|one, other| other.1.partial_cmp(&one.1).unwrap_or(std::cmp::Ordering::Equal));
@@ -64,9 +67,39 @@ pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>>
     let mut names = BTreeSet::new();
     let named = found.into_iter().map(|(of, cpus)| {
         let name = unique(&name(&of.selector), &mut names);
-        User { name, selector: of.selector, pids: of.pids, cpus }
+        User { name, selector: of.selector, pids: of.processes.into_keys().collect(), cpus }
     });
     Ok(named.collect())
+}
+
+/// The CPU time that programs use while they are observed.
+#[derive(Default)]
+struct Busy {
+    /// By process, its CPU time when it was last seen.
+    had: BTreeMap<i32, Duration>,
+    /// By selector, the programs that used any, as they were last seen. A program that does
+    /// nothing fills no lines.
+    used: BTreeMap<String, (CpuUser, Duration)>,
+}
+
+impl Busy {
+    fn see(&mut self, now: Vec<CpuUser>) {
+        for of in now {
+            let mut used = Duration::ZERO;
+            for (&pid, &has) in &of.processes {
+                // A new process, which may have the number of one that has ended, began meanwhile.
+                let had = self.had.insert(pid, has).filter(|had| *had <= has);
+                used += has - had.unwrap_or_default();
+            }
+            let key = of.selector.to_string();
+            if used > Duration::ZERO || self.used.contains_key(&key) {
+                let (known, so_far) =
+                    self.used.entry(key).or_insert_with(|| (of.clone(), Duration::ZERO));
+                *known = of;
+                *so_far += used;
+            }
+        }
+    }
 }
 
 /// A name that is easy to write, with only letters, digits and `-_.:`.
@@ -92,4 +125,29 @@ fn unique(name: &str, names: &mut BTreeSet<String>) -> String {
     let free = all.find(|name| !names.contains(name)).unwrap_or_default();
     names.insert(free.clone());
     free
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What processes do that end, begin, or have the number of one that has ended, counts; what
+    /// they did before does not.
+    #[test]
+    fn processes_that_come_and_go_are_counted() {
+        let millis = Duration::from_millis;
+        let user = |processes: &[(i32, u64)]| CpuUser {
+            selector: "process:cc1".parse().unwrap(),
+            processes: processes.iter().map(|&(pid, ms)| (pid, millis(ms))).collect(),
+        };
+        let mut busy = Busy::default();
+        busy.see(vec![user(&[(1, 90_000), (2, 40)])]);
+        busy.used.clear();
+        busy.see(vec![user(&[(1, 90_050), (2, 90), (3, 20)])]);
+        busy.see(vec![user(&[(2, 10), (3, 60)])]);
+        busy.see(vec![]);
+        let (of, used) = &busy.used["process:cc1"];
+        assert_eq!(*used, millis(50 + 50 + 20 + 10 + 40));
+        assert_eq!(of.processes.keys().copied().collect::<Vec<_>>(), [2, 3]);
+    }
 }

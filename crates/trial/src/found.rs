@@ -42,14 +42,15 @@ pub(crate) struct Domain {
     pub(crate) broken: Option<&'static str>,
     /// The policy's plan, which is switched on and off.
     pub(crate) decided: Option<Partition>,
-    /// How many programs came or went in blocks.
-    pub(crate) others: u32,
+    /// How often programs came or went in blocks.
+    others: BTreeMap<AppId, u32>,
 }
 
 /// The measurements of all domains.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) domains: BTreeMap<u32, Domain>,
+    names: BTreeMap<AppId, String>,
 }
 
 /// A quantity of a program that is compared.
@@ -87,8 +88,27 @@ impl Found {
         (domain.is_over, domain.broken) = (true, why);
     }
 
-    pub(super) fn others(&mut self, id: u32) {
-        self.domain(id).others += 1;
+    pub(super) fn other(&mut self, id: u32, app: AppId) {
+        *self.domain(id).others.entry(app).or_default() += 1;
+    }
+
+    pub(super) fn named(&mut self, app: AppId, name: &str) {
+        self.names.insert(app, name.to_owned());
+    }
+
+    /// What a program is or was called.
+    pub(crate) fn name(&self, app: AppId) -> String {
+        self.names.get(&app).cloned().unwrap_or_else(|| format!("program {}", app.0))
+    }
+
+    /// How often programs came or went in blocks; every domain hears of each.
+    pub(crate) fn others(&self) -> u32 {
+        let mut most: BTreeMap<AppId, u32> = BTreeMap::new();
+        for (&app, &times) in self.domains.values().flat_map(|domain| &domain.others) {
+            let most = most.entry(app).or_default();
+            *most = times.max(*most);
+        }
+        most.values().sum()
     }
 
     pub(super) fn objective(&mut self, id: u32, app: AppId, objective: Option<Objective>) {
@@ -170,16 +190,25 @@ impl Domain {
         }
     }
 
-    /// Both values of each pair of blocks, with and without.
+    /// Both values of the pairs of blocks in which a program was measured, with and without.
     pub(crate) fn pairs(&self, app: AppId, measure: Measure) -> Vec<(f64, f64)> {
-        let pair = |first: usize| {
+        self.every_pair(app, measure).flatten().collect()
+    }
+
+    /// Both values of each pair of blocks; `None` where one was not measured.
+    pub(crate) fn every_pair(
+        &self,
+        app: AppId,
+        measure: Measure,
+    ) -> impl Iterator<Item = Option<(f64, f64)>> {
+        let pair = move |first: usize| {
             let (one, other) = (self.of(first, app, measure)?, self.of(first + 1, app, measure)?);
             match self.blocks[first].arm {
                 Arm::With => Some((one, other)),
                 Arm::Without => Some((other, one)),
             }
         };
-        (0..self.whole()).step_by(2).filter_map(pair).collect()
+        (0..self.whole()).step_by(2).map(pair)
     }
 
     /// How many blocks make whole pairs: the last one may not be over.

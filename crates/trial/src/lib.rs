@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairways_command_kit::{BadInput, Interrupted};
-use fairways_core::{Partition, Policy};
+use fairways_core::{AppId, Partition, Policy};
 use fairways_daemon::trial::{Trial, Tried};
 use parking_lot::Mutex;
 use rand_core::{Rng, SeedableRng};
@@ -23,6 +23,7 @@ use rand_pcg::Pcg64Mcg;
 use found::{Arm, Found};
 use policy::{Planned, PolicyOnTrial};
 use report::Report;
+use verdict::{Difference, Overall};
 pub use verdict::{MATTERS, Verdict};
 
 /// How long all blocks take together without a flag.
@@ -81,7 +82,7 @@ impl RunningTrial {
     /// The verdict on the IPC of all programs; `None` if too little was measured.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {
-        verdict::of_all(self.found.lock().domains.values()).map(verdict::Difference::verdict)
+        Overall::new(&self.found.lock()).difference.map(Difference::verdict)
     }
 
     /// The plan that was switched on and off in a domain.
@@ -93,21 +94,22 @@ impl RunningTrial {
     /// Prints what was measured with these programs.
     ///
     /// # Errors
-    /// If the trial ended early, or can't be printed.
-    pub fn print(&self, tried: &Tried, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
-        let Tried { policy, names, interrupted } = tried;
+    /// If the trial ended early, not everything was restored, or it can't be printed.
+    pub fn print(&self, tried: Tried, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+        let Tried { policy, interrupted, ended } = tried;
         let block_seconds = self.planned.block.as_secs_f64();
-        let report = Report::new(policy, &self.found.lock(), block_seconds, *interrupted, &**names);
+        let report = Report::new(&policy, &self.found.lock(), block_seconds, interrupted);
         if json {
             report.json(out)?;
         } else {
             report.print(out)?;
         }
         out.flush()?;
+        ended?;
         if let Some(why) = self.broken() {
             anyhow::bail!("the trial has ended early: {why}");
         }
-        if *interrupted { Err(Interrupted.into()) } else { Ok(()) }
+        if interrupted { Err(Interrupted.into()) } else { Ok(()) }
     }
 }
 
@@ -115,6 +117,10 @@ impl Trial for RunningTrial {
     fn of(&self, domain: u32, policy: Box<dyn Policy>) -> Box<dyn Policy> {
         let Self { planned, found } = self.clone();
         Box::new(PolicyOnTrial::new(policy, domain, planned, found))
+    }
+
+    fn named(&self, app: AppId, name: &str) {
+        self.found.lock().named(app, name);
     }
 
     fn is_over(&self) -> bool {

@@ -181,8 +181,8 @@ impl PolicyOnTrial {
             Event::Refused { plan, .. } if Some(*plan) == self.now => {
                 self.end(Some("a plan could not be carried out"));
             }
-            Event::Started { .. } | Event::Exited { .. } => {
-                self.found.lock().others(self.domain);
+            Event::Started { app, .. } | Event::Exited { app } => {
+                self.found.lock().other(self.domain, *app);
                 let arm = self.planned.order.get(number).copied().unwrap_or(Arm::Without);
                 self.plan(arm, "a trial: a program started or exited", act);
             }

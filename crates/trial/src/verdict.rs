@@ -4,9 +4,12 @@
 //! Logarithms of ratios are compared: they are symmetric, and their mean over several programs is
 //! the logarithm of the geometric mean.
 
+use std::collections::BTreeSet;
+
+use fairways_core::AppId;
 use serde::Serialize;
 
-use super::found::{Domain, Measure};
+use super::found::{Found, Measure};
 
 /// A smaller difference is not worth partitioning for.
 pub const MATTERS: f64 = 0.01;
@@ -14,13 +17,24 @@ pub const MATTERS: f64 = 0.01;
 /// The fewest pairs for a verdict.
 const LEAST: usize = 3;
 
-/// Student's t for a two-sided interval of 95 %, by degrees of freedom from 1 on; the last value is
-/// for all beyond.
-const T: [f64; 31] = [
+/// Student's t for a two-sided interval of 95 %, by degrees of freedom from 1 on.
+const T: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042, 1.96,
+    2.052, 2.048, 2.045, 2.042,
 ];
+/// The same for any number of degrees.
+const NORMAL: f64 = 1.959_964;
+
+/// Student's t for a two-sided interval of 95 %; beyond the table by the first terms of its
+/// expansion in the degrees' inverse (Abramowitz and Stegun, 26.7.5), which are within 0.0001.
+fn t(degrees: usize) -> f64 {
+    T.get(degrees - 1).copied().unwrap_or_else(|| {
+        let (z, degrees) = (NORMAL, degrees as f64);
+        let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
+        z + (z.powi(3) + z) / 4.0 / degrees + second / degrees.powi(2)
+    })
+}
 
 /// A difference as a fraction of the value without partitioning: 0.1 is a tenth more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -55,7 +69,7 @@ impl Difference {
         let mean = logarithms.iter().sum::<f64>() / count as f64;
         let squares = logarithms.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
         let error = (squares / (count - 1) as f64 / count as f64).sqrt();
-        let wide = T[(count - 2).min(T.len() - 1)] * error;
+        let wide = t(count - 1) * error;
         let part = |logarithm: f64| logarithm.exp() - 1.0;
         Some(Self { by: part(mean), low: part(mean - wide), high: part(mean + wide) })
     }
@@ -78,22 +92,46 @@ pub(crate) fn of_program(pairs: &[(f64, f64)]) -> Option<Difference> {
     Difference::of(&ratios)
 }
 
-/// The difference of the geometric mean of IPC, over all programs that were measured in every pair.
-pub(crate) fn of_all<'a>(domains: impl Iterator<Item = &'a Domain>) -> Option<Difference> {
-    let mut pairs: Vec<(f64, u32)> = Vec::new();
-    for domain in domains {
-        let all: Vec<Vec<(f64, f64)>> =
-            domain.programs().iter().map(|&app| domain.pairs(app, Measure::Ipc)).collect();
-        let most = all.iter().map(Vec::len).max().unwrap_or(0);
-        for whole in all.iter().filter(|pairs| pairs.len() == most) {
-            pairs.resize(pairs.len().max(whole.len()), (0.0, 0));
-            for (sum, (with, without)) in pairs.iter_mut().zip(whole) {
-                *sum = (sum.0 + (with / without).ln(), sum.1 + 1);
-            }
+/// IPC of all programs.
+#[derive(Debug)]
+pub(crate) struct Overall {
+    /// The difference of the geometric mean; `None` if too little was measured.
+    pub(crate) difference: Option<Difference>,
+    /// Number of programs in it: those that were measured in the most pairs of blocks.
+    pub(crate) programs: usize,
+    /// Number of programs that ran.
+    pub(crate) of: usize,
+    /// Number of pairs in which all programs in it were measured.
+    pub(crate) pairs: usize,
+}
+
+impl Overall {
+    pub(crate) fn new(found: &Found) -> Self {
+        let mut all: Vec<(AppId, Vec<Option<f64>>)> = Vec::new();
+        for domain in found.domains.values() {
+            all.extend(domain.programs().into_iter().map(|app| {
+                let pairs = domain.every_pair(app, Measure::Ipc);
+                (app, pairs.map(|pair| pair.map(|(with, without)| (with / without).ln())).collect())
+            }));
         }
+        let of = programs(&all);
+        let measured = |pairs: &[Option<f64>]| pairs.iter().flatten().count();
+        let most = all.iter().map(|(_, pairs)| measured(pairs)).max().unwrap_or(0);
+        all.retain(|(_, pairs)| most > 0 && measured(pairs) == most);
+        let whole = all.iter().map(|(_, pairs)| pairs.len()).min().unwrap_or(0);
+        let mean = |pair: usize| {
+            let each: Option<Vec<f64>> = all.iter().map(|(_, pairs)| pairs[pair]).collect();
+            each.map(|each| each.iter().sum::<f64>() / each.len() as f64)
+        };
+        let means: Vec<f64> = (0..whole).filter_map(mean).collect();
+        let difference = Difference::of(&means);
+        Self { difference, programs: programs(&all), of, pairs: means.len() }
     }
-    let means: Vec<f64> = pairs.iter().map(|(sum, count)| sum / f64::from(*count)).collect();
-    Difference::of(&means)
+}
+
+/// Number of programs; one may run in several domains.
+fn programs(all: &[(AppId, Vec<Option<f64>>)]) -> usize {
+    all.iter().map(|(app, _)| app).collect::<BTreeSet<_>>().len()
 }
 
 #[cfg(test)]
@@ -114,6 +152,15 @@ mod tests {
         // A difference that is certain, and too small to matter.
         assert_eq!(verdict(&[1.004, 1.005, 1.0045, 1.0055]), Verdict::DidNot);
         assert_eq!(Difference::of(&[0.1, 0.1]), None);
+    }
+
+    #[test]
+    fn few_degrees_and_many_have_students_quantile() {
+        for (degrees, expected) in
+            [(1, 12.706), (30, 2.042), (31, 2.040), (60, 2.000), (120, 1.980)]
+        {
+            assert!((t(degrees) - expected).abs() < 0.0006, "{degrees}: {}", t(degrees));
+        }
     }
 
     /// Numbers as in a textbook: 4 degrees of freedom, a variance of 6.25e-5 and 5 values.

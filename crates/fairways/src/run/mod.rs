@@ -99,13 +99,10 @@ pub(crate) fn tried(
     if let Some(why) = machine.failure(machine.now()) {
         return Err(why);
     }
-    let all = run.names();
-    let name = move |_, app: AppId| {
-        let known = usize::try_from(app.0).ok().and_then(|number| all.get(number).cloned());
-        known.unwrap_or_else(|| format!("program {}", app.0))
-    };
-    let interrupted = stop.load(Ordering::Relaxed);
-    Ok(Tried { policy, names: Box::new(name), interrupted })
+    for (app, name) in (0..).map(AppId).zip(run.names()) {
+        on.named(app, &name);
+    }
+    Ok(Tried { policy, interrupted: stop.load(Ordering::Relaxed), ended: Ok(()) })
 }
 
 /// Runs programs that do not finish to the end of the run, and returns what they lose from `since`

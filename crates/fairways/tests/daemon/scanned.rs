@@ -3,9 +3,10 @@
 use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::common::{Machine, can, printed, this};
+use super::common::{Machine, can, end, eventually, printed, this};
 
 fn scan(machine: &Machine) -> Command {
     let mut command = Command::new(this());
@@ -68,6 +69,13 @@ fn selectors(machine: &Machine, name: &str) -> [String; 2] {
     [format!("process:{}", comm.trim_end()), format!("pid:{pid}")]
 }
 
+/// Whether a process has a handler for the signal (`SigCgt` of proc_pid_status(5)).
+fn catches(child: &Child, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(caught.trim(), 16).unwrap() >> (signal.as_raw() - 1) & 1 == 1
+}
+
 struct Busy(Child);
 
 impl Drop for Busy {
@@ -95,6 +103,19 @@ fn without_resctrl_it_says_what_is_not_known() {
     let without = report["without"].as_str().unwrap();
     assert!(without.starts_with("no resctrl at "), "{without}");
     assert_eq!(report["cache_bytes"], Value::Null);
+
+    // Ended early, it prints what is known by then.
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut command = Command::new(this());
+        command.args(["scan", "--duration", "1000s", "--json", "--resctrl-root"]);
+        command.arg(folder.path()).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        eventually("it waits for signals", || catches(&child, signal));
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(end(&mut child).code(), Some(130), "{signal:?}");
+        let report: Value = serde_json::from_reader(child.stdout.take().unwrap()).unwrap();
+        assert!(report["programs"].is_array(), "{report}");
+    }
 
     for wrong in [&["--most", "0"][..], &["--duration", "soon"], &["--toml", "--json"]] {
         let Output { status, stderr, .. } =

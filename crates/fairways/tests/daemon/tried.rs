@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::common::{Machine, can, end, eventually, this};
 
@@ -52,24 +52,55 @@ fn a_trial_compares_every_program_and_puts_all_back() {
     assert_eq!(machine.snapshot(&tasks), before);
 }
 
-/// When interrupted, it puts everything back, and reports what it knows.
+/// When it is ended early, by a user or by `timeout`, it puts everything back, and reports what it
+/// knows.
 #[test]
-fn a_trial_that_is_interrupted_puts_all_back() {
+fn a_trial_that_is_ended_early_puts_all_back() {
+    if !can(&[]) {
+        return;
+    }
+    for signal in [Signal::INT, Signal::TERM] {
+        let machine = Machine::start("mlr:500K,lookbusy");
+        let tasks: Vec<i32> = machine.pids.values().copied().collect();
+        let before = machine.snapshot(&tasks);
+        let mut child = command(&machine, "1000s").spawn().unwrap();
+        eventually("it partitions", || partitions(&machine, &tasks));
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(end(&mut child).code(), Some(130), "{signal:?}");
+        let report: Value = serde_json::from_reader(child.stdout.take().unwrap()).unwrap();
+        assert_eq!(report["interrupted"], true, "{signal:?}");
+        assert_eq!(machine.snapshot(&tasks), before);
+    }
+}
+
+/// A program that ends meanwhile keeps its name.
+#[test]
+fn a_program_that_ends_meanwhile_is_named() {
     if !can(&[]) {
         return;
     }
     let machine = Machine::start("mlr:500K,lookbusy");
     let tasks: Vec<i32> = machine.pids.values().copied().collect();
-    let before = machine.snapshot(&tasks);
-    let mut child = command(&machine, "1000s").spawn().unwrap();
-    eventually("it partitions", || {
-        machine.snapshot(&tasks).keys().any(|path| path.starts_with("fairways."))
+    let mut child = command(&machine, "6s").spawn().unwrap();
+    // After some blocks.
+    let (mut last, mut changes) = (machine.snapshot(&tasks), 0);
+    eventually("it switches its plan on and off", || {
+        let now = machine.snapshot(&tasks);
+        changes += u32::from(now != last);
+        last = now;
+        changes > 6
     });
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    assert_eq!(end(&mut child).code(), Some(130));
+    kill_process(Pid::from_raw(machine.pids["lookbusy"]).unwrap(), Signal::KILL).unwrap();
+    assert_eq!(end(&mut child).code(), Some(0));
     let report: Value = serde_json::from_reader(child.stdout.take().unwrap()).unwrap();
-    assert_eq!(report["interrupted"], true);
-    assert_eq!(machine.snapshot(&tasks), before);
+    let programs = report["programs"].as_array().unwrap().iter();
+    let mut names: Vec<&str> = programs.map(|of| of["program"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!((names, &report["others"]), (vec!["lookbusy", "mlr-500K"], &json!(1)), "{report}");
+}
+
+fn partitions(machine: &Machine, tasks: &[i32]) -> bool {
+    machine.snapshot(tasks).keys().any(|path| path.starts_with("fairways."))
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub struct ProgramTotals {
     ipc: Ratio,
     misses: Ratio,
     occupancy: Ratio,
+    traffic: Ratio,
+    misses_over_time: Ratio,
     /// Requests answered; `None` if no window reported any.
     pub requests: Option<u64>,
     /// Windows in which the objective was met.
@@ -59,6 +61,8 @@ impl ProgramTotals {
         let seconds = sample.window.as_secs_f64();
         let occupancy = sample.occupancy.map(|ways| ways.raw() as f64 / (1_u64 << 32) as f64);
         self.occupancy.add(occupancy.map(|held| held * seconds), Some(seconds));
+        self.traffic.add(number(counters.memory_bytes), Some(seconds));
+        self.misses_over_time.add(number(counters.llc_misses), Some(seconds));
     }
 
     /// Instructions per cycle.
@@ -69,6 +73,16 @@ impl ProgramTotals {
     /// Misses of the last-level cache per 1000 instructions.
     pub fn mpki(&self) -> Option<f64> {
         self.misses.get().map(|misses| misses * 1000.0)
+    }
+
+    /// Bytes from and to memory per second, over the windows in which they were counted.
+    pub fn memory_bytes_per_second(&self) -> Option<f64> {
+        self.traffic.get()
+    }
+
+    /// Misses of the last-level cache per second, over the windows in which they were counted.
+    pub fn llc_misses_per_second(&self) -> Option<f64> {
+        self.misses_over_time.get()
     }
 
     /// The ways occupied, averaged over time.

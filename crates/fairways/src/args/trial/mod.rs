@@ -50,7 +50,7 @@ impl Trial {
             }
             None => fairways_daemon::tried(&self.run.options(), Box::new(trial.clone()))?,
         };
-        trial.print(&tried, json, out)
+        trial.print(tried, json, out)
     }
 
     fn prepared(&self) -> Result<RunningTrial, BadInput> {
