@@ -46,7 +46,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 fn ways(cache: &Cache) -> Finding {
-    let why = "a mask has one bit a way; shareable ways are filled by devices too, and avoided";
+    let why = "a mask has one bit a way; shareable ways are filled by devices too, and avoided unless all are";
     let gaps = match cache.sparse {
         Some(true) => "masks may have gaps",
         Some(false) => "masks have no gaps",
@@ -130,9 +130,14 @@ fn rmids(facts: &Facts, monitoring: Option<&Monitoring>) -> Finding {
     let taken = u32::try_from(1 + own + below + facts.groups.len()).unwrap_or(u32::MAX);
     let free = monitoring.rmids.saturating_sub(taken);
     let events = monitoring.events.join(", ");
-    let found = format!("{} RMIDs, {free} not in a group; {events}", monitoring.rmids);
+    // Early MPAM kernels show 1, whatever each class has.
+    let is_known = monitoring.rmids > 1;
+    let found = match is_known {
+        true => format!("{} RMIDs, {free} not in a group; {events}", monitoring.rmids),
+        false => format!("the kernel does not say how many RMIDs each class has; {events}"),
+    };
     let occupancy = monitoring.events.iter().any(|event| event == "llc_occupancy");
-    if free > 0 && occupancy {
+    if (free > 0 || !is_known) && occupancy {
         return Finding::new("monitoring", FindingState::Ok, found, why);
     }
     let remedy = if occupancy {

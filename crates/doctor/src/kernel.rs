@@ -132,17 +132,25 @@ fn file_system(facts: &Facts) -> Finding {
     Finding::new(id, FindingState::Missing, "/proc/filesystems has no resctrl", why).remedy(remedy)
 }
 
-/// `rdt=!l3cat,mba`: kernel-parameters.txt.
+/// Turns MPAM off.
+const NO_MPAM: &str = "arm64.nompam";
+
+/// `rdt=!l3cat,mba` and `arm64.nompam`: kernel-parameters.txt.
 fn command_line(facts: &Facts) -> Finding {
-    let (id, why) = ("kernel-command-line", "rdt= turns off features of the hardware");
+    let why = "rdt= and arm64.nompam turn off features of the hardware";
+    let id = "kernel-command-line";
     let Some(text) = facts.files.line("proc/cmdline") else {
         return Finding::new(id, FindingState::Unknown, "/proc/cmdline cannot be read", why);
     };
+    if text.split_whitespace().any(|word| word == NO_MPAM) {
+        let remedy = format!("take {NO_MPAM} off the boot loader's configuration, and reboot");
+        return Finding::new(id, FindingState::Missing, NO_MPAM, why).remedy(remedy);
+    }
     let options = text.split_whitespace().filter_map(|word| word.strip_prefix("rdt="));
     let options: Vec<&str> = options.flat_map(|options| options.split(',')).collect();
     let off: Vec<&str> = options.iter().filter_map(|option| option.strip_prefix('!')).collect();
     if options.is_empty() {
-        return Finding::new(id, FindingState::Ok, "it has no rdt=", why);
+        return Finding::new(id, FindingState::Ok, "it turns nothing off", why);
     }
     let found = format!("rdt={}", options.join(","));
     if off.is_empty() {

@@ -54,7 +54,7 @@ fn options(facts: &Facts, given: &[String]) -> Finding {
     let known = [
         ("cdp", "cdp: code and data have masks of their own, half the classes"),
         ("cdpl2", "cdpl2: the same for L2"),
-        ("mba_MBps", "mba_MBps: MB values are MB/s, not percent, and the kernel steers to them"),
+        ("mba_MBps", "mba_MBps: MB values are MiB/s, not percent, and the kernel steers to them"),
         ("debug", "debug: groups show their hardware ids"),
     ];
     let changes: Vec<&str> = known

@@ -285,7 +285,7 @@ fn mount_options_state_what_they_change() {
     let text = "    MB:0=4294967295;1=4294967295\nL3DATA:0=7ff;1=7ff\nL3CODE:0=7ff;1=7ff\n";
     host.put(&format!("{RESCTRL}/schemata"), text);
     let report = host.examine();
-    let expected = ["half the classes", "MB/s, not percent", "hardware ids"];
+    let expected = ["half the classes", "MiB/s, not percent", "hardware ids"];
     says(&report, "mount-options", FindingState::Limited, &expected);
     says(&report, "ways", FindingState::Ok, &["11 of L3DATA"]);
     let levels = "MB: at least 1 MiB/s, steps of 1 MiB/s, of a class as a whole";
@@ -456,6 +456,8 @@ fn a_feature_that_the_command_line_turns_off_is_missing() {
     says(&host.examine(), id, FindingState::Limited, &["rdt=!mba"]);
     host.put("proc/cmdline", "rdt=l3cat\n");
     says(&host.examine(), id, FindingState::Ok, &["rdt=l3cat"]);
+    host.put("proc/cmdline", "root=/dev/sda1 arm64.nompam\n");
+    says(&host.examine(), id, FindingState::Missing, &["take arm64.nompam off"]);
 }
 
 #[test]
@@ -606,6 +608,14 @@ fn nodes_that_share_a_cache_are_counted() {
     }
     let parts = ["0: CPUs 0-1, 2560 KiB a way, shared by 3 NUMA nodes", "1: CPUs 2-3"];
     says(&host.examine(), "domains", FindingState::Ok, &parts);
+}
+
+/// Early kernels for MPAM, of which each class has ids of its own, show 1.
+#[test]
+fn a_number_of_ids_that_is_none_is_no_lack() {
+    let host = Host::skylake();
+    put(&host, "num_rmids", "1\n");
+    says(&host.examine(), "monitoring", FindingState::Ok, &["does not say how many RMIDs"]);
 }
 
 #[test]

@@ -55,17 +55,22 @@ impl Domain {
     }
 
     /// The domains of the nodes that share this cache. Each bit of a mask is a part of each node's
-    /// cache, and as large in each (resctrl.rst, "Notes on Sub-NUMA Cluster mode").
+    /// cache, and as large in each (resctrl.rst, "Notes on Sub-NUMA Cluster mode"). Each has its
+    /// part of the memory channels, too.
     pub(super) fn by_node(&self, shared: &[DividedCache]) -> Vec<Self> {
         let Some(shared) = shared.iter().find(|shared| shared.cache == self.id) else {
             return vec![self.clone()];
         };
-        let parts = shared.nodes.len().max(1) as u64;
+        let parts = u32::try_from(shared.nodes.len()).unwrap_or(u32::MAX).max(1);
         let mut domains = Vec::new();
         for (node, cpus) in &shared.nodes {
             let (id, cpus) = (*node, cpus.clone());
-            let way_bytes = self.way_bytes / parts;
-            domains.push(Self { id, node: Some(id), way_bytes, cpus, ..self.clone() });
+            let way_bytes = self.way_bytes / u64::from(parts);
+            let bandwidth = self.bandwidth.map(|lever| BandwidthLever {
+                capacity_mbps: lever.capacity_mbps.map(|mbps| (mbps / parts).max(1)),
+                ..lever
+            });
+            domains.push(Self { id, node: Some(id), way_bytes, bandwidth, cpus, ..self.clone() });
         }
         domains
     }

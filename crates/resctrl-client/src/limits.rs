@@ -74,15 +74,17 @@ impl Limits {
     }
 
     /// The stricter of each two values. Of numbers, that is the smaller. Of masks, it is what they
-    /// have in common if that has at least `least` bits, otherwise the one of fewer bits.
-    pub(super) fn strictest(&self, other: &Self, least: u32) -> Self {
+    /// have in common if that is legal: at least `least` bits, without gaps where masks are
+    /// `contiguous`; otherwise the one of fewer bits.
+    pub(super) fn strictest(&self, other: &Self, least: u32, contiguous: bool) -> Self {
         let mut strictest = self.clone();
         for (key, &two) in &other.0 {
             let one = strictest.0.entry(key.clone()).or_insert(two);
             *one = match (*one, two) {
                 (Value::Mask(one), Value::Mask(two)) => {
                     let both = WayMask::from_bits(one.bits() & two.bits());
-                    let is_legal = both.is_contiguous() && both.count() >= least.max(1);
+                    let has_gaps = contiguous && !both.is_contiguous();
+                    let is_legal = !has_gaps && both.count() >= least.max(1);
                     let fewer = if two.count() < one.count() { two } else { one };
                     Value::Mask(if is_legal { both } else { fewer })
                 }
@@ -216,7 +218,7 @@ impl Findings {
     }
 
     pub(super) fn stricter(&self, one: &Limits, other: &Limits) -> Limits {
-        one.strictest(other, self.survey.least_bits)
+        one.strictest(other, self.survey.least_bits, self.survey.contiguous())
     }
 
     /// The limits of a group as it was last looked at; the root's if it is gone.
@@ -284,5 +286,28 @@ impl Findings {
             }
         }
         part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_two_masks_have_in_common_may_have_gaps_where_masks_may() {
+        let of = |bits: u32| {
+            let value = Value::Mask(WayMask::from_bits(bits));
+            Limits(BTreeMap::from([(("L2".to_owned(), 0), value)]))
+        };
+        for (one, other, least, contiguous, expected) in [
+            (0b1011, 0b1110, 1, false, 0b1010),
+            (0b1011, 0b1110, 1, true, 0b1011),
+            (0b1011, 0b1110, 3, false, 0b1011),
+            (0b0011, 0b0110, 1, true, 0b0010),
+            (0b0011, 0b1100, 1, false, 0b0011),
+        ] {
+            let found = of(one).strictest(&of(other), least, contiguous);
+            assert_eq!(found, of(expected), "{one:b} {other:b}");
+        }
     }
 }

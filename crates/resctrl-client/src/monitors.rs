@@ -46,7 +46,8 @@ impl Programs {
         Ok(is_monitored)
     }
 
-    /// Monitors programs that are not monitored yet, as far as ids suffice.
+    /// Monitors programs that are not monitored yet, as far as ids suffice: all have the same ids,
+    /// or those of a class its own.
     pub(super) fn monitor_more(
         &mut self,
         mount: &mut Mount,
@@ -55,9 +56,17 @@ impl Programs {
     ) -> Result<(), Error> {
         let waiting = self.by_id.iter().filter(|(_, program)| !program.monitored);
         let waiting: Vec<AppId> = waiting.map(|(&app, _)| app).collect();
+        let mut full: Vec<String> = Vec::new();
         for app in waiting {
+            if full.contains(&self.get(app)?.class) {
+                continue;
+            }
             if !self.monitor(mount, found, app)? {
-                return Ok(());
+                if !mount.tree.has_ids_of_class() {
+                    return Ok(());
+                }
+                full.push(self.get(app)?.class.clone());
+                continue;
             }
             let program = self.get(app)?;
             let mut threads = members(&mount.tree, &program.class)?;

@@ -44,7 +44,7 @@ impl Programs {
         } else if program.monitored {
             match mount.tree.rename(&old, &monitor_in(to, &name)) {
                 Ok(()) => renamed = true,
-                // Before Linux 6.5, and where monitoring ids are of their class (Arm MPAM).
+                // Before Linux 6.5, and where monitoring ids belong to their class (Arm MPAM).
                 Err(error) if error.errno() == Some(Errno::PERM) => {}
                 Err(error) if error.is_gone() && mount.tree.inode(&old)?.is_none() => {
                     mount.tree.forget(&old);

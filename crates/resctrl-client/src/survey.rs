@@ -61,12 +61,18 @@ impl Survey {
         let text = tree.read("schemata")?;
         let root = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
         let shape = Shape::of(tree, &root)?;
-        let known = before.filter(|before| before.shape == shape);
+        // A node that shares a cache comes and goes with its CPUs; the cache stays.
+        let is_as_before = |before: &&Self| {
+            before.shape == shape
+                && (before.shared.is_empty() || before.shared == shared_caches(tree))
+        };
+        let known = before.filter(is_as_before);
         let fixed = match known {
             Some(before) => Some(before.fixed.clone()),
             None => fixed(tree, proc)?,
         };
         let Some(fixed) = fixed else { return Ok(None) };
+        tree.set_ids_of_class(fixed.has_ids_of_class());
         let sides = fixed.sides;
         let domains = domains(tree, &root, sides[sides.len() - 1])?;
         let io =
@@ -142,6 +148,14 @@ pub(super) struct FixedSurvey {
     bandwidth: Option<Bandwidth>,
     /// Whether values of `MB` are MiB/s, to which the kernel steers: the option `mba_MBps`.
     is_in_mbps: bool,
+}
+
+impl FixedSurvey {
+    /// Whether monitoring ids belong to their class: with MPAM, of which `info` shows that any mask
+    /// is legal and every way shareable (drivers/resctrl/mpam_resctrl.c).
+    fn has_ids_of_class(&self) -> bool {
+        self.cache.sparse == Some(true) && self.cache.shareable == self.cache.mask
+    }
 }
 
 fn fixed(tree: &Tree, proc: &Path) -> Result<Option<FixedSurvey>, Error> {

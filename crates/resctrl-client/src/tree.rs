@@ -1,6 +1,6 @@
 //! Resctrl's files, each operation one system call on the file.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ pub(super) struct Tree {
     /// Our groups' `st_ino`, by path. Nothing is written below these paths while another group is
     /// there: somebody removed ours and made one of the same name.
     ours: RefCell<BTreeMap<String, u64>>,
+    /// Whether monitoring ids belong to their class ([`Tree::has_ids_of_class`]).
+    has_ids_of_class: Cell<bool>,
     /// The holders of the lock that are not waited for any more.
     pub(super) ignored: RefCell<BTreeSet<String>>,
     /// Why the lock was not available at the last attempt.
@@ -50,6 +52,7 @@ impl Tree {
             dir,
             identity: (about.st_dev, about.st_ino),
             ours: RefCell::default(),
+            has_ids_of_class: Cell::default(),
             ignored: RefCell::default(),
             locked: RefCell::default(),
         })
@@ -190,8 +193,27 @@ impl Tree {
         Ok(removed)
     }
 
+    /// Whether monitoring ids belong to their class, as with MPAM. Linux lets a group take its id
+    /// along to another class nevertheless (`mongrp_reparent`), where it may be another group's:
+    /// both would have the sum of both.
+    pub(super) fn has_ids_of_class(&self) -> bool {
+        self.has_ids_of_class.get()
+    }
+
+    pub(super) fn set_ids_of_class(&self, are: bool) {
+        self.has_ids_of_class.set(are);
+    }
+
+    /// Renames a MON group.
+    ///
+    /// # Errors
+    /// EPERM, too, if its monitoring id does not belong to the other class.
     pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
         self.still_ours(from)?;
+        let parent = |path: &str| path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
+        if self.has_ids_of_class() && parent(from) != parent(to) {
+            return Err(self.failed(&format!("rename to {to}"), from, Errno::PERM));
+        }
         let (dir, name) = self.below("open", to)?;
         renameat(&self.dir, from, dir.as_fd(), name)
             .map_err(|errno| self.refused(&format!("rename to {to}"), from, errno))?;
@@ -281,4 +303,26 @@ pub(super) fn of(group: &str, name: &str) -> String {
 /// The path of the MON group of that name in a class.
 pub(super) fn monitor_in(class: &str, name: &str) -> String {
     format!("{}/{name}", of(class, "mon_groups"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux would let it go.
+    #[test]
+    fn a_group_whose_id_is_of_its_class_stays_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for group in ["a/mon_groups/m", "b/mon_groups"] {
+            std::fs::create_dir_all(folder.path().join(group)).unwrap();
+        }
+        let tree = Tree::open(folder.path()).unwrap();
+        tree.set_ids_of_class(true);
+        let refused = tree.rename("a/mon_groups/m", "b/mon_groups/m").unwrap_err();
+        assert_eq!(refused.errno(), Some(Errno::PERM));
+        tree.rename("a/mon_groups/m", "a/mon_groups/n").unwrap();
+        tree.set_ids_of_class(false);
+        tree.rename("a/mon_groups/n", "b/mon_groups/m").unwrap();
+        assert!(folder.path().join("b/mon_groups/m").is_dir());
+    }
 }

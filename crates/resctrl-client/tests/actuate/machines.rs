@@ -233,7 +233,8 @@ fn nodes_that_share_a_cache_are_domains_where_programs_are_bound() {
     if !can_mount() {
         return;
     }
-    let host = Host::new(Platform::granite_rapids_snc3());
+    let mut host = Host::new(Platform::granite_rapids_snc3());
+    host.settings.memory_mbps = Some(90_000);
     let before = host.snapshot();
     let mut client = host.open();
     // Sysfs does not show the nodes' CPUs.
@@ -252,6 +253,8 @@ fn nodes_that_share_a_cache_are_domains_where_programs_are_bound() {
     assert_eq!((&nodes[1], &nodes[4]), (&(1, 0, "4-7".into()), &(4, 1, "16-19".into())));
     let domain = &client.domains()[1];
     assert_eq!((domain.way_bytes, domain.llc.ways.get()), (whole / 3, 16));
+    let capacity = domain.bandwidth.and_then(|lever| lever.capacity_mbps);
+    assert_eq!(capacity, Some(30_000), "a node has a third of the channels");
     for app in 1..=3 {
         client.add(AppId(app), "a", &[]).unwrap();
     }
@@ -275,6 +278,51 @@ fn nodes_that_share_a_cache_are_domains_where_programs_are_bound() {
     assert_eq!(client.occupancy(AppId(2), 1), Reading::Value(0), "the sum of the other cache");
     assert_eq!(client.close().left, []);
     assert_eq!(host.snapshot(), before);
+}
+
+/// Ids that a class has of its own suffice for its programs whatever another class needs.
+#[test]
+fn a_class_without_ids_left_keeps_no_other_from_its_own() {
+    if !can_mount() {
+        return;
+    }
+    let host = Host::new(Platform::mpam().with_domains(1, 4));
+    let before = host.snapshot();
+    let mut client = host.open();
+    for app in 1..=5 {
+        client.add(AppId(app), "a", &[]).unwrap();
+    }
+    client.apply(&[(0, &plan(&[(0x3, &[1, 2, 3, 4]), (0xc, &[5])]))], "a test").unwrap();
+    client.look().unwrap();
+    // Of the four ids of each class one is its own.
+    let read = [1, 2, 3, 4, 5].map(|app| client.occupancy(AppId(app), 0) == Reading::Value(0));
+    assert_eq!(read.iter().filter(|read| **read).count(), 4, "{read:?}");
+    assert!(read[4], "the only program of its class");
+    assert_eq!(client.close().left, []);
+    assert_eq!(host.snapshot(), before);
+}
+
+/// A node goes with its last CPU, and its part of a sum with it; it returns with its first.
+#[test]
+fn the_sum_of_a_shared_cache_is_of_the_nodes_there_are() {
+    if !can_mount() {
+        return;
+    }
+    // L2 caches would go with the CPUs, and their domains with them.
+    let host = Host::new(Platform { l2: None, ..Platform::granite_rapids_snc3() });
+    let mut client = host.open();
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0x3, &[1])]))], "a test").unwrap();
+    assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0));
+    (4..8).for_each(|cpu| host.cpu(cpu, false).unwrap());
+    assert!(!host.has("mon_data/mon_L3_00/mon_sub_L3_01"));
+    client.look().unwrap();
+    assert_eq!(client.occupancy(AppId(1), 0), Reading::Value(0), "of the two that are left");
+    (4..8).for_each(|cpu| host.cpu(cpu, true).unwrap());
+    client.look().unwrap();
+    host.fault("read:*/mon_sub_L3_01/llc_occupancy=Unavailable");
+    assert_eq!(client.occupancy(AppId(1), 0), Reading::Unavailable, "no part of a sum");
+    assert_eq!(client.close().left, []);
 }
 
 #[test]

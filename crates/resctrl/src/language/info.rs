@@ -29,7 +29,7 @@ pub struct Bandwidth {
     pub resource: String,
     /// `num_closids`.
     pub closids: u32,
-    /// `min_bandwidth`: the least a group can have, in the unit of its schemata: percent, or MB/s
+    /// `min_bandwidth`: the least a group can have, in the unit of its schemata: percent, or MiB/s
     /// under `mba_MBps`, or an eighth of a GB/s on AMD. The most is the root's first value; `info`
     /// does not contain it.
     pub min: u32,

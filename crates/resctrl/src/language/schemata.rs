@@ -11,7 +11,7 @@ use super::{LanguageError, by_domain, plain};
 pub enum Value {
     /// Of a cache: the ways that may be filled.
     Mask(WayMask),
-    /// Of memory bandwidth: percent, MB/s, or an eighth of a GB/s, as the resource counts. In
+    /// Of memory bandwidth: percent, MiB/s, or an eighth of a GB/s, as the resource counts. In
     /// `size`, of a cache: bytes.
     Number(u32),
 }
