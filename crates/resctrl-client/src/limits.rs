@@ -295,10 +295,10 @@ mod tests {
 
     #[test]
     fn what_two_masks_have_in_common_may_have_gaps_where_masks_may() {
-        let of = |bits: u32| {
+        fn of(bits: u32) -> Limits {
             let value = Value::Mask(WayMask::from_bits(bits));
             Limits(BTreeMap::from([(("L2".to_owned(), 0), value)]))
-        };
+        }
         for (one, other, least, contiguous, expected) in [
             (0b1011, 0b1110, 1, false, 0b1010),
             (0b1011, 0b1110, 1, true, 0b1011),

@@ -62,11 +62,10 @@ impl Survey {
         let root = Schemata::parse(&text).map_err(|why| tree.misread("schemata", why))?;
         let shape = Shape::of(tree, &root)?;
         // A node that shares a cache comes and goes with its CPUs; the cache stays.
-        let is_as_before = |before: &&Self| {
+        let known = before.filter(|before| {
             before.shape == shape
                 && (before.shared.is_empty() || before.shared == shared_caches(tree))
-        };
-        let known = before.filter(is_as_before);
+        });
         let fixed = match known {
             Some(before) => Some(before.fixed.clone()),
             None => fixed(tree, proc)?,

@@ -210,8 +210,8 @@ impl Tree {
     /// EPERM, too, if its monitoring id does not belong to the other class.
     pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
         self.still_ours(from)?;
-        let parent = |path: &str| path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
-        if self.has_ids_of_class() && parent(from) != parent(to) {
+        let [old, new] = [from, to].map(|path| path.rsplit_once('/').map(|(parent, _)| parent));
+        if self.has_ids_of_class() && old != new {
             return Err(self.failed(&format!("rename to {to}"), from, Errno::PERM));
         }
         let (dir, name) = self.below("open", to)?;

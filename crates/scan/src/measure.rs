@@ -11,7 +11,7 @@ use fairways_core::{AppId, Counter};
 use fairways_daemon::config::{Config, Log, LogLevel, LogTarget, ProgramConfig};
 use fairways_perf::{Source as _, Target};
 use fairways_programs::Selector;
-use fairways_record::status::{DomainStatus, ProgramTotals, Status, Totals};
+use fairways_record::status::{DomainStatus, ProgramStatus, ProgramTotals, Status, Totals};
 
 use super::users::User;
 
@@ -110,21 +110,25 @@ fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::R
 }
 
 fn of_program(user: User, status: &Status, totals: &Totals) -> Row {
-    let own = || status.programs.iter().filter(|of| of.name == user.name);
-    let occupancies = own().filter_map(|program| {
+    let own: Vec<&ProgramStatus> =
+        status.programs.iter().filter(|of| of.name == user.name).collect();
+    let occupancies = own.iter().filter_map(|program| {
         let domain = status.domains.iter().find(|of| of.id == program.domain)?;
         Some(program.occupancy_ways? * domain.way_bytes? as f64)
     });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cache's")]
     let occupancy_bytes = sum(occupancies).map(|bytes| bytes as u64);
     // A window that lacks a count is no second without misses.
-    let counted = || own().filter_map(|of| totals.program(of.domain, of.app));
-    let bytes_per_second = sum(counted().filter_map(ProgramTotals::memory_bytes_per_second));
-    let misses_per_second = sum(counted().filter_map(ProgramTotals::llc_misses_per_second));
-    let weights =
-        || counted().filter_map(|of| Some((of.mpki()?, of.counters.instructions? as f64)));
-    let weighted = sum(weights().map(|(mpki, weight)| mpki * weight));
-    let mpki = weighted.zip(sum(weights().map(|(_, weight)| weight)));
+    let counted: Vec<&ProgramTotals> =
+        own.iter().filter_map(|of| totals.program(of.domain, of.app)).collect();
+    let bytes_per_second = sum(counted.iter().filter_map(|of| of.memory_bytes_per_second()));
+    let misses_per_second = sum(counted.iter().filter_map(|of| of.llc_misses_per_second()));
+    let weights: Vec<(f64, f64)> = counted
+        .iter()
+        .filter_map(|of| Some((of.mpki()?, of.counters.instructions? as f64)))
+        .collect();
+    let weighted = sum(weights.iter().map(|(mpki, weight)| mpki * weight));
+    let mpki = weighted.zip(sum(weights.iter().map(|(_, weight)| *weight)));
     let mpki = mpki.map(|(weighted, weight)| weighted / weight);
     Row { occupancy_bytes, bytes_per_second, misses_per_second, mpki, user }
 }
@@ -149,19 +153,21 @@ fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Res
         sleep((duration - since.elapsed().min(duration)).min(Duration::from_millis(50)));
     }
     let seconds = since.elapsed().as_secs_f64();
-    let row = |(app, user): (AppId, User)| {
-        let counters = perf.read(app, 0);
-        let (misses, instructions) = (counters.llc_misses, counters.instructions);
-        let both = misses.zip(instructions.filter(|&count| count > 0));
-        Row {
-            user,
-            occupancy_bytes: None,
-            bytes_per_second: None,
-            misses_per_second: misses.map(|misses| misses as f64 / seconds),
-            mpki: both.map(|(misses, instructions)| 1000.0 * misses as f64 / instructions as f64),
-        }
-    };
-    let rows: Vec<Row> = apps().zip(users).map(row).collect();
+    let rows: Vec<Row> = apps()
+        .zip(users)
+        .map(|(app, user)| {
+            let counters = perf.read(app, 0);
+            let (misses, instructions) = (counters.llc_misses, counters.instructions);
+            let both = misses.zip(instructions.filter(|&count| count > 0));
+            Row {
+                user,
+                occupancy_bytes: None,
+                bytes_per_second: None,
+                misses_per_second: misses.map(|misses| misses as f64 / seconds),
+                mpki: both.map(|(misses, all)| 1000.0 * misses as f64 / all as f64),
+            }
+        })
+        .collect();
     let is_counted = rows.iter().any(|row| row.misses_per_second.is_some());
     let root = fairways_command_kit::input::shown(&config.resctrl.root);
     let without = match is_counted {

@@ -39,17 +39,16 @@ pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>>
             let mut all: Vec<CpuUser> = Vec::new();
             let pids: BTreeSet<i32> = running.map(|program| program.pid).collect();
             for of in list()?.into_iter().chain(pids.iter().copied().map(user)) {
-                let of_it = || of.processes.keys();
                 let is_new = |pid| all.iter().all(|known| !known.processes.contains_key(pid));
-                let is_theirs = of_it().len() > 0 && of_it().all(|pid| pids.contains(pid));
-                if is_theirs && of_it().all(is_new) {
+                let is_theirs = of.processes.keys().all(|pid| pids.contains(pid));
+                if !of.processes.is_empty() && is_theirs && of.processes.keys().all(is_new) {
                     all.push(of);
                 }
             }
             all.into_iter().map(|of| (of, None)).collect()
         }
         _ => {
-            let mut busy = Busy::default();
+            let mut busy = CpuTimeUsed::default();
             busy.see(list()?);
             let since = Instant::now();
             busy.used.clear();
@@ -58,8 +57,10 @@ pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>>
                 busy.see(list()?);
             }
             let seconds = since.elapsed().as_secs_f64();
-            let cpus = |used: Duration| Some(used.as_secs_f64() / seconds);
-            busy.used.into_values().map(|(of, used)| (of, cpus(used))).collect()
+            busy.used
+                .into_values()
+                .map(|(of, used)| (of, Some(used.as_secs_f64() / seconds)))
+                .collect()
         }
     };
     found.sort_by(|one, other| other.1.partial_cmp(&one.1).unwrap_or(std::cmp::Ordering::Equal));
@@ -74,7 +75,7 @@ pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>>
 
 /// The CPU time that programs use while they are observed.
 #[derive(Default)]
-struct Busy {
+struct CpuTimeUsed {
     /// By process, its CPU time when it was last seen.
     had: BTreeMap<i32, Duration>,
     /// By selector, the programs that used any, as they were last seen. A program that does
@@ -82,7 +83,7 @@ struct Busy {
     used: BTreeMap<String, (CpuUser, Duration)>,
 }
 
-impl Busy {
+impl CpuTimeUsed {
     fn see(&mut self, now: Vec<CpuUser>) {
         for of in now {
             let mut used = Duration::ZERO;
@@ -135,19 +136,19 @@ mod tests {
     /// they did before does not.
     #[test]
     fn processes_that_come_and_go_are_counted() {
-        let millis = Duration::from_millis;
-        let user = |processes: &[(i32, u64)]| CpuUser {
-            selector: "process:cc1".parse().unwrap(),
-            processes: processes.iter().map(|&(pid, ms)| (pid, millis(ms))).collect(),
-        };
-        let mut busy = Busy::default();
+        fn user(processes: &[(i32, u64)]) -> CpuUser {
+            let processes =
+                processes.iter().map(|&(pid, ms)| (pid, Duration::from_millis(ms))).collect();
+            CpuUser { selector: "process:cc1".parse().unwrap(), processes }
+        }
+        let mut busy = CpuTimeUsed::default();
         busy.see(vec![user(&[(1, 90_000), (2, 40)])]);
         busy.used.clear();
         busy.see(vec![user(&[(1, 90_050), (2, 90), (3, 20)])]);
         busy.see(vec![user(&[(2, 10), (3, 60)])]);
         busy.see(vec![]);
         let (of, used) = &busy.used["process:cc1"];
-        assert_eq!(*used, millis(50 + 50 + 20 + 10 + 40));
+        assert_eq!(*used, Duration::from_millis(50 + 50 + 20 + 10 + 40));
         assert_eq!(of.processes.keys().copied().collect::<Vec<_>>(), [2, 3]);
     }
 }

@@ -300,7 +300,7 @@ mod tests {
 
     /// On two caches a program has two rows, each with its domain, and counts once.
     #[test]
-    fn domains_are_told_apart() {
+    fn rows_of_two_domains_differ() {
         let pair: &[(u32, u32, u64)] = &[(0, 1, 1100), (1, 1, 500)];
         let mut found = found(&[pair, pair, pair]);
         found.named(AppId(1), "web");

@@ -115,18 +115,23 @@ impl Overall {
             }));
         }
         let of = programs(&all);
-        let measured = |pairs: &[Option<f64>]| pairs.iter().flatten().count();
         let most = all.iter().map(|(_, pairs)| measured(pairs)).max().unwrap_or(0);
         all.retain(|(_, pairs)| most > 0 && measured(pairs) == most);
         let whole = all.iter().map(|(_, pairs)| pairs.len()).min().unwrap_or(0);
-        let mean = |pair: usize| {
-            let each: Option<Vec<f64>> = all.iter().map(|(_, pairs)| pairs[pair]).collect();
-            each.map(|each| each.iter().sum::<f64>() / each.len() as f64)
-        };
-        let means: Vec<f64> = (0..whole).filter_map(mean).collect();
+        let means: Vec<f64> = (0..whole)
+            .filter_map(|pair| {
+                let each: Option<Vec<f64>> = all.iter().map(|(_, pairs)| pairs[pair]).collect();
+                each.map(|each| each.iter().sum::<f64>() / each.len() as f64)
+            })
+            .collect();
         let difference = Difference::of(&means);
         Self { difference, programs: programs(&all), of, pairs: means.len() }
     }
+}
+
+/// Number of pairs in which it was measured.
+fn measured(pairs: &[Option<f64>]) -> usize {
+    pairs.iter().flatten().count()
 }
 
 /// Number of programs; one may run in several domains.

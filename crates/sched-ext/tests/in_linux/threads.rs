@@ -67,9 +67,9 @@ pub(crate) const BY_INSTRUCTIONS: &str = "FAIRWAYS_BY_INSTRUCTIONS";
 
 /// Spins for a moment.
 ///
-/// QEMU ends an emulated CPU's turn at each `pause`. Where time passes by itself, that keeps threads
-/// waiting for a minute on a busy machine; where it passes by instructions, the CPUs take turns, and
-/// one that only spins should end its own.
+/// QEMU ends an emulated CPU's turn at each `pause`. Where time passes by itself, that keeps
+/// threads waiting for a minute on a busy machine; where it passes by instructions, the CPUs take
+/// turns, and one that only spins should end its own.
 pub(crate) fn spin() {
     static PAUSES: LazyLock<bool> = LazyLock::new(|| std::env::var_os(BY_INSTRUCTIONS).is_some());
     if *PAUSES {
