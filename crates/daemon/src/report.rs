@@ -1,5 +1,6 @@
 //! `fairways status`, and the report of a daemon that has ended.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -112,8 +113,10 @@ pub(super) fn print(status: &Status, json: bool, out: &mut dyn Write) -> io::Res
     }
     writeln!(out, "{}", fit(table, &GIVEN_UP))?;
     unmatched(status, out)?;
+    let mut reported = BTreeSet::new();
     for program in &status.programs {
-        if let Some(joules) = program.core_energy_joules {
+        // It is of the whole program, whatever its domains.
+        if let Some(joules) = program.core_energy_joules.filter(|_| reported.insert(program.app)) {
             writeln!(out, "cores used {joules:.3} J for {}", program.name)?;
         }
         if let Some(why) = &program.not_managed {

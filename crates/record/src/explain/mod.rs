@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::client;
 use crate::journal::Follower;
-use crate::status::{Decision, RecordedAction, share_of};
+use crate::status::{Decision, Outcome, RecordedAction, share_of};
 
 /// The most decisions that can be requested; only the last 256 are known.
 pub const MOST: usize = 1_000_000;
@@ -135,9 +135,14 @@ pub fn decisions_about(decisions: &[Decision], name: &str) -> Vec<u64> {
         let mut is_about = false;
         for action in &decision.actions {
             is_about |= match action {
-                RecordedAction::Planned { clusters, .. } => {
+                RecordedAction::Planned { clusters, outcome, .. } => {
                     share_of(clusters, name).is_some_and(|(share, _)| {
-                        ways.insert(decision.domain, &share.mask) != Some(&share.mask)
+                        let before = match outcome {
+                            // The ways stay; the next plan may give the same, and succeed.
+                            Outcome::Refused(_) => ways.get(&decision.domain).copied(),
+                            _ => ways.insert(decision.domain, &share.mask),
+                        };
+                        before != Some(&share.mask)
                     })
                 }
                 _ => action.is_about(name),

@@ -131,6 +131,35 @@ fn a_decision_is_printed_with_what_it_rests_on() {
     assert_eq!(printed(None).lines().collect::<Vec<_>>(), expected);
 }
 
+/// A plan that was refused is followed by one that is in force: both are about the program.
+#[test]
+fn the_plan_after_a_refused_one_of_the_same_ways_is_shown() {
+    let mut watched = MachineRecord::new(Status::default());
+    let mut record = |event: &Event, action: Option<Action<'_>>| {
+        watched.record_event(0, Time::ZERO, event, &WholeMachine, |_| "lbm".to_owned());
+        carry_out(&mut watched, 0, action.as_slice());
+    };
+    let app = AppId(0);
+    record(&Event::Machine(Llc::with_ways(Ways::new(8).unwrap()).into()), None);
+    record(&Event::Started { app, wish: Wish::default(), profile: None }, None);
+    let mut partition = Partition::default();
+    let cluster = partition.add_cluster(WayMask::from_bits(0x3));
+    partition.place(app, cluster);
+    let planned = |plan| {
+        let reason = "because".into();
+        Some(Action::Partition { plan, partition: (&partition).into(), reason })
+    };
+    record(&Event::Woke, planned(PlanId(4)));
+    let why = PartitionError::NotPlaced { app };
+    record(&Event::Refused { plan: PlanId(4), why }, None);
+    record(&Event::Woke, planned(PlanId(5)));
+    record(&Event::Woke, planned(PlanId(6)));
+    let decisions: Vec<Decision> = watched.decisions.kept().collect();
+    let about = decisions_about(&decisions, "lbm");
+    let plans: Vec<u64> = decisions.iter().map(|decision| decision.number).collect();
+    assert_eq!(about, plans[..2], "the last one changes nothing");
+}
+
 #[test]
 fn decisions_about_one_program_are_printed_as_its_chain() {
     let text = printed(Some("xalancbmk"));
