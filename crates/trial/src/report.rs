@@ -288,14 +288,24 @@ mod tests {
     }
 
     #[test]
-    fn a_program_measured_in_fewer_pairs_is_left_out_and_that_is_said() {
+    fn a_program_measured_in_few_pairs_is_left_out_and_that_is_said() {
         let (a, b) = ((0, 1, 1100), (1, 2, 500));
-        let found = found(&[&[a, b], &[a, b], &[a, b], &[a]]);
+        let found = found(&[&[a, b], &[a], &[a], &[a]]);
         let report = Report::new("lfoc", &found, 10.0, false);
         assert!((report.ipc.unwrap().by - 0.1).abs() < 1e-9);
         let text = text(&report).replace('\n', " ");
         assert!(text.contains("mean of 1 of 2 programs"), "{text}");
         assert!(text.contains("in 4 pairs"), "{text}");
+    }
+
+    /// A program that is started again is another one, in the pairs that the first lacks.
+    #[test]
+    fn programs_that_share_no_pair_are_not_averaged() {
+        let (old, new) = ((0, 1, 1100), (0, 2, 1300));
+        let found = found(&[&[old], &[old], &[old], &[new], &[new], &[new]]);
+        let report = Report::new("lfoc", &found, 10.0, false);
+        assert_eq!((report.pairs, report.ipc_programs, report.ran), (3, 1, 2));
+        assert!((report.ipc.unwrap().by - 0.1).abs() < 1e-9);
     }
 
     /// On two caches a program has two rows, each with its domain, and counts once.

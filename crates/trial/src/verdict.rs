@@ -4,6 +4,7 @@
 //! Logarithms of ratios are compared: they are symmetric, and their mean over several programs is
 //! the logarithm of the geometric mean.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use fairways_core::AppId;
@@ -97,7 +98,8 @@ pub(crate) fn of_program(pairs: &[(f64, f64)]) -> Option<Difference> {
 pub(crate) struct Overall {
     /// The difference of the geometric mean; `None` if too little was measured.
     pub(crate) difference: Option<Difference>,
-    /// Number of programs in it: those that were measured in the most pairs of blocks.
+    /// Number of programs in it: those that can be compared in at least half of the pairs of the
+    /// one that was measured in most.
     pub(crate) programs: usize,
     /// Number of programs that ran.
     pub(crate) of: usize,
@@ -114,29 +116,33 @@ impl Overall {
                 (app, pairs.map(|pair| pair.map(|(with, without)| (with / without).ln())).collect())
             }));
         }
-        let of = programs(&all);
-        let most = all.iter().map(|(_, pairs)| measured(pairs)).max().unwrap_or(0);
-        all.retain(|(_, pairs)| most > 0 && measured(pairs) == most);
-        let whole = all.iter().map(|(_, pairs)| pairs.len()).min().unwrap_or(0);
-        let means: Vec<f64> = (0..whole)
-            .filter_map(|pair| {
-                let each: Option<Vec<f64>> = all.iter().map(|(_, pairs)| pairs[pair]).collect();
-                each.map(|each| each.iter().sum::<f64>() / each.len() as f64)
-            })
-            .collect();
-        let difference = Difference::of(&means);
-        Self { difference, programs: programs(&all), of, pairs: means.len() }
+        all.sort_by_key(|(_, pairs)| Reverse(measured(pairs)));
+        let most = all.first().map_or(0, |(_, pairs)| measured(pairs));
+        let (mut left_out, mut each) = (BTreeSet::new(), Vec::new());
+        // By pair, the sum so far; `None` where a program lacks it.
+        let mut sums = all.first().map_or(Vec::new(), |(_, pairs)| vec![Some(0.0); pairs.len()]);
+        for (app, pairs) in &all {
+            let with = sums.iter().zip(pairs).map(|(sum, of)| Some((*sum)? + (*of)?));
+            let with: Vec<Option<f64>> = with.collect();
+            if measured(&with) > 0 && 2 * measured(&with) >= most {
+                sums = with;
+                each.push(app);
+            } else {
+                left_out.insert(app);
+            }
+        }
+        let means: Vec<f64> =
+            sums.into_iter().flatten().map(|sum| sum / each.len() as f64).collect();
+        let of = all.iter().map(|(app, _)| app).collect::<BTreeSet<_>>().len();
+        let pairs = if each.is_empty() { 0 } else { means.len() };
+        let difference = Difference::of(&means[..pairs]);
+        Self { difference, programs: of - left_out.len(), of, pairs }
     }
 }
 
 /// Number of pairs in which it was measured.
 fn measured(pairs: &[Option<f64>]) -> usize {
     pairs.iter().flatten().count()
-}
-
-/// Number of programs; one may run in several domains.
-fn programs(all: &[(AppId, Vec<Option<f64>>)]) -> usize {
-    all.iter().map(|(app, _)| app).collect::<BTreeSet<_>>().len()
 }
 
 #[cfg(test)]

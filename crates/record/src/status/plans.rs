@@ -64,16 +64,16 @@ impl Status {
         all.find(|entry| entry.plan == plan).map(|plan| &plan.planned)
     }
 
-    /// Whether plans are carried out. If not, the machine answers as if they were, for the policy's
-    /// sake, and nothing of them is in force.
-    fn carries_out(&self) -> bool {
-        !["observe", "dry-run"].contains(&self.mode.as_str())
+    /// Whether plans are only observed: the machine answers as if they were carried out, for the
+    /// policy's sake, and nothing of them is in force. A dry run shows what would be.
+    fn observes(&self) -> bool {
+        self.mode == "observe"
     }
 
-    /// What programs of a domain have otherwise than planned, a line each; none where plans are not
-    /// carried out.
+    /// What programs of a domain have otherwise than planned, a line each; none where plans are only
+    /// observed.
     pub fn differences(&self, domain: u32) -> impl Iterator<Item = String> {
-        let all = self.carries_out().then_some(&self.programs).into_iter().flatten();
+        let all = (!self.observes()).then_some(&self.programs).into_iter().flatten();
         let here = all.filter(move |program| program.domain == domain);
         here.flat_map(|program| [program.other_ways(), self.other_level(program)]).flatten()
     }
@@ -111,7 +111,7 @@ impl Status {
         seen: &dyn MachineView,
     ) {
         let nothing = Partition::default();
-        let actual = if self.carries_out() { actual } else { &nothing };
+        let actual = if self.observes() { &nothing } else { actual };
         let plans = self.plans.get_mut(&domain);
         let Some(tracked) = plans.and_then(|plans| plans.answer(plan, actual)) else { return };
         let (planned, reason) = (tracked.planned.clone(), tracked.reason.clone());

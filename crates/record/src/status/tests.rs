@@ -280,26 +280,24 @@ fn what_is_in_force_is_shown_beside_what_was_planned() {
 /// A machine that carries nothing out answers as if it did: nothing of the plan is in force.
 #[test]
 fn a_plan_that_is_only_observed_is_not_shown_as_in_force() {
-    for mode in ["observe", "dry-run"] {
-        let mode = mode.to_owned();
-        let mut watched = MachineRecord::new(Status { mode, ..Status::default() });
-        let started = Event::Started { app: AppId(0), wish: Wish::default(), profile: None };
-        watched.record_event(3, Time::ZERO, &started, &OffsetMachine, |_| "web".to_owned());
-        let mut partition = Partition::default();
-        let cluster = partition.add_cluster(WayMask::from_bits(0x700));
-        partition.place(AppId(0), cluster);
-        let (plan, reason) = (PlanId(4), "because".into());
-        let planned = Action::Partition { plan, partition: (&partition).into(), reason };
-        watched.record_action(3, &planned, &OffsetMachine);
-        let applied = Event::Applied { plan, actual: partition };
-        watched.record_event(3, Time::ZERO, &applied, &OffsetMachine, |_| String::new());
-        let (web, domain) = (&watched.status.programs[0], &watched.status.domains[0]);
-        assert_eq!((web.ways, web.mask.as_deref(), web.cluster), (None, None, None));
-        assert_eq!((web.planned_ways, web.planned_mask.as_deref()), (Some(3), Some("0x1c00")));
-        assert_eq!((domain.plan, domain.clusters.len()), (Some(4), 0));
-        assert_eq!(domain.planned.as_ref().unwrap()[0].programs, ["web"]);
-        assert_eq!(watched.status.differences(3).count(), 0);
-    }
+    let mut watched =
+        MachineRecord::new(Status { mode: "observe".to_owned(), ..Status::default() });
+    let started = Event::Started { app: AppId(0), wish: Wish::default(), profile: None };
+    watched.record_event(3, Time::ZERO, &started, &OffsetMachine, |_| "web".to_owned());
+    let mut partition = Partition::default();
+    let cluster = partition.add_cluster(WayMask::from_bits(0x700));
+    partition.place(AppId(0), cluster);
+    let (plan, reason) = (PlanId(4), "because".into());
+    let planned = Action::Partition { plan, partition: (&partition).into(), reason };
+    watched.record_action(3, &planned, &OffsetMachine);
+    let applied = Event::Applied { plan, actual: partition };
+    watched.record_event(3, Time::ZERO, &applied, &OffsetMachine, |_| String::new());
+    let (web, domain) = (&watched.status.programs[0], &watched.status.domains[0]);
+    assert_eq!((web.ways, web.mask.as_deref(), web.cluster), (None, None, None));
+    assert_eq!((web.planned_ways, web.planned_mask.as_deref()), (Some(3), Some("0x1c00")));
+    assert_eq!((domain.plan, domain.clusters.len()), (Some(4), 0));
+    assert_eq!(domain.planned.as_ref().unwrap()[0].programs, ["web"]);
+    assert_eq!(watched.status.differences(3).count(), 0);
 }
 
 /// A level that the machine rounded, one that somebody else's limit is below, and one of a program

@@ -89,7 +89,8 @@ fn about(status: &Status, domain: &DomainStatus) -> Vec<String> {
         }
         return parts;
     }
-    parts.push(domain.plan.map_or("no plan yet".to_owned(), |plan| format!("plan {plan}")));
+    let of_it = if status.mode == "observe" { ", not in force" } else { "" };
+    parts.push(domain.plan.map_or("no plan yet".to_owned(), |plan| format!("plan {plan}{of_it}")));
     parts.push(format!("{} of {} classes", domain.clusters.len(), domain.clos));
     let cache = DrawnCache::new(domain);
     let offered = match cache.offered() {
