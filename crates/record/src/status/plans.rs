@@ -70,7 +70,7 @@ impl Status {
         self.mode == "observe"
     }
 
-    /// What programs of a domain have otherwise than planned, a line each; none where plans are only
+    /// What programs of a domain have otherwise than planned, a line each; none if plans are only
     /// observed.
     pub fn differences(&self, domain: u32) -> impl Iterator<Item = String> {
         let all = (!self.observes()).then_some(&self.programs).into_iter().flatten();
