@@ -115,7 +115,7 @@ impl Document {
             format!("--domain: expected one of {}, found {id}", known.join(", "))
         })?;
         let mut clusters = Vec::new();
-        // A daemon that only decides has nothing in force.
+        // A daemon that only observes has nothing in force.
         let in_force = Some(&domain.clusters).filter(|clusters| !clusters.is_empty());
         for (index, of) in in_force.or(domain.planned.as_ref()).into_iter().flatten().enumerate() {
             let programs = of.programs.iter().map(|name| named(name)).collect::<Result<_, _>>()?;
@@ -285,6 +285,18 @@ mod tests {
         let refused = |id| document.plan_of_domain(id).map(|_| ()).unwrap_err();
         assert_eq!(refused(0), "--domain: expected one of 8, 9, found 0");
         assert_eq!(refused(9), "domain 9: expected a plan, found none yet");
+    }
+
+    /// An observing daemon has nothing in force: what it plans is exported, with its threads.
+    #[test]
+    fn a_plan_that_is_only_observed_is_exported() {
+        let text = r#"{"schema":1,"policy":"lfoc","mode":"observe","programs":[],"domains":[
+            {"id":8,"reason":"r","clusters":[],
+            "planned":[{"mask":"0x600","programs":["web"],"tasks":[7,9]}]}]}"#;
+        let document = Document::parse(text.as_bytes()).unwrap();
+        let plan = document.plan_of_domain(8).unwrap();
+        let [cluster] = &plan.clusters[..] else { panic!("one cluster") };
+        assert_eq!((cluster.mask, cluster.tasks), (0x600, Some(&[7, 9][..])));
     }
 
     /// A host's plan of one cluster with this level, for one of the tools.

@@ -62,7 +62,7 @@ impl Programs {
                 continue;
             }
             if !self.monitor(mount, found, app)? {
-                if !mount.tree.has_ids_of_class() {
+                if !mount.tree.has_rmids_per_class() {
                     return Ok(());
                 }
                 full.push(self.get(app)?.class.clone());

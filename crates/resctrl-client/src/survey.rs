@@ -71,7 +71,7 @@ impl Survey {
             None => fixed(tree, proc)?,
         };
         let Some(fixed) = fixed else { return Ok(None) };
-        tree.set_ids_of_class(fixed.has_ids_of_class());
+        tree.set_rmids_per_class(fixed.has_rmids_per_class());
         let sides = fixed.sides;
         let domains = domains(tree, &root, sides[sides.len() - 1])?;
         let io =
@@ -152,7 +152,7 @@ pub(super) struct FixedSurvey {
 impl FixedSurvey {
     /// Whether monitoring ids belong to their class: with MPAM, of which `info` shows that any mask
     /// is legal and every way shareable (drivers/resctrl/mpam_resctrl.c).
-    fn has_ids_of_class(&self) -> bool {
+    fn has_rmids_per_class(&self) -> bool {
         self.cache.sparse == Some(true) && self.cache.shareable == self.cache.mask
     }
 }

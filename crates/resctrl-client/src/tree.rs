@@ -23,8 +23,8 @@ pub(super) struct Tree {
     /// Our groups' `st_ino`, by path. Nothing is written below these paths while another group is
     /// there: somebody removed ours and made one of the same name.
     ours: RefCell<BTreeMap<String, u64>>,
-    /// Whether monitoring ids belong to their class ([`Tree::has_ids_of_class`]).
-    has_ids_of_class: Cell<bool>,
+    /// Whether monitoring ids belong to their class ([`Tree::has_rmids_per_class`]).
+    has_rmids_per_class: Cell<bool>,
     /// The holders of the lock that are not waited for any more.
     pub(super) ignored: RefCell<BTreeSet<String>>,
     /// Why the lock was not available at the last attempt.
@@ -52,7 +52,7 @@ impl Tree {
             dir,
             identity: (about.st_dev, about.st_ino),
             ours: RefCell::default(),
-            has_ids_of_class: Cell::default(),
+            has_rmids_per_class: Cell::default(),
             ignored: RefCell::default(),
             locked: RefCell::default(),
         })
@@ -196,12 +196,12 @@ impl Tree {
     /// Whether monitoring ids belong to their class, as with MPAM. Linux lets a group take its id
     /// along to another class nevertheless (`mongrp_reparent`), where it may be another group's:
     /// both would have the sum of both.
-    pub(super) fn has_ids_of_class(&self) -> bool {
-        self.has_ids_of_class.get()
+    pub(super) fn has_rmids_per_class(&self) -> bool {
+        self.has_rmids_per_class.get()
     }
 
-    pub(super) fn set_ids_of_class(&self, are: bool) {
-        self.has_ids_of_class.set(are);
+    pub(super) fn set_rmids_per_class(&self, has: bool) {
+        self.has_rmids_per_class.set(has);
     }
 
     /// Renames a MON group.
@@ -211,7 +211,7 @@ impl Tree {
     pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
         self.still_ours(from)?;
         let [old, new] = [from, to].map(|path| path.rsplit_once('/').map(|(parent, _)| parent));
-        if self.has_ids_of_class() && old != new {
+        if self.has_rmids_per_class() && old != new {
             return Err(self.failed(&format!("rename to {to}"), from, Errno::PERM));
         }
         let (dir, name) = self.below("open", to)?;
@@ -317,11 +317,11 @@ mod tests {
             std::fs::create_dir_all(folder.path().join(group)).unwrap();
         }
         let tree = Tree::open(folder.path()).unwrap();
-        tree.set_ids_of_class(true);
+        tree.set_rmids_per_class(true);
         let refused = tree.rename("a/mon_groups/m", "b/mon_groups/m").unwrap_err();
         assert_eq!(refused.errno(), Some(Errno::PERM));
         tree.rename("a/mon_groups/m", "a/mon_groups/n").unwrap();
-        tree.set_ids_of_class(false);
+        tree.set_rmids_per_class(false);
         tree.rename("a/mon_groups/n", "b/mon_groups/m").unwrap();
         assert!(folder.path().join("b/mon_groups/m").is_dir());
     }

@@ -150,7 +150,7 @@ fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Res
     }
     let since = Instant::now();
     while !stop.load(Ordering::Relaxed) && since.elapsed() < duration {
-        sleep((duration - since.elapsed().min(duration)).min(Duration::from_millis(50)));
+        sleep(duration.saturating_sub(since.elapsed()).min(Duration::from_millis(50)));
     }
     let seconds = since.elapsed().as_secs_f64();
     let rows: Vec<Row> = apps()

@@ -48,10 +48,8 @@ pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>>
             all.into_iter().map(|of| (of, None)).collect()
         }
         _ => {
-            let mut busy = CpuTimeUsed::default();
-            busy.see(list()?);
+            let mut busy = CpuTimeUsed::since(&list()?);
             let since = Instant::now();
-            busy.used.clear();
             while since.elapsed() < LOOK {
                 sleep(EVERY);
                 busy.see(list()?);
@@ -74,7 +72,6 @@ pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>>
 }
 
 /// The CPU time that programs use while they are observed.
-#[derive(Default)]
 struct CpuTimeUsed {
     /// By process, its CPU time when it was last seen.
     had: BTreeMap<i32, Duration>,
@@ -84,6 +81,12 @@ struct CpuTimeUsed {
 }
 
 impl CpuTimeUsed {
+    /// What is used from now on by these programs, and by those that begin.
+    fn since(now: &[CpuUser]) -> Self {
+        let had = now.iter().flat_map(|of| of.processes.clone()).collect();
+        Self { had, used: BTreeMap::new() }
+    }
+
     fn see(&mut self, now: Vec<CpuUser>) {
         for of in now {
             let mut used = Duration::ZERO;
@@ -141,9 +144,7 @@ mod tests {
                 processes.iter().map(|&(pid, ms)| (pid, Duration::from_millis(ms))).collect();
             CpuUser { selector: "process:cc1".parse().unwrap(), processes }
         }
-        let mut busy = CpuTimeUsed::default();
-        busy.see(vec![user(&[(1, 90_000), (2, 40)])]);
-        busy.used.clear();
+        let mut busy = CpuTimeUsed::since(&[user(&[(1, 90_000), (2, 40)])]);
         busy.see(vec![user(&[(1, 90_050), (2, 90), (3, 20)])]);
         busy.see(vec![user(&[(2, 10), (3, 60)])]);
         busy.see(vec![]);

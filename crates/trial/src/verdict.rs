@@ -98,8 +98,8 @@ pub(crate) fn of_program(pairs: &[(f64, f64)]) -> Option<Difference> {
 pub(crate) struct Overall {
     /// The difference of the geometric mean; `None` if too little was measured.
     pub(crate) difference: Option<Difference>,
-    /// Number of programs in it: those that can be compared in at least half of the pairs of the
-    /// one that was measured in most.
+    /// Number of programs in it. A program that would leave fewer than half of the pairs of the
+    /// one that was measured in most is not.
     pub(crate) programs: usize,
     /// Number of programs that ran.
     pub(crate) of: usize,
@@ -134,6 +134,7 @@ impl Overall {
         let means: Vec<f64> =
             sums.into_iter().flatten().map(|sum| sum / each.len() as f64).collect();
         let of = all.iter().map(|(app, _)| app).collect::<BTreeSet<_>>().len();
+        // Without a program, no sum is of anything.
         let pairs = if each.is_empty() { 0 } else { means.len() };
         let difference = Difference::of(&means[..pairs]);
         Self { difference, programs: of - left_out.len(), of, pairs }

@@ -106,6 +106,19 @@ mod tests {
         Event::Sampled(Sample { app, counters, occupancy, window, plan, straddled })
     }
 
+    /// Rates are over the windows that were counted: 30 bytes in the two of three of 100 ms.
+    #[test]
+    fn a_window_without_a_count_has_no_part_in_a_rate() {
+        let mut counted = ProgramTotals::default();
+        for bytes in [Some(10), None, Some(20)] {
+            let Event::Sampled(sample) = sample(Some(1), bytes) else { panic!("a sample") };
+            counted.add_window(&sample);
+        }
+        let rate = counted.memory_bytes_per_second().unwrap();
+        assert!((rate - 150.0).abs() < 1e-9, "{rate}");
+        assert_eq!(counted.llc_misses_per_second(), None);
+    }
+
     #[test]
     fn what_is_missing_adds_nothing_and_is_counted_as_missing() {
         let (mut totals, status) = (Totals::default(), Status::default());

@@ -54,6 +54,16 @@ fn several_programs() {
     check("several", &scenes::several(), "");
 }
 
+#[test]
+fn an_observed_plan_is_not_in_force() {
+    let mut scene = scenes::several();
+    let texts = ["manage", "observe"].map(|mode| {
+        mode.clone_into(&mut scene.status.mode);
+        screen_lines(&screen(&scene, "", false, (120, 40))).join("\n")
+    });
+    assert_eq!(texts.map(|text| text.contains(", not in force")), [false, true]);
+}
+
 /// The column is there only where something is limited.
 #[test]
 fn limits_of_memory_bandwidth() {
