@@ -102,7 +102,7 @@ impl Daemon {
         let began = has_time_of_day.then(Moment::now);
         let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
         let ids = host.domains().into_iter().map(|domain| domain.id);
-        let journals = Journals::new(&config, &rules, host.scheduler(), began, ids);
+        let journals = Journals::new(&config, &rules, mode, host.scheduler(), began, ids);
         let unmeasured = Unmeasured::new(&config);
         let is_described = is_asked && rules.trial.is_none();
         let node_features = open::node_features(&config).filter(|_| is_described);

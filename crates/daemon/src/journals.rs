@@ -43,6 +43,7 @@ impl Journals {
     pub(super) fn new(
         config: &Config,
         rules: &Rules,
+        mode: &str,
         scheduler: Option<&str>,
         began: Option<Moment>,
         domains: impl IntoIterator<Item = u32>,
@@ -55,6 +56,7 @@ impl Journals {
             parameters: rules.all.clone(),
             machine: json!({
                 "kind": "host",
+                "mode": mode,
                 "resctrl": scheduler.is_none().then(|| shown(&config.resctrl.root)),
                 "scheduler": scheduler,
                 "counters": config.counters.source.to_string(),

@@ -44,3 +44,33 @@ fn unmeasured_programs_are_shown_as_such() {
     assert!(!classes(&managed).contains(&"not measurable"), "{managed}");
     assert_eq!(managed["degraded"], serde_json::json!([]));
 }
+
+/// A journal says that its daemon only observed: nothing that reads it takes plans for what
+/// programs had.
+#[test]
+fn a_journal_shows_that_its_plans_were_not_carried_out() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::with("mlr:700K,mlr:600K,lookbusy", &["--platform", "broadwell"]);
+    let journal = machine.at("journal");
+    let journal = journal.to_str().unwrap();
+    status(&machine, "lfoc", &["--observe", "--journal", journal]);
+    let shown = |args: &[&str]| printed(Command::new(this()).args(args));
+    let blame: Value =
+        serde_json::from_str(&shown(&["blame", "--json", "--journal", journal])).unwrap();
+    let programs = blame["programs"].as_array().unwrap();
+    assert_eq!(programs.len(), 3, "{blame}");
+    assert!(programs.iter().all(|of| of["ways"] == 0.0), "no way was withheld: {blame}");
+    let explained = shown(&["explain", "--journal", journal]);
+    assert!(explained.ends_with("observed only: no plan was carried out\n"), "{explained}");
+    let explained = shown(&["explain", "--json", "--journal", journal]);
+    assert!(explained.contains(r#""observed":true"#), "{explained}");
+    let top = shown(&["top", "--once", "--width", "120", "--journal", journal]);
+    assert!(top.contains(", not in force") && top.contains(" 0 of 15 classes "), "{top}");
+    let page = machine.at("page.html");
+    shown(&["report", journal, "--out", page.to_str().unwrap()]);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("Only observed: no plan was carried out."));
+    assert!(page.contains("Who would have been given which ways, over time"));
+}

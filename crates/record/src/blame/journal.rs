@@ -50,7 +50,9 @@ pub fn of_journal(
         if let (Event::Started { app, .. }, Some(name)) = (&step.event, step.name) {
             names.insert(app.0, name);
         }
-        attribution.handle(step.at, &step.event);
+        if followed.header().happened(&step.event) {
+            attribution.handle(step.at, &step.event);
+        }
     }
     if last < since {
         let (since, end) = (since.nanos() as f64 / 1e9, last.nanos() as f64 / 1e9);

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::client;
 use crate::journal::Follower;
-use crate::status::{Decision, Outcome, RecordedAction, share_of};
+use crate::status::{Decision, MachineRecord, Outcome, RecordedAction, share_of};
 
 /// The most decisions that can be requested; only the last 256 are known.
 pub const MOST: usize = 1_000_000;
@@ -23,6 +23,8 @@ struct Explanation<'a> {
     schema: u32,
     /// The oldest first.
     decisions: Vec<&'a Decision>,
+    /// Whether plans are only observed: none was carried out.
+    observed: bool,
     /// Where a daemon's machine differs from the decisions now; absent with a journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<&'a [String]>,
@@ -49,15 +51,17 @@ pub struct Options {
 /// If no daemon answers, the file is no journal, the decisions are not about the program, or `out`
 /// can't be written.
 pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (decisions, degraded) = match &args.journal {
+    let (decisions, observed, degraded) = match &args.journal {
         None => {
             let decisions = client::decisions(args.control.as_deref())?;
-            (decisions, Some(client::status(args.control.as_deref())?.degraded))
+            let status = client::status(args.control.as_deref())?;
+            (decisions, status.observes(), Some(status.degraded))
         }
         Some(path) => {
             let mut followed = Follower::open(path)?;
             while followed.step()?.is_some() {}
-            (followed.record.decisions.kept().collect::<Vec<_>>(), None)
+            let MachineRecord { decisions, status, .. } = followed.record;
+            (decisions.kept().collect::<Vec<_>>(), status.observes(), None)
         }
     };
     let about = args.program.as_deref();
@@ -81,13 +85,17 @@ pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
     if args.json {
         let decisions = decisions.iter().filter(shown).collect();
         let degraded = degraded.as_deref();
-        let explanation = Explanation { schema: crate::status::SCHEMA, decisions, degraded };
+        let schema = crate::status::SCHEMA;
+        let explanation = Explanation { schema, decisions, observed, degraded };
         serde_json::to_writer(&mut *out, &explanation)?;
         writeln!(out)?;
     } else if decisions.is_empty() {
         writeln!(out, "nothing was decided yet")?;
     } else {
         text::print(&decisions, &|decision| shown(&decision), args.program.as_deref(), true, out)?;
+        if observed {
+            writeln!(out, "observed only: no plan was carried out")?;
+        }
         for line in degraded.iter().flatten() {
             writeln!(out, "degraded now: {line}")?;
         }
@@ -115,7 +123,8 @@ pub fn sentences(decisions: &[Decision], numbers: &[u64], about: Option<&str>) -
 pub(crate) fn print(decisions: &[Decision], json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     if json {
         let decisions = decisions.iter().collect();
-        let explanation = Explanation { schema: crate::status::SCHEMA, decisions, degraded: None };
+        let (schema, observed) = (crate::status::SCHEMA, false);
+        let explanation = Explanation { schema, decisions, observed, degraded: None };
         serde_json::to_writer(&mut *out, &explanation)?;
         writeln!(out)?;
     } else if decisions.is_empty() {

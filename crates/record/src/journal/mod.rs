@@ -47,6 +47,18 @@ impl Header {
     pub fn began(&self) -> Option<Moment> {
         Moment::deserialize(self.machine.get("began")?).ok()
     }
+
+    /// Whether a daemon did not carry its plans out: the machine's answers are then what would be,
+    /// for the policy's sake.
+    pub fn is_observed(&self) -> bool {
+        let mode = self.machine.get("mode").and_then(Value::as_str);
+        matches!(mode, Some("observe" | "dry-run"))
+    }
+
+    /// Whether an event happened on the machine, and not only for the policy's sake.
+    pub fn happened(&self, event: &Event) -> bool {
+        !(self.is_observed() && matches!(event, Event::Applied { .. }))
+    }
 }
 
 #[allow(

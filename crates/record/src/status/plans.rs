@@ -66,7 +66,7 @@ impl Status {
 
     /// Whether plans are only observed: the machine answers as if they were carried out, for the
     /// policy's sake, and nothing of them is in force. A dry run shows what would be.
-    fn observes(&self) -> bool {
+    pub fn observes(&self) -> bool {
         self.mode == "observe"
     }
 

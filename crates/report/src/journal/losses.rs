@@ -46,7 +46,9 @@ pub(super) fn read(path: &Path, story: &mut Story) -> Result<Vec<TimedLoss>, Bad
         if let Event::Exited { app } = step.event {
             add(&attribution, Some(app), time, story, &mut losses);
         }
-        attribution.handle(step.at, &step.event);
+        if follower.header().happened(&step.event) {
+            attribution.handle(step.at, &step.event);
+        }
     }
     add(&attribution, None, time, story, &mut losses);
     Ok(losses)

@@ -37,6 +37,13 @@ pub(super) fn section(story: &Story, losses: &[TimedLoss]) -> Section {
         warnings
             .push("The journal's end is cut short, and was skipped: its writer was killed.".into());
     }
+    if story.is_observed {
+        warnings.push(
+            "Only observed: no plan was carried out. The plans show what each program would have \
+             been given."
+                .into(),
+        );
+    }
     if story.part > 0 {
         warnings.push(format!(
             "Only a part of the story: the journal's first {} gone, and what came before {begin:.3} s is not known.{}",
@@ -157,7 +164,11 @@ fn map(story: &Story, ways: Ways) -> Figure {
                 .collect(),
         })
         .collect();
-    way_map("Who might fill which ways, over time", ways.get(), &spans, &groups)
+    let what = match story.is_observed {
+        true => "Who would have been given which ways, over time",
+        false => "Who might fill which ways, over time",
+    };
+    way_map(what, ways.get(), &spans, &groups)
 }
 
 /// What each program loses over time, and to which neighbour.
@@ -249,7 +260,7 @@ fn programs_table(story: &Story) -> Table {
     }
 }
 
-/// The plans that were in force for some time.
+/// The plans that were in force for some time, or would have been.
 fn plans(story: &Story, ways: Ways) -> Table {
     let columns = vec![
         Column::words("plan"),

@@ -47,6 +47,8 @@ pub(super) struct Story {
     pub(super) policy: String,
     pub(super) machine: Value,
     pub(super) is_cut_short: bool,
+    /// Whether its plans were not carried out.
+    pub(super) is_observed: bool,
     /// The part with which the story begins: not 0 where the first parts were deleted.
     pub(super) part: u32,
     pub(super) ways: Option<Ways>,
@@ -75,6 +77,7 @@ pub(super) fn read(reader: Reader) -> Result<Story, BadInput> {
         policy,
         machine,
         is_cut_short: false,
+        is_observed: header.is_observed(),
         ways: None,
         begin: Time::ZERO,
         end: Time::ZERO,
@@ -151,9 +154,10 @@ impl Story {
                 })
                 .collect()
         };
-        let planned = (!plan.actual.agrees_with(&plan.planned)).then(|| clusters(&plan.planned));
-        let what =
-            PlanContent { clusters: clusters(&plan.actual), planned, reason: plan.reason.clone() };
+        let is_otherwise = !self.is_observed && !plan.actual.agrees_with(&plan.planned);
+        let planned = is_otherwise.then(|| clusters(&plan.planned));
+        let shown = if self.is_observed { &plan.planned } else { &plan.actual };
+        let what = PlanContent { clusters: clusters(shown), planned, reason: plan.reason.clone() };
         let before = self.plans.last().map(|before| Rc::clone(&before.content));
         let what = before.filter(|before| **before == what).unwrap_or_else(|| Rc::new(what));
         let (first, last) = (plan.plan.0, plan.plan.0);

@@ -89,7 +89,7 @@ fn about(status: &Status, domain: &DomainStatus) -> Vec<String> {
         }
         return parts;
     }
-    let of_it = if status.mode == "observe" { ", not in force" } else { "" };
+    let of_it = if status.observes() { ", not in force" } else { "" };
     parts.push(domain.plan.map_or("no plan yet".to_owned(), |plan| format!("plan {plan}{of_it}")));
     parts.push(format!("{} of {} classes", domain.clusters.len(), domain.clos));
     let cache = DrawnCache::new(domain);
