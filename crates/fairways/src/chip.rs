@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fairways_chip::ChipError;
 use fairways_command_kit::policies::SharedParameters;
 use fairways_command_kit::{BadInput, exit};
-use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip, draw_plans};
+use fairways_lab::{ChipComparison, ChipProtocol, compare_on_chip};
 use fairways_output::ResultFormat;
 use fairways_output::chip::{self, ComparedOnChip};
 use fairways_simulation::chip::World;
@@ -36,7 +36,7 @@ pub(crate) fn simulate(
     let World { preset, settings, names, .. } = world;
     let compared = ComparedOnChip { preset, settings, names, protocol, found: &found };
     let ways = settings.chip.llc.ways;
-    plot.map_or(Ok(()), |path| draw_plans(path, ways, &[chip::drawn(&compared)]))?;
+    crate::plot::plot(plot, ways, || vec![chip::drawn(&compared)])?;
     match format {
         ResultFormat::Json => chip::json(&compared, out),
         ResultFormat::Csv => chip::csv(&compared, out),

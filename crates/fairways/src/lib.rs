@@ -10,6 +10,7 @@ mod doctor;
 mod emulate;
 mod optimum;
 mod paper;
+mod plot;
 mod run;
 mod simulate;
 

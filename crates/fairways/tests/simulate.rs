@@ -605,3 +605,43 @@ fn plans_and_slowdowns_are_drawn() {
     let said = refused(&[&mix[..], &["--plot", "/nonesuch/plans.svg"]].concat());
     assert!(said.starts_with("fairways: --plot: /nonesuch/plans.svg: can't write it"), "{said}");
 }
+
+/// A service that answered nothing has no slowdown: then no metric of the mix is known, and what
+/// ran no instruction has no rates.
+#[test]
+fn what_is_not_known_is_shown_as_such() {
+    let line = "--machine chip:skylake --time-scale 0.001 --duration 100ms --warm-up 100ms \
+                --programs xapian-like,mload:60M --loads xapian-like=1 --policies stock";
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let found = &json(&words)["policies"][0];
+    for metric in ["unfairness", "stp", "antt", "jain"] {
+        assert_eq!(found[metric], Value::Null, "{metric}: {found}");
+    }
+    assert_eq!(found["slowdowns"], serde_json::json!([null, 1.0]));
+    assert_eq!(found["programs"][0]["ipc"], Value::Null, "{found}");
+    let (csv, table) = (stdout(&[&words[..], &["--csv"]].concat()), stdout(&words));
+    assert!(!csv.contains("NaN") && !table.contains("NaN"), "{csv}{table}");
+    let cells: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!((cells[3], cells[4]), ("xapian-like", ""), "{csv}");
+    assert!(table.contains("- (0.0)"), "{table}");
+}
+
+/// A plot takes the place of an earlier one only, and is written whole or not at all.
+#[test]
+fn a_plot_takes_the_place_of_no_other_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (mixes, drawing) = (path("mixes"), path("drawing.svg"));
+    std::fs::write(&mixes, "graph-walk,btree-lookup\n").unwrap();
+    let flags = ["--profiles", "synthetic", "--policies", "stock", "--mixes", &mixes, "--plot"];
+    let said = refused(&[&flags[..], &[&mixes]].concat());
+    assert!(said.contains("--plot: ") && said.contains("found another file"), "{said}");
+    assert_eq!(std::fs::read_to_string(&mixes).unwrap(), "graph-walk,btree-lookup\n");
+    for _ in 0..2 {
+        simulate(&[&flags[..], &[&drawing]].concat()).success();
+        assert!(std::fs::read_to_string(&drawing).unwrap().starts_with("<svg"));
+    }
+    let full = simulate(&[&flags[..], &["/dev/full"]].concat()).code(1);
+    let said = String::from_utf8(full.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("/dev/full: can't write it"), "{said}");
+}

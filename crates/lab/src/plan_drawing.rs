@@ -1,12 +1,9 @@
 //! Plans, drawn: the ways of each cluster, and how each program fares.
 
-use std::path::Path;
-
 use fairways_core::{AppId, Partition, Ways};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::paper::FigureError;
 use crate::report::letter;
 
 /// A mix under several policies.
@@ -62,19 +59,21 @@ const GAP: i32 = 10;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 type Sheet<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// Draws mixes one below the other: for each plan its ways, each with its cluster's letter, the
+/// Draws mixes as SVG, one below the other: for each plan its ways, each with its cluster's letter, the
 /// highest first, and for each program a bar from 1 to its slowdown, in its cluster's colour.
 ///
 /// # Errors
-/// If the file can't be written.
-pub fn draw_plans(path: &Path, ways: Ways, mixes: &[DrawnMix]) -> Result<(), FigureError> {
+/// Why they can't be drawn.
+pub fn draw_plans(ways: Ways, mixes: &[DrawnMix]) -> Result<String, String> {
     let height: i32 = 2 * MARGIN + mixes.iter().map(height_of).sum::<i32>();
-    draw_sheet(path, ways, mixes, height).map_err(FigureError::at(path))
+    let mut svg = String::new();
+    draw_sheet(&mut svg, ways, mixes, height).map_err(|why| why.to_string())?;
+    Ok(svg)
 }
 
-fn draw_sheet(path: &Path, ways: Ways, mixes: &[DrawnMix], height: i32) -> Drawn {
+fn draw_sheet(svg: &mut String, ways: Ways, mixes: &[DrawnMix], height: i32) -> Drawn {
     let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
-    let sheet = SVGBackend::new(path, size).into_drawing_area();
+    let sheet = SVGBackend::with_string(svg, size).into_drawing_area();
     sheet.fill(&WHITE)?;
     let mut top = MARGIN;
     for mix in mixes {
@@ -236,11 +235,8 @@ mod tests {
                 plan("dcat", None, [1.5, f64::NAN]),
             ],
         };
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("plans.svg");
         let ways = Ways::new(4).unwrap();
-        draw_plans(&path, ways, std::slice::from_ref(&mix)).unwrap();
-        let drawn = std::fs::read_to_string(&path).unwrap();
+        let drawn = draw_plans(ways, std::slice::from_ref(&mix)).unwrap();
         // The background; five parts of four ways, one of which two clusters share; four bars.
         assert_eq!(drawn.matches("<rect").count(), 1 + 5 + 4, "{drawn}");
         // The letters stand on their own lines.
@@ -249,8 +245,6 @@ mod tests {
         assert!(drawn.contains("lbm&lt; A") && written("not comparable") == 1, "{drawn}");
         assert!(written("its plans changed over time") == 1 && written("2.000") == 1, "{drawn}");
         assert_eq!([1.0, 1.5, 2.0, 9.0].map(|one| end_of(one, 2.0)), [647, 733, 820, 820]);
-        let again = folder.path().join("again.svg");
-        draw_plans(&again, ways, &[mix]).unwrap();
-        assert_eq!(std::fs::read_to_string(&again).unwrap(), drawn);
+        assert_eq!(draw_plans(ways, &[mix]).unwrap(), drawn);
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::services::{self, Answers};
 use crate::simulate::json::{Did, How, PolicyReport, SCHEMA, lived, policy};
-use crate::simulate::table::{Row, fit_metrics, metrics_table};
+use crate::simulate::table::{Row, fit_metrics, known, metrics_table};
 use crate::tidy::{PolicyScore, TidyWriter};
 
 /// Programs on a chip under several policies.
@@ -156,13 +156,13 @@ pub fn table(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Resu
         column.set_cell_alignment(CellAlignment::Right);
     }
     for (job, (name, ByItself { rate, .. })) in names.iter().zip(&found.alone).enumerate() {
-        let mut cells =
-            vec![name.clone(), format!("{:.3}", rate.ipc), format!("{:.2}", rate.llcmpki)];
+        let mut cells = vec![name.clone(), known(rate.ipc, 3), known(rate.llcmpki, 2)];
         cells.extend(found.outcomes.iter().map(|outcome| {
             let program = &outcome.programs[job];
             let is_comparable = program.is_comparable(&found.alone[job]);
             let remark = if is_comparable { "" } else { ", not comparable" };
-            format!("{:.3} ({:.1}){remark}", outcome.slowdowns[job], program.occupancy)
+            let slowdown = known(outcome.slowdowns[job], 3);
+            format!("{slowdown} ({:.1}){remark}", program.occupancy)
         }));
         table.add_row(cells);
     }

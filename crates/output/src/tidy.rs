@@ -34,7 +34,7 @@ struct TidyRow<'a> {
     policy: &'a str,
     app: usize,
     program: &'a str,
-    slowdown: f64,
+    slowdown: Option<f64>,
     /// The ways that it may fill.
     mask: Option<String>,
     /// The percent of memory's bandwidth that its cluster may use; empty if that has no limit.
@@ -42,10 +42,10 @@ struct TidyRow<'a> {
     ipc: Option<f64>,
     llcmpki: Option<f64>,
     bandwidth_mbps: Option<f64>,
-    unfairness: f64,
-    stp: f64,
-    antt: f64,
-    jain: f64,
+    unfairness: Option<f64>,
+    stp: Option<f64>,
+    antt: Option<f64>,
+    jain: Option<f64>,
 }
 
 /// Writes rows of programs.
@@ -66,6 +66,7 @@ impl<'a> TidyWriter<'a> {
         rates: &[Rate],
     ) -> anyhow::Result<()> {
         let FairnessMetrics { unfairness, stp, antt, jain } = *of.metrics;
+        let known = |value: f64| Some(value).filter(|value| !value.is_nan());
         for (app, (program, &slowdown)) in programs.iter().zip(of.slowdowns).enumerate() {
             let id = AppId(u32::try_from(app)?);
             let own = plan.and_then(|plan| plan.resources_of(id));
@@ -75,16 +76,16 @@ impl<'a> TidyWriter<'a> {
                 policy: of.policy,
                 app,
                 program,
-                slowdown,
+                slowdown: known(slowdown),
                 mask: own.map(|own| own.mask.to_string()),
                 bandwidth_level: own.and_then(|own| own.bandwidth).map(BandwidthLevel::get),
-                ipc: rate.map(|rate| rate.ipc),
-                llcmpki: rate.map(|rate| rate.llcmpki),
+                ipc: rate.and_then(|rate| known(rate.ipc)),
+                llcmpki: rate.and_then(|rate| known(rate.llcmpki)),
                 bandwidth_mbps: rate.map(|rate| rate.bandwidth_mbps),
-                unfairness,
-                stp,
-                antt,
-                jain,
+                unfairness: known(unfairness),
+                stp: known(stp),
+                antt: known(antt),
+                jain: known(jain),
             })?;
         }
         Ok(self.0.flush()?)

@@ -16,17 +16,18 @@ pub struct FairnessMetrics {
 }
 
 impl FairnessMetrics {
-    /// The metrics of these slowdowns, each above 0. Without slowdowns every metric is NaN, except
-    /// for the throughput, which is 0.
+    /// The metrics of these slowdowns, each above 0, or NaN for one that is not known: then no
+    /// metric is. Without slowdowns every metric is NaN, except for the throughput, which is 0.
     #[must_use]
     pub fn from_slowdowns(slowdowns: &[f64]) -> Self {
         let count = slowdowns.len() as f64;
+        let mean = slowdowns.iter().sum::<f64>() / count;
         let largest = slowdowns.iter().copied().fold(f64::NAN, f64::max);
         let smallest = slowdowns.iter().copied().fold(f64::NAN, f64::min);
-        let mean = slowdowns.iter().sum::<f64>() / count;
         let variance = slowdowns.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / count;
         Self {
-            unfairness: largest / smallest,
+            // `max` and `min` leave NaN out; the mean does not.
+            unfairness: if mean.is_nan() { mean } else { largest / smallest },
             stp: slowdowns.iter().map(|s| 1.0 / s).sum(),
             antt: mean,
             jain: 1.0 / (1.0 + variance / (mean * mean)),
@@ -50,5 +51,11 @@ mod tests {
     fn nothing_is_not_zero() {
         let m = FairnessMetrics::from_slowdowns(&[]);
         assert!(m.unfairness.is_nan() && m.antt.is_nan() && m.jain.is_nan());
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_program_is_not_known_of_the_mix() {
+        let m = FairnessMetrics::from_slowdowns(&[f64::NAN, 1.5, 1.0]);
+        assert!([m.unfairness, m.stp, m.antt, m.jain].iter().all(|metric| metric.is_nan()));
     }
 }

@@ -43,7 +43,8 @@ mod traced;
 mod trial;
 mod world;
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -98,8 +99,20 @@ fn plot_file(path: Option<&Path>) -> Result<Option<&Path>, BadInput> {
     if let Some(path) = path {
         try_out(path)
             .map_err(|why| BadInput(format!("--plot: {}: can't write it: {why}", shown(path))))?;
+        if path.metadata().is_ok_and(|there| there.is_file() && there.len() > 0)
+            && !begins_with(path, b"<svg")
+        {
+            let what = "expected a new file or an earlier drawing, found another file";
+            return Err(BadInput(format!("--plot: {}: {what}", shown(path))));
+        }
     }
     Ok(path)
+}
+
+/// Whether a file begins so, and can be read.
+fn begins_with(path: &Path, expected: &[u8]) -> bool {
+    let mut start = vec![0; expected.len()];
+    File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && start == expected)
 }
 
 /// The most ways that a mask has room for: one per bit.

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_lab::draw_plans;
 use fairways_optimum::{Goal, Impossible, Problem, SharingKind, solve};
 use fairways_output::ResultFormat;
 use fairways_output::optimum::{self, SolvedMix};
@@ -71,7 +70,7 @@ pub(crate) fn run(
         })?;
         solved.push(SolvedMix { mix, solution, seconds: start.elapsed().as_secs_f64() });
     }
-    plot.map_or(Ok(()), |path| draw_plans(path, llc.ways, &optimum::drawn(programs, &solved)))?;
+    crate::plot::plot(plot, llc.ways, || optimum::drawn(programs, &solved))?;
     match format {
         ResultFormat::Json => optimum::json(programs, llc.ways, &solved, out),
         ResultFormat::Csv => optimum::csv(programs, &solved, out),

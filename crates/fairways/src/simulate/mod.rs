@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_command_kit::BadInput;
-use fairways_lab::{CompareError, compare, compare_live, compare_settled, draw_plans};
+use fairways_lab::{CompareError, compare, compare_live, compare_settled};
 use fairways_output::ResultFormat;
 use fairways_output::simulate::{ComparedMixes, Results, csv, drawing, json, table};
 use fairways_profiles::Mix;
@@ -28,7 +28,7 @@ pub(crate) fn run(
     let results = compare_all(comparison)?;
     let (programs, ways) = (comparison.programs(), comparison.ways());
     let compared = ComparedMixes { programs, ways, policies: &comparison.policies, results };
-    plot.map_or(Ok(()), |path| draw_plans(path, ways, &drawing::drawn(&compared)))?;
+    crate::plot::plot(plot, ways, || drawing::drawn(&compared))?;
     match format {
         ResultFormat::Json => json::write(&compared, out),
         ResultFormat::Csv => csv::write(&compared, out),

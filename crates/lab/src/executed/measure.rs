@@ -46,12 +46,14 @@ pub struct SoloRun {
 const POINTS: u32 = 64;
 
 impl Rate {
-    /// The rates between two accounts that are `seconds` apart; all 0 if nothing ran.
+    /// The rates between two accounts that are `seconds` apart. If nothing ran, instructions per
+    /// cycle and misses and references per instruction are NaN, and all else is 0.
     pub(super) fn between(from: &Account, to: &Account, seconds: f64) -> Self {
         let count = |counter: fn(&Account) -> u64| (counter(to) - counter(from)) as f64;
         let (instructions, cycles) = (count(|a| a.instructions), to.cycles() - from.cycles());
         if instructions == 0.0 || cycles == 0.0 {
-            return Self::default();
+            let [ipc, llcrpki, llcmpki] = [f64::NAN; 3];
+            return Self { ipc, llcrpki, llcmpki, ..Self::default() };
         }
         Self {
             ipc: instructions / cycles,

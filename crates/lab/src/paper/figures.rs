@@ -6,7 +6,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use thiserror::Error;
 
-use super::published::{Drawn, FigureFile, draw, height, shortened, write};
+use super::published::{Drawn, FigureFile, PublishedValue, draw, height, shortened, write};
 
 /// Pixels of a plot, and of the room to its right for the names of lines and bars.
 const PLOT: (u32, u32) = (820, 420);
@@ -154,16 +154,19 @@ fn on_sheet(
     names: &[&str],
     plot: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> Drawn,
 ) -> Result<(), FigureError> {
-    draw_sheet(file, names, plot).map_err(FigureError::at(&file.path))
+    let mut svg = String::new();
+    draw_sheet(&mut svg, &file.published, names, plot).map_err(FigureError::at(&file.path))?;
+    std::fs::write(&file.path, svg).map_err(FigureError::at(&file.path))
 }
 
 fn draw_sheet(
-    FigureFile { path, published }: &FigureFile,
+    svg: &mut String,
+    published: &[PublishedValue],
     names: &[&str],
     plot: impl FnOnce(&DrawingArea<SVGBackend<'_>, Shift>) -> Drawn,
 ) -> Drawn {
     let size = (PLOT.0 + NAMES, PLOT.1 + height(published));
-    let root = SVGBackend::new(path, size).into_drawing_area();
+    let root = SVGBackend::with_string(svg, size).into_drawing_area();
     root.fill(&WHITE)?;
     let (above, below) = root.split_vertically(PLOT.1);
     let (left, right) = above.split_horizontally(PLOT.0);

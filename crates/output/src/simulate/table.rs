@@ -142,7 +142,7 @@ pub(crate) fn metrics_table(
         for (value, stock) in
             [(ours.unfairness, stock.unfairness), (ours.stp, stock.stp), (ours.antt, stock.antt)]
         {
-            cells.push(format!("{value:.3}"));
+            cells.push(known(value, 3));
             cells.push(change(value / stock));
         }
         cells.extend(row.beside.iter().cloned());
@@ -151,8 +151,16 @@ pub(crate) fn metrics_table(
     table
 }
 
-/// A ratio as a change in percent; nothing where nothing changed.
+/// A number with so many digits behind the point; a dash for one that is not known.
+pub(crate) fn known(value: f64, digits: usize) -> String {
+    if value.is_nan() { "-".to_owned() } else { format!("{value:.digits$}") }
+}
+
+/// A ratio as a change in percent; nothing where nothing changed, or that is not known.
 fn change(ratio: f64) -> String {
+    if ratio.is_nan() {
+        return String::new();
+    }
     let percent = format!("{:+.1}", (ratio - 1.0) * 100.0);
     if matches!(percent.as_str(), "+0.0" | "-0.0") { String::new() } else { percent }
 }
@@ -170,7 +178,7 @@ fn summary(policies: &[&str], blocks: &[Block<'_>]) -> Table {
         ] {
             let ours = pairs().map(|(ours, _)| metric(ours));
             let ratios = pairs().map(|(ours, stock)| metric(ours) / metric(stock));
-            row.push(format!("{:.3}", geometric_mean(ours)));
+            row.push(known(geometric_mean(ours), 3));
             row.push(change(geometric_mean(ratios)));
         }
         let fairer = |&(ours, stock): &(&FairnessMetrics, &FairnessMetrics)| {
