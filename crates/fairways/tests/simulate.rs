@@ -397,6 +397,11 @@ fn bad_flags_are_reported_in_one_line() {
             "--importance needs --policies fairways: no other policy honours it",
         ),
         (
+            &["--policies", "fairways,lfoc", "--importance", "gzip=2"],
+            "--importance needs --set objective=weighted: by its other objectives fairways counts \
+             every program as one",
+        ),
+        (
             &["--policies", "fairways", "--importance", "gzip=0"],
             "--importance: gzip: expected a whole number from 1 to 4294967295, found \"0\"",
         ),
@@ -644,4 +649,21 @@ fn a_plot_takes_the_place_of_no_other_file() {
     let full = simulate(&[&flags[..], &["/dev/full"]].concat()).code(1);
     let said = String::from_utf8(full.get_output().stderr.clone()).unwrap();
     assert!(said.contains("/dev/full: can't write it"), "{said}");
+}
+
+/// What counts for nothing, and what is likely meant otherwise, has a warning.
+#[test]
+fn likely_mistakes_in_mixes_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let mixes = folder.path().join("mixes");
+    std::fs::write(&mixes, "graph-wolk,btree-lookup\n").unwrap();
+    let flags = ["--profiles", "synthetic", "--policies", "static", "--baselines", "stencil-3d=2"];
+    let said = simulate(&[&flags[..], &["--mixes", mixes.to_str().unwrap()]].concat()).success();
+    let said = String::from_utf8(said.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("did you mean the program \"graph-walk\"?"), "{said}");
+    assert!(said.contains("--baselines, --importance: stencil-3d is in no mix"), "{said}");
+    // Names of mixes are no mistakes.
+    std::fs::write(&mixes, "mix,app1,app2\nW1,graph-walk,btree-lookup\n").unwrap();
+    let flags = ["--profiles", "synthetic", "--policies", "stock", "--mixes"];
+    simulate(&[&flags[..], &[mixes.to_str().unwrap()]].concat()).success().stderr("");
 }

@@ -1,5 +1,7 @@
 //! Draws mixes where the user names none.
 
+use std::collections::BTreeSet;
+
 use fairways_core::Ways;
 use fairways_policy::lfoc::{Class, Parameters, classify};
 use fairways_profiles::{Mix, ProfileTable, ProgramCatalog};
@@ -19,8 +21,8 @@ pub fn classes(table: &ProfileTable, ways: Ways) -> Vec<Class> {
         .collect()
 }
 
-/// Twelve mixes of 4, 6, 8 and 10 different programs, as far as the table has them; the same seed
-/// gives the same mixes.
+/// Twelve mixes of 4, 6, 8 and 10 different programs, as far as the table has them, and fewer where
+/// they would be the same; the same seed gives the same mixes.
 ///
 /// As in the LFOC paper (§5, Figure 5), a mix has programs that suffer and programs that make them
 /// suffer: about a quarter is streaming, at least a third sensitive, and the rest is of any class,
@@ -30,9 +32,14 @@ pub fn draw_mixes(table: &ProfileTable, ways: Ways, seed: u64) -> Vec<Mix> {
     let classes = classes(table, ways);
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut mixes = Vec::new();
+    let mut drawn = BTreeSet::new();
     for size in SIZES {
         for number in 1..=MIXES_PER_SIZE {
             let programs = draw(&mut rng, &classes, size, Vec::new());
+            // A table of few programs has few different mixes.
+            if !drawn.insert(programs.iter().copied().collect::<BTreeSet<usize>>()) {
+                continue;
+            }
             mixes.push(Mix { name: format!("M{size}-{number}"), programs });
         }
     }
@@ -150,7 +157,7 @@ pub(crate) fn pick(rng: &mut Pcg64Mcg, count: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use fairways_profiles::embedded;
+    use fairways_profiles::{embedded, read_table_to_score};
 
     use super::*;
 
@@ -170,6 +177,16 @@ mod tests {
         }
         assert_eq!(mixes, draw_mixes(table, table.ways(), 1));
         assert_ne!(mixes, draw_mixes(table, table.ways(), 2));
+    }
+
+    #[test]
+    fn a_mix_is_drawn_once() {
+        let few = "BENCH,NR_WAYS,ipc,llcmpki\n".to_owned()
+            + &["a", "b", "c"].map(|name| format!("{name},1,0.5,20\n{name},2,1,10\n")).concat();
+        let table = read_table_to_score(few.as_bytes(), "few.csv").unwrap();
+        let mixes = draw_mixes(&table, table.ways(), 1);
+        let sizes: Vec<usize> = mixes.iter().map(|mix| mix.programs.len()).collect();
+        assert_eq!(sizes, [3], "of three programs there is one mix: {mixes:?}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use fairways_chip::program::split;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{at_most, read, repeated, shown};
 use fairways_command_kit::plain::plain;
-use fairways_command_kit::similar::did_you_mean;
+use fairways_command_kit::similar::{did_you_mean, nearest};
 use fairways_core::{BandwidthLevel, Llc, Ways, Wish};
 use fairways_lab::{draw_mixes, draw_workloads};
 use fairways_profiles::{MemoryBandwidth, Mix, ProgramCatalog, read_mixes};
@@ -91,6 +91,15 @@ impl World {
             .max()
             .unwrap_or(0);
         warn_of_promises(total, self.llc.ways);
+        for (index, wish) in self.wishes.iter().enumerate() {
+            let asks = wish.baseline_ways.is_some() || wish.importance.is_some();
+            if asks && !mixes.iter().any(|mix| mix.programs.contains(&index)) {
+                fairways_command_kit::warn(&format!(
+                    "--baselines, --importance: {} is in no mix",
+                    plain(self.programs.name(index))
+                ));
+            }
+        }
         if policies.contains(&"dcat") && self.programs.table().l1rpki(0).is_none() {
             fairways_command_kit::warn(
                 "dcat: the profiles have no column l1rpki, so it cannot distinguish phases; \
@@ -170,7 +179,18 @@ impl World {
             names.iter().map(|names| self.mix(names)).collect::<Result<_, _>>()?;
         if let Some(path) = file {
             let read = read_mixes(&read(path)?, &shown(path), |name| programs.find(name));
-            mixes.extend(read.map_err(|error| BadInput(error.to_string()))?);
+            let read = read.map_err(|error| BadInput(error.to_string()))?;
+            // What stands first in a line and is no program is the mix's name.
+            for Mix { name, .. } in &read {
+                let all = (0..programs.len()).map(|index| programs.name(index));
+                if let Some(program) = nearest(name, all) {
+                    fairways_command_kit::warn(&format!(
+                        "{}: {name:?} is taken for the name of a mix; did you mean the program {program:?}?",
+                        shown(path)
+                    ));
+                }
+            }
+            mixes.extend(read);
         }
         if let Some(twice) = repeated(mixes.iter().map(|mix| &mix.name)) {
             return Err(BadInput(format!(

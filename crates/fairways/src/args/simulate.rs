@@ -161,7 +161,7 @@ impl Simulate {
         let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
         let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
         let world = self.chip.checked(preset, scale, &self.world, schedule)?;
-        check_requests("--policies", &policies, &self.world)?;
+        check_requests("--policies", &policies, &self.set, &self.world)?;
         world.warn(&policies);
         let protocol = ChipProtocol {
             warm_up: self.warm_up,
@@ -187,7 +187,7 @@ impl Simulate {
         let profiles = world.programs.table();
         let policies = PolicyNames::scored(self.policies.as_ref(), machine, profiles)?;
         suits::check("--policies", &policies, machine)?;
-        check_requests("--policies", &policies, &self.world)?;
+        check_requests("--policies", &policies, &self.set, &self.world)?;
         if !world.levels.is_empty() && !policies.contains(&OPTIMUM) {
             let why = "--bandwidth-levels needs --policies optimum: no other policy takes levels";
             return Err(BadInput(why.to_owned()));

@@ -3,16 +3,22 @@
 //! The daemon checks what a policy needs on a host, because its configuration may name the policy.
 
 use fairways_command_kit::BadInput;
-use fairways_command_kit::policies::{honours, names};
+use fairways_command_kit::policies::{Setting, honours, names};
 use fairways_policy::table::OwnerRequest;
 
 use super::world::World;
 
-/// Checks that one of the policies that a flag names honours what flags request for programs.
+/// Checks that one of the policies that a flag names, with these parameters, honours what flags
+/// request for programs.
 ///
 /// # Errors
 /// If none does.
-pub(super) fn check_requests(flag: &str, policies: &[&str], world: &World) -> Result<(), BadInput> {
+pub(super) fn check_requests(
+    flag: &str,
+    policies: &[&str],
+    set: &[Setting],
+    world: &World,
+) -> Result<(), BadInput> {
     for (is_given, request, what) in [
         (world.baselines.is_some(), OwnerRequest::Baselines, "--baselines"),
         (world.importance.is_some(), OwnerRequest::Importance, "--importance"),
@@ -24,6 +30,16 @@ pub(super) fn check_requests(flag: &str, policies: &[&str], world: &World) -> Re
                 "{what} needs {flag} {fitting}: no other policy honours {them}"
             )));
         }
+    }
+    let honour = |policy: &&&str| honours(policy, OwnerRequest::Importance);
+    let by_weight = set.iter().any(|set| set.name == "objective" && set.value == "weighted");
+    if world.importance.is_some()
+        && !by_weight
+        && policies.iter().filter(honour).all(|policy| *policy == "fairways")
+    {
+        let why = "--importance needs --set objective=weighted: by its other objectives fairways \
+                   counts every program as one";
+        return Err(BadInput(why.to_owned()));
     }
     Ok(())
 }
