@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::thread::sleep;
@@ -119,6 +120,8 @@ impl Lock {
     }
 }
 
+const ENDED: &str = "a process that has ended";
+
 /// A holder that /proc/locks does not name: for example, a process of another PID namespace.
 const UNKNOWN: &str = " by a process that /proc/locks does not name";
 
@@ -162,17 +165,67 @@ fn holders(root: &impl AsFd, proc: &Path) -> Vec<Holder> {
     let (major, minor) = (major(about.st_dev), minor(about.st_dev));
     let file = format!("{major:02x}:{minor:02x}:{}", about.st_ino);
     let locks = fs::read_to_string(proc.join("locks")).unwrap_or_default();
-    let of = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let ours = words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&file.as_str());
-        ours.then(|| words.get(4).copied().unwrap_or_default().to_owned())
-    };
-    locks.lines().filter_map(of).map(|pid| holder(pid, proc)).collect()
+    let pids = locks.lines().filter_map(|line| holder_in(line, &file));
+    pids.map(|pid| holder(pid.to_owned(), &file, proc)).collect()
 }
 
-fn holder(pid: String, proc: &Path) -> Holder {
+/// The process that a line of locks has for this file.
+fn holder_in<'a>(line: &'a str, file: &str) -> Option<&'a str> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let ours = words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&file);
+    ours.then(|| words.get(4).copied().unwrap_or_default())
+}
+
+fn holder(pid: String, file: &str, proc: &Path) -> Holder {
     let text = pid.parse().ok().and_then(|pid| status::text(proc, pid)).unwrap_or_default();
-    let name = status::field(&text, "Name:").unwrap_or("a process that has ended").to_owned();
+    if has_locked(&pid, file, proc) == Some(false) {
+        return Holder { pid, name: ENDED.to_owned(), users: None };
+    }
+    let name = status::field(&text, "Name:").unwrap_or(ENDED).to_owned();
     let users = status::users(&text).map(|users| [users.real, users.effective]);
     Holder { pid, name, users }
+}
+
+/// Whether a process has a descriptor with the lock (proc_pid_fdinfo(5)); `None` where that can't
+/// be read. /proc/locks names the process that took it, even after its end, and then the number may
+/// be another process's.
+fn has_locked(pid: &str, file: &str, proc: &Path) -> Option<bool> {
+    let mut found = false;
+    for descriptor in proc.join(pid).join("fdinfo").read_dir().ok()? {
+        let text = match fs::read_to_string(descriptor.ok()?.path()) {
+            Err(why) if why.kind() == ErrorKind::NotFound => continue,
+            text => text.ok()?,
+        };
+        let mut locks = text.lines().filter_map(|line| line.strip_prefix("lock:"));
+        found |= locks.any(|line| holder_in(line, file).is_some());
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of a holder that has ended may be that of a process of root.
+    #[test]
+    fn a_process_without_the_lock_is_not_its_holder() {
+        let folder = tempfile::tempdir().unwrap();
+        let proc = folder.path();
+        let root = fs::File::open(proc).unwrap();
+        let about = fstat(&root).unwrap();
+        let (major, minor) = (major(about.st_dev), minor(about.st_dev));
+        let lock =
+            format!("FLOCK  ADVISORY  WRITE 7 {major:02x}:{minor:02x}:{} 0 EOF", about.st_ino);
+        fs::write(proc.join("locks"), format!("1: {lock}\n")).unwrap();
+        fs::create_dir_all(proc.join("7/fdinfo")).unwrap();
+        fs::write(proc.join("7/status"), "Name:\tcron\nUid:\t0\t0\t0\t0\n").unwrap();
+        let is_root = || holders(&root, proc)[0].is_root();
+        fs::write(proc.join("7/fdinfo/3"), "pos:\t0\nflags:\t0100000\n").unwrap();
+        assert!(!is_root());
+        fs::write(proc.join("7/fdinfo/4"), format!("pos:\t0\nlock:\t1: {lock}\n")).unwrap();
+        assert!(is_root());
+        // What can't be read may be root's.
+        fs::remove_dir_all(proc.join("7/fdinfo")).unwrap();
+        assert!(is_root());
+    }
 }

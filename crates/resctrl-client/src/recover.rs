@@ -8,6 +8,7 @@ use rustix::fs::{major, minor};
 
 use super::borrowed_groups::place;
 use super::error::{Error, OpenError};
+use super::io_fills;
 use super::ledger::{BorrowedGroup, ChangedMask, Ledger, MadeGroup, State};
 use super::put_back::{is_another, places, put_back, read_mask, unknown};
 use super::restored::Restored;
@@ -103,5 +104,15 @@ fn is_here(tree: &Tree, ledger: &Ledger) -> bool {
         let now = read_mask(tree, value);
         now.map_or(true, |now| now.is_some_and(|now| value.ours.contains(&now.bits())))
     };
-    !lost.groups.is_empty() || places.iter().any(is_there) || ledger.values.iter().any(is_ours)
+    !lost.groups.is_empty()
+        || places.iter().any(is_there)
+        || ledger.values.iter().any(is_ours)
+        || ledger.io.iter().any(|change| confines(tree, change))
+}
+
+/// Whether devices still fill only the ways that a ledger has for them.
+fn confines(tree: &Tree, change: &ChangedMask) -> bool {
+    let now = io_fills::read(tree, &change.line);
+    let own = now.map(|masks| masks.and_then(|masks| masks.get(&change.domain).copied()));
+    own.map_or(true, |own| own.is_some_and(|own| change.ours.contains(&own.bits())))
 }

@@ -178,18 +178,15 @@ impl Pages for Shared {
             "/metrics" => self.refused(request),
             "/healthz" => Some(Answer::of(self.pulse.beats().map(|()| "ok".to_owned()))),
             "/readyz" => Some(Answer::of(self.is_ready())),
-            _ => None,
+            "/" => Some(Answer::ok(
+                "fairways: /metrics for Prometheus, /healthz whether the daemon goes on, /readyz whether its policy is in force\n",
+            )),
+            _ => Some(Answer::error(404, "expected /metrics, /healthz, /readyz or /")),
         }
     }
 
     fn page(&self, request: &Request) -> Answer {
-        match request.path.as_str() {
-            "/" => Answer::ok(
-                "fairways: /metrics for Prometheus, /healthz whether the daemon goes on, /readyz whether its policy is in force\n",
-            ),
-            "/metrics" => self.metrics(&request.accept),
-            _ => Answer::error(404, "expected /metrics, /healthz, /readyz or /"),
-        }
+        self.metrics(&request.accept)
     }
 }
 

@@ -42,7 +42,7 @@ const REST: usize = 1 << 16;
 
 /// The answers to requests.
 pub(super) trait Pages: Send + Sync + 'static {
-    /// The answer to a probe, or to a client that gets no page; `None`: send a [page](Self::page).
+    /// The answer to all requests but those for a [page](Self::page).
     fn at_once(&self, request: &Request) -> Option<Answer>;
 
     /// An answer that takes a while to make.
@@ -108,11 +108,14 @@ impl Drop for Server {
     }
 }
 
-/// A connection whose request is not complete yet.
+/// A connection whose request is not complete yet, or whose answer says what is wrong with it.
 struct Waiting {
     stream: Stream,
     came: Vec<u8>,
     until: Instant,
+    /// How many bytes are still read after the answer: closing a socket with unread bytes would
+    /// discard it (RFC 9112 §9.6).
+    rest: Option<usize>,
 }
 
 /// What becomes of a connection.
@@ -121,9 +124,9 @@ enum Heard {
     Nothing,
     /// The client broke off.
     Gone,
-    /// A request for a page, or the answer to a wrong request.
-    Request(Result<Request, Answer>),
-    /// A probe, or a client that gets no page.
+    /// A request for a page.
+    Request(Request),
+    /// A probe, a wrong request, or a client that gets no page.
     AtOnce(Answer),
 }
 
@@ -155,7 +158,7 @@ impl Door {
         }
         let now = Instant::now();
         let late = self.waiting.partition_point(|of| of.until <= now);
-        for late in self.waiting.drain(..late) {
+        for late in self.waiting.drain(..late).filter(|of| of.rest.is_none()) {
             let why = format!("expected a request within {} s", PATIENCE.as_secs());
             reply(&late.stream, &Answer::error(408, &why));
         }
@@ -173,7 +176,8 @@ impl Door {
                         self.waiting.remove(0);
                     }
                     let until = Instant::now() + PATIENCE;
-                    self.waiting.push(Waiting { stream, came: Vec::new(), until });
+                    let (came, rest) = (Vec::new(), None);
+                    self.waiting.push(Waiting { stream, came, until, rest });
                 }
                 Err(why) if why.kind() == ErrorKind::WouldBlock => return,
                 // Out of descriptors, say.
@@ -189,20 +193,25 @@ impl Door {
         // From the last on, since finished connections are removed.
         for (index, _) in ready.rev() {
             let heard = heard(&mut self.waiting[index], &*self.pages);
-            if matches!(heard, Heard::Nothing) {
-                continue;
-            }
-            let Waiting { stream, .. } = self.waiting.remove(index);
             match heard {
-                Heard::AtOnce(answer) => reply(&stream, &answer),
-                Heard::Request(request) => self.welcome(stream, request),
-                Heard::Nothing | Heard::Gone => {}
+                Heard::Nothing => {}
+                Heard::AtOnce(answer) if answer.code != 200 => {
+                    let wrong = &mut self.waiting[index];
+                    reply(&wrong.stream, &answer);
+                    wrong.rest = Some(REST);
+                }
+                Heard::AtOnce(answer) => reply(&self.waiting.remove(index).stream, &answer),
+                Heard::Request(request) => {
+                    let stream = self.waiting.remove(index).stream;
+                    self.welcome(stream, request);
+                }
+                Heard::Gone => drop(self.waiting.remove(index)),
             }
         }
     }
 
-    /// Answers a request on a thread of its own, or turns it away.
-    fn welcome(&self, stream: Stream, request: Result<Request, Answer>) {
+    /// Answers a request for a page on a thread of its own, or turns it away.
+    fn welcome(&self, stream: Stream, request: Request) {
         let Some(place) = self.clients.enter(MOST) else {
             let why = format!("expected at most {MOST} clients at a time");
             return reply(&stream, &Answer::error(503, &why));
@@ -211,9 +220,8 @@ impl Door {
         // Without a thread it is turned away.
         let _ = std::thread::Builder::new().name("scrape".to_owned()).spawn(move || {
             let _place = place;
-            let answer = request.map(|request| request.answer(pages.page(&request)));
             // A client may break off at any time.
-            let _ = send(&stream, &answer.unwrap_or_else(|wrong| wrong));
+            let _ = send(&stream, &request.answer(pages.page(&request)));
         });
     }
 }
@@ -229,14 +237,21 @@ fn heard(of: &mut Waiting, pages: &dyn Pages) -> Heard {
             Err(why) if why.kind() == ErrorKind::Interrupted => continue,
             Err(_) => return Heard::Gone,
         };
+        if let Some(rest) = &mut of.rest {
+            *rest = rest.saturating_sub(got);
+            if *rest == 0 {
+                return Heard::Gone;
+            }
+            continue;
+        }
         let room = LONGEST - of.came.len();
         of.came.extend_from_slice(&part[..got.min(room)]);
         match request(&of.came) {
             None => {}
-            Some(Err(wrong)) => return Heard::Request(Err(wrong)),
+            Some(Err(wrong)) => return Heard::AtOnce(wrong),
             Some(Ok(request)) => match pages.at_once(&request) {
                 Some(answer) => return Heard::AtOnce(request.answer(answer)),
-                None => return Heard::Request(Ok(request)),
+                None => return Heard::Request(request),
             },
         }
     }
@@ -261,17 +276,5 @@ fn send(stream: &Stream, answer: &Answer) -> io::Result<()> {
             sent => rest = &rest[sent..],
         }
     }
-    stream.finish()?;
-    if answer.code == 200 {
-        return Ok(());
-    }
-    // Closing a socket with unread bytes would discard the answer (RFC 9112 §9.6).
-    let mut part = [0; 4096];
-    for _ in 0..REST / part.len() {
-        stream.wait_until(until)?;
-        if (&*stream).read(&mut part)? == 0 {
-            break;
-        }
-    }
-    Ok(())
+    stream.finish()
 }

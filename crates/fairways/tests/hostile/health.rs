@@ -97,6 +97,19 @@ fn probes_are_answered_beside_a_thousand_connections_that_are_held() {
     println!("{descriptors} descriptors, {grown} kB more");
     assert!(grown < MEMORY, "{grown} kB");
     drop(held);
+    // Wrong requests take no place from pages, however long their clients stay.
+    let wrong = |number: usize| {
+        let mut stream = connect(at);
+        let asked = ["GET /nope HTTP/1.1\r\n\r\n", "PUT / HTTP/1.1\r\n\r\n", "?\r\n\r\n"];
+        stream.write_all(asked[number % 3].as_bytes()).unwrap();
+        let mut said = [0; 9];
+        stream.read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"HTTP/1.1 ");
+        stream
+    };
+    let held: Vec<TcpStream> = (0..64).map(wrong).collect();
+    assert!(asked(at, "/metrics").contains(" 200 "));
+    drop(held);
     eventually("pages are answered again", || asked(at, "/metrics").contains("200"));
     assert_eq!(daemon.end(Signal::TERM), Some(0));
 }

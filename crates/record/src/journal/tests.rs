@@ -162,3 +162,20 @@ fn every_line_of_a_journal_fits_the_schema() {
         assert!(serde_json::from_value::<Line<'static>>(wrong.clone()).is_err(), "{wrong}");
     }
 }
+
+/// The oldest part may be gone when it is its turn: somebody deleted it, or fewer were kept before.
+#[test]
+fn a_part_that_is_gone_already_ends_no_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let mut writer =
+        Writer::create(&path, "stock", json!({}), json!({}), (1, Some(2)), Start::New).unwrap();
+    for number in 0..6 {
+        let _ = std::fs::remove_file(path.with_extension("0"));
+        let event = Event::Exited { app: AppId(number) };
+        writer.write_event(Time::from_nanos(number.into()), &event, None).unwrap();
+    }
+    writer.finish().unwrap();
+    let parts = super::parts(&path).count();
+    assert!((1..=2).contains(&parts), "{parts}");
+}

@@ -152,8 +152,13 @@ impl Writer {
             .with_context(|| format!("{}: can't set it aside", shown(&self.path)))?;
         if let Some(old) = self.keep.and_then(|keep| self.header.part.checked_sub(keep)) {
             let old = part_path(&self.path, old);
-            std::fs::remove_file(&old)
-                .with_context(|| format!("{}: can't delete it", shown(&old)))?;
+            // It may be gone already: somebody deleted it, or fewer parts were kept before.
+            match std::fs::remove_file(&old) {
+                Err(why) if why.kind() != io::ErrorKind::NotFound => {
+                    return Err(why).with_context(|| format!("{}: can't delete it", shown(&old)));
+                }
+                _ => {}
+            }
         }
         self.out =
             open(&self.path).with_context(|| format!("{}: can't write it", shown(&self.path)))?;

@@ -352,6 +352,15 @@ fn what_devices_fill_is_planned_around_confined_and_put_back() {
     assert_eq!(host.read("info/L3/io_alloc_cbm"), "0=c000;1=c000\n");
     drop(host.open());
     assert_eq!(host.read("info/L3/io_alloc_cbm"), before);
+    // Also where somebody removed all that was made beside it.
+    let mut client = host.open();
+    client.add(AppId(1), "a", &[]).unwrap();
+    client.apply(&[(0, &plan(&[(0x3fff, &[1])]))], "a test").unwrap();
+    drop(client);
+    std::fs::remove_dir(host.path("fairways.0")).unwrap();
+    host.write("schemata", "L3:0=ffff;1=ffff\n").unwrap();
+    drop(host.open());
+    assert_eq!(host.read("info/L3/io_alloc_cbm"), before);
     // What others wrote meanwhile stays.
     let mut client = host.open();
     client.apply(&[(0, &plan(&[]))], "a test").unwrap();
