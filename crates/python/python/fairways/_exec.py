@@ -11,7 +11,9 @@ def serve(make: Callable[..., Any]) -> None:
     """Answer the events on standard input with a policy that `make` makes, until the input ends.
 
     The same class then decides in `simulate` and in the daemon: `fairways run --policy "exec:python3
-    mine.py"` runs a file that ends with `serve(Mine)`.
+    mine.py"` runs a file that ends with `serve(Mine)`. The class may have the fields `knows`,
+    `decides`, `parameters`, `honours` and `counters` of a description (docs/exec.md). A host has no
+    profiles: there `knows` has to be another word than `profiles`, the default.
     """
     policy: Any = None
     takes_time = False
@@ -35,4 +37,7 @@ def description(make: Callable[..., Any]) -> dict[str, Any]:
     described: dict[str, Any] = {"summary": summary[0] if summary else ""}
     described["knows"] = getattr(make, "knows", "profiles")
     described["decides"] = getattr(make, "decides", "ways")
+    for field in ("parameters", "honours", "counters"):
+        if hasattr(make, field):
+            described[field] = getattr(make, field)
     return described

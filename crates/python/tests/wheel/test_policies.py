@@ -1,5 +1,7 @@
 """Policies written in Python decide as those in Rust do."""
 
+import json
+import subprocess
 import sys
 import textwrap
 
@@ -180,3 +182,44 @@ def test_serve_makes_a_program_of_a_class(tmp_path):
     program = f"exec:{sys.executable} {file}"
     found = fairways.simulate(mixes_of_each_size(3), ["ucp", program]).to_dict()
     assert found["masks"][0::2] == found["masks"][1::2]
+
+
+def test_a_served_class_describes_itself(tmp_path):
+    file = tmp_path / "served.py"
+    file.write_text(
+        textwrap.dedent("""
+            import fairways
+
+            class Mine:
+                "does nothing"
+                knows = "nothing"
+                honours = ["baselines"]
+                counters = ["llc_misses"]
+                parameters = [{"name": "share", "kind": "count", "default": 2}]
+
+                def __init__(self, share):
+                    assert share == 3
+
+                def handle(self, event):
+                    return []
+
+            fairways.serve(Mine)
+        """)
+    )
+    start = {"start": {"parameters": {"share": 3}}}
+    lines = "".join(json.dumps(line) + "\n" for line in ({"describe": {}}, start))
+    served = subprocess.run(
+        [sys.executable, str(file)], input=lines, capture_output=True, text=True, check=True
+    )
+    described, started = map(json.loads, served.stdout.splitlines())
+    assert described == {
+        "describe": {
+            "summary": "does nothing",
+            "knows": "nothing",
+            "decides": "ways",
+            "parameters": [{"name": "share", "kind": "count", "default": 2}],
+            "honours": ["baselines"],
+            "counters": ["llc_misses"],
+        }
+    }
+    assert started == {"actions": []}
