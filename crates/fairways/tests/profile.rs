@@ -161,6 +161,8 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("other.csv"), "BENCH,NR_WAYS\n").unwrap();
+    let others = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/profiles/broadwell.csv");
+    std::fs::copy(others, folder.path().join("broadwell.csv")).unwrap();
     std::os::unix::fs::symlink("other.csv", folder.path().join("link.csv")).unwrap();
     for (words, code, said) in [
         (&["nonesuch"][..], 2, "fairways: nonesuch: expected a program"),
@@ -168,6 +170,11 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
         (&["--machine", "model", "true"], 2, "fairways: --machine: expected chip:"),
         (&["--name", "a,b", "true"], 2, "fairways: --name: expected a name without commas"),
         (&["--append", "-o", "other.csv", "true"], 2, "fairways: other.csv:1"),
+        (
+            &["--append", "-o", "broadwell.csv", "--machine", "chip:xeon-e5-2630", "true"],
+            2,
+            "fairways: broadwell.csv: expected profiles of chip:xeon-e5-2630, found one of chip:xeon-e5",
+        ),
         (&["-o", "none/p.csv", "true"], 2, "fairways: none/p.csv: can't write"),
         (&["--plot", "none/p.svg", "true"], 2, "fairways: none/p.svg: can't write"),
         (
@@ -235,7 +242,7 @@ fn what_cannot_be_measured_is_reported_in_one_line() {
     let files = std::fs::read_dir(folder.path()).unwrap().flatten();
     let mut names: Vec<_> = files.map(|file| file.file_name()).collect();
     names.sort();
-    assert_eq!(names, ["link.csv", "other.csv"]);
+    assert_eq!(names, ["broadwell.csv", "link.csv", "other.csv"]);
     let kept = std::fs::read_to_string(folder.path().join("other.csv")).unwrap();
     assert_eq!(kept, "BENCH,NR_WAYS\n");
 }

@@ -36,11 +36,9 @@ impl Profiles {
         if let Some(profiles) = read.get(text).filter(|_| is_built_in) {
             return Ok(profiles.clone());
         }
-        let profiles = Self {
-            name: source.name(),
-            catalog: Arc::new(source.programs_to_score(None)?),
-            llc_mb: source.llc_mb(),
-        };
+        let catalog = Arc::new(source.programs_to_score(None)?);
+        let llc_mb = source.llc_mb(catalog.table());
+        let profiles = Self { name: source.name(), catalog, llc_mb };
         if is_built_in {
             read.insert(text.to_owned(), profiles.clone());
         }

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use fairways_chip::preset;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::{read, shown};
+use fairways_command_kit::plain::plain;
 use fairways_command_kit::similar::did_you_mean;
 use fairways_corpus::CorpusMachine;
 use fairways_profiles::{
-    EMBEDDED_CSV, InputError, ProfileTable, ProgramCatalog, embedded_programs, read_phased,
-    read_table, read_table_to_score,
+    EMBEDDED_CSV, InputError, MeasuredRun, ProfileTable, ProgramCatalog, embedded_programs,
+    read_phased, read_table, read_table_to_score,
 };
 
 /// The name of the profiles that are computed, not measured.
@@ -96,13 +98,42 @@ impl ProfileSource {
         }
     }
 
-    /// The size of the cache on which they were measured, in MB, as far as it is known.
-    pub fn llc_mb(&self) -> f64 {
+    /// The size of the cache on which these profiles of it were measured, in MB. Of profiles that
+    /// do not say it, that of `skylake`; of profiles of several caches, the largest, with a
+    /// warning.
+    pub fn llc_mb(&self, profiles: &ProfileTable) -> f64 {
         match self {
             Self::Corpus(machine) => machine.llc_mb(),
-            Self::Synthetic | Self::File(_) => CorpusMachine::Skylake.llc_mb(),
+            Self::Synthetic => CorpusMachine::Skylake.llc_mb(),
+            Self::File(path) => {
+                let sizes = measured_llc_mb(profiles);
+                if let [(machine, _), .., (other, _)] = &sizes[..] {
+                    fairways_command_kit::warn(&format!(
+                        "{}: profiles of caches of different sizes, of {} and {}",
+                        shown(path),
+                        plain(machine),
+                        plain(other)
+                    ));
+                }
+                sizes.last().map_or(CorpusMachine::Skylake.llc_mb(), |(_, size)| *size)
+            }
         }
     }
+}
+
+/// The sizes of the caches on which programs were measured, as far as profiles say it, in MB, from
+/// the smallest, each with a machine's name.
+fn measured_llc_mb(profiles: &ProfileTable) -> Vec<(&str, f64)> {
+    let machines = (0..profiles.names().len()).filter_map(|program| profiles.run(program));
+    let size = |run: &MeasuredRun| {
+        let chip = preset::parse(run.machine.strip_prefix("chip:")?).ok()?;
+        Some(chip.way_bytes() as f64 * f64::from(profiles.ways().get()) / f64::from(1 << 20))
+    };
+    let mut sizes: Vec<(&str, f64)> =
+        machines.filter_map(|run| Some((&*run.machine, size(run)?))).collect();
+    sizes.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    sizes.dedup_by(|(_, one), (_, other)| one == other);
+    sizes
 }
 
 /// The end of a message about a name that these profiles do not have, if it is a synthetic
@@ -134,6 +165,17 @@ mod tests {
         assert!(synthetic.programs(None).unwrap().find("field-solver").is_some());
         let file = ProfileSource::from_str("./skylake").unwrap();
         assert_eq!(file, ProfileSource::File("./skylake".into()));
+    }
+
+    /// Profiles of one's own say on which chip they were measured.
+    #[test]
+    fn a_file_has_the_cache_of_its_runs() {
+        for machine in CorpusMachine::ALL {
+            let programs = ProfileSource::Corpus(machine).programs(None).unwrap();
+            let sizes = measured_llc_mb(programs.table());
+            assert!(matches!(sizes[..], [(_, size)] if size == machine.llc_mb()), "{sizes:?}");
+        }
+        assert_eq!(measured_llc_mb(embedded_programs().table()), []);
     }
 
     #[test]

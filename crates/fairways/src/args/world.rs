@@ -48,7 +48,7 @@ pub(crate) struct World {
         value_parser = whole(1, MOST_WAYS))]
     pub(crate) min_bits: u32,
 
-    /// Size in MB of the cache of the profiles [default: 27.5; 45 with broadwell, 1.5 with small]
+    /// Size in MB of the cache of the profiles [default: what the profiles say, or 27.5]
     ///
     /// It is the cache on which the profiles were measured; over time, larger ways take longer to
     /// fill.
@@ -135,7 +135,8 @@ impl World {
             noise: observation.noise / 100.0,
             lost: observation.lost / 100.0,
             overshoot: observation.overshoot,
-            ..world.model(self.llc_mb.unwrap_or_else(|| self.profiles.llc_mb()))
+            ..world
+                .model(self.llc_mb.unwrap_or_else(|| self.profiles.llc_mb(world.programs.table())))
         }
     }
 }

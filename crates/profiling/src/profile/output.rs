@@ -31,7 +31,7 @@ pub(super) fn write(
 ) -> anyhow::Result<()> {
     let all = match &chip.output {
         Output::File(path) if checked.append && path.exists() => {
-            let mut all = others(path, table.ways())?;
+            let mut all = others(path, &chip.chip)?;
             all.put(table);
             all
         }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use fairways_chip::PagePlacement;
 use fairways_command_kit::BadInput;
 use fairways_command_kit::input::read;
-use fairways_core::Ways;
 use fairways_profiles::{ProfileTable, read_table};
 
 use crate::subject::{TracedCommand, can_write, plain_name};
@@ -94,7 +93,7 @@ impl Checked {
         }
         for ProfiledChip { chip, output } in &chips {
             if let Some(path) = output.file().filter(|path| *append && path.exists()) {
-                others(path, chip.settings.chip.llc.ways)?;
+                others(path, chip)?;
             }
         }
         Ok(Self { subject, chips, append: *append })
@@ -142,14 +141,22 @@ fn with_outputs(settings: &ProfileSettings, name: &str) -> Result<Vec<ProfiledCh
     Ok(all)
 }
 
-/// The programs that a file has, measured with as many ways.
-pub(super) fn others(path: &Path, ways: Ways) -> Result<ProfileTable, BadInput> {
+/// The programs that a file has, measured on the same chip.
+pub(super) fn others(path: &Path, chip: &TracedChip) -> Result<ProfileTable, BadInput> {
+    let ways = chip.settings.chip.llc.ways;
     let shown = path.display().to_string();
     let table = read_table(&read(path)?, &shown).map_err(|why| BadInput(why.to_string()))?;
     if table.ways() != ways {
         let found = table.ways();
         return Err(BadInput(format!(
             "{shown}: expected profiles with {ways} ways, found {found}"
+        )));
+    }
+    let mut runs = (0..table.names().len()).filter_map(|program| table.run(program));
+    if let Some(other) = runs.find(|run| run.machine != chip.name) {
+        return Err(BadInput(format!(
+            "{shown}: expected profiles of {}, found one of {}",
+            chip.name, other.machine
         )));
     }
     if (0..table.names().len()).any(|program| table.l1rpki(program).is_none()) {
