@@ -92,14 +92,12 @@ pub fn write(
     };
     let (mut hashes, mut files) = (BTreeMap::new(), BTreeMap::new());
     for planned in read.points() {
+        let place = named(&index.axes, &planned.labels);
         let point = Point::new(version, read.command, &planned, &mut hashes)
-            .with_context(|| format!("{}: can't read the files it names", shown(plan)))?;
+            .map_err(|why| blamed(plan, format!("{place}{why}")))?;
         let (text, name) = point.file()?;
         if !files.contains_key(&name) {
-            check(&point).map_err(|why| {
-                let place = named(&index.axes, &planned.labels);
-                BadInput(format!("{}: {place}{why}", shown(plan)))
-            })?;
+            check(&point).map_err(|why| blamed(plan, format!("{place}{why}")))?;
         }
         files.insert(name.clone(), text);
         index.points.push(IndexedPoint { name, labels: planned.labels });

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod chip;
 mod recipes;
 mod slurm;
 
