@@ -46,3 +46,31 @@ fn points_are_for_the_files_of_programs_and_policies() {
         assert_ne!(point(&folder), before);
     }
 }
+
+/// What is wrong with one point on a chip is reported before anything is written.
+#[test]
+fn mistakes_of_a_point_on_a_chip_are_answered_before_anything_is_written() {
+    for (flags, expected) in [
+        ("programs = \"mlr:8M,gizp\"", "--programs: program \"gizp\": "),
+        ("programs = \"mlr:8X\"", "--programs: program \"mlr:8X\": "),
+        ("seed = 1", "--programs: expected programs to run on the chip"),
+        ("programs = \"mlr:8M\", set = \"nonesuch=1\"", "--set: expected a parameter of "),
+        (
+            "programs = \"mlr:8M\", policies = \"lfoc\", set = \"warm_up_intervals=x\"",
+            "parameter warm_up_intervals of lfoc: ",
+        ),
+        ("programs = \"mlr:8M\", policies = \"optimum\"", "--policies optimum: "),
+        ("programs = \"mlr:8M\", best-effort = \"mlr:9M\"", "--best-effort: "),
+        ("programs = \"mlr:8M\", baselines = \"mlr:8M=4\", policies = \"lfoc\"", "--baselines "),
+        ("programs = \"mlr:8M\", profiles = \"nothere.csv\"", "nothere.csv: "),
+        ("programs = \"trace:plan.toml\"", "--programs: program \"trace:plan.toml\": "),
+    ] {
+        let folder = SweptFolder::with(&plan(flags));
+        let said = folder.refused("write plan.toml");
+        assert!(said.starts_with(&format!("fairways: plan.toml: {expected}")), "{flags}: {said}");
+        assert!(!folder.at("plan.sweep").exists(), "{flags}");
+    }
+    let folder = SweptFolder::with(&plan("programs = \"mlr:8M,mload:60M\", policies = \"lfoc\""));
+    folder.run("write plan.toml");
+    folder.run("run plan.sweep");
+}
