@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blamed;
 use crate::plan::SweepPlan;
-use crate::point::Point;
+use crate::point::{Point, has_last_line};
 
 /// Changes when a field changes its meaning or goes.
 const SCHEMA: u32 = 1;
@@ -195,19 +195,24 @@ impl SweepFolder {
         self.dir.join("results").join(format!("{name}.csv"))
     }
 
-    /// The names of the points that have a result.
-    pub(crate) fn done(&self) -> anyhow::Result<BTreeSet<String>> {
+    /// The names of the points that have a result, whole or cut short.
+    pub(crate) fn there(&self) -> anyhow::Result<BTreeSet<String>> {
         let results = self.dir.join("results");
         let listed = fs::read_dir(&results)
             .with_context(|| format!("{}: can't read it", shown(&results)))?;
-        let mut done = BTreeSet::new();
+        let mut there = BTreeSet::new();
         for entry in listed {
             let entry = entry?;
             let (name, is_file) = (entry.file_name(), entry.file_type()?.is_file());
             let name = name.to_str().and_then(|name| name.strip_suffix(".csv"));
-            done.extend(name.filter(|_| is_file).map(str::to_owned));
+            there.extend(name.filter(|_| is_file).map(str::to_owned));
         }
-        Ok(done)
+        Ok(there)
+    }
+
+    /// Whether a point has a result that was not cut short; `there` are the results.
+    pub(crate) fn is_done(&self, point: &IndexedPoint, there: &BTreeSet<String>) -> bool {
+        there.contains(&point.name) && has_last_line(&self.result(&point.name))
     }
 
     /// Removes what processes left an hour ago or earlier that were killed while they wrote
@@ -227,9 +232,9 @@ impl SweepFolder {
     }
 
     fn status(&self) -> anyhow::Result<SweepStatus> {
-        let there = self.done()?;
+        let there = self.there()?;
         let points = &self.index.points;
-        let done = points.iter().filter(|point| there.contains(&point.name)).count();
+        let done = points.iter().filter(|point| self.is_done(point, &there)).count();
         Ok(SweepStatus { schema: SCHEMA, points: points.len(), done })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use anyhow::Context;
@@ -135,6 +135,23 @@ pub fn run_point(
 /// The last line of a result with so many rows, without which it is not whole.
 pub(crate) fn last_line(rows: usize) -> String {
     format!("# {rows} rows")
+}
+
+/// Whether the result in a file has its last line; one that can't be read has none.
+pub(crate) fn has_last_line(path: &Path) -> bool {
+    let Ok(end) = end_of(path) else { return false };
+    let last = end.strip_suffix(b"\n").and_then(|end| end.rsplit(|byte| *byte == b'\n').next());
+    last.is_some_and(|line| line.starts_with(b"# ") && line.ends_with(b" rows"))
+}
+
+/// The last bytes of a file, more than the last line has.
+fn end_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    let bytes = file.metadata()?.len();
+    file.seek(SeekFrom::Start(bytes.saturating_sub(64)))?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end)?;
+    Ok(end)
 }
 
 /// The flag of programs on a chip.
