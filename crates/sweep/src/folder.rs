@@ -215,6 +215,17 @@ impl SweepFolder {
         there.contains(&point.name) && has_last_line(&self.result(&point.name))
     }
 
+    /// Whether a path is that of a file that the sweep itself needs, by whatever name.
+    pub(crate) fn owns(&self, path: &Path) -> bool {
+        let Ok(own) = self.dir.canonicalize() else { return false };
+        let [points, results] = ["points", "results"].map(|name| own.join(name));
+        real_paths(path).any(|path| {
+            path == own.join("sweep.json")
+                || path.starts_with(&points)
+                || path.starts_with(&results)
+        })
+    }
+
     /// Removes what processes left an hour ago or earlier that were killed while they wrote
     /// results.
     pub(crate) fn remove_unfinished(&self) -> anyhow::Result<()> {
@@ -242,6 +253,14 @@ impl SweepFolder {
     pub(crate) fn named(&self, point: &IndexedPoint) -> String {
         named(&self.index.axes, &point.labels)
     }
+}
+
+/// A path without links: of what exists there, and of the entry in its folder.
+fn real_paths(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok();
+    let entry = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    path.canonicalize().into_iter().chain(entry)
 }
 
 fn remove_if_unfinished(path: &Path) -> io::Result<()> {

@@ -27,6 +27,9 @@ pub fn merge(
     out: &mut dyn Write,
 ) -> anyhow::Result<usize> {
     let folder = SweepFolder::open(dir)?;
+    if to.as_os_str() != "-" && folder.owns(to) {
+        return Err(blamed(to, "expected a file that is not the sweep's own").into());
+    }
     let there = folder.there()?;
     let points = &folder.index.points;
     let missing: Vec<_> = points.iter().filter(|one| !there.contains(&one.name)).collect();

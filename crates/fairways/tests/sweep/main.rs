@@ -233,6 +233,34 @@ fn a_point_is_for_its_files_and_its_version() {
     assert!(folder.refused("run plan.sweep").contains("write the sweep again"));
 }
 
+/// A table is not written over what the sweep itself needs, under any of its names.
+#[test]
+fn a_table_does_not_replace_a_file_of_the_sweep() {
+    let folder = SweptFolder::with(&plan(1));
+    folder.run("write plan.toml");
+    folder.run("run plan.sweep");
+    let index = folder.read("plan.sweep/sweep.json");
+    let result = fs::read_dir(folder.at("plan.sweep/results")).unwrap().next().unwrap().unwrap();
+    let result = format!("plan.sweep/results/{}", result.file_name().to_str().unwrap());
+    std::os::unix::fs::symlink("plan.sweep", folder.at("link")).unwrap();
+    std::os::unix::fs::symlink("plan.sweep/sweep.json", folder.at("all.csv")).unwrap();
+    for table in [
+        "plan.sweep/sweep.json",
+        "plan.sweep/../plan.sweep/sweep.json",
+        "link/sweep.json",
+        "all.csv",
+        &result,
+        "plan.sweep/points/all.csv",
+    ] {
+        let said = folder.refused(&format!("merge plan.sweep -o {table}"));
+        let expected = "expected a file that is not the sweep's own";
+        assert!(said.starts_with(&format!("fairways: {table}: {expected}")), "{said}");
+    }
+    assert!(folder.read("plan.sweep/sweep.json") == index);
+    folder.run("merge plan.sweep -o plan.sweep/all.csv");
+    folder.run("merge link -o results.csv");
+}
+
 /// A point that fails leaves the others alone, and no result.
 #[test]
 fn a_point_that_fails_is_named_and_the_others_are_run() {
