@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
+
 use assert_cmd::Command;
 use serde_json::Value;
 
@@ -44,8 +46,8 @@ fn nothing_that_a_policy_decides_is_fairer() {
 
 #[test]
 fn any_number_of_threads_finds_the_same() {
-    let at = |threads: &str| timeless(&["--threads", threads, "--ways", "11"]);
-    assert_eq!(at("1"), at("4"));
+    let [one, four] = ["1", "4"].map(|n| timeless(&["--threads", n, "--ways", "11"]));
+    assert_eq!(one, four);
 }
 
 #[test]
@@ -93,6 +95,31 @@ fn a_search_cut_short_says_what_it_knows() {
     let number = |field: &str| found[field].as_f64().unwrap();
     assert_eq!(found["proven"], false);
     assert!(number("bound") >= 1.0 && number("bound") <= number("unfairness"));
+}
+
+/// Each row of the table says it, too.
+#[test]
+fn csv_says_whether_a_plan_is_proven() {
+    for (limit, proven) in [(&["--time-limit", "0"][..], "false"), (&[], "true")] {
+        let mix = ["--mix", "lbm,svm-train,cadical,gzip"];
+        let words = [&mix[..], limit].concat();
+        let report = json(&words);
+        let found = &report["mixes"][0]["policies"][0];
+        assert_eq!(found["proven"].to_string(), proven);
+        let assert = optimum(&[&words[..], &["--csv"]].concat()).success();
+        let mut rows = csv::Reader::from_reader(&assert.get_output().stdout[..]);
+        let rows: Vec<BTreeMap<String, String>> = rows.deserialize().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 4);
+        for row in rows {
+            assert_eq!(row["proven"], proven);
+            let bound: f64 = row["bound"].parse().unwrap();
+            // The bound when time is up depends on the time.
+            if limit.is_empty() {
+                assert_eq!(Some(bound), found["bound"].as_f64());
+            }
+            assert!((1.0..=row["unfairness"].parse().unwrap()).contains(&bound), "{row:?}");
+        }
+    }
 }
 
 #[test]

@@ -513,7 +513,7 @@ fn column(header: &csv::StringRecord, name: &str) -> usize {
 /// A row for each program under each policy, with the values of the JSON.
 #[test]
 fn csv_has_what_json_has() {
-    let words = ["--mix", "gzip,lbm,z3", "--policies", "stock,lfoc,ucp"];
+    let words = ["--mix", "gzip,lbm,z3", "--policies", "stock,lfoc,optimum"];
     for more in [&[][..], &["--dynamic", "--time-scale", "0.01"]] {
         let words = [&words[..], more].concat();
         let (text, found) = (stdout(&[&words[..], &["--csv"]].concat()), json(&words));
@@ -533,6 +533,14 @@ fn csv_has_what_json_has() {
                 assert_eq!(Some(written), value.as_f64(), "{name} of {row:?}");
             }
             assert_eq!(row[column(&header, "mask")].is_empty(), more.len() > 1);
+            // Scored, the optimum is the best there is; over time nothing bounds it.
+            let is_best = policy["policy"] == "optimum" && more.is_empty();
+            let (proven, bound) = match is_best {
+                true => ("true", &row[column(&header, "unfairness")]),
+                false => ("", ""),
+            };
+            assert_eq!(&row[column(&header, "proven")], proven);
+            assert_eq!(&row[column(&header, "bound")], bound);
         }
     }
     assert!(refused(&["--csv", "--json"]).contains("cannot be used with"));

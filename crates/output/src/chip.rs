@@ -83,7 +83,8 @@ pub fn csv(compared: &ComparedOnChip<'_>, out: &mut dyn Write) -> anyhow::Result
     for of in &compared.found.outcomes {
         let (metrics, slowdowns) = (&of.metrics, &*of.slowdowns);
         let rates: Vec<Rate> = of.programs.iter().map(|program| program.rate).collect();
-        let result = PolicyScore { mix: &mix, policy: of.policy, metrics, slowdowns };
+        let (policy, proof) = (of.policy, None);
+        let result = PolicyScore { mix: &mix, policy, metrics, slowdowns, proof };
         rows.write(result, &programs, None, &rates)?;
     }
     Ok(())

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::simulate::json::{PolicyReport, decided};
 use crate::simulate::table::clusters;
-use crate::tidy::{PolicyScore, TidyWriter};
+use crate::tidy::{PolicyScore, Proof, TidyWriter};
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
@@ -92,7 +92,8 @@ pub fn csv(
     let mut rows = TidyWriter::new(out);
     for SolvedMix { mix, solution, .. } in solved {
         let (metrics, slowdowns) = (&solution.metrics, &*solution.slowdowns);
-        let result = PolicyScore { mix: &mix.name, policy: "optimum", metrics, slowdowns };
+        let proof = Some(Proof { is_complete: solution.is_proven, bound: solution.bound });
+        let result = PolicyScore { mix: &mix.name, policy: "optimum", metrics, slowdowns, proof };
         rows.write(result, &catalog.names_of(mix), Some(&solution.partition), &[])?;
     }
     Ok(())

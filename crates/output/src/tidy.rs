@@ -25,6 +25,17 @@ pub(crate) struct PolicyScore<'a> {
     pub(crate) policy: &'a str,
     pub(crate) metrics: &'a FairnessMetrics,
     pub(crate) slowdowns: &'a [f64],
+    /// For the best plan that was found.
+    pub(crate) proof: Option<Proof>,
+}
+
+/// How good the best plan is that was found.
+#[derive(Clone, Copy)]
+pub(crate) struct Proof {
+    /// Whether it is proven that none is better.
+    pub(crate) is_complete: bool,
+    /// No plan has a better value of the objective than this.
+    pub(crate) bound: f64,
 }
 
 /// A program of a mix under a policy. An empty cell is a value that this kind of result has not.
@@ -46,6 +57,10 @@ struct TidyRow<'a> {
     stp: Option<f64>,
     antt: Option<f64>,
     jain: Option<f64>,
+    /// Whether an optimum is proven.
+    proven: Option<bool>,
+    /// No plan is better than this in what an optimum is best in.
+    bound: Option<f64>,
 }
 
 /// Writes rows of programs.
@@ -86,6 +101,8 @@ impl<'a> TidyWriter<'a> {
                 stp: known(stp),
                 antt: known(antt),
                 jain: known(jain),
+                proven: of.proof.map(|proof| proof.is_complete),
+                bound: of.proof.map(|proof| proof.bound),
             })?;
         }
         Ok(self.0.flush()?)

@@ -20,13 +20,13 @@ enum ColumnKind {
 
 impl ColumnKind {
     fn of<'a>(cells: impl Iterator<Item = &'a str> + Clone) -> Self {
-        let mut filled = cells.filter(|cell| !cell.is_empty());
+        let filled = cells.filter(|cell| !cell.is_empty());
         if filled.clone().next().is_none() {
             return Self::Text;
         }
         if filled.clone().all(is_whole) {
             Self::Whole
-        } else if filled.all(is_number) {
+        } else if filled.clone().all(is_number) || are_results(filled) {
             Self::Number
         } else {
             Self::Text
@@ -38,11 +38,25 @@ fn is_whole(cell: &str) -> bool {
     cell.parse::<i64>().is_ok_and(|number| number.to_string() == cell)
 }
 
+/// Whether a cell is a number as a label has it. 1.10, 007 and +7 are names: as numbers they would
+/// not be printed so again, and two names could become one number.
 fn is_number(cell: &str) -> bool {
-    // 007 and +7 are names: as numbers they would not be printed so again.
-    let digits = cell.trim_start_matches('-').as_bytes();
-    let is_padded = matches!(digits, [b'0', b'0'..=b'9', ..] | [b'+', ..]);
-    !is_padded && cell.parse::<f64>().is_ok_and(f64::is_finite)
+    finite(cell).is_some_and(|number| number.to_string() == cell)
+}
+
+/// Whether all cells are numbers as the CSV of results has them, such as 1.0.
+fn are_results<'a>(cells: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    cells.clone().all(|cell| finite(cell).is_some_and(|number| csv.serialize(number).is_ok()))
+        && csv.into_inner().is_ok_and(|text| cells.map(str::as_bytes).eq(lines(&text)))
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+fn finite(cell: &str) -> Option<f64> {
+    cell.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// The cells of a column.
@@ -125,5 +139,25 @@ mod tests {
                 r#"{app: 12, slowdown: 1.25, mask: null, code: "1", nothing: null}"#,
             ]
         );
+    }
+
+    #[test]
+    fn a_column_is_of_numbers_if_each_is_printed_as_it_was_written() {
+        for (cells, expected) in [
+            (&["1.1", "1.10"][..], ColumnKind::Text),
+            (&["1000", "1e3"], ColumnKind::Text),
+            (&["5", "5."], ColumnKind::Text),
+            (&["0.5", ".5"], ColumnKind::Text),
+            (&["45", "45.0"], ColumnKind::Text),
+            (&["+7.5"], ColumnKind::Text),
+            // More digits than a number has.
+            (&["18446744073709551615", "18446744073709551614"], ColumnKind::Text),
+            // As results print numbers, and as labels do.
+            (&["1.0", "", "1.25", "1e20"], ColumnKind::Number),
+            (&["45", "0.5", "-2.25", "0.0000001"], ColumnKind::Number),
+            (&["45", "-1"], ColumnKind::Whole),
+        ] {
+            assert_eq!(ColumnKind::of(cells.iter().copied()), expected, "{cells:?}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blamed;
 use crate::plan::SweepPlan;
-use crate::point::Point;
+use crate::point::{Point, has_last_line};
 
 /// Changes when a field changes its meaning or goes.
 const SCHEMA: u32 = 1;
@@ -92,14 +92,12 @@ pub fn write(
     };
     let (mut hashes, mut files) = (BTreeMap::new(), BTreeMap::new());
     for planned in read.points() {
+        let place = named(&index.axes, &planned.labels);
         let point = Point::new(version, read.command, &planned, &mut hashes)
-            .with_context(|| format!("{}: can't read the files it names", shown(plan)))?;
+            .map_err(|why| blamed(plan, format!("{place}{why}")))?;
         let (text, name) = point.file()?;
         if !files.contains_key(&name) {
-            check(&point).map_err(|why| {
-                let place = named(&index.axes, &planned.labels);
-                BadInput(format!("{}: {place}{why}", shown(plan)))
-            })?;
+            check(&point).map_err(|why| blamed(plan, format!("{place}{why}")))?;
         }
         files.insert(name.clone(), text);
         index.points.push(IndexedPoint { name, labels: planned.labels });
@@ -197,19 +195,35 @@ impl SweepFolder {
         self.dir.join("results").join(format!("{name}.csv"))
     }
 
-    /// The names of the points that have a result.
-    pub(crate) fn done(&self) -> anyhow::Result<BTreeSet<String>> {
+    /// The names of the points that have a result, whole or cut short.
+    pub(crate) fn there(&self) -> anyhow::Result<BTreeSet<String>> {
         let results = self.dir.join("results");
         let listed = fs::read_dir(&results)
             .with_context(|| format!("{}: can't read it", shown(&results)))?;
-        let mut done = BTreeSet::new();
+        let mut there = BTreeSet::new();
         for entry in listed {
             let entry = entry?;
             let (name, is_file) = (entry.file_name(), entry.file_type()?.is_file());
             let name = name.to_str().and_then(|name| name.strip_suffix(".csv"));
-            done.extend(name.filter(|_| is_file).map(str::to_owned));
+            there.extend(name.filter(|_| is_file).map(str::to_owned));
         }
-        Ok(done)
+        Ok(there)
+    }
+
+    /// Whether a point has a result that was not cut short; `there` are the results.
+    pub(crate) fn is_done(&self, point: &IndexedPoint, there: &BTreeSet<String>) -> bool {
+        there.contains(&point.name) && has_last_line(&self.result(&point.name))
+    }
+
+    /// Whether a path is that of a file that the sweep itself needs, by whatever name.
+    pub(crate) fn owns(&self, path: &Path) -> bool {
+        let Ok(own) = self.dir.canonicalize() else { return false };
+        let [points, results] = ["points", "results"].map(|name| own.join(name));
+        real_paths(path).any(|path| {
+            path == own.join("sweep.json")
+                || path.starts_with(&points)
+                || path.starts_with(&results)
+        })
     }
 
     /// Removes what processes left an hour ago or earlier that were killed while they wrote
@@ -229,9 +243,9 @@ impl SweepFolder {
     }
 
     fn status(&self) -> anyhow::Result<SweepStatus> {
-        let there = self.done()?;
+        let there = self.there()?;
         let points = &self.index.points;
-        let done = points.iter().filter(|point| there.contains(&point.name)).count();
+        let done = points.iter().filter(|point| self.is_done(point, &there)).count();
         Ok(SweepStatus { schema: SCHEMA, points: points.len(), done })
     }
 
@@ -239,6 +253,14 @@ impl SweepFolder {
     pub(crate) fn named(&self, point: &IndexedPoint) -> String {
         named(&self.index.axes, &point.labels)
     }
+}
+
+/// A path without links: of what exists there, and of the entry in its folder.
+fn real_paths(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok();
+    let entry = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    path.canonicalize().into_iter().chain(entry)
 }
 
 fn remove_if_unfinished(path: &Path) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! All results of a sweep as one table, in the plan's order.
 
-use std::fmt::Display;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -27,9 +27,12 @@ pub fn merge(
     out: &mut dyn Write,
 ) -> anyhow::Result<usize> {
     let folder = SweepFolder::open(dir)?;
-    let done = folder.done()?;
+    if to.as_os_str() != "-" && folder.owns(to) {
+        return Err(blamed(to, "expected a file that is not the sweep's own").into());
+    }
+    let there = folder.there()?;
     let points = &folder.index.points;
-    let missing: Vec<_> = points.iter().filter(|one| !done.contains(&one.name)).collect();
+    let missing: Vec<_> = points.iter().filter(|one| !there.contains(&one.name)).collect();
     if let Some(first) = missing.first().filter(|_| !is_partial) {
         let (count, all) = (missing.len(), points.len());
         let place = folder.named(first);
@@ -40,9 +43,16 @@ pub fn merge(
         .into());
     }
     let mut merged = MergedRows::new(&folder.index.axes);
-    for point in points.iter().filter(|one| done.contains(&one.name)) {
-        let path = folder.result(&point.name);
-        merged.add(&path, &point.labels)?;
+    let mut damaged = BTreeSet::new();
+    for point in points.iter().filter(|one| there.contains(&one.name)) {
+        if let Err(why) = merged.add(&folder.result(&point.name), &point.labels) {
+            damaged.insert(format!("results/{}.csv: {why}", point.name));
+        }
+    }
+    if !damaged.is_empty() {
+        let (count, all) = (damaged.len(), Vec::from_iter(damaged).join("; "));
+        let found = format!("found {count} damaged: {all}; delete these, and run the sweep again");
+        return Err(blamed(dir, format!("expected whole results, {found}")).into());
     }
     if merged.header.is_empty() {
         return Err(blamed(dir, "expected a result at least, found none").into());
@@ -81,14 +91,13 @@ impl<'a> MergedRows<'a> {
         Self { axes, results, own: Vec::new(), header, rows: Vec::new() }
     }
 
-    fn add(&mut self, path: &Path, labels: &[String]) -> anyhow::Result<()> {
-        let bytes = fs::read(path).map_err(|why| blamed(path, format!("can't read it: {why}")))?;
-        let Some((whole, rows)) = parted(&bytes) else {
-            return Err(damaged(path, "it is cut short").into());
-        };
+    /// Adds the rows of a result, or says what is wrong with it.
+    fn add(&mut self, path: &Path, labels: &[String]) -> Result<(), String> {
+        let bytes = fs::read(path).map_err(|why| format!("can't read it: {why}"))?;
+        let (whole, rows) = parted(&bytes).ok_or("it is cut short")?;
         let before = self.rows.len();
         let mut reader = csv::Reader::from_reader(whole);
-        let header = reader.headers().map_err(|why| damaged(path, why))?;
+        let header = reader.headers().map_err(|why| why.to_string())?;
         if self.results.is_empty() {
             self.results = header.clone();
             let axes = self.axes.iter().enumerate();
@@ -100,16 +109,14 @@ impl<'a> MergedRows<'a> {
         }
         if *header != self.results {
             let expected = self.results.iter().collect::<Vec<_>>().join(",");
-            return Err(
-                blamed(path, format!("expected the columns {expected}, as in the others")).into()
-            );
+            return Err(format!("expected the columns {expected}, as in the others"));
         }
         for record in reader.records() {
-            let record = record.map_err(|why| damaged(path, why))?;
+            let record = record.map_err(|why| why.to_string())?;
             self.rows.push(self.own.iter().map(|&axis| &*labels[axis]).chain(&record).collect());
         }
         if last_line(self.rows.len() - before).as_bytes() != rows {
-            return Err(damaged(path, "it has other rows than its last line says").into());
+            return Err("it has other rows than its last line says".to_owned());
         }
         Ok(())
     }
@@ -121,8 +128,4 @@ fn parted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let table = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
     let (table, last) = bytes.split_at(table);
     last.starts_with(b"#").then_some((table, last))
-}
-
-fn damaged(path: &Path, why: impl Display) -> BadInput {
-    blamed(path, format!("{why}; delete it, and run the sweep again"))
 }

@@ -13,7 +13,7 @@ use crate::blamed;
 const MOST_POINTS: usize = 1_000_000;
 
 /// Columns of results: where an axis changes the flag of that name, they stand for it.
-const RESULT_COLUMNS: [&str; 14] = [
+const RESULT_COLUMNS: [&str; 16] = [
     "mix",
     "policy",
     "app",
@@ -28,6 +28,8 @@ const RESULT_COLUMNS: [&str; 14] = [
     "stp",
     "antt",
     "jain",
+    "proven",
+    "bound",
 ];
 
 /// A plan, as it is written in TOML.

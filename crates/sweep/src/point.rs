@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use anyhow::Context;
@@ -40,10 +40,19 @@ impl Point {
         command: SweptCommand,
         planned: &PlannedPoint,
         hashes: &mut BTreeMap<String, Option<String>>,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, String> {
         let mut files = BTreeMap::new();
-        for path in planned.arguments.iter().flat_map(|argument| paths(argument)) {
-            files.extend(known_hash(path, hashes)?.map(|hash| (path.to_owned(), hash)));
+        for argument in &planned.arguments {
+            let (flag, value) = argument.split_once('=').unwrap_or_default();
+            for path in paths(flag, value) {
+                let hash = known_hash(&path, hashes)
+                    .map_err(|why| format!("{flag}: {path:?}: can't read it: {why}"))?;
+                if hash.is_none() && flag == PROGRAMS {
+                    let found = if Path::new(&path).is_dir() { "a folder" } else { "none" };
+                    return Err(format!("{flag}: {path:?}: expected a file, found {found}"));
+                }
+                files.extend(hash.map(|hash| (path, hash)));
+            }
         }
         let (fairways, arguments) = (version.to_owned(), planned.arguments.clone());
         Ok(Self { schema: SCHEMA, fairways, command, arguments, files })
@@ -128,17 +137,66 @@ pub(crate) fn last_line(rows: usize) -> String {
     format!("# {rows} rows")
 }
 
-/// The paths in an argument: of flags that are files, and of programs and policies that are.
-fn paths(argument: &str) -> impl Iterator<Item = &str> {
-    let (flag, value) = argument.split_once('=').unwrap_or_default();
-    let whole = matches!(flag, "--profiles" | "--phases" | "--mixes").then_some(value);
-    let named = value.split(',').filter_map(|part| match part.split_once(':')? {
-        ("stream", path) => Some(path),
-        ("trace", path) => Some(path.rsplit_once(':').map_or(path, |(path, _)| path)),
-        ("exec", command) => command.split(' ').find(|word| Path::new(word).is_file()),
-        _ => None,
+/// Whether the result in a file has its last line; one that can't be read has none.
+pub(crate) fn has_last_line(path: &Path) -> bool {
+    let Ok(end) = end_of(path) else { return false };
+    let last = end.strip_suffix(b"\n").and_then(|end| end.rsplit(|byte| *byte == b'\n').next());
+    last.is_some_and(|line| line.starts_with(b"# ") && line.ends_with(b" rows"))
+}
+
+/// The last bytes of a file, more than the last line has.
+fn end_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    let bytes = file.metadata()?.len();
+    file.seek(SeekFrom::Start(bytes.saturating_sub(64)))?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end)?;
+    Ok(end)
+}
+
+/// The flag of programs on a chip.
+const PROGRAMS: &str = "--programs";
+
+/// The paths in a flag's value: of the file that it is, or of those that programs and policies
+/// name.
+fn paths(flag: &str, value: &str) -> Vec<String> {
+    match flag {
+        "--profiles" | "--phases" | "--mixes" => vec![value.to_owned()],
+        PROGRAMS => paths_of_programs(value),
+        "--policies" => paths_of_policies(value),
+        _ => Vec::new(),
+    }
+}
+
+/// The files of streams and traces, as `fairways_chip::program` reads the text.
+fn paths_of_programs(text: &str) -> Vec<String> {
+    let mut quote = None;
+    // Commas in quotes are part of a program.
+    let programs = text.split(|letter| {
+        match (quote, letter) {
+            (None, '"' | '\'') => quote = Some(letter),
+            (Some(open), _) if open == letter => quote = None,
+            _ => {}
+        }
+        letter == ',' && quote.is_none()
     });
-    whole.into_iter().chain(named)
+    let replayed = programs.map(str::trim).filter(|program| !program.starts_with("live:"));
+    replayed.flat_map(|program| program.split('+')).filter_map(path_of_phase).collect()
+}
+
+/// The file in `stream:FILE:cpi=0.7@2s`.
+fn path_of_phase(phase: &str) -> Option<String> {
+    let program = phase.split('@').next()?.trim();
+    let mut parts = program.split(':').filter(|part| !part.contains('='));
+    let kind = parts.next()?;
+    parts.next().filter(|_| matches!(kind, "stream" | "trace")).map(str::to_owned)
+}
+
+/// The words of policies' commands that are files.
+fn paths_of_policies(text: &str) -> Vec<String> {
+    let commands = text.split(',').filter_map(|name| name.trim().strip_prefix("exec:"));
+    let words = commands.flat_map(|command| shell_words::split(command).unwrap_or_default());
+    words.filter(|word| Path::new(word).is_file()).collect()
 }
 
 /// The hash of a file; `None` if there is none.
@@ -189,15 +247,46 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    fn found(argument: &str) -> Vec<String> {
+        let (flag, value) = argument.split_once('=').unwrap();
+        paths(flag, value)
+    }
+
     #[test]
-    fn paths_are_those_of_files_that_flags_and_programs_name() {
-        let found: Vec<&str> = paths("--programs=stream:a.stream,gzip,trace:/b:50").collect();
-        assert_eq!(found, ["a.stream", "/b"]);
-        assert_eq!(paths("--profiles=mine.csv").collect::<Vec<&str>>(), ["mine.csv"]);
-        let policy =
-            concat!("--policies=lfoc,exec:python3 ", env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-        assert!(paths(policy).eq([concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]));
-        assert_eq!(paths("--mix=gzip,lbm").chain(paths("--seed=1")).count(), 0);
+    fn paths_are_those_of_files_that_flags_name() {
+        assert_eq!(found("--profiles=mine.csv"), ["mine.csv"]);
+        assert!(found("--mix=gzip,lbm").is_empty() && found("--seed=1").is_empty());
+        // A name of a program, with a load.
+        assert!(found("--loads=stream:a.stream=closed:8").is_empty());
+    }
+
+    /// As `fairways_chip::program::parse` reads them.
+    #[test]
+    fn paths_are_those_of_programs_without_their_options() {
+        for (programs, expected) in [
+            ("stream:a.stream,gzip,trace:/b:50", &["a.stream", "/b"][..]),
+            ("stream:a.stream:cpi=0.7:overlap=2", &["a.stream"]),
+            ("trace:b:20M:format=lackey", &["b"]),
+            ("trace:format=gem5:b:instructions_per_access=3", &["b"]),
+            ("stream:a@2s+idle@1s+trace:b:5k@5G+lookbusy", &["a", "b"]),
+            ("live:cat 'stream:a,b',stream:c", &["c"]),
+            ("live:cat stream:a+stream:b", &[]),
+            ("stream, trace,mlr:8M", &[]),
+        ] {
+            assert_eq!(found(&format!("--programs={programs}")), expected, "{programs}");
+        }
+    }
+
+    #[test]
+    fn paths_are_all_words_of_a_policy_that_are_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let [program, script] = ["python3", "my policy.py"].map(|name| {
+            let path = folder.path().join(name);
+            fs::write(&path, name).unwrap();
+            path.display().to_string()
+        });
+        let policy = format!("--policies=lfoc,exec:{program} -u '{script}' mine, exec:{program}");
+        assert_eq!(found(&policy), [&program[..], &script, &program]);
     }
 
     #[test]

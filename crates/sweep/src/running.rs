@@ -55,10 +55,10 @@ const MOST_SHOWN: usize = 20;
 pub fn run(running: &SweepRun) -> anyhow::Result<usize> {
     let folder = SweepFolder::open(&running.dir)?;
     folder.check_version(&running.version)?;
-    let done = folder.done()?;
+    let there = folder.there()?;
     let points = folder.index.points.iter().enumerate();
     let mut pending: Vec<&IndexedPoint> = points
-        .filter(|(number, point)| running.shard.has(*number) && !done.contains(&point.name))
+        .filter(|(number, point)| running.shard.has(*number) && !folder.is_done(point, &there))
         .map(|(_, point)| point)
         .collect();
     // Points that are the same have one result.

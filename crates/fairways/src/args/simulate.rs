@@ -1,7 +1,9 @@
 //! Flags of `fairways simulate`.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use fairways_command_kit::BadInput;
@@ -131,6 +133,10 @@ pub(crate) struct Simulate {
     pub(crate) csv: bool,
 }
 
+/// The programs on chips that were found to be right: many points of a sweep have the same ones,
+/// and reading their files takes long.
+static CHECKED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
 impl Simulate {
     /// Runs the command; everything is checked before anything is run.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -144,24 +150,27 @@ impl Simulate {
         }
     }
 
-    /// Checks all but what a chip's programs read.
-    pub(crate) fn check(&self) -> anyhow::Result<()> {
-        match &self.machine {
-            Some(Machine::Chip(_)) => Ok(()),
-            _ => Ok(self.on_model().map(drop)?),
+    /// Checks all that can be known before anything is run.
+    pub(crate) fn check(mut self) -> anyhow::Result<()> {
+        let Some(Machine::Chip(preset)) = self.machine.take() else {
+            return Ok(self.on_model().map(drop)?);
+        };
+        let (policies, _) = self.policies_on_chip()?;
+        // No check depends on the seed.
+        self.world.seed = 0;
+        let same = (&preset, schedule(&policies), self.time_scale, &self.chip, &self.world);
+        let programs = format!("{same:?}");
+        let mut checked = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
+        if !checked.contains(&programs) {
+            self.placed(&preset, &policies)?;
+            checked.insert(programs);
         }
+        Ok(())
     }
 
     fn on_chip(&self, preset: &ChipPreset, out: &mut dyn Write) -> anyhow::Result<()> {
-        let machine = MachineUse { is_model: false, is_dynamic: true, is_memory_limited: false };
-        let policies = PolicyNames::on(self.policies.as_ref(), machine);
-        suits::check("--policies", &policies, machine)?;
-        let schedule =
-            policies.iter().any(|name| descriptor(name).is_some_and(Descriptor::schedules));
-        let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
-        let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
-        let world = self.chip.checked(preset, scale, &self.world, schedule)?;
-        check_requests("--policies", &policies, &self.set, &self.world)?;
+        let (policies, set) = self.policies_on_chip()?;
+        let world = self.placed(preset, &policies)?;
         world.warn(&policies);
         let protocol = ChipProtocol {
             warm_up: self.warm_up,
@@ -169,9 +178,29 @@ impl Simulate {
             profile: self.chip.profile_time,
             profiles_known: self.known_profiles,
         };
-        let set = SharedParameters::new(&self.set, &policies)?;
         let plot = plot_file(self.plot.as_deref())?;
         chip::simulate(&world, &protocol, &policies, &set, format(self.json, self.csv), plot, out)
+    }
+
+    /// The policies to compare on a chip, and their parameters.
+    fn policies_on_chip(&self) -> Result<(Vec<&'static str>, SharedParameters), BadInput> {
+        let machine = MachineUse { is_model: false, is_dynamic: true, is_memory_limited: false };
+        let policies = PolicyNames::on(self.policies.as_ref(), machine);
+        suits::check("--policies", &policies, machine)?;
+        check_requests("--policies", &policies, &self.set, &self.world)?;
+        let set = SharedParameters::new(&self.set, &policies)?;
+        Ok((policies, set))
+    }
+
+    /// The chip, and the programs on it; reads their files.
+    fn placed(
+        &self,
+        preset: &ChipPreset,
+        policies: &[&str],
+    ) -> Result<simulation::chip::World, BadInput> {
+        let scale = self.time_scale.map_or(Ok(TimeScale::ONE), TimeScale::new);
+        let scale = scale.map_err(|why| BadInput(format!("--time-scale: {why}")))?;
+        self.chip.checked(preset, scale, &self.world, schedule(policies))
     }
 
     fn on_model(&self) -> Result<Comparison, BadInput> {
@@ -222,4 +251,9 @@ impl Simulate {
             None => How::Score(settings),
         }
     }
+}
+
+/// Whether one of the policies lets programs take turns.
+fn schedule(policies: &[&str]) -> bool {
+    policies.iter().any(|name| descriptor(name).is_some_and(Descriptor::schedules))
 }

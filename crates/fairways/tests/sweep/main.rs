@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod chip;
 mod recipes;
 mod slurm;
 
@@ -163,19 +164,36 @@ fn mistakes_are_answered_before_anything_is_written() {
     folder.run("write plan.toml");
     folder.run("run plan.sweep");
     let results = fs::read_dir(folder.at("plan.sweep/results")).unwrap();
-    let result = results.map(|entry| entry.unwrap().path()).next().unwrap();
+    let mut others: Vec<PathBuf> = results.map(|entry| entry.unwrap().path()).collect();
+    let result = others.pop().unwrap();
     let whole = fs::read(&result).unwrap();
-    // In a row, at a line's end, with a row less, and empty.
+    // In a row, at a line's end, in the last line, and empty: such a point is run again.
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
     let without_last = lines[..lines.len() - 1].concat();
-    let row_less = [&lines[..2], &lines[lines.len() - 1..]].concat().concat();
-    for cut in [&whole[..whole.len() - 40], &without_last, &row_less, &[]] {
+    let in_last = &whole[..whole.len() - 1];
+    for cut in [&whole[..whole.len() - 40], &without_last, in_last, &[]] {
         fs::write(&result, cut).unwrap();
         let said = folder.refused("merge plan.sweep");
-        assert!(said.contains("delete it, and run the sweep again"), "{said}");
+        assert!(said.contains("run the sweep again"), "{said}");
+        assert_eq!(folder.run("status plan.sweep"), "plan.sweep: 3 of 4 points are done\n");
+        assert_eq!(folder.run("run plan.sweep"), "1 points run\n");
+        assert!(fs::read(&result).unwrap() == whole);
+    }
+    // A row less shows only when rows are read.
+    let row_less = [&lines[..2], &lines[lines.len() - 1..]].concat().concat();
+    fs::write(&result, row_less).unwrap();
+    fs::write(&others[0], without_last).unwrap();
+    for words in ["merge plan.sweep", "merge plan.sweep --partial"] {
+        let said = folder.refused(words);
+        for damaged in [&result, &others[0]] {
+            let name = damaged.file_name().unwrap().to_str().unwrap();
+            assert!(said.contains(name), "{said}");
+        }
+        assert!(said.contains("expected whole results, found 2 damaged: results/"), "{said}");
+        assert!(said.ends_with("delete these, and run the sweep again"), "{said}");
     }
     fs::remove_file(&result).unwrap();
-    assert_eq!(folder.run("run plan.sweep"), "1 points run\n");
+    assert_eq!(folder.run("run plan.sweep"), "2 points run\n");
     // The name of any column that results have, for flags that it does not show.
     let table = folder.run("merge plan.sweep");
     let columns: Vec<&str> = table.lines().next().unwrap().split(',').skip(3).collect();
@@ -213,6 +231,34 @@ fn a_point_is_for_its_files_and_its_version() {
     let text = fs::read_to_string(&index).unwrap();
     fs::write(&index, text.replace("\"fairways\":\"", "\"fairways\":\"9")).unwrap();
     assert!(folder.refused("run plan.sweep").contains("write the sweep again"));
+}
+
+/// A table is not written over what the sweep itself needs, under any of its names.
+#[test]
+fn a_table_does_not_replace_a_file_of_the_sweep() {
+    let folder = SweptFolder::with(&plan(1));
+    folder.run("write plan.toml");
+    folder.run("run plan.sweep");
+    let index = folder.read("plan.sweep/sweep.json");
+    let result = fs::read_dir(folder.at("plan.sweep/results")).unwrap().next().unwrap().unwrap();
+    let result = format!("plan.sweep/results/{}", result.file_name().to_str().unwrap());
+    std::os::unix::fs::symlink("plan.sweep", folder.at("link")).unwrap();
+    std::os::unix::fs::symlink("plan.sweep/sweep.json", folder.at("all.csv")).unwrap();
+    for table in [
+        "plan.sweep/sweep.json",
+        "plan.sweep/../plan.sweep/sweep.json",
+        "link/sweep.json",
+        "all.csv",
+        &result,
+        "plan.sweep/points/all.csv",
+    ] {
+        let said = folder.refused(&format!("merge plan.sweep -o {table}"));
+        let expected = "expected a file that is not the sweep's own";
+        assert!(said.starts_with(&format!("fairways: {table}: {expected}")), "{said}");
+    }
+    assert!(folder.read("plan.sweep/sweep.json") == index);
+    folder.run("merge plan.sweep -o plan.sweep/all.csv");
+    folder.run("merge link -o results.csv");
 }
 
 /// A point that fails leaves the others alone, and no result.

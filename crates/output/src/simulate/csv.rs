@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use fairways_lab::{LiveOutcome, PolicyOutcome};
+use fairways_lab::{LiveOutcome, OPTIMUM, PolicyOutcome};
 use fairways_profiles::Mix;
 
 use super::{ComparedMixes, Results};
-use crate::tidy::{PolicyScore, TidyWriter};
+use crate::tidy::{PolicyScore, Proof, TidyWriter};
 
 /// Writes a row for each program of each mix under each policy.
 ///
@@ -37,10 +37,14 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
 
 fn scored<'a>(mix: &'a Mix, of: &'a PolicyOutcome) -> PolicyScore<'a> {
     let PolicyOutcome { policy, metrics, slowdowns, .. } = of;
-    PolicyScore { mix: &mix.name, policy, metrics, slowdowns }
+    // Its search has no time limit.
+    let bound = metrics.unfairness;
+    let proof = (*policy == OPTIMUM).then_some(Proof { is_complete: true, bound });
+    PolicyScore { mix: &mix.name, policy, metrics, slowdowns, proof }
 }
 
 fn live<'a>(mix: &'a Mix, of: &'a LiveOutcome) -> PolicyScore<'a> {
     let LiveOutcome { policy, metrics, slowdowns, .. } = of;
-    PolicyScore { mix: &mix.name, policy, metrics, slowdowns }
+    // The search scores plans; it does not bound what they do over time.
+    PolicyScore { mix: &mix.name, policy, metrics, slowdowns, proof: None }
 }
