@@ -41,6 +41,10 @@ pub struct ExecPolicy {
     /// Failures in a row, and when the last one was.
     pub(crate) failures: u32,
     failed_at: Time,
+    /// Whether the alarm at which it is started again may still ring.
+    is_restart_set: bool,
+    /// When the alarm of the program that runs is to ring.
+    own_alarm: Option<Time>,
     #[cfg(test)]
     pub(crate) last_fault: Option<String>,
 }
@@ -84,18 +88,38 @@ impl ExecPolicy {
             checks: AnswerChecks::new(schedules),
             failures: 0,
             failed_at: Time::ZERO,
+            is_restart_set: false,
+            own_alarm: None,
             #[cfg(test)]
             last_fault: None,
         }
     }
 
-    /// Whether a program that is not running is to be started.
-    fn is_due(&self, at: Time) -> bool {
+    /// When a program that is not running may be started; `None` if it stays off.
+    fn due(&self) -> Option<Time> {
         match self.failures {
-            0 => true,
-            failures if failures > RESTARTS => false,
-            failures => at >= self.failed_at.after(Duration::from_secs(1 << (failures - 1))),
+            0 => Some(Time::ZERO),
+            failures if failures > RESTARTS => None,
+            failures => Some(self.failed_at.after(Duration::from_secs(1 << (failures - 1)))),
         }
+    }
+
+    /// Sets the alarm at which the program is started again, if it is: without one it would be off
+    /// until some event arrives.
+    fn set_restart(&mut self, act: &mut dyn FnMut(Action<'_>)) {
+        if let Some(at) = self.due() {
+            self.is_restart_set = true;
+            act(Action::Wake { at });
+        }
+    }
+
+    /// Whether this is the alarm of a restart, or of an earlier program: not the program's own.
+    fn is_restart(&mut self, at: Time, event: &Event) -> bool {
+        if !matches!(event, Event::Woke) {
+            return false;
+        }
+        let is_own = self.own_alarm.take_if(|own| *own <= at).is_some();
+        std::mem::take(&mut self.is_restart_set) && !is_own
     }
 
     /// Starts the program, and reports what it must know before `event`.
@@ -113,7 +137,7 @@ impl ExecPolicy {
         let earlier = if self.failures == 0 { Vec::new() } else { self.checks.present.events() };
         self.running = Some(running);
         self.carry_out(&answer, at, act)?;
-        // `event` may be one of them already, or about a program that has ended.
+        // `event` may be one of them already, about a program that has ended, or not its alarm.
         let of_now = !matches!(
             event,
             Event::Machine(_)
@@ -121,6 +145,7 @@ impl ExecPolicy {
                 | Event::Started { .. }
                 | Event::Wished { .. }
                 | Event::Exited { .. }
+                | Event::Woke
         );
         for event in &earlier {
             if Instant::now() > deadline {
@@ -158,13 +183,19 @@ impl ExecPolicy {
             ProgramFault::Wrong(format!("expected {{\"actions\": [...]}}: {why}"))
         })?;
         self.checks.check(&mut answer.actions, at).map_err(ProgramFault::Wrong)?;
-        answer.actions.into_iter().for_each(act);
+        for action in answer.actions {
+            if let Action::Wake { at } = action {
+                self.own_alarm = Some(at);
+            }
+            act(action);
+        }
         Ok(())
     }
 
     /// Ends the program, and reports why.
-    fn fail(&mut self, at: Time, why: &ProgramFault) {
+    fn fail(&mut self, at: Time, why: &ProgramFault, act: &mut dyn FnMut(Action<'_>)) {
         self.running = None;
+        self.own_alarm = None;
         self.failures += 1;
         self.failed_at = at;
         let name = self.name;
@@ -177,7 +208,12 @@ impl ExecPolicy {
         let line = format!("{name}: {why}; its last plan stays in force, {next}");
         #[cfg(test)]
         self.last_fault.replace(line.clone());
-        if self.failures > RESTARTS { report_last(line) } else { report(line) }
+        if self.failures > RESTARTS {
+            report_last(line)
+        } else {
+            report(line)
+        }
+        self.set_restart(act);
     }
 }
 
@@ -188,13 +224,16 @@ impl Policy for ExecPolicy {
 
     fn handle(&mut self, at: Time, event: &Event, act: &mut dyn FnMut(Action<'_>)) {
         self.checks.note(event);
+        let is_restart = self.is_restart(at, event);
         let done = match self.running {
+            Some(_) if is_restart => return,
             Some(_) => self.ask(at, event, act),
-            None if self.is_due(at) => self.begin(at, event, act),
+            None if self.due().is_some_and(|due| at >= due) => self.begin(at, event, act),
+            None if is_restart => return self.set_restart(act),
             None => return,
         };
         match done {
-            Err(why) => self.fail(at, &why),
+            Err(why) => self.fail(at, &why, act),
             Ok(()) if at >= self.failed_at.after(FORGIVEN_AFTER) => self.failures = 0,
             Ok(()) => {}
         }

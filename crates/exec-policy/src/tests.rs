@@ -44,8 +44,9 @@ fn actions(policy: &mut ExecPolicy, at: Time, event: &Event) -> Vec<String> {
 fn fault_of(script: &str) -> String {
     let mut policy = policy(script);
     let start = Instant::now();
-    assert_eq!(actions(&mut policy, Time::ZERO, &machine()), Vec::<String>::new());
-    assert_eq!(actions(&mut policy, Time::ZERO, &started(0)), Vec::<String>::new());
+    let made = [machine(), started(0)].map(|event| actions(&mut policy, Time::ZERO, &event));
+    // Only the restart's alarm.
+    assert_eq!(made.concat(), [r#"{"wake":{"at":1000000000}}"#], "{script}");
     assert!(start.elapsed() < Duration::from_secs(5), "{script}");
     assert!(policy.running.is_none(), "{script}");
     policy.last_fault.take().unwrap()
@@ -111,15 +112,20 @@ fn a_program_that_ends_is_started_again_a_few_times() {
     assert!(actions(&mut policy, Time::ZERO, &machine()).is_empty());
     assert!(actions(&mut policy, Time::ZERO, &started(0))[0].contains(r#""plan":0"#));
     let refused = Event::Refused { plan: PlanId(0), why: PartitionError::NoMember { cluster: 0 } };
+    let restart = |at: u64| [format!(r#"{{"wake":{{"at":{at}000000000}}}}"#)];
     // It has ended: that shows when it is asked next.
-    assert!(actions(&mut policy, Time::ZERO, &refused).is_empty());
-    assert!(actions(&mut policy, Time::ZERO, &Event::Woke).is_empty());
+    assert_eq!(actions(&mut policy, Time::ZERO, &refused), restart(1));
+    assert!(actions(&mut policy, Time::ZERO, &started(0)).is_empty());
     let mut now = 0;
     for number in 1..=5 {
         now += 1 << (number - 1);
         let made = actions(&mut policy, seconds(now), &refused);
         assert!(made[0].contains(&format!(r#""plan":{number}"#)), "{made:?}");
-        assert!(actions(&mut policy, seconds(now), &Event::Woke).is_empty());
+        let next = actions(&mut policy, seconds(now), &started(0));
+        match number {
+            5 => assert!(next.is_empty(), "{next:?}"),
+            _ => assert_eq!(next, restart(now + (1 << number))),
+        }
     }
     assert!(actions(&mut policy, seconds(now + 3600), &Event::Woke).is_empty());
     let last = policy.last_fault.unwrap();
@@ -222,9 +228,49 @@ fn plans_without_end_are_a_failure() {
         done"#;
     let mut policy = policy(script);
     let mut plans = 0;
-    while !actions(&mut policy, Time::ZERO, &Event::Woke).is_empty() {
-        plans += 1;
+    while policy.failures == 0 {
+        plans += actions(&mut policy, Time::ZERO, &Event::Woke).len();
     }
+    // The last action is the restart's alarm.
+    plans -= 1;
     assert_eq!(plans, 1000);
     assert!(policy.last_fault.unwrap().contains("at most 1000 plans at a time"));
+}
+
+/// No event is needed for that: an alarm of its own starts it, which it does not hear of.
+#[test]
+fn a_program_that_failed_is_started_again_by_an_alarm() {
+    let folder = tempfile::tempdir().unwrap();
+    let heard = folder.path().join("heard");
+    let script = format!(
+        r#"read line; echo '{{"actions":[]}}'
+           while read line; do
+             echo "$line" >> {}
+             case "$line" in
+               *exited*) exit;;
+               *started*) echo '{{"actions":[{{"wake":{{"at":5000000000}}}}]}}';;
+               *) echo '{{"actions":[]}}';;
+             esac
+           done"#,
+        heard.display()
+    );
+    let mut policy = policy(&script);
+    let own = r#"{"wake":{"at":5000000000}}"#;
+    assert_eq!(actions(&mut policy, Time::ZERO, &started(0)), [own]);
+    let restart = [r#"{"wake":{"at":1000000000}}"#];
+    assert_eq!(actions(&mut policy, Time::ZERO, &Event::Exited { app: AppId(1) }), restart);
+    // The alarm of the earlier program, which was under way already.
+    assert_eq!(actions(&mut policy, Time::ZERO, &Event::Woke), restart);
+    assert_eq!(actions(&mut policy, seconds(1), &Event::Woke), [own]);
+    assert!(policy.running.is_some());
+    let wakes = || std::fs::read_to_string(&heard).unwrap().matches("woke").count();
+    assert_eq!(wakes(), 0);
+    assert!(actions(&mut policy, seconds(5), &Event::Woke).is_empty());
+    assert_eq!(wakes(), 1);
+    // Another event starts it before the alarm rings.
+    let restart = [r#"{"wake":{"at":8000000000}}"#];
+    assert_eq!(actions(&mut policy, seconds(6), &Event::Exited { app: AppId(1) }), restart);
+    assert_eq!(actions(&mut policy, seconds(8), &started(0)).len(), 1);
+    assert!(actions(&mut policy, seconds(8), &Event::Woke).is_empty());
+    assert_eq!(wakes(), 1);
 }
