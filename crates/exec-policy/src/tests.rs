@@ -274,3 +274,13 @@ fn a_program_that_failed_is_started_again_by_an_alarm() {
     assert!(actions(&mut policy, seconds(8), &Event::Woke).is_empty());
     assert_eq!(wakes(), 1);
 }
+
+/// A text of the program is in the error only in part.
+#[test]
+fn a_long_wrong_answer_is_cut_short() {
+    let found = fault_of(
+        r#"echo '{"actions":[{"'$(head -c 300000 /dev/zero | tr '\0' x | sed 's/x/\xc3\xa4/g')'":{}}]}'; cat"#,
+    );
+    assert!(found.contains("unknown variant `ää") && found.contains("... (cut short)"));
+    assert!(found.len() < 1300, "{}", found.len());
+}
