@@ -25,6 +25,7 @@ fn main() {
         }
         _ => {
             its_standard_error_is_a_pipe_to_its_keeper();
+            the_kernel_ends_it_first_for_memory();
         }
     }
 }
@@ -52,4 +53,10 @@ fn its_standard_error_is_a_pipe_to_its_keeper() {
         "{error}"
     );
     assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+/// Not the daemon, which is in the same cgroup.
+fn the_kernel_ends_it_first_for_memory() {
+    let [summary, _] = asked("$(cat /proc/self/oom_score_adj)", ":");
+    assert_eq!(summary, "1000");
 }
