@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fairways_core::{Action, Event, Policy, Time};
 use fairways_policy::parameter::Value;
@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use crate::answer::AnswerChecks;
-use crate::connection::ProgramConnection;
+use crate::connection::{Deadline, ProgramConnection};
 use crate::faults::{ProgramFault, report, report_last};
 use crate::parameters::json_of;
 use crate::start::{ProgramStart, connect};
 
-/// How long a program may take to start and describe itself: an interpreter reads its libraries.
+/// How long a program may take to describe itself, or to start and learn what it must know: an
+/// interpreter reads its libraries.
 pub(crate) const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
 /// The parameter of every such policy: how long it may take to answer.
@@ -35,7 +36,9 @@ pub struct ExecPolicy {
     name: &'static str,
     start: Arc<dyn ProgramStart>,
     parameters: Map<String, serde_json::Value>,
-    timeout: Duration,
+    pub(crate) timeout: Duration,
+    /// [`FIRST_ANSWER`], but in tests.
+    pub(crate) first_answer: Duration,
     pub(crate) running: Option<ProgramConnection>,
     checks: AnswerChecks,
     /// Failures in a row, and when the last one was.
@@ -84,6 +87,7 @@ impl ExecPolicy {
             start,
             parameters: own.map(|(name, value)| ((*name).to_owned(), json_of(*value))).collect(),
             timeout: timeout.unwrap_or(Duration::from_secs(1)),
+            first_answer: FIRST_ANSWER,
             running: None,
             checks: AnswerChecks::new(schedules),
             failures: 0,
@@ -129,11 +133,11 @@ impl ExecPolicy {
         event: &Event,
         act: &mut dyn FnMut(Action<'_>),
     ) -> Result<(), ProgramFault> {
+        let deadline = Deadline::after(self.first_answer);
         let mut running = connect(&*self.start).map_err(ProgramFault::Start)?;
         self.checks.plans.restart();
         let start = json!({ "start": { "parameters": self.parameters } });
-        let answer = running.ask(start.to_string().into_bytes(), FIRST_ANSWER)?;
-        let deadline = Instant::now() + FIRST_ANSWER;
+        let answer = running.ask(start.to_string().into_bytes(), deadline)?;
         let earlier = if self.failures == 0 { Vec::new() } else { self.checks.present.events() };
         self.running = Some(running);
         self.carry_out(&answer, at, act)?;
@@ -148,19 +152,18 @@ impl ExecPolicy {
                 | Event::Woke
         );
         for event in &earlier {
-            if Instant::now() > deadline {
-                return Err(ProgramFault::Late(FIRST_ANSWER));
-            }
-            self.ask(at, event, act)?;
+            self.ask(at, event, deadline, act)?;
         }
-        if of_now || self.failures == 0 { self.ask(at, event, act) } else { Ok(()) }
+        if of_now || self.failures == 0 { self.ask(at, event, deadline, act) } else { Ok(()) }
     }
 
-    /// Reports an event, and passes on the actions of the answer.
+    /// Reports an event, and passes on the actions of the answer, which arrives in
+    /// [`Self::timeout`] and before `limit`.
     fn ask(
         &mut self,
         at: Time,
         event: &Event,
+        limit: Deadline,
         act: &mut dyn FnMut(Action<'_>),
     ) -> Result<(), ProgramFault> {
         let (Some(running), Some(event)) = (&mut self.running, self.checks.plans.seen(event))
@@ -169,7 +172,7 @@ impl ExecPolicy {
         };
         let line = serde_json::to_vec(&EventLine { at, event: &event })
             .map_err(|why| ProgramFault::Wrong(why.to_string()))?;
-        let answer = running.ask(line, self.timeout)?;
+        let answer = running.ask(line, Deadline::after(self.timeout).earlier(limit))?;
         self.carry_out(&answer, at, act)
     }
 
@@ -227,7 +230,7 @@ impl Policy for ExecPolicy {
         let is_restart = self.is_restart(at, event);
         let done = match self.running {
             Some(_) if is_restart => return,
-            Some(_) => self.ask(at, event, act),
+            Some(_) => self.ask(at, event, Deadline::after(self.timeout), act),
             None if self.due().is_some_and(|due| at >= due) => self.begin(at, event, act),
             None if is_restart => return self.set_restart(act),
             None => return,

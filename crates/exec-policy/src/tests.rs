@@ -1,11 +1,14 @@
 //! Programs that do well, and programs that fail in every way.
 
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use fairways_core::{Action, AppId, Counter, Event, Llc, PartitionError, PlanId, Time, Ways, Wish};
 use fairways_policy::parameter::Value;
 use fairways_policy::table::{DecisionScope, OwnerRequest};
 
+use crate::connection::{Deadline, ProgramConnection};
 use crate::start::DirectStart;
 use crate::{ExecPolicy, PREFIX, described, faults, given_up};
 
@@ -283,4 +286,38 @@ fn a_long_wrong_answer_is_cut_short() {
     );
     assert!(found.contains("unknown variant `ää") && found.contains("... (cut short)"));
     assert!(found.len() < 1300, "{}", found.len());
+}
+
+/// The time for an answer bounds the writing of the line, too, however slowly that is read.
+#[test]
+fn a_line_that_is_read_slowly_is_late() {
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut piece = [0; 1 << 14];
+        while theirs.read(&mut piece).is_ok_and(|count| count > 0) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let start = Instant::now();
+    let mut connection = ProgramConnection::new(ours, Box::new(()));
+    // It takes 20 s to read.
+    let line = vec![b'x'; 32 << 20];
+    let found = connection.ask(line, Deadline::after(Duration::from_secs(1))).unwrap_err();
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert_eq!(found.to_string(), "no answer within 1s");
+    drop(connection);
+    reader.join().unwrap();
+}
+
+/// Starting, and all that a program that is started again must know, has one limit.
+#[test]
+fn a_start_is_late_as_a_whole() {
+    let script = r#"read line; sleep 1.5; echo '{"actions":[]}'
+        while read line; do sleep 1; echo '{"actions":[]}'; done"#;
+    let mut policy = policy(script);
+    policy.first_answer = Duration::from_secs(2);
+    policy.timeout = Duration::from_secs(30);
+    assert_eq!(actions(&mut policy, Time::ZERO, &machine()).len(), 1);
+    let found = policy.last_fault.unwrap();
+    assert!(found.contains("no answer within 2s"), "{found}");
 }
