@@ -321,3 +321,49 @@ fn a_start_is_late_as_a_whole() {
     let found = policy.last_fault.unwrap();
     assert!(found.contains("no answer within 2s"), "{found}");
 }
+
+/// Each mistake in a parameter is named in a line of its own.
+#[test]
+fn a_parameter_that_is_described_wrongly_is_named() {
+    for (parameter, said) in [
+        (r#""kind":"time","default":"5ms""#, r#"default: expected whole nanoseconds, found "5ms""#),
+        (
+            r#""kind":"time","default":5,"least":"1ms""#,
+            r#"least: expected whole nanoseconds, found "1ms""#,
+        ),
+        (r#""kind":"word","default":"x""#, "words: expected at least one"),
+        (
+            r#""kind":"switch","default":true,"least":1"#,
+            "least: expected only with a count, a fraction or a time",
+        ),
+        (
+            r#""kind":"word","words":["a"],"default":"a","most":1"#,
+            "most: expected only with a count,",
+        ),
+        (
+            r#""kind":"fraction","default":"0.5","least":"0.7","most":"0.2""#,
+            "least: expected at most 0.2 (`most`), found 0.7",
+        ),
+        (
+            r#""kind":"count","default":2,"least":3,"most":1"#,
+            "least: expected at most 1 (`most`), found 3",
+        ),
+        (
+            r#""kind":"count","default":2,"most":"many""#,
+            r#"most: expected a whole number, found "many""#,
+        ),
+        (
+            r#""kind":"fraction","default":"0.1","most":"many""#,
+            r#"most: expected a number, found "many""#,
+        ),
+        (
+            r#""kind":"count","default":2,"most":1"#,
+            "default: expected a whole number, at most 1, found 2",
+        ),
+    ] {
+        let answer = format!(r#"{{"describe":{{"parameters":[{{"name":"a",{parameter}}}]}}}}"#);
+        let error = described(&described_by(&answer), false).unwrap_err();
+        let said = format!("parameter \"a\": {said}");
+        assert!(error.contains(&said) && error.lines().count() == 1, "{parameter}: {error}");
+    }
+}
