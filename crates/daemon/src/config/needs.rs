@@ -2,9 +2,9 @@
 
 use fairways_command_kit::policies;
 use fairways_policy::Descriptor;
-use fairways_policy::table::KnowledgeSource;
+use fairways_policy::table::{KnowledgeSource, OwnerRequest};
 
-use super::Config;
+use super::{Config, ProgramConfig};
 
 impl Config {
     /// Whether nothing is to be managed: neither programs, nor what pods ask for.
@@ -24,16 +24,22 @@ impl Config {
                  --machine for a simulation"
             ));
         }
-        let is_service =
-            self.program.iter().any(|of| of.objective.is_some() && of.latency.is_some());
-        if described.is_some_and(|policy| policy.knows == KnowledgeSource::Latencies) && !is_service
-        {
-            return Some(
-                "policy locpart: expected a program with `objective` and `latency`, from which it decides (docs/policies/locpart.md)"
-                    .to_owned(),
-            );
+        let latencies = described.filter(|policy| policy.knows == KnowledgeSource::Latencies)?;
+        let has_objectives = latencies.honours(OwnerRequest::Objectives);
+        let is_service = |of: &ProgramConfig| {
+            of.latency.is_some() && (of.objective.is_some() || !has_objectives)
+        };
+        if self.program.iter().any(is_service) {
+            return None;
         }
-        None
+        let needed = if has_objectives { "`objective` and `latency`" } else { "`latency`" };
+        let page = match policies::is_program(policy) {
+            true => String::new(),
+            false => format!(" (docs/policies/{policy}.md)"),
+        };
+        Some(format!(
+            "policy {policy}: expected a program with {needed}, from which it decides{page}"
+        ))
     }
 }
 
@@ -56,5 +62,36 @@ mod tests {
         }
         assert_eq!(locpart("objective = \"5ms\"\nlatency = \"file:/run/a\""), None);
         assert_eq!(config(program).missing_need(), None);
+        let parties = config(&format!("policy = \"parties\"\n{program}")).missing_need();
+        let expected = "policy parties: expected a program with `objective` and `latency`, from which it decides (docs/policies/parties.md)";
+        assert_eq!(parties.unwrap(), expected);
+    }
+
+    /// It is asked which requests of owners it honours.
+    #[test]
+    fn a_program_that_decides_from_latencies_is_named() {
+        let latency = "latency = \"file:/run/a\"\n";
+        let objective = "objective = \"5ms\"\n";
+        for (honours, needed, enough) in [
+            ("[]", "`latency`", latency.to_owned()),
+            (r#"[\"objectives\"]"#, "`objective` and `latency`", latency.to_owned() + objective),
+        ] {
+            let answer = format!(
+                r#"read line; echo "{{\"describe\":{{\"knows\":\"latencies\",\"honours\":{honours}}}}}""#
+            );
+            let policy = format!("exec:sh -c '{answer}'");
+            fairways_exec_policy::described(&policy, false).unwrap();
+            let missing = |more: &str| {
+                let text = format!(
+                    "policy = '''{policy}'''\n[[program]]\nname = \"a\"\nselect = \"pid:1\"\n{more}"
+                );
+                toml::from_str::<Config>(&text).unwrap().missing_need()
+            };
+            let expected =
+                format!("policy {policy}: expected a program with {needed}, from which it decides");
+            assert_eq!(missing("").unwrap(), expected);
+            assert_eq!(missing(objective).unwrap(), expected);
+            assert_eq!(missing(&enough), None);
+        }
     }
 }
