@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_core::{Action, AppId, Counter, Event, Llc, PartitionError, PlanId, Time, Ways, Wish};
@@ -34,6 +35,11 @@ fn seconds(count: u64) -> Time {
     Time::ZERO.after(Duration::from_secs(count))
 }
 
+/// The action by which a program is started again at this second.
+fn restart(at: u64) -> [String; 1] {
+    [format!(r#"{{"wake":{{"at":{at}000000000}}}}"#)]
+}
+
 /// The actions that follow from an event, as JSON.
 fn actions(policy: &mut ExecPolicy, at: Time, event: &Event) -> Vec<String> {
     let mut actions = Vec::new();
@@ -49,7 +55,7 @@ fn fault_of(script: &str) -> String {
     let start = Instant::now();
     let made = [machine(), started(0)].map(|event| actions(&mut policy, Time::ZERO, &event));
     // Only the restart's alarm.
-    assert_eq!(made.concat(), [r#"{"wake":{"at":1000000000}}"#], "{script}");
+    assert_eq!(made.concat(), restart(1), "{script}");
     assert!(start.elapsed() < Duration::from_secs(5), "{script}");
     assert!(policy.running.is_none(), "{script}");
     policy.last_fault.take().unwrap()
@@ -115,7 +121,6 @@ fn a_program_that_ends_is_started_again_a_few_times() {
     assert!(actions(&mut policy, Time::ZERO, &machine()).is_empty());
     assert!(actions(&mut policy, Time::ZERO, &started(0))[0].contains(r#""plan":0"#));
     let refused = Event::Refused { plan: PlanId(0), why: PartitionError::NoMember { cluster: 0 } };
-    let restart = |at: u64| [format!(r#"{{"wake":{{"at":{at}000000000}}}}"#)];
     // It has ended: that shows when it is asked next.
     assert_eq!(actions(&mut policy, Time::ZERO, &refused), restart(1));
     assert!(actions(&mut policy, Time::ZERO, &started(0)).is_empty());
@@ -240,6 +245,11 @@ fn plans_without_end_are_a_failure() {
     assert!(policy.last_fault.unwrap().contains("at most 1000 plans at a time"));
 }
 
+/// How many alarms a program has noted in this file.
+fn wakes(heard: &Path) -> usize {
+    std::fs::read_to_string(heard).unwrap().matches("woke").count()
+}
+
 /// No event is needed for that: an alarm of its own starts it, which it does not hear of.
 #[test]
 fn a_program_that_failed_is_started_again_by_an_alarm() {
@@ -260,22 +270,19 @@ fn a_program_that_failed_is_started_again_by_an_alarm() {
     let mut policy = policy(&script);
     let own = r#"{"wake":{"at":5000000000}}"#;
     assert_eq!(actions(&mut policy, Time::ZERO, &started(0)), [own]);
-    let restart = [r#"{"wake":{"at":1000000000}}"#];
-    assert_eq!(actions(&mut policy, Time::ZERO, &Event::Exited { app: AppId(1) }), restart);
+    assert_eq!(actions(&mut policy, Time::ZERO, &Event::Exited { app: AppId(1) }), restart(1));
     // The alarm of the earlier program, which was under way already.
-    assert_eq!(actions(&mut policy, Time::ZERO, &Event::Woke), restart);
+    assert_eq!(actions(&mut policy, Time::ZERO, &Event::Woke), restart(1));
     assert_eq!(actions(&mut policy, seconds(1), &Event::Woke), [own]);
     assert!(policy.running.is_some());
-    let wakes = || std::fs::read_to_string(&heard).unwrap().matches("woke").count();
-    assert_eq!(wakes(), 0);
+    assert_eq!(wakes(&heard), 0);
     assert!(actions(&mut policy, seconds(5), &Event::Woke).is_empty());
-    assert_eq!(wakes(), 1);
+    assert_eq!(wakes(&heard), 1);
     // Another event starts it before the alarm rings.
-    let restart = [r#"{"wake":{"at":8000000000}}"#];
-    assert_eq!(actions(&mut policy, seconds(6), &Event::Exited { app: AppId(1) }), restart);
+    assert_eq!(actions(&mut policy, seconds(6), &Event::Exited { app: AppId(1) }), restart(8));
     assert_eq!(actions(&mut policy, seconds(8), &started(0)).len(), 1);
     assert!(actions(&mut policy, seconds(8), &Event::Woke).is_empty());
-    assert_eq!(wakes(), 1);
+    assert_eq!(wakes(&heard), 1);
 }
 
 /// A text of the program is in the error only in part.

@@ -44,7 +44,8 @@ pub fn keep(command: &[String]) -> io::Result<()> {
             Ok((number, _)) => drop(running.remove(&number)),
             Err(why) if why.kind() == io::ErrorKind::UnexpectedEof => {
                 drop((running, lines));
-                // Until each thread has dropped its sender: a program's last lines say why it ended.
+                // Until each thread has dropped its sender: the last lines say why a program
+                // ended.
                 let _ = ended.recv_timeout(LAST_LINES);
                 return Ok(());
             }
