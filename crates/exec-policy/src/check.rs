@@ -10,7 +10,7 @@ use crate::present::Present;
 const MOST_ACTIONS: usize = 10_000;
 
 /// The longest text, in bytes: a reason or a class, a line for people.
-const LONGEST_TEXT: usize = 1000;
+pub(crate) const LONGEST_TEXT: usize = 1000;
 
 /// The least time that a program may be woken after, in nanoseconds: one that asks for an alarm at
 /// once, each time, would stop its machine's clock.

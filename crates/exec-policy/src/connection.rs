@@ -6,6 +6,34 @@ use std::time::{Duration, Instant};
 
 use crate::faults::{LONGEST, ProgramFault};
 
+/// The most bytes written at once: the kernel applies a timeout to each buffer of a long write, so
+/// that a slow reader would draw it out.
+const PIECE: usize = 1 << 14;
+
+/// When a program is late.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline {
+    end: Instant,
+    /// How long it was, for people.
+    length: Duration,
+}
+
+impl Deadline {
+    pub(crate) fn after(length: Duration) -> Self {
+        Self { end: Instant::now() + length, length }
+    }
+
+    pub(crate) fn earlier(self, other: Self) -> Self {
+        if self.end <= other.end { self } else { other }
+    }
+
+    /// The time left, which is not 0.
+    fn left(self) -> Result<Duration, ProgramFault> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(ProgramFault::Late(self.length)) } else { Ok(left) }
+    }
+}
+
 /// A program that was started, and its input and output.
 pub(crate) struct ProgramConnection {
     stream: UnixStream,
@@ -20,20 +48,18 @@ impl ProgramConnection {
         Self { stream, read: Vec::new(), _program: program }
     }
 
-    /// Sends a line, without its end, and waits for the answer at most `timeout`.
+    /// Sends a line, without its end, and waits for the answer until `deadline` at most.
     pub(crate) fn ask(
         &mut self,
         mut line: Vec<u8>,
-        timeout: Duration,
+        deadline: Deadline,
     ) -> Result<Vec<u8>, ProgramFault> {
-        let end = Instant::now() + timeout;
         if !self.read.is_empty() {
             return Err(ProgramFault::Unasked);
         }
         line.push(b'\n');
-        self.stream.set_write_timeout(Some(timeout)).map_err(ProgramFault::Io)?;
-        self.stream.write_all(&line).map_err(|why| failed(why, timeout))?;
-        let mut piece = [0; 1 << 14];
+        self.write(&line, deadline)?;
+        let mut piece = [0; PIECE];
         let mut searched = 0;
         loop {
             if let Some(found) = self.read[searched..].iter().position(|&byte| byte == b'\n') {
@@ -46,24 +72,33 @@ impl ProgramConnection {
             if searched > LONGEST {
                 return Err(ProgramFault::TooLong);
             }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(ProgramFault::Late(timeout));
-            }
-            self.stream.set_read_timeout(Some(left)).map_err(ProgramFault::Io)?;
+            self.stream.set_read_timeout(Some(deadline.left()?)).map_err(ProgramFault::Io)?;
             match self.stream.read(&mut piece) {
                 Ok(0) => return Err(ProgramFault::Ended),
                 Ok(count) => self.read.extend_from_slice(&piece[..count]),
                 Err(why) if why.kind() == ErrorKind::Interrupted => {}
-                Err(why) => return Err(failed(why, timeout)),
+                Err(why) => return Err(failed(why, deadline)),
             }
         }
     }
+
+    fn write(&mut self, mut bytes: &[u8], deadline: Deadline) -> Result<(), ProgramFault> {
+        while !bytes.is_empty() {
+            self.stream.set_write_timeout(Some(deadline.left()?)).map_err(ProgramFault::Io)?;
+            match self.stream.write(&bytes[..bytes.len().min(PIECE)]) {
+                Ok(0) => return Err(ProgramFault::Ended),
+                Ok(count) => bytes = &bytes[count..],
+                Err(why) if why.kind() == ErrorKind::Interrupted => {}
+                Err(why) => return Err(failed(why, deadline)),
+            }
+        }
+        Ok(())
+    }
 }
 
-fn failed(why: std::io::Error, timeout: Duration) -> ProgramFault {
+fn failed(why: std::io::Error, deadline: Deadline) -> ProgramFault {
     match why.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => ProgramFault::Late(timeout),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => ProgramFault::Late(deadline.length),
         ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => ProgramFault::Ended,
         _ => ProgramFault::Io(why),
     }

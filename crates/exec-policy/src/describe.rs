@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::check::text;
+use crate::connection::Deadline;
 use crate::exec::{ExecPolicy, FIRST_ANSWER, TIMEOUT};
 use crate::faults::ProgramFault;
 use crate::parameters::{DescribedParameter, leaked};
@@ -72,7 +73,8 @@ pub(crate) fn ask(
 ) -> Result<&'static Descriptor, ProgramFault> {
     let question = json!({ "describe": { "fairways": env!("CARGO_PKG_VERSION"), "protocol": 1 } });
     let mut connection = connect(&*start).map_err(ProgramFault::Start)?;
-    let answer = connection.ask(question.to_string().into_bytes(), FIRST_ANSWER)?;
+    let deadline = Deadline::after(FIRST_ANSWER);
+    let answer = connection.ask(question.to_string().into_bytes(), deadline)?;
     let DescribeAnswer { describe } = serde_json::from_slice(&answer)
         .map_err(|why| ProgramFault::Wrong(format!("expected a description: {why}")))?;
     read(name, describe, start).map_err(ProgramFault::Wrong)

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::check::LONGEST_TEXT;
+
 /// The longest answer, in bytes: the longest line of a journal.
 pub(crate) const LONGEST: usize = 1 << 20;
 
@@ -30,9 +32,21 @@ pub(crate) enum ProgramFault {
     /// It could not be read from, or written to.
     #[error("{0}")]
     Io(io::Error),
-    /// Its answer is wrong.
-    #[error("{0}")]
+    /// Its answer is wrong. The text may hold much of it.
+    #[error("{}", cut(.0))]
     Wrong(String),
+}
+
+/// A text of a program, cut short if it is longer than those that people see.
+fn cut(text: &str) -> String {
+    if text.len() <= LONGEST_TEXT {
+        return text.to_owned();
+    }
+    let mut end = LONGEST_TEXT;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}... (cut short)", &text[..end])
 }
 
 /// The faults kept for [`faults`]; more than these say nothing new.

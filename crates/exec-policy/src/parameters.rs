@@ -1,5 +1,7 @@
 //! The parameters that a program describes.
 
+use std::time::Duration;
+
 use fairways_core::Q32;
 use fairways_policy::parameter::{self, Parameter, ValueKind};
 use serde::Deserialize;
@@ -49,31 +51,57 @@ impl DescribedParameter {
             ParameterKind::Count => ValueKind::Count,
             ParameterKind::Fraction => ValueKind::Fraction,
             ParameterKind::Time => ValueKind::Time,
+            ParameterKind::Word if self.words.is_empty() => {
+                return Err("words: expected at least one".to_owned());
+            }
             ParameterKind::Word => {
                 ValueKind::Word(Box::leak(self.words.into_iter().map(leaked).collect()))
             }
         };
-        let bounds = [self.kind.bound(self.least.as_ref())?, self.kind.bound(self.most.as_ref())?];
+        let bounds = [("least", &self.least), ("most", &self.most)];
+        let [least, most] = bounds.map(|(of, bound)| self.kind.bound(of, bound.as_ref()));
+        let bounds = [least?, most?];
         let (name, unit, help) = (leaked(self.name), leaked(self.unit), leaked(self.help));
         let parameter = Parameter::of_program(name, kind, unit, bounds, help);
+        if let [Some(least), Some(most)] = parameter.bounds()
+            && bounds[0] > bounds[1]
+        {
+            return Err(format!("least: expected at most {most} (`most`), found {least}"));
+        }
         let default = written(&self.default);
+        let found = match self.kind {
+            ParameterKind::Time => of_nanos(&default).ok_or_else(|| {
+                format!("default: expected whole nanoseconds, found {}", self.default)
+            })?,
+            _ => default.clone(),
+        };
         let value = parameter
             .read(&default)
-            .map_err(|expected| format!("default: expected {expected}, found {default}"))?;
+            .map_err(|expected| format!("default: expected {expected}, found {found}"))?;
         Ok((parameter, value))
     }
 }
 
 impl ParameterKind {
-    /// The size of a bound, as [`Parameter::least`] has it.
-    fn bound(self, bound: Option<&Value>) -> Result<Option<u64>, String> {
+    /// The size of a bound, as [`Parameter::least`] has it; `of` is its name.
+    fn bound(self, of: &str, bound: Option<&Value>) -> Result<Option<u64>, String> {
         let Some(value) = bound.filter(|value| !value.is_null()) else { return Ok(None) };
-        let size = match self {
-            Self::Fraction => written(value).parse().ok().map(Q32::raw),
-            _ => value.as_u64(),
+        let (size, expected) = match self {
+            Self::Switch | Self::Word => {
+                return Err(format!("{of}: expected only with a count, a fraction or a time"));
+            }
+            Self::Fraction => (written(value).parse().ok().map(Q32::raw), "a number"),
+            Self::Count => (value.as_u64(), "a whole number"),
+            Self::Time => (value.as_u64(), "whole nanoseconds"),
         };
-        size.map(Some).ok_or_else(|| format!("expected a number as a bound, found {value}"))
+        size.map(Some).ok_or_else(|| format!("{of}: expected {expected}, found {value}"))
     }
+}
+
+/// A number of nanoseconds as people see it.
+fn of_nanos(text: &str) -> Option<String> {
+    let time = Duration::from_nanos(text.parse().ok()?);
+    Some(parameter::Value::Time(time).to_string())
 }
 
 fn is_name(name: &str) -> bool {

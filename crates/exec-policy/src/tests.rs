@@ -1,11 +1,15 @@
 //! Programs that do well, and programs that fail in every way.
 
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fairways_core::{Action, AppId, Counter, Event, Llc, PartitionError, PlanId, Time, Ways, Wish};
 use fairways_policy::parameter::Value;
 use fairways_policy::table::{DecisionScope, OwnerRequest};
 
+use crate::connection::{Deadline, ProgramConnection};
 use crate::start::DirectStart;
 use crate::{ExecPolicy, PREFIX, described, faults, given_up};
 
@@ -31,6 +35,11 @@ fn seconds(count: u64) -> Time {
     Time::ZERO.after(Duration::from_secs(count))
 }
 
+/// The action by which a program is started again at this second.
+fn restart(at: u64) -> [String; 1] {
+    [format!(r#"{{"wake":{{"at":{at}000000000}}}}"#)]
+}
+
 /// The actions that follow from an event, as JSON.
 fn actions(policy: &mut ExecPolicy, at: Time, event: &Event) -> Vec<String> {
     let mut actions = Vec::new();
@@ -44,8 +53,9 @@ fn actions(policy: &mut ExecPolicy, at: Time, event: &Event) -> Vec<String> {
 fn fault_of(script: &str) -> String {
     let mut policy = policy(script);
     let start = Instant::now();
-    assert_eq!(actions(&mut policy, Time::ZERO, &machine()), Vec::<String>::new());
-    assert_eq!(actions(&mut policy, Time::ZERO, &started(0)), Vec::<String>::new());
+    let made = [machine(), started(0)].map(|event| actions(&mut policy, Time::ZERO, &event));
+    // Only the restart's alarm.
+    assert_eq!(made.concat(), restart(1), "{script}");
     assert!(start.elapsed() < Duration::from_secs(5), "{script}");
     assert!(policy.running.is_none(), "{script}");
     policy.last_fault.take().unwrap()
@@ -112,14 +122,18 @@ fn a_program_that_ends_is_started_again_a_few_times() {
     assert!(actions(&mut policy, Time::ZERO, &started(0))[0].contains(r#""plan":0"#));
     let refused = Event::Refused { plan: PlanId(0), why: PartitionError::NoMember { cluster: 0 } };
     // It has ended: that shows when it is asked next.
-    assert!(actions(&mut policy, Time::ZERO, &refused).is_empty());
-    assert!(actions(&mut policy, Time::ZERO, &Event::Woke).is_empty());
+    assert_eq!(actions(&mut policy, Time::ZERO, &refused), restart(1));
+    assert!(actions(&mut policy, Time::ZERO, &started(0)).is_empty());
     let mut now = 0;
     for number in 1..=5 {
         now += 1 << (number - 1);
         let made = actions(&mut policy, seconds(now), &refused);
         assert!(made[0].contains(&format!(r#""plan":{number}"#)), "{made:?}");
-        assert!(actions(&mut policy, seconds(now), &Event::Woke).is_empty());
+        let next = actions(&mut policy, seconds(now), &started(0));
+        match number {
+            5 => assert!(next.is_empty(), "{next:?}"),
+            _ => assert_eq!(next, restart(now + (1 << number))),
+        }
     }
     assert!(actions(&mut policy, seconds(now + 3600), &Event::Woke).is_empty());
     let last = policy.last_fault.unwrap();
@@ -222,9 +236,141 @@ fn plans_without_end_are_a_failure() {
         done"#;
     let mut policy = policy(script);
     let mut plans = 0;
-    while !actions(&mut policy, Time::ZERO, &Event::Woke).is_empty() {
-        plans += 1;
+    while policy.failures == 0 {
+        plans += actions(&mut policy, Time::ZERO, &Event::Woke).len();
     }
+    // The last action is the restart's alarm.
+    plans -= 1;
     assert_eq!(plans, 1000);
     assert!(policy.last_fault.unwrap().contains("at most 1000 plans at a time"));
+}
+
+/// How many alarms a program has noted in this file.
+fn wakes(heard: &Path) -> usize {
+    std::fs::read_to_string(heard).unwrap().matches("woke").count()
+}
+
+/// No event is needed for that: an alarm of its own starts it, which it does not hear of.
+#[test]
+fn a_program_that_failed_is_started_again_by_an_alarm() {
+    let folder = tempfile::tempdir().unwrap();
+    let heard = folder.path().join("heard");
+    let script = format!(
+        r#"read line; echo '{{"actions":[]}}'
+           while read line; do
+             echo "$line" >> {}
+             case "$line" in
+               *exited*) exit;;
+               *started*) echo '{{"actions":[{{"wake":{{"at":5000000000}}}}]}}';;
+               *) echo '{{"actions":[]}}';;
+             esac
+           done"#,
+        heard.display()
+    );
+    let mut policy = policy(&script);
+    let own = r#"{"wake":{"at":5000000000}}"#;
+    assert_eq!(actions(&mut policy, Time::ZERO, &started(0)), [own]);
+    assert_eq!(actions(&mut policy, Time::ZERO, &Event::Exited { app: AppId(1) }), restart(1));
+    // The alarm of the earlier program, which was under way already.
+    assert_eq!(actions(&mut policy, Time::ZERO, &Event::Woke), restart(1));
+    assert_eq!(actions(&mut policy, seconds(1), &Event::Woke), [own]);
+    assert!(policy.running.is_some());
+    assert_eq!(wakes(&heard), 0);
+    assert!(actions(&mut policy, seconds(5), &Event::Woke).is_empty());
+    assert_eq!(wakes(&heard), 1);
+    // Another event starts it before the alarm rings.
+    assert_eq!(actions(&mut policy, seconds(6), &Event::Exited { app: AppId(1) }), restart(8));
+    assert_eq!(actions(&mut policy, seconds(8), &started(0)).len(), 1);
+    assert!(actions(&mut policy, seconds(8), &Event::Woke).is_empty());
+    assert_eq!(wakes(&heard), 1);
+}
+
+/// A text of the program is in the error only in part.
+#[test]
+fn a_long_wrong_answer_is_cut_short() {
+    let found = fault_of(
+        r#"echo '{"actions":[{"'$(head -c 300000 /dev/zero | tr '\0' x | sed 's/x/\xc3\xa4/g')'":{}}]}'; cat"#,
+    );
+    assert!(found.contains("unknown variant `ää") && found.contains("... (cut short)"));
+    assert!(found.len() < 1300, "{}", found.len());
+}
+
+/// The time for an answer bounds the writing of the line, too, however slowly that is read.
+#[test]
+fn a_line_that_is_read_slowly_is_late() {
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut piece = [0; 1 << 14];
+        while theirs.read(&mut piece).is_ok_and(|count| count > 0) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let start = Instant::now();
+    let mut connection = ProgramConnection::new(ours, Box::new(()));
+    // It takes 20 s to read.
+    let line = vec![b'x'; 32 << 20];
+    let found = connection.ask(line, Deadline::after(Duration::from_secs(1))).unwrap_err();
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert_eq!(found.to_string(), "no answer within 1s");
+    drop(connection);
+    reader.join().unwrap();
+}
+
+/// Starting, and all that a program that is started again must know, has one limit.
+#[test]
+fn a_start_is_late_as_a_whole() {
+    let script = r#"read line; sleep 1.5; echo '{"actions":[]}'
+        while read line; do sleep 1; echo '{"actions":[]}'; done"#;
+    let mut policy = policy(script);
+    policy.first_answer = Duration::from_secs(2);
+    policy.timeout = Duration::from_secs(30);
+    assert_eq!(actions(&mut policy, Time::ZERO, &machine()).len(), 1);
+    let found = policy.last_fault.unwrap();
+    assert!(found.contains("no answer within 2s"), "{found}");
+}
+
+/// Each mistake in a parameter is named in a line of its own.
+#[test]
+fn a_parameter_that_is_described_wrongly_is_named() {
+    for (parameter, said) in [
+        (r#""kind":"time","default":"5ms""#, r#"default: expected whole nanoseconds, found "5ms""#),
+        (
+            r#""kind":"time","default":5,"least":"1ms""#,
+            r#"least: expected whole nanoseconds, found "1ms""#,
+        ),
+        (r#""kind":"word","default":"x""#, "words: expected at least one"),
+        (
+            r#""kind":"switch","default":true,"least":1"#,
+            "least: expected only with a count, a fraction or a time",
+        ),
+        (
+            r#""kind":"word","words":["a"],"default":"a","most":1"#,
+            "most: expected only with a count,",
+        ),
+        (
+            r#""kind":"fraction","default":"0.5","least":"0.7","most":"0.2""#,
+            "least: expected at most 0.2 (`most`), found 0.7",
+        ),
+        (
+            r#""kind":"count","default":2,"least":3,"most":1"#,
+            "least: expected at most 1 (`most`), found 3",
+        ),
+        (
+            r#""kind":"count","default":2,"most":"many""#,
+            r#"most: expected a whole number, found "many""#,
+        ),
+        (
+            r#""kind":"fraction","default":"0.1","most":"many""#,
+            r#"most: expected a number, found "many""#,
+        ),
+        (
+            r#""kind":"count","default":2,"most":1"#,
+            "default: expected a whole number, at most 1, found 2",
+        ),
+    ] {
+        let answer = format!(r#"{{"describe":{{"parameters":[{{"name":"a",{parameter}}}]}}}}"#);
+        let error = described(&described_by(&answer), false).unwrap_err();
+        let said = format!("parameter \"a\": {said}");
+        assert!(error.contains(&said) && error.lines().count() == 1, "{parameter}: {error}");
+    }
 }

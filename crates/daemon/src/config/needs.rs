@@ -2,9 +2,9 @@
 
 use fairways_command_kit::policies;
 use fairways_policy::Descriptor;
-use fairways_policy::table::KnowledgeSource;
+use fairways_policy::table::{KnowledgeSource, OwnerRequest};
 
-use super::Config;
+use super::{Config, ProgramConfig};
 
 impl Config {
     /// Whether nothing is to be managed: neither programs, nor what pods ask for.
@@ -24,37 +24,74 @@ impl Config {
                  --machine for a simulation"
             ));
         }
-        let is_service =
-            self.program.iter().any(|of| of.objective.is_some() && of.latency.is_some());
-        if described.is_some_and(|policy| policy.knows == KnowledgeSource::Latencies) && !is_service
-        {
-            return Some(
-                "policy locpart: expected a program with `objective` and `latency`, from which it decides (docs/policies/locpart.md)"
-                    .to_owned(),
-            );
+        let latencies = described.filter(|policy| policy.knows == KnowledgeSource::Latencies)?;
+        let has_objectives = latencies.honours(OwnerRequest::Objectives);
+        if self.program.iter().any(|of| is_service(of, has_objectives)) {
+            return None;
         }
-        None
+        let needed = if has_objectives { "`objective` and `latency`" } else { "`latency`" };
+        let page = match policies::is_program(policy) {
+            true => String::new(),
+            false => format!(" (docs/policies/{policy}.md)"),
+        };
+        Some(format!(
+            "policy {policy}: expected a program with {needed}, from which it decides{page}"
+        ))
     }
+}
+
+/// Whether a policy from latencies can decide about this program.
+const fn is_service(program: &ProgramConfig, has_objectives: bool) -> bool {
+    program.latency.is_some() && (program.objective.is_some() || !has_objectives)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PROGRAM: &str = "[[program]]\nname = \"a\"\nselect = \"pid:1\"\n";
+
+    /// What this policy lacks, with one program that has `more` keys.
+    fn missing(policy: &str, more: &str) -> Option<String> {
+        let text = format!("policy = '''{policy}'''\n{PROGRAM}{more}");
+        toml::from_str::<Config>(&text).unwrap().missing_need()
+    }
+
     #[test]
     fn a_policy_is_named_with_what_it_lacks() {
-        let config = |text: &str| toml::from_str::<Config>(text).unwrap();
-        let program = "[[program]]\nname = \"a\"\nselect = \"pid:1\"\n";
         for policy in ["ucp", "ucp-slowdown", "yu-petrov"] {
-            let missing = config(&format!("policy = \"{policy}\"\n{program}")).missing_need();
-            assert!(missing.unwrap().contains("it needs profiles of programs"));
+            assert!(missing(policy, "").unwrap().contains("it needs profiles of programs"));
         }
-        let locpart =
-            |more: &str| config(&format!("policy = \"locpart\"\n{program}{more}")).missing_need();
         for more in ["", "objective = \"5ms\"", "latency = \"file:/run/a\""] {
-            assert!(locpart(more).unwrap().contains("expected a program with `objective`"));
+            let found = missing("locpart", more).unwrap();
+            assert!(found.contains("expected a program with `objective`"), "{found}");
         }
-        assert_eq!(locpart("objective = \"5ms\"\nlatency = \"file:/run/a\""), None);
-        assert_eq!(config(program).missing_need(), None);
+        let service = "objective = \"5ms\"\nlatency = \"file:/run/a\"";
+        assert_eq!(missing("locpart", service), None);
+        assert_eq!(toml::from_str::<Config>(PROGRAM).unwrap().missing_need(), None);
+        let expected = "policy parties: expected a program with `objective` and `latency`, from which it decides (docs/policies/parties.md)";
+        assert_eq!(missing("parties", "").unwrap(), expected);
+    }
+
+    /// It is asked which requests of owners it honours.
+    #[test]
+    fn a_program_that_decides_from_latencies_is_named() {
+        let latency = "latency = \"file:/run/a\"\n";
+        let objective = "objective = \"5ms\"\n";
+        for (honours, needed, enough) in [
+            ("[]", "`latency`", latency.to_owned()),
+            (r#"[\"objectives\"]"#, "`objective` and `latency`", latency.to_owned() + objective),
+        ] {
+            let answer = format!(
+                r#"read line; echo "{{\"describe\":{{\"knows\":\"latencies\",\"honours\":{honours}}}}}""#
+            );
+            let policy = format!("exec:sh -c '{answer}'");
+            fairways_exec_policy::described(&policy, false).unwrap();
+            let expected =
+                format!("policy {policy}: expected a program with {needed}, from which it decides");
+            assert_eq!(missing(&policy, "").unwrap(), expected);
+            assert_eq!(missing(&policy, objective).unwrap(), expected);
+            assert_eq!(missing(&policy, &enough), None);
+        }
     }
 }

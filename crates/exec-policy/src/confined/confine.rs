@@ -84,6 +84,9 @@ const X32: libc::c_long = 0x4000_0000;
 /// If that is not possible; this process is then as it was, or has fewer rights.
 pub fn confine(words: &[String]) -> io::Result<Infallible> {
     let [program, arguments @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
+    // Short of memory, the kernel ends it before the daemon, which is in the same cgroup. Raising
+    // this needs no right; without it, the program runs all the same.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     if rustix::process::geteuid().is_root() {
         drop_user().map_err(|why| {
             io::Error::other(format!("can't become nobody, so it does not run: {why}"))

@@ -1,13 +1,21 @@
 //! The keeper of a policy's programs.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, BufReader};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use super::stderr::pass_on;
 use super::{CONFINED, START, receive, send};
+use crate::PREFIX;
 use crate::start::ChildProgram;
+
+/// How long the last lines of programs may take to be shown.
+const LAST_LINES: Duration = Duration::from_secs(5);
 
 /// Starts and ends programs with this command, as its standard input asks for it, until that is
 /// closed; then ends them all.
@@ -17,10 +25,11 @@ use crate::start::ChildProgram;
 pub fn keep(command: &[String]) -> io::Result<()> {
     let asked: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
     let mut running = BTreeMap::new();
+    let (lines, ended): (Sender<()>, Receiver<()>) = channel();
     let mut next = 0;
     loop {
         match receive(&asked) {
-            Ok((START, _)) => match start(command) {
+            Ok((START, _)) => match start(command, &lines) {
                 Ok((socket, program)) => {
                     send(&asked, next, Some(&socket))?;
                     running.insert(next, program);
@@ -33,13 +42,20 @@ pub fn keep(command: &[String]) -> io::Result<()> {
                 }
             },
             Ok((number, _)) => drop(running.remove(&number)),
-            Err(why) if why.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(why) if why.kind() == io::ErrorKind::UnexpectedEof => {
+                drop((running, lines));
+                // Until each thread has dropped its sender: the last lines say why a program
+                // ended.
+                let _ = ended.recv_timeout(LAST_LINES);
+                return Ok(());
+            }
             Err(why) => return Err(why),
         }
     }
 }
 
-fn start(command: &[String]) -> io::Result<(OwnedFd, ChildProgram)> {
+/// Starts the command. A thread that holds a sender of `lines` shows its standard error.
+fn start(command: &[String], lines: &Sender<()>) -> io::Result<(OwnedFd, ChildProgram)> {
     let (ours, theirs) = UnixStream::pair()?;
     let mut confined = Command::new("/proc/self/exe");
     confined.arg(CONFINED).arg("--").args(command).env_clear();
@@ -48,5 +64,13 @@ fn start(command: &[String]) -> io::Result<(OwnedFd, ChildProgram)> {
             .iter()
             .filter_map(|&name| std::env::var_os(name).map(|value| (name, value))),
     );
-    Ok((ours.into(), ChildProgram::spawn(confined, theirs)?))
+    let (errors, its_errors) = io::pipe()?;
+    confined.stderr(its_errors);
+    let program = ChildProgram::spawn(confined, theirs)?;
+    let (name, lines) = (format!("{PREFIX}{}", shell_words::join(command)), lines.clone());
+    thread::Builder::new().spawn(move || {
+        pass_on(BufReader::new(errors), &mut io::stderr(), &name, Instant::now);
+        drop(lines);
+    })?;
+    Ok((ours.into(), program))
 }

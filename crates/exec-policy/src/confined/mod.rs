@@ -6,6 +6,7 @@
 
 mod confine;
 mod keeper;
+mod stderr;
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
