@@ -402,6 +402,10 @@ fn bad_flags_are_reported_in_one_line() {
              every program as one",
         ),
         (
+            &["--mix", "gzip,sqlite3", "--llc-mb", "45"],
+            "--llc-mb needs --dynamic",
+        ),
+        (
             &["--policies", "fairways", "--importance", "gzip=0"],
             "--importance: gzip: expected a whole number from 1 to 4294967295, found \"0\"",
         ),

@@ -36,8 +36,9 @@ const RUNS: &[&str] = &["run", "trial", "top", "blame"];
 pub(super) const TRIAL_REFUSES: &[&str] =
     &["instructions", "journal", "journal_parts", "journal_size", "quiet"];
 
-/// Flags of how the model's programs are observed over time, also while plans settle.
-const OBSERVATION: &[&str] = &["lost", "noise", "overshoot"];
+/// Flags of how fast the model's programs fill ways, and how they are observed: over time, also
+/// while plans settle.
+const OBSERVATION: &[&str] = &["llc_mb", "lost", "noise", "overshoot"];
 
 /// Which machines take which flags of which commands; the first row with the flag counts. The
 /// flags of a host are in [`HostFlags`].
@@ -57,7 +58,7 @@ const TABLE: [(Taker, &[&str], &[&str]); 14] = [
     (Taker::SimulatedOverTime, &["simulate"], &["known_profiles", "time_scale"]),
     (Taker::Chip, &["simulate"], &["duration", "warm_up"]),
     (Taker::Chip, RUNS, &["time_scale"]),
-    (Taker::Model, ALL, &["bandwidth_mbps", "bandwidth_model", "llc_mb", "mix", "phases", "ways"]),
+    (Taker::Model, ALL, &["bandwidth_mbps", "bandwidth_model", "mix", "phases", "ways"]),
     (Taker::ModelOverTime, ALL, OBSERVATION),
     (
         Taker::Chip,
