@@ -401,10 +401,7 @@ fn bad_flags_are_reported_in_one_line() {
             "--importance needs --set objective=weighted: by its other objectives fairways counts \
              every program as one",
         ),
-        (
-            &["--mix", "gzip,sqlite3", "--llc-mb", "45"],
-            "--llc-mb needs --dynamic",
-        ),
+        (&["--mix", "gzip,sqlite3", "--llc-mb", "45"], "--llc-mb needs --dynamic"),
         (
             &["--policies", "fairways", "--importance", "gzip=0"],
             "--importance: gzip: expected a whole number from 1 to 4294967295, found \"0\"",

@@ -59,8 +59,8 @@ const GAP: i32 = 10;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 type Sheet<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// Draws mixes as SVG, one below the other: for each plan its ways, each with its cluster's letter, the
-/// highest first, and for each program a bar from 1 to its slowdown, in its cluster's colour.
+/// Draws mixes as SVG, one below the other: for each plan its ways, each with its cluster's letter,
+/// the highest first, and for each program a bar from 1 to its slowdown, in its cluster's colour.
 ///
 /// # Errors
 /// Why they can't be drawn.

@@ -63,6 +63,11 @@ struct TidyRow<'a> {
     bound: Option<f64>,
 }
 
+/// A number that is known.
+fn known(value: f64) -> Option<f64> {
+    (!value.is_nan()).then_some(value)
+}
+
 /// Writes rows of programs.
 pub(crate) struct TidyWriter<'a>(csv::Writer<&'a mut dyn Write>);
 
@@ -81,7 +86,6 @@ impl<'a> TidyWriter<'a> {
         rates: &[Rate],
     ) -> anyhow::Result<()> {
         let FairnessMetrics { unfairness, stp, antt, jain } = *of.metrics;
-        let known = |value: f64| Some(value).filter(|value| !value.is_nan());
         for (app, (program, &slowdown)) in programs.iter().zip(of.slowdowns).enumerate() {
             let id = AppId(u32::try_from(app)?);
             let own = plan.and_then(|plan| plan.resources_of(id));

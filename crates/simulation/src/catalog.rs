@@ -10,8 +10,8 @@ use fairways_command_kit::plain::plain;
 use fairways_command_kit::similar::did_you_mean;
 use fairways_corpus::CorpusMachine;
 use fairways_profiles::{
-    EMBEDDED_CSV, InputError, MeasuredRun, ProfileTable, ProgramCatalog, embedded_programs,
-    read_phased, read_table, read_table_to_score,
+    EMBEDDED_CSV, InputError, ProfileTable, ProgramCatalog, embedded_programs, read_phased,
+    read_table, read_table_to_score,
 };
 
 /// The name of the profiles that are computed, not measured.
@@ -124,13 +124,14 @@ impl ProfileSource {
 /// The sizes of the caches on which programs were measured, as far as profiles say it, in MB, from
 /// the smallest, each with a machine's name.
 fn measured_llc_mb(profiles: &ProfileTable) -> Vec<(&str, f64)> {
-    let machines = (0..profiles.names().len()).filter_map(|program| profiles.run(program));
-    let size = |run: &MeasuredRun| {
-        let chip = preset::parse(run.machine.strip_prefix("chip:")?).ok()?;
-        Some(chip.way_bytes() as f64 * f64::from(profiles.ways().get()) / f64::from(1 << 20))
-    };
-    let mut sizes: Vec<(&str, f64)> =
-        machines.filter_map(|run| Some((&*run.machine, size(run)?))).collect();
+    let ways = f64::from(profiles.ways().get());
+    let runs = (0..profiles.names().len()).filter_map(|program| profiles.run(program));
+    let mut sizes: Vec<(&str, f64)> = runs
+        .filter_map(|run| {
+            let chip = preset::parse(run.machine.strip_prefix("chip:")?).ok()?;
+            Some((&*run.machine, chip.way_bytes() as f64 * ways / f64::from(1 << 20)))
+        })
+        .collect();
     sizes.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     sizes.dedup_by(|(_, one), (_, other)| one == other);
     sizes

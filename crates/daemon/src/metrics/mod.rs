@@ -229,7 +229,7 @@ mod tests {
         };
         let code = |path: &str| answer(path).map(|answer| answer.code);
         assert_eq!((code("/healthz"), code("/readyz")), (Some(200), Some(503)));
-        assert_eq!((code("/x"), code("/metrics")), (None, None));
+        assert_eq!((code("/x"), code("/metrics")), (Some(404), None));
         shared.begun.store(true, Ordering::Relaxed);
         assert_eq!(code("/readyz"), Some(200));
         let refused = Some("why".to_owned());

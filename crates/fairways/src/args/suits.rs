@@ -31,11 +31,11 @@ pub(super) fn check_requests(
             )));
         }
     }
-    let honour = |policy: &&&str| honours(policy, OwnerRequest::Importance);
+    let importance = OwnerRequest::Importance;
     let by_weight = set.iter().any(|set| set.name == "objective" && set.value == "weighted");
     if world.importance.is_some()
         && !by_weight
-        && policies.iter().filter(honour).all(|policy| *policy == "fairways")
+        && policies.iter().all(|policy| *policy == "fairways" || !honours(policy, importance))
     {
         let why = "--importance needs --set objective=weighted: by its other objectives fairways \
                    counts every program as one";

@@ -56,7 +56,6 @@ fn a_journal_shows_that_its_plans_were_not_carried_out() {
     let journal = machine.at("journal");
     let journal = journal.to_str().unwrap();
     status(&machine, "lfoc", &["--observe", "--journal", journal]);
-    let shown = |args: &[&str]| printed(Command::new(this()).args(args));
     let blame: Value =
         serde_json::from_str(&shown(&["blame", "--json", "--journal", journal])).unwrap();
     let programs = blame["programs"].as_array().unwrap();
@@ -73,4 +72,8 @@ fn a_journal_shows_that_its_plans_were_not_carried_out() {
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("Only observed: no plan was carried out."));
     assert!(page.contains("Who would have been given which ways, over time"));
+}
+
+fn shown(args: &[&str]) -> String {
+    printed(Command::new(this()).args(args))
 }

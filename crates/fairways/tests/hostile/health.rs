@@ -43,6 +43,17 @@ fn asked(at: SocketAddr, path: &str) -> String {
     asked_with(at, path, "").lines().next().unwrap_or_default().to_owned()
 }
 
+/// A connection that stays after the answer to a wrong request.
+fn answered_as_wrong(at: SocketAddr, number: usize) -> TcpStream {
+    let mut stream = connect(at);
+    let asked = ["GET /nope HTTP/1.1\r\n\r\n", "PUT / HTTP/1.1\r\n\r\n", "?\r\n\r\n"];
+    stream.write_all(asked[number % 3].as_bytes()).unwrap();
+    let mut said = [0; 9];
+    stream.read_exact(&mut said).unwrap();
+    assert_eq!(&said, b"HTTP/1.1 ");
+    stream
+}
+
 /// The address on which a daemon says that it listens.
 fn place(daemon: &Daemon<'_>) -> SocketAddr {
     let said = daemon.said();
@@ -98,16 +109,7 @@ fn probes_are_answered_beside_a_thousand_connections_that_are_held() {
     assert!(grown < MEMORY, "{grown} kB");
     drop(held);
     // Wrong requests take no place from pages, however long their clients stay.
-    let wrong = |number: usize| {
-        let mut stream = connect(at);
-        let asked = ["GET /nope HTTP/1.1\r\n\r\n", "PUT / HTTP/1.1\r\n\r\n", "?\r\n\r\n"];
-        stream.write_all(asked[number % 3].as_bytes()).unwrap();
-        let mut said = [0; 9];
-        stream.read_exact(&mut said).unwrap();
-        assert_eq!(&said, b"HTTP/1.1 ");
-        stream
-    };
-    let held: Vec<TcpStream> = (0..64).map(wrong).collect();
+    let held: Vec<TcpStream> = (0..64).map(|number| answered_as_wrong(at, number)).collect();
     assert!(asked(at, "/metrics").contains(" 200 "));
     drop(held);
     eventually("pages are answered again", || asked(at, "/metrics").contains("200"));
