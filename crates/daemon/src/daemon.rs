@@ -128,6 +128,9 @@ impl Daemon {
                 info!(policy, mode, programs, scheduler, reason, "begun");
             }
         }
+        for line in config.not_honoured() {
+            warn!("{line}");
+        }
         if let Some(metrics) = &metrics {
             metrics.see()(&host);
             info!(listen = %metrics.at(), "metrics");

@@ -16,11 +16,24 @@ pub(crate) struct Deadline {
     end: Instant,
     /// How long it was, for people.
     length: Duration,
+    /// Whether it is for a start as a whole.
+    is_start: bool,
 }
 
 impl Deadline {
     pub(crate) fn after(length: Duration) -> Self {
-        Self { end: Instant::now() + length, length }
+        Self { end: Instant::now() + length, length, is_start: false }
+    }
+
+    pub(crate) fn of_start(length: Duration) -> Self {
+        Self { is_start: true, ..Self::after(length) }
+    }
+
+    const fn passed(self) -> ProgramFault {
+        match self.is_start {
+            true => ProgramFault::LateStart(self.length),
+            false => ProgramFault::Late(self.length),
+        }
     }
 
     pub(crate) fn earlier(self, other: Self) -> Self {
@@ -30,7 +43,7 @@ impl Deadline {
     /// The time left, which is not 0.
     fn left(self) -> Result<Duration, ProgramFault> {
         let left = self.end.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(ProgramFault::Late(self.length)) } else { Ok(left) }
+        if left.is_zero() { Err(self.passed()) } else { Ok(left) }
     }
 }
 
@@ -98,7 +111,7 @@ impl ProgramConnection {
 
 fn failed(why: std::io::Error, deadline: Deadline) -> ProgramFault {
     match why.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => ProgramFault::Late(deadline.length),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => deadline.passed(),
         ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => ProgramFault::Ended,
         _ => ProgramFault::Io(why),
     }

@@ -133,7 +133,7 @@ impl ExecPolicy {
         event: &Event,
         act: &mut dyn FnMut(Action<'_>),
     ) -> Result<(), ProgramFault> {
-        let deadline = Deadline::after(self.first_answer);
+        let deadline = Deadline::of_start(self.first_answer);
         let mut running = connect(&*self.start).map_err(ProgramFault::Start)?;
         self.checks.plans.restart();
         let start = json!({ "start": { "parameters": self.parameters } });

@@ -23,6 +23,9 @@ pub(crate) enum ProgramFault {
     /// It did not answer in time.
     #[error("no answer within {0:?}")]
     Late(Duration),
+    /// It did not start, and answer about the programs that run, in time.
+    #[error("it did not start, and answer about all programs that run, within {0:?}")]
+    LateStart(Duration),
     /// A line was too long.
     #[error("an answer longer than {} KiB", LONGEST >> 10)]
     TooLong,

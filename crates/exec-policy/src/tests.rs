@@ -326,7 +326,10 @@ fn a_start_is_late_as_a_whole() {
     policy.timeout = Duration::from_secs(30);
     assert_eq!(actions(&mut policy, Time::ZERO, &machine()).len(), 1);
     let found = policy.last_fault.unwrap();
-    assert!(found.contains("no answer within 2s"), "{found}");
+    assert!(
+        found.contains("it did not start, and answer about all programs that run, within 2s"),
+        "{found}"
+    );
 }
 
 /// Each mistake in a parameter is named in a line of its own.

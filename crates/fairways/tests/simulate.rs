@@ -398,8 +398,8 @@ fn bad_flags_are_reported_in_one_line() {
         ),
         (
             &["--policies", "fairways,lfoc", "--importance", "gzip=2"],
-            "--importance needs --set objective=weighted: by its other objectives fairways counts \
-             every program as one",
+            "--importance needs --set objective=weighted, or over time --bandwidth-mbps: otherwise \
+             fairways gives every program the same weight",
         ),
         (&["--mix", "gzip,sqlite3", "--llc-mb", "45"], "--llc-mb needs --dynamic"),
         (

@@ -11,6 +11,7 @@ use fairways_command_kit::{BadInput, whole};
 
 use crate::folder::SweepFolder;
 use crate::point::last_line;
+use crate::running::MOST_SHOWN;
 use crate::{blamed, columns};
 
 /// Writes the results of all points into a file, as Parquet if its name ends so, else as CSV; `-`
@@ -32,25 +33,31 @@ pub fn merge(
     }
     let there = folder.there()?;
     let points = &folder.index.points;
-    let missing: Vec<_> = points.iter().filter(|one| !there.contains(&one.name)).collect();
+    let (done, missing): (Vec<_>, Vec<_>) =
+        points.iter().partition(|one| folder.is_done(one, &there));
     if let Some(first) = missing.first().filter(|_| !is_partial) {
         let (count, all) = (missing.len(), points.len());
         let place = folder.named(first);
         return Err(BadInput(format!(
-            "{}: {count} of {all} points have no result, the first is {place}run them, or use --partial",
+            "{}: {count} of {all} points have no whole result, the first is {place}run them, or use --partial",
             shown(dir)
         ))
         .into());
     }
     let mut merged = MergedRows::new(&folder.index.axes);
     let mut damaged = BTreeSet::new();
-    for point in points.iter().filter(|one| there.contains(&one.name)) {
+    for point in done {
         if let Err(why) = merged.add(&folder.result(&point.name), &point.labels) {
             damaged.insert(format!("results/{}.csv: {why}", point.name));
         }
     }
     if !damaged.is_empty() {
-        let (count, all) = (damaged.len(), Vec::from_iter(damaged).join("; "));
+        let count = damaged.len();
+        let mut shown: Vec<String> = damaged.into_iter().take(MOST_SHOWN).collect();
+        if count > MOST_SHOWN {
+            shown.push(format!("and {} more", count - MOST_SHOWN));
+        }
+        let all = shown.join("; ");
         let found = format!("found {count} damaged: {all}; delete these, and run the sweep again");
         return Err(blamed(dir, format!("expected whole results, {found}")).into());
     }

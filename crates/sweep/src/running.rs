@@ -44,7 +44,7 @@ struct EndedPoint {
 const KEPT_BYTES: usize = 4096;
 
 /// The failures, and the different warnings, that are shown.
-const MOST_SHOWN: usize = 20;
+pub(crate) const MOST_SHOWN: usize = 20;
 
 /// Runs the points of a shard that have no result yet; returns how many it ran. A point that fails
 /// is reported, and the others are run.

@@ -52,7 +52,8 @@ pub fn check(file: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
             "no [[program]]: `fairways run`, and so the service, starts only with programs to manage (docs/config.md)",
         );
     }
-    for line in not_there(&config).into_iter().chain(coarse::too_coarse(&config)) {
+    let vain = config.not_honoured().into_iter();
+    for line in vain.chain(not_there(&config)).chain(coarse::too_coarse(&config)) {
         fairways_command_kit::warn(&line);
     }
     Ok(())

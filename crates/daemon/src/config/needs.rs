@@ -1,5 +1,6 @@
 //! Checks that a host has what its policy needs.
 
+use fairways_command_kit::plain::plain;
 use fairways_command_kit::policies;
 use fairways_policy::Descriptor;
 use fairways_policy::table::{KnowledgeSource, OwnerRequest};
@@ -38,6 +39,40 @@ impl Config {
             "policy {policy}: expected a program with {needed}, from which it decides{page}"
         ))
     }
+
+    /// What programs ask for and the policy does not honour, a line each. Objectives are not among
+    /// it: whether they are met is reported under every policy.
+    pub(crate) fn not_honoured(&self) -> Vec<String> {
+        let Some(policy) = self.descriptor() else { return Vec::new() };
+        let requests = [
+            ("baseline_ways", OwnerRequest::Baselines),
+            ("best_effort", OwnerRequest::BestEffort),
+            ("importance", OwnerRequest::Importance),
+        ];
+        let vain = requests.into_iter().filter(|(_, request)| !policy.honours(*request));
+        vain.filter_map(|(key, request)| {
+            let asking = self.program.iter().filter(|of| asks(of, request));
+            let names: Vec<String> = asking.map(|of| plain(&of.name)).collect();
+            let fitting = policies::names(|policy| policy.honours(request));
+            (!names.is_empty()).then(|| {
+                format!(
+                    "{key} of {}: policy {} does not honour it; {fitting} would",
+                    names.join(", "),
+                    plain(&self.policy)
+                )
+            })
+        })
+        .collect()
+    }
+}
+
+const fn asks(program: &ProgramConfig, request: OwnerRequest) -> bool {
+    match request {
+        OwnerRequest::Baselines => program.baseline_ways.is_some(),
+        OwnerRequest::Objectives => program.objective.is_some(),
+        OwnerRequest::BestEffort => program.best_effort,
+        OwnerRequest::Importance => program.importance.is_some(),
+    }
 }
 
 /// Whether a policy from latencies can decide about this program.
@@ -71,6 +106,25 @@ mod tests {
         assert_eq!(toml::from_str::<Config>(PROGRAM).unwrap().missing_need(), None);
         let expected = "policy parties: expected a program with `objective` and `latency`, from which it decides (docs/policies/parties.md)";
         assert_eq!(missing("parties", "").unwrap(), expected);
+    }
+
+    #[test]
+    fn what_a_policy_does_not_honour_is_named() {
+        let more = "baseline_ways = 2\nbest_effort = true\nimportance = 3\n";
+        for (policy, keys) in [
+            ("fairways", &[][..]),
+            ("dcat", &["best_effort", "importance"]),
+            ("lfoc", &["baseline_ways", "best_effort", "importance"]),
+        ] {
+            let text = format!("policy = \"{policy}\"\n{PROGRAM}{more}");
+            let found = toml::from_str::<Config>(&text).unwrap().not_honoured();
+            assert_eq!(found.len(), keys.len(), "{found:?}");
+            for (line, key) in found.iter().zip(keys) {
+                let start = format!("{key} of a: policy {policy} does not honour it; ");
+                assert!(line.starts_with(&start), "{line}");
+            }
+        }
+        assert!(toml::from_str::<Config>(PROGRAM).unwrap().not_honoured().is_empty());
     }
 
     /// It is asked which requests of owners it honours.

@@ -77,6 +77,20 @@ const NEW_USER: u64 = libc::CLONE_NEWUSER.unsigned_abs() as u64;
 #[cfg(target_arch = "x86_64")]
 const X32: libc::c_long = 0x4000_0000;
 
+/// How much higher its score is than the daemon's, in thousandths of the memory: far more than a
+/// daemon has of its cgroup's, and not all of a host's.
+const SOONER: i32 = 200;
+
+/// If memory runs out, the kernel ends it before the daemon, which is in the same cgroup. Raising
+/// this needs no right; without it, the program runs all the same.
+fn be_ended_first() {
+    let file = "/proc/self/oom_score_adj";
+    let own = std::fs::read_to_string(file).ok().and_then(|own| own.trim().parse::<i32>().ok());
+    if let Some(own) = own {
+        let _ = std::fs::write(file, (own + SOONER).min(1000).to_string());
+    }
+}
+
 /// Gives up every right, and becomes the program: another user where this is root, no capability,
 /// no network, no signal to others, no file written, memory bounded.
 ///
@@ -84,9 +98,7 @@ const X32: libc::c_long = 0x4000_0000;
 /// If that is not possible; this process is then as it was, or has fewer rights.
 pub fn confine(words: &[String]) -> io::Result<Infallible> {
     let [program, arguments @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
-    // Short of memory, the kernel ends it before the daemon, which is in the same cgroup. Raising
-    // this needs no right; without it, the program runs all the same.
-    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    be_ended_first();
     if rustix::process::geteuid().is_root() {
         drop_user().map_err(|why| {
             io::Error::other(format!("can't become nobody, so it does not run: {why}"))

@@ -35,6 +35,14 @@ pub(super) fn pass_on(
         shown += 1;
         report_left_out(to, name, &mut left_out);
         show(to, name, &String::from_utf8_lossy(&line));
+        if shown == MOST_LINES {
+            let rest = SPAN.saturating_sub(at.duration_since(began));
+            show(
+                to,
+                name,
+                &format!("({MOST_LINES} lines in {SPAN:?}: none is shown for {rest:.0?})"),
+            );
+        }
     }
     report_left_out(to, name, &mut left_out);
 }
@@ -109,9 +117,11 @@ mod tests {
         // Thirty lines at once, one after the span; then thirty again.
         let clock = [0; 31].into_iter().chain([10; 31]);
         let found = shown(&b"a\n".repeat(61), clock);
-        let mut expected = "exec:a: stderr: a\n".repeat(20);
+        let pause = "exec:a: stderr: (20 lines in 10s: none is shown for 10s)\n";
+        let mut expected = "exec:a: stderr: a\n".repeat(20) + pause;
         expected += "exec:a: stderr: 10 lines left out (at most 20 in 10s)\n";
         expected += &"exec:a: stderr: a\n".repeat(20);
+        expected += pause;
         expected += "exec:a: stderr: 11 lines left out (at most 20 in 10s)\n";
         assert_eq!(found, expected);
     }

@@ -118,6 +118,11 @@ pub(crate) struct ChipFlags {
 }
 
 impl ChipFlags {
+    /// Whether a program is a command that runs while it is simulated.
+    pub(super) fn names_live(&self) -> bool {
+        self.programs.iter().any(|names| names.text.contains("live:"))
+    }
+
     /// The chip, and the programs on it; reads the files and checks every flag.
     pub(super) fn checked(
         &self,

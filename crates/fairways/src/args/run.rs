@@ -194,7 +194,7 @@ impl RunFlags {
         let is_model = matches!(machine, Machine::Model);
         let of = MachineUse { is_model, is_dynamic: true, is_memory_limited };
         suits::check("--policy", &[policy.name], of)?;
-        check_requests("--policy", &[policy.name], &self.set, &self.world)?;
+        check_requests("--policy", &[policy.name], &self.set, of, &self.world)?;
         let given = policies::parameters(&self.set)?;
         let known = self.known_profiles || !policy.learns();
         let (duration, instructions) = (self.duration.unwrap_or(DURATION), self.instructions);

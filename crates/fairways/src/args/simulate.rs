@@ -1,6 +1,7 @@
 //! Flags of `fairways simulate`.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -133,9 +134,9 @@ pub(crate) struct Simulate {
     pub(crate) csv: bool,
 }
 
-/// The programs on chips that were found to be right: many points of a sweep have the same ones,
-/// and reading their files takes long.
-static CHECKED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// Hashes of the programs on chips that were found to be right: many points of a sweep have the
+/// same ones, and reading their files takes long.
+static CHECKED: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
 impl Simulate {
     /// Runs the command; everything is checked before anything is run.
@@ -150,16 +151,22 @@ impl Simulate {
         }
     }
 
-    /// Checks all that can be known before anything is run.
+    /// Checks all that can be known before anything is run, but not the commands of `live:`:
+    /// another machine may run it.
     pub(crate) fn check(mut self) -> anyhow::Result<()> {
         let Some(Machine::Chip(preset)) = self.machine.take() else {
             return Ok(self.on_model().map(drop)?);
         };
         let (policies, _) = self.policies_on_chip()?;
+        if self.chip.names_live() {
+            return Ok(());
+        }
         // No check depends on the seed.
         self.world.seed = 0;
         let same = (&preset, schedule(&policies), self.time_scale, &self.chip, &self.world);
-        let programs = format!("{same:?}");
+        let mut hash = DefaultHasher::new();
+        format!("{same:?}").hash(&mut hash);
+        let programs = hash.finish();
         let mut checked = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
         if !checked.contains(&programs) {
             self.placed(&preset, &policies)?;
@@ -187,7 +194,7 @@ impl Simulate {
         let machine = MachineUse { is_model: false, is_dynamic: true, is_memory_limited: false };
         let policies = PolicyNames::on(self.policies.as_ref(), machine);
         suits::check("--policies", &policies, machine)?;
-        check_requests("--policies", &policies, &self.set, &self.world)?;
+        check_requests("--policies", &policies, &self.set, machine, &self.world)?;
         let set = SharedParameters::new(&self.set, &policies)?;
         Ok((policies, set))
     }
@@ -216,7 +223,7 @@ impl Simulate {
         let profiles = world.programs.table();
         let policies = PolicyNames::scored(self.policies.as_ref(), machine, profiles)?;
         suits::check("--policies", &policies, machine)?;
-        check_requests("--policies", &policies, &self.set, &self.world)?;
+        check_requests("--policies", &policies, &self.set, machine, &self.world)?;
         if !world.levels.is_empty() && !policies.contains(&OPTIMUM) {
             let why = "--bandwidth-levels needs --policies optimum: no other policy takes levels";
             return Err(BadInput(why.to_owned()));

@@ -5,11 +5,12 @@
 use fairways_command_kit::BadInput;
 use fairways_command_kit::policies::{Setting, honours, names};
 use fairways_policy::table::OwnerRequest;
+use fairways_simulation::suits::MachineUse;
 
 use super::world::World;
 
-/// Checks that one of the policies that a flag names, with these parameters, honours what flags
-/// request for programs.
+/// Checks that one of the policies that a flag names, with these parameters and on this machine,
+/// honours what flags request for programs.
 ///
 /// # Errors
 /// If none does.
@@ -17,6 +18,7 @@ pub(super) fn check_requests(
     flag: &str,
     policies: &[&str],
     set: &[Setting],
+    of: MachineUse,
     world: &World,
 ) -> Result<(), BadInput> {
     for (is_given, request, what) in [
@@ -31,14 +33,17 @@ pub(super) fn check_requests(
             )));
         }
     }
-    let importance = OwnerRequest::Importance;
+    // docs/policies/fairways.md: a level of bandwidth is divided by importance, whatever the goal.
+    let has_levels = !of.is_model || of.is_dynamic && of.is_memory_limited;
     let by_weight = set.iter().any(|set| set.name == "objective" && set.value == "weighted");
+    let importance = OwnerRequest::Importance;
     if world.importance.is_some()
         && !by_weight
+        && !has_levels
         && policies.iter().all(|policy| *policy == "fairways" || !honours(policy, importance))
     {
-        let why = "--importance needs --set objective=weighted: by its other objectives fairways \
-                   counts every program as one";
+        let why = "--importance needs --set objective=weighted, or over time --bandwidth-mbps: \
+                   otherwise fairways gives every program the same weight";
         return Err(BadInput(why.to_owned()));
     }
     Ok(())

@@ -27,7 +27,9 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     let results = compare_all(comparison)?;
     let (programs, ways) = (comparison.programs(), comparison.ways());
-    let compared = ComparedMixes { programs, ways, policies: &comparison.policies, results };
+    let is_settled = matches!(comparison.how, How::ScoreSettled(..));
+    let policies = &comparison.policies;
+    let compared = ComparedMixes { programs, ways, policies, results, is_settled };
     crate::plot::plot(plot, ways, || drawing::drawn(&compared))?;
     match format {
         ResultFormat::Json => json::write(&compared, out),

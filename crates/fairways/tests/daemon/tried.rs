@@ -81,7 +81,7 @@ fn a_program_that_ends_meanwhile_is_named() {
     }
     let machine = Machine::start("mlr:500K,lookbusy");
     let pid = machine.pids["lookbusy"];
-    let mut child = command(&machine, "6s").spawn().unwrap();
+    let mut child = command(&machine, "12s").spawn().unwrap();
     // After two pairs of blocks or more: two blocks in a row may be alike, three are not.
     let (mut last, mut changes) = (masks(&machine, pid), 0);
     eventually("it switches its plan on and off", || {

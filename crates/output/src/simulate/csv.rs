@@ -13,14 +13,14 @@ use crate::tidy::{PolicyScore, Proof, TidyWriter};
 /// # Errors
 /// If it can't be written.
 pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
-    let ComparedMixes { programs: catalog, results, .. } = compared;
+    let ComparedMixes { programs: catalog, results, is_settled, .. } = compared;
     let mut rows = TidyWriter::new(out);
     match results {
         Results::Scored(results) => {
             for (mix, compared) in results {
                 for of in &compared.outcomes {
                     let plan = Some(&of.partition);
-                    rows.write(scored(mix, of), &catalog.names_of(mix), plan, &[])?;
+                    rows.write(scored(mix, of, *is_settled), &catalog.names_of(mix), plan, &[])?;
                 }
             }
         }
@@ -35,11 +35,12 @@ pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Resul
     Ok(())
 }
 
-fn scored<'a>(mix: &'a Mix, of: &'a PolicyOutcome) -> PolicyScore<'a> {
+fn scored<'a>(mix: &'a Mix, of: &'a PolicyOutcome, is_settled: bool) -> PolicyScore<'a> {
     let PolicyOutcome { policy, metrics, slowdowns, .. } = of;
-    // Its search has no time limit.
+    // Its search has no time limit. Over time, others may give levels of bandwidth that it does not
+    // search.
     let bound = metrics.unfairness;
-    let proof = (*policy == OPTIMUM).then_some(Proof { is_complete: true, bound });
+    let proof = (*policy == OPTIMUM && !is_settled).then_some(Proof { is_complete: true, bound });
     PolicyScore { mix: &mix.name, policy, metrics, slowdowns, proof }
 }
 

@@ -20,6 +20,8 @@ pub struct ComparedMixes<'a> {
     pub policies: &'a [&'static str],
     /// How each mix fares.
     pub results: Results<'a>,
+    /// Whether the plans that are scored are those on which policies settled over time.
+    pub is_settled: bool,
 }
 
 /// Every mix, compared.

@@ -53,7 +53,7 @@ pub(crate) struct Row<'a> {
 /// # Errors
 /// If it can't be written.
 pub fn write(compared: &ComparedMixes<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
-    let ComparedMixes { programs, ways, policies, results } = compared;
+    let ComparedMixes { programs, ways, policies, results, .. } = compared;
     let ways = *ways;
     let (blocks, beside, legend): (Vec<Block<'_>>, _, _) = match results {
         Results::Scored(results) => {

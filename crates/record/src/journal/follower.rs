@@ -71,7 +71,7 @@ impl Follower {
             schema: crate::status::SCHEMA,
             version: made_plain(reader.header.fairways.clone()),
             policy: made_plain(reader.header.policy.clone()),
-            mode: if reader.header.is_observed() { "observe" } else { "journal" }.to_owned(),
+            mode: reader.header.observed_mode().unwrap_or("journal").to_owned(),
             ..Status::default()
         };
         let began = reader.header.began();

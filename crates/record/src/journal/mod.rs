@@ -51,8 +51,13 @@ impl Header {
     /// Whether a daemon did not carry its plans out: the machine's answers are then what would be,
     /// for the policy's sake.
     pub fn is_observed(&self) -> bool {
+        self.observed_mode().is_some()
+    }
+
+    /// The mode of a daemon that did not carry its plans out.
+    pub(crate) fn observed_mode(&self) -> Option<&'static str> {
         let mode = self.machine.get("mode").and_then(Value::as_str);
-        matches!(mode, Some("observe" | "dry-run"))
+        ["observe", "dry-run"].into_iter().find(|observed| mode == Some(observed))
     }
 
     /// Whether an event happened on the machine, and not only for the policy's sake.
