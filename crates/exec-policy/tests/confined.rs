@@ -38,15 +38,16 @@ fn checked(arguments: &[String]) {
     let [is_listed, is_ignored] =
         ["--list", "--ignored"].map(|flag| arguments.iter().any(|argument| argument == flag));
     let words: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+    let mut out = io::stdout();
     for (name, check) in CHECKS {
         if !words.is_empty() && !words.iter().any(|word| name.contains(*word)) {
             continue;
         }
         if is_listed {
-            writeln!(io::stdout(), "{name}: test").unwrap();
+            writeln!(out, "{name}: test").unwrap();
         } else if !is_ignored {
             check();
-            writeln!(io::stdout(), "test {name} ... ok").unwrap();
+            writeln!(out, "test {name} ... ok").unwrap();
         }
     }
 }
