@@ -3,6 +3,7 @@
 mod access;
 mod accesses;
 mod curve;
+mod forms;
 #[cfg(test)]
 mod functional;
 mod l1_groups;
@@ -23,13 +24,14 @@ pub(crate) use access::BATCH;
 pub use access::{Access, AccessKind, Generate, MOST_LINES, Supply};
 pub use accesses::{Accesses, SimulatedProgram};
 pub use curve::{MissCurve, MissCurveError};
+pub use forms::FORMS;
 pub use live::{LiveProgram, LiveProgramError, Remark};
 pub use mixture::{Mixture, MixturePart};
 pub use named::{NAMES, named};
 pub use pattern::Pattern;
 pub use profiled::{profiled, profiled_resized};
 pub use stream::{StreamReplay, private_caches};
-pub use text::{FORMS, ParsedPhases, PhaseLength, ProgramTextError, parse, split};
+pub use text::{ParsedPhases, PhaseLength, ProgramTextError, parse, split};
 pub use trace::{Trace, TraceFile};
 pub use workload::{CodeRegion, DataRegion, VisitOrder, Workload};
 pub use zipf::Zipf;
