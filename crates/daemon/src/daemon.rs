@@ -86,7 +86,8 @@ impl Daemon {
         let has_metrics = config.metrics.listen.is_some();
         let has_losses = is_asked && rules.trial.is_none() && !config.schedules();
         let losses = has_losses.then(|| {
-            let losses = DaemonLosses::new(has_metrics || config.counters_only, config.observe);
+            let observes = config.observe || config.counters_only;
+            let losses = DaemonLosses::new(has_metrics || config.counters_only, observes);
             SharedLosses::new(losses, Arc::clone(&signals.came))
         });
         let nri_totals = config.kubernetes.nri.then(|| Arc::new(Mutex::new(NriTotals::default())));
@@ -128,9 +129,7 @@ impl Daemon {
                 info!(policy, mode, programs, scheduler, reason, "begun");
             }
         }
-        for line in config.not_honoured() {
-            warn!("{line}");
-        }
+        config.not_honoured().iter().for_each(|line| warn!("{line}"));
         if let Some(metrics) = &metrics {
             metrics.see()(&host);
             info!(listen = %metrics.at(), "metrics");
@@ -386,13 +385,19 @@ impl Daemon {
     }
 
     fn try_reload(&mut self, args: &Options) -> anyhow::Result<()> {
-        let checked = Checked::new(args)?;
+        let checked = Checked::again(args)?;
         // Only programs can change while the daemon runs.
         let (now, before) = (&checked.config, &self.config);
         let same = Config { program: before.program.clone(), ..now.clone() } == *before;
         if !same {
             warn!("restart required: only `program` can be reloaded");
         }
+        for program in now.program.iter().filter(|now| before.has_other_latency(now)) {
+            let name = &program.name;
+            warn!(program = name, "restart required: `latency` can't be reloaded");
+        }
+        let in_force = Config { program: now.program.clone(), ..before.clone() };
+        in_force.not_honoured().iter().for_each(|line| warn!("{line}"));
         self.host.reconfigure(open::managed(&checked.config, self.emulator.as_ref())?)?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use fairways_resctrl_client::{OpenError, Restored, Settings, Thing};
 use serde_json::{Value, json};
 
 use super::Restore;
-use crate::config;
+use crate::config::{self, Config, Places};
 
 /// Runs the command. It reports what it leaves alone because others have changed it since; that is
 /// no failure. What could not be restored is one, and the next run tries it again.
@@ -17,15 +17,25 @@ use crate::config;
 /// If something could not be restored, or resctrl can't be used.
 pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
     // A configuration that is wrong by now must not prevent the restoration.
-    let (config, _) = config::load(args.config.as_deref()).unwrap_or_else(|errors| {
-        fairways_command_kit::warn(&format!("using the default places: {}", errors.join("; ")));
-        Default::default()
-    });
-    let settings = Settings {
-        root: args.resctrl_root.clone().unwrap_or(config.resctrl.root),
-        state: args.state.clone().unwrap_or(config.resctrl.state),
-        ..Settings::default()
+    let places = match config::load(args.config.as_deref()) {
+        Ok((Config { resctrl, .. }, _)) => {
+            Places { root: Some(resctrl.root), state: Some(resctrl.state), are_known: true }
+        }
+        Err(errors) => {
+            let places = config::places(args.config.as_deref());
+            let which = if places.are_known { "its places are used" } else { "it may name others" };
+            fairways_command_kit::warn(&format!("{which}: {}", errors.join("; ")));
+            places
+        }
     };
+    let usual = Settings::default();
+    let settings = Settings {
+        root: args.resctrl_root.clone().or(places.root).unwrap_or(usual.root.clone()),
+        state: args.state.clone().or(places.state).unwrap_or(usual.state.clone()),
+        ..usual
+    };
+    // A ledger that is somewhere else is not restored.
+    let is_everything = places.are_known || args.state.is_some();
     let threads = fairways_turns::Settings {
         state: settings.state.clone(),
         ..fairways_turns::Settings::default()
@@ -64,7 +74,7 @@ pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
     if let Some(why) = failed {
         return Err(refused(why));
     }
-    if restored.failed.is_empty() { Ok(()) } else { Err(ExitCode(1).into()) }
+    if restored.failed.is_empty() && is_everything { Ok(()) } else { Err(ExitCode(1).into()) }
 }
 
 fn with_reasons(things: &[(Thing, String)]) -> Vec<Value> {

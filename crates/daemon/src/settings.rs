@@ -24,6 +24,17 @@ pub(super) struct Checked {
 impl Checked {
     /// Reads the configuration, lays the flags over it, and checks all.
     pub(super) fn new(options: &Options) -> Result<Self, BadInput> {
+        let checked = Self::again(options)?;
+        if checked.config.manages_none() {
+            let expected = "expected a program to manage: --program NAME=SELECTOR, or [[program]] in \
+                            /etc/fairways/fairways.toml (docs/config.md); or --machine, for a simulated one";
+            return Err(BadInput(expected.to_owned()));
+        }
+        Ok(checked)
+    }
+
+    /// The same while the daemon runs, when there may be no program.
+    pub(super) fn again(options: &Options) -> Result<Self, BadInput> {
         let mut config = config::read(options.file.as_deref())?;
         (options.flags)(&mut config);
         rules::describe(&config.policy)?;
@@ -58,11 +69,6 @@ fn check(config: &Config) -> Result<(), BadInput> {
     }
     if let Some(why) = config.contradiction_to_counters_only() {
         return Err(BadInput(why));
-    }
-    if config.manages_none() {
-        let expected = "expected a program to manage: --program NAME=SELECTOR, or [[program]] in \
-                        /etc/fairways/fairways.toml (docs/config.md); or --machine, for a simulated one";
-        return Err(BadInput(expected.to_owned()));
     }
     if config.schedules() && needs_emulator(config) {
         return Err(BadInput(format!(

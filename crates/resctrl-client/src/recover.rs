@@ -27,10 +27,25 @@ pub fn restore(settings: &Settings) -> Result<Restored, OpenError> {
     let mut restored = match (Tree::open(&settings.root), found.ledger) {
         (Ok(tree), ledger) => recover(&tree, &mut state, ledger, settings)?,
         (Err(_), None) => Restored::default(),
+        // A machine without resctrl may have had it before it was started again.
+        (Err(_), Some(ledger)) if ledger.boot != boot(settings)? => {
+            state.put_aside(OTHER_BOOT)?;
+            Restored::default()
+        }
         (Err(error), Some(_)) => return Err(error.into()),
     };
     restored.failed.extend(found.damaged);
     Ok(restored)
+}
+
+/// Why a ledger of another boot is put aside.
+const OTHER_BOOT: &str = "it is of another boot";
+
+/// What distinguishes this boot from others.
+fn boot(settings: &Settings) -> Result<String, Error> {
+    let boot = fs::read_to_string(&settings.boot_id)
+        .map_err(|why| Error::State { path: settings.boot_id.clone(), why: why.to_string() })?;
+    Ok(boot.trim().to_owned())
 }
 
 /// Restores what a ledger records, and begins a new one.
@@ -40,14 +55,12 @@ pub(super) fn recover(
     found: Option<Ledger>,
     settings: &Settings,
 ) -> Result<Restored, Error> {
-    let boot = fs::read_to_string(&settings.boot_id)
-        .map_err(|why| Error::State { path: settings.boot_id.clone(), why: why.to_string() })?;
-    let boot = boot.trim().to_owned();
+    let boot = boot(settings)?;
     let info = tree.inode("info")?;
     if let Some(ledger) = found {
         let is_another = (ledger.device, ledger.info) != (tree.device(), info);
         let stale = if ledger.boot != boot {
-            Some("it is of another boot")
+            Some(OTHER_BOOT)
         } else if is_another && is_mounted_elsewhere(tree, &ledger, settings) {
             let (path, root) = (state.path(), settings.root.clone());
             return Err(Error::Elsewhere { path, there: ledger.root, root });

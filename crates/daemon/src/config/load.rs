@@ -38,20 +38,8 @@ pub fn read(file: Option<&Path>) -> Result<Config, BadInput> {
 /// The configuration, and the files that it was read from; or its mistakes, a line each. Without
 /// `file`, reads the host's files; it is no error if none exists.
 pub(crate) fn load(file: Option<&Path>) -> Result<(Config, Vec<PathBuf>), Vec<String>> {
-    let (main, beside) = match file {
-        Some(file) => (Some(file), file),
-        None => {
-            let admin = Path::new(ADMIN);
-            let main = [admin, Path::new(VENDOR)].into_iter().find(|file| file.exists());
-            (main, admin)
-        }
-    };
-    let mut paths: Vec<PathBuf> = main.iter().map(|&file| file.to_owned()).collect();
-    let mut errors = Vec::new();
-    match drop_ins(beside) {
-        Ok(more) => paths.extend(more),
-        Err(error) => errors.push(error),
-    }
+    let (paths, error) = files(file);
+    let mut errors: Vec<String> = error.into_iter().collect();
     let (mut merged, mut read) = (Table::new(), Vec::new());
     for path in paths {
         match one(&path) {
@@ -71,6 +59,51 @@ pub(crate) fn load(file: Option<&Path>) -> Result<(Config, Vec<PathBuf>), Vec<St
     let errors = together(&config, &read);
     let paths = read.into_iter().map(|(path, _)| path).collect();
     if errors.is_empty() { Ok((config, paths)) } else { Err(errors) }
+}
+
+/// The files, in the order in which they are laid over each other, and why some are not known.
+fn files(file: Option<&Path>) -> (Vec<PathBuf>, Option<String>) {
+    let (main, beside) = match file {
+        Some(file) => (Some(file), file),
+        None => {
+            let admin = Path::new(ADMIN);
+            let main = [admin, Path::new(VENDOR)].into_iter().find(|file| file.exists());
+            (main, admin)
+        }
+    };
+    let mut paths: Vec<PathBuf> = main.iter().map(|&file| file.to_owned()).collect();
+    match drop_ins(beside) {
+        Ok(more) => {
+            paths.extend(more);
+            (paths, None)
+        }
+        Err(error) => (paths, Some(error)),
+    }
+}
+
+/// Where a configuration that is wrong has resctrl and the state.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) state: Option<PathBuf>,
+    /// Whether every file of it could be read.
+    pub(crate) are_known: bool,
+}
+
+/// The places in a configuration, whatever else is wrong with it.
+pub(crate) fn places(file: Option<&Path>) -> Places {
+    let (paths, error) = files(file);
+    let (mut merged, mut are_known) = (Table::new(), error.is_none());
+    for path in paths {
+        match file::read(&path).ok().and_then(|text| toml::from_str::<Table>(&text).ok()) {
+            Some(table) => lay_over(&mut merged, table),
+            None => are_known = false,
+        }
+    }
+    let resctrl = merged.get("resctrl");
+    let [root, state] = ["root", "state"]
+        .map(|key| resctrl.and_then(|all| all.get(key)?.as_str()).map(PathBuf::from));
+    Places { root, state, are_known }
 }
 
 /// `FILE.d/*.toml`, in order of their names.

@@ -26,8 +26,8 @@ pub(crate) use kubernetes::group_name;
 pub use kubernetes::{Kubernetes, PodRule};
 pub(crate) use labels::is_label_value;
 pub use listen::Listen;
-pub(crate) use load::load;
 pub use load::read;
+pub(crate) use load::{Places, load, places};
 pub(crate) use schema::Windows;
 pub use schema::{
     Clock, Config, Control, Counters, Journal, Log, LogFormat, LogLevel, LogTarget, Metrics,

@@ -13,6 +13,12 @@ impl Config {
         self.program.is_empty() && !self.kubernetes.nri
     }
 
+    /// Whether a program of that name has another source of latencies here.
+    pub(crate) fn has_other_latency(&self, other: &ProgramConfig) -> bool {
+        let own = self.program.iter().find(|own| own.name == other.name);
+        own.is_some_and(|own| own.latency != other.latency)
+    }
+
     /// What the policy lacks on this host; without it, it would decide nothing.
     pub(crate) fn missing_need(&self) -> Option<String> {
         let policy = self.policy.as_str();

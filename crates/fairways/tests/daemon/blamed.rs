@@ -4,7 +4,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, setpriority_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::common::{Machine, can, eventually, printed, this};
 use super::running::{Daemon, command, configure};
@@ -96,6 +96,8 @@ fn by_counters_alone_losses_are_known_without_resctrl() {
     assert!(text.contains("Occupancies can't be read here, and are estimated"), "{text}");
     let status = daemon.status();
     assert_eq!(status["mode"], "counters-only");
+    let domain = &status["domains"][0];
+    assert_eq!((&domain["refused"], &domain["clusters"]), (&Value::Null, &json!([])), "{status}");
     assert!(status["programs"].as_array().unwrap().iter().all(|of| of["occupancy"].is_null()));
     assert!(std::fs::read_dir(machine.at("resctrl/mon_groups")).unwrap().next().is_none());
     assert_eq!(daemon.end(Signal::TERM), Some(0));

@@ -77,6 +77,21 @@ fn programs_come_and_go_with_a_reload_and_a_wrong_one_changes_nothing() {
     let warns = |line: &str| line.contains("WARN") && line.contains("restart required");
     assert!(daemon.said().lines().any(warns), "{}", daemon.said());
 
+    // Neither can a source of latencies, and the policy in force honours no such request.
+    let asks = format!("{reads}\nlatency = \"file:/run/none\"\nbest_effort = true");
+    configure(&machine, equal, &[("reads", &asks)]);
+    daemon.signal(Signal::HUP);
+    for line in
+        ["restart required: `latency`", "best_effort of reads: policy equal does not honour"]
+    {
+        eventually(line, || daemon.said().contains(line));
+    }
+
+    // The last program may go.
+    configure(&machine, equal, &[]);
+    daemon.signal(Signal::HUP);
+    eventually("no program is left", || daemon.programs().is_empty());
+
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert_eq!(machine.snapshot(&tasks), before);
 }
@@ -185,4 +200,35 @@ fn a_second_daemon_is_refused_unless_the_first_was_killed() {
     assert_eq!(daemon.end(Signal::TERM), Some(0));
     assert_eq!(machine.snapshot(&tasks), before);
     assert_eq!(text(&machine.at("state/resctrl.json")), None);
+}
+
+/// A configuration that has become wrong still says where everything is that has to be put back.
+#[test]
+fn what_a_wrong_configuration_names_is_put_back() {
+    if !can(&[]) {
+        return;
+    }
+    let machine = Machine::start(PROGRAMS);
+    let tasks: Vec<i32> = machine.pids.values().copied().collect();
+    let before = machine.snapshot(&tasks);
+    configure(&machine, "policy = \"equal\"", &[("reads", &select(&machine, "mlr:500K"))]);
+    let daemon = Daemon::start(&machine, command(&machine));
+    eventually("a plan", || daemon.status()["programs"][0]["mask"].is_string());
+    assert_eq!(daemon.end(Signal::KILL), None);
+    let file = machine.at("fairways.toml");
+    let right = fs::read_to_string(&file).unwrap();
+    let mut restore = Command::new(this());
+    restore.args(["restore", "--config"]).arg(&file);
+    // Where its places can't be read, that is no success.
+    fs::write(&file, format!("[[{right}")).unwrap();
+    let output = restore.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() != Some(0) && said.contains("it may name others: "), "{said}");
+    assert_ne!(machine.snapshot(&tasks), before);
+    fs::write(&file, format!("polcy = \"equal\"\n{right}")).unwrap();
+    let output = restore.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("its places are used: ") && said.contains("polcy"), "{said}");
+    assert_eq!(machine.snapshot(&tasks), before);
 }

@@ -1,13 +1,13 @@
 //! A host whose programs are only counted: without resctrl, nothing is set.
 //!
 //! Domains are the L3 caches in sysfs; all CPUs are one, where sysfs has no caches. Occupancies and
-//! memory traffic are not known. A plan is refused as
-//! [`Failed`](fairways_core::PartitionError::Failed).
+//! memory traffic are not known. A plan is answered as if it were carried out, as by a host that
+//! observes.
 
 use std::io;
 use std::path::PathBuf;
 
-use fairways_core::{Action, AppId, Event, PartitionError};
+use fairways_core::{Action, AppId, Event};
 use fairways_programs::ProgramKey;
 use fairways_resctrl_client::{Errors, Restored};
 
@@ -97,8 +97,10 @@ impl Mechanism for CountedHost {
         if let Action::Partition { plan, partition, .. } = action
             && let Some(domain) = state.domains.get_mut(domain)
         {
-            let why = domain.check(&partition).err().unwrap_or(PartitionError::Failed);
-            domain.due.push_answer(Event::Refused { plan, why });
+            domain.due.push_answer(match domain.check(&partition) {
+                Ok(()) => Event::Applied { plan, actual: partition.into_owned() },
+                Err(why) => Event::Refused { plan, why },
+            });
         }
     }
 

@@ -57,7 +57,7 @@ impl Header {
     /// The mode of a daemon that did not carry its plans out.
     pub(crate) fn observed_mode(&self) -> Option<&'static str> {
         let mode = self.machine.get("mode").and_then(Value::as_str);
-        ["observe", "dry-run"].into_iter().find(|observed| mode == Some(observed))
+        ["observe", "dry-run", "counters-only"].into_iter().find(|observed| mode == Some(observed))
     }
 
     /// Whether an event happened on the machine, and not only for the policy's sake.

@@ -179,3 +179,26 @@ fn a_part_that_is_gone_already_ends_no_journal() {
     let parts = super::parts(&path).count();
     assert!((1..=2).contains(&parts), "{parts}");
 }
+
+/// What a full disk left is no part: it would take the place of one.
+#[test]
+fn an_empty_file_becomes_no_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    for start in 0..3 {
+        Writer::create(&path, "stock", json!({}), json!({}), (1 << 20, Some(2)), Start::GoOn)
+            .unwrap()
+            .finish()
+            .unwrap();
+        assert_eq!(super::parts(&path).count(), start);
+    }
+    for _ in 0..3 {
+        std::fs::write(&path, "").unwrap();
+        Writer::create(&path, "stock", json!({}), json!({}), (1 << 20, Some(2)), Start::GoOn)
+            .unwrap()
+            .finish()
+            .unwrap();
+    }
+    let parts: Vec<_> = super::parts(&path).collect();
+    assert_eq!(parts, ["0", "1"].map(|part| path.with_extension(part)));
+}

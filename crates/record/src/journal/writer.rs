@@ -210,8 +210,10 @@ fn set_aside(path: &Path, keep: Option<u32>) -> anyhow::Result<u32> {
                 format!("{}: expected a journal, found something else than a file", shown(path));
             return Err(BadInput(found).into());
         }
+        // What a full disk left: without it no part is lost.
+        Ok(about) if about.len() == 0 => next,
         // Nothing is lost, whatever the file holds; but only a journal may become a part of one.
-        Ok(about) if about.len() > 0 && !is_journal(path)? => {
+        Ok(_) if !is_journal(path)? => {
             return Err(BadInput(format!(
                 "{}: expected a journal, found another file",
                 shown(path)

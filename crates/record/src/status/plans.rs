@@ -67,7 +67,7 @@ impl Status {
     /// Whether plans are only observed: the machine answers as if they were carried out, for the
     /// policy's sake, and nothing of them is in force. A dry run shows what would be.
     pub fn observes(&self) -> bool {
-        self.mode == "observe"
+        ["observe", "counters-only"].contains(&self.mode.as_str())
     }
 
     /// What programs of a domain have otherwise than planned, a line each; none if plans are only

@@ -204,6 +204,10 @@ fn a_ledger_of_another_boot_or_mount_is_put_aside() {
     assert_eq!(restore(&host.settings).unwrap().to_string(), expected);
     assert_eq!(host.snapshot(), left, "nothing is touched");
     let aside = host.at("state/resctrl.json.stale");
+    // Also on a machine that has no resctrl now.
+    fs::rename(&aside, host.at("state/resctrl.json")).unwrap();
+    let without = Settings { root: "/nonexistent".into(), ..host.settings.clone() };
+    assert_eq!(restore(&without).unwrap().to_string(), "");
     assert!(fs::read_to_string(&aside).unwrap().contains("fairways.0"));
     // What is there is another's now, and planned around.
     fs::write(&host.settings.boot_id, boot).unwrap();
