@@ -385,7 +385,7 @@ impl Daemon {
     }
 
     fn try_reload(&mut self, args: &Options) -> anyhow::Result<()> {
-        let checked = Checked::again(args)?;
+        let checked = Checked::reloaded(args)?;
         // Only programs can change while the daemon runs.
         let (now, before) = (&checked.config, &self.config);
         let same = Config { program: before.program.clone(), ..now.clone() } == *before;

@@ -23,7 +23,10 @@ pub fn restore(args: &Restore, out: &mut dyn Write) -> anyhow::Result<()> {
         }
         Err(errors) => {
             let places = config::places(args.config.as_deref());
-            let which = if places.are_known { "its places are used" } else { "it may name others" };
+            let which = match places.are_known {
+                true => "only the places in the configuration are used, which is wrong otherwise",
+                false => "places that the configuration names may be missed, as it can't be read",
+            };
             fairways_command_kit::warn(&format!("{which}: {}", errors.join("; ")));
             places
         }

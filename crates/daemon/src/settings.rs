@@ -24,7 +24,7 @@ pub(super) struct Checked {
 impl Checked {
     /// Reads the configuration, lays the flags over it, and checks all.
     pub(super) fn new(options: &Options) -> Result<Self, BadInput> {
-        let checked = Self::again(options)?;
+        let checked = Self::reloaded(options)?;
         if checked.config.manages_none() {
             let expected = "expected a program to manage: --program NAME=SELECTOR, or [[program]] in \
                             /etc/fairways/fairways.toml (docs/config.md); or --machine, for a simulated one";
@@ -34,7 +34,7 @@ impl Checked {
     }
 
     /// The same while the daemon runs, when there may be no program.
-    pub(super) fn again(options: &Options) -> Result<Self, BadInput> {
+    pub(super) fn reloaded(options: &Options) -> Result<Self, BadInput> {
         let mut config = config::read(options.file.as_deref())?;
         (options.flags)(&mut config);
         rules::describe(&config.policy)?;

@@ -178,17 +178,20 @@ impl World {
         let mut mixes: Vec<Mix> =
             names.iter().map(|names| self.mix(names)).collect::<Result<_, _>>()?;
         if let Some(path) = file {
-            let read = read_mixes(&read(path)?, &shown(path), |name| programs.find(name));
+            let bytes = read(path)?;
+            let read = read_mixes(&bytes, &shown(path), |name| programs.find(name));
             let read = read.map_err(|error| BadInput(error.to_string()))?;
-            // What stands first in a line and is no program is the mix's name.
-            for Mix { name, .. } in &read {
+            // Without a header, what stands first in a line and is no program is the mix's name.
+            let mut unsure = read.iter().filter(|_| !bytes.starts_with(b"mix,"));
+            let like = unsure.find_map(|Mix { name, .. }| {
                 let all = (0..programs.len()).map(|index| programs.name(index));
-                if let Some(program) = nearest(name, all) {
-                    fairways_command_kit::warn(&format!(
-                        "{}: {name:?} is taken for the name of a mix; did you mean the program {program:?}?",
-                        shown(path)
-                    ));
-                }
+                Some((name, nearest(name, all)?))
+            });
+            if let Some((name, program)) = like {
+                fairways_command_kit::warn(&format!(
+                    "{}: {name:?} is taken for the name of a mix; did you mean the program {program:?}?",
+                    shown(path)
+                ));
             }
             mixes.extend(read);
         }

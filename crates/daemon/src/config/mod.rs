@@ -52,8 +52,8 @@ pub fn check(file: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
             "no [[program]]: `fairways run`, and so the service, starts only with programs to manage (docs/config.md)",
         );
     }
-    let vain = config.not_honoured().into_iter();
-    for line in vain.chain(not_there(&config)).chain(coarse::too_coarse(&config)) {
+    let ignored = config.not_honoured().into_iter();
+    for line in ignored.chain(not_there(&config)).chain(coarse::too_coarse(&config)) {
         fairways_command_kit::warn(&line);
     }
     Ok(())

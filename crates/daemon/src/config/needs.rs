@@ -55,20 +55,21 @@ impl Config {
             ("best_effort", OwnerRequest::BestEffort),
             ("importance", OwnerRequest::Importance),
         ];
-        let vain = requests.into_iter().filter(|(_, request)| !policy.honours(*request));
-        vain.filter_map(|(key, request)| {
-            let asking = self.program.iter().filter(|of| asks(of, request));
-            let names: Vec<String> = asking.map(|of| plain(&of.name)).collect();
-            let fitting = policies::names(|policy| policy.honours(request));
-            (!names.is_empty()).then(|| {
-                format!(
-                    "{key} of {}: policy {} does not honour it; {fitting} would",
-                    names.join(", "),
-                    plain(&self.policy)
-                )
+        let ignored = requests.into_iter().filter(|(_, request)| !policy.honours(*request));
+        ignored
+            .filter_map(|(key, request)| {
+                let asking = self.program.iter().filter(|of| asks(of, request));
+                let names: Vec<String> = asking.map(|of| plain(&of.name)).collect();
+                let fitting = policies::names(|policy| policy.honours(request));
+                (!names.is_empty()).then(|| {
+                    format!(
+                        "{key} of {}: policy {} does not honour it; {fitting} would",
+                        names.join(", "),
+                        plain(&self.policy)
+                    )
+                })
             })
-        })
-        .collect()
+            .collect()
     }
 }
 

@@ -63,6 +63,11 @@ fn a_journal_shows_that_its_plans_were_not_carried_out() {
     assert!(programs.iter().all(|of| of["ways"] == 0.0), "no way was withheld: {blame}");
     let explained = shown(&["explain", "--journal", journal]);
     assert!(explained.ends_with("observed only: no plan was carried out\n"), "{explained}");
+    let dry = machine.at("dry");
+    let dry = dry.to_str().unwrap();
+    status(&machine, "lfoc", &["--dry-run", "--journal", dry]);
+    let explained = shown(&["explain", "--journal", dry]);
+    assert!(explained.ends_with("observed only: no plan was carried out\n"), "{explained}");
     let explained = shown(&["explain", "--json", "--journal", journal]);
     assert!(explained.contains(r#""observed":true"#), "{explained}");
     let top = shown(&["top", "--once", "--width", "120", "--journal", journal]);
@@ -71,7 +76,7 @@ fn a_journal_shows_that_its_plans_were_not_carried_out() {
     shown(&["report", journal, "--out", page.to_str().unwrap()]);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("Only observed: no plan was carried out."));
-    assert!(page.contains("Who would have been given which ways, over time"));
+    assert!(page.contains("The ways that programs would have had, over time"));
 }
 
 fn shown(args: &[&str]) -> String {

@@ -1,5 +1,6 @@
 //! SIGHUP, `fairways status`, and several daemons.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
@@ -12,6 +13,15 @@ const PROGRAMS: &str = "mlr:500K,mload:60M,lookbusy";
 
 fn select(machine: &Machine, program: &str) -> String {
     format!("select = \"pid:{}\"", machine.pids[program])
+}
+
+/// A machine with a configuration for one program, all its tasks, and how it is before.
+fn with_one_program() -> (Machine, Vec<i32>, BTreeMap<String, String>) {
+    let machine = Machine::start(PROGRAMS);
+    let tasks: Vec<i32> = machine.pids.values().copied().collect();
+    let before = machine.snapshot(&tasks);
+    configure(&machine, "policy = \"equal\"", &[("reads", &select(&machine, "mlr:500K"))]);
+    (machine, tasks, before)
 }
 
 #[test]
@@ -162,10 +172,7 @@ fn a_second_daemon_is_refused_unless_the_first_was_killed() {
     if !can(&[]) {
         return;
     }
-    let machine = Machine::start(PROGRAMS);
-    let tasks: Vec<i32> = machine.pids.values().copied().collect();
-    let before = machine.snapshot(&tasks);
-    configure(&machine, "policy = \"equal\"", &[("reads", &select(&machine, "mlr:500K"))]);
+    let (machine, tasks, before) = with_one_program();
     let daemon = Daemon::start(&machine, command(&machine));
     let in_place = || {
         machine
@@ -208,10 +215,7 @@ fn what_a_wrong_configuration_names_is_put_back() {
     if !can(&[]) {
         return;
     }
-    let machine = Machine::start(PROGRAMS);
-    let tasks: Vec<i32> = machine.pids.values().copied().collect();
-    let before = machine.snapshot(&tasks);
-    configure(&machine, "policy = \"equal\"", &[("reads", &select(&machine, "mlr:500K"))]);
+    let (machine, tasks, before) = with_one_program();
     let daemon = Daemon::start(&machine, command(&machine));
     eventually("a plan", || daemon.status()["programs"][0]["mask"].is_string());
     assert_eq!(daemon.end(Signal::KILL), None);
@@ -223,12 +227,15 @@ fn what_a_wrong_configuration_names_is_put_back() {
     fs::write(&file, format!("[[{right}")).unwrap();
     let output = restore.output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() != Some(0) && said.contains("it may name others: "), "{said}");
+    assert!(
+        output.status.code() != Some(0) && said.contains("may be missed, as it can't be read: "),
+        "{said}"
+    );
     assert_ne!(machine.snapshot(&tasks), before);
     fs::write(&file, format!("polcy = \"equal\"\n{right}")).unwrap();
     let output = restore.output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("its places are used: ") && said.contains("polcy"), "{said}");
+    assert!(said.contains("which is wrong otherwise: ") && said.contains("polcy"), "{said}");
     assert_eq!(machine.snapshot(&tasks), before);
 }

@@ -35,13 +35,14 @@ fn a_configuration_that_does_less_than_it_says_is_checked_with_a_warning() {
     let file = folder.path().join("fairways.toml");
     let with_nri = "policy = \"equal\"\n[kubernetes]\nnri = true\n";
     let this_test = format!("[[program]]\nname = \"a\"\nselect = \"pid:{}\"\n", std::process::id());
-    let in_vain = format!("policy = \"lfoc\"\n{this_test}baseline_ways = 2\n");
+    let ignored = format!("policy = \"lfoc\"\n{this_test}baseline_ways = 2\n");
     let honoured = format!("policy = \"dcat\"\n{this_test}baseline_ways = 2\n");
-    let vain = "baseline_ways of a: policy lfoc does not honour it; static, dcat or fairways would";
+    let warning =
+        "baseline_ways of a: policy lfoc does not honour it; static, dcat or fairways would";
     for (text, warning) in [
         ("policy = \"equal\"\n", Some("no [[program]]")),
         (with_nri, None),
-        (&in_vain, Some(vain)),
+        (&ignored, Some(warning)),
         (&honoured, None),
     ] {
         fs::write(&file, text).unwrap();

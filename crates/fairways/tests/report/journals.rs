@@ -163,7 +163,7 @@ fn a_plan_may_be_refused_after_others_were_made() {
         [["0 to 2", "0.000", "3.000", "AAAA"], ["3", "3.000", "5.000", "...A"]]
     );
     assert!(page.contains("5 plans, 2 of them refused."));
-    assert!(page.contains("1 change of who may fill what"));
+    assert!(page.contains("1 change of the ways that programs may fill"));
 }
 
 /// The machine first rounds a mask, and later applies the planned one.

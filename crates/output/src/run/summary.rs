@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::chip::NOT_COMPARABLE;
 use crate::services::{self, Answers};
+use crate::simulate::table::known;
 
 /// Changes when a field changes its meaning or goes; new fields do not change it.
 const SCHEMA: u32 = 1;
@@ -166,15 +167,12 @@ impl Summary {
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        let number = |value: f64| {
-            if value.is_nan() { "-".to_owned() } else { format!("{value:.3}") }
-        };
         for program in &self.programs {
             table.add_row([
                 program.program.clone(),
                 program.runs.to_string(),
-                number(program.slowdown) + program.remark(),
-                program.stock_slowdown.map_or_else(String::new, number),
+                known(program.slowdown, 3) + program.remark(),
+                program.stock_slowdown.map_or_else(String::new, |slowdown| known(slowdown, 3)),
             ]);
         }
         writeln!(out, "\nAfter {:.3} s:\n{}\n", self.seconds, fit(table, &["runs", "stock"]))?;
@@ -187,7 +185,7 @@ impl Summary {
             ("STP", self.stp, self.stock.map(|stock| stock.stp)),
             ("ANTT", self.antt, self.stock.map(|stock| stock.antt)),
         ] {
-            write!(out, "{name:10}  {}", number(ours))?;
+            write!(out, "{name:10}  {}", known(ours, 3))?;
             if let Some(stock) = stock.filter(|stock| stock.is_finite() && ours.is_finite()) {
                 let change = 100.0 * (ours / stock - 1.0);
                 write!(out, ", {change:+.1} % against stock ({stock:.3})")?;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::client;
 use crate::journal::Follower;
-use crate::status::{Decision, MachineRecord, Outcome, RecordedAction, share_of};
+use crate::status::{Decision, Outcome, RecordedAction, share_of};
 
 /// The most decisions that can be requested; only the last 256 are known.
 pub const MOST: usize = 1_000_000;
@@ -60,8 +60,8 @@ pub fn run(args: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
         Some(path) => {
             let mut followed = Follower::open(path)?;
             while followed.step()?.is_some() {}
-            let MachineRecord { decisions, status, .. } = followed.record;
-            (decisions.kept().collect::<Vec<_>>(), status.observes(), None)
+            let observed = followed.header().is_observed();
+            (followed.record.decisions.kept().collect::<Vec<_>>(), observed, None)
         }
     };
     let about = args.program.as_deref();

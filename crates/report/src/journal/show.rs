@@ -63,7 +63,8 @@ pub(super) fn section(story: &Story, losses: &[TimedLoss]) -> Section {
         Fact::words("machine", machine),
         Fact::words("time", format!("{time:.3} s")),
         Fact::number("programs", programs, ""),
-        Fact::number("plans", story.made, "").note(format!("{changes} of who may fill what")),
+        Fact::number("plans", story.made, "")
+            .note(format!("{changes} of the ways that programs may fill")),
     ];
     fn at(time: Time, began: Option<fairways_command_kit::moment::Moment>) -> Option<String> {
         Some(began?.after(time)?.to_string())
@@ -165,8 +166,8 @@ fn map(story: &Story, ways: Ways) -> Figure {
         })
         .collect();
     let what = match story.is_observed {
-        true => "Who would have been given which ways, over time",
-        false => "Who might fill which ways, over time",
+        true => "The ways that programs would have had, over time",
+        false => "The ways that programs might fill, over time",
     };
     way_map(what, ways.get(), &spans, &groups)
 }
