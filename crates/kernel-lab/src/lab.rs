@@ -40,6 +40,15 @@ impl Kernel {
         }
     }
 
+    /// The name of the newest package with this kernel, as Debian's archive has it now.
+    ///
+    /// # Errors
+    ///
+    /// The archive can't be reached, or has none.
+    pub fn newest(self) -> Result<String, Error> {
+        tools::persistently(|| Suite::fetch(self.name())?.newest(self.packages()))
+    }
+
     /// The names of the suite's packages with kernels.
     const fn packages(self) -> &'static str {
         match self {

@@ -18,7 +18,8 @@ use fairways_kernel_lab::{Counters, Error, Guest, Kernel, Lab, Processor, Topolo
 #[derive(Debug, Parser)]
 #[command(name = "fairways-kernel-lab", verbatim_doc_comment)]
 struct Args {
-    /// The script for busybox's shell, run as root in /root; or `prepare`, which only fetches
+    /// The script for busybox's shell, run as root in /root; or `prepare`, which only fetches, or
+    /// `newest`, which only names the kernel's package
     job: PathBuf,
 
     /// Files and directories to put in, programs with the libraries that they load
@@ -158,6 +159,10 @@ impl Args {
             KernelName::Trixie => Kernel::Trixie,
             KernelName::Bookworm => Kernel::Bookworm,
         };
+        if self.job.as_os_str() == "newest" {
+            print(&kernel.newest()?);
+            return Ok(0);
+        }
         let lab = Lab::prepare(kernel)?;
         if self.job.as_os_str() == "prepare" {
             print(lab.version());

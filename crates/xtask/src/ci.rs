@@ -1,91 +1,94 @@
 //! What CI runs, in which order and side by side.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::stdout;
+use std::collections::BTreeSet;
+use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, ensure};
 
 use crate::binaries::{Built, build};
-use crate::pool::{Job, run_all, sum_up};
-use crate::prepare::{judges, prepare};
+use crate::inputs::{Checkout, SHARED, Tools, git, shared};
+use crate::plan::{Decision, Entry, plan, print};
+use crate::pool::{Job, JobResult, run_all, show, sum_up};
+use crate::prepare::{judges, prepare, prepare_build};
+use crate::record::{Line, Record};
 use crate::suites::{Suite, Suites, Tier};
 
 /// The README's command for all quick tests that need only the toolchain.
 const TESTS: &str = "cargo test --workspace";
 
-/// The other steps, one after the other.
-const STEPS: [(&str, &str); 14] = [
-    (
-        "tools",
-        "cargo install --locked --debug --root target/tools cargo-deny@0.20.2 cargo-machete@0.9.2",
-    ),
-    // Advisories need access to their database: `cargo deny check` checks them.
-    ("licences and sources", "target/tools/bin/cargo-deny check licenses sources"),
-    ("unused dependencies", "target/tools/bin/cargo-machete"),
-    (
-        "unit tests of sched-ext",
-        "cargo test -p fairways-daemon -p fairways-sched-ext --features sched-ext --lib --locked",
-    ),
-    ("simulate", "cargo run --release --locked -- simulate"),
-    ("corpus", "cargo xtask corpus --check gzip bzip2 sqlite3"),
-    ("format", "cargo fmt --all --check"),
-    ("format of fuzz targets", "cargo fmt --manifest-path fuzz/Cargo.toml --check"),
-    ("clippy", "cargo clippy --workspace --all-targets --locked -- --deny warnings"),
-    (
-        "clippy sched-ext",
-        "cargo clippy -p fairways -p fairways-daemon -p fairways-sched-ext --features sched-ext --all-targets --test * --locked -- --deny warnings",
-    ),
-    ("site", "cargo xtask site"),
-    ("documentation", "cargo doc --workspace --no-deps --locked"),
-    (
-        "documentation sched-ext",
-        "cargo doc -p fairways-sched-ext --features sched-ext --no-deps --locked",
-    ),
-    // A nightly toolchain runs them, but any toolchain compiles them.
-    ("fuzz targets", "cargo check --manifest-path fuzz/Cargo.toml --locked"),
-];
+/// Where the output of jobs is kept.
+const LOGS: &str = "target/ci";
 
-/// Runs everything; returns whether all passed.
+/// What a run of CI is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// Everything runs, and what each suite opens is compared with its inputs.
+    pub(crate) all: bool,
+    /// Only the plan is printed.
+    pub(crate) plan: bool,
+    /// Results that the change under test recorded itself don't count.
+    pub(crate) is_ci: bool,
+}
+
+/// Runs whatever has no recorded pass with its present inputs, and one more that has; returns
+/// whether all passed.
 ///
 /// # Errors
 /// If something can't be installed, built or started.
-pub(crate) fn ci() -> anyhow::Result<bool> {
+pub(crate) fn ci(asked: Asked) -> anyhow::Result<bool> {
     let readme = std::fs::read_to_string("README.md").context("README.md")?;
     ensure!(readme.lines().any(|line| line == TESTS), "README.md: expected the line {TESTS}");
     ensure!(readme.lines().count() < 150, "README.md: expected fewer than 150 lines");
-    let path = prepare()?;
-    let mut suites = Suites::read()?.suite;
-    // `--all-targets` leaves out suites with `test = false`.
-    let lint = format!(
-        "cargo clippy --workspace --locked {} -- --deny warnings",
-        named(&suites, None).join(" ")
-    );
-    // All are linted.
-    suites.retain(|suite| suite.tier != Tier::Slow);
-    let mut jobs = jobs(suites, path.as_deref())?;
-    build(&["--workspace"])?;
-    let own = [
-        ("tests of the README", format!("{TESTS} --locked --no-fail-fast")),
-        ("clippy of suites", lint),
-    ];
-    let steps = own.into_iter().chain(STEPS.map(|(name, line)| (name, line.to_owned())));
-    let mut steps: Vec<Job> = steps
-        .map(|(name, line)| Job {
-            name: name.to_owned(),
-            command: line.split(' ').map(str::to_owned).collect(),
-            folder: ".".into(),
-            variables: variables(path.as_deref()),
-            must_run_tests: false,
-            runs_alone: false,
-        })
-        .collect();
-    // CI has the measured profiles beside the project; other checkouts may not.
-    let shared = ("FAIRWAYS_REQUIRE_SHARED".to_owned(), "1".to_owned());
-    jobs.iter_mut().chain(&mut steps).for_each(|job| job.variables.push(shared.clone()));
-    let lanes = std::thread::available_parallelism().map_or(2, usize::from);
-    let done = run_all(jobs, lanes, steps, Path::new("target/ci"), &mut stdout())?;
-    Ok(sum_up(done, &mut stdout()))
+    let (root, suites) = (here()?, Suites::read()?);
+    if asked.plan {
+        let (_, _, entries) = decide(&root, &suites, asked)?;
+        print(&entries, &mut stdout());
+        return Ok(true);
+    }
+    prepare_build()?;
+    // The rest is installed beside the build.
+    std::thread::scope(|scope| {
+        let installed = scope.spawn(prepare);
+        let (checkout, record, entries) = decide(&root, &suites, asked)?;
+        print(&entries, &mut stdout());
+        build(&suites.build_arguments())?;
+        let runs =
+            |name: &str| entries.iter().any(|entry| entry.subject.name == name && entry.runs());
+        let named = suites.suite.iter().filter(|suite| runs(&suite.name()));
+        let named: Vec<Suite> = named.cloned().collect();
+        let built = build_suites(&suites, &named)?;
+        let path = installed.join().map_err(|_| anyhow::anyhow!("the installation panicked"))??;
+        let mut jobs = jobs(named, &built, path.as_deref())?;
+        let features = suites.features.join(",");
+        let tests = format!("{TESTS} --features {features} --locked --no-fail-fast");
+        let mut steps = vec![job("tests of the README", &tests, path.as_deref())];
+        for step in suites.step.iter().filter(|step| runs(&step.name)) {
+            let install = step.tool.as_ref().map_or(String::new(), |tool| {
+                format!("cargo install --quiet --locked --debug --root target/tools {tool} && ")
+            });
+            steps.push(job(&step.name, &format!("{install}{}", step.command), path.as_deref()));
+        }
+        // CI has the measured profiles beside the project; other checkouts may not.
+        for job in jobs.iter_mut().chain(&mut steps) {
+            job.variables.push(("FAIRWAYS_REQUIRE_SHARED".to_owned(), "1".to_owned()));
+            let entry = entries.iter().find(|entry| entry.subject.name == job.name);
+            job.times = entry.map_or(1, |entry| entry.times);
+            if asked.all && entry.is_some() {
+                watch(job, &root)?;
+            }
+        }
+        let lanes = std::thread::available_parallelism().map_or(2, usize::from);
+        let mut keeper =
+            Keeper { root: &root, checkout, record, entries: &entries, watched: asked.all };
+        let done =
+            run_all(jobs, lanes, steps, Path::new(LOGS), &mut |result| keeper.ended(result))?;
+        let have_passed = sum_up(done, &mut stdout());
+        let unchanged: Vec<Entry> = entries.iter().filter(|entry| !entry.runs()).cloned().collect();
+        print(&unchanged, &mut stdout());
+        Ok(have_passed)
+    })
 }
 
 /// Runs the suites of a tier, or with these names; returns whether all passed.
@@ -93,88 +96,224 @@ pub(crate) fn ci() -> anyhow::Result<bool> {
 /// # Errors
 /// If no suite matches, or one can't be built or started.
 pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool> {
-    let all = Suites::read()?.suite;
+    let mut suites = Suites::read()?;
     for name in names {
         ensure!(
-            all.iter().any(|suite| suite.test == *name),
+            suites.suite.iter().any(|suite| suite.is_named(name)),
             "{name}: expected a suite of {}",
-            all.iter().map(|suite| suite.test.as_str()).collect::<Vec<_>>().join(", ")
+            suites.suite.iter().map(|suite| suite.test.as_str()).collect::<Vec<_>>().join(", ")
         );
     }
-    let suites: Vec<Suite> = all
-        .into_iter()
-        .filter(|suite: &Suite| {
-            let is_asked = !names.is_empty() || suite.tier != Tier::Slow;
-            tier.map_or(is_asked, |tier| suite.tier == tier)
-                && (names.is_empty() || names.contains(&suite.test))
+    let is_asked = |suite: &Suite| {
+        let is_named = names.iter().any(|name| suite.is_named(name));
+        let by_default = names.is_empty() && suite.tier != Tier::Slow;
+        tier.map_or(is_named || by_default, |tier| {
+            suite.tier == tier && (names.is_empty() || is_named)
         })
-        .collect();
-    ensure!(!suites.is_empty(), "{}: no suite of this tier", names.join(", "));
+    };
+    let asked: Vec<Suite> = suites.suite.iter().filter(|suite| is_asked(suite)).cloned().collect();
+    ensure!(!asked.is_empty(), "{}: no suite of this tier", names.join(", "));
+    suites.suite.retain(|suite| asked.iter().any(|other| other.name() == suite.name()));
+    let root = here()?;
+    let all = Asked { all: true, plan: false, is_ci: false };
+    let (checkout, record, entries) = decide(&root, &suites, all)?;
+    let built = build_suites(&suites, &asked)?;
+    let mut jobs = jobs(asked, &built, judges().as_deref())?;
+    if shared(&root).is_some() {
+        let variable = ("FAIRWAYS_REQUIRE_SHARED".to_owned(), "1".to_owned());
+        jobs.iter_mut().for_each(|job| job.variables.push(variable.clone()));
+    }
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
-    let jobs = jobs(suites, judges().as_deref())?;
-    let done = run_all(jobs, lanes, Vec::new(), Path::new("target/ci"), &mut stdout())?;
+    let mut keeper = Keeper { root: &root, checkout, record, entries: &entries, watched: false };
+    let done =
+        run_all(jobs, lanes, Vec::new(), Path::new(LOGS), &mut |result| keeper.ended(result))?;
     Ok(sum_up(done, &mut stdout()))
 }
 
-/// Builds suites, and returns the job that runs each.
-fn jobs(suites: Vec<Suite>, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
-    let features: BTreeSet<Option<&str>> =
-        suites.iter().map(|suite| suite.feature.as_deref()).collect();
-    let mut built = BTreeMap::new();
-    // Suites without a feature come last: their programs stay where cargo puts them.
-    for feature in features.iter().rev() {
-        built.insert(feature.map(str::to_owned), build_with(*feature, &named(&suites, *feature))?);
-    }
+fn here() -> anyhow::Result<PathBuf> {
+    Ok(std::env::current_dir()?.canonicalize()?)
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Reads the checkout and the record, and decides what runs.
+fn decide(
+    root: &Path,
+    suites: &Suites,
+    asked: Asked,
+) -> anyhow::Result<(Checkout, Record, Vec<Entry>)> {
+    let checkout = Checkout::read(root, suites, Tools::read(root, suites))?;
+    let mut record = Record::read(root, asked.is_ci)?;
+    record.keep(&Suites::read()?.names());
+    let profile = suites.profile(root)?;
+    let tests = suites.suite.iter().filter(|suite| suite.tier != Tier::Slow);
+    let steps = suites.step.iter().filter(|step| asked.all || !step.only_in_all);
+    let mut subjects: Vec<_> = tests.map(|suite| suite.subject(&profile)).collect();
+    subjects.extend(steps.map(|step| step.subject(&profile)));
+    let seed = git(root, &["rev-parse", "HEAD"]).unwrap_or_default();
+    let entries = plan(&checkout, &record, subjects, asked.all, &seed, now())?;
+    Ok((checkout, record, entries))
+}
+
+/// Builds suites with all features, as the rest is built.
+fn build_suites(suites: &Suites, named: &[Suite]) -> anyhow::Result<Built> {
+    let tests: BTreeSet<&str> = named.iter().map(|suite| suite.test.as_str()).collect();
+    let tests = tests.into_iter().flat_map(|test| ["--test", test]);
+    let mut arguments = suites.build_arguments();
+    arguments.extend(tests);
+    if named.is_empty() { Ok(Built::default()) } else { build(&arguments) }
+}
+
+/// The job that runs each suite.
+fn jobs(suites: Vec<Suite>, built: &Built, path: Option<&Path>) -> anyhow::Result<Vec<Job>> {
+    let Built { tests, programs } = built;
     let mut jobs = Vec::new();
-    for Suite { package, test, only, feature, alone, .. } in suites {
-        let Built { tests, programs } = &built[&feature];
-        let binary = tests.iter().find(|binary| binary.package == package && binary.name == test);
+    for suite in suites {
+        let Suite { package, test, .. } = &suite;
+        let binary = tests.iter().find(|binary| binary.package == *package && binary.name == *test);
         let binary = binary.with_context(|| format!("{package} has no test {test}"))?;
-        let folder = binary.folder.clone();
         let mut variables = variables(path);
-        variables.push(("CARGO_MANIFEST_DIR".to_owned(), text(&folder)));
+        variables.push(("CARGO_MANIFEST_DIR".to_owned(), text(&binary.folder)));
         variables.extend(
-            programs.iter().map(|(name, path): &(String, PathBuf)| {
-                (format!("CARGO_BIN_EXE_{name}"), text(path))
-            }),
+            programs.iter().map(|(name, path)| (format!("CARGO_BIN_EXE_{name}"), text(path))),
         );
-        let name = [Some(package.as_str()), Some(&test), only.as_deref()];
-        let name = name.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        let command = std::iter::once(text(&binary.program)).chain(only).collect();
         jobs.push(Job {
-            name,
-            command,
-            folder,
+            name: suite.name(),
+            command: std::iter::once(text(&binary.program)).chain(suite.arguments()).collect(),
+            folder: binary.folder.clone(),
             variables,
             must_run_tests: true,
-            runs_alone: alone,
+            runs_alone: suite.alone,
+            times: 1,
         });
     }
     Ok(jobs)
 }
 
-/// Cargo's arguments that name the suites with a feature, or those without one.
-fn named<'a>(suites: &'a [Suite], feature: Option<&str>) -> Vec<&'a str> {
-    let suites = suites.iter().filter(|suite| suite.feature.as_deref() == feature);
-    suites.flat_map(|suite| ["--test", suite.test.as_str()]).collect()
+/// The job that runs a line of shell.
+fn job(name: &str, line: &str, path: Option<&Path>) -> Job {
+    Job {
+        name: name.to_owned(),
+        command: ["bash", "-c", line].map(str::to_owned).to_vec(),
+        folder: ".".into(),
+        variables: variables(path),
+        must_run_tests: false,
+        runs_alone: false,
+        times: 1,
+    }
 }
 
-/// Builds the suites that need a feature, or that need none. Programs with a feature are moved
-/// aside, because those without one have the same paths.
-fn build_with(feature: Option<&str>, named: &[&str]) -> anyhow::Result<Built> {
-    let Some(feature) = feature else { return build(&[&["--workspace"], named].concat()) };
-    let packages = ["-p", "fairways", "-p", "fairways-sched-ext", "--features", feature];
-    let mut built = build(&[&packages[..], named].concat())?;
-    let aside = std::env::current_dir()?.join("target/ci").join(feature);
-    std::fs::create_dir_all(&aside)?;
-    for (name, program) in &mut built.programs {
-        let to = aside.join(name);
-        // Another job may be running the file: it keeps its copy.
-        let _ = std::fs::remove_file(&to);
-        std::fs::copy(&program, &to).with_context(|| text(program))?;
-        *program = to;
+/// Lets a job note which files of the checkout it opens.
+fn watch(job: &mut Job, root: &Path) -> anyhow::Result<()> {
+    let mut command = vec![text(&std::env::current_exe()?), "opened".to_owned()];
+    for folder in [Some(root.to_owned()), shared(root)].into_iter().flatten() {
+        command.extend(["--folder".to_owned(), text(&folder.canonicalize()?)]);
     }
-    Ok(built)
+    command.extend(["--to".to_owned(), text(&root.join(opened_file(&job.name))), "--".to_owned()]);
+    command.append(&mut job.command);
+    job.command = command;
+    Ok(())
+}
+
+/// Where it is noted what a job opened.
+fn opened_file(name: &str) -> PathBuf {
+    Path::new(LOGS).join(format!("{}.opened.txt", name.replace([' ', '/'], "-")))
+}
+
+/// Prints the result of each job as it ends, and records those that passed.
+struct Keeper<'a> {
+    root: &'a Path,
+    checkout: Checkout,
+    record: Record,
+    entries: &'a [Entry],
+    /// Whether what suites open was noted.
+    watched: bool,
+}
+
+impl Keeper<'_> {
+    fn ended(&mut self, result: &mut JobResult) -> anyhow::Result<()> {
+        let entry = self.entries.iter().find(|entry| entry.subject.name == result.name);
+        let mut remarks = Vec::new();
+        if let Some(entry) = entry {
+            remarks = self.keep(entry, result)?;
+        }
+        show(result, &mut stdout());
+        for remark in remarks {
+            writeln!(stdout(), "== {}: {remark}", result.name)?;
+        }
+        Ok(())
+    }
+
+    /// Records a result; returns what there is to say of it.
+    fn keep(&mut self, entry: &Entry, result: &mut JobResult) -> anyhow::Result<Vec<String>> {
+        let mut remarks = Vec::new();
+        if self.watched {
+            remarks = self.unexpected(entry)?;
+            result.has_passed &= remarks.is_empty();
+        }
+        if result.was_cut_off {
+            remarks.push("it was cut off: nothing is recorded".to_owned());
+        } else if !result.has_passed {
+            self.record.fail(&result.name, entry.inputs.clone())?;
+            if let Decision::Drawn(stamp) = &entry.decision {
+                remarks.push(self.void(entry, stamp)?);
+            }
+        } else if result.has_skipped() {
+            remarks.push("it skipped something: nothing is recorded".to_owned());
+        } else if self.checkout.again(self.root)?.inputs(&entry.subject)? != entry.inputs {
+            remarks.push("its inputs changed while it ran: nothing is recorded".to_owned());
+        } else {
+            let commit = git(self.root, &["rev-parse", "--short=12", "HEAD"])?;
+            let line = Line {
+                inputs: entry.inputs.clone(),
+                commit: commit.trim().to_owned(),
+                time: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+                seconds: (result.duration.as_secs_f64() * 10.0).round() / 10.0,
+                tests: result.tests(),
+            };
+            self.record.pass(&result.name, line, entry.times)?;
+        }
+        Ok(remarks)
+    }
+
+    /// One that was held to be unchanged fails: lines of its package don't count any more.
+    fn void(&mut self, entry: &Entry, stamp: &str) -> anyhow::Result<String> {
+        let package = &entry.subject.package;
+        let void = self.entries.iter().filter(|other| other.subject.package == *package);
+        let void: Vec<String> = void.map(|other| other.subject.name.clone()).collect();
+        self.record.void(&void)?;
+        Ok(format!(
+            "its inputs are unchanged since {stamp}, and it fails: either they leave something out, or \
+             it does not always pass; no longer recorded: {}",
+            void.join(", ")
+        ))
+    }
+
+    /// The files of the checkout that a suite opened and that are not among its inputs.
+    fn unexpected(&self, entry: &Entry) -> anyhow::Result<Vec<String>> {
+        let file = opened_file(&entry.subject.name);
+        let opened = std::fs::read_to_string(&file).with_context(|| text(&file))?;
+        let shared = shared(self.root).and_then(|shared| shared.canonicalize().ok());
+        let expected = self.checkout.opened(&entry.subject)?;
+        let mut unexpected = BTreeSet::new();
+        for path in opened.lines().map(Path::new) {
+            let in_shared = shared.as_deref().and_then(|shared| path.strip_prefix(shared).ok());
+            let name = match (path.strip_prefix(self.root), in_shared) {
+                (Ok(path), _) => text(path),
+                (_, Some(path)) => format!("{SHARED}{}", path.display()),
+                _ => continue,
+            };
+            if self.checkout.has(&name) && !expected.contains(&name) {
+                unexpected.insert(name);
+            }
+        }
+        Ok(unexpected
+            .into_iter()
+            .map(|name| format!("opened {name}, which is not among its inputs"))
+            .collect())
+    }
 }
 
 fn text(path: &Path) -> String {

@@ -8,13 +8,18 @@ mod corpus;
 mod flags;
 #[cfg(test)]
 mod import_cycles;
+mod inputs;
 mod language;
+mod opened;
+mod plan;
 mod pool;
 mod prepare;
+mod record;
 mod run_folder;
 mod site;
 mod suites;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -30,8 +35,22 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Install what is missing, then run every suite, the lints and the documentation
-    Ci,
+    /// Run the suites, lints and checks whose inputs changed since they last passed
+    ///
+    /// `ci/passed.toml` has the passes, each with hashes of what the suite is built from, reads and
+    /// runs; it is committed. One suite that is unchanged is drawn by the commit and runs, too.
+    Ci {
+        /// Run everything, and compare what each suite opens with its inputs; as root
+        #[arg(long)]
+        all: bool,
+        /// Only print what would run, what would not, and why
+        #[arg(long)]
+        plan: bool,
+        /// Don't count passes whose commits are younger than 12 hours: the change itself brings
+        /// them
+        #[arg(long)]
+        submitted: bool,
+    },
     /// Profile and record the programs of corpus/programs.toml again, or compare them
     Corpus(corpus::CorpusFlags),
     /// Build the documentation as a site in target/site/book
@@ -41,7 +60,7 @@ enum Verb {
         /// Suites of this tier only
         #[arg(long)]
         tier: Option<Tier>,
-        /// Names of suites, as `cargo test --test` takes them
+        /// Names of suites, as `cargo test --test` takes them; with a filter in one argument
         suites: Vec<String>,
     },
     /// Count what makes the sources and the documentation hard to read
@@ -52,12 +71,29 @@ enum Verb {
     },
     /// List the suites, with their tiers and what each needs
     List,
+    /// Run a command, and list the files that it opens below some folders; as root
+    #[command(hide = true)]
+    Opened {
+        #[arg(long)]
+        folder: Vec<PathBuf>,
+        /// Where the list is written
+        #[arg(long)]
+        to: PathBuf,
+        #[arg(last = true, required = true)]
+        command: Vec<String>,
+    },
     /// Install what the suites need and is missing, with apt-get and pip
     Prepare,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Verb::Opened { folder, to, command } = &args.verb {
+        return opened::opened(folder, to, command).unwrap_or_else(|error| {
+            eprintln!("cargo xtask opened: {error:#}");
+            ExitCode::from(2)
+        });
+    }
     // It may be called anywhere in the project.
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     if let Err(error) = std::env::set_current_dir(root) {
@@ -65,11 +101,12 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let done = match args.verb {
-        Verb::Ci => ci::ci(),
+        Verb::Ci { all, plan, submitted } => ci::ci(ci::Asked { all, plan, is_ci: submitted }),
         Verb::Test { tier, suites } => ci::test(tier, &suites),
         Verb::Corpus(asked) => corpus::corpus(&asked),
         Verb::Site => site::site(),
         Verb::Language { list } => language::language(list),
+        Verb::Opened { .. } => unreachable!("it has returned"),
         Verb::List => suites::list().map(|()| true),
         Verb::Prepare => prepare::prepare().map(|_| true),
     };

@@ -21,6 +21,8 @@ pub(crate) struct Job {
     pub(crate) must_run_tests: bool,
     /// Whether nothing else may run at the same time.
     pub(crate) runs_alone: bool,
+    /// How often it runs; it passes if it does each time.
+    pub(crate) times: u32,
 }
 
 /// The result of a job.
@@ -31,11 +33,30 @@ pub(crate) struct JobResult {
     /// User and system time of the command and of the processes that it waited for, where it ended.
     pub(crate) cpu: Option<Duration>,
     pub(crate) has_passed: bool,
+    /// Whether a signal ended it before it could say.
+    pub(crate) was_cut_off: bool,
     pub(crate) output: PathBuf,
 }
 
+impl JobResult {
+    /// How many tests passed; none if it says nothing of tests.
+    pub(crate) fn tests(&self) -> Option<u32> {
+        let text = fs::read(&self.output).unwrap_or_default();
+        String::from_utf8_lossy(&text).lines().filter_map(passed_tests).reduce(|sum, n| sum + n)
+    }
+
+    /// Whether it says that something was skipped.
+    pub(crate) fn has_skipped(&self) -> bool {
+        let text = fs::read(&self.output).unwrap_or_default();
+        String::from_utf8_lossy(&text).lines().any(|line| line.starts_with("SKIPPED "))
+    }
+}
+
+/// What is done with each result: it may find that the job has failed after all.
+pub(crate) type Ended<'a> = dyn FnMut(&mut JobResult) -> anyhow::Result<()> + Send + 'a;
+
 /// Runs `lanes` jobs at once beside the steps, which run one after the other; jobs that run alone
-/// come last. Each job's output goes to `to` when it ends.
+/// come last. Calls `ended` for each that ends, one at a time.
 ///
 /// # Errors
 /// If the output of a command can't be kept.
@@ -44,16 +65,18 @@ pub(crate) fn run_all(
     lanes: usize,
     steps: Vec<Job>,
     logs: &Path,
-    to: &mut (dyn Write + Send),
+    ended: &mut Ended<'_>,
 ) -> anyhow::Result<Vec<JobResult>> {
     if let Ok(old) = fs::read_dir(logs) {
-        for old in old.flatten().filter(|old| old.path().is_file()) {
+        for old in
+            old.flatten().filter(|old| old.path().extension().is_some_and(|end| end == "txt"))
+        {
             fs::remove_file(old.path())?;
         }
     }
     let (alone, jobs) = jobs.into_iter().partition(|job| job.runs_alone);
-    let mut done = run(vec![(jobs, lanes), (steps, 1)], logs, to)?;
-    done.extend(run(vec![(alone, 1)], logs, to)?);
+    let mut done = run(vec![(jobs, lanes), (steps, 1)], logs, ended)?;
+    done.extend(run(vec![(alone, 1)], logs, ended)?);
     Ok(done)
 }
 
@@ -61,10 +84,10 @@ pub(crate) fn run_all(
 fn run(
     queues: Vec<(Vec<Job>, usize)>,
     logs: &Path,
-    to: &mut (dyn Write + Send),
+    ended: &mut Ended<'_>,
 ) -> anyhow::Result<Vec<JobResult>> {
     fs::create_dir_all(logs).with_context(|| logs.display().to_string())?;
-    let done = Mutex::new((Ok(Vec::new()), to));
+    let done = Mutex::new((Ok(Vec::new()), ended));
     let queues = queues.into_iter().map(|(jobs, lanes)| (Mutex::new(VecDeque::from(jobs)), lanes));
     let queues: Vec<(Mutex<VecDeque<Job>>, usize)> = queues.collect();
     std::thread::scope(|scope| {
@@ -75,12 +98,10 @@ fn run(
                         let Some(job) = next(queue) else { return };
                         let one = run_job(&job, logs);
                         let Ok(mut done) = done.lock() else { return };
-                        let (all, to) = &mut *done;
+                        let (all, ended) = &mut *done;
+                        let one = one.and_then(|mut one| ended(&mut one).map(|()| one));
                         match (&mut *all, one) {
-                            (Ok(all), Ok(one)) => {
-                                show(&one, to);
-                                all.push(one);
-                            }
+                            (Ok(all), Ok(one)) => all.push(one),
                             (Ok(_), Err(error)) => *all = Err(error),
                             (Err(_), _) => return,
                         }
@@ -100,23 +121,35 @@ fn run_job(job: &Job, logs: &Path) -> anyhow::Result<JobResult> {
     let output = logs.join(format!("{}.txt", job.name.replace([' ', '/'], "-")));
     let mut file = File::create(&output).with_context(|| output.display().to_string())?;
     let since = Instant::now();
-    let mut command = Command::new("bash");
-    command.args(["-c", TIMED, "bash"]).args(&job.command);
-    command.current_dir(&job.folder).envs(job.variables.iter().cloned());
-    command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file.try_clone()?);
-    let passed = match command.status() {
-        Ok(status) => status.success() && (!job.must_run_tests || has_run_tests(&output)),
-        Err(error) => {
-            writeln!(file, "bash: {error}")?;
-            false
+    let (mut has_passed, mut was_cut_off) = (true, false);
+    for _ in 0..job.times {
+        let mut command = Command::new("bash");
+        command.args(["-c", TIMED, "bash"]).args(&job.command);
+        command.current_dir(&job.folder).envs(job.variables.iter().cloned());
+        command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file.try_clone()?);
+        match command.status() {
+            Ok(status) => {
+                has_passed &= status.success();
+                // As a shell reports a command that SIGINT or SIGTERM has ended.
+                was_cut_off |= matches!(status.code(), None | Some(130 | 143));
+            }
+            Err(error) => {
+                writeln!(file, "bash: {error}")?;
+                has_passed = false;
+            }
         }
-    };
+        if !has_passed {
+            break;
+        }
+    }
+    has_passed &= !job.must_run_tests || has_run_tests(&output);
     let cpu = cpu_time(&output);
     Ok(JobResult {
         name: job.name.clone(),
         duration: since.elapsed(),
         cpu,
-        has_passed: passed,
+        has_passed,
+        was_cut_off,
         output,
     })
 }
@@ -136,15 +169,17 @@ fn cpu_time(output: &Path) -> Option<Duration> {
 /// Whether the output of a test binary says that tests have run.
 fn has_run_tests(output: &Path) -> bool {
     let text = fs::read(output).unwrap_or_default();
-    fn passed(line: &str) -> Option<u32> {
-        let rest = line.strip_prefix("test result: ok. ")?;
-        rest.split(' ').next()?.parse::<u32>().ok()
-    }
-    String::from_utf8_lossy(&text).lines().filter_map(passed).any(|passed| passed > 0)
+    String::from_utf8_lossy(&text).lines().filter_map(passed_tests).any(|passed| passed > 0)
+}
+
+/// The number in a line of a test binary's that says how many tests passed.
+fn passed_tests(line: &str) -> Option<u32> {
+    let rest = line.strip_prefix("test result: ok. ")?;
+    rest.split(' ').next()?.parse().ok()
 }
 
 /// Prints a job's output after a line with its name and result.
-fn show(done: &JobResult, to: &mut dyn Write) {
+pub(crate) fn show(done: &JobResult, to: &mut dyn Write) {
     let word = if done.has_passed { "passed" } else { "FAILED" };
     let seconds = done.duration.as_secs_f64();
     let _ = writeln!(to, "\n== {}: {word} in {seconds:.1} s", done.name);
@@ -200,6 +235,7 @@ mod tests {
                 variables: vec![("WORD".to_owned(), "hello".to_owned())],
                 must_run_tests: false,
                 runs_alone: false,
+                times: 1,
             }
         }
         let missing = Job { command: vec!["/no/such/program".to_owned()], ..job("missing", "") };
@@ -213,7 +249,11 @@ mod tests {
         let mut printed = Vec::new();
         let alone = Job { runs_alone: true, ..job("alone", "true") };
         let jobs = vec![alone, missing, empty, some];
-        let done = run_all(jobs, 2, one, &folder, &mut printed).unwrap();
+        let mut ended = |result: &mut JobResult| {
+            show(result, &mut printed);
+            Ok(())
+        };
+        let done = run_all(jobs, 2, one, &folder, &mut ended).unwrap();
         assert_eq!(done.last().map(|done| done.name.as_str()), Some("alone"));
         let mut came: Vec<(&str, bool)> =
             done.iter().map(|done| (done.name.as_str(), done.has_passed)).collect();

@@ -1,12 +1,13 @@
 //! Installs what the suites need besides the toolchain, where it is missing.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use crate::suites::Suites;
+use crate::suites::{Need, Suites};
 
 /// The validators of manifests, which no distribution packages, and Snakemake, whose package is
 /// twenty times as large: all for one Python.
@@ -19,23 +20,29 @@ const JUDGE_PROGRAMS: [&str; 2] = ["kubernetes-validate", "snakemake"];
 /// A folder with nothing but these programs.
 const JUDGES_PATH: &str = "target/judges/path";
 
+/// What every build needs, as the suites name it.
+const OF_THE_BUILD: [&str; 2] = ["clang-19", "libelf"];
+
+/// Installs what the build needs and is missing. The versions of packages that are not installed
+/// are known afterwards.
+///
+/// # Errors
+/// If something can't be installed.
+pub(crate) fn prepare_build() -> anyhow::Result<()> {
+    let needs = Suites::read()?.needs;
+    if !missing(needs.values()).is_empty() {
+        install(&missing(OF_THE_BUILD.iter().filter_map(|name| needs.get(*name))))?;
+    }
+    Ok(())
+}
+
 /// Installs what is missing; returns the folder that `PATH` has to begin with, if any.
 ///
 /// # Errors
 /// If something can't be installed.
 pub(crate) fn prepare() -> anyhow::Result<Option<PathBuf>> {
-    let suites = Suites::read()?;
-    let mut missing: Vec<&str> = Vec::new();
-    for (program, package) in &suites.programs {
-        if !is_there(program) && !missing.contains(&package.as_str()) {
-            missing.push(package);
-        }
-    }
-    fn installed(package: &str) -> bool {
-        quietly(Command::new("dpkg").args(["-s", package]))
-    }
-    missing
-        .extend(suites.packages.iter().map(String::as_str).filter(|package| !installed(package)));
+    let needs = Suites::read()?.needs;
+    let missing = missing(needs.values());
     if !missing.is_empty() {
         install(&missing)?;
     }
@@ -43,6 +50,20 @@ pub(crate) fn prepare() -> anyhow::Result<Option<PathBuf>> {
     run(Command::new("chmod").args(["0666", "/dev/fuse"]))?;
     install_judges()?;
     Ok(judges())
+}
+
+/// The packages that are missing of what suites need.
+fn missing<'a>(needs: impl IntoIterator<Item = &'a Need>) -> Vec<&'a str> {
+    fn is_installed(package: &str) -> bool {
+        quietly(Command::new("dpkg").args(["-s", package]))
+    }
+    let mut missing = BTreeSet::new();
+    for need in needs {
+        let programs = need.programs.iter().filter(|(program, _)| !is_there(program));
+        missing.extend(programs.map(|(_, package)| package.as_str()));
+        missing.extend(need.packages.iter().map(String::as_str).filter(|name| !is_installed(name)));
+    }
+    missing.into_iter().collect()
 }
 
 /// The folder of the validators that [`prepare`] has installed, with which `PATH` has to begin.
@@ -63,7 +84,7 @@ pub(crate) fn install(packages: &[&str]) -> anyhow::Result<()> {
     for pause in [10, 30, 60, 0] {
         let _ = run(apt_get().arg("update"));
         let install = ["install", "-y", "--no-install-recommends"];
-        if run(apt_get().args(install).args(packages)).is_ok() {
+        if packages.is_empty() || run(apt_get().args(install).args(packages)).is_ok() {
             return Ok(());
         }
         std::thread::sleep(Duration::from_secs(pause));

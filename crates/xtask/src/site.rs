@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, bail, ensure};
 use regex::Regex;
 
+use crate::suites::Suites;
+
 /// Only what builds the site: no server, nothing that watches files.
 const INSTALL: &str = "install --locked --quiet --debug --root target/tools --no-default-features \
                        --features search mdbook@0.5.4";
@@ -68,9 +70,13 @@ fn copy_pages(source: &Path) -> anyhow::Result<()> {
         listed
     });
     write(&source.join("SUMMARY.md"), listed.as_bytes())?;
-    // Of the release profile: tests may be running the program of the other.
-    let arguments = ["run", "--quiet", "--release", "--locked", "--", "man", "--markdown"];
-    write(&source.join(COMMANDS.1), &output(Command::new("cargo").args(arguments))?)?;
+    // Of the selection that everything is built in: tests may be running the program.
+    let arguments = Suites::read()?;
+    let arguments = arguments.build_arguments();
+    let build = ["build", "--quiet", "--locked", "--bin", "fairways"];
+    output(Command::new("cargo").args(build).args(arguments))?;
+    let reference = output(Command::new("target/debug/fairways").args(["man", "--markdown"]))?;
+    write(&source.join(COMMANDS.1), &reference)?;
     for page in &pages {
         let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
         let folder = page.parent().unwrap_or(Path::new(""));

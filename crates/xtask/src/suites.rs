@@ -1,22 +1,52 @@
-//! The list of suites.
+//! The list of suites and steps.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::path::Path;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
 use serde::Deserialize;
 
+use crate::inputs::profile;
+
 /// The content of `suites.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Suites {
-    /// The package of each program that tests run.
-    pub(crate) programs: BTreeMap<String, String>,
-    /// Packages without a program to look for.
-    pub(crate) packages: Vec<String>,
+    /// The features that everything is built with, so that there is one build.
+    pub(crate) features: Vec<String>,
+    /// What suites and steps need besides the toolchain, by the words that they use.
+    pub(crate) needs: BTreeMap<String, Need>,
+    /// Files outside its folder that a crate is built from, where its sources name them in another
+    /// way than by a path with `..`.
+    pub(crate) reads: BTreeMap<String, Vec<String>>,
     /// The suites in the order in which they start: the longest ones first.
     pub(crate) suite: Vec<Suite>,
+    /// What CI does besides tests, one after the other.
+    pub(crate) step: Vec<Step>,
+}
+
+/// Something that suites need.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Need {
+    /// Programs to look for, and the package that brings each.
+    #[serde(default)]
+    pub(crate) programs: BTreeMap<String, String>,
+    /// Packages without a program to look for.
+    #[serde(default)]
+    pub(crate) packages: Vec<String>,
+    /// Commands that print a version.
+    #[serde(default)]
+    pub(crate) run: Vec<String>,
+}
+
+impl Need {
+    /// Its packages.
+    pub(crate) fn packages(&self) -> impl Iterator<Item = &str> {
+        self.programs.values().chain(&self.packages).map(String::as_str)
+    }
 }
 
 /// A suite that `cargo test --workspace` leaves out.
@@ -29,13 +59,107 @@ pub(crate) struct Suite {
     /// What it needs besides the toolchain, in words.
     #[serde(default)]
     pub(crate) needs: Vec<String>,
-    /// The feature that it is built with.
-    pub(crate) feature: Option<String>,
     /// Whether it runs alone, because it times real programs.
     #[serde(default)]
     pub(crate) alone: bool,
     /// Only tests whose names contain this are run.
     pub(crate) only: Option<String>,
+    /// Tests whose names contain this are not run.
+    pub(crate) skip: Option<String>,
+    /// The policies that it runs, if a change of another one can't concern it.
+    #[serde(default)]
+    pub(crate) policies: Vec<String>,
+    /// Files and folders that it reads and its sources don't name; `*.md` stands for all such files.
+    #[serde(default)]
+    pub(crate) data: Vec<String>,
+}
+
+/// Something that CI does besides tests.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    pub(crate) name: String,
+    pub(crate) command: String,
+    /// What it needs besides the toolchain.
+    #[serde(default)]
+    pub(crate) needs: Vec<String>,
+    /// A program that cargo installs for it, with its version.
+    pub(crate) tool: Option<String>,
+    /// The package of whose code its result depends.
+    pub(crate) package: Option<String>,
+    /// Files and folders that its result depends on.
+    #[serde(default)]
+    pub(crate) data: Vec<String>,
+    /// Whether only a run of everything has it.
+    #[serde(default)]
+    pub(crate) only_in_all: bool,
+}
+
+/// A suite or a step, as far as its inputs are concerned.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    pub(crate) package: Option<String>,
+    pub(crate) test: Option<String>,
+    pub(crate) tier: Option<Tier>,
+    pub(crate) policies: Vec<String>,
+    pub(crate) data: Vec<String>,
+    pub(crate) needs: Vec<String>,
+    /// What is run.
+    pub(crate) command: Vec<String>,
+    /// The profile and the features of the build.
+    pub(crate) profile: String,
+}
+
+impl Suite {
+    /// Its name in the record and in what is printed.
+    pub(crate) fn name(&self) -> String {
+        let only = self.only.as_deref();
+        let words = [Some(self.package.as_str()), Some(&self.test), only];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether a person means it by this: its test, or its test and its filter.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        let whole = self.only.as_ref().map(|only| format!("{} {only}", self.test));
+        self.test == name || whole.is_some_and(|whole| whole == name)
+    }
+
+    /// The arguments of its binary.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let skip = self.skip.iter().flat_map(|skip| ["--skip".to_owned(), skip.clone()]);
+        self.only.iter().cloned().chain(skip).collect()
+    }
+
+    /// Its inputs, by name.
+    pub(crate) fn subject(&self, profile: &str) -> Subject {
+        Subject {
+            name: self.name(),
+            package: Some(self.package.clone()),
+            test: Some(self.test.clone()),
+            tier: Some(self.tier),
+            policies: self.policies.clone(),
+            data: self.data.clone(),
+            needs: self.needs.clone(),
+            command: self.arguments(),
+            profile: profile.to_owned(),
+        }
+    }
+}
+
+impl Step {
+    /// Its inputs, by name.
+    pub(crate) fn subject(&self, profile: &str) -> Subject {
+        Subject {
+            name: self.name.clone(),
+            package: self.package.clone(),
+            data: self.data.clone(),
+            needs: self.needs.clone(),
+            command: self.tool.iter().chain([&self.command]).cloned().collect(),
+            profile: profile.to_owned(),
+            ..Subject::default()
+        }
+    }
 }
 
 /// Why `cargo test --workspace` leaves a suite out.
@@ -52,11 +176,47 @@ pub(crate) enum Tier {
     Slow,
 }
 
+/// The file of the list.
+const LIST: &str = "crates/xtask/suites.toml";
+
 impl Suites {
     /// # Errors
     /// If the list is not of this form.
     pub(crate) fn read() -> anyhow::Result<Self> {
-        toml::from_str(include_str!("../suites.toml")).context("crates/xtask/suites.toml")
+        let suites: Self = toml::from_str(include_str!("../suites.toml")).context(LIST)?;
+        let needs = suites.suite.iter().map(|suite| (suite.name(), &suite.needs));
+        let of_steps = suites.step.iter().map(|step| (step.name.clone(), &step.needs));
+        for (name, needs) in needs.chain(of_steps) {
+            for need in needs {
+                let is_known = suites.needs.contains_key(need);
+                anyhow::ensure!(
+                    is_known,
+                    "{LIST}: {name} needs {need}, which [needs] does not explain"
+                );
+            }
+        }
+        Ok(suites)
+    }
+
+    /// The names of all suites and steps.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let steps = self.step.iter().map(|step| step.name.clone());
+        self.suite.iter().map(Suite::name).chain(steps).collect()
+    }
+
+    /// Cargo's arguments for whatever is built: of one selection and with the same features, so that
+    /// nothing is built twice.
+    pub(crate) fn build_arguments(&self) -> Vec<&str> {
+        let features = self.features.iter().flat_map(|feature| ["--features", feature.as_str()]);
+        ["--workspace"].into_iter().chain(features).collect()
+    }
+
+    /// The profile and the features that everything is built with.
+    ///
+    /// # Errors
+    /// If Cargo.toml can't be read.
+    pub(crate) fn profile(&self, root: &Path) -> anyhow::Result<String> {
+        Ok(format!("{} {}", profile(root)?, self.features.join(",")))
     }
 }
 
@@ -85,10 +245,10 @@ mod tests {
     #[test]
     fn the_list_is_what_is_left_out() {
         let listed = Suites::read().unwrap().suite.into_iter();
-        let listed: BTreeSet<(String, String, bool)> =
-            listed.map(|suite| (suite.package, suite.test, suite.feature.is_some())).collect();
+        let listed: BTreeSet<(String, String)> =
+            listed.map(|suite| (suite.package, suite.test)).collect();
         let mut left_out = BTreeSet::new();
-        for (folder, manifest) in manifests() {
+        for (_, manifest) in manifests() {
             let tests = manifest.get("test").and_then(toml::Value::as_array);
             for test in tests.into_iter().flatten() {
                 fn name(value: &toml::Value) -> String {
@@ -96,15 +256,7 @@ mod tests {
                 }
                 let (package, target) = (name(&manifest["package"]), name(test));
                 if test.get("test").is_some_and(|value| value.as_bool() == Some(false)) {
-                    // If some of its tests need a feature, it runs with it as well.
-                    let main = folder.join("tests").join(&target).join("main.rs");
-                    let main = std::fs::read_to_string(main).unwrap_or_default();
-                    if main.contains("#[cfg(feature = ") {
-                        left_out.insert((package.clone(), target.clone(), true));
-                    }
-                    left_out.insert((package, target, false));
-                } else if test.get("required-features").is_some() {
-                    left_out.insert((package, target, true));
+                    left_out.insert((package, target));
                 }
             }
         }

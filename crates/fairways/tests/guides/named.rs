@@ -51,7 +51,7 @@ pub(crate) enum Like {
 }
 
 /// Texts that stand for something else on every page.
-pub(crate) const EVERYWHERE: [(&str, &str); 1] = [("cargo run --release -- ", "fairways ")];
+pub(crate) const EVERYWHERE: [(&str, &str); 1] = [("cargo run -- ", "fairways ")];
 
 /// Where pages put things; each has its own, `$PAGE`.
 pub(crate) const TEMPORARY: &str = "/tmp/";
@@ -125,7 +125,7 @@ pub(crate) const NAMED: &[Named] = &[
     named("docs/install.md", "systemctl enable", Nothing, PACKAGES),
     named("docs/install.md", "fairways status", Nothing, PACKAGES),
     named("docs/install.md", "cargo install", Nothing, INSTALLS),
-    named("docs/install.md", "cargo build -p fairways --profile dist", Nothing, FEATURE),
+    named("docs/install.md", "cargo build -p fairways --release", Nothing, FEATURE),
     named("docs/install.md", "fairways man", With(&[("/usr/local/share/man", "man")]), IN_FOLDER),
     named(
         "docs/install.md",

@@ -1,0 +1,229 @@
+//! `ci/passed.toml`: the suites that passed, each with the inputs that it passed with.
+//!
+//! Only a run in which a suite passed writes its line. A line counts as long as the suite's inputs
+//! are those of the line; [`Record::standing`] has the other conditions.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use crate::inputs::{Inputs, git};
+
+/// Where the record is, in the checkout.
+pub(crate) const FILE: &str = "ci/passed.toml";
+
+/// How long a line counts.
+const LASTS: u64 = 14 * DAY;
+
+/// In CI, how old the commit of a line must be. A submission is made of the commits of some hours,
+/// and CI runs again what these recorded; what was recorded before, CI has run already.
+const OLD_IN_CI: u64 = 12 * HOUR;
+
+/// How often a suite has to pass with inputs with which it failed once, before that is recorded.
+pub(crate) const PASSES_AFTER_A_FAILURE: u32 = 3;
+
+const HOUR: u64 = 3600;
+const DAY: u64 = 24 * HOUR;
+
+/// A suite that passed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Line {
+    pub(crate) inputs: Inputs,
+    /// The commit that was checked out; changes that were not committed are in the inputs alone.
+    pub(crate) commit: String,
+    /// When it had passed, as RFC 3339 writes it.
+    pub(crate) time: String,
+    pub(crate) seconds: f64,
+    /// How many tests passed; none for a step.
+    pub(crate) tests: Option<u32>,
+}
+
+/// What is recorded.
+#[derive(Debug)]
+pub(crate) struct Record {
+    root: PathBuf,
+    lines: BTreeMap<String, Line>,
+    /// When the commit was made that brought a line, in seconds since 1970; only in CI.
+    committed: Option<BTreeMap<String, u64>>,
+    failures: BTreeMap<String, Failure>,
+}
+
+/// Inputs with which a suite failed, on this machine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Failure {
+    inputs: Inputs,
+    /// How often it has passed since.
+    passes: u32,
+}
+
+/// Why a suite runs, or that it needn't.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Standing {
+    /// It passed with these inputs.
+    Holds(Line),
+    Runs(String),
+}
+
+impl Record {
+    /// Reads the record of a checkout; in CI with the ages of its lines.
+    ///
+    /// # Errors
+    /// If the file is not of this form.
+    pub(crate) fn read(root: &Path, is_ci: bool) -> anyhow::Result<Self> {
+        let text = match fs::read_to_string(root.join(FILE)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            text => text.context(FILE)?,
+        };
+        let failures = fs::read_to_string(failures(root)).unwrap_or_default();
+        Ok(Self {
+            root: root.to_owned(),
+            lines: toml::from_str(&text).context(FILE)?,
+            committed: is_ci.then(|| committed(root)),
+            failures: toml::from_str(&failures).unwrap_or_default(),
+        })
+    }
+
+    /// Whether a suite has to run with these inputs, and why.
+    pub(crate) fn standing(&self, name: &str, inputs: &Inputs, now: u64) -> Standing {
+        let Some(line) = self.lines.get(name) else {
+            return Standing::Runs("no pass is recorded".to_owned());
+        };
+        let parts = [
+            ("code", line.inputs.code != inputs.code),
+            ("data", line.inputs.data != inputs.data),
+            ("tools", line.inputs.tools != inputs.tools),
+        ];
+        let changed: Vec<&str> =
+            parts.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect();
+        if !changed.is_empty() {
+            let changed = changed.join(" and ");
+            return Standing::Runs(format!("{changed} changed since {}", line.stamp()));
+        }
+        // A time in the future is a mistake of some clock: such a line does not count, either.
+        if line.passed_at().and_then(|at| now.checked_sub(at)).is_none_or(|age| age > LASTS) {
+            return Standing::Runs(format!("passed on {}: older than 14 days", line.stamp()));
+        }
+        if let Some(committed) = &self.committed {
+            let is_old = committed.get(name).is_some_and(|at| *at + OLD_IN_CI <= now);
+            if !is_old {
+                return Standing::Runs("recorded less than 12 hours ago".to_owned());
+            }
+        }
+        Standing::Holds(line.clone())
+    }
+
+    /// How many passes in a row a suite still needs before they are recorded.
+    pub(crate) fn passes_needed(&self, name: &str, inputs: &Inputs) -> u32 {
+        let failed = self.failures.get(name).filter(|failure| failure.inputs == *inputs);
+        failed.map_or(1, |failure| PASSES_AFTER_A_FAILURE.saturating_sub(failure.passes).max(1))
+    }
+
+    /// Notes that a suite passed, and writes the record if that is enough.
+    ///
+    /// # Errors
+    /// If a file can't be written.
+    pub(crate) fn pass(&mut self, name: &str, line: Line, times: u32) -> anyhow::Result<()> {
+        if let Some(failure) = self.failures.get_mut(name) {
+            if failure.inputs == line.inputs && failure.passes + times < PASSES_AFTER_A_FAILURE {
+                failure.passes += times;
+                return self.write_failures();
+            }
+            self.failures.remove(name);
+            self.write_failures()?;
+        }
+        self.lines.insert(name.to_owned(), line);
+        self.write()
+    }
+
+    /// Notes that a suite failed with these inputs: on this machine it has to pass three times.
+    ///
+    /// # Errors
+    /// If that can't be written.
+    pub(crate) fn fail(&mut self, name: &str, inputs: Inputs) -> anyhow::Result<()> {
+        self.failures.insert(name.to_owned(), Failure { inputs, passes: 0 });
+        self.write_failures()
+    }
+
+    /// Drops the lines of these suites: they don't stand for what they say.
+    ///
+    /// # Errors
+    /// If the record can't be written.
+    pub(crate) fn void(&mut self, names: &[String]) -> anyhow::Result<()> {
+        self.lines.retain(|name, _| !names.contains(name));
+        self.write()
+    }
+
+    /// Drops the lines of suites that are not there any more, when it is next written.
+    pub(crate) fn keep(&mut self, names: &[String]) {
+        self.lines.retain(|name, _| names.contains(name));
+    }
+
+    /// When and for how long a suite last passed.
+    pub(crate) fn line(&self, name: &str) -> Option<&Line> {
+        self.lines.get(name)
+    }
+
+    fn write(&self) -> anyhow::Result<()> {
+        let mut text =
+            "# Suites that passed, each with its inputs. Only `cargo xtask` writes this.\n"
+                .to_owned();
+        for (name, line) in &self.lines {
+            let value = toml::Value::try_from(line)?;
+            writeln!(text, "{} = {value}", toml::Value::String(name.clone()))?;
+        }
+        replace(&self.root.join(FILE), &text)
+    }
+
+    fn write_failures(&self) -> anyhow::Result<()> {
+        replace(&failures(&self.root), &toml::to_string(&self.failures)?)
+    }
+}
+
+impl Line {
+    /// When it passed, and at which commit.
+    pub(crate) fn stamp(&self) -> String {
+        format!("{}, {}", self.time.get(..10).unwrap_or_default(), self.commit)
+    }
+
+    /// When it had passed, in seconds since 1970; nothing if that can't be read.
+    fn passed_at(&self) -> Option<u64> {
+        let time = humantime::parse_rfc3339(&self.time).ok()?;
+        time.duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs())
+    }
+}
+
+/// What failed stays on the machine.
+fn failures(root: &Path) -> PathBuf {
+    root.join("target/ci/failed.toml")
+}
+
+/// Writes a file as a whole, or leaves it as it is.
+fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    let named = || path.display().to_string();
+    fs::create_dir_all(path.parent().with_context(named)?).with_context(named)?;
+    let beside = path.with_extension("new");
+    fs::write(&beside, text).with_context(named)?;
+    fs::rename(&beside, path).with_context(named)
+}
+
+/// When the commit of each line was made; nothing if git does not say.
+fn committed(root: &Path) -> BTreeMap<String, u64> {
+    let blame = git(root, &["blame", "--line-porcelain", "--", FILE]).unwrap_or_default();
+    let (mut all, mut time) = (BTreeMap::new(), None);
+    for line in blame.lines() {
+        if let Some(seconds) = line.strip_prefix("committer-time ") {
+            time = seconds.parse::<u64>().ok();
+        } else if let Some(text) = line.strip_prefix('\t') {
+            let row: Result<BTreeMap<String, Line>, _> = toml::from_str(text);
+            let names = row.into_iter().flatten().map(|(name, _)| name);
+            all.extend(names.filter_map(|name| Some((name, time?))));
+        }
+    }
+    all
+}
