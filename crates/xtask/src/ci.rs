@@ -8,11 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, ensure};
 
 use crate::binaries::{Built, build};
-use crate::inputs::{Checkout, SHARED, Tools, git, shared};
-use crate::plan::{Decision, Entry, plan, print};
+use crate::inputs::{Checkout, SHARED, ToolVersions, git, shared};
+use crate::plan::{RunDecision, PlanEntry, plan, print};
 use crate::pool::{Job, JobResult, run_all, show, sum_up};
 use crate::prepare::{judges, prepare, prepare_build};
-use crate::record::{Line, Record};
+use crate::record::{PassedLine, PassRecord};
 use crate::suites::{Suite, Suites, Tier};
 
 /// The README's command for all quick tests that need only the toolchain.
@@ -23,7 +23,7 @@ const LOGS: &str = "target/ci";
 
 /// What a run of CI is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct CiRequest {
     /// Everything runs, and what each suite opens is compared with its inputs.
     pub(crate) all: bool,
     /// Only the plan is printed.
@@ -37,7 +37,7 @@ pub(crate) struct Asked {
 ///
 /// # Errors
 /// If something can't be installed, built or started.
-pub(crate) fn ci(asked: Asked) -> anyhow::Result<bool> {
+pub(crate) fn ci(asked: CiRequest) -> anyhow::Result<bool> {
     let readme = std::fs::read_to_string("README.md").context("README.md")?;
     ensure!(readme.lines().any(|line| line == TESTS), "README.md: expected the line {TESTS}");
     ensure!(readme.lines().count() < 150, "README.md: expected fewer than 150 lines");
@@ -81,11 +81,11 @@ pub(crate) fn ci(asked: Asked) -> anyhow::Result<bool> {
         }
         let lanes = std::thread::available_parallelism().map_or(2, usize::from);
         let mut keeper =
-            Keeper { root: &root, checkout, record, entries: &entries, watched: asked.all };
+            PassKeeper { root: &root, checkout, record, entries: &entries, watched: asked.all };
         let done =
             run_all(jobs, lanes, steps, Path::new(LOGS), &mut |result| keeper.ended(result))?;
         let have_passed = sum_up(done, &mut stdout());
-        let unchanged: Vec<Entry> = entries.iter().filter(|entry| !entry.runs()).cloned().collect();
+        let unchanged: Vec<PlanEntry> = entries.iter().filter(|entry| !entry.runs()).cloned().collect();
         print(&unchanged, &mut stdout());
         Ok(have_passed)
     })
@@ -104,18 +104,19 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
             suites.suite.iter().map(|suite| suite.test.as_str()).collect::<Vec<_>>().join(", ")
         );
     }
-    let is_asked = |suite: &Suite| {
-        let is_named = names.iter().any(|name| suite.is_named(name));
-        let by_default = names.is_empty() && suite.tier != Tier::Slow;
-        tier.map_or(is_named || by_default, |tier| {
-            suite.tier == tier && (names.is_empty() || is_named)
-        })
-    };
-    let asked: Vec<Suite> = suites.suite.iter().filter(|suite| is_asked(suite)).cloned().collect();
+    let mut asked = suites.suite.clone();
+    asked.retain(|suite| match (names, tier) {
+        ([], None) => suite.tier != Tier::Slow,
+        ([], Some(tier)) => suite.tier == tier,
+        (names, tier) => {
+            names.iter().any(|name| suite.is_named(name))
+                && tier.is_none_or(|tier| suite.tier == tier)
+        }
+    });
     ensure!(!asked.is_empty(), "{}: no suite of this tier", names.join(", "));
     suites.suite.retain(|suite| asked.iter().any(|other| other.name() == suite.name()));
     let root = here()?;
-    let all = Asked { all: true, plan: false, is_ci: false };
+    let all = CiRequest { all: true, plan: false, is_ci: false };
     let (checkout, record, entries) = decide(&root, &suites, all)?;
     let built = build_suites(&suites, &asked)?;
     let mut jobs = jobs(asked, &built, judges().as_deref())?;
@@ -124,7 +125,7 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
         jobs.iter_mut().for_each(|job| job.variables.push(variable.clone()));
     }
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
-    let mut keeper = Keeper { root: &root, checkout, record, entries: &entries, watched: false };
+    let mut keeper = PassKeeper { root: &root, checkout, record, entries: &entries, watched: false };
     let done =
         run_all(jobs, lanes, Vec::new(), Path::new(LOGS), &mut |result| keeper.ended(result))?;
     Ok(sum_up(done, &mut stdout()))
@@ -142,10 +143,11 @@ fn now() -> u64 {
 fn decide(
     root: &Path,
     suites: &Suites,
-    asked: Asked,
-) -> anyhow::Result<(Checkout, Record, Vec<Entry>)> {
-    let checkout = Checkout::read(root, suites, Tools::read(root, suites))?;
-    let mut record = Record::read(root, asked.is_ci)?;
+    asked: CiRequest,
+) -> anyhow::Result<(Checkout, PassRecord, Vec<PlanEntry>)> {
+    let tools = ToolVersions::read(root, &suites.needs, &suites.build_arguments());
+    let checkout = Checkout::read(root, &suites.features, &suites.reads, tools)?;
+    let mut record = PassRecord::read(root, asked.is_ci)?;
     record.keep(&Suites::read()?.names());
     let profile = suites.profile(root)?;
     let tests = suites.suite.iter().filter(|suite| suite.tier != Tier::Slow);
@@ -223,16 +225,16 @@ fn opened_file(name: &str) -> PathBuf {
 }
 
 /// Prints the result of each job as it ends, and records those that passed.
-struct Keeper<'a> {
+struct PassKeeper<'a> {
     root: &'a Path,
     checkout: Checkout,
-    record: Record,
-    entries: &'a [Entry],
+    record: PassRecord,
+    entries: &'a [PlanEntry],
     /// Whether what suites open was noted.
     watched: bool,
 }
 
-impl Keeper<'_> {
+impl PassKeeper<'_> {
     fn ended(&mut self, result: &mut JobResult) -> anyhow::Result<()> {
         let entry = self.entries.iter().find(|entry| entry.subject.name == result.name);
         let mut remarks = Vec::new();
@@ -247,7 +249,7 @@ impl Keeper<'_> {
     }
 
     /// Records a result; returns what there is to say of it.
-    fn keep(&mut self, entry: &Entry, result: &mut JobResult) -> anyhow::Result<Vec<String>> {
+    fn keep(&mut self, entry: &PlanEntry, result: &mut JobResult) -> anyhow::Result<Vec<String>> {
         let mut remarks = Vec::new();
         if self.watched {
             remarks = self.unexpected(entry)?;
@@ -257,7 +259,7 @@ impl Keeper<'_> {
             remarks.push("it was cut off: nothing is recorded".to_owned());
         } else if !result.has_passed {
             self.record.fail(&result.name, entry.inputs.clone())?;
-            if let Decision::Drawn(stamp) = &entry.decision {
+            if let RunDecision::Drawn(stamp) = &entry.decision {
                 remarks.push(self.void(entry, stamp)?);
             }
         } else if result.has_skipped() {
@@ -266,7 +268,7 @@ impl Keeper<'_> {
             remarks.push("its inputs changed while it ran: nothing is recorded".to_owned());
         } else {
             let commit = git(self.root, &["rev-parse", "--short=12", "HEAD"])?;
-            let line = Line {
+            let line = PassedLine {
                 inputs: entry.inputs.clone(),
                 commit: commit.trim().to_owned(),
                 time: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -279,7 +281,7 @@ impl Keeper<'_> {
     }
 
     /// One that was held to be unchanged fails: lines of its package don't count any more.
-    fn void(&mut self, entry: &Entry, stamp: &str) -> anyhow::Result<String> {
+    fn void(&mut self, entry: &PlanEntry, stamp: &str) -> anyhow::Result<String> {
         let package = &entry.subject.package;
         let void = self.entries.iter().filter(|other| other.subject.package == *package);
         let void: Vec<String> = void.map(|other| other.subject.name.clone()).collect();
@@ -292,8 +294,8 @@ impl Keeper<'_> {
     }
 
     /// The files of the checkout that a suite opened and that are not among its inputs.
-    fn unexpected(&self, entry: &Entry) -> anyhow::Result<Vec<String>> {
-        let file = opened_file(&entry.subject.name);
+    fn unexpected(&self, entry: &PlanEntry) -> anyhow::Result<Vec<String>> {
+        let file = self.root.join(opened_file(&entry.subject.name));
         let opened = std::fs::read_to_string(&file).with_context(|| text(&file))?;
         let shared = shared(self.root).and_then(|shared| shared.canonicalize().ok());
         let expected = self.checkout.opened(&entry.subject)?;
@@ -338,3 +340,6 @@ fn variables(path: Option<&Path>) -> Vec<(String, String)> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,8 @@ mod flags;
 mod import_cycles;
 mod inputs;
 mod language;
+#[cfg(test)]
+mod made;
 mod opened;
 mod plan;
 mod pool;
@@ -101,7 +103,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let done = match args.verb {
-        Verb::Ci { all, plan, submitted } => ci::ci(ci::Asked { all, plan, is_ci: submitted }),
+        Verb::Ci { all, plan, submitted } => ci::ci(ci::CiRequest { all, plan, is_ci: submitted }),
         Verb::Test { tier, suites } => ci::test(tier, &suites),
         Verb::Corpus(asked) => corpus::corpus(&asked),
         Verb::Site => site::site(),

@@ -40,11 +40,11 @@ pub(crate) fn opened(
     let events = Fanotify::init(flags, EventFFlags::O_RDONLY | EventFFlags::O_CLOEXEC)
         .context("fanotify")?;
     for folder in folders {
-        let named = || folder.display().to_string();
-        mount(Some(folder), folder, nothing, MsFlags::MS_BIND, nothing).with_context(named)?;
+        let name = folder.display().to_string();
+        mount(Some(folder), folder, nothing, MsFlags::MS_BIND, nothing).context(name.clone())?;
         let flags = MarkFlags::FAN_MARK_ADD | MarkFlags::FAN_MARK_MOUNT;
         let cwd = nix::fcntl::AT_FDCWD;
-        events.mark(flags, MaskFlags::FAN_OPEN, cwd, Some(folder)).with_context(named)?;
+        events.mark(flags, MaskFlags::FAN_OPEN, cwd, Some(folder)).context(name)?;
     }
     // The present folder is of the mount beneath: the new one covers it for paths alone.
     let here = std::env::current_dir()?;

@@ -4,16 +4,15 @@ use std::io::Write;
 
 use anyhow::Context as _;
 
-use crate::inputs::{Checkout, Inputs, hash};
-use crate::record::{Record, Standing};
-use crate::suites::Subject;
+use crate::inputs::{CheckSubject, Checkout, SuiteInputs, hash};
+use crate::record::{PassRecord, PassStanding};
 
 /// A suite or a step, with what is to be done.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) subject: Subject,
-    pub(crate) inputs: Inputs,
-    pub(crate) decision: Decision,
+pub(crate) struct PlanEntry {
+    pub(crate) subject: CheckSubject,
+    pub(crate) inputs: SuiteInputs,
+    pub(crate) decision: RunDecision,
     /// How often it has to pass.
     pub(crate) times: u32,
     /// Seconds of its last recorded pass.
@@ -22,7 +21,7 @@ pub(crate) struct Entry {
 
 /// Whether something runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum RunDecision {
     /// It runs, for this reason.
     Run(String),
     /// It holds, but was drawn to check that.
@@ -31,9 +30,9 @@ pub(crate) enum Decision {
     Unchanged(String),
 }
 
-impl Entry {
+impl PlanEntry {
     pub(crate) fn runs(&self) -> bool {
-        !matches!(self.decision, Decision::Unchanged(_))
+        !matches!(self.decision, RunDecision::Unchanged(_))
     }
 }
 
@@ -44,46 +43,46 @@ impl Entry {
 /// If the inputs of one can't be found.
 pub(crate) fn plan(
     checkout: &Checkout,
-    record: &Record,
-    subjects: Vec<Subject>,
+    record: &PassRecord,
+    subjects: Vec<CheckSubject>,
     all: bool,
     seed: &str,
     now: u64,
-) -> anyhow::Result<Vec<Entry>> {
+) -> anyhow::Result<Vec<PlanEntry>> {
     let mut entries = Vec::new();
     for subject in subjects {
         let inputs = checkout.inputs(&subject).with_context(|| subject.name.clone())?;
         let decision = match record.standing(&subject.name, &inputs, now) {
-            Standing::Runs(why) => Decision::Run(why),
-            Standing::Holds(_) if all => Decision::Run("all are asked for".to_owned()),
-            Standing::Holds(line) => Decision::Unchanged(line.stamp()),
+            PassStanding::Runs(why) => RunDecision::Run(why),
+            PassStanding::Holds(_) if all => RunDecision::Run("all are asked for".to_owned()),
+            PassStanding::Holds(line) => RunDecision::Unchanged(line.stamp()),
         };
         let times = record.passes_needed(&subject.name, &inputs);
         let seconds = record.line(&subject.name).map(|line| line.seconds);
-        entries.push(Entry { subject, inputs, decision, times, seconds });
+        entries.push(PlanEntry { subject, inputs, decision, times, seconds });
     }
     draw(&mut entries, seed);
     Ok(entries)
 }
 
 /// Lets one of those run that would not.
-fn draw(entries: &mut [Entry], seed: &str) {
+fn draw(entries: &mut [PlanEntry], seed: &str) {
     let unchanged = entries.iter_mut().filter(|entry| !entry.runs());
     // Each gets a number from the seed and its name; the least runs.
     let drawn =
         unchanged.min_by_key(|entry| hash(&[seed.as_bytes(), entry.subject.name.as_bytes()]));
     if let Some(entry) = drawn
-        && let Decision::Unchanged(stamp) = &entry.decision
+        && let RunDecision::Unchanged(stamp) = &entry.decision
     {
-        entry.decision = Decision::Drawn(stamp.clone());
+        entry.decision = RunDecision::Drawn(stamp.clone());
     }
 }
 
 /// Prints what runs and what does not, with the reason and the seconds of the last pass.
-pub(crate) fn print(entries: &[Entry], to: &mut dyn Write) {
+pub(crate) fn print(entries: &[PlanEntry], to: &mut dyn Write) {
     let (mut running, mut unchanged) = (0.0, 0.0);
     let _ = writeln!(to, "\n== what runs, what does not, and the seconds of its last pass");
-    let mut sorted: Vec<&Entry> = entries.iter().collect();
+    let mut sorted: Vec<&PlanEntry> = entries.iter().collect();
     sorted.sort_by(|one, other| {
         let runs = other.runs().cmp(&one.runs());
         runs.then(other.seconds.unwrap_or(0.0).total_cmp(&one.seconds.unwrap_or(0.0)))
@@ -93,12 +92,12 @@ pub(crate) fn print(entries: &[Entry], to: &mut dyn Write) {
         let sum = if entry.runs() { &mut running } else { &mut unchanged };
         *sum += entry.seconds.unwrap_or(0.0);
         let why = match &entry.decision {
-            Decision::Run(why) if entry.times > 1 => {
+            RunDecision::Run(why) if entry.times > 1 => {
                 format!("runs {} times, because it failed: {why}", entry.times)
             }
-            Decision::Run(why) => format!("runs: {why}"),
-            Decision::Drawn(stamp) => format!("runs, drawn by lot: unchanged since {stamp}"),
-            Decision::Unchanged(stamp) => format!("unchanged since {stamp}"),
+            RunDecision::Run(why) => format!("runs: {why}"),
+            RunDecision::Drawn(stamp) => format!("runs, drawn by lot: unchanged since {stamp}"),
+            RunDecision::Unchanged(stamp) => format!("unchanged since {stamp}"),
         };
         let _ = writeln!(to, "{seconds:>7} {}: {why}", entry.subject.name);
     }
@@ -114,11 +113,11 @@ pub(crate) fn print(entries: &[Entry], to: &mut dyn Write) {
 mod tests {
     use super::*;
 
-    fn entry(name: &str, decision: Decision) -> Entry {
+    fn entry(name: &str, decision: RunDecision) -> PlanEntry {
         let part = String::new();
-        Entry {
-            subject: Subject { name: name.to_owned(), ..Subject::default() },
-            inputs: Inputs { code: part.clone(), data: part.clone(), tools: part },
+        PlanEntry {
+            subject: CheckSubject { name: name.to_owned(), ..CheckSubject::default() },
+            inputs: SuiteInputs { code: part.clone(), data: part.clone(), tools: part },
             decision,
             times: 1,
             seconds: Some(2.0),
@@ -126,14 +125,14 @@ mod tests {
     }
 
     fn drawn(seed: &str, names: &[&str]) -> Vec<String> {
-        let mut entries: Vec<Entry> = names
+        let mut entries: Vec<PlanEntry> = names
             .iter()
-            .map(|name| entry(name, Decision::Unchanged("2026-01-02, abc".to_owned())))
-            .chain([entry("changed", Decision::Run("code changed".to_owned()))])
+            .map(|name| entry(name, RunDecision::Unchanged("2026-01-02, abc".to_owned())))
+            .chain([entry("changed", RunDecision::Run("code changed".to_owned()))])
             .collect();
         draw(&mut entries, seed);
         let drawn =
-            entries.into_iter().filter(|entry| matches!(entry.decision, Decision::Drawn(_)));
+            entries.into_iter().filter(|entry| matches!(entry.decision, RunDecision::Drawn(_)));
         drawn.map(|entry| entry.subject.name).collect()
     }
 
@@ -155,10 +154,10 @@ mod tests {
     #[test]
     fn the_plan_says_what_runs_and_why() {
         let entries = [
-            entry("docs", Decision::Unchanged("2026-01-02, abc".to_owned())),
-            entry("chip", Decision::Run("code changed since 2026-01-02, abc".to_owned())),
-            entry("lab", Decision::Drawn("2026-01-02, abc".to_owned())),
-            Entry { times: 3, ..entry("slow", Decision::Run("no pass is recorded".to_owned())) },
+            entry("docs", RunDecision::Unchanged("2026-01-02, abc".to_owned())),
+            entry("chip", RunDecision::Run("code changed since 2026-01-02, abc".to_owned())),
+            entry("lab", RunDecision::Drawn("2026-01-02, abc".to_owned())),
+            PlanEntry { times: 3, ..entry("slow", RunDecision::Run("no pass is recorded".to_owned())) },
         ];
         let mut printed = Vec::new();
         print(&entries, &mut printed);

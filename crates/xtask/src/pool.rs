@@ -249,11 +249,11 @@ mod tests {
         let mut printed = Vec::new();
         let alone = Job { runs_alone: true, ..job("alone", "true") };
         let jobs = vec![alone, missing, empty, some];
-        let mut ended = |result: &mut JobResult| {
+        let done = run_all(jobs, 2, one, &folder, &mut |result| {
             show(result, &mut printed);
             Ok(())
-        };
-        let done = run_all(jobs, 2, one, &folder, &mut ended).unwrap();
+        });
+        let done = done.unwrap();
         assert_eq!(done.last().map(|done| done.name.as_str()), Some("alone"));
         let mut came: Vec<(&str, bool)> =
             done.iter().map(|done| (done.name.as_str(), done.has_passed)).collect();

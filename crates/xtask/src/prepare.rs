@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use crate::suites::{Need, Suites};
+use crate::inputs::SuiteNeed;
+use crate::suites::Suites;
 
 /// The validators of manifests, which no distribution packages, and Snakemake, whose package is
 /// twenty times as large: all for one Python.
@@ -53,7 +54,7 @@ pub(crate) fn prepare() -> anyhow::Result<Option<PathBuf>> {
 }
 
 /// The packages that are missing of what suites need.
-fn missing<'a>(needs: impl IntoIterator<Item = &'a Need>) -> Vec<&'a str> {
+fn missing<'a>(needs: impl IntoIterator<Item = &'a SuiteNeed>) -> Vec<&'a str> {
     fn is_installed(package: &str) -> bool {
         quietly(Command::new("dpkg").args(["-s", package]))
     }

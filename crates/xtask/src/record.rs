@@ -1,7 +1,7 @@
 //! `ci/passed.toml`: the suites that passed, each with the inputs that it passed with.
 //!
 //! Only a run in which a suite passed writes its line. A line counts as long as the suite's inputs
-//! are those of the line; [`Record::standing`] has the other conditions.
+//! are those of the line; [`PassRecord::standing`] has the other conditions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use crate::inputs::{Inputs, git};
+use crate::inputs::{SuiteInputs, git};
 
 /// Where the record is, in the checkout.
 pub(crate) const FILE: &str = "ci/passed.toml";
@@ -33,8 +33,8 @@ const DAY: u64 = 24 * HOUR;
 /// A suite that passed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Line {
-    pub(crate) inputs: Inputs,
+pub(crate) struct PassedLine {
+    pub(crate) inputs: SuiteInputs,
     /// The commit that was checked out; changes that were not committed are in the inputs alone.
     pub(crate) commit: String,
     /// When it had passed, as RFC 3339 writes it.
@@ -46,31 +46,31 @@ pub(crate) struct Line {
 
 /// What is recorded.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct PassRecord {
     root: PathBuf,
-    lines: BTreeMap<String, Line>,
+    lines: BTreeMap<String, PassedLine>,
     /// When the commit was made that brought a line, in seconds since 1970; only in CI.
     committed: Option<BTreeMap<String, u64>>,
-    failures: BTreeMap<String, Failure>,
+    failures: BTreeMap<String, FailedInputs>,
 }
 
-/// Inputs with which a suite failed, on this machine.
+/// SuiteInputs with which a suite failed, on this machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Failure {
-    inputs: Inputs,
+struct FailedInputs {
+    inputs: SuiteInputs,
     /// How often it has passed since.
     passes: u32,
 }
 
 /// Why a suite runs, or that it needn't.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Standing {
+pub(crate) enum PassStanding {
     /// It passed with these inputs.
-    Holds(Line),
+    Holds(PassedLine),
     Runs(String),
 }
 
-impl Record {
+impl PassRecord {
     /// Reads the record of a checkout; in CI with the ages of its lines.
     ///
     /// # Errors
@@ -90,9 +90,9 @@ impl Record {
     }
 
     /// Whether a suite has to run with these inputs, and why.
-    pub(crate) fn standing(&self, name: &str, inputs: &Inputs, now: u64) -> Standing {
+    pub(crate) fn standing(&self, name: &str, inputs: &SuiteInputs, now: u64) -> PassStanding {
         let Some(line) = self.lines.get(name) else {
-            return Standing::Runs("no pass is recorded".to_owned());
+            return PassStanding::Runs("no pass is recorded".to_owned());
         };
         let parts = [
             ("code", line.inputs.code != inputs.code),
@@ -103,23 +103,23 @@ impl Record {
             parts.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect();
         if !changed.is_empty() {
             let changed = changed.join(" and ");
-            return Standing::Runs(format!("{changed} changed since {}", line.stamp()));
+            return PassStanding::Runs(format!("{changed} changed since {}", line.stamp()));
         }
         // A time in the future is a mistake of some clock: such a line does not count, either.
         if line.passed_at().and_then(|at| now.checked_sub(at)).is_none_or(|age| age > LASTS) {
-            return Standing::Runs(format!("passed on {}: older than 14 days", line.stamp()));
+            return PassStanding::Runs(format!("passed on {}: older than 14 days", line.stamp()));
         }
         if let Some(committed) = &self.committed {
             let is_old = committed.get(name).is_some_and(|at| *at + OLD_IN_CI <= now);
             if !is_old {
-                return Standing::Runs("recorded less than 12 hours ago".to_owned());
+                return PassStanding::Runs("recorded less than 12 hours ago".to_owned());
             }
         }
-        Standing::Holds(line.clone())
+        PassStanding::Holds(line.clone())
     }
 
     /// How many passes in a row a suite still needs before they are recorded.
-    pub(crate) fn passes_needed(&self, name: &str, inputs: &Inputs) -> u32 {
+    pub(crate) fn passes_needed(&self, name: &str, inputs: &SuiteInputs) -> u32 {
         let failed = self.failures.get(name).filter(|failure| failure.inputs == *inputs);
         failed.map_or(1, |failure| PASSES_AFTER_A_FAILURE.saturating_sub(failure.passes).max(1))
     }
@@ -128,7 +128,7 @@ impl Record {
     ///
     /// # Errors
     /// If a file can't be written.
-    pub(crate) fn pass(&mut self, name: &str, line: Line, times: u32) -> anyhow::Result<()> {
+    pub(crate) fn pass(&mut self, name: &str, line: PassedLine, times: u32) -> anyhow::Result<()> {
         if let Some(failure) = self.failures.get_mut(name) {
             if failure.inputs == line.inputs && failure.passes + times < PASSES_AFTER_A_FAILURE {
                 failure.passes += times;
@@ -145,8 +145,8 @@ impl Record {
     ///
     /// # Errors
     /// If that can't be written.
-    pub(crate) fn fail(&mut self, name: &str, inputs: Inputs) -> anyhow::Result<()> {
-        self.failures.insert(name.to_owned(), Failure { inputs, passes: 0 });
+    pub(crate) fn fail(&mut self, name: &str, inputs: SuiteInputs) -> anyhow::Result<()> {
+        self.failures.insert(name.to_owned(), FailedInputs { inputs, passes: 0 });
         self.write_failures()
     }
 
@@ -165,7 +165,7 @@ impl Record {
     }
 
     /// When and for how long a suite last passed.
-    pub(crate) fn line(&self, name: &str) -> Option<&Line> {
+    pub(crate) fn line(&self, name: &str) -> Option<&PassedLine> {
         self.lines.get(name)
     }
 
@@ -185,7 +185,7 @@ impl Record {
     }
 }
 
-impl Line {
+impl PassedLine {
     /// When it passed, and at which commit.
     pub(crate) fn stamp(&self) -> String {
         format!("{}, {}", self.time.get(..10).unwrap_or_default(), self.commit)
@@ -205,11 +205,10 @@ fn failures(root: &Path) -> PathBuf {
 
 /// Writes a file as a whole, or leaves it as it is.
 fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
-    let named = || path.display().to_string();
-    fs::create_dir_all(path.parent().with_context(named)?).with_context(named)?;
     let beside = path.with_extension("new");
-    fs::write(&beside, text).with_context(named)?;
-    fs::rename(&beside, path).with_context(named)
+    let folder = path.parent().unwrap_or(path);
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(&beside, text));
+    written.and_then(|()| fs::rename(&beside, path)).with_context(|| path.display().to_string())
 }
 
 /// When the commit of each line was made; nothing if git does not say.
@@ -220,10 +219,13 @@ fn committed(root: &Path) -> BTreeMap<String, u64> {
         if let Some(seconds) = line.strip_prefix("committer-time ") {
             time = seconds.parse::<u64>().ok();
         } else if let Some(text) = line.strip_prefix('\t') {
-            let row: Result<BTreeMap<String, Line>, _> = toml::from_str(text);
+            let row: Result<BTreeMap<String, PassedLine>, _> = toml::from_str(text);
             let names = row.into_iter().flatten().map(|(name, _)| name);
             all.extend(names.filter_map(|name| Some((name, time?))));
         }
     }
     all
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,45 +8,23 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use serde::Deserialize;
 
-use crate::inputs::profile;
+use crate::inputs::{CheckSubject, SuiteNeed, profile};
 
 /// The content of `suites.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Suites {
-    /// The features that everything is built with, so that there is one build.
+    /// The features of whatever is built: the same for all, so that nothing is built twice.
     pub(crate) features: Vec<String>,
     /// What suites and steps need besides the toolchain, by the words that they use.
-    pub(crate) needs: BTreeMap<String, Need>,
+    pub(crate) needs: BTreeMap<String, SuiteNeed>,
     /// Files outside its folder that a crate is built from, where its sources name them in another
     /// way than by a path with `..`.
     pub(crate) reads: BTreeMap<String, Vec<String>>,
     /// The suites in the order in which they start: the longest ones first.
     pub(crate) suite: Vec<Suite>,
     /// What CI does besides tests, one after the other.
-    pub(crate) step: Vec<Step>,
-}
-
-/// Something that suites need.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Need {
-    /// Programs to look for, and the package that brings each.
-    #[serde(default)]
-    pub(crate) programs: BTreeMap<String, String>,
-    /// Packages without a program to look for.
-    #[serde(default)]
-    pub(crate) packages: Vec<String>,
-    /// Commands that print a version.
-    #[serde(default)]
-    pub(crate) run: Vec<String>,
-}
-
-impl Need {
-    /// Its packages.
-    pub(crate) fn packages(&self) -> impl Iterator<Item = &str> {
-        self.programs.values().chain(&self.packages).map(String::as_str)
-    }
+    pub(crate) step: Vec<CiStep>,
 }
 
 /// A suite that `cargo test --workspace` leaves out.
@@ -69,7 +47,8 @@ pub(crate) struct Suite {
     /// The policies that it runs, if a change of another one can't concern it.
     #[serde(default)]
     pub(crate) policies: Vec<String>,
-    /// Files and folders that it reads and its sources don't name; `*.md` stands for all such files.
+    /// Files and folders that it reads and its sources don't name; `*.md` stands for all such
+    /// files.
     #[serde(default)]
     pub(crate) data: Vec<String>,
 }
@@ -77,7 +56,7 @@ pub(crate) struct Suite {
 /// Something that CI does besides tests.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Step {
+pub(crate) struct CiStep {
     pub(crate) name: String,
     pub(crate) command: String,
     /// What it needs besides the toolchain.
@@ -93,22 +72,6 @@ pub(crate) struct Step {
     /// Whether only a run of everything has it.
     #[serde(default)]
     pub(crate) only_in_all: bool,
-}
-
-/// A suite or a step, as far as its inputs are concerned.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Subject {
-    pub(crate) name: String,
-    pub(crate) package: Option<String>,
-    pub(crate) test: Option<String>,
-    pub(crate) tier: Option<Tier>,
-    pub(crate) policies: Vec<String>,
-    pub(crate) data: Vec<String>,
-    pub(crate) needs: Vec<String>,
-    /// What is run.
-    pub(crate) command: Vec<String>,
-    /// The profile and the features of the build.
-    pub(crate) profile: String,
 }
 
 impl Suite {
@@ -132,12 +95,12 @@ impl Suite {
     }
 
     /// Its inputs, by name.
-    pub(crate) fn subject(&self, profile: &str) -> Subject {
-        Subject {
+    pub(crate) fn subject(&self, profile: &str) -> CheckSubject {
+        CheckSubject {
             name: self.name(),
             package: Some(self.package.clone()),
             test: Some(self.test.clone()),
-            tier: Some(self.tier),
+            is_of_the_system: self.tier == Tier::System,
             policies: self.policies.clone(),
             data: self.data.clone(),
             needs: self.needs.clone(),
@@ -147,17 +110,17 @@ impl Suite {
     }
 }
 
-impl Step {
+impl CiStep {
     /// Its inputs, by name.
-    pub(crate) fn subject(&self, profile: &str) -> Subject {
-        Subject {
+    pub(crate) fn subject(&self, profile: &str) -> CheckSubject {
+        CheckSubject {
             name: self.name.clone(),
             package: self.package.clone(),
             data: self.data.clone(),
             needs: self.needs.clone(),
             command: self.tool.iter().chain([&self.command]).cloned().collect(),
             profile: profile.to_owned(),
-            ..Subject::default()
+            ..CheckSubject::default()
         }
     }
 }
@@ -204,7 +167,7 @@ impl Suites {
         self.suite.iter().map(Suite::name).chain(steps).collect()
     }
 
-    /// Cargo's arguments for whatever is built: of one selection and with the same features, so that
+    /// Cargo's arguments for whatever is built: one selection of packages and features, so that
     /// nothing is built twice.
     pub(crate) fn build_arguments(&self) -> Vec<&str> {
         let features = self.features.iter().flat_map(|feature| ["--features", feature.as_str()]);
@@ -261,6 +224,37 @@ mod tests {
             }
         }
         assert_eq!(listed, left_out);
+    }
+
+    /// Examples in comments are tests of the crates that say so; elsewhere there are none.
+    #[test]
+    fn no_example_is_left_out() {
+        for (folder, manifest) in manifests() {
+            let library = manifest.get("lib").and_then(|library| library.get("doctest"));
+            if library.and_then(toml::Value::as_bool) != Some(false) {
+                continue;
+            }
+            let mut folders = vec![folder.join("src")];
+            while let Some(folder) = folders.pop() {
+                for entry in std::fs::read_dir(&folder).unwrap() {
+                    let path = entry.unwrap().path();
+                    if path.is_dir() {
+                        folders.push(path);
+                    } else if path.extension().is_some_and(|extension| extension == "rs") {
+                        let text = std::fs::read_to_string(&path).unwrap();
+                        let fences = text.lines().filter_map(|line| {
+                            let line = line.trim_start();
+                            let comment =
+                                line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+                            comment.trim_start().strip_prefix("```")
+                        });
+                        // A fence that opens says `text`; one that closes, nothing.
+                        let wrong = fences.step_by(2).any(|opens| opens != "text");
+                        assert!(!wrong, "{}: an example that nothing runs", path.display());
+                    }
+                }
+            }
+        }
     }
 
     /// The folder and the manifest of each crate.

@@ -9,16 +9,16 @@ use serde::Deserialize;
 
 /// The packages of the workspace, and those that they depend on.
 #[derive(Debug)]
-pub(crate) struct Graph {
-    packages: BTreeMap<String, Package>,
-    nodes: BTreeMap<String, Node>,
+pub(crate) struct CrateGraph {
+    packages: BTreeMap<String, CargoPackage>,
+    nodes: BTreeMap<String, CargoNode>,
     members: BTreeSet<String>,
     root: PathBuf,
 }
 
 /// What a package is built from.
 #[derive(Debug, Default)]
-pub(crate) struct Reached {
+pub(crate) struct ReachedCode {
     /// The workspace's packages, by name, and the folder of each, relative to the workspace.
     pub(crate) folders: BTreeMap<String, String>,
     /// Each other package, with its version, source and features.
@@ -26,52 +26,52 @@ pub(crate) struct Reached {
 }
 
 #[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
+struct CargoMetadata {
+    packages: Vec<CargoPackage>,
     workspace_members: BTreeSet<String>,
     workspace_root: PathBuf,
-    resolve: Resolve,
+    resolve: CargoResolve,
 }
 
 #[derive(Debug, Deserialize)]
-struct Package {
+struct CargoPackage {
     id: String,
     name: String,
     manifest_path: PathBuf,
-    targets: Vec<Target>,
+    targets: Vec<CargoTarget>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Target {
+struct CargoTarget {
     name: String,
     kind: Vec<String>,
     src_path: PathBuf,
 }
 
 #[derive(Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
+struct CargoResolve {
+    nodes: Vec<CargoNode>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Node {
+struct CargoNode {
     id: String,
     features: BTreeSet<String>,
-    deps: Vec<Dependency>,
+    deps: Vec<CargoDependency>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Dependency {
+struct CargoDependency {
     pkg: String,
-    dep_kinds: Vec<Kind>,
+    dep_kinds: Vec<DependencyKind>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Kind {
+struct DependencyKind {
     kind: Option<String>,
 }
 
-impl Graph {
+impl CrateGraph {
     /// Asks cargo, for this machine and with these features.
     ///
     /// # Errors
@@ -89,7 +89,12 @@ impl Graph {
         cargo.current_dir(root).stdin(Stdio::null()).stderr(Stdio::inherit());
         let output = cargo.output().context("cargo metadata")?;
         ensure!(output.status.success(), "cargo metadata: {}", output.status);
-        let metadata: Metadata = serde_json::from_slice(&output.stdout)?;
+        Self::from_json(&output.stdout)
+    }
+
+    /// Reads what cargo printed.
+    pub(super) fn from_json(metadata: &[u8]) -> anyhow::Result<Self> {
+        let metadata: CargoMetadata = serde_json::from_slice(metadata)?;
         let packages = metadata.packages.into_iter();
         let nodes = metadata.resolve.nodes.into_iter();
         Ok(Self {
@@ -100,7 +105,7 @@ impl Graph {
         })
     }
 
-    fn member(&self, name: &str) -> anyhow::Result<&Package> {
+    fn member(&self, name: &str) -> anyhow::Result<&CargoPackage> {
         let mut members = self.members.iter().filter_map(|id| self.packages.get(id));
         members
             .find(|package| package.name == name)
@@ -111,8 +116,8 @@ impl Graph {
     ///
     /// # Errors
     /// If there is no such package.
-    pub(crate) fn reached(&self, package: &str, is_tested: bool) -> anyhow::Result<Reached> {
-        let mut reached = Reached::default();
+    pub(crate) fn reached(&self, package: &str, is_tested: bool) -> anyhow::Result<ReachedCode> {
+        let mut reached = ReachedCode::default();
         let mut seen = BTreeSet::new();
         let mut waiting = vec![(self.member(package)?.id.as_str(), is_tested)];
         while let Some((id, is_tested)) = waiting.pop() {
@@ -137,7 +142,7 @@ impl Graph {
         Ok(reached)
     }
 
-    fn folder(&self, package: &Package) -> anyhow::Result<String> {
+    fn folder(&self, package: &CargoPackage) -> anyhow::Result<String> {
         let folder = package.manifest_path.parent().context("a manifest in a folder")?;
         let folder = folder.strip_prefix(&self.root)?;
         Ok(folder.to_str().context("a folder's name")?.to_owned())

@@ -13,10 +13,9 @@ use anyhow::Context as _;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::suites::{Subject, Suites};
-use graph::Graph;
-pub(crate) use tools::Tools;
-use tree::Tree;
+use graph::CrateGraph;
+pub(crate) use tools::{SuiteNeed, ToolVersions};
+use tree::CheckoutFiles;
 pub(crate) use tree::{SHARED, git, hash};
 
 /// The crate whose folders are policies, of which a suite may name those that it runs.
@@ -27,7 +26,7 @@ const ALWAYS: [&str; 2] = [".cargo/config.toml", "rust-toolchain.toml"];
 
 /// The hashes of what a suite depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Inputs {
+pub(crate) struct SuiteInputs {
     /// The sources, the packages from outside with their features, and the profile.
     pub(crate) code: String,
     /// The other files that it reads.
@@ -36,12 +35,29 @@ pub(crate) struct Inputs {
     pub(crate) tools: String,
 }
 
+/// A suite or a step, as far as its inputs are concerned.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CheckSubject {
+    pub(crate) name: String,
+    pub(crate) package: Option<String>,
+    pub(crate) test: Option<String>,
+    /// Whether it depends on the running kernel.
+    pub(crate) is_of_the_system: bool,
+    pub(crate) policies: Vec<String>,
+    pub(crate) data: Vec<String>,
+    pub(crate) needs: Vec<String>,
+    /// What is run.
+    pub(crate) command: Vec<String>,
+    /// The profile and the features of the build.
+    pub(crate) profile: String,
+}
+
 /// The checkout, as far as results depend on it.
 #[derive(Clone)]
 pub(crate) struct Checkout {
-    tree: Tree,
-    graph: Arc<Graph>,
-    tools: Tools,
+    tree: CheckoutFiles,
+    graph: Arc<CrateGraph>,
+    tools: ToolVersions,
     /// Files that a crate reads outside its folder, where its sources don't name them.
     reads: BTreeMap<String, Vec<String>>,
     /// The names of the policies' folders.
@@ -56,22 +72,27 @@ pub(crate) fn shared(root: &Path) -> Option<PathBuf> {
 }
 
 impl Checkout {
-    /// Reads the checkout at `root`.
+    /// Reads the checkout at `root`. `reads` has the files that a crate reads outside its folder.
     ///
     /// # Errors
     /// If git or cargo fails, or a file can't be read.
-    pub(crate) fn read(root: &Path, suites: &Suites, tools: Tools) -> anyhow::Result<Self> {
-        let tree = Tree::read(root, shared(root).as_deref())?;
-        let features: Vec<&str> = suites.features.iter().map(String::as_str).collect();
+    pub(crate) fn read(
+        root: &Path,
+        features: &[String],
+        reads: &BTreeMap<String, Vec<String>>,
+        tools: ToolVersions,
+    ) -> anyhow::Result<Self> {
+        let tree = CheckoutFiles::read(root, shared(root).as_deref())?;
+        let features: Vec<&str> = features.iter().map(String::as_str).collect();
         let folders = tree.matching(POLICIES).filter_map(|file| {
             let (folder, _) = file.strip_prefix(POLICIES)?.split_once('/')?;
             Some(folder.to_owned())
         });
         Ok(Self {
             policies: folders.collect(),
-            graph: Arc::new(Graph::read(root, &features)?),
+            graph: Arc::new(CrateGraph::read(root, &features)?),
             tools,
-            reads: suites.reads.clone(),
+            reads: reads.clone(),
             tree,
         })
     }
@@ -81,7 +102,7 @@ impl Checkout {
     /// # Errors
     /// If one can't be read.
     pub(crate) fn again(&self, root: &Path) -> anyhow::Result<Self> {
-        Ok(Self { tree: Tree::read(root, shared(root).as_deref())?, ..self.clone() })
+        Ok(Self { tree: CheckoutFiles::read(root, shared(root).as_deref())?, ..self.clone() })
     }
 
     /// Whether it has a file, or the folder `shared` has.
@@ -93,8 +114,8 @@ impl Checkout {
     ///
     /// # Errors
     /// If it names a package or a policy that is not there.
-    pub(crate) fn inputs(&self, subject: &Subject) -> anyhow::Result<Inputs> {
-        let Files { code, data, outside } = self.files(subject)?;
+    pub(crate) fn inputs(&self, subject: &CheckSubject) -> anyhow::Result<SuiteInputs> {
+        let InputFiles { code, data, outside } = self.files(subject)?;
         let mut words: Vec<String> = vec![subject.profile.clone()];
         words.extend(outside);
         for (file, is_whole) in &code {
@@ -104,7 +125,7 @@ impl Checkout {
         }
         let data =
             data.iter().map(|file| format!("{file} {}", self.tree.hash(file).unwrap_or_default()));
-        Ok(Inputs {
+        Ok(SuiteInputs {
             code: short(words),
             data: short(data.collect()),
             tools: short(self.tools.of(subject)),
@@ -115,13 +136,13 @@ impl Checkout {
     ///
     /// # Errors
     /// As [`Checkout::inputs`].
-    pub(crate) fn opened(&self, subject: &Subject) -> anyhow::Result<BTreeSet<String>> {
-        let Files { code, data, .. } = self.files(subject)?;
+    pub(crate) fn opened(&self, subject: &CheckSubject) -> anyhow::Result<BTreeSet<String>> {
+        let InputFiles { code, data, .. } = self.files(subject)?;
         Ok(code.into_keys().chain(data).collect())
     }
 
-    fn files(&self, subject: &Subject) -> anyhow::Result<Files> {
-        let mut files = Files::default();
+    fn files(&self, subject: &CheckSubject) -> anyhow::Result<InputFiles> {
+        let mut files = InputFiles::default();
         if let Some(package) = &subject.package {
             self.add_code(package, subject, &mut files)?;
         }
@@ -138,7 +159,7 @@ impl Checkout {
 
     /// Adds what a package and one of its tests are built from, and the files that these sources
     /// name.
-    fn add_code(&self, package: &str, subject: &Subject, to: &mut Files) -> anyhow::Result<()> {
+    fn add_code(&self, package: &str, subject: &CheckSubject, to: &mut InputFiles) -> anyhow::Result<()> {
         let reached = self.graph.reached(package, subject.test.is_some())?;
         to.outside = reached.outside;
         let left_out = self.other_policies(&subject.policies)?;
@@ -262,7 +283,7 @@ impl Checkout {
 
 /// What a suite depends on.
 #[derive(Default)]
-struct Files {
+struct InputFiles {
     /// Sources, and whether their unit tests count.
     code: BTreeMap<String, bool>,
     data: BTreeSet<String>,

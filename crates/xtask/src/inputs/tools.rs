@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::suites::{Subject, Suites, Tier};
+use serde::Deserialize;
+
+use super::CheckSubject;
 
 /// Variables that change what tests do, by how they begin. Whether debug information is built is
 /// not one of them.
@@ -28,12 +30,34 @@ const OF_NO_EFFECT: [&str; 6] = [
     "PROPTEST_RNG_SEED",
 ];
 
+/// Something that suites need.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SuiteNeed {
+    /// Programs to look for, and the package that brings each.
+    #[serde(default)]
+    pub(crate) programs: BTreeMap<String, String>,
+    /// Packages without a program to look for.
+    #[serde(default)]
+    pub(crate) packages: Vec<String>,
+    /// Commands that print a version.
+    #[serde(default)]
+    pub(crate) run: Vec<String>,
+}
+
+impl SuiteNeed {
+    /// Its packages.
+    pub(crate) fn packages(&self) -> impl Iterator<Item = &str> {
+        self.programs.values().chain(&self.packages).map(String::as_str)
+    }
+}
+
 /// The need of suites that boot kernels.
 const KERNELS: &str = "kernel lab";
 
 /// Versions by name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tools {
+pub(crate) struct ToolVersions {
     /// What every suite depends on: the toolchain, and variables of the environment.
     pub(crate) common: Vec<String>,
     /// The running kernel, for suites that depend on it.
@@ -43,9 +67,10 @@ pub(crate) struct Tools {
     pub(crate) needs: BTreeMap<String, String>,
 }
 
-impl Tools {
-    /// Asks the system.
-    pub(crate) fn read(root: &Path, suites: &Suites) -> Self {
+impl ToolVersions {
+    /// Asks the system for what these needs are. `build` are cargo's arguments for whatever is
+    /// built.
+    pub(crate) fn read(root: &Path, needs: &BTreeMap<String, SuiteNeed>, build: &[&str]) -> Self {
         let mut common = vec![printed("rustc", &["-vV"])];
         let variables = std::env::vars().filter(|(name, _)| {
             let is_known = VARIABLES.iter().any(|start| name.starts_with(start));
@@ -55,9 +80,9 @@ impl Tools {
             variables.map(|(name, value)| format!("{name}={value}")).collect();
         variables.sort();
         common.extend(variables);
-        let packages: Vec<&str> = suites.needs.values().flat_map(|need| need.packages()).collect();
+        let packages: Vec<&str> = needs.values().flat_map(|need| need.packages()).collect();
         let versions = versions(&packages);
-        let needs = suites.needs.iter().map(|(name, need)| {
+        let versions_of_needs = needs.iter().map(|(name, need)| {
             let mut words: Vec<String> = need
                 .packages()
                 .map(|package| {
@@ -70,18 +95,18 @@ impl Tools {
                 printed(words.next().unwrap_or_default(), &words.collect::<Vec<_>>())
             }));
             if name == KERNELS {
-                words.push(kernels(root, suites));
+                words.push(kernels(root, build));
             }
             (name.clone(), words.join("\n"))
         });
-        Self { common, running: printed("uname", &["-srm"]), needs: needs.collect() }
+        Self { common, running: printed("uname", &["-srm"]), needs: versions_of_needs.collect() }
     }
 
     /// What a suite depends on, in words.
-    pub(crate) fn of(&self, subject: &Subject) -> Vec<String> {
+    pub(crate) fn of(&self, subject: &CheckSubject) -> Vec<String> {
         let mut words = self.common.clone();
         words.extend(subject.command.iter().cloned());
-        if subject.tier == Some(Tier::System) {
+        if subject.is_of_the_system {
             words.push(self.running.clone());
         }
         for need in &subject.needs {
@@ -92,7 +117,7 @@ impl Tools {
 }
 
 /// The kernels that the lab boots: those that it keeps, or those that it would fetch.
-fn kernels(root: &Path, suites: &Suites) -> String {
+fn kernels(root: &Path, build: &[&str]) -> String {
     let kept = std::env::var_os("FAIRWAYS_KERNEL_LAB");
     let kept = kept.map_or_else(|| root.join("target/kernel-lab"), PathBuf::from);
     let mut words = Vec::new();
@@ -101,7 +126,7 @@ fn kernels(root: &Path, suites: &Suites) -> String {
         words.push(version.unwrap_or_else(|_| {
             // Of the selection that everything is built in, so that it is not built twice.
             let lab = ["build", "--quiet", "--locked", "--bin", "fairways-kernel-lab"];
-            printed("cargo", &[&lab, &suites.build_arguments()[..]].concat());
+            printed("cargo", &[&lab, build].concat());
             let lab = root.join("target/debug/fairways-kernel-lab");
             printed(&lab.to_string_lossy(), &["newest", "--kernel", kernel])
         }));

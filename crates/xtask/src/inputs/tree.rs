@@ -14,14 +14,14 @@ pub(crate) const SHARED: &str = "shared/";
 
 /// Hashes of files by their paths, relative to the checkout.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tree {
+pub(crate) struct CheckoutFiles {
     root: PathBuf,
     files: BTreeMap<String, String>,
     /// Source files of dependencies count without their tests: those hashes, made once.
     tested: BTreeMap<String, String>,
 }
 
-impl Tree {
+impl CheckoutFiles {
     /// Reads what git tracks, and new files that it doesn't ignore.
     ///
     /// # Errors
@@ -53,15 +53,15 @@ impl Tree {
     }
 
     fn add(&mut self, name: String, path: &Path) -> anyhow::Result<()> {
-        let named = || path.display().to_string();
-        let metadata = fs::symlink_metadata(path).with_context(named)?;
+        let metadata = fs::symlink_metadata(path).with_context(|| name.clone())?;
         let content = if metadata.is_symlink() {
-            fs::read_link(path).with_context(named)?.into_os_string().into_encoded_bytes()
+            fs::read_link(path).map(|to| to.into_os_string().into_encoded_bytes())
         } else if metadata.is_file() {
-            fs::read(path).with_context(named)?
+            fs::read(path)
         } else {
             return Ok(());
         };
+        let content = content.with_context(|| name.clone())?;
         let kind = match metadata.permissions().mode() & 0o111 {
             _ if metadata.is_symlink() => "link",
             0 => "file",
@@ -74,8 +74,8 @@ impl Tree {
         Ok(())
     }
 
-    /// The files that are `entry`, in the folder `entry`, or, if it begins with `*`, that end as the
-    /// rest of it.
+    /// The files that are `entry`, or in the folder `entry`; if it begins with `*`, those that end
+    /// as the rest of it.
     pub(crate) fn matching<'a>(&'a self, entry: &'a str) -> impl Iterator<Item = &'a str> {
         let entry = entry.trim_end_matches('/');
         self.files.keys().map(String::as_str).filter(move |file| match entry.strip_prefix('*') {
@@ -111,11 +111,14 @@ fn without_tests<'a>(name: &str, content: &'a [u8]) -> Option<&'a [u8]> {
     Some(&content[..code(text).len()])
 }
 
-/// The text of a source file up to its unit tests: a lint allows nothing after them.
+/// The text of a source file up to its unit tests, if they end it.
 pub(crate) fn code(text: &str) -> &str {
-    let tests = text.match_indices("#[cfg(test)]\n").find(|(at, mark)| {
-        let next = &text[at + mark.len()..];
-        next.starts_with("mod ") && next.lines().next().is_some_and(|line| line.ends_with('{'))
+    let tests = text.match_indices("#[cfg(test)]\nmod ").find(|(at, _)| {
+        let mut lines = text[*at..].lines().skip(1);
+        let begins = lines.next().is_some_and(|line| line.ends_with('{'));
+        // The module's own end is the only line that is not indented.
+        let mut outer = lines.filter(|line| !line.is_empty() && !line.starts_with(' '));
+        begins && outer.next() == Some("}") && outer.next().is_none()
     });
     tests.map_or(text, |(at, _)| &text[..at])
 }
