@@ -9,6 +9,7 @@ mod flags;
 #[cfg(test)]
 mod import_cycles;
 mod language;
+mod pages;
 mod pool;
 mod prepare;
 mod run_folder;
@@ -34,6 +35,8 @@ enum Verb {
     Ci,
     /// Profile and record the programs of corpus/programs.toml again, or compare them
     Corpus(corpus::CorpusFlags),
+    /// Write every page and table that follows from the code, such as defaults of parameters
+    Pages,
     /// Build the documentation as a site in target/site/book
     Site,
     /// Run suites side by side: all, those of a tier, or those that are named
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Verb::Ci => ci::ci(),
         Verb::Test { tier, suites } => ci::test(tier, &suites),
         Verb::Corpus(asked) => corpus::corpus(&asked),
+        Verb::Pages => pages::pages(),
         Verb::Site => site::site(),
         Verb::Language { list } => language::language(list),
         Verb::List => suites::list().map(|()| true),
