@@ -1,4 +1,4 @@
-//! The documentation: its links, and its examples, run. `TRYCMD=overwrite` writes what they print.
+//! The documentation: its links, and its examples, run. `cargo xtask pages` writes what they print.
 
 #![allow(clippy::unwrap_used)]
 

@@ -35,6 +35,9 @@
 #![deny(clippy::float_arithmetic)]
 
 extern crate alloc;
+// A file of `tests` is a module of the unit tests.
+#[cfg(test)]
+extern crate self as fairways_policy;
 
 pub mod cache_fair;
 pub mod casc;
@@ -56,6 +59,9 @@ pub mod ucp;
 pub mod words;
 
 mod announce;
+#[cfg(test)]
+#[path = "../tests/defaults.rs"]
+mod defaults;
 mod layout;
 mod linear;
 mod lookahead;

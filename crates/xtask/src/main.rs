@@ -13,6 +13,7 @@ mod language;
 #[cfg(test)]
 mod made;
 mod opened;
+mod pages;
 mod plan;
 mod pool;
 mod prepare;
@@ -55,6 +56,8 @@ enum Verb {
     },
     /// Profile and record the programs of corpus/programs.toml again, or compare them
     Corpus(corpus::CorpusFlags),
+    /// Write every page and table that follows from the code, such as defaults of parameters
+    Pages,
     /// Build the documentation as a site in target/site/book
     Site,
     /// Run suites side by side: all, those of a tier, or those that are named
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
         Verb::Ci { all, plan, submitted } => ci::ci(ci::CiRequest { all, plan, is_ci: submitted }),
         Verb::Test { tier, suites } => ci::test(tier, &suites),
         Verb::Corpus(asked) => corpus::corpus(&asked),
+        Verb::Pages => pages::pages(),
         Verb::Site => site::site(),
         Verb::Language { list } => language::language(list),
         Verb::Opened { .. } => unreachable!("it has returned"),

@@ -8,7 +8,6 @@ mod allowed;
 mod likeness;
 mod named;
 mod page;
-mod policies;
 mod shell;
 mod words;
 

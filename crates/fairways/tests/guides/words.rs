@@ -16,6 +16,8 @@ pub(crate) fn said(page: &Page) -> Vec<String> {
     let said = said.iter().map(|command| command.replace("\\\n", " "));
     let said = said.map(|command| command.split_whitespace().collect::<Vec<_>>().join(" "));
     let said = said.map(|command| command.strip_prefix("sudo ").unwrap_or(&command).to_owned());
+    // A newcomer has not installed it.
+    let said = said.map(|command| command.replace("cargo run -- ", "fairways "));
     said.filter(|command| command.starts_with("fairways ") || command.contains("cargo ")).collect()
 }
 

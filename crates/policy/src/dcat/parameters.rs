@@ -31,7 +31,7 @@ parameters! {
 
         /// Hardly references the LLC: references per 1000 instructions at most.
         llc_ref_thr: Q32 = Q32::from_int(1),
-            "references per 1000 instructions", "§3.4, `llc_ref_thr`, no value";
+            "references per 1000 instructions", "§3.4, `llc_ref_thr`, no value (decision 2)";
 
         /// Misses are not trivial: percent of LLC references above.
         llc_miss_rate_thr: Q32 = Q32::from_int(3), "percent", "§5.1, `llc_miss_rate_thr`";

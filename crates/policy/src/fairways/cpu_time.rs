@@ -20,14 +20,11 @@ use fairways_core::{Action, AppId, Cpus, EndedTurn, Event, Q32, Sample, Time};
 use super::Fairways;
 use super::objective::Objective;
 use super::parameters::Parameters;
-use crate::cache_fair::{Account, Exchange, Role};
+use crate::cache_fair::{self, Account, Exchange, Role};
 use crate::program::RunningProgram;
 
 /// Slowdowns are of about so many spans of `normal_window`.
 const REMEMBERED: u64 = 16;
-
-/// How many quanta a thread counts as ahead or behind at most, as in `cache-fair`.
-const MOST_DEBT: i128 = 100;
 
 /// No slowdown counts as more, so that sums do not overflow.
 const MOST_SLOWDOWN: u64 = 1 << 60;
@@ -194,7 +191,9 @@ impl CpuTime {
             return;
         }
         let common = self.common.filter(|_| self.exchange.has_best_effort());
-        let most = self.exchange.quantum() * MOST_DEBT;
+        // As far as in `cache-fair`.
+        let most_debt = cache_fair::Parameters::default().most_debt;
+        let most = self.exchange.quantum() * i128::from(most_debt);
         let slowdown = program.evened(common.unwrap_or(1));
         if let Some((cycles, instructions)) = counted {
             let [all_cycles, all_instructions] = &mut program.span;

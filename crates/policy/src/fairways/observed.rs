@@ -9,10 +9,7 @@ use fairways_core::{Curve, MAX_WAYS, Q32, Ways};
 
 use super::points::CurvePoints;
 use super::rates::{ObservedRates, SIZES};
-
-/// LLC misses per 1000 cycles from which on a program may stream (LFOC Table 1): a way may bring it
-/// much, after others that brought nothing.
-const STREAMING: Q32 = Q32::from_int(10);
+use crate::lfoc;
 
 /// The mean rates at each size that a program had in one phase.
 #[derive(Clone, Debug)]
@@ -122,8 +119,9 @@ impl Observed {
     ///
     /// A miss costs up to 200 cycles. Most of that shows as a stall, and the rest is next to
     /// nothing: 1.5 times the stalls and two cycles for each miss. A program that misses less than
-    /// a streaming one gains less and less by each way: at most twice as much by each as by the
-    /// last two.
+    /// a streaming one (LFOC Table 1) gains less and less by each way: at most twice as much by
+    /// each as by the last two. A way may bring a streaming one much, after others that brought
+    /// nothing.
     pub(crate) fn possible_gain(&self, ways: Ways) -> u64 {
         let Some(most) = self.means().next_back().filter(|_| !self.is_sampled) else {
             return 0;
@@ -131,7 +129,7 @@ impl Observed {
         let misses = most.llcmpkc.raw();
         let by_misses = misses / 5;
         let by_stalls = most.stalls.map_or(u64::MAX, |stalls| stalls.raw() / 2 * 3 + misses / 500);
-        let streams = most.llcmpkc >= STREAMING;
+        let streams = most.llcmpkc >= lfoc::Parameters::plus().streaming_llcmpkc;
         let by_slope = if streams { None } else { self.gain_by_slope(most, ways) };
         by_misses.min(by_stalls).min(by_slope.unwrap_or(u64::MAX)).min(Q32::ONE.raw() / 10 * 9)
     }
@@ -244,7 +242,9 @@ pub(crate) mod tests {
 
     #[test]
     fn a_program_that_does_not_stream_gains_less_and_less() {
-        for (misses, gain) in [(9, 48), (10, 395)] {
+        let streaming = lfoc::Parameters::plus().streaming_llcmpkc.raw() >> 32;
+        // Of a streaming one, 1.5 times the stalls and two cycles for each miss.
+        for (misses, gain) in [(streaming - 1, 48), (streaming, 375 + 2 * streaming)] {
             let mut observed = Observed::default();
             observed.add(&rates(8, 1010, misses));
             observed.add(&rates(16, 1000, misses));

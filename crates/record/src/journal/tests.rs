@@ -118,7 +118,7 @@ const SCHEMA_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/journ
 /// A journal of a run.
 const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fairways/tests/data/run.journal");
 
-/// `TRYCMD=overwrite` writes it again.
+/// `cargo xtask pages` writes it again.
 #[test]
 fn the_committed_schema_is_that_of_the_types() {
     let schema = schemars::schema_for!(Line<'static>);
@@ -129,7 +129,7 @@ fn the_committed_schema_is_that_of_the_types() {
     let committed = std::fs::read_to_string(SCHEMA_FILE).unwrap_or_default();
     assert!(
         committed == now,
-        "docs/journal.schema.json does not match the types: TRYCMD=overwrite writes it"
+        "docs/journal.schema.json does not match the types: `cargo xtask pages` writes it"
     );
 }
 
