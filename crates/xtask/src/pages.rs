@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Context as _;
@@ -50,8 +50,7 @@ pub(crate) fn pages() -> anyhow::Result<bool> {
 
 /// The paths of the files that are new or have another text.
 fn changed(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) -> Vec<String> {
-    let differs = |path: &Path, text: &String| before.get(path) != Some(text);
-    let changed = after.iter().filter(|(path, text)| differs(path, text));
+    let changed = after.iter().filter(|(path, text)| before.get(*path) != Some(*text));
     changed.map(|(path, _)| path.display().to_string()).collect()
 }
 
@@ -92,7 +91,7 @@ mod tests {
     /// Each suite that writes exists, and every file that it writes is looked at.
     #[test]
     fn the_steps_and_places_exist() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
         for place in PLACES {
             assert!(root.join(place).exists(), "{place}");
         }
