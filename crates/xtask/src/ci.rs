@@ -91,11 +91,12 @@ pub(crate) fn ci(asked: CiRequest) -> anyhow::Result<bool> {
     })
 }
 
-/// Runs the suites of a tier, or with these names; returns whether all passed.
+/// Runs the suites of a tier, or with these names; `watched` says whether what they open is
+/// compared with their inputs. Returns whether all passed.
 ///
 /// # Errors
 /// If no suite matches, or one can't be built or started.
-pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool> {
+pub(crate) fn test(tier: Option<Tier>, names: &[String], watched: bool) -> anyhow::Result<bool> {
     let mut suites = Suites::read()?;
     for name in names {
         ensure!(
@@ -124,8 +125,11 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String]) -> anyhow::Result<bool>
         let variable = ("FAIRWAYS_REQUIRE_SHARED".to_owned(), "1".to_owned());
         jobs.iter_mut().for_each(|job| job.variables.push(variable.clone()));
     }
+    if watched {
+        jobs.iter_mut().try_for_each(|job| watch(job, &root))?;
+    }
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
-    let mut keeper = PassKeeper { root: &root, checkout, record, entries: &entries, watched: false };
+    let mut keeper = PassKeeper { root: &root, checkout, record, entries: &entries, watched };
     let done =
         run_all(jobs, lanes, Vec::new(), Path::new(LOGS), &mut |result| keeper.ended(result))?;
     Ok(sum_up(done, &mut stdout()))

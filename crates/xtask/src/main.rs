@@ -65,6 +65,9 @@ enum Verb {
         /// Suites of this tier only
         #[arg(long)]
         tier: Option<Tier>,
+        /// Compare the files that each suite opens with its inputs; as root
+        #[arg(long)]
+        opened: bool,
         /// Names of suites, as `cargo test --test` takes them; with a filter in one argument
         suites: Vec<String>,
     },
@@ -107,7 +110,7 @@ fn main() -> ExitCode {
     }
     let done = match args.verb {
         Verb::Ci { all, plan, submitted } => ci::ci(ci::CiRequest { all, plan, is_ci: submitted }),
-        Verb::Test { tier, suites } => ci::test(tier, &suites),
+        Verb::Test { tier, opened, suites } => ci::test(tier, &suites, opened),
         Verb::Corpus(asked) => corpus::corpus(&asked),
         Verb::Pages => pages::pages(),
         Verb::Site => site::site(),
