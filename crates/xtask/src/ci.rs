@@ -1,6 +1,6 @@
 //! What CI runs, in which order and side by side.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -84,10 +84,11 @@ pub(crate) fn ci(asked: CiRequest) -> anyhow::Result<bool> {
             PassKeeper { root: &root, checkout, record, entries: &entries, watched: asked.all };
         let done =
             run_all(jobs, lanes, steps, Path::new(LOGS), &mut |result| keeper.ended(result))?;
-        let have_passed = sum_up(done, &mut stdout());
-        let unchanged: Vec<PlanEntry> = entries.iter().filter(|entry| !entry.runs()).cloned().collect();
-        print(&unchanged, &mut stdout());
-        Ok(have_passed)
+        writeln!(stdout(), "\n== not run")?;
+        for entry in entries.iter().filter(|entry| !entry.runs()) {
+            writeln!(stdout(), "{}: {}", entry.subject.name, entry.reason())?;
+        }
+        Ok(sum_up(done, &reasons(&entries), &mut stdout()))
     })
 }
 
@@ -132,7 +133,12 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String], watched: bool) -> anyho
     let mut keeper = PassKeeper { root: &root, checkout, record, entries: &entries, watched };
     let done =
         run_all(jobs, lanes, Vec::new(), Path::new(LOGS), &mut |result| keeper.ended(result))?;
-    Ok(sum_up(done, &mut stdout()))
+    Ok(sum_up(done, &BTreeMap::new(), &mut stdout()))
+}
+
+/// Why each runs, by name.
+fn reasons(entries: &[PlanEntry]) -> BTreeMap<String, String> {
+    entries.iter().map(|entry| (entry.subject.name.clone(), entry.reason())).collect()
 }
 
 fn here() -> anyhow::Result<PathBuf> {

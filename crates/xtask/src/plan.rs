@@ -34,6 +34,18 @@ impl PlanEntry {
     pub(crate) fn runs(&self) -> bool {
         !matches!(self.decision, RunDecision::Unchanged(_))
     }
+
+    /// Whether it runs, and why or why not.
+    pub(crate) fn reason(&self) -> String {
+        match &self.decision {
+            RunDecision::Run(why) if self.times > 1 => {
+                format!("runs {} times, because it failed: {why}", self.times)
+            }
+            RunDecision::Run(why) => format!("runs: {why}"),
+            RunDecision::Drawn(stamp) => format!("runs, drawn by lot: unchanged since {stamp}"),
+            RunDecision::Unchanged(stamp) => format!("unchanged since {stamp}"),
+        }
+    }
 }
 
 /// Decides for each suite and step whether it runs. One of those that would not is drawn and runs,
@@ -91,15 +103,7 @@ pub(crate) fn print(entries: &[PlanEntry], to: &mut dyn Write) {
         let seconds = entry.seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.0}"));
         let sum = if entry.runs() { &mut running } else { &mut unchanged };
         *sum += entry.seconds.unwrap_or(0.0);
-        let why = match &entry.decision {
-            RunDecision::Run(why) if entry.times > 1 => {
-                format!("runs {} times, because it failed: {why}", entry.times)
-            }
-            RunDecision::Run(why) => format!("runs: {why}"),
-            RunDecision::Drawn(stamp) => format!("runs, drawn by lot: unchanged since {stamp}"),
-            RunDecision::Unchanged(stamp) => format!("unchanged since {stamp}"),
-        };
-        let _ = writeln!(to, "{seconds:>7} {}: {why}", entry.subject.name);
+        let _ = writeln!(to, "{seconds:>7} {}: {}", entry.subject.name, entry.reason());
     }
     let count = entries.iter().filter(|entry| entry.runs()).count();
     let _ = writeln!(

@@ -1,6 +1,6 @@
 //! Runs jobs side by side, and collects the output of each in a file.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -188,14 +188,20 @@ pub(crate) fn show(done: &JobResult, to: &mut dyn Write) {
     }
 }
 
-/// Prints the jobs by duration, and the end of the output of those that failed; returns whether all
-/// passed.
-pub(crate) fn sum_up(mut done: Vec<JobResult>, to: &mut dyn Write) -> bool {
+/// Prints the jobs by duration, each with the reason why it ran, and the end of the output of those
+/// that failed; returns whether all passed.
+pub(crate) fn sum_up(
+    mut done: Vec<JobResult>,
+    reasons: &BTreeMap<String, String>,
+    to: &mut dyn Write,
+) -> bool {
     done.sort_by_key(|done| std::cmp::Reverse(done.duration));
     let _ = writeln!(to, "\n== seconds, CPU seconds");
     for job in &done {
         let cpu = job.cpu.map_or("-".to_owned(), |cpu| format!("{:.1}", cpu.as_secs_f64()));
-        let _ = writeln!(to, "{:>7.1} {cpu:>7} {}", job.duration.as_secs_f64(), job.name);
+        let (seconds, name) = (job.duration.as_secs_f64(), &job.name);
+        let why = reasons.get(name).map_or(String::new(), |why| format!(": {why}"));
+        let _ = writeln!(to, "{seconds:>7.1} {cpu:>7} {name}{why}");
     }
     let cpu: Duration = done.iter().filter_map(|job| job.cpu).sum();
     let _ = writeln!(to, "        {:>7.1} in all, without the build", cpu.as_secs_f64());
@@ -267,9 +273,11 @@ mod tests {
         let good = fs::read_to_string(folder.join("good.txt")).unwrap();
         assert!(good.starts_with("hello\n") && good.contains("\n== cpu 0"), "{good}");
         assert!(done.iter().all(|job| job.cpu.is_some_and(|cpu| cpu < Duration::from_secs(9))));
-        assert!(!sum_up(done, &mut printed));
+        let reasons = [("bad".to_owned(), "code changed".to_owned())].into();
+        assert!(!sum_up(done, &reasons, &mut printed));
         let printed = String::from_utf8(printed).unwrap();
         assert!(printed.contains("== FAILED: bad\nno\n"), "{printed}");
+        assert!(printed.contains(" bad: code changed\n"), "{printed}");
         fs::remove_dir_all(folder).unwrap();
     }
 }
