@@ -1,6 +1,8 @@
 //! A daemon that schedules, in a folder of its own.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -28,10 +30,13 @@ pub(crate) fn scheduler() -> String {
     std::env::var(SCHEDULER).unwrap_or_else(|_| "affinity".to_owned())
 }
 
-/// How long to wait before asking again: a request takes half a second on a busy emulated machine.
+/// How long to wait before asking again: an answer takes a while on an emulated machine.
 fn patience() -> Duration {
-    Duration::from_millis(if scheduler() == "sched_ext" { 500 } else { 20 })
+    Duration::from_millis(if scheduler() == "sched_ext" { 200 } else { 20 })
 }
+
+/// How long an answer may take: a daemon that loads a scheduler does not answer meanwhile.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// The folder with a daemon's files.
 pub(crate) struct Place(tempfile::TempDir);
@@ -114,18 +119,26 @@ impl<'a> Daemon<'a> {
     }
 
     /// Its status; `None` while it does not answer: loading a scheduler takes long in emulation.
+    /// Asks the socket itself: starting `fairways status` takes half a second there.
     pub(crate) fn ask(&self) -> Option<Value> {
-        let output = self.place.fairways("status", &["--json"]).output().unwrap();
-        output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
+        let mut stream = UnixStream::connect(self.place.at("control")).ok()?;
+        stream.set_read_timeout(Some(ANSWER)).unwrap();
+        stream.write_all(b"{\"do\":\"status\"}\n").ok()?;
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).ok()?;
+        let mut answer: Value = serde_json::from_str(&line).ok()?;
+        Some(answer["status"].take())
     }
 
+    /// Its status, as `fairways status` prints it.
     pub(crate) fn status(&self) -> Value {
-        self.ask().unwrap()
+        serde_json::from_str(&self.place.printed("status", &["--json"])).unwrap()
     }
 
-    /// Its programs, as `status` lists them.
+    /// Its programs; none while it does not answer.
     pub(crate) fn programs(&self) -> Vec<Value> {
-        self.status()["programs"].as_array().unwrap().clone()
+        let status = self.ask().unwrap_or_default();
+        status["programs"].as_array().cloned().unwrap_or_default()
     }
 
     /// Checks the mechanism: the kernel may have thrown the scheduler out.

@@ -43,8 +43,11 @@ impl Drop for Spinning {
 #[test]
 fn spins_when_asked() {
     let Ok(threads) = std::env::var(SPINS) else { return };
+    // QEMU ends an emulated CPU's turn at each `pause`, which takes it a thousand times as long as
+    // another instruction: threads pause, so that CPUs take turns, but seldom.
     let spin = || {
         loop {
+            (0..2000).for_each(|round: u32| _ = std::hint::black_box(round));
             std::hint::spin_loop();
         }
     };
