@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fairways_sched_ext::{Scheduler, Settings};
 
-use crate::threads::{Worker, is_under_ext, state, wait_for};
+use crate::threads::{HANG, Worker, is_under_ext, state, wait_for};
 use crate::{beside, loader, masks, shares, watch};
 
 /// All of the guest's CPUs.
@@ -64,7 +64,7 @@ pub(crate) fn settings() -> Settings {
 }
 
 pub(crate) fn load(settings: &Settings) -> Scheduler {
-    assert!(wait_for(Duration::from_secs(10), || state() == "disabled"), "{}", state());
+    assert!(wait_for(HANG, || state() == "disabled"), "{}", state());
     match Scheduler::load(settings) {
         Ok(scheduler) => scheduler,
         Err(error) => panic!("{error}"),

@@ -9,7 +9,7 @@ use fairways_sched_ext::{Scheduler, Settings};
 
 use crate::ROLE;
 use crate::guest::print;
-use crate::threads::{Worker, is_under_ext, state, wait_for};
+use crate::threads::{HANG, Worker, is_under_ext, state, wait_for};
 
 /// How long this loader's threads may wait at most.
 const STALL: Duration = Duration::from_secs(3);
@@ -36,7 +36,7 @@ struct Loader(Child);
 
 impl Loader {
     fn of(workers: &[Worker]) -> Self {
-        assert!(wait_for(Duration::from_secs(10), || state() == "disabled"), "{}", state());
+        assert!(wait_for(HANG, || state() == "disabled"), "{}", state());
         let threads: Vec<String> = workers.iter().map(|worker| worker.tid.to_string()).collect();
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["guest::side", "--exact", "--ignored", "--nocapture"])
@@ -101,7 +101,7 @@ pub(crate) fn killed() {
     assert!(workers.iter().all(|worker| is_under_ext(worker.tid)));
     let since = Instant::now();
     loader.signal(libc::SIGKILL);
-    assert!(wait_for(Duration::from_secs(10), || state() == "disabled"), "{}", state());
+    assert!(wait_for(HANG, || state() == "disabled"), "{}", state());
     let gone = since.elapsed();
     print(&format!("gone {} ms after SIGKILL", gone.as_millis()));
     assert!(gone < Duration::from_secs(1));

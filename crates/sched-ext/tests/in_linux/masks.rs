@@ -7,7 +7,7 @@ use fairways_sched_ext::{Records, Settings};
 
 use crate::guest::{ALL, load, print, settings, take};
 use crate::judge::Judge;
-use crate::threads::{Worker, spin, wait_for};
+use crate::threads::{HANG, Worker, spin, wait_for};
 
 /// The number of switches to judge; and where the queues are few.
 const SWITCHES: u64 = 200_000;
@@ -43,7 +43,7 @@ fn keep(settings: &Settings, switches: u64) {
     let since = Instant::now();
     let mut records = Records::default();
     while judge.verdict().confined < switches {
-        assert!(since.elapsed() < Duration::from_secs(600), "{:?}", judge.verdict());
+        assert!(since.elapsed() < HANG * 3, "{:?}", judge.verdict());
         // All at once now and then: then many masks must be made while all wait.
         let burst = changes % 256 == 255;
         let which =
@@ -76,7 +76,7 @@ fn keep(settings: &Settings, switches: u64) {
         for index in leaving {
             late += 1;
             let thread = workers[index].tid;
-            let off = wait_for(Duration::from_secs(5), || scheduler.is_in_force(thread).unwrap());
+            let off = wait_for(HANG, || scheduler.is_in_force(thread).unwrap());
             assert!(off, "a thread did not leave a CPU");
             judge.expect(thread, confined[index].cpus());
         }
@@ -103,7 +103,7 @@ fn keep(settings: &Settings, switches: u64) {
     assert!(verdict.switches >= verdict.confined && late > 0 && owners > 0 && bursts > 0);
     let before: Vec<u64> = workers.iter().map(Worker::rounds).collect();
     let since = Instant::now();
-    let all_ran = wait_for(Duration::from_secs(60), || {
+    let all_ran = wait_for(HANG, || {
         workers.iter().zip(&before).all(|(worker, before)| worker.rounds() > *before)
     });
     print(&format!("all ran within {:.1} s", since.elapsed().as_secs_f64()));
@@ -138,14 +138,13 @@ pub(crate) fn of_a_running_thread() {
         judge.expect(worker.tid, OWNERS);
         let (before, rounds) = (between.rounds(), worker.rounds());
         assert!(
-            wait_for(Duration::from_secs(20), || between.rounds() > before
-                && worker.rounds() > rounds),
+            wait_for(HANG, || between.rounds() > before && worker.rounds() > rounds),
             "it does not run"
         );
         judge.expect(worker.tid, BOTH);
         affine(worker.tid, BOTH);
         late += u32::from(!in_force());
-        assert!(wait_for(Duration::from_secs(5), in_force), "it did not leave");
+        assert!(wait_for(HANG, in_force), "it did not leave");
         judge.expect(worker.tid, ALLOWED);
         // For the kernel's thread to come between, if it stayed.
         thread::sleep(Duration::from_millis(2));

@@ -1,5 +1,6 @@
 //! CPU time.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use fairways_sched_ext::{FinishedTurn, Records, Scheduler, Settings};
 
 use crate::guest::{load, print, settings, take};
-use crate::threads::{Worker, spin, wait_for};
+use crate::threads::{HANG, Worker, spin, wait_for};
 
 /// How long shares are measured.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -259,6 +260,31 @@ fn yields(pair: &[Worker]) -> u64 {
     pair.iter().map(Worker::rounds).sum::<u64>() - before
 }
 
+/// Threads that begin to spin at once, and sleep once that is over until they may end.
+#[derive(Default)]
+struct Crowd {
+    begin: OnceLock<()>,
+    is_over: AtomicBool,
+    asleep: AtomicUsize,
+    end: OnceLock<()>,
+}
+
+impl Crowd {
+    fn spin(&self) {
+        self.begin.wait();
+        if self.is_over.load(Ordering::Relaxed) {
+            self.asleep.fetch_add(1, Ordering::Relaxed);
+            self.end.wait();
+        } else {
+            // Nothing but pauses: the emulated CPU of the two that yield once had no turn for so
+            // long beside threads that compute that the kernel noticed.
+            for _ in 0..200 {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
 /// Two threads yield to each other on CPU 0, as often while eight hundred others wait for the other
 /// CPUs: a CPU does not look at threads that it may not run.
 pub(crate) fn a_crowd_elsewhere_leaves_a_quarter_of_the_rate() {
@@ -272,14 +298,11 @@ pub(crate) fn a_crowd_elsewhere_leaves_a_quarter_of_the_rate() {
     thread::sleep(WINDOW);
     let alone = yields(&pair);
     // They come all at once: threads that spin meanwhile would keep the next from starting.
-    let gate = Arc::new(OnceLock::new());
+    let crowd = Arc::new(Crowd::default());
     let others: Vec<Worker> = (0..CROWD)
         .map(|_| {
-            let gate = Arc::clone(&gate);
-            Worker::new(move || {
-                gate.wait();
-                spin();
-            })
+            let crowd = Arc::clone(&crowd);
+            Worker::new(move || crowd.spin())
         })
         .collect();
     for (key, worker) in (2u32..).zip(&others) {
@@ -287,14 +310,21 @@ pub(crate) fn a_crowd_elsewhere_leaves_a_quarter_of_the_rate() {
         scheduler.allow(worker.tid, &[1 << (1 + key % 3)]).unwrap();
         scheduler.enter(worker.tid).unwrap();
     }
-    gate.set(()).unwrap();
+    crowd.begin.set(()).unwrap();
     thread::sleep(WINDOW);
     let beside = yields(&pair);
     print(&format!("{alone} yields a second alone, {beside} beside {CROWD} that wait elsewhere"));
-    others.iter().for_each(Worker::stop);
-    assert_eq!(scheduler.ended(), None);
-    // Dropped first: the kernel's own scheduler lets so many threads end sooner.
+    let ended = scheduler.ended();
+    // They sleep before they end: a thread that ends needs a lock of the process, and those that
+    // spin would each time have a turn before it has the lock.
+    crowd.is_over.store(true, Ordering::Relaxed);
+    let all_sleep = wait_for(HANG, || crowd.asleep.load(Ordering::Relaxed) == CROWD);
     drop(scheduler);
+    others.iter().for_each(Worker::stop);
+    crowd.end.set(()).unwrap();
+    drop(others);
+    assert!(all_sleep, "a thread stood still");
+    assert_eq!(ended, None);
     // Emulated CPUs share a clock: what the others do takes a part of each second.
     assert!(beside * 4 > alone, "{beside} of {alone}");
 }

@@ -29,7 +29,7 @@ impl Worker {
             }
         };
         let thread = Some(thread::Builder::new().stack_size(256 << 10).spawn(body).unwrap());
-        let started = wait_for(Duration::from_secs(20), || tid.load(Ordering::Acquire) != 0);
+        let started = wait_for(HANG, || tid.load(Ordering::Acquire) != 0);
         assert!(started, "a thread did not start");
         Self { tid: tid.load(Ordering::Acquire), rounds, stop, thread }
     }
@@ -69,17 +69,16 @@ pub(crate) const BY_INSTRUCTIONS: &str = "FAIRWAYS_BY_INSTRUCTIONS";
 ///
 /// QEMU ends an emulated CPU's turn at each `pause`. Where time passes by itself, that keeps
 /// threads waiting for a minute on a busy machine; where it passes by instructions, the CPUs take
-/// turns, and one that only spins should end its own.
+/// turns, and one that only spins should end its own. It does so seldom, because a pause takes QEMU
+/// a thousand times as long as another instruction.
 pub(crate) fn spin() {
     static PAUSES: LazyLock<bool> = LazyLock::new(|| std::env::var_os(BY_INSTRUCTIONS).is_some());
+    let rounds = if *PAUSES { 100 } else { 2000 };
+    for round in 0..rounds {
+        std::hint::black_box(round);
+    }
     if *PAUSES {
-        for _ in 0..200 {
-            std::hint::spin_loop();
-        }
-    } else {
-        for round in 0..2000 {
-            std::hint::black_box(round);
-        }
+        std::hint::spin_loop();
     }
 }
 
@@ -100,6 +99,9 @@ pub(crate) fn is_under_ext(tid: i32) -> bool {
 pub(crate) fn state() -> String {
     fs::read_to_string("/sys/kernel/sched_ext/state").unwrap_or_default().trim().to_owned()
 }
+
+/// Longer than anything takes, however busy this machine is: only a hang reaches it.
+pub(crate) const HANG: Duration = Duration::from_secs(300);
 
 pub(crate) fn wait_for(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let since = Instant::now();
