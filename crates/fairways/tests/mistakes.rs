@@ -1,7 +1,7 @@
 //! The mistakes of newcomers: each is answered in one line that names the remedy.
 //!
-//! `tests/data/mistakes.txt` has the commands with their exit codes and answers.
-//! `cargo xtask pages` writes the present answers. Read the difference before you commit it.
+//! `tests/data/mistakes.txt` has the commands with their exit codes and answers. `cargo xtask
+//! pages` writes the present answers. Read the difference before you commit it.
 
 #![allow(clippy::unwrap_used)]
 

@@ -67,8 +67,11 @@ fn code_of(policy: &str) -> BTreeMap<String, String> {
 /// The file that reads a parameter most often, for a parameter that is new on its page.
 fn likely_file<'a>(code: &'a BTreeMap<String, String>, parameter: &str) -> &'a str {
     let field = format!(".{parameter}");
-    let uses = |name: &&String| (code[*name].matches(&field).count(), *name != "parameters.rs");
-    code.keys().max_by_key(uses).unwrap()
+    let likely = code.iter().max_by_key(|(name, text)| {
+        // It defines all of them.
+        (text.matches(&field).count(), *name != "parameters.rs")
+    });
+    likely.unwrap().0
 }
 
 /// The cell at this place of a row.

@@ -63,18 +63,20 @@ fn plain(value: &str) -> String {
     }
 }
 
-/// The value that the file gives a parameter, and the policy in whose table it stands.
+/// The value that the file gives a parameter, and the policy to whose paper its source belongs:
+/// the first one that has the parameter.
 fn given<'a>(
     tables: &'a [SourceTable],
     policy: &str,
     name: &str,
 ) -> Option<(&'a str, &'static str)> {
     let table = tables.iter().find(|table| table.policy == policy)?;
-    let line = table.lines.iter().find(|(known, _)| *known == name);
-    match (line, table.base) {
-        (Some((_, value)), _) => Some((value, table.policy)),
-        (None, Some(base)) => given(tables, base, name),
-        (None, None) => None,
+    let inherited = table.base.and_then(|base| given(tables, base, name));
+    let own = table.lines.iter().find(|(known, _)| *known == name);
+    match (own, inherited) {
+        (Some((_, value)), Some((_, first))) => Some((value, first)),
+        (Some((_, value)), None) => Some((value, table.policy)),
+        (None, inherited) => inherited,
     }
 }
 
@@ -100,11 +102,10 @@ fn mistakes(tables: &[SourceTable], policy: &Descriptor) -> Vec<String> {
         let value = value.to_string();
         match given(tables, name, key) {
             Some((known, _)) if known == value => {}
-            Some((known, owner)) => {
-                let cited = cited(source, descriptor(owner).unwrap_or(policy));
-                mistakes.push(format!(
-                    "{name}: the default of `{key}` is {value}, but its source gives {known}: {cited}"
-                ));
+            Some((known, first)) => {
+                let cited = cited(source, descriptor(first).unwrap_or(policy));
+                let found = format!("{name}: the default of `{key}` is {value}");
+                mistakes.push(format!("{found}, but its source gives {known}: {cited}"));
             }
             None => mistakes.push(format!(
                 "{name}: {FILE} has no line for `{key}`, which is {value} ({source})"

@@ -50,7 +50,7 @@ pub(crate) fn pages() -> anyhow::Result<bool> {
 
 /// The paths of the files that are new or have another text.
 fn changed(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) -> Vec<String> {
-    let changed = after.iter().filter(|(path, text)| before.get(*path) != Some(*text));
+    let changed = after.iter().filter(|(path, text)| before.get(*path) != Some(text));
     changed.map(|(path, _)| path.display().to_string()).collect()
 }
 
@@ -76,6 +76,8 @@ fn files() -> anyhow::Result<BTreeMap<PathBuf, String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -91,7 +93,7 @@ mod tests {
     /// Each suite that writes exists, and every file that it writes is looked at.
     #[test]
     fn the_steps_and_places_exist() {
-        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for place in PLACES {
             assert!(root.join(place).exists(), "{place}");
         }
