@@ -146,6 +146,9 @@ impl Checkout {
         if let Some(package) = &subject.package {
             self.add_code(package, subject, &mut files)?;
         }
+        for file in ALWAYS {
+            files.code.extend(self.tree.matching(file).map(|file| (file.to_owned(), true)));
+        }
         for entry in &subject.data {
             let before = files.data.len();
             files.data.extend(self.tree.matching(entry).map(str::to_owned));
@@ -198,9 +201,6 @@ impl Checkout {
                     to.data.insert(named);
                 }
             }
-        }
-        for file in ALWAYS {
-            to.code.extend(self.tree.matching(file).map(|file| (file.to_owned(), true)));
         }
         Ok(())
     }
