@@ -8,11 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, ensure};
 
 use crate::binaries::{Built, build};
-use crate::inputs::{Checkout, SHARED, ToolVersions, git, shared};
-use crate::plan::{RunDecision, PlanEntry, plan, print};
+use crate::inputs::{Checkout, SET, SHARED, ToolVersions, git, shared};
+use crate::plan::{PlanEntry, RunDecision, plan, print};
 use crate::pool::{Job, JobResult, run_all, show, sum_up};
 use crate::prepare::{judges, prepare, prepare_build};
-use crate::record::{PassedLine, PassRecord};
+use crate::record::{PassRecord, PassedLine};
 use crate::suites::{Suite, Suites, Tier};
 
 /// The README's command for all quick tests that need only the toolchain.
@@ -48,11 +48,11 @@ pub(crate) fn ci(asked: CiRequest) -> anyhow::Result<bool> {
         return Ok(true);
     }
     prepare_build()?;
+    let (checkout, record, entries) = decide(&root, &suites, asked)?;
+    print(&entries, &mut stdout());
     // The rest is installed beside the build.
     std::thread::scope(|scope| {
         let installed = scope.spawn(prepare);
-        let (checkout, record, entries) = decide(&root, &suites, asked)?;
-        print(&entries, &mut stdout());
         build(&suites.build_arguments())?;
         let runs =
             |name: &str| entries.iter().any(|entry| entry.subject.name == name && entry.runs());
@@ -80,8 +80,8 @@ pub(crate) fn ci(asked: CiRequest) -> anyhow::Result<bool> {
             }
         }
         let lanes = std::thread::available_parallelism().map_or(2, usize::from);
-        let mut keeper =
-            PassKeeper { root: &root, checkout, record, entries: &entries, watched: asked.all };
+        let watched = asked.all.then(|| compiled(&built));
+        let mut keeper = PassKeeper { root: &root, checkout, record, entries: &entries, watched };
         let done =
             run_all(jobs, lanes, steps, Path::new(LOGS), &mut |result| keeper.ended(result))?;
         writeln!(stdout(), "\n== not run")?;
@@ -118,6 +118,7 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String], watched: bool) -> anyho
     ensure!(!asked.is_empty(), "{}: no suite of this tier", names.join(", "));
     suites.suite.retain(|suite| asked.iter().any(|other| other.name() == suite.name()));
     let root = here()?;
+    suites.needs.retain(|name, _| asked.iter().any(|suite| suite.needs.contains(name)));
     let all = CiRequest { all: true, plan: false, is_ci: false };
     let (checkout, record, entries) = decide(&root, &suites, all)?;
     let built = build_suites(&suites, &asked)?;
@@ -130,6 +131,7 @@ pub(crate) fn test(tier: Option<Tier>, names: &[String], watched: bool) -> anyho
         jobs.iter_mut().try_for_each(|job| watch(job, &root))?;
     }
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
+    let watched = watched.then(|| compiled(&built));
     let mut keeper = PassKeeper { root: &root, checkout, record, entries: &entries, watched };
     let done =
         run_all(jobs, lanes, Vec::new(), Path::new(LOGS), &mut |result| keeper.ended(result))?;
@@ -157,8 +159,7 @@ fn decide(
 ) -> anyhow::Result<(Checkout, PassRecord, Vec<PlanEntry>)> {
     let tools = ToolVersions::read(root, &suites.needs, &suites.build_arguments());
     let checkout = Checkout::read(root, &suites.features, &suites.reads, tools)?;
-    let mut record = PassRecord::read(root, asked.is_ci)?;
-    record.keep(&Suites::read()?.names());
+    let record = PassRecord::read(root, Suites::read()?.names(), asked.is_ci)?;
     let profile = suites.profile(root)?;
     let tests = suites.suite.iter().filter(|suite| suite.tier != Tier::Slow);
     let steps = suites.step.iter().filter(|step| asked.all || !step.only_in_all);
@@ -229,6 +230,17 @@ fn watch(job: &mut Job, root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Where rustc lists the sources of each suite's test.
+fn compiled(built: &Built) -> BTreeMap<String, PathBuf> {
+    let suites = Suites::read().map_or_else(|_| Vec::new(), |suites| suites.suite);
+    let tests = suites.into_iter().filter_map(|suite| {
+        let mut tests = built.tests.iter();
+        let test = tests.find(|test| test.package == suite.package && test.name == suite.test)?;
+        Some((suite.name(), test.program.with_extension("d")))
+    });
+    tests.collect()
+}
+
 /// Where it is noted what a job opened.
 fn opened_file(name: &str) -> PathBuf {
     Path::new(LOGS).join(format!("{}.opened.txt", name.replace([' ', '/'], "-")))
@@ -240,8 +252,8 @@ struct PassKeeper<'a> {
     checkout: Checkout,
     record: PassRecord,
     entries: &'a [PlanEntry],
-    /// Whether what suites open was noted.
-    watched: bool,
+    /// If what suites open is noted: for each suite that was built, where rustc lists its sources.
+    watched: Option<BTreeMap<String, PathBuf>>,
 }
 
 impl PassKeeper<'_> {
@@ -261,7 +273,7 @@ impl PassKeeper<'_> {
     /// Records a result; returns what there is to say of it.
     fn keep(&mut self, entry: &PlanEntry, result: &mut JobResult) -> anyhow::Result<Vec<String>> {
         let mut remarks = Vec::new();
-        if self.watched {
+        if self.watched.is_some() && !result.was_cut_off {
             remarks = self.unexpected(entry)?;
             result.has_passed &= remarks.is_empty();
         }
@@ -274,20 +286,26 @@ impl PassKeeper<'_> {
             }
         } else if result.has_skipped() {
             remarks.push("it skipped something: nothing is recorded".to_owned());
-        } else if self.checkout.again(self.root)?.inputs(&entry.subject)? != entry.inputs {
+        } else if self.has_changed(entry)? {
             remarks.push("its inputs changed while it ran: nothing is recorded".to_owned());
         } else {
-            let commit = git(self.root, &["rev-parse", "--short=12", "HEAD"])?;
+            let commit = git(self.root, &["rev-parse", "--short=12", "HEAD"]).unwrap_or_default();
             let line = PassedLine {
                 inputs: entry.inputs.clone(),
                 commit: commit.trim().to_owned(),
                 time: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-                seconds: (result.duration.as_secs_f64() * 10.0).round() / 10.0,
-                tests: result.tests(),
+                seconds: (result.duration.as_secs_f64() * 10.0 / f64::from(entry.times)).round()
+                    / 10.0,
+                tests: result.tests().map(|tests| tests / entry.times),
             };
             self.record.pass(&result.name, line, entry.times)?;
         }
         Ok(remarks)
+    }
+
+    fn has_changed(&self, entry: &PlanEntry) -> anyhow::Result<bool> {
+        let now = self.checkout.reread(self.root)?;
+        Ok(!now.is_built_as(&self.checkout) || now.inputs(&entry.subject)? != entry.inputs)
     }
 
     /// One that was held to be unchanged fails: lines of its package don't count any more.
@@ -297,16 +315,27 @@ impl PassKeeper<'_> {
         let void: Vec<String> = void.map(|other| other.subject.name.clone()).collect();
         self.record.void(&void)?;
         Ok(format!(
-            "its inputs are unchanged since {stamp}, and it fails: either they leave something out, or \
-             it does not always pass; no longer recorded: {}",
+            "its inputs are unchanged since {stamp}, and it fails: either an input is missing in \
+             suites.toml, or the suite does not always pass; no longer recorded: {}",
             void.join(", ")
         ))
     }
 
-    /// The files of the checkout that a suite opened and that are not among its inputs.
+    /// The files of the checkout that a suite opened, or was compiled from, and that are not among
+    /// its inputs.
     fn unexpected(&self, entry: &PlanEntry) -> anyhow::Result<Vec<String>> {
         let file = self.root.join(opened_file(&entry.subject.name));
-        let opened = std::fs::read_to_string(&file).with_context(|| text(&file))?;
+        let Ok(mut opened) = std::fs::read_to_string(&file) else {
+            return Ok(vec!["what it opens could not be noted: that needs root".to_owned()]);
+        };
+        let sources = self.watched.iter().find_map(|all| all.get(&entry.subject.name));
+        if let Some(sources) = sources {
+            let sources = std::fs::read_to_string(sources).with_context(|| text(sources))?;
+            let lines = sources.lines().filter_map(|line| line.split_once(": ")).map(|line| line.1);
+            for source in lines.flat_map(str::split_whitespace) {
+                opened += &format!("{}\n", text(&self.root.join(source)));
+            }
+        }
         let shared = shared(self.root).and_then(|shared| shared.canonicalize().ok());
         let expected = self.checkout.opened(&entry.subject)?;
         let mut unexpected = BTreeSet::new();
@@ -334,13 +363,8 @@ fn text(path: &Path) -> String {
 
 /// The environment variables of tests and lints.
 fn variables(path: Option<&Path>) -> Vec<(String, String)> {
-    let mut all = vec![
-        // A test without what it needs fails instead of being skipped.
-        ("FAIRWAYS_REQUIRE_SYSTEM".to_owned(), "1".to_owned()),
-        // Properties are checked on the same cases each time; a run without the seed draws others.
-        ("PROPTEST_RNG_SEED".to_owned(), "20261122".to_owned()),
-        ("RUSTDOCFLAGS".to_owned(), "--deny warnings".to_owned()),
-    ];
+    let mut all: Vec<(String, String)> =
+        SET.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     if let Some(first) = path {
         let rest = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(PathBuf::from(first)).chain(std::env::split_paths(&rest));

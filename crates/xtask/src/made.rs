@@ -20,7 +20,10 @@ made-middle = ["tables"]
 "#;
 
 const FILES: &[(&str, &str)] = &[
-    ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"3\"\n[profile.dev]\nopt-level = 1\n"),
+    (
+        "Cargo.toml",
+        "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"3\"\n[profile.dev]\nopt-level = 1\n",
+    ),
     ("rust-toolchain.toml", ""),
     (".gitignore", "/target\n"),
     ("tables/one.csv", "1"),

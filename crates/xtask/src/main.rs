@@ -49,8 +49,8 @@ enum Verb {
         /// Only print what would run, what would not, and why
         #[arg(long)]
         plan: bool,
-        /// Don't count passes whose commits are younger than 12 hours: the change itself brings
-        /// them
+        /// Count only passes that were committed 12 hours before the commit under test: a change
+        /// does not vouch for itself
         #[arg(long)]
         submitted: bool,
     },

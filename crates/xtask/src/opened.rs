@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::AsRawFd as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -63,7 +64,9 @@ pub(crate) fn opened(
     };
     let text: String = files.iter().map(|file| format!("{}\n", file.display())).collect();
     fs::write(to, text).with_context(|| to.display().to_string())?;
-    let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+    // As a shell reports a command that a signal has ended.
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
     Ok(ExitCode::from(code))
 }
 

@@ -161,7 +161,10 @@ mod tests {
             entry("docs", RunDecision::Unchanged("2026-01-02, abc".to_owned())),
             entry("chip", RunDecision::Run("code changed since 2026-01-02, abc".to_owned())),
             entry("lab", RunDecision::Drawn("2026-01-02, abc".to_owned())),
-            PlanEntry { times: 3, ..entry("slow", RunDecision::Run("no pass is recorded".to_owned())) },
+            PlanEntry {
+                times: 3,
+                ..entry("slow", RunDecision::Run("no pass is recorded".to_owned()))
+            },
         ];
         let mut printed = Vec::new();
         print(&entries, &mut printed);

@@ -48,7 +48,7 @@ impl JobResult {
     /// Whether it says that something was skipped.
     pub(crate) fn has_skipped(&self) -> bool {
         let text = fs::read(&self.output).unwrap_or_default();
-        String::from_utf8_lossy(&text).lines().any(|line| line.starts_with("SKIPPED "))
+        String::from_utf8_lossy(&text).contains("SKIPPED ")
     }
 }
 

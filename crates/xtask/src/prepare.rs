@@ -10,12 +10,7 @@ use anyhow::{Context as _, bail};
 use crate::inputs::SuiteNeed;
 use crate::suites::Suites;
 
-/// The validators of manifests, which no distribution packages, and Snakemake, whose package is
-/// twenty times as large: all for one Python.
-const JUDGES: [&str; 3] =
-    ["kubernetes-validate==1.37.0", "dockerfile-parse==2.0.1", "snakemake==9.27.1"];
-
-/// Those of them that are programs.
+/// The programs among the packages of PyPI.
 const JUDGE_PROGRAMS: [&str; 2] = ["kubernetes-validate", "snakemake"];
 
 /// A folder with nothing but these programs.
@@ -49,7 +44,7 @@ pub(crate) fn prepare() -> anyhow::Result<Option<PathBuf>> {
     }
     // As udev's rules have it: users may mount file systems that only they see.
     run(Command::new("chmod").args(["0666", "/dev/fuse"]))?;
-    install_judges()?;
+    install_judges(needs.values().flat_map(|need| &need.pip))?;
     Ok(judges())
 }
 
@@ -94,7 +89,7 @@ pub(crate) fn install(packages: &[&str]) -> anyhow::Result<()> {
 }
 
 /// Installs these tools, unless the system has them all.
-fn install_judges() -> anyhow::Result<()> {
+fn install_judges<'a>(packages: impl Iterator<Item = &'a String>) -> anyhow::Result<()> {
     let has_both_validators = find("kubernetes-validate").is_some_and(|judge| {
         let text = std::fs::read_to_string(judge).unwrap_or_default();
         let python = text.lines().next().and_then(|line| line.strip_prefix("#!"));
@@ -110,7 +105,7 @@ fn install_judges() -> anyhow::Result<()> {
     if !pip.is_file() {
         run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
     }
-    run(Command::new(pip).args(["install", "--quiet", "--retries", "10"]).args(JUDGES))?;
+    run(Command::new(pip).args(["install", "--quiet", "--retries", "10"]).args(packages))?;
     // The folder has only the programs, because its Python is only for them.
     std::fs::create_dir_all(path)?;
     let folder = folder.canonicalize()?;

@@ -20,8 +20,8 @@ pub(crate) const FILE: &str = "ci/passed.toml";
 /// How long a line counts.
 const LASTS: u64 = 14 * DAY;
 
-/// In CI, how old the commit of a line must be. A submission is made of the commits of some hours,
-/// and CI runs again what these recorded; what was recorded before, CI has run already.
+/// In CI, by how much the commit of a line must be older than the commit under test. A change is
+/// made of the commits of some hours: what these recorded is run again.
 const OLD_IN_CI: u64 = 12 * HOUR;
 
 /// How often a suite has to pass with inputs with which it failed once, before that is recorded.
@@ -49,12 +49,15 @@ pub(crate) struct PassedLine {
 pub(crate) struct PassRecord {
     root: PathBuf,
     lines: BTreeMap<String, PassedLine>,
-    /// When the commit was made that brought a line, in seconds since 1970; only in CI.
-    committed: Option<BTreeMap<String, u64>>,
-    failures: BTreeMap<String, FailedInputs>,
+    /// How many seconds before the commit under test that commit was made that brought a line; only
+    /// in CI.
+    ages: Option<BTreeMap<String, u64>>,
+    failures: BTreeMap<String, Vec<FailedInputs>>,
+    /// The suites that exist; lines of others are dropped when the record is written.
+    known: Vec<String>,
 }
 
-/// SuiteInputs with which a suite failed, on this machine.
+/// The inputs with which a suite failed, on this machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct FailedInputs {
     inputs: SuiteInputs,
@@ -74,23 +77,23 @@ impl PassRecord {
     /// Reads the record of a checkout; in CI with the ages of its lines.
     ///
     /// # Errors
-    /// If the file is not of this form.
-    pub(crate) fn read(root: &Path, is_ci: bool) -> anyhow::Result<Self> {
-        let text = match fs::read_to_string(root.join(FILE)) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            text => text.context(FILE)?,
-        };
+    /// If the file can't be read.
+    pub(crate) fn read(root: &Path, known: Vec<String>, is_ci: bool) -> anyhow::Result<Self> {
         let failures = fs::read_to_string(failures(root)).unwrap_or_default();
         Ok(Self {
             root: root.to_owned(),
-            lines: toml::from_str(&text).context(FILE)?,
-            committed: is_ci.then(|| committed(root)),
+            lines: lines(root)?,
+            ages: is_ci.then(|| ages(root)),
             failures: toml::from_str(&failures).unwrap_or_default(),
+            known,
         })
     }
 
     /// Whether a suite has to run with these inputs, and why.
     pub(crate) fn standing(&self, name: &str, inputs: &SuiteInputs, now: u64) -> PassStanding {
+        if self.failed(name, inputs).is_some() {
+            return PassStanding::Runs("it failed with these inputs".to_owned());
+        }
         let Some(line) = self.lines.get(name) else {
             return PassStanding::Runs("no pass is recorded".to_owned());
         };
@@ -109,19 +112,23 @@ impl PassRecord {
         if line.passed_at().and_then(|at| now.checked_sub(at)).is_none_or(|age| age > LASTS) {
             return PassStanding::Runs(format!("passed on {}: older than 14 days", line.stamp()));
         }
-        if let Some(committed) = &self.committed {
-            let is_old = committed.get(name).is_some_and(|at| *at + OLD_IN_CI <= now);
-            if !is_old {
-                return PassStanding::Runs("recorded less than 12 hours ago".to_owned());
-            }
+        if let Some(ages) = &self.ages
+            && ages.get(name).is_none_or(|age| *age < OLD_IN_CI)
+        {
+            let why = "its pass was not committed 12 hours before this commit";
+            return PassStanding::Runs(why.to_owned());
         }
         PassStanding::Holds(line.clone())
     }
 
     /// How many passes in a row a suite still needs before they are recorded.
     pub(crate) fn passes_needed(&self, name: &str, inputs: &SuiteInputs) -> u32 {
-        let failed = self.failures.get(name).filter(|failure| failure.inputs == *inputs);
+        let failed = self.failed(name, inputs);
         failed.map_or(1, |failure| PASSES_AFTER_A_FAILURE.saturating_sub(failure.passes).max(1))
+    }
+
+    fn failed(&self, name: &str, inputs: &SuiteInputs) -> Option<&FailedInputs> {
+        self.failures.get(name)?.iter().find(|failure| failure.inputs == *inputs)
     }
 
     /// Notes that a suite passed, and writes the record if that is enough.
@@ -129,25 +136,37 @@ impl PassRecord {
     /// # Errors
     /// If a file can't be written.
     pub(crate) fn pass(&mut self, name: &str, line: PassedLine, times: u32) -> anyhow::Result<()> {
-        if let Some(failure) = self.failures.get_mut(name) {
-            if failure.inputs == line.inputs && failure.passes + times < PASSES_AFTER_A_FAILURE {
-                failure.passes += times;
-                return self.write_failures();
+        let failures = self.failures.entry(name.to_owned()).or_default();
+        if let Some(at) = failures.iter().position(|failure| failure.inputs == line.inputs) {
+            failures[at].passes += times;
+            let are_enough = failures[at].passes >= PASSES_AFTER_A_FAILURE;
+            if are_enough {
+                failures.remove(at);
             }
-            self.failures.remove(name);
             self.write_failures()?;
+            if !are_enough {
+                return Ok(());
+            }
         }
+        self.reread()?;
         self.lines.insert(name.to_owned(), line);
         self.write()
     }
 
-    /// Notes that a suite failed with these inputs: on this machine it has to pass three times.
+    /// Notes that a suite failed with these inputs: on this machine it has to pass three times. A
+    /// line that says that it passes with them is dropped.
     ///
     /// # Errors
     /// If that can't be written.
     pub(crate) fn fail(&mut self, name: &str, inputs: SuiteInputs) -> anyhow::Result<()> {
-        self.failures.insert(name.to_owned(), FailedInputs { inputs, passes: 0 });
-        self.write_failures()
+        let failures = self.failures.entry(name.to_owned()).or_default();
+        failures.retain(|failure| failure.inputs != inputs);
+        failures.push(FailedInputs { inputs: inputs.clone(), passes: 0 });
+        self.write_failures()?;
+        if self.lines.get(name).is_some_and(|line| line.inputs == inputs) {
+            self.void(&[name.to_owned()])?;
+        }
+        Ok(())
     }
 
     /// Drops the lines of these suites: they don't stand for what they say.
@@ -155,13 +174,16 @@ impl PassRecord {
     /// # Errors
     /// If the record can't be written.
     pub(crate) fn void(&mut self, names: &[String]) -> anyhow::Result<()> {
+        self.reread()?;
         self.lines.retain(|name, _| !names.contains(name));
         self.write()
     }
 
-    /// Drops the lines of suites that are not there any more, when it is next written.
-    pub(crate) fn keep(&mut self, names: &[String]) {
-        self.lines.retain(|name, _| names.contains(name));
+    /// Takes over what another run, or git, has written meanwhile.
+    fn reread(&mut self) -> anyhow::Result<()> {
+        self.lines = lines(&self.root)?;
+        self.lines.retain(|name, _| self.known.contains(name));
+        Ok(())
     }
 
     /// When and for how long a suite last passed.
@@ -211,17 +233,44 @@ fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     written.and_then(|()| fs::rename(&beside, path)).with_context(|| path.display().to_string())
 }
 
-/// When the commit of each line was made; nothing if git does not say.
-fn committed(root: &Path) -> BTreeMap<String, u64> {
-    let blame = git(root, &["blame", "--line-porcelain", "--", FILE]).unwrap_or_default();
+/// The lines of the file. Where two stand for one suite, as after a merge, the later pass counts; a
+/// line that can't be read counts as none.
+fn lines(root: &Path) -> anyhow::Result<BTreeMap<String, PassedLine>> {
+    let text = match fs::read_to_string(root.join(FILE)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        text => text.context(FILE)?,
+    };
+    let mut lines: BTreeMap<String, PassedLine> = BTreeMap::new();
+    for (name, line) in text.lines().flat_map(parsed) {
+        if lines.get(&name).is_none_or(|other| other.time < line.time) {
+            lines.insert(name, line);
+        }
+    }
+    Ok(lines)
+}
+
+/// A suite's name and what its line says.
+fn parsed(text: &str) -> BTreeMap<String, PassedLine> {
+    toml::from_str(text).unwrap_or_default()
+}
+
+/// How many seconds before the commit that is checked out the commit of each line was made; nothing
+/// if git does not say.
+fn ages(root: &Path) -> BTreeMap<String, u64> {
+    let head = git(root, &["show", "--no-patch", "--format=%ct", "HEAD"]).unwrap_or_default();
+    let Ok(head) = head.trim().parse::<u64>() else { return BTreeMap::new() };
+    let blame = git(root, &["blame", "--line-porcelain", "HEAD", "--", FILE]).unwrap_or_default();
+    let present = fs::read_to_string(root.join(FILE)).unwrap_or_default();
     let (mut all, mut time) = (BTreeMap::new(), None);
     for line in blame.lines() {
         if let Some(seconds) = line.strip_prefix("committer-time ") {
             time = seconds.parse::<u64>().ok();
-        } else if let Some(text) = line.strip_prefix('\t') {
-            let row: Result<BTreeMap<String, PassedLine>, _> = toml::from_str(text);
-            let names = row.into_iter().flatten().map(|(name, _)| name);
-            all.extend(names.filter_map(|name| Some((name, time?))));
+        } else if let (Some(text), Some(time)) = (line.strip_prefix('\t'), time)
+            // What is not committed as it stands here has no age.
+            && present.lines().any(|line| line == text)
+        {
+            let age = head.saturating_sub(time);
+            all.extend(parsed(text).into_keys().map(|name| (name, age)));
         }
     }
     all

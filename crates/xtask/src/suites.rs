@@ -64,7 +64,7 @@ pub(crate) struct CiStep {
     pub(crate) needs: Vec<String>,
     /// A program that cargo installs for it, with its version.
     pub(crate) tool: Option<String>,
-    /// The package of whose code its result depends.
+    /// The package on whose code its result depends.
     pub(crate) package: Option<String>,
     /// Files and folders that its result depends on.
     #[serde(default)]

@@ -14,13 +14,12 @@ fn kept(
     let subject = made.subject();
     let entry = PlanEntry { inputs: made.inputs(), subject, decision, times: 1, seconds: None };
     let entries = [entry];
-    let record = PassRecord::read(&made.root, false).unwrap();
+    let record = PassRecord::read(&made.root, vec!["upper reads".to_owned()], false).unwrap();
     let checkout = made.checkout();
     let opened = made.root.join(opened_file("upper reads"));
-    let watched = opened.exists();
+    let watched = opened.exists().then(BTreeMap::new);
     while_it_runs();
-    let mut keeper =
-        PassKeeper { root: &made.root, checkout, record, entries: &entries, watched };
+    let mut keeper = PassKeeper { root: &made.root, checkout, record, entries: &entries, watched };
     let remarks = keeper.keep(&entries[0], result).unwrap();
     let text = fs::read_to_string(made.root.join(FILE)).unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("\"upper reads\" = "));

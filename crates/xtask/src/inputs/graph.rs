@@ -21,8 +21,8 @@ pub(crate) struct CrateGraph {
 pub(crate) struct ReachedCode {
     /// The workspace's packages, by name, and the folder of each, relative to the workspace.
     pub(crate) folders: BTreeMap<String, String>,
-    /// Each other package, with its version, source and features.
-    pub(crate) outside: BTreeSet<String>,
+    /// Each package with its features, those from outside with their versions, too.
+    pub(crate) versions: BTreeSet<String>,
 }
 
 #[derive(Deserialize)]
@@ -125,11 +125,13 @@ impl CrateGraph {
                 continue;
             }
             let (package, node) = (&self.packages[id], &self.nodes[id]);
+            let features: Vec<&str> = node.features.iter().map(String::as_str).collect();
+            let features = features.join(",");
             if self.members.contains(id) {
                 reached.folders.insert(package.name.clone(), self.folder(package)?);
+                reached.versions.insert(format!("{} {features}", package.name));
             } else {
-                let features: Vec<&str> = node.features.iter().map(String::as_str).collect();
-                reached.outside.insert(format!("{id} {}", features.join(",")));
+                reached.versions.insert(format!("{id} {features}"));
             }
             for dependency in &node.deps {
                 let is_built =

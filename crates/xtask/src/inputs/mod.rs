@@ -14,7 +14,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use graph::CrateGraph;
-pub(crate) use tools::{SuiteNeed, ToolVersions};
+pub(crate) use tools::{SET, SuiteNeed, ToolVersions};
 use tree::CheckoutFiles;
 pub(crate) use tree::{SHARED, git, hash};
 
@@ -101,8 +101,15 @@ impl Checkout {
     ///
     /// # Errors
     /// If one can't be read.
-    pub(crate) fn again(&self, root: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn reread(&self, root: &Path) -> anyhow::Result<Self> {
         Ok(Self { tree: CheckoutFiles::read(root, shared(root).as_deref())?, ..self.clone() })
+    }
+
+    /// Whether both are built from the same manifest and with the same versions.
+    pub(crate) fn is_built_as(&self, other: &Self) -> bool {
+        ["Cargo.toml", "Cargo.lock"]
+            .iter()
+            .all(|file| self.tree.hash(file) == other.tree.hash(file))
     }
 
     /// Whether it has a file, or the folder `shared` has.
@@ -115,9 +122,9 @@ impl Checkout {
     /// # Errors
     /// If it names a package or a policy that is not there.
     pub(crate) fn inputs(&self, subject: &CheckSubject) -> anyhow::Result<SuiteInputs> {
-        let InputFiles { code, data, outside } = self.files(subject)?;
+        let InputFiles { code, data, versions } = self.files(subject)?;
         let mut words: Vec<String> = vec![subject.profile.clone()];
-        words.extend(outside);
+        words.extend(versions);
         for (file, is_whole) in &code {
             let hash =
                 if *is_whole { self.tree.hash(file) } else { self.tree.hash_without_tests(file) };
@@ -128,7 +135,7 @@ impl Checkout {
         Ok(SuiteInputs {
             code: short(words),
             data: short(data.collect()),
-            tools: short(self.tools.of(subject)),
+            tools: short(self.tools.words(subject)),
         })
     }
 
@@ -162,9 +169,14 @@ impl Checkout {
 
     /// Adds what a package and one of its tests are built from, and the files that these sources
     /// name.
-    fn add_code(&self, package: &str, subject: &CheckSubject, to: &mut InputFiles) -> anyhow::Result<()> {
+    fn add_code(
+        &self,
+        package: &str,
+        subject: &CheckSubject,
+        to: &mut InputFiles,
+    ) -> anyhow::Result<()> {
         let reached = self.graph.reached(package, subject.test.is_some())?;
-        to.outside = reached.outside;
+        to.versions = reached.versions;
         let left_out = self.other_policies(&subject.policies)?;
         for (name, folder) in &reached.folders {
             let is_own = name == package;
@@ -191,7 +203,7 @@ impl Checkout {
         while let Some(file) = waiting.pop() {
             let folder = reached.folders.values().find(|folder| is_in(&file, folder));
             let Some(folder) = folder.filter(|_| file.ends_with(".rs")) else { continue };
-            for named in self.named(&file, folder) {
+            for named in self.named_files(&file, folder) {
                 let is_new = !to.code.contains_key(&named) && !to.data.contains(&named);
                 let is_code = named.ends_with(".rs") && is_in(&named, folder);
                 if is_new && is_code {
@@ -205,17 +217,18 @@ impl Checkout {
         Ok(())
     }
 
-    /// The files of the checkout that a source file names by a path with `..` in it.
-    fn named(&self, file: &str, folder: &str) -> BTreeSet<String> {
+    /// The files of the checkout that a source file names as a module, or by a path with `..`.
+    fn named_files(&self, file: &str, folder: &str) -> BTreeSet<String> {
         static PATH: LazyLock<Option<Regex>> =
-            LazyLock::new(|| Regex::new(r#""([^"\n]*\.\./[^"\n]*)""#).ok());
+            LazyLock::new(|| Regex::new(r#"(?:path = )"([^"\n]+)"|"([^"\n]*\.\./[^"\n]*)""#).ok());
         let text = self.tree.text(file);
         let text = if file.contains("/tests/") { &text } else { tree::code(&text) };
         let from = file.rsplit_once('/').map_or("", |(folder, _)| folder);
         let mut all = BTreeSet::new();
         for found in PATH.iter().flat_map(|path| path.captures_iter(text)) {
             // A pattern stands for the folder before it; a path may follow a placeholder.
-            let path = found[1].trim_start_matches("{}").trim_start_matches('/');
+            let path = found.get(1).or(found.get(2)).map_or("", |path| path.as_str());
+            let path = path.trim_start_matches("{}").trim_start_matches('/');
             let path = path.split(['*', '{']).next().unwrap_or(path);
             for base in [from, folder] {
                 if let Some(path) = joined(base, path) {
@@ -287,8 +300,8 @@ struct InputFiles {
     /// Sources, and whether their unit tests count.
     code: BTreeMap<String, bool>,
     data: BTreeSet<String>,
-    /// Packages from outside the workspace.
-    outside: BTreeSet<String>,
+    /// Packages with their versions and features.
+    versions: BTreeSet<String>,
 }
 
 /// Whether a file is `part`, or in the folder `part`.
@@ -325,9 +338,12 @@ fn short(words: Vec<String>) -> String {
 pub(crate) fn profile(root: &Path) -> anyhow::Result<String> {
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).context("Cargo.toml")?;
     let manifest: toml::Table = toml::from_str(&manifest).context("Cargo.toml")?;
-    let dev = manifest.get("profile").and_then(|profiles| profiles.get("dev"));
-    let package = manifest.get("workspace").and_then(|workspace| workspace.get("package"));
-    Ok(format!("{dev:?} {package:?}"))
+    let workspace = manifest.get("workspace");
+    let [package, resolver] =
+        ["package", "resolver"].map(|key| workspace.and_then(|workspace| workspace.get(key)));
+    // Build scripts build with other profiles.
+    let [profiles, patch] = ["profile", "patch"].map(|key| manifest.get(key));
+    Ok(format!("{profiles:?} {patch:?} {package:?} {resolver:?}"))
 }
 
 #[cfg(test)]

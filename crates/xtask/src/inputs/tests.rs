@@ -35,11 +35,15 @@ fn touching_an_input_of_any_kind_changes_its_hash() {
     ] {
         assert_eq!(changed(&mut made, |made| made.touch(file)), [part], "{file}");
     }
-    let profile = "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"3\"\n[profile.dev]\nopt-level = 2\n";
+    let profile =
+        "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"3\"\n[profile.dev]\nopt-level = 2\n";
     assert_eq!(changed(&mut made, |made| made.write("Cargo.toml", profile)), ["code"]);
     let file = "crates/upper/build.rs";
     assert_eq!(changed(&mut made, |made| made.write(file, "fn main() {}")), ["code"], "a new file");
-    assert_eq!(changed(&mut made, |made| made.tools.common.push("RUSTFLAGS=-O".to_owned())), ["tools"]);
+    assert_eq!(
+        changed(&mut made, |made| made.tools.common.push("RUSTFLAGS=-O".to_owned())),
+        ["tools"]
+    );
     assert_eq!(changed(&mut made, |made| made.tools.running = "Linux 7".to_owned()), ["tools"]);
     let newer = [("tracer".to_owned(), "strace 7".to_owned())];
     assert_eq!(changed(&mut made, |made| made.tools.needs = newer.into()), ["tools"]);
@@ -114,6 +118,40 @@ fn the_command_and_the_needs_are_inputs() {
 }
 
 #[test]
+fn without_git_the_inputs_are_the_same() {
+    let made = MadeCheckout::new();
+    let before = made.inputs();
+    std::fs::remove_dir_all(made.root.join(".git")).unwrap();
+    assert_eq!(made.inputs(), before);
+}
+
+#[test]
+fn a_module_of_another_folder_is_an_input() {
+    let mut made = MadeCheckout::new();
+    made.write("crates/upper/tests/reads.rs", "#[path = \"other/part.rs\"]\nmod part;\n");
+    assert_eq!(changed(&mut made, |made| made.touch("crates/upper/tests/other/part.rs")), ["code"]);
+}
+
+#[test]
+fn a_version_that_is_not_known_never_stays_the_same() {
+    let needs = [
+        ("nothing".to_owned(), SuiteNeed::default()),
+        (
+            "x".to_owned(),
+            SuiteNeed {
+                packages: vec!["no-such-package".to_owned()],
+                run: vec!["no-such-program --version".to_owned()],
+                ..SuiteNeed::default()
+            },
+        ),
+    ];
+    let needs = needs.into();
+    let [one, other] = [(); 2].map(|()| ToolVersions::read(Path::new("."), &needs, &[]));
+    assert_eq!(one.needs["nothing"], other.needs["nothing"]);
+    assert_ne!(one.needs["x"], other.needs["x"]);
+}
+
+#[test]
 fn a_package_from_outside_counts_with_its_version_and_features() {
     fn metadata(version: &str, features: &str) -> String {
         format!(
@@ -131,11 +169,11 @@ fn a_package_from_outside_counts_with_its_version_and_features() {
     }
     fn outside(version: &str, features: &str, is_tested: bool) -> BTreeSet<String> {
         let graph = CrateGraph::from_json(metadata(version, features).as_bytes()).unwrap();
-        graph.reached("own", is_tested).unwrap().outside
+        graph.reached("own", is_tested).unwrap().versions
     }
     let one = outside("1.0.0", "", false);
-    assert_eq!(one, BTreeSet::from(["far 1.0.0 ".to_owned()]));
+    assert_eq!(one, BTreeSet::from(["far 1.0.0 ".to_owned(), "own ".to_owned()]));
     assert_ne!(outside("1.0.1", "", false), one);
     assert_ne!(outside("1.0.0", r#""std""#, false), one);
-    assert_eq!(outside("1.0.0", "", true).len(), 2, "with what its tests need");
+    assert_eq!(outside("1.0.0", "", true).len(), 3, "with what its tests need");
 }

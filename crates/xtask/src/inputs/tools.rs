@@ -8,20 +8,33 @@ use serde::Deserialize;
 
 use super::CheckSubject;
 
-/// Variables that change what tests do, by how they begin. Whether debug information is built is
-/// not one of them.
-const VARIABLES: [&str; 7] = [
+/// Variables that suites and steps are run with.
+pub(crate) const SET: [(&str, &str); 3] = [
+    // A test without what it needs fails instead of being skipped.
+    ("FAIRWAYS_REQUIRE_SYSTEM", "1"),
+    // Properties are checked on the same cases each time; a run without the seed draws others.
+    ("PROPTEST_RNG_SEED", "20261122"),
+    ("RUSTDOCFLAGS", "--deny warnings"),
+];
+
+/// Other variables that change what tests do, by how they begin. Whether debug information is built
+/// is not one of them.
+const VARIABLES: [&str; 10] = [
+    "CARGO_BUILD_",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_PROFILE_",
+    "CARGO_TARGET_",
+    "CLANG",
     "FAIRWAYS_",
     "PROPTEST_",
     "RUST_TEST_",
     "RUSTFLAGS",
-    "CARGO_ENCODED_RUSTFLAGS",
-    "CARGO_PROFILE_",
     "TRYCMD",
 ];
 
 /// Variables that only name places and machines, or that the runner sets itself.
-const OF_NO_EFFECT: [&str; 6] = [
+const OF_NO_EFFECT: [&str; 7] = [
+    "CARGO_TARGET_DIR",
     "FAIRWAYS_SHARED",
     "FAIRWAYS_KERNEL_LAB",
     "FAIRWAYS_REQUIRE_SHARED",
@@ -43,6 +56,9 @@ pub(crate) struct SuiteNeed {
     /// Commands that print a version.
     #[serde(default)]
     pub(crate) run: Vec<String>,
+    /// Packages of PyPI, with their versions.
+    #[serde(default)]
+    pub(crate) pip: Vec<String>,
 }
 
 impl SuiteNeed {
@@ -72,6 +88,7 @@ impl ToolVersions {
     /// built.
     pub(crate) fn read(root: &Path, needs: &BTreeMap<String, SuiteNeed>, build: &[&str]) -> Self {
         let mut common = vec![printed("rustc", &["-vV"])];
+        common.extend(SET.map(|(name, value)| format!("{name}={value}")));
         let variables = std::env::vars().filter(|(name, _)| {
             let is_known = VARIABLES.iter().any(|start| name.starts_with(start));
             is_known && !OF_NO_EFFECT.contains(&name.as_str())
@@ -86,7 +103,7 @@ impl ToolVersions {
             let mut words: Vec<String> = need
                 .packages()
                 .map(|package| {
-                    let version = versions.get(package).map_or("none", String::as_str);
+                    let version = versions.get(package).cloned().unwrap_or_else(unknown);
                     format!("{package} {version}")
                 })
                 .collect();
@@ -94,6 +111,7 @@ impl ToolVersions {
                 let mut words = line.split(' ');
                 printed(words.next().unwrap_or_default(), &words.collect::<Vec<_>>())
             }));
+            words.extend(need.pip.iter().cloned());
             if name == KERNELS {
                 words.push(kernels(root, build));
             }
@@ -103,7 +121,7 @@ impl ToolVersions {
     }
 
     /// What a suite depends on, in words.
-    pub(crate) fn of(&self, subject: &CheckSubject) -> Vec<String> {
+    pub(crate) fn words(&self, subject: &CheckSubject) -> Vec<String> {
         let mut words = self.common.clone();
         words.extend(subject.command.iter().cloned());
         if subject.is_of_the_system {
@@ -155,7 +173,9 @@ fn versions(packages: &[&str]) -> BTreeMap<String, String> {
         let mut name = "";
         for line in policy.lines() {
             if let Some(candidate) = line.trim_start().strip_prefix("Candidate: ") {
-                all.insert(name.to_owned(), candidate.to_owned());
+                if candidate != "(none)" {
+                    all.insert(name.to_owned(), candidate.to_owned());
+                }
             } else if !line.starts_with(' ') {
                 name = line.trim_end_matches(':');
             }
@@ -164,7 +184,13 @@ fn versions(packages: &[&str]) -> BTreeMap<String, String> {
     all
 }
 
-/// What a program prints; nothing if it can't be run.
+/// Stands for a version that can't be found: no two are the same, so no pass holds with it.
+fn unknown() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    format!("unknown at {}", now.map_or(0, |now| now.as_nanos()))
+}
+
+/// What a program prints.
 fn printed(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program)
         .args(arguments)
@@ -172,7 +198,6 @@ fn printed(program: &str, arguments: &[&str]) -> String {
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output();
-    output
-        .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        .unwrap_or_default()
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    text.ok().filter(|text| !text.is_empty()).unwrap_or_else(unknown)
 }

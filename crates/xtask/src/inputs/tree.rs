@@ -22,38 +22,46 @@ pub(crate) struct CheckoutFiles {
 }
 
 impl CheckoutFiles {
-    /// Reads what git tracks, and new files that it doesn't ignore.
+    /// Reads what git tracks, and new files that it doesn't ignore; without git, all but what cargo
+    /// builds.
     ///
     /// # Errors
-    /// If git can't list the files, or one can't be read.
+    /// If a file can't be read.
     pub(crate) fn read(root: &Path, shared: Option<&Path>) -> anyhow::Result<Self> {
         let mut tree = Self { root: root.to_owned(), ..Self::default() };
         let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-        for name in git(root, &list)?.split('\0').filter(|name| !name.is_empty()) {
-            let path = root.join(name);
-            // What was deleted and not yet committed is listed, too.
-            if fs::symlink_metadata(&path).is_ok() {
-                tree.add(name.to_owned(), &path)?;
-            }
-        }
-        if let Some(shared) = shared {
-            let mut folders = vec![shared.to_owned()];
-            while let Some(folder) = folders.pop() {
-                for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
-                    let path = entry?.path();
-                    if path.is_dir() {
-                        folders.push(path);
-                    } else if let Some(name) = path.strip_prefix(shared)?.to_str() {
-                        tree.add(format!("{SHARED}{name}"), &path)?;
-                    }
+        match git(root, &list) {
+            Ok(names) => {
+                for name in names.split('\0').filter(|name| !name.is_empty()) {
+                    tree.add(name.to_owned(), &root.join(name))?;
                 }
             }
+            Err(_) => tree.add_folder(root, "")?,
+        }
+        if let Some(shared) = shared {
+            tree.add_folder(shared, SHARED)?;
         }
         Ok(tree)
     }
 
+    /// Adds what is in a folder, with names that begin with `prefix`.
+    fn add_folder(&mut self, folder: &Path, prefix: &str) -> anyhow::Result<()> {
+        for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+            let entry = entry?;
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
+            let path = entry.path();
+            if !entry.file_type()?.is_dir() {
+                self.add(format!("{prefix}{name}"), &path)?;
+            } else if !["target", ".git"].contains(&name.as_str()) {
+                self.add_folder(&path, &format!("{prefix}{name}/"))?;
+            }
+        }
+        Ok(())
+    }
+
     fn add(&mut self, name: String, path: &Path) -> anyhow::Result<()> {
-        let metadata = fs::symlink_metadata(path).with_context(|| name.clone())?;
+        // An editor's file may have gone since it was listed.
+        let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(()) };
         let content = if metadata.is_symlink() {
             fs::read_link(path).map(|to| to.into_os_string().into_encoded_bytes())
         } else if metadata.is_file() {
@@ -61,7 +69,10 @@ impl CheckoutFiles {
         } else {
             return Ok(());
         };
-        let content = content.with_context(|| name.clone())?;
+        let content = match content {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            content => content.with_context(|| name.clone())?,
+        };
         let kind = match metadata.permissions().mode() & 0o111 {
             _ if metadata.is_symlink() => "link",
             0 => "file",

@@ -18,7 +18,8 @@ fn line(made: &MadeCheckout, time: u64) -> PassedLine {
 }
 
 fn read(made: &MadeCheckout, is_ci: bool) -> PassRecord {
-    PassRecord::read(&made.root, is_ci).unwrap()
+    let known = [NAME, "upper other", "middle own"].map(str::to_owned);
+    PassRecord::read(&made.root, known.into(), is_ci).unwrap()
 }
 
 fn holds(record: &PassRecord, inputs: &SuiteInputs, now: u64) -> bool {
@@ -72,15 +73,19 @@ fn in_ci_a_line_counts_twelve_hours_after_its_commit() {
     assert!(!holds(&read(&made, true), &inputs, day), "it is not committed");
     made.git(&["add", "."]);
     made.git_at(&["commit", "--quiet", "--message", "record"], NOW + HOUR);
-    let record = read(&made, true);
-    assert!(!holds(&record, &inputs, NOW + 13 * HOUR - 1));
-    assert!(holds(&record, &inputs, NOW + 13 * HOUR));
+    assert!(!holds(&read(&made, true), &inputs, day), "it is of the commit under test");
+    let empty = ["commit", "--quiet", "--allow-empty", "--message", "change"];
+    made.git_at(&empty, NOW + 13 * HOUR - 1);
+    assert!(!holds(&read(&made, true), &inputs, day));
+    made.git_at(&empty, NOW + 13 * HOUR);
+    assert!(holds(&read(&made, true), &inputs, day));
     // A line whose text changes is of the later commit, whatever it says of itself.
     read(&made, false).pass(NAME, PassedLine { seconds: 2.0, ..line(&made, NOW) }, 1).unwrap();
     made.git_at(&["commit", "--quiet", "--all", "--message", "again"], NOW + DAY);
-    let record = read(&made, true);
-    assert!(!holds(&record, &inputs, NOW + DAY + 12 * HOUR - 1));
-    assert!(holds(&record, &inputs, NOW + DAY + 12 * HOUR));
+    made.git_at(&empty, NOW + DAY + 12 * HOUR - 1);
+    assert!(!holds(&read(&made, true), &inputs, NOW + 2 * DAY));
+    made.git_at(&empty, NOW + DAY + 12 * HOUR);
+    assert!(holds(&read(&made, true), &inputs, NOW + 2 * DAY));
     fs::remove_dir_all(made.root.join(".git")).unwrap();
     assert!(!holds(&read(&made, true), &inputs, NOW + 2 * DAY), "no git");
 }
@@ -101,12 +106,18 @@ fn inputs_that_failed_once_need_three_passes() {
     read(&made, false).pass(NAME, line(&made, NOW), 1).unwrap();
     assert!(holds(&read(&made, false), &inputs, NOW));
     assert_eq!(read(&made, false).passes_needed(NAME, &inputs), 1);
-    // At once, too; and other inputs are not concerned.
-    read(&made, false).fail(NAME, inputs).unwrap();
+    // At once, too.
+    read(&made, false).fail(NAME, inputs.clone()).unwrap();
+    assert!(!holds(&read(&made, false), &inputs, NOW), "its line is dropped");
+    read(&made, false).pass(NAME, line(&made, NOW), 3).unwrap();
+    assert!(holds(&read(&made, false), &inputs, NOW));
+    // Other inputs are not concerned, and their pass makes up for nothing.
+    read(&made, false).fail(NAME, inputs.clone()).unwrap();
     made.touch("docs/page.md");
     assert_eq!(read(&made, false).passes_needed(NAME, &made.inputs()), 1);
-    read(&made, false).pass(NAME, line(&made, NOW), 3).unwrap();
+    read(&made, false).pass(NAME, line(&made, NOW), 1).unwrap();
     assert!(holds(&read(&made, false), &made.inputs(), NOW));
+    assert_eq!(read(&made, false).passes_needed(NAME, &inputs), 3);
 }
 
 #[test]
@@ -116,10 +127,35 @@ fn lines_are_dropped_alone() {
         read(&made, false).pass(name, line(&made, NOW), 1).unwrap();
     }
     read(&made, false).void(&[NAME.to_owned()]).unwrap();
-    let mut record = read(&made, false);
+    let record = read(&made, false);
     assert!(record.line(NAME).is_none() && record.line("upper other").is_some());
-    record.keep(&["middle own".to_owned()]);
-    assert!(record.line("upper other").is_none() && record.line("middle own").is_some());
-    fs::write(made.root.join(FILE), "[\n").unwrap();
-    assert!(PassRecord::read(&made.root, false).unwrap_err().to_string().contains(FILE));
+    // A suite that is no longer there.
+    let known = vec![NAME.to_owned()];
+    let mut record = PassRecord::read(&made.root, known, false).unwrap();
+    record.pass(NAME, line(&made, NOW), 1).unwrap();
+    assert!(read(&made, false).line("upper other").is_none());
+}
+
+#[test]
+fn after_a_merge_the_later_of_two_lines_counts() {
+    let made = MadeCheckout::new();
+    let mut record = read(&made, false);
+    record.pass(NAME, line(&made, NOW), 1).unwrap();
+    let earlier = fs::read_to_string(made.root.join(FILE)).unwrap();
+    record.pass(NAME, line(&made, NOW + 9), 1).unwrap();
+    let later = fs::read_to_string(made.root.join(FILE)).unwrap();
+    let merged = format!("<<<<<<< one\n{later}=======\n{earlier}>>>>>>> other\n");
+    fs::write(made.root.join(FILE), merged).unwrap();
+    assert!(!holds(&read(&made, false), &made.inputs(), NOW + 8), "from the future");
+    assert!(holds(&read(&made, false), &made.inputs(), NOW + 9));
+}
+
+#[test]
+fn a_run_keeps_what_another_wrote_meanwhile() {
+    let made = MadeCheckout::new();
+    let (mut one, mut other) = (read(&made, false), read(&made, false));
+    one.pass(NAME, line(&made, NOW), 1).unwrap();
+    other.pass("upper other", line(&made, NOW), 1).unwrap();
+    let record = read(&made, false);
+    assert!(record.line(NAME).is_some() && record.line("upper other").is_some());
 }
