@@ -270,7 +270,7 @@ impl PassKeeper<'_> {
         Ok(())
     }
 
-    /// Records a result; returns what there is to say of it.
+    /// Records a result; returns remarks on it.
     fn keep(&mut self, entry: &PlanEntry, result: &mut JobResult) -> anyhow::Result<Vec<String>> {
         let mut remarks = Vec::new();
         if self.watched.is_some() && !result.was_cut_off {

@@ -157,9 +157,8 @@ impl Checkout {
             files.code.extend(self.tree.matching(file).map(|file| (file.to_owned(), true)));
         }
         for entry in &subject.data {
-            let before = files.data.len();
             files.data.extend(self.tree.matching(entry).map(str::to_owned));
-            let is_there = files.data.len() > before || self.tree.matching(entry).next().is_some();
+            let is_there = self.tree.matching(entry).next().is_some();
             // The folder `shared` is not everywhere.
             let may_lack = entry.starts_with(SHARED.trim_end_matches('/'));
             anyhow::ensure!(is_there || may_lack, "{}: {entry}: no such file", subject.name);
