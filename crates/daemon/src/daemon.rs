@@ -161,6 +161,11 @@ impl Daemon {
         self.show_uncounted();
     }
 
+    /// Why nothing could be given out in some domains, if that is so.
+    pub(super) fn nothing_free(&self) -> Option<String> {
+        self.host.actuator()?.nothing_free()
+    }
+
     fn show_uncounted(&self) {
         let mut uncounted = Vec::new();
         for (counter, why) in self.host.uncounted() {

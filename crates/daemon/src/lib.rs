@@ -92,6 +92,8 @@ pub struct Seen {
     pub status: Status,
     /// What was counted of them.
     pub totals: Totals,
+    /// Why nothing could be given out in some domains, in a line, if that is so.
+    pub nothing_free: Option<String>,
     /// Whether a signal stopped it early.
     pub interrupted: bool,
     /// An error if not everything was restored; what was seen counts nevertheless.
@@ -116,9 +118,10 @@ pub fn watch(config: Config, duration: Duration, counters: &[Counter]) -> anyhow
     daemon.count_also(counters);
     let followed = daemon.follow(None, &signals);
     let totals = daemon.watched.lock().totals.clone();
+    let nothing_free = daemon.nothing_free();
     let (status, ended) = daemon.end();
     followed?;
-    Ok(Seen { status, totals, interrupted: signals.ended(), ended })
+    Ok(Seen { status, totals, nothing_free, interrupted: signals.ended(), ended })
 }
 
 /// A daemon that has ended.

@@ -1,5 +1,6 @@
 //! Opens the parts of the daemon: the host, its counters and clock, and its sockets.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,8 +18,9 @@ use fairways_host::machine::{
 use fairways_latency as latency;
 use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
+use fairways_policy::table::DecisionScope;
 use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
-use fairways_programs::{Roots, Wanted};
+use fairways_programs::{Change, Programs, Roots, Wanted};
 use fairways_resctrl_client::{self as client, Actuator};
 use parking_lot::Mutex;
 
@@ -65,7 +67,8 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
         let sysfs = settings(config).sysfs;
         (Lever::Nothing(CountedHost::new(sysfs).context("the caches can't be read")?), None)
     } else {
-        (Lever::Ways(Box::new(Actuator::open(settings(config)).map_err(refused)?)), None)
+        let settings = client::Settings { to_take: to_take(config)?, ..settings(config) };
+        (Lever::Ways(Box::new(Actuator::open(settings).map_err(refused)?)), None)
     };
     let source: Box<dyn Source> = match (&config.counters.source, &emulator) {
         (CounterSource::Emulator(_), Some(emulator)) => Box::new(Emulated::new(emulator)),
@@ -107,11 +110,37 @@ fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The threads of the programs that run already, where they are taken out of others' groups.
+fn to_take(config: &Config) -> anyhow::Result<BTreeSet<i32>> {
+    let mut threads = BTreeSet::new();
+    if !settings(config).take_over {
+        return Ok(threads);
+    }
+    let mut wanted = Vec::new();
+    for ProgramConfig { name, select, each, .. } in &config.program {
+        wanted.push(Wanted { name: name.clone(), selector: select.clone(), each: *each });
+    }
+    let unseen = "programs can't be looked for";
+    let mut programs = Programs::new(Roots::default(), wanted).context(unseen)?;
+    for change in programs.look().context(unseen)? {
+        if let Change::Arrived { program, .. } = change {
+            let mut some = Vec::new();
+            programs.tasks(program, &mut some).context(unseen)?;
+            threads.extend(some);
+        }
+    }
+    Ok(threads)
+}
+
 /// The section `[resctrl]`, adjusted by the rest of the configuration.
 fn settings(config: &Config) -> client::Settings {
+    let decides_nothing =
+        config.descriptor().is_some_and(|policy| policy.decides == DecisionScope::Nothing);
     client::Settings {
         // A daemon that only watches changes no other manager's group.
         adopt_monitors: config.resctrl.adopt_monitors && !config.observe,
+        take_over: config.resctrl.take_over && !config.observe,
+        only_watch: config.observe || decides_nothing,
         dry_run: config.dry_run,
         ..config.resctrl.clone()
     }

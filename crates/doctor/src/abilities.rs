@@ -7,7 +7,7 @@ use fairways_resctrl::language::{
     Bandwidth, Cache, CpuSet, IN_MBPS_FILE, IN_MBPS_OPTION, Monitoring, Value,
 };
 
-use super::facts::{Facts, SHARED_CACHES};
+use super::facts::{Facts, SHARED_CACHES, io_alloc_state};
 use super::files::folders;
 use super::{Finding, FindingState};
 
@@ -85,27 +85,12 @@ fn io_alloc(facts: &Facts, cache: &Cache) -> Option<Finding> {
     })
 }
 
-/// The word in `io_alloc`, where the kernel has the file.
-fn io_alloc_state(facts: &Facts, cache: &Cache) -> Option<String> {
-    let info = facts.resctrl.as_ref()?.root.join("info");
-    let state = fs::read_to_string(info.join(&cache.resource).join("io_alloc")).ok()?;
-    Some(state.trim_end().to_owned())
-}
-
 fn classes(facts: &Facts, cache: &Cache) -> Finding {
     let why =
         "each cluster of programs needs a class of service (CLOS), and so does the root group";
-    // A group has one id in all resources: the least of their numbers applies (resctrl.rst,
-    // "num_closids").
-    let info = facts.info.iter();
-    let others = info.clone().flat_map(|info| info.caches.iter().map(|cache| cache.closids));
-    let others = others.chain(info.flat_map(|info| info.bandwidths.iter().map(|mb| mb.closids)));
-    let all = others.fold(cache.closids, u32::min);
-    let theirs = facts.groups.iter().filter(|group| !group.is_ours()).count();
-    let of_devices = u32::from(io_alloc_state(facts, cache).is_some_and(|of| of == "enabled"));
-    let taken = u32::try_from(theirs).unwrap_or(u32::MAX).saturating_add(1 + of_devices);
-    let free = all.saturating_sub(taken);
-    let devices = if of_devices > 0 { ", one of devices" } else { "" };
+    let claims = facts.claims_of(cache);
+    let (all, theirs, free) = (claims.closids, claims.groups.len(), claims.classes());
+    let devices = if claims.io.is_some() { ", one of devices" } else { "" };
     let found =
         format!("{all} classes: the root's{devices}, {theirs} of others, {free} for Fairways");
     match free {

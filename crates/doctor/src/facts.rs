@@ -1,9 +1,12 @@
 //! Facts that several checks use.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use fairways_core::WayMask;
 use fairways_linux::mounts::unescaped;
-use fairways_resctrl::language::{Cache, Info, Mode, Schemata};
+use fairways_resctrl::language::{Cache, Info, Mode, Schemata, Value};
+use fairways_resctrl_client::{Claims, Foreign};
 
 use super::ExaminedHost;
 use super::files::{Files, folders, names, text};
@@ -31,6 +34,10 @@ pub(super) struct Facts {
     pub(super) unreadable: Option<String>,
     /// Groups other than the root.
     pub(super) groups: Vec<ControlGroup>,
+    /// Those of other managers.
+    others: Vec<Foreign>,
+    /// What devices fill of the shared cache, by domain, where they have a class of their own.
+    io: Option<BTreeMap<u32, WayMask>>,
     /// Names of the monitoring groups in the root group.
     pub(super) monitored: Vec<String>,
 }
@@ -69,6 +76,11 @@ impl ControlGroup {
     pub(super) fn is_ours(&self) -> bool {
         self.name.starts_with(OURS)
     }
+
+    fn foreign(&self) -> Foreign {
+        let schemata = self.schemata.clone().unwrap_or_default();
+        Foreign::new(&self.name, &schemata, self.mode)
+    }
 }
 
 impl Facts {
@@ -93,7 +105,9 @@ impl Facts {
             .as_ref()
             .map(|resctrl| folders(&resctrl.root.join("mon_groups")))
             .unwrap_or_default();
-        Self {
+        let theirs = groups.iter().filter(|group| !group.is_ours());
+        let others = theirs.map(ControlGroup::foreign).collect();
+        let mut facts = Self {
             files,
             cpuinfo,
             flags,
@@ -103,8 +117,12 @@ impl Facts {
             info,
             unreadable,
             groups,
+            others,
+            io: None,
             monitored,
-        }
+        };
+        facts.io = facts.shared_cache().and_then(|cache| io_masks(&facts, cache));
+        facts
     }
 
     pub(super) fn has_flag(&self, flag: &str) -> bool {
@@ -127,6 +145,27 @@ impl Facts {
     pub(super) fn shared_cache(&self) -> Option<&Cache> {
         let caches = &self.info.as_ref()?.caches;
         SHARED_CACHES.iter().find_map(|name| caches.iter().find(|of| of.resource == *name))
+    }
+
+    /// What other managers have of the shared cache; of no domain where the root's `schemata` is not
+    /// known.
+    pub(super) fn claims_of<'a>(&'a self, cache: &'a Cache) -> Claims<'a> {
+        let schemata = self.resctrl.as_ref().and_then(|resctrl| resctrl.schemata.as_ref());
+        let line = schemata.and_then(|schemata| schemata.line(&cache.resource));
+        let mut domains = line.map(|line| line.domains.clone()).unwrap_or_default();
+        domains.retain(|(_, value)| matches!(value, Value::Mask(mask) if !mask.is_empty()));
+        // A group has one id in all resources: the least of their numbers applies (resctrl.rst,
+        // "num_closids").
+        let info = self.info.iter();
+        let caches = info.clone().flat_map(|info| info.caches.iter().map(|cache| cache.closids));
+        let all = caches.chain(info.flat_map(|info| info.bandwidths.iter().map(|mb| mb.closids)));
+        Claims {
+            cache,
+            domains: domains.into_iter().map(|(id, _)| id).collect(),
+            closids: all.fold(cache.closids, u32::min),
+            io: self.io.as_ref(),
+            groups: &self.others,
+        }
     }
 
     /// The numbers of the folders `cpuN`, one for each CPU of the host, as far as Linux has such
@@ -191,6 +230,30 @@ fn info(root: &Path) -> Result<Info, String> {
     let entries = names(&folder);
     Info::read(entries.iter().map(String::as_str), |file| text(&folder.join(file)))
         .map_err(|error| error.to_string())
+}
+
+/// The word in `io_alloc`, where the kernel has the file.
+pub(super) fn io_alloc_state(facts: &Facts, cache: &Cache) -> Option<String> {
+    let info = facts.resctrl.as_ref()?.root.join("info");
+    let state = text(&info.join(&cache.resource).join("io_alloc"))?;
+    Some(state.trim_end().to_owned())
+}
+
+/// The ways that devices fill under a class of their own; `None` where they have none. What can't be
+/// read is no way.
+fn io_masks(facts: &Facts, cache: &Cache) -> Option<BTreeMap<u32, WayMask>> {
+    io_alloc_state(facts, cache).filter(|state| state == "enabled")?;
+    let line = &cache.resource;
+    let root = &facts.resctrl.as_ref()?.root;
+    let masks = text(&root.join("info").join(line).join("io_alloc_cbm")).unwrap_or_default();
+    let masks = Schemata::parse(&format!("{line}:{masks}")).unwrap_or_default();
+    let mut found = BTreeMap::new();
+    for &(id, value) in masks.lines.iter().flat_map(|line| &line.domains) {
+        if let Value::Mask(mask) = value {
+            found.insert(id, mask);
+        }
+    }
+    Some(found)
 }
 
 fn groups(root: &Path) -> Vec<ControlGroup> {

@@ -2,6 +2,7 @@
 
 use fairways_core::WayMask;
 use fairways_resctrl::language::Mode;
+use fairways_resctrl_client::Settings;
 use fairways_resctrl_client::managers::manager;
 
 use super::abilities::filled;
@@ -9,7 +10,10 @@ use super::facts::{ControlGroup, Facts, OURS};
 use super::files::text;
 use super::{Finding, FindingState};
 
-/// The finding that is missing where no way can be given out.
+/// The finding that is missing where nothing can be given out.
+pub(super) const FREE: &str = "free-ways";
+
+/// The finding that is missing where others have every way exclusively.
 pub(super) const EXCLUSIVE: &str = "exclusive-ways";
 
 pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
@@ -20,6 +24,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     findings.extend(super::monitors::check(facts));
     findings.push(ours(facts));
     findings.extend(exclusive(facts));
+    findings.extend(free(facts));
     findings.extend(isolation(facts));
 }
 
@@ -83,6 +88,22 @@ fn daemon(facts: &Facts) -> Option<String> {
         let mut words = words.split('\0').skip(1);
         words.clone().any(|word| word == "run") && !words.any(|word| word.starts_with("--machine"))
     })
+}
+
+/// What can be given out, by the daemon's own rule, where that is not something in each domain.
+fn free(facts: &Facts) -> Option<Finding> {
+    let why = "the daemon gives out what no other manager has; with less, it only watches";
+    let claims = facts.claims_of(facts.shared_cache()?);
+    if claims.domains.is_empty() {
+        return None;
+    }
+    let usual = Settings::default();
+    let lack = claims.lack(&usual)?;
+    let state = match claims.leave_nothing(&usual) {
+        true => FindingState::Missing,
+        false => FindingState::Limited,
+    };
+    Some(Finding::new(FREE, state, lack, why).remedy(claims.remedy(&usual)))
 }
 
 fn exclusive(facts: &Facts) -> Option<Finding> {

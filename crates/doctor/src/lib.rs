@@ -226,6 +226,8 @@ fn verdict(facts: &Facts, findings: &[Finding]) -> (Ability, Verdict) {
         (Some("other managers have every class of service"), Verdict::Busy)
     } else if lacks(findings, groups::EXCLUSIVE) {
         (Some("other managers have every way exclusively"), Verdict::Busy)
+    } else if lacks(findings, groups::FREE) {
+        (Some("other managers' groups cover every way that could be given out"), Verdict::Busy)
     } else {
         (None, Verdict::Manageable)
     };

@@ -637,3 +637,37 @@ fn a_client_chip_with_ways_of_l2_caches_can_be_managed() {
     says(&report, "cpu-allocation", FindingState::Ok, &["cat_l2"]);
     says(&report, "monitoring", FindingState::Missing, &["info has no L3_MON"]);
 }
+
+/// The doctor asks the daemon's own rule: classes that cover every way leave nothing, whatever
+/// their mode and whether or not tasks are in them.
+#[test]
+fn where_others_cover_every_way_nothing_can_be_managed() {
+    for groups in [
+        &[("COS1", "0=3f;1=3f"), ("COS2", "0=3c0;1=3c0"), ("COS3", "0=400;1=400")][..],
+        // What is left is shared with devices.
+        &[("qemu-1-a", "0=1ff;1=1ff")],
+        &[("a", "0=ff;1=f"), ("b", "0=100;1=1f0")],
+    ] {
+        let host = Host::skylake();
+        for (name, l3) in groups {
+            host.group(name, l3, "shareable");
+        }
+        let report = host.examine();
+        let said = ["no ways are free in any domain", groups[0].0, "--take-over", "--observe"];
+        says(&report, "free-ways", FindingState::Missing, &said);
+        assert_eq!((report.verdict, report.partition.yes), (Verdict::Busy, Some(false)));
+        assert_eq!(report.monitor.yes, Some(true), "it can be watched");
+    }
+    let host = Host::skylake();
+    host.group("COS1", "0=1ff;1=f", "shareable");
+    let report = host.examine();
+    says(&report, "free-ways", FindingState::Limited, &["no ways are free in domain 0, "]);
+    assert_eq!(report.verdict, Verdict::Manageable, "the rest can be managed");
+    // Ours are not in the way, nor those that may fill everything.
+    let host = Host::skylake();
+    host.group("fairways.0", "0=1ff;1=1ff", "shareable");
+    host.group("all", "0=7ff;1=7ff", "shareable");
+    let report = host.examine();
+    assert!(report.findings.iter().all(|one| one.id != "free-ways"), "{report:?}");
+    assert_eq!(report.verdict, Verdict::Manageable);
+}

@@ -46,6 +46,8 @@ pub struct Actuator {
     pub(super) plans: Plans,
     /// Changes that [`look`](Self::look) has not reported yet.
     pub(super) pending: Changes,
+    /// Whether it was looked once at what others changed.
+    pub(super) has_looked: bool,
 }
 
 impl Actuator {
@@ -67,7 +69,7 @@ impl Actuator {
             &Enforced
         };
         let state = enforcement.open(&tree, &settings)?;
-        let survey = Survey::read(&tree, &settings.proc, None, &|_| false)
+        let survey = Survey::read(&tree, &settings, None, &|_| false)
             .map_err(|error| not_mounted(&settings, error))?;
         let Some(survey) = survey else {
             let root = settings.root.display();
@@ -77,6 +79,9 @@ impl Actuator {
             )));
         };
         let found = Findings::new(survey, &settings, &tree)?;
+        if let Some(line) = found.nothing_free() {
+            tracing::warn!(target: "fairways::actuate", "{line}");
+        }
         Ok(Self {
             enforcement,
             mount: Mount { settings, tree, state, errors: Errors::default() },
@@ -86,6 +91,7 @@ impl Actuator {
             programs: Programs::default(),
             plans: Plans::default(),
             pending: Changes::default(),
+            has_looked: false,
         })
     }
 
@@ -93,6 +99,19 @@ impl Actuator {
     #[must_use]
     pub fn domains(&self) -> &[Domain] {
         &self.found.domains
+    }
+
+    /// Whether anything of a domain can be given out. Otherwise others have all of it, and its
+    /// programs are only watched: a plan for it leaves them in the root's group.
+    #[must_use]
+    pub fn gives_out(&self, domain: u32) -> bool {
+        self.found.cache_of(domain).is_some_and(|cache| self.found.offers.are_free(cache))
+    }
+
+    /// Why nothing can be given out in some domains, in a line.
+    #[must_use]
+    pub fn nothing_free(&self) -> Option<String> {
+        self.found.nothing_free()
     }
 
     /// The CPUs of each NUMA node, where several share a last-level cache and all are known: of
@@ -204,6 +223,7 @@ impl Actuator {
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.mount.tree.locked.borrow().iter().cloned().collect();
+        lines.extend(self.nothing_free());
         if self.found.cap.is_some() {
             let (offered, counted) = (self.found.offers.classes, self.found.offers.counted);
             lines.push(format!(

@@ -14,7 +14,8 @@ impl Actuator {
     /// Carries out a plan for each of these domains, in offered ways; other domains' plans stay in
     /// force. A program has one class in all domains: the classes are the common refinement of the
     /// clusters, or, where there are too few, fewer ([`Applied::merged`]). Programs without a place
-    /// anywhere go to the root's group. No plan at all puts the plans in force into effect again.
+    /// anywhere go to the root's group, and so do all in a domain of which [nothing can be given
+    /// out](Self::gives_out). No plan at all puts the plans in force into effect again.
     ///
     /// # Errors
     /// If a plan can't be carried out: [`Refused`]. The arrangement before is in force then.
@@ -47,6 +48,11 @@ impl Actuator {
                 Some((place.app, PlannedShare { mask, level, shared_by }))
             });
             wanted.insert(id, places.collect::<Plan>());
+        }
+        for (&id, plan) in &mut wanted {
+            if self.found.domain(id).is_some() && !self.gives_out(id) {
+                plan.clear();
+            }
         }
         let most = self.found.offers.classes as usize;
         let carried = Carried::of(&self.programs, &self.mount, &self.found);

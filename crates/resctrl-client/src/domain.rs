@@ -8,8 +8,7 @@ use fairways_linux::topology::{Topology, listed};
 use fairways_resctrl::language::CpuSet;
 
 use super::error::Error;
-use super::io_fills::highest;
-use super::offer::{Offer, Room, Rules, offer, offered, physical};
+use super::offer::{Offer, Room, is_contiguous, offered, physical};
 use super::places::DividedCache;
 use super::settings::Settings;
 use super::survey::Survey;
@@ -96,10 +95,14 @@ pub(super) struct Cap {
 pub(super) struct Offers {
     /// By domain.
     pub(super) of: BTreeMap<u32, Offer>,
-    /// Classes of service besides the root's and others'.
+    /// Classes of service besides the root's and others'; 0 only where nothing is to be given out.
     pub(super) classes: u32,
     /// As many by resctrl's own count.
     pub(super) counted: u32,
+    /// As many as policies are shown.
+    shown: u32,
+    /// Why nothing can be given out in some domains, if that is so.
+    pub(super) lack: Option<String>,
     contiguous: bool,
     min_bits: u32,
     /// How memory bandwidth can be limited, by domain.
@@ -107,69 +110,50 @@ pub(super) struct Offers {
 }
 
 impl Offers {
-    /// What the survey leaves; an error that names the other managers if that is nothing. At most
-    /// `most` classes are offered.
+    /// What the survey leaves; an error that names the other managers if that is nothing, unless
+    /// nothing is to be given out. At most `most` classes are offered.
     pub(super) fn find(
         survey: &Survey,
         settings: &Settings,
         most: Option<Cap>,
     ) -> Result<Self, Error> {
-        let others = u32::try_from(survey.foreign.len()).unwrap_or(u32::MAX);
-        // Devices may have the highest one.
-        let of_devices = u32::from(survey.io.is_some());
-        let classes = survey.closids.saturating_sub(1 + of_devices).saturating_sub(others);
-        let holders = || {
-            let groups: Vec<String> = survey.foreign.iter().map(ToString::to_string).collect();
-            if groups.is_empty() { "none".to_owned() } else { groups.join(", ") }
-        };
-        if classes == 0 {
-            let closids = survey.closids;
-            return Err(Error::Busy(format!(
-                "no class of service is free of {closids}; other managers' groups: {}",
-                holders()
-            )));
-        }
-        let counted = classes;
-        let classes = most.map_or(classes, |most| most.classes.min(classes));
-        let cache = &survey.cache;
-        let avoided = if settings.use_shareable { WayMask::default() } else { cache.shareable };
-        let rules = Rules {
-            full: cache.mask,
-            min_bits: cache.min_bits.max(1),
-            contiguous: survey.contiguous(),
-            avoided,
-            confined: settings.confine_others,
-        };
-        let of: BTreeMap<u32, Offer> = survey
+        let claims = survey.claims();
+        let only_watches = settings.only_watch || settings.dry_run;
+        let lack = claims.lack(settings);
+        let of: BTreeMap<u32, Offer> = claims
             .domains
             .iter()
-            .filter_map(|found| {
-                let avoided = avoided_in(survey, settings, rules.avoided, found.id);
-                let rules = Rules { avoided, ..rules };
-                Some((found.id, offer(&rules, survey.reserved(found.id))?))
+            .filter_map(|&domain| {
+                let free = claims.free(settings, domain);
+                let shown = only_watches.then(|| claims.shown(settings, domain));
+                Some((domain, free.or(shown)?))
             })
             .collect();
         if of.is_empty() {
-            return Err(Error::Busy(format!(
-                "no ways are free in any domain, of {} without shareable {}; other managers' groups: {}",
-                cache.mask,
-                rules.avoided,
-                holders()
-            )));
+            let (lack, remedy) = (lack.unwrap_or_default(), claims.remedy(settings));
+            return Err(Error::Busy(format!("{lack}; to give any out: {remedy}")));
         }
+        let counted = claims.classes();
+        let classes = most.map_or(counted, |most| most.classes.min(counted));
+        let shown = if classes > 0 { classes } else { claims.classes_of_all().max(1) };
         let capacity_mbps = settings.memory_mbps;
         let levers = of.keys().filter_map(|&id| {
             Some((id, BandwidthLever { capacity_mbps, ..survey.bandwidth(id)? }))
         });
         let bandwidth = levers.collect();
-        let Rules { contiguous, min_bits, .. } = rules;
-        Ok(Self { of, classes, counted, contiguous, min_bits, bandwidth })
+        let (contiguous, min_bits) = (is_contiguous(&survey.cache), survey.cache.min_bits.max(1));
+        Ok(Self { of, classes, counted, shown, lack, contiguous, min_bits, bandwidth })
     }
 
-    /// The domains as classes need to know them.
+    /// Whether ways of a domain can be given out. Otherwise its programs are only watched.
+    pub(super) fn are_free(&self, domain: u32) -> bool {
+        self.of.get(&domain).is_some_and(|offer| offer.is_free)
+    }
+
+    /// The domains as classes need to know them, where anything can be given out.
     pub(super) fn rooms(&self) -> BTreeMap<u32, Room> {
         let Self { contiguous, min_bits, .. } = *self;
-        let rooms = self.of.iter().map(|(&id, offer)| {
+        let rooms = self.of.iter().filter(|(_, offer)| offer.is_free).map(|(&id, offer)| {
             let bandwidth = self.bandwidth.get(&id).copied();
             (id, Room { ways: offer.ways, contiguous, min_bits, bandwidth })
         });
@@ -192,7 +176,7 @@ impl Offers {
                     ways: Ways::new(offer.ways.count())?,
                     min_bits: self.min_bits,
                     contiguous: self.contiguous,
-                    clos: self.classes,
+                    clos: self.shown,
                 },
                 bandwidth: self.bandwidth.get(&found.id).copied(),
                 cache: survey.cache.mask,
@@ -203,20 +187,6 @@ impl Offers {
         });
         found.collect()
     }
-}
-
-/// The ways of a domain that are left to hardware other than CPUs: with those that devices fill, or
-/// will once they are confined.
-fn avoided_in(survey: &Survey, settings: &Settings, avoided: WayMask, domain: u32) -> WayMask {
-    let Some(&now) = survey.io.as_ref().and_then(|masks| masks.get(&domain)) else {
-        return avoided;
-    };
-    if settings.use_shareable {
-        return avoided;
-    }
-    let cache = &survey.cache;
-    let confined = settings.confine_io.map(|count| highest(cache.mask, count, cache.min_bits));
-    WayMask::from_bits(avoided.bits() | confined.unwrap_or(now).bits())
 }
 
 /// Every CPU that resctrl knows: each is in one group.

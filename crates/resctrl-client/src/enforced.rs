@@ -126,7 +126,10 @@ impl Actuator {
         replaced.map_err(Refused::Failed)?;
         let ours = |name: &str| self.is_ours(name);
         let survey = self.survey(&ours);
-        let survey = survey.map_err(Refused::Failed)?;
+        let mut survey = survey.map_err(Refused::Failed)?;
+        if let Some(now) = &mut survey {
+            now.idle_only_as_in(&self.found.survey);
+        }
         let Self { mount, found, classes, programs, pending, .. } = self;
         let offers =
             survey.map(|survey| Offers::find(&survey, &mount.settings, found.cap)).transpose();

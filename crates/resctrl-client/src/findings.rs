@@ -116,6 +116,14 @@ impl Findings {
         known.or((!self.by_node).then_some(domain))
     }
 
+    /// Why nothing can be given out in some domains, in a line.
+    pub(super) fn nothing_free(&self) -> Option<String> {
+        let lack = self.offers.lack.as_ref()?;
+        let is_watched = self.offers.of.values().any(|offer| !offer.is_free);
+        let watched = if is_watched { "; its programs are only watched" } else { "" };
+        Some(format!("nothing could be given out: {lack}{watched}"))
+    }
+
     /// The domain with this id, if anything of it is offered.
     pub(super) fn domain(&self, id: u32) -> Option<&Domain> {
         self.domains.iter().find(|domain| domain.id == id)

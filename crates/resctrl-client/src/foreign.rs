@@ -10,19 +10,44 @@ use fairways_linux::topology::listed;
 use fairways_resctrl::language::{CpuSet, Mode, Schemata};
 
 use super::error::Error;
-use super::masks::{masks_in, schemata};
+use super::masks::{SIDES, masks_in, schemata};
 use super::tree::{Tree, of};
 
 /// Another manager's CTRL_MON group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Foreign {
+pub struct Foreign {
     pub(super) name: String,
     /// The ways that it may fill, by domain; with CDP, those of code and data.
     pub(super) masks: BTreeMap<u32, WayMask>,
     /// Whether no other group may fill them: its mode is not `shareable`.
     pub(super) exclusive: bool,
+    /// Whether no thread is limited by it but those that are to be taken over: it has no others,
+    /// and no CPUs. Known only where threads are taken over.
+    pub(super) is_idle: bool,
     /// All of its `schemata`.
     pub(super) schemata: Schemata,
+}
+
+impl Foreign {
+    /// A group with this `schemata`, whose `mode` is `None` where it is not known. It is taken to be
+    /// in use.
+    #[must_use]
+    pub fn new(name: &str, schemata: &Schemata, mode: Option<Mode>) -> Self {
+        let mut sides = SIDES.into_iter();
+        let sides = sides.find(|sides| sides.iter().all(|side| schemata.line(side).is_some()));
+        let mut masks: BTreeMap<u32, WayMask> = BTreeMap::new();
+        for ((_, domain), mask) in masks_in(schemata, sides.unwrap_or_default()) {
+            let all = masks.entry(domain).or_default();
+            *all = WayMask::from_bits(all.bits() | mask.bits());
+        }
+        Self {
+            name: name.to_owned(),
+            masks,
+            exclusive: mode.is_some_and(|mode| mode != Mode::Shareable),
+            is_idle: false,
+            schemata: schemata.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Foreign {
@@ -43,11 +68,12 @@ pub(super) struct Groups {
     pub(super) ours: BTreeSet<String>,
 }
 
-/// Finds groups, and whether they are `ours`. A group that goes meanwhile is left out.
+/// Finds groups, and whether they are `ours`. A group that goes meanwhile is left out. With `taken`,
+/// threads that are to be taken over, it is found out which groups are idle.
 pub(super) fn groups(
     tree: &Tree,
-    sides: &[&'static str],
     ours: &dyn Fn(&str) -> bool,
+    taken: Option<&BTreeSet<i32>>,
 ) -> Result<Groups, Error> {
     let mut groups = Groups::default();
     for name in std::iter::once(String::new()).chain(classes(tree)?) {
@@ -64,20 +90,25 @@ pub(super) fn groups(
             continue;
         }
         let Some(schemata) = schemata(tree, &name)? else { continue };
-        let held = masks_in(&schemata, sides);
         let mode = match tree.read(&of(&name, "mode")) {
             Err(error) if error.is_gone() => continue,
             mode => mode?,
         };
-        let exclusive = mode.parse::<Mode>().is_ok_and(|mode| mode != Mode::Shareable);
-        let mut union: BTreeMap<u32, WayMask> = BTreeMap::new();
-        for ((_, domain), mask) in held {
-            let all = union.entry(domain).or_default();
-            *all = WayMask::from_bits(all.bits() | mask.bits());
-        }
-        groups.foreign.push(Foreign { name, masks: union, exclusive, schemata });
+        let mut group = Foreign::new(&name, &schemata, mode.parse().ok());
+        group.is_idle = taken.map_or(Ok(false), |taken| is_idle(tree, &name, taken))?;
+        groups.foreign.push(group);
     }
     Ok(groups)
+}
+
+/// Whether a group limits no threads but these.
+fn is_idle(tree: &Tree, group: &str, taken: &BTreeSet<i32>) -> Result<bool, Error> {
+    let cpus = match tree.read(&of(group, "cpus_list")) {
+        Err(error) if error.is_gone() => return Ok(true),
+        cpus => cpus?,
+    };
+    let threads = members(tree, group)?;
+    Ok(listed(&cpus).is_empty() && threads.iter().all(|thread| taken.contains(thread)))
 }
 
 /// The threads in groups that are not `ours`, each with the group's path: the MON group's, where it

@@ -22,6 +22,7 @@ mod applied;
 mod apply;
 mod borrowed_groups;
 mod changes;
+mod claims;
 mod class;
 mod classes;
 mod confine;
@@ -74,8 +75,10 @@ mod write_masks;
 pub use actuator::Actuator;
 pub use applied::{Applied, Placed};
 pub use changes::Changes;
+pub use claims::Claims;
 pub use domain::Domain;
 pub use error::{Error, OpenError, Refused};
+pub use foreign::Foreign;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use ledger::fuzz;
 pub use packages::PackageCounts;

@@ -194,7 +194,7 @@ impl Classes {
         let side = found.survey.sides[0];
         let masks: BTreeMap<u32, WayMask> = masks
             .into_iter()
-            .filter(|((of, domain), _)| *of == side && found.offers.of.contains_key(domain))
+            .filter(|((of, domain), _)| *of == side && found.offers.are_free(*domain))
             .map(|((_, domain), mask)| (domain, mask))
             .collect();
         let reason = "limits of the program's group";

@@ -14,6 +14,7 @@ use super::error::Error;
 use super::findings::Findings;
 use super::masks::schemata;
 use super::mount::Mount;
+use super::offer::is_contiguous;
 use super::programs::Programs;
 use super::threads::apart;
 use super::tree::Tree;
@@ -200,7 +201,7 @@ impl Findings {
         for line in &schemata.lines {
             let is_l3 = self.survey.sides.contains(&line.resource.as_str());
             for &(domain, value) in &line.domains {
-                if !(is_l3 && self.offers.of.contains_key(&domain)) {
+                if !(is_l3 && self.offers.are_free(domain)) {
                     limits.0.insert((line.resource.clone(), domain), value);
                 }
             }
@@ -218,7 +219,7 @@ impl Findings {
     }
 
     pub(super) fn stricter(&self, one: &Limits, other: &Limits) -> Limits {
-        one.strictest(other, self.survey.least_bits, self.survey.contiguous())
+        one.strictest(other, self.survey.least_bits, is_contiguous(&self.survey.cache))
     }
 
     /// The limits of a group as it was last looked at; the root's if it is gone.

@@ -22,6 +22,10 @@ impl Actuator {
     /// be mounted again. [`Error::Busy`] if others have left nothing to offer:
     /// [`domains`](Self::domains) keeps what was offered before.
     pub fn look(&mut self) -> Result<Changes, Error> {
+        // Programs that were known at the start are added after the first look.
+        if std::mem::replace(&mut self.has_looked, true) {
+            self.mount.settings.to_take.clear();
+        }
         self.see()?;
         Ok(std::mem::take(&mut self.pending))
     }
@@ -69,7 +73,7 @@ impl Actuator {
     /// What exists now.
     pub(super) fn survey(&self, ours: &dyn Fn(&str) -> bool) -> Result<Option<Survey>, Error> {
         let Mount { tree, settings, .. } = &self.mount;
-        Survey::read(tree, &settings.proc, Some(&self.found.survey), ours)
+        Survey::read(tree, settings, Some(&self.found.survey), ours)
     }
 
     /// Looks at our own groups, and writes again what has changed.

@@ -8,6 +8,11 @@ use fairways_resctrl::language::{Schemata, Value};
 use super::error::Error;
 use super::tree::{Tree, of};
 
+/// The names of a cache's lines in `schemata`: one, or two where code and data are apart (CDP). The
+/// L2's are managed where no ways of an L3 can be shared out.
+pub(super) const SIDES: [&[&str]; 4] =
+    [&["L3"], &["L3CODE", "L3DATA"], &["L2"], &["L2CODE", "L2DATA"]];
+
 /// Masks by line and domain, as `schemata` has them.
 pub(super) type Masks = BTreeMap<(&'static str, u32), WayMask>;
 

@@ -1,6 +1,7 @@
 //! The ways that policies are offered.
 
 use fairways_core::{BandwidthLever, WayMask};
+use fairways_resctrl::language::Cache;
 
 /// What a cache accepts, and which ways are to be left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(super) struct Offer {
     /// The ways of all programs in the root's group, if they are confined: the lowest of the free
     /// ones, so that the others stay one run.
     pub(super) others: Option<WayMask>,
+    /// Whether they are free. Otherwise they are shown to a policy, and nothing is given out.
+    pub(super) is_free: bool,
 }
 
 /// A domain as classes need to know it.
@@ -58,8 +61,17 @@ pub(super) fn offer(rules: &Rules, reserved: WayMask) -> Option<Offer> {
         None => (None, free),
     };
     let enough = |mask: u32| mask.count_ones() >= rules.min_bits.max(1);
-    (enough(ways) && others.is_none_or(enough))
-        .then(|| Offer { ways: WayMask::from_bits(ways), others: others.map(WayMask::from_bits) })
+    (enough(ways) && others.is_none_or(enough)).then(|| Offer {
+        ways: WayMask::from_bits(ways),
+        others: others.map(WayMask::from_bits),
+        is_free: true,
+    })
+}
+
+/// Whether a mask must be one run. Before Linux 6.7 the kernel does not show that; only AMD, whose
+/// masks may be empty as well, lets them have gaps then.
+pub(super) fn is_contiguous(cache: &Cache) -> bool {
+    !cache.sparse.unwrap_or(cache.min_bits == 0)
 }
 
 /// The longest run of 1-bits, the lowest of several.

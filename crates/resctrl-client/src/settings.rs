@@ -1,5 +1,6 @@
 //! How resctrl is to be managed.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,8 +18,12 @@ pub struct Settings {
     pub sysfs: PathBuf,
     /// Where procfs is mounted, which shows when threads started, and which processes hold a lock.
     pub proc: PathBuf,
-    /// Whether tasks are taken out of other managers' groups. They are put back on exit.
+    /// Whether tasks are taken out of other managers' groups. They are put back on exit. The ways
+    /// of a group that has no others, and no CPUs, are given out.
     pub take_over: bool,
+    /// The threads that are about to be added, as far as they are known when this host is opened:
+    /// a group that has only these is as good as empty.
+    pub to_take: BTreeSet<i32>,
     /// Whether monitoring groups that others made in the root's group come along with the program
     /// whose threads alone are in them, by rename(2) (Linux 6.5 and later). They are given back on
     /// exit.
@@ -37,7 +42,10 @@ pub struct Settings {
     /// What programs can move between the cache and memory of a domain together, as measured, in MB
     /// (10^6 bytes) a second; `None` where it was not measured: no policy limits bandwidth then.
     pub memory_mbps: Option<u32>,
-    /// Whether nothing is written, and what would be is logged.
+    /// Whether nothing is to be given out, so that a domain of which nothing is free is watched as
+    /// any other.
+    pub only_watch: bool,
+    /// Whether nothing is written, and what would be is logged. It needs no free way either.
     pub dry_run: bool,
     /// How long another manager's lock is waited for.
     pub patience: Duration,
@@ -55,12 +63,14 @@ impl Default for Settings {
             sysfs: "/sys".into(),
             proc: "/proc".into(),
             take_over: false,
+            to_take: BTreeSet::new(),
             adopt_monitors: false,
             confine_others: None,
             confine_io: None,
             use_shareable: false,
             rmids: None,
             memory_mbps: None,
+            only_watch: false,
             dry_run: false,
             patience: Duration::from_secs(5),
             try_again: Duration::from_secs(60),

@@ -5,22 +5,21 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::path::Path;
 
-use fairways_core::{BandwidthLever, WayMask};
+use fairways_core::BandwidthLever;
 use fairways_linux::mounts;
 use fairways_resctrl::language::{
     Bandwidth, Cache, IN_MBPS_FILE, IN_MBPS_OPTION, Info, Line, Monitoring, Schemata, Value,
 };
 use rustix::fs::{major, minor};
 
+use super::claims::Claims;
 use super::error::Error;
 use super::foreign::{Foreign, Groups, groups};
 use super::io_fills::{self, IoMasks};
+use super::masks::SIDES;
 use super::places::{DividedCache, shared_caches};
+use super::settings::Settings;
 use super::tree::Tree;
-
-/// The names of a cache's lines in `schemata`: one, or two where code and data are apart (CDP). The
-/// L2's are managed where no ways of an L3 can be shared out.
-const SIDES: [&[&str]; 4] = [&["L3"], &["L3CODE", "L3DATA"], &["L2"], &["L2CODE", "L2DATA"]];
 
 /// All findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +53,7 @@ impl Survey {
     /// survey `before`; `None` where no cache can be shared out. `ours` are names of groups.
     pub(super) fn read(
         tree: &Tree,
-        proc: &Path,
+        settings: &Settings,
         before: Option<&Self>,
         ours: &dyn Fn(&str) -> bool,
     ) -> Result<Option<Self>, Error> {
@@ -68,7 +67,7 @@ impl Survey {
         });
         let fixed = match known {
             Some(before) => Some(before.fixed.clone()),
-            None => fixed(tree, proc)?,
+            None => fixed(tree, &settings.proc)?,
         };
         let Some(fixed) = fixed else { return Ok(None) };
         tree.set_rmids_per_class(fixed.has_rmids_per_class());
@@ -76,13 +75,23 @@ impl Survey {
         let domains = domains(tree, &root, sides[sides.len() - 1])?;
         let io =
             if fixed.has_io_alloc { io_fills::read(tree, sides[sides.len() - 1])? } else { None };
-        let Groups { foreign, monitors, ours } = groups(tree, sides, ours)?;
+        let taken = settings.take_over.then_some(&settings.to_take);
+        let Groups { foreign, monitors, ours } = groups(tree, ours, taken)?;
         Ok(Some(Self { shape, fixed, root, domains, io, foreign, monitors, ours }))
     }
 
     /// The level of the cache whose ways are shared out: 3, or 2.
     pub(super) fn level(&self) -> u32 {
         if self.sides[0].starts_with("L2") { 2 } else { 3 }
+    }
+
+    /// Ways of groups that have become idle since the survey `before` are not counted yet: plans are
+    /// for what that one found.
+    pub(super) fn idle_only_as_in(&mut self, before: &Self) {
+        for group in &mut self.foreign {
+            let known = before.foreign.iter().find(|known| known.name == group.name);
+            group.is_idle &= known.is_none_or(|known| known.is_idle);
+        }
     }
 
     /// How memory bandwidth can be limited in a domain, if it can: it is limited by L3.
@@ -99,21 +108,15 @@ impl Survey {
         self.monitoring.as_ref().map(|of| of.rmids).filter(|&rmids| rmids > 1)
     }
 
-    /// Ways that others occupy in a domain: those of groups that do not have the whole cache, or
-    /// have it exclusively.
-    pub(super) fn reserved(&self, domain: u32) -> WayMask {
-        let full = self.cache.mask.bits();
-        let held = self.foreign.iter().filter_map(|group| {
-            let mask = group.masks.get(&domain)?.bits();
-            (mask & full != full || group.exclusive).then_some(mask)
-        });
-        WayMask::from_bits(held.fold(0, |all, mask| all | mask))
-    }
-
-    /// Whether a mask must be one run. Before Linux 6.7 the kernel does not show that; only AMD,
-    /// whose masks may be empty as well, lets them have gaps then.
-    pub(super) fn contiguous(&self) -> bool {
-        !self.cache.sparse.unwrap_or(self.cache.min_bits == 0)
+    /// What others have.
+    pub(super) fn claims(&self) -> Claims<'_> {
+        Claims {
+            cache: &self.cache,
+            domains: self.domains.iter().map(|found| found.id).collect(),
+            closids: self.closids,
+            io: self.io.as_ref(),
+            groups: &self.foreign,
+        }
     }
 }
 

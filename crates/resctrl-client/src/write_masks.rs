@@ -68,14 +68,15 @@ impl Classes {
         found: &Findings,
         changes: &mut Changes,
     ) {
-        let possible = |domain: &u32| found.offers.of.get(domain).map(|offer| offer.ways.bits());
+        let offers = &found.offers.of;
         for class in &mut self.list {
             let after: Masks = class
                 .now
                 .keys()
                 .filter_map(|&(side, domain)| {
                     let mask = *class.wanted.get(&domain)?;
-                    let fits = mask.bits() & !possible(&domain)? == 0;
+                    let possible = offers.get(&domain).filter(|offer| offer.is_free)?.ways;
+                    let fits = mask.bits() & !possible.bits() == 0;
                     fits.then_some(((side, domain), mask))
                 })
                 .collect();

@@ -26,6 +26,8 @@ pub(super) struct Measured {
     pub(super) cache_bytes: Option<u64>,
     /// What can't be measured on this host, with the reason.
     pub(super) without: Option<String>,
+    /// Why nothing could be given out in some caches, if that is so.
+    pub(super) nothing_free: Option<String>,
     /// Whether it was ended before its time.
     pub(super) interrupted: bool,
     /// An error if not everything was restored.
@@ -54,6 +56,7 @@ pub(super) fn measure(
             rows: Vec::new(),
             cache_bytes: None,
             without: None,
+            nothing_free: None,
             interrupted: false,
             ended: Ok(()),
         }
@@ -105,8 +108,8 @@ fn monitored(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::R
         0 => Some("nothing was measured yet: watch for longer (--duration)".to_owned()),
         _ => (!missing.is_empty()).then(said),
     };
-    let (interrupted, ended) = (watched.interrupted, watched.ended);
-    Ok(Measured { rows, cache_bytes, without, interrupted, ended })
+    let fairways_daemon::Seen { nothing_free, interrupted, ended, .. } = watched;
+    Ok(Measured { rows, cache_bytes, without, nothing_free, interrupted, ended })
 }
 
 fn of_program(user: User, status: &Status, totals: &Totals) -> Row {
@@ -177,7 +180,14 @@ fn counted(config: &Config, users: Vec<User>, duration: Duration) -> anyhow::Res
         ),
     };
     let interrupted = stop.load(Ordering::Relaxed);
-    Ok(Measured { rows, cache_bytes: None, without: Some(without), interrupted, ended: Ok(()) })
+    Ok(Measured {
+        rows,
+        cache_bytes: None,
+        without: Some(without),
+        nothing_free: None,
+        interrupted,
+        ended: Ok(()),
+    })
 }
 
 /// A process's threads now; none if it is gone.

@@ -29,6 +29,8 @@ pub(super) struct Report {
     cache_bytes: Option<u64>,
     /// What can't be measured on this host, with the reason.
     without: Option<String>,
+    /// Why the daemon could give out nothing of some caches, if that is so.
+    nothing_free: Option<String>,
     /// The programs, the greatest first.
     programs: Vec<Program>,
     /// Keys of the configuration before its programs.
@@ -57,7 +59,7 @@ struct Program {
 
 impl Report {
     pub(super) fn new(config: &Config, measured: Measured) -> Self {
-        let Measured { rows, cache_bytes, without, .. } = measured;
+        let Measured { rows, cache_bytes, without, nothing_free, .. } = measured;
         let program = |row: Row| Program {
             proposed: is_worth_it(&row, cache_bytes),
             name: row.user.name,
@@ -71,7 +73,7 @@ impl Report {
             llcmpki: row.mpki,
         };
         let programs = rows.into_iter().map(program).collect();
-        Self { schema: SCHEMA, cache_bytes, without, programs, keys: keys(config) }
+        Self { schema: SCHEMA, cache_bytes, without, nothing_free, programs, keys: keys(config) }
     }
 
     pub(super) fn json(&self, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -119,8 +121,8 @@ impl Report {
         }
         let given_up = ["processes", "misses/s", "CPUs", "of the cache", "MPKI", "select"];
         writeln!(out, "{}", fit(table, &given_up))?;
-        if let Some(without) = &self.without {
-            writeln!(out, "{}", fold(without, 2))?;
+        for note in [&self.without, &self.nothing_free].into_iter().flatten() {
+            writeln!(out, "{}", fold(&plain(note), 2))?;
         }
         writeln!(out, "\nA configuration to begin with (fairways scan --toml):\n")?;
         write!(out, "{}", self.configuration())

@@ -25,9 +25,10 @@ fn row(
 }
 
 fn report(rows: Vec<Row>, cache_bytes: Option<u64>) -> Report {
-    let without = None;
+    let (without, nothing_free) = (None, None);
     let (interrupted, ended) = (false, Ok(()));
-    Report::new(&Config::default(), Measured { rows, cache_bytes, without, interrupted, ended })
+    let measured = Measured { rows, cache_bytes, without, nothing_free, interrupted, ended };
+    Report::new(&Config::default(), measured)
 }
 
 #[test]

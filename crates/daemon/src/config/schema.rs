@@ -1,5 +1,6 @@
 //! The daemon's configuration: its keys, and their defaults. docs/config.md describes them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -98,6 +99,8 @@ struct Resctrl {
     #[serde(skip)]
     proc: PathBuf,
     take_over: bool,
+    #[serde(skip)]
+    to_take: BTreeSet<i32>,
     adopt_monitors: bool,
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
     confine_others: Option<u32>,
@@ -108,6 +111,8 @@ struct Resctrl {
     rmids: Option<u32>,
     #[serde(deserialize_with = "values::at_least_one", skip_serializing_if = "Option::is_none")]
     memory_mbps: Option<u32>,
+    #[serde(skip)]
+    only_watch: bool,
     #[serde(skip)]
     dry_run: bool,
     #[serde(skip)]

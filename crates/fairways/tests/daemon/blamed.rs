@@ -16,7 +16,7 @@ const PROGRAMS: &str = "mlr:700K,mlr:600K,lookbusy";
 const WHOLE_AND_COUNTED: [&str; 2] = ["--platform", "broadwell"];
 
 /// A daemon of a machine whose programs have hostile names, by the emulator's counters and clock.
-fn daemon<'a>(machine: &'a Machine, keys: &str, counters: &str) -> Daemon<'a> {
+pub(crate) fn daemon<'a>(machine: &'a Machine, keys: &str, counters: &str) -> Daemon<'a> {
     let [reads, scans, works] = ["mlr:700K", "mlr:600K", "lookbusy"]
         .map(|program| format!("select = \"pid:{}\"", machine.pids[program]));
     let programs = [("reads", &*reads), ("a \\\"scan\\\"", &*scans), ("works", &*works)];
@@ -29,7 +29,7 @@ fn daemon<'a>(machine: &'a Machine, keys: &str, counters: &str) -> Daemon<'a> {
     Daemon::start(machine, command(machine))
 }
 
-fn blame(machine: &Machine, flags: &[&str]) -> Output {
+pub(crate) fn blame(machine: &Machine, flags: &[&str]) -> Output {
     let mut command = Command::new(this());
     command.args(["blame", "--control"]).arg(machine.at("control")).args(flags);
     command.env("COLUMNS", "200").output().unwrap()

@@ -4,6 +4,7 @@
 
 mod blamed;
 mod buckets;
+mod claimed;
 mod common;
 mod counted;
 mod exec;

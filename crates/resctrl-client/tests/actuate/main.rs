@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod adopted;
+mod claimed;
 mod common;
 mod cost;
 mod counters;

@@ -45,7 +45,7 @@ impl CacheWays {
         self.report_changed(answered, state);
     }
 
-    /// Carries out a plan, or only logs it while observing.
+    /// Carries out a plan, or only logs it while observing, or where nothing can be given out.
     fn enforce(
         &mut self,
         id: u32,
@@ -56,7 +56,10 @@ impl CacheWays {
         let Some(domain) = state.domains.get(id) else { return Ok(()) };
         domain.check(partition)?;
         if !self.observe {
-            return self.apply(Some((id, partition)), reason, state);
+            self.apply(Some((id, partition)), reason, state)?;
+        }
+        if self.carries_out(id) {
+            return Ok(());
         }
         for (cluster, &Resources { mask, bandwidth }) in (0..).zip(partition.clusters()) {
             let level = bandwidth.map(|level| level.get());
@@ -72,14 +75,20 @@ impl CacheWays {
     /// every program that still runs has what was planned for it.
     fn in_force(&self, id: u32, planned: &Partition, state: &HostState) -> Partition {
         let Some(domain) = state.domains.get(id) else { return Partition::default() };
-        // While observing, nothing is written, and the policy decides as if it were.
-        let Some(found) = self.actuator.in_force(id).filter(|_| !self.observe) else {
+        // Where nothing is carried out, the policy decides as if it were.
+        let Some(found) = self.actuator.in_force(id).filter(|_| self.carries_out(id)) else {
             return planned.clone();
         };
         let running: BTreeSet<AppId> = domain.running.iter().copied().collect();
         let actual =
             found.restricted_to(|app| running.contains(&app) && self.can_follow_plan(app, state));
         if actual.agrees_with(&state.roster.living(planned)) { planned.clone() } else { actual }
+    }
+
+    /// Whether plans for a domain are carried out: not while observing, nor where others have all of
+    /// it.
+    fn carries_out(&self, id: u32) -> bool {
+        !self.observe && self.actuator.gives_out(id)
     }
 
     /// Whether a program is not over, and not all of its threads are in groups of others.
