@@ -13,6 +13,7 @@ use fairways_core::{Action, AppId, Counter, Event, Levers, Time};
 use fairways_host::emulated::Connection;
 use fairways_host::machine::Host;
 use fairways_record::status::{self, MachineRecord, Sandbox, Status, UncountedCounter};
+use fairways_resctrl_client::{Restored, Thing};
 use parking_lot::Mutex;
 use tracing::{debug, error, info, warn};
 
@@ -62,6 +63,8 @@ pub(super) struct Daemon {
     emulator: Option<Connection>,
     /// Whether the machine's clock is the host's.
     has_time_of_day: bool,
+    /// Whether something could not be restored that a daemon with another lever had left.
+    are_others_left: bool,
 }
 
 impl Daemon {
@@ -101,7 +104,8 @@ impl Daemon {
         let metrics = open::metrics(&config, commit, served, &notify)?;
         let has_time_of_day = config.clock.source == ClockSource::Real;
         let began = has_time_of_day.then(Moment::now);
-        let open::Opened { mut host, profiled, emulator, why } = open::host(&config)?;
+        let open::Opened { mut host, profiled, emulator, why, are_others_left } =
+            open::host(&config)?;
         let ids = host.domains().into_iter().map(|domain| domain.id);
         let journals = Journals::new(&config, &rules, mode, host.scheduler(), began, ids);
         let unmeasured = Unmeasured::new(&config);
@@ -150,6 +154,7 @@ impl Daemon {
             node_features,
             emulator,
             has_time_of_day,
+            are_others_left,
         };
         daemon.show_uncounted();
         Ok(daemon)
@@ -418,7 +423,21 @@ impl Daemon {
         drop((self.nri, self.control, self.metrics));
         let is_written = self.journals.finish();
         let status = self.watched.lock().status.clone();
-        let restored = self.host.close();
+        let mut restored = self.host.close();
+        let again = self.are_others_left.then(|| open::others_left(&self.config));
+        for others in again.into_iter().flatten() {
+            match others {
+                Ok(Restored { done, left, failed }) => {
+                    restored.done.extend(done);
+                    restored.left.extend(left);
+                    restored.failed.extend(failed);
+                }
+                Err(why) => {
+                    let state = Thing::Ledger(self.config.resctrl.state.clone());
+                    restored.failed.push((state, why.to_string()));
+                }
+            }
+        }
         for thing in &restored.done {
             info!("restored {thing}");
         }

@@ -21,7 +21,7 @@ use fairways_perf::{NoCounters, Source, Target};
 use fairways_policy::table::DecisionScope;
 use fairways_profiles::{ProgramCatalog, embedded_programs, read_table};
 use fairways_programs::{Change, Programs, Roots, Wanted};
-use fairways_resctrl_client::{self as client, Actuator};
+use fairways_resctrl_client::{self as client, Actuator, OpenError, Restored};
 use parking_lot::Mutex;
 
 use super::control::{Control, Served};
@@ -43,6 +43,8 @@ pub(super) struct Opened {
     pub(super) emulator: Option<Connection>,
     /// Why this scheduler was chosen; `None` under a policy that gives out ways.
     pub(super) why: Option<String>,
+    /// Whether something could not be restored that a daemon with another lever had left.
+    pub(super) are_others_left: bool,
 }
 
 /// The host that a configuration describes.
@@ -59,7 +61,7 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
         _ => None,
     };
     let schedules = config.schedules();
-    restore_others(config, schedules)?;
+    let are_others_left = restore_others(config)?;
     let (lever, why) = if schedules {
         let (turns, why) = scheduler::open(config)?;
         (Lever::Turns(Box::new(turns)), Some(why))
@@ -86,28 +88,37 @@ pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
     let parts = Parts { lever, proc_and_cgroup: Roots::default(), source, clock };
     let settings = Settings { observe: config.observe, look: config.interval };
     let host = Host::new(parts, managed, settings).context("programs can't be looked for")?;
-    Ok(Opened { host, profiled, emulator, why })
+    Ok(Opened { host, profiled, emulator, why, are_others_left })
 }
 
 /// Restores what a killed daemon with another lever (ways or turns) left behind. The lever that is
-/// in use restores its own leftovers.
-fn restore_others(config: &Config, schedules: bool) -> anyhow::Result<()> {
-    if config.dry_run {
-        return Ok(());
-    }
-    let mut restored = Vec::new();
-    if schedules || config.counters_only {
-        restored.push(client::restore(&settings(config)));
-    }
-    if !schedules {
-        restored.push(fairways_turns::ledger::restore(&scheduler::settings(config)));
-    }
-    for restored in restored {
-        for line in restored.map_err(refused)?.to_string().lines() {
+/// in use restores its own leftovers. Returns whether something could not be restored, which is to
+/// be tried again at the end.
+fn restore_others(config: &Config) -> anyhow::Result<bool> {
+    let mut are_left = false;
+    for restored in others_left(config) {
+        let restored = restored.map_err(refused)?;
+        are_left |= !restored.failed.is_empty();
+        for line in restored.to_string().lines() {
             tracing::warn!("from before: {line}");
         }
     }
-    Ok(())
+    Ok(are_left)
+}
+
+/// What becomes of everything that a daemon with another lever left behind.
+pub(super) fn others_left(config: &Config) -> Vec<Result<Restored, OpenError>> {
+    let mut restored = Vec::new();
+    if config.dry_run {
+        return restored;
+    }
+    if config.schedules() || config.counters_only {
+        restored.push(client::restore(&settings(config)));
+    }
+    if !config.schedules() {
+        restored.push(fairways_turns::ledger::restore(&scheduler::settings(config)));
+    }
+    restored
 }
 
 /// The threads of the programs that run already, where they are taken out of others' groups.

@@ -132,7 +132,7 @@ impl Programs {
                     }
                     self.give_back(mount, app, name).err()
                 }
-                Err(error) if error.is_gone() && mount.tree.inode(&old)?.is_none() => {
+                Err(error) if error.is_gone() && mount.tree.find(&old)?.is_none() => {
                     self.lose_adopted(mount, app, name);
                     None
                 }
@@ -217,7 +217,7 @@ impl Programs {
             let Program { class, adopted, placed, .. } = program;
             for of in adopted {
                 let place = monitor_in(class, &of.name);
-                if mount.tree.inode(&place)?.is_none() {
+                if mount.tree.find(&place)?.is_none() {
                     gone.push(of.name.clone());
                     continue;
                 }

@@ -38,7 +38,7 @@ pub(super) fn place<'a>(
 ) -> Result<Option<String>, Error> {
     for class in std::iter::once("").chain(classes) {
         let path = format!("{}/{}", of(class, "mon_groups"), borrowed.name);
-        if tree.inode(&path)? == Some(borrowed.inode) {
+        if tree.find(&path)? == Some(borrowed.inode) {
             return Ok(Some(path));
         }
     }

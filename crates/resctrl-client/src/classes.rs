@@ -99,7 +99,8 @@ impl Classes {
         let Mount { tree, state, .. } = mount;
         let there = foreign::classes(tree)?;
         let mut names = (0..).map(|number: u32| format!("fairways.{number}"));
-        let name = names.find(|name| !there.contains(name)).unwrap_or_default();
+        let name = names.find(|name| !there.contains(name) && !state.ledger.has_group(name));
+        let name = name.unwrap_or_default();
         let made = MadeGroup { name: name.clone(), monitors: false, inode: None };
         state.record(|ledger| ledger.groups.push(made))?;
         let forget = |made: &MadeGroup| made.monitors || made.name != name;

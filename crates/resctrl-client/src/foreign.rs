@@ -90,10 +90,7 @@ pub(super) fn groups(
             continue;
         }
         let Some(schemata) = schemata(tree, &name)? else { continue };
-        let mode = match tree.read(&of(&name, "mode")) {
-            Err(error) if error.is_gone() => continue,
-            mode => mode?,
-        };
+        let Some(mode) = tree.read_of(&name, "mode")? else { continue };
         let mut group = Foreign::new(&name, &schemata, mode.parse().ok());
         group.is_idle = taken.map_or(Ok(false), |taken| is_idle(tree, &name, taken))?;
         groups.foreign.push(group);
@@ -103,10 +100,7 @@ pub(super) fn groups(
 
 /// Whether a group limits no threads but these.
 fn is_idle(tree: &Tree, group: &str, taken: &BTreeSet<i32>) -> Result<bool, Error> {
-    let cpus = match tree.read(&of(group, "cpus_list")) {
-        Err(error) if error.is_gone() => return Ok(true),
-        cpus => cpus?,
-    };
+    let Some(cpus) = tree.read_of(group, "cpus_list")? else { return Ok(true) };
     let threads = members(tree, group)?;
     Ok(listed(&cpus).is_empty() && threads.iter().all(|thread| taken.contains(thread)))
 }
@@ -136,11 +130,8 @@ pub(super) fn residents_by_cpu(
 ) -> Result<HashMap<i32, String>, Error> {
     let mut given: Vec<(String, CpuSet)> = Vec::new();
     for group in paths(tree, ours)? {
-        let cpus = match tree.read(&of(&group, "cpus_list")) {
-            Ok(text) => listed(&text),
-            Err(error) if error.is_gone() => continue,
-            Err(error) => return Err(error),
-        };
+        let Some(cpus) = tree.read_of(&group, "cpus_list")? else { continue };
+        let cpus = listed(&cpus);
         if !cpus.is_empty() {
             given.push((group, cpus));
         }
@@ -187,9 +178,6 @@ pub(super) fn classes(tree: &Tree) -> Result<Vec<String>, Error> {
 
 /// The threads in a group; none if it is gone.
 pub(super) fn members(tree: &Tree, group: &str) -> Result<Vec<i32>, Error> {
-    match tree.read(&of(group, "tasks")) {
-        Ok(text) => Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect()),
-        Err(error) if error.is_gone() => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
+    let text = tree.read_of(group, "tasks")?.unwrap_or_default();
+    Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
 }

@@ -31,11 +31,27 @@ pub(super) struct Ledger {
     pub(super) io: Vec<ChangedMask>,
 }
 
-/// A group.
+impl Ledger {
+    /// Whether it has a group of this name, which may be left from an earlier run: a new one gets
+    /// another.
+    pub(super) fn has_group(&self, name: &str) -> bool {
+        self.groups.iter().any(|made| made.name == name)
+    }
+
+    /// Removes a group that is gone, and not another of its name.
+    pub(super) fn strike(&mut self, gone: &MadeGroup) {
+        if let Some(at) = self.groups.iter().position(|made| made == gone) {
+            self.groups.remove(at);
+        }
+    }
+}
+
+/// A group: its name and its inode together say which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MadeGroup {
-    /// Its name; a MON group is where it is, and no two have one name.
+    /// Its name. A MON group is where it is; two have one name while a program moves from one class
+    /// to another.
     pub(super) name: String,
     /// Whether it is a MON group.
     pub(super) monitors: bool,

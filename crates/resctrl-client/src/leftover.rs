@@ -1,25 +1,35 @@
 //! A class of ours that can't be removed, and no longer confines any program.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use fairways_resctrl::language::{Line, Schemata};
 
 use super::error::Error;
 use super::foreign::members;
 use super::threads::enter;
-use super::tree::{Tree, of};
+use super::tree::{Tree, monitor_in, of};
 
 /// How many times to look for threads that are forked meanwhile.
 const PASSES: usize = 8;
 
-/// Moves a class's threads to the root's group, except those in MON groups of others (not `ours`):
-/// these stay where the others put them.
-pub(super) fn vacate(tree: &Tree, class: &str, ours: &dyn Fn(&str) -> bool) -> Result<(), Error> {
-    let below = of(class, "mon_groups");
+/// The MON groups in a class that are not among `ours`, by their paths.
+pub(super) fn others_in(
+    tree: &Tree,
+    class: &str,
+    ours: &BTreeSet<String>,
+) -> Result<Vec<String>, Error> {
+    let mut monitors = tree.directories(&of(class, "mon_groups"))?;
+    monitors.retain(|name| !ours.contains(&monitor_in(class, name)));
+    Ok(monitors)
+}
+
+/// Moves a class's threads to the root's group, except those in MON groups of others (not `ours`,
+/// which are paths): these stay where the others put them.
+pub(super) fn vacate(tree: &Tree, class: &str, ours: &BTreeSet<String>) -> Result<(), Error> {
     for _ in 0..PASSES {
         let mut theirs = HashSet::new();
-        for monitor in tree.directories(&below)?.into_iter().filter(|name| !ours(name)) {
-            theirs.extend(members(tree, &format!("{below}/{monitor}"))?);
+        for monitor in others_in(tree, class, ours)? {
+            theirs.extend(members(tree, &monitor_in(class, &monitor))?);
         }
         let mut threads = members(tree, class)?;
         threads.retain(|thread| !theirs.contains(thread));

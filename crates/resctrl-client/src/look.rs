@@ -42,8 +42,10 @@ impl Actuator {
         let ours = |name: &str| self.is_ours(name);
         let survey = match self.survey(&ours) {
             Ok(survey) => survey.ok_or_else(unmounted)?,
-            Err(error) if error.is_gone() => return Err(unmounted()),
-            Err(error) => return Err(error),
+            Err(error) => {
+                let is_here = self.mount.tree.inode("info").map_or(true, |info| info.is_some());
+                return Err(if error.is_gone() && !is_here { unmounted() } else { error });
+            }
         };
         let Self { mount, found, classes, pending, .. } = self;
         let gone = |of: &Foreign| survey.foreign.iter().all(|now| now.name != of.name);

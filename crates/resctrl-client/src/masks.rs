@@ -18,12 +18,8 @@ pub(super) type Masks = BTreeMap<(&'static str, u32), WayMask>;
 
 /// A group's `schemata`; `None` if the group is gone.
 pub(super) fn schemata(tree: &Tree, group: &str) -> Result<Option<Schemata>, Error> {
-    let path = of(group, "schemata");
-    let text = match tree.read(&path) {
-        Err(error) if error.is_gone() => return Ok(None),
-        text => text?,
-    };
-    Schemata::parse(&text).map(Some).map_err(|why| tree.misread(&path, why))
+    let Some(text) = tree.read_of(group, "schemata")? else { return Ok(None) };
+    Schemata::parse(&text).map(Some).map_err(|why| tree.misread(&of(group, "schemata"), why))
 }
 
 /// A group's masks of these lines; `None` if the group is gone.

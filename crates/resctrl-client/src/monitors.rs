@@ -40,6 +40,10 @@ impl Programs {
             return Ok(false);
         }
         let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
+        // A group of that name is left, and could not be removed yet.
+        while mount.state.ledger.has_group(&program.name) {
+            program.take_another_name();
+        }
         program.monitored = make_monitor(mount, &program.class, &program.name)?;
         let is_monitored = program.monitored;
         self.take_new_counters(mount, &found.traffic, app);
@@ -87,7 +91,8 @@ impl Programs {
     ) {
         for (&app, program) in self.by_id.iter_mut().filter(|(_, program)| program.monitored) {
             let group = program.group();
-            if !found.survey.ours.contains(&group) {
+            let is_listed = found.survey.ours.contains(&group);
+            if !is_listed && mount.tree.find(&group).is_ok_and(|now| now.is_none()) {
                 mount.tree.forget(&group);
                 program.unmonitored();
                 mount.strike_group(&program.name);
@@ -119,30 +124,26 @@ impl Programs {
 }
 
 /// Makes a MON group in a class. Returns whether that was possible. One of that name in another
-/// class stays in the ledger until it is known that this one replaces it.
+/// class, which this one is to replace, stays in the ledger: its caller removes it.
 pub(super) fn make_monitor(mount: &mut Mount, class: &str, name: &str) -> Result<bool, Error> {
     let path = monitor_in(class, name);
     let made = MadeGroup { name: name.to_owned(), monitors: true, inode: None };
     let Mount { tree, state, errors, .. } = mount;
-    let before = state.ledger.groups.iter().find(|made| made.name == name).cloned();
-    state.record(|ledger| {
-        ledger.groups.retain(|made| made.name != name);
-        ledger.groups.push(made.clone());
-    })?;
-    let (now, error) = match tree.mkdir(&path) {
-        // Where the inode is unknown, the name is enough.
-        Ok(()) => {
-            let inode = tree.inode(&path).ok().flatten();
-            if let Some(inode) = inode {
-                tree.keep(&path, inode);
-            }
-            (Some(MadeGroup { inode, ..made }), None)
-        }
-        Err(error) => (before, Some(error)),
-    };
+    state.record(|ledger| ledger.groups.push(made))?;
+    let done = tree.mkdir(&path);
+    // Where the inode is unknown, the name is enough.
+    let inode = done.as_ref().ok().and_then(|()| tree.inode(&path).ok().flatten());
+    if let Some(inode) = inode {
+        tree.keep(&path, inode);
+    }
+    let error = done.err();
     state.note(|ledger| {
-        ledger.groups.retain(|made| made.name != name);
-        ledger.groups.extend(now);
+        let made = ledger.groups.iter().rposition(|made| made.name == name && made.inode.is_none());
+        match made {
+            Some(at) if error.is_some() => drop(ledger.groups.remove(at)),
+            Some(at) => ledger.groups[at].inode = inode,
+            None => {}
+        }
     });
     if let Some(error) = error.as_ref().filter(|error| !error.is_exhausted()) {
         tracing::error!(target: "fairways::actuate", group = path, %error, "not monitored");

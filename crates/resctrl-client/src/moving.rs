@@ -28,7 +28,7 @@ impl Programs {
         let (name, from) = (program.name.clone(), program.class.clone());
         let old = monitor_in(&from, &name);
         let mut renamed = false;
-        let is_gone = !from.is_empty() && mount.tree.inode(&from)?.is_none();
+        let is_gone = !from.is_empty() && mount.tree.find(&from)?.is_none();
         if is_gone {
             self.lose_all_adopted(mount, app);
         } else {
@@ -46,7 +46,7 @@ impl Programs {
                 Ok(()) => renamed = true,
                 // Before Linux 6.5, and where monitoring ids belong to their class (Arm MPAM).
                 Err(error) if error.errno() == Some(Errno::PERM) => {}
-                Err(error) if error.is_gone() && mount.tree.inode(&old)?.is_none() => {
+                Err(error) if error.is_gone() && mount.tree.find(&old)?.is_none() => {
                     mount.tree.forget(&old);
                     program.unmonitored();
                     mount.strike_group(&name);
@@ -72,7 +72,9 @@ impl Programs {
     fn move_by_threads(&mut self, mount: &mut Mount, app: AppId, to: &str) -> Result<(), Error> {
         let program = self.by_id.get_mut(&app).ok_or(Error::Unknown(app))?;
         let (monitored, name, from) = (program.monitored, &program.name, program.group());
-        let made = mount.state.ledger.groups.iter().find(|made| made.name == *name).cloned();
+        let inode = if monitored { mount.tree.find(&from)? } else { None };
+        let mut known = mount.state.ledger.groups.iter();
+        let old = known.find(|made| made.name == *name && made.inode == inode).cloned();
         let mut threads = members(&mount.tree, &from)?;
         if !monitored {
             threads.retain(|thread| program.placed.contains(thread));
@@ -87,15 +89,23 @@ impl Programs {
             }
             if is_made {
                 mount.tree.rmdir(&into)?;
-                mount.state.note(|ledger| {
-                    ledger.groups.retain(|made| made.name != *name);
-                    ledger.groups.extend(made);
-                });
+                let new = mount.state.ledger.groups.iter().rfind(|made| made.name == *name);
+                if let Some(new) = new.cloned() {
+                    mount.state.note(|ledger| ledger.strike(&new));
+                }
             }
             return Err(error);
         }
         if monitored {
-            mount.tree.rmdir(&from)?;
+            match (mount.tree.rmdir(&from), &old) {
+                (Ok(_), Some(old)) => mount.state.note(|ledger| ledger.strike(old)),
+                (Ok(_), None) => {}
+                // It is empty, and removed on exit.
+                (Err(error), _) => {
+                    tracing::error!(target: "fairways::actuate", group = from, %error, "not removed");
+                    mount.errors.came(&error);
+                }
+            }
             program.unmonitored();
             program.monitored = is_made;
             if !self.is_loss_logged {

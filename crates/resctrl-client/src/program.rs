@@ -70,7 +70,7 @@ impl Program {
         self.placed.clear();
     }
 
-    /// Another manager's MON group has its name now.
+    /// Another MON group has its name.
     pub(super) fn take_another_name(&mut self) {
         self.replaced += 1;
         let (first, _) = self.name.split_once('~').unwrap_or((&self.name, ""));

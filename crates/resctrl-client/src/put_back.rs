@@ -1,5 +1,7 @@
 //! Putting back what was changed, as far as it is still as Fairways left it.
 
+use std::collections::BTreeSet;
+
 use fairways_core::WayMask;
 use fairways_resctrl::language::{Line, Schemata, Value};
 
@@ -8,12 +10,12 @@ use super::error::Error;
 use super::foreign;
 use super::io_fills;
 use super::ledger::{ChangedMask, Ledger, MadeGroup, State};
-use super::leftover::{vacate, widen};
+use super::leftover::{others_in, vacate, widen};
 use super::lock::{Kept, Lock};
 use super::restored::{Restored, Thing};
 use super::settings::Settings;
 use super::taken_threads;
-use super::tree::{Tree, of};
+use super::tree::{Tree, monitor_in, of};
 
 /// Restores what the ledger records. What could not be restored stays in it, and is tried again the
 /// next time. It can be broken off anywhere and done again: what is restored already is not ours
@@ -31,46 +33,48 @@ pub(super) fn put_back(
     let classes = classes.map(|made| made.name.as_str());
     failed.borrowed = borrowed_groups::put_back(tree, &ledger.borrowed, classes, &mut restored);
     let groups = places(tree, &ledger.groups, &mut failed, &mut restored);
-    for (made, path) in &groups {
-        if let Some(inode) = made.inode {
-            tree.keep(path, inode);
-        }
-    }
     // A foreign group of that name is treated as any other, and its threads were moved by others.
     let (replaced, known): (Vec<_>, Vec<_>) = groups
         .iter()
         .cloned()
         .partition(|(made, path)| is_another(tree, made, path).unwrap_or(false));
+    for (made, path) in &known {
+        if let Some(inode) = made.inode {
+            tree.keep(path, inode);
+        }
+    }
     failed.tasks = taken_threads::put_back(tree, &ledger.tasks, &known, settings, &mut restored);
     // Where others monitor in a class it stays, and threads of MON groups that go would stay in it.
-    let ours = |name: &str| {
-        let is_it = |made: &MadeGroup| made.monitors && made.name == name;
-        ledger.groups.iter().any(is_it) && !replaced.iter().any(|(made, _)| is_it(made))
-    };
-    for (made, class) in groups.iter().filter(|(made, _)| !made.monitors) {
-        let others = tree.directories(&of(class, "mon_groups"));
-        let is_free = others.is_ok_and(|others| others.iter().all(|name| ours(name)));
-        if is_free || is_another(tree, made, class).unwrap_or(true) {
+    let mut ours: BTreeSet<String> = known.iter().map(|(_, path)| path.clone()).collect();
+    for (_, class) in known.iter().filter(|(made, _)| !made.monitors) {
+        // Where that could not be found out, it is one of ours by its name.
+        let unsure = failed.groups.iter().filter(|made| made.monitors);
+        ours.extend(unsure.map(|made| monitor_in(class, &made.name)));
+    }
+    for (_, class) in known.iter().filter(|(made, _)| !made.monitors) {
+        let others = others_in(tree, class, &ours);
+        if others.is_ok_and(|others| others.is_empty()) {
             continue;
         }
         if let Err(error) = vacate(tree, class, &ours) {
             tracing::error!(target: "fairways::actuate", group = class, %error, "threads not moved");
         }
     }
+    for (_, path) in &replaced {
+        let thing = Thing::Group(path.clone());
+        restored.left.push((thing, "another group of that name is there".to_owned()));
+    }
     let mut stay = Vec::new();
     // MON groups first: a class takes those in it along.
-    for (made, path) in groups.iter().rev() {
+    for (made, path) in known.iter().rev() {
         let thing = Thing::Group(path.clone());
         match remove(tree, made, path) {
-            Ok(Removed::Gone) => restored.done.push(thing),
-            Ok(Removed::Another) => {
-                restored.left.push((thing, "another group of that name is there".to_owned()));
-            }
-            Ok(Removed::Used(by)) => {
-                let others = by.iter().any(|name| !ours(name));
+            Ok(monitors) if monitors.is_empty() => restored.done.push(thing),
+            Ok(monitors) => {
+                let others = monitors.iter().any(|name| !ours.contains(&monitor_in(path, name)));
                 let into = if others { &mut restored.left } else { &mut restored.failed };
                 let who = if others { "others monitor" } else { "there are groups" };
-                into.push((thing, format!("{who} in it: {}", by.join(", "))));
+                into.push((thing, format!("{who} in it: {}", monitors.join(", "))));
                 stay.push(made);
             }
             Err(error) => {
@@ -140,31 +144,21 @@ pub(super) fn unknown(tree: &Tree, restored: &mut Restored) {
     }
 }
 
-/// The outcome for a group.
-enum Removed {
-    Gone,
-    /// It is not the one that was made.
-    Another,
-    /// There are MON groups in it, of these names.
-    Used(Vec<String>),
-}
-
-/// Whether it is not the group that was made.
+/// Whether it is not the group that was made. One that is gone is none.
 pub(super) fn is_another(tree: &Tree, made: &MadeGroup, path: &str) -> Result<bool, Error> {
-    Ok(made.inode.is_some() && tree.inode(path)? != made.inode)
+    let now = tree.inode(path)?;
+    Ok(made.inode.is_some() && now.is_some() && now != made.inode)
 }
 
-fn remove(tree: &Tree, made: &MadeGroup, path: &str) -> Result<Removed, Error> {
-    if is_another(tree, made, path)? {
-        return Ok(Removed::Another);
-    }
+/// Removes a group, unless there are MON groups in it: those are returned.
+fn remove(tree: &Tree, made: &MadeGroup, path: &str) -> Result<Vec<String>, Error> {
     // Those of ours are removed already, as far as they could be.
     let monitors =
         if made.monitors { Vec::new() } else { tree.directories(&of(path, "mon_groups"))? };
-    if !monitors.is_empty() {
-        return Ok(Removed::Used(monitors));
+    if monitors.is_empty() {
+        tree.rmdir(path)?;
     }
-    tree.rmdir(path).map(|_| Removed::Gone)
+    Ok(monitors)
 }
 
 /// Where the groups are, classes first; those that are gone are left out. What can't be found out
@@ -177,7 +171,7 @@ pub(super) fn places(
 ) -> Vec<(MadeGroup, String)> {
     let mut places = Vec::new();
     for class in made.iter().filter(|made| !made.monitors) {
-        match tree.inode(&class.name) {
+        match tree.find(&class.name) {
             Ok(None) => {}
             Ok(Some(_)) => places.push((class.clone(), class.name.clone())),
             Err(error) => {
@@ -188,26 +182,57 @@ pub(super) fn places(
     }
     let mut above = vec![String::new()];
     above.extend(places.iter().map(|(_, path)| path.clone()));
-    let mut errors = Vec::new();
+    // What can't be listed may have any of them.
+    above.extend(failed.groups.iter().map(|made| made.name.clone()));
+    let mut rest: Vec<&MadeGroup> = made.iter().filter(|made| made.monitors).collect();
+    let (mut there, mut is_whole) = (Vec::new(), true);
     for parent in above {
         let below = of(&parent, "mon_groups");
-        let names = tree.directories(&below);
-        for name in names.unwrap_or_else(|error| {
-            errors.push((Thing::Group(below.clone()), error.to_string()));
-            Vec::new()
-        }) {
-            if let Some(made) = made.iter().find(|made| made.monitors && made.name == name) {
-                places.push((made.clone(), format!("{below}/{name}")));
-            }
+        if let Err(error) = list_named(tree, &below, &rest, &mut there) {
+            restored.failed.push((Thing::Group(below), error.to_string()));
+            is_whole = false;
         }
     }
-    if !errors.is_empty() {
-        let found = |made: &MadeGroup| places.iter().any(|(place, _)| place.name == made.name);
-        let lost = made.iter().filter(|made| made.monitors && !found(made));
-        failed.groups.extend(lost.cloned());
-        restored.failed.extend(errors);
+    // Those that are known by their inodes first. What else has such a name is one whose inode was
+    // not written down yet, or has taken the place of one.
+    for pass in 0..3 {
+        rest.retain(|made| {
+            let found = there.iter().position(|(name, _, inode)| {
+                let fits = match pass {
+                    0 => made.inode == Some(*inode),
+                    1 => made.inode.is_none(),
+                    _ => true,
+                };
+                fits && *name == made.name
+            });
+            let place = found.map(|at| there.swap_remove(at).1);
+            let is_found = place.is_some();
+            places.extend(place.map(|path| ((*made).clone(), path)));
+            !is_found
+        });
+    }
+    if !is_whole {
+        failed.groups.extend(rest.into_iter().cloned());
     }
     places
+}
+
+/// Lists the MON groups in a directory that have the name of one of these: name, path and inode.
+fn list_named(
+    tree: &Tree,
+    below: &str,
+    made: &[&MadeGroup],
+    there: &mut Vec<(String, String, u64)>,
+) -> Result<(), Error> {
+    for name in tree.directories(below)? {
+        let path = format!("{below}/{name}");
+        if made.iter().any(|made| made.name == name)
+            && let Some(inode) = tree.find(&path)?
+        {
+            there.push((name, path, inode));
+        }
+    }
+    Ok(())
 }
 
 /// One of the root's masks now; `None` where there is no such domain.

@@ -24,7 +24,7 @@ impl Mount {
         for &thread in threads {
             let Some(group) = from.get(&thread).cloned() else { continue };
             let started = started(&self.settings.proc, thread);
-            if let (Some(started), Some(inode)) = (started, self.tree.inode(&group)?) {
+            if let (Some(started), Some(inode)) = (started, self.tree.find(&group)?) {
                 taken.push(TakenThread { thread, started, group, inode });
             }
         }

@@ -15,7 +15,7 @@ const GENERATIONS: usize = 64;
 
 /// Puts a thread back into the group that it was taken from. Returns whether that still exists.
 pub(super) fn give_back(tree: &Tree, task: &TakenThread) -> Result<bool, Error> {
-    if tree.inode(&task.group)? != Some(task.inode) {
+    if tree.find(&task.group)? != Some(task.inode) {
         return Ok(false);
     }
     enter(tree, &task.group, [task.thread], &mut Vec::new())?;

@@ -186,7 +186,7 @@ impl Tree {
         self.still_ours(path)?;
         let removed = match unlinkat(&self.dir, path, AtFlags::REMOVEDIR) {
             Ok(()) => true,
-            Err(Errno::NOENT) => false,
+            Err(Errno::NOENT) if self.find(path)?.is_none() => false,
             Err(errno) => return Err(self.refused("rmdir", path, errno)),
         };
         self.forget(path);
@@ -234,12 +234,33 @@ impl Tree {
         }
     }
 
+    /// `st_ino`, or `None` if it is neither found nor listed: one answer alone may be a failure, and
+    /// a group of ours must not be given up for it.
+    pub(super) fn find(&self, path: &str) -> Result<Option<u64>, Error> {
+        let found = self.inode(path)?;
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if found.is_none() && self.directories(above)?.iter().any(|listed| listed == name) {
+            return Err(self.failed("stat", path, Errno::NOENT));
+        }
+        Ok(found)
+    }
+
+    /// A file of a group; `None` if the group is gone.
+    pub(super) fn read_of(&self, group: &str, file: &str) -> Result<Option<String>, Error> {
+        match self.read(&of(group, file)) {
+            Err(error) if error.is_gone() && self.find(group)?.is_none() => Ok(None),
+            text => text.map(Some),
+        }
+    }
+
     /// The directories in a directory, in the order of their names; none if it is not there.
     pub(super) fn directories(&self, path: &str) -> Result<Vec<String>, Error> {
         let at = if path.is_empty() { "." } else { path };
         let failed = |errno| self.failed("list", path, errno);
         let dir = match openat(&self.dir, at, LIST, Mode::empty()) {
-            Err(Errno::NOENT | Errno::NODEV) => return Ok(Vec::new()),
+            Err(Errno::NOENT | Errno::NODEV) if self.inode(path)?.is_none() => {
+                return Ok(Vec::new());
+            }
             dir => dir.map_err(failed)?,
         };
         let mut names = Vec::new();

@@ -10,6 +10,7 @@ mod counted;
 mod exec;
 mod journals;
 mod killed;
+mod left_behind;
 mod node_features;
 mod notify;
 mod observed;

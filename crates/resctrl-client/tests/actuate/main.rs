@@ -10,6 +10,7 @@ mod counters;
 mod crash;
 mod faults;
 mod ledgers;
+mod left_behind;
 mod levels;
 mod limits;
 mod machines;
