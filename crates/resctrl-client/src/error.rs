@@ -53,6 +53,12 @@ pub enum Error {
         /// The group.
         path: PathBuf,
     },
+    /// Somebody else wrote other limits to a group of ours each time that ours were written.
+    #[error("{}: somebody else writes to it at the same time: expected managers to take the lock on the mount's root (flock)", path.display())]
+    Overwritten {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process keeps the lock on the mount's root (resctrl.rst, "Locking between
     /// applications").
     #[error("{}: locked for {seconds} s{holder}: expected other managers to hold the lock briefly", root.display())]

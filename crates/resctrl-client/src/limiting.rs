@@ -16,6 +16,9 @@ use super::step::Step;
 use super::threads::apart;
 use super::tree::{Tree, of};
 
+/// How often to write limits that somebody else writes at the same time.
+const ATTEMPTS: usize = 4;
+
 impl Classes {
     /// The limits for a class with these programs: the strictest of those that they came with, of
     /// those that others wrote to the class, and of its planned levels of bandwidth.
@@ -48,8 +51,9 @@ impl Classes {
         }
     }
 
-    /// Limits a class to these values, and what others have written to it. With `tighter`, values
-    /// only become stricter: it may hold threads with other limits.
+    /// Limits a class to these values, and what others have written to it, also while we write. With
+    /// `tighter`, values only become stricter: it may hold threads with other limits. Returns whether
+    /// they were not as requested.
     pub(super) fn limit(
         &mut self,
         tree: &Tree,
@@ -63,27 +67,43 @@ impl Classes {
         if wanted.are_known(&class.limits) && class.request(found, wanted, tighter).is_none() {
             return Ok(false);
         }
-        // Somebody may have written to it since it was read.
-        class.read_limits(tree, found)?;
-        let Some(wanted) = class.request(found, wanted, tighter) else { return Ok(false) };
-        let before = class.limits.clone();
-        let writing = wanted.differing(&before);
-        done.push(Step::Limits(name.to_owned(), before.clone()));
-        let written = tree.write(&of(name, "schemata"), &writing.lines());
-        // A write that failed may have been done, and is no change of somebody else's. Until they
-        // are read, the limits are not known.
-        let now = found.read_limits(tree, name);
-        class.saw_limits(now.as_ref().ok().cloned().flatten().unwrap_or_default(), &writing);
-        written.inspect_err(|error| {
-            tracing::error!(target: "fairways::actuate", group = name, %error, "limits refused");
-        })?;
-        let now = now?.unwrap_or_default();
-        tracing::info!(
-            target: "fairways::actuate", group = name, before = before.shown(),
-            requested = wanted.shown(), after = now.shown(), "limits changed"
-        );
-        class.limits_taken = Some((wanted, now));
-        Ok(true)
+        let path = of(name, "schemata");
+        for _ in 0..ATTEMPTS {
+            // Somebody may have written to it since it was read: what they write after this reading
+            // is lost, so that nothing comes between it and the write.
+            let file = tree.to_write(&path)?;
+            class.read_limits(tree, found)?;
+            let Some(wanted) = class.request(found, wanted, tighter) else { return Ok(true) };
+            let before = class.limits.clone();
+            let writing = wanted.differing(&before);
+            done.push(Step::Limits(name.to_owned(), before.clone()));
+            let written = tree.write_to(&file, &path, &writing.lines());
+            // A write that failed may have been done, and is no change of somebody else's. Until
+            // they are read, the limits are not known.
+            let now = found.read_limits(tree, name);
+            let seen = now.as_ref().ok().cloned().flatten().unwrap_or_default();
+            let theirs = if written.is_ok() {
+                found.not_made_of(&writing, &seen)
+            } else {
+                Limits::default()
+            };
+            let mut ours = writing.clone();
+            ours.remove(&theirs);
+            class.saw_limits(seen, &ours);
+            written.inspect_err(|error| {
+                tracing::error!(target: "fairways::actuate", group = name, %error, "limits refused");
+            })?;
+            let now = now?.unwrap_or_default();
+            tracing::info!(
+                target: "fairways::actuate", group = name, before = before.shown(),
+                requested = wanted.shown(), after = now.shown(), "limits changed"
+            );
+            if theirs.is_empty() {
+                class.limits_taken = Some((wanted, now));
+                return Ok(true);
+            }
+        }
+        Err(Error::Overwritten { path: tree.root().join(path) })
     }
 
     /// Gives a class the limits again that it had before a plan.

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use fairways_core::{AppId, BandwidthLevel, LimitScope, WayMask};
+use fairways_core::{AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, LimitScope, WayMask};
 use fairways_resctrl::language::{Line, Schemata, Value};
 
 use super::error::Error;
@@ -234,6 +234,23 @@ impl Findings {
         Ok(self.read_limits(tree, class)?.unwrap_or_else(|| self.root_limits()))
     }
 
+    /// Of what was read after these bandwidths were written, what is not what the kernel makes of
+    /// them: somebody else has written it since.
+    pub(super) fn not_made_of(&self, written: &Limits, now: &Limits) -> Limits {
+        let mut theirs = now.clone();
+        theirs.0.retain(|(line, domain), now| {
+            let lever = self.survey.bandwidth(*domain).filter(|_| line == "MB");
+            let written = written.0.get(&(line.clone(), *domain));
+            match (lever, written, now) {
+                (Some(lever), Some(Value::Number(written)), Value::Number(now)) => {
+                    !is_made_of(&lever, *written, *now)
+                }
+                _ => false,
+            }
+        });
+        theirs
+    }
+
     /// The levels that a class of these programs would have, for which these were planned.
     pub(super) fn levels_for(
         &self,
@@ -290,9 +307,48 @@ impl Findings {
     }
 }
 
+/// Whether the kernel may show this value after that one was written: it takes the next step, and
+/// where hardware keeps a fraction (MPAM), a value near it (`bw_validate`, `percent_to_mbw_max`).
+fn is_made_of(lever: &BandwidthLever, written: u32, now: u32) -> bool {
+    let step = match lever.unit {
+        // Kernels differ in whether they round these, to steps of ten.
+        BandwidthUnit::MibPerSecond => lever.step.get().max(10),
+        _ => lever.step.get(),
+    };
+    let next = written.div_ceil(step).saturating_mul(step);
+    let is_fraction = lever.unit == BandwidthUnit::Percent && lever.scope == LimitScope::Class;
+    now == written || now == next || is_fraction && now.abs_diff(next) <= step
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_kernel_makes_of_a_bandwidth_is_not_somebody_elses() {
+        fn lever(unit: BandwidthUnit, step: u32, scope: LimitScope) -> BandwidthLever {
+            let [step, most] = [step, 100].map(|level| BandwidthLevel::new(level).unwrap());
+            BandwidthLever { unit, least: step, step, most, scope, capacity_mbps: None }
+        }
+        let intel = lever(BandwidthUnit::Percent, 10, LimitScope::Core);
+        let amd = lever(BandwidthUnit::EighthGbps, 1, LimitScope::Class);
+        let mpam = lever(BandwidthUnit::Percent, 2, LimitScope::Class);
+        let steered = lever(BandwidthUnit::MibPerSecond, 1, LimitScope::Class);
+        for (lever, written, made, theirs) in [
+            (intel, 50, &[50][..], &[40, 49, 51, 60, 100][..]),
+            (intel, 11, &[11, 20], &[10, 12, 30]),
+            (amd, 17, &[17], &[16, 18, 2048]),
+            (mpam, 33, &[33, 34, 32, 36], &[30, 37, 50]),
+            (steered, 1234, &[1234, 1240], &[1233, 1235, 1230]),
+        ] {
+            for &now in made {
+                assert!(is_made_of(&lever, written, now), "{written} became {now}");
+            }
+            for &now in theirs {
+                assert!(!is_made_of(&lever, written, now), "{written} became {now}");
+            }
+        }
+    }
 
     #[test]
     fn what_two_masks_have_in_common_may_have_gaps_where_masks_may() {

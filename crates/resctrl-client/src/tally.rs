@@ -41,6 +41,7 @@ impl Errors {
             Error::Text { .. } => "text",
             Error::Unmounted { .. } => "unmounted",
             Error::Replaced { .. } => "replaced",
+            Error::Overwritten { .. } => "overwritten",
             Error::Locked { .. } => "locked",
             Error::Busy(_) => "busy",
             Error::State { .. } | Error::Elsewhere { .. } => "ledger",

@@ -144,12 +144,21 @@ impl Tree {
 
     /// Writes a command, as one write(2).
     pub(super) fn write(&self, path: &str, text: &str) -> Result<(), Error> {
-        let doing = || format!("write {:?} to", text.trim_end());
+        self.write_to(&self.to_write(path)?, path, text)
+    }
+
+    /// Opens a file for a command, before that is known.
+    pub(super) fn to_write(&self, path: &str) -> Result<OwnedFd, Error> {
         let (dir, name) = self.below("open", path)?;
-        let file = openat(dir.as_fd(), name, WRITE, Mode::empty())
-            .map_err(|errno| self.failed(&doing(), path, errno))?;
-        let written = retry_on_intr(|| write(&file, text.as_bytes()));
-        written.map(drop).map_err(|errno| self.refused(&doing(), path, errno))
+        openat(dir.as_fd(), name, WRITE, Mode::empty())
+            .map_err(|errno| self.failed("open", path, errno))
+    }
+
+    /// Writes a command to the file of this path, as one write(2).
+    pub(super) fn write_to(&self, file: &OwnedFd, path: &str, text: &str) -> Result<(), Error> {
+        let written = retry_on_intr(|| write(file, text.as_bytes()));
+        let doing = format!("write {:?} to", text.trim_end());
+        written.map(drop).map_err(|errno| self.refused(&doing, path, errno))
     }
 
     /// Writes ids of threads, each as one write(2). Those that have ended are passed over; the
@@ -160,9 +169,7 @@ impl Tree {
         threads: impl IntoIterator<Item = i32>,
         moved: &mut Vec<i32>,
     ) -> Result<(), Error> {
-        let (dir, name) = self.below("open", path)?;
-        let file = openat(dir.as_fd(), name, WRITE, Mode::empty())
-            .map_err(|errno| self.failed("open", path, errno))?;
+        let file = self.to_write(path)?;
         for thread in threads {
             match retry_on_intr(|| write(&file, thread.to_string().as_bytes())) {
                 Ok(_) => moved.push(thread),

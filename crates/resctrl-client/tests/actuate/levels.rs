@@ -1,6 +1,9 @@
 //! Levels of memory bandwidth that a plan sets.
 
 use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::time::Duration;
 
 use fairways_core::{AppId, BandwidthLevel, Partition, PartitionError};
 use fairways_resctrl::platform::{Kernel, Platform};
@@ -183,6 +186,41 @@ fn a_value_that_somebody_writes_to_our_class_is_a_limit() {
     assert!(client.degraded().is_empty());
     assert_eq!(client.close().left, []);
     assert_eq!(host.snapshot(), before);
+}
+
+/// What somebody writes without the lock just after we have written is neither taken for what the
+/// kernel made of our value, nor lost: the lower of the two holds, and theirs is a limit from then
+/// on.
+#[test]
+fn a_value_that_somebody_writes_as_we_write_is_a_limit() {
+    if !can_mount() {
+        return;
+    }
+    for (theirs, at_once, later) in [(30, 30, 30), (60, 50, 60), (70, 50, 70), (100, 50, 90)] {
+        let host = Host::new(intel(1));
+        let before = host.snapshot();
+        let (mut client, _processes) = managed(&host, 1);
+        apply(&mut client, &levelled(&[(0x3, 80, &[0])]));
+        // The fourth time that it is opened is for reading what was written.
+        host.fault("open:/fairways.0/schemata=slow:600ms@4");
+        let schemata = host.path("fairways.0/schemata");
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_millis(300));
+                let mut file = OpenOptions::new().write(true).open(schemata).unwrap();
+                file.write_all(format!("MB:0={theirs}\n").as_bytes()).unwrap();
+            });
+            apply(&mut client, &levelled(&[(0x3, 50, &[0])]));
+        });
+        assert_eq!(mb(&host, "fairways.0"), format!("MB:0={at_once}"), "{theirs}");
+        fairways_emulator::Client::connect(host.socket()).unwrap().clear(None).unwrap();
+        client.look().unwrap();
+        assert_eq!(mb(&host, "fairways.0"), format!("MB:0={at_once}"), "{theirs}");
+        apply(&mut client, &levelled(&[(0x3, 90, &[0])]));
+        assert_eq!(mb(&host, "fairways.0"), format!("MB:0={later}"), "{theirs}");
+        assert_eq!(client.close().left, []);
+        assert_eq!(host.snapshot(), before);
+    }
 }
 
 /// A program at a planned 50 % on two domains, of which others have a thread in COS1, limited to
