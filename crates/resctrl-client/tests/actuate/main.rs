@@ -8,6 +8,7 @@ mod cost;
 mod counters;
 mod crash;
 mod faults;
+mod kernels;
 mod ledgers;
 mod levels;
 mod limits;
