@@ -3,9 +3,11 @@
 use std::fs;
 
 use fairways_core::{LevelInUnit, LimitScope, WayMask};
+use fairways_linux::topology::Topology;
 use fairways_resctrl::language::{
     Bandwidth, Cache, CpuSet, IN_MBPS_FILE, IN_MBPS_OPTION, Monitoring, Value,
 };
+use fairways_resctrl_client::bandwidth_domains::{bandwidth_domains, without_domain};
 
 use super::facts::{Facts, SHARED_CACHES, io_alloc_state};
 use super::files::folders;
@@ -39,6 +41,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     let monitoring = facts.info.as_ref().and_then(|info| info.monitoring.as_ref());
     findings.push(rmids(facts, monitoring));
     findings.push(bandwidth(facts));
+    findings.extend(unknown_lines(facts));
     if facts.shared_cache().is_some() {
         findings.push(domains(facts));
     }
@@ -136,10 +139,46 @@ fn rmids(facts: &Facts, monitoring: Option<&Monitoring>) -> Finding {
 fn bandwidth(facts: &Facts) -> Finding {
     let why = "policies may limit clusters; what others limit stays limited";
     let bandwidths = facts.info.iter().flat_map(|info| &info.bandwidths);
-    let parts: Vec<String> = bandwidths.map(|mb| lever(facts, mb)).collect();
-    let found =
-        if parts.is_empty() { "none can be given out".to_owned() } else { parts.join("; ") };
-    Finding::new("bandwidth", FindingState::Ok, found, why)
+    let mut parts: Vec<String> = bandwidths.map(|mb| lever(facts, mb)).collect();
+    if parts.is_empty() {
+        parts.push("none can be given out".to_owned());
+    }
+    let (domains, without) = memory_of_caches(facts);
+    parts.extend(domains);
+    let Some(without) = without else {
+        return Finding::new("bandwidth", FindingState::Ok, parts.join("; "), why);
+    };
+    parts.push(without);
+    let remedy = "policies give out ways as usual; there they limit no memory bandwidth";
+    Finding::new("bandwidth", FindingState::Limited, parts.join("; "), why).remedy(remedy)
+}
+
+/// Which domain of `MB` is which L3's where the ids differ, and the L3s of which that is not known.
+fn memory_of_caches(facts: &Facts) -> (Option<String>, Option<String>) {
+    let resctrl = facts.resctrl.as_ref();
+    let schemata = resctrl.and_then(|resctrl| resctrl.schemata.as_ref());
+    let cache = facts.shared_cache().filter(|cache| cache.resource.starts_with("L3"));
+    let (Some(resctrl), Some(schemata), Some(cache)) = (resctrl, schemata, cache) else {
+        return (None, None);
+    };
+    let sysfs = facts.files.path("sys");
+    let mut topology = Topology::default();
+    topology.refresh(&sysfs);
+    let of = bandwidth_domains(schemata, cache, &topology, &sysfs, &resctrl.root);
+    let each = of.iter().map(|(cache, domain)| format!("domain {domain} is of L3 {cache}"));
+    let each = each.collect::<Vec<_>>().join(", ");
+    let do_differ = of.iter().any(|(cache, domain)| cache != domain);
+    (do_differ.then_some(each), without_domain(schemata, &of, &cache.resource))
+}
+
+/// Lines of `schemata` that mean nothing to this version.
+fn unknown_lines(facts: &Facts) -> Option<Finding> {
+    let why = "their values are kept as they are, and never divided, raised or lowered";
+    let schemata = facts.resctrl.as_ref()?.schemata.as_ref()?;
+    let names = schemata.unknown.iter().map(|line| line.resource.escape_debug().to_string());
+    let names: Vec<String> = names.collect();
+    let found = format!("schemata has lines that are not known: {}", names.join(", "));
+    (!names.is_empty()).then(|| Finding::new("unknown-lines", FindingState::Ok, found, why))
 }
 
 /// A line of bandwidth: the levels that it has, and what they limit.

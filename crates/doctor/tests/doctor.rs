@@ -294,6 +294,62 @@ fn mount_options_state_what_they_change() {
     assert_eq!(report.verdict, Verdict::Manageable);
 }
 
+/// Kernels for MPAM number domains of memory bandwidth by NUMA node: they are matched by CPUs, and
+/// without a match it is said that there is no lever.
+#[test]
+fn domains_of_bandwidth_are_matched_by_their_cpus() {
+    let host = Host::skylake();
+    for (file, text) in [("sparse_masks", "1\n"), ("shareable_bits", "7ff\n")] {
+        host.put(&format!("{RESCTRL}/info/L3/{file}"), text);
+    }
+    for (cpu, id) in [(0, "1\n"), (1, "1\n"), (2, "2\n"), (3, "2\n")] {
+        host.put(&format!("sys/devices/system/cpu/cpu{cpu}/cache/index3/id"), id);
+    }
+    let without = "memory bandwidth of L3 1, 2 can't be limited";
+    for (domains, nodes, state, said) in [
+        ("MB:0=100;1=100", None, FindingState::Limited, without),
+        ("MB:0=100;1=100", Some(["0-3\n", "\n"]), FindingState::Limited, without),
+        (
+            "MB:0=100;1=100",
+            Some(["0-1\n", "2-3\n"]),
+            FindingState::Ok,
+            "domain 0 is of L3 1, domain 1 is of L3 2",
+        ),
+        (
+            "MB:0=100;1=100",
+            Some(["2-3\n", "0-1\n"]),
+            FindingState::Ok,
+            "domain 1 is of L3 1, domain 0 is of L3 2",
+        ),
+        (
+            "MB:0=100;1=100",
+            Some(["0\n", "2-3\n"]),
+            FindingState::Limited,
+            "memory bandwidth of L3 1 can't be limited",
+        ),
+        ("MB:1=100;2=100", Some(["2-3\n", "0-1\n"]), FindingState::Ok, "MB: at least 10 %"),
+    ] {
+        host.put(&format!("{RESCTRL}/schemata"), &format!("{domains}\nL3:1=7ff;2=7ff\n"));
+        for (node, cpus) in nodes.iter().flatten().enumerate() {
+            host.put(&format!("sys/devices/system/node/node{node}/cpulist"), cpus);
+        }
+        says(&host.examine(), "bandwidth", state, &[said]);
+    }
+}
+
+/// Lines that a newer kernel brings are named, and are no hindrance.
+#[test]
+fn unknown_lines_are_named() {
+    let host = Host::skylake();
+    assert!(host.examine().findings.iter().all(|one| one.id != "unknown-lines"));
+    let lines = "MB_HLIM:0=0;1=0\nL3_MAX:0=all\nMB:0=100;1=100\nL3:0=7ff;1=7ff\nL4:0=1.5 GiB\n";
+    host.put(&format!("{RESCTRL}/schemata"), lines);
+    let report = host.examine();
+    says(&report, "unknown-lines", FindingState::Ok, &["MB_HLIM, L3_MAX, L4"]);
+    says(&report, "ways", FindingState::Ok, &["11 of L3"]);
+    assert_eq!(report.verdict, Verdict::Manageable);
+}
+
 /// An emulator's options are not those of its mount.
 #[test]
 fn a_file_shows_that_bandwidth_is_in_mebibytes() {

@@ -126,7 +126,8 @@ impl State {
     /// The limit of a class's memory bandwidth in a domain; `None`: as much as the platform has.
     fn limit(&self, closid: u32, domain: u32) -> Option<BandwidthLimit> {
         let most = self.outside.platform.mb.as_ref()?.max;
-        let value = self.rules.bandwidth(Resource::Mb, closid, domain)?;
+        let of_memory = self.outside.platform.bandwidth_domain_of(domain);
+        let value = self.rules.bandwidth(Resource::Mb, closid, of_memory)?;
         let class = u16::try_from(closid).ok()?;
         (value < most).then_some(BandwidthLimit { class, value })
     }

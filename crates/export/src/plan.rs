@@ -318,6 +318,8 @@ mod tests {
     #[test]
     fn a_level_is_exported_in_each_tools_words() {
         let text = limited(20, "percent").unwrap();
+        let (check, _) = text.split_once("mkdir").unwrap();
+        assert!(check.contains("the domains of MB are not the L3 caches here"), "{check}");
         for line in [
             "echo 'MB:8=20' > \"$root/domain-8-cluster-0/schemata\"",
             "pqos -I -e 'mba@8:1=20'",

@@ -32,6 +32,17 @@ const EVERYWHERE: &str = r#"everywhere() {
 }
 "#;
 
+/// Ends the script before anything is made if domains of memory bandwidth are not the caches', as
+/// under some kernels for Arm's MPAM.
+const SAME_IDS: &str = r#"ids() {
+    grep -m 1 -E "^ *$1:" "$root/schemata" | sed 's/.*://; s/=[^;]*//g'
+}
+if [ "$(ids 'L3(CODE)?')" != "$(ids MB)" ]; then
+    echo "the domains of MB are not the L3 caches here: set levels by hand" >&2
+    exit 1
+fi
+"#;
+
 pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "#!/bin/sh")?;
     writeln!(out, "# {}", heading(plan))?;
@@ -45,6 +56,9 @@ pub(super) fn write(plan: &Plan<'_>, domains: &Domains, out: &mut dyn Write) -> 
     }
     if plan.domain.is_some() {
         writeln!(out, "{IN_ONE}")?;
+        if plan.clusters.iter().any(|cluster| cluster.level.is_some()) {
+            writeln!(out, "{SAME_IDS}")?;
+        }
     }
     for cluster in &plan.clusters {
         let (name, mask) = (&cluster.name, cluster.mask);

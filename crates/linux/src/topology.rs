@@ -92,6 +92,38 @@ pub fn cpus_of_node(sysfs: &Path, node: u32) -> CpuSet {
     fs::read_to_string(file).map(|text| listed(text.trim())).unwrap_or_default()
 }
 
+/// The NUMA nodes on line, each with its CPUs on line: none, of one that has memory alone.
+#[must_use]
+pub fn nodes(sysfs: &Path) -> BTreeMap<u32, CpuSet> {
+    let mut nodes = BTreeMap::new();
+    for entry in fs::read_dir(sysfs.join(NODES)).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("node")?.parse::<u32>().ok());
+        nodes.extend(number.map(|number| (number, cpus_of_node(sysfs, number))));
+    }
+    nodes
+}
+
+/// Whether the nodes in sysfs are of the machine whose resctrl is mounted there: an emulator's
+/// machine is not the one that it runs on, whose nodes the kernel's own sysfs shows.
+#[must_use]
+pub fn describes(sysfs: &Path, resctrl: &Path) -> bool {
+    is_of_kind(&sysfs.join(NODES), SYSFS_MAGIC) == is_of_kind(resctrl, RDTGROUP_SUPER_MAGIC)
+}
+
+/// Where sysfs lists nodes.
+const NODES: &str = "devices/system/node";
+
+/// include/uapi/linux/magic.h.
+const SYSFS_MAGIC: u32 = 0x6265_6572;
+const RDTGROUP_SUPER_MAGIC: u32 = 0x0765_5821;
+
+/// Whether the file system of a path has this number.
+fn is_of_kind(path: &Path, magic: u32) -> bool {
+    let found = rustix::fs::statfs(path);
+    found.is_ok_and(|found| u32::try_from(found.f_type) == Ok(magic))
+}
+
 /// The number in a file of sysfs; `None` if it contains none, or can't be read.
 #[must_use]
 pub fn number(path: &Path) -> Option<u32> {
@@ -130,6 +162,30 @@ mod tests {
         assert_eq!(topology.cpus_of(8).to_list(), "0,2");
         assert_eq!(topology.cpus_of(0).to_list(), "1");
         assert!(topology.cpus_of(3).is_empty());
+    }
+
+    #[test]
+    fn nodes_may_have_no_cpus_and_skip_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        for (node, cpus) in [("node0", "0-3,8\n"), ("node2", "\n"), ("nodex", "1\n")] {
+            let path = folder.path().join(NODES).join(node);
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join("cpulist"), cpus).unwrap();
+        }
+        fs::write(folder.path().join(NODES).join("online"), "0,2\n").unwrap();
+        let nodes = nodes(folder.path());
+        let shown: Vec<_> = nodes.iter().map(|(node, cpus)| (*node, cpus.to_list())).collect();
+        assert_eq!(shown, [(0, "0-3,8".to_owned()), (2, String::new())]);
+    }
+
+    /// A folder is neither the kernel's sysfs nor its resctrl.
+    #[test]
+    fn a_made_up_machine_is_described_by_made_up_files_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(describes(folder.path(), folder.path()));
+        if Path::new("/sys").join(NODES).is_dir() {
+            assert!(!describes("/sys".as_ref(), folder.path()));
+        }
     }
 
     #[test]

@@ -37,6 +37,11 @@ pub trait Source {
     /// Stops counting a program.
     fn end(&mut self, app: AppId);
 
+    /// Whether hardware counts, so that its other counts can be compared with these; a model's can't.
+    fn is_measured(&self) -> bool {
+        true
+    }
+
     /// Sets the CPUs of each domain, for a source that separates CPUs.
     fn set_domains(&mut self, _: &[(u32, CpuSet)]) {}
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairways_core::{AppId, WayMask};
+use fairways_linux::topology::Topology;
 use fairways_resctrl::language::{CountedTraffic, CpuSet, Monitoring, Reading};
 use rustix::io::Errno;
 
@@ -69,7 +70,9 @@ impl Actuator {
             &Enforced
         };
         let state = enforcement.open(&tree, &settings)?;
-        let survey = Survey::read(&tree, &settings, None, &|_| false)
+        let mut topology = Topology::default();
+        topology.refresh(&settings.sysfs);
+        let survey = Survey::read(&tree, &settings, &topology, None, &|_| false)
             .map_err(|error| not_mounted(&settings, error))?;
         let Some(survey) = survey else {
             let root = settings.root.display();
@@ -78,7 +81,7 @@ impl Actuator {
                  or Arm MPAM; \"rdt=l3cat\" on the kernel's command line where it is left out)"
             )));
         };
-        let found = Findings::new(survey, &settings, &tree)?;
+        let found = Findings::new(survey, topology, &settings, &tree)?;
         if let Some(line) = found.nothing_free() {
             tracing::warn!(target: "fairways::actuate", "{line}");
         }
@@ -255,6 +258,7 @@ impl Actuator {
                 programs.join(", ")
             ));
         }
+        lines.extend(self.found.without_bandwidth());
         self.programs.traffic_warnings(&self.found.traffic, &mut lines);
         lines
     }

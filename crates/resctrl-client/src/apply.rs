@@ -106,7 +106,9 @@ impl Actuator {
                     Some(class) => class
                         .levels
                         .keys()
-                        .filter_map(|&domain| Some((domain, class.level_in_force(domain)?)))
+                        .filter_map(|&cache| {
+                            Some((cache, class.level_in_force(&self.found, cache)?))
+                        })
                         .collect(),
                     None => self.found.levels_for(&target.members, &target.levels, carried),
                 };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fairways_core::{AppId, BandwidthLevel, WayMask};
 
+use super::findings::Findings;
 use super::limits::Limits;
 use super::masks::Masks;
 
@@ -21,7 +22,7 @@ pub(super) struct Class {
     /// The levels of memory bandwidth that it is to have, in the domains where one was planned.
     pub(super) levels: BTreeMap<u32, BandwidthLevel>,
     /// The bandwidths that somebody else has written to its `schemata`: limits like those of the
-    /// groups that its programs came from.
+    /// groups that its programs came from. Unknown lines that have changed are left as they are.
     pub(super) set_by_others: Limits,
     /// Whether some of these have not been reported yet.
     pub(super) set_lately: bool,
@@ -34,10 +35,10 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// The level of memory bandwidth in force in a domain, if one was planned there and it is
+    /// The level of memory bandwidth in force for a cache, if one was planned there and it is
     /// known.
-    pub(super) fn level_in_force(&self, domain: u32) -> Option<BandwidthLevel> {
-        self.levels.get(&domain).and_then(|_| self.limits.level(domain))
+    pub(super) fn level_in_force(&self, found: &Findings, cache: u32) -> Option<BandwidthLevel> {
+        self.levels.get(&cache).and_then(|_| found.level_of(&self.limits, cache))
     }
 
     /// Records the limits that its `schemata` shows after we wrote these, if any. Other bandwidths
@@ -45,7 +46,15 @@ impl Class {
     pub(super) fn saw_limits(&mut self, now: Limits, written: &Limits) {
         let mut changed = now.changed_bandwidths(&self.limits);
         changed.remove(written);
+        let mut lines = now.changed_lines(&self.limits);
+        lines.remove(written);
         self.limits = now;
+        if self.set_by_others.leave(&lines) {
+            tracing::warn!(
+                target: "fairways::actuate", group = self.name, lines = lines.shown(),
+                "a line of schemata that is not known has changed: it is left alone from now on"
+            );
+        }
         if changed.is_empty() {
             return;
         }
@@ -91,7 +100,7 @@ mod tests {
     /// The levels of two domains.
     fn mb(levels: [u32; 2]) -> Limits {
         let levels = levels.map(|level| BandwidthLevel::new(level).unwrap());
-        Limits::of_levels(&(0..).zip(levels).collect())
+        Limits::of_levels((0..).zip(levels))
     }
 
     /// What changes beside our own write is somebody else's, even if it is seen with ours.

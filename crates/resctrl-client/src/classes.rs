@@ -1,5 +1,7 @@
 //! CTRL_MON groups: classes of service.
 
+use std::collections::BTreeSet;
+
 use super::changes::{Changes, note};
 use super::class::Class;
 use super::counters::free_new_class;
@@ -18,6 +20,8 @@ use super::tree::of;
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     pub(super) list: Vec<Class>,
+    /// Resources whose lines are not known, and which the kernel did not let be copied.
+    pub(super) refused_lines: BTreeSet<String>,
 }
 
 impl Classes {

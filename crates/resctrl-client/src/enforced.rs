@@ -94,7 +94,7 @@ impl Enforcement for Enforced {
             let mask = class.now.get(&(found.survey.sides[0], domain.cache_id));
             let members = programs.in_class(&class.name);
             if let Some(&mask) = mask.filter(|_| !members.is_empty()) {
-                let bandwidth = class.level_in_force(domain.cache_id);
+                let bandwidth = class.level_in_force(found, domain.cache_id);
                 let mask = domain.offered(mask);
                 let cluster = partition.add(Resources { mask, bandwidth });
                 members.into_iter().for_each(|app| partition.place(app, cluster));

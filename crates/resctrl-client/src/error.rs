@@ -106,6 +106,12 @@ impl Error {
         matches!(self.errno(), Some(Errno::NOENT | Errno::NODEV))
     }
 
+    /// Whether the kernel does not take such a value, whenever it is written.
+    pub(super) fn is_refused_value(&self) -> bool {
+        let errors = [Errno::INVAL, Errno::OPNOTSUPP, Errno::PERM, Errno::ACCESS];
+        self.errno().is_some_and(|errno| errors.contains(&errno))
+    }
+
     /// Whether the class of service or the monitoring id that it needs is not available now
     /// (`closid_alloc`, `alloc_rmid`).
     pub(super) fn is_exhausted(&self) -> bool {

@@ -21,10 +21,13 @@ struct DomainEvents {
     place: CountedPlace,
     occupancy: Option<OwnedFd>,
     memory: Option<OwnedFd>,
-    /// The bytes moved, as the counter showed last.
-    last: u64,
-    /// The bytes moved, as counters before this one showed.
-    before: u64,
+    /// The bytes moved, as the counter showed last; `None` where it was not read since the group is
+    /// this one.
+    last: Option<u64>,
+    /// The bytes moved since the program was first monitored.
+    moved: u64,
+    /// Whether any counter was read, of an earlier group, too.
+    has_counted: bool,
     /// Whether there is a gap in the counts after the last of them.
     gap: bool,
     /// Whether the last reading was missing for such a gap alone.
@@ -33,10 +36,39 @@ struct DomainEvents {
 
 impl DomainEvents {
     const fn new(place: CountedPlace) -> Self {
-        let (occupancy, memory) = (None, None);
-        Self { place, occupancy, memory, last: 0, before: 0, gap: false, resumed: false }
+        Self {
+            place,
+            occupancy: None,
+            memory: None,
+            last: None,
+            moved: 0,
+            has_counted: false,
+            gap: false,
+            resumed: false,
+        }
+    }
+
+    /// Takes in what the counter shows. Returns whether it is known what was moved since the last
+    /// reading.
+    fn take(&mut self, bytes: u64) -> bool {
+        let (moved, is_known) = match self.last {
+            Some(last) if bytes >= last => (bytes - last, true),
+            // The domain went and returned, for example, and its counters began again.
+            Some(last) if bytes <= last / 8 && bytes <= NEAR_ZERO => (bytes, true),
+            // No counter runs backwards: one of the two readings was wrong.
+            Some(_) => (0, false),
+            None if bytes <= NEAR_ZERO => (bytes, true),
+            // The monitoring id brings along what it counted for the group before.
+            None => (0, !self.has_counted),
+        };
+        self.moved = self.moved.saturating_add(moved);
+        (self.last, self.has_counted) = (Some(bytes), true);
+        is_known
     }
 }
+
+/// The most bytes of a counter that has begun again since the last reading: 4 GiB.
+const NEAR_ZERO: u64 = 1 << 32;
 
 impl Events {
     fn of(&mut self, place: CountedPlace) -> &mut DomainEvents {
@@ -61,6 +93,7 @@ impl Events {
 
     /// Bytes that the program has moved since it was first monitored, which never get fewer. The
     /// first reading after a gap is `Unassigned`: a window that began before has no whole count.
+    /// One that is lower than the last is `Unavailable`, unless the counter has begun again.
     pub(super) fn memory(
         &mut self,
         tree: &Tree,
@@ -73,17 +106,11 @@ impl Events {
         of.resumed = reading.value().is_some() && of.gap;
         of.gap = false;
         match reading {
-            Reading::Value(bytes) => {
-                if bytes < of.last {
-                    // The domain went and returned, for example, and its counters began again.
-                    of.before = of.before.saturating_add(of.last);
-                }
-                of.last = bytes;
-                match of.resumed {
-                    true => Reading::Unassigned,
-                    false => Reading::Value(of.before.saturating_add(bytes)),
-                }
-            }
+            Reading::Value(bytes) => match (of.take(bytes), of.resumed) {
+                (_, true) => Reading::Unassigned,
+                (false, false) => Reading::Unavailable,
+                (true, false) => Reading::Value(of.moved),
+            },
             missing => missing,
         }
     }
@@ -96,8 +123,7 @@ impl Events {
     /// The counter of a place is gone, and the next one begins at 0.
     pub(super) fn interrupt(&mut self, place: CountedPlace) {
         let of = self.of(place);
-        of.before = of.before.saturating_add(of.last);
-        of.last = 0;
+        of.last = None;
         of.gap = true;
     }
 
@@ -108,10 +134,7 @@ impl Events {
 
     /// The MON group is another from now on, whose counters begin at 0.
     pub(super) fn restart(&mut self) {
-        for of in &mut self.of {
-            of.before = of.before.saturating_add(of.last);
-            of.last = 0;
-        }
+        self.of.iter_mut().for_each(|of| of.last = None);
         self.close();
     }
 
@@ -162,4 +185,51 @@ fn open_first(tree: &Tree, paths: &[String]) -> Result<OwnedFd, Reading> {
         }
     }
     Err(Reading::Unavailable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known of readings in a row, each with what was moved until then.
+    fn take(of: &mut DomainEvents, readings: &[u64]) -> Vec<(bool, u64)> {
+        readings.iter().map(|&bytes| (of.take(bytes), of.moved)).collect()
+    }
+
+    fn new() -> DomainEvents {
+        DomainEvents::new(CountedPlace { cache: 0, node: None })
+    }
+
+    #[test]
+    fn a_step_back_is_missing_and_moves_nothing() {
+        const HIGH: u64 = 100_000_000_000_000;
+        for (step, last) in [(64, HIGH), (1, 5000), (HIGH / 2, HIGH), (1 << 30, 3 << 30)] {
+            let mut of = new();
+            let seen = take(&mut of, &[last - 10, last, last - step, last + 7]);
+            assert_eq!([seen[1].0, seen[2].0, seen[3].0], [true, false, true], "{step} of {last}");
+            let moved = [seen[1], seen[2], seen[3]].map(|(_, moved)| moved);
+            assert_eq!([moved[1] - moved[0], moved[2] - moved[1]], [0, step + 7]);
+        }
+    }
+
+    #[test]
+    fn a_counter_that_begins_again_goes_on() {
+        let mut of = new();
+        let seen = take(&mut of, &[1_000_000, 9_000_000_000, 0, 5000, 6000]);
+        assert!(seen.iter().all(|(is_known, _)| *is_known), "{seen:?}");
+        assert_eq!(of.moved, 9_000_006_000);
+    }
+
+    /// An id brings along what it counted before; only of a new group it is known that the count
+    /// begins there.
+    #[test]
+    fn a_new_group_moves_what_it_counts_from_near_zero_on() {
+        let mut of = new();
+        assert_eq!(take(&mut of, &[1 << 50, (1 << 50) + 5]), [(true, 0), (true, 5)]);
+        of.last = None;
+        assert_eq!(take(&mut of, &[300, 400]), [(true, 305), (true, 405)]);
+        of.last = None;
+        let seen = take(&mut of, &[1 << 40, (1 << 40) + 1]);
+        assert_eq!(seen, [(false, 405), (true, 406)], "what it moved meanwhile is not known");
+    }
 }

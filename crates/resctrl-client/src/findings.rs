@@ -1,8 +1,11 @@
 //! The findings of the last look, and what they leave to offer to policies.
 
+use std::collections::BTreeSet;
+
 use fairways_linux::topology::{Topology, cpus_of_node};
 use fairways_resctrl::language::{CountedTraffic, CpuSet};
 
+use super::bandwidth_domains::without_domain;
 use super::counters::{read_traffic, say_filtered};
 use super::domain::{Cap, Domain, Offers};
 use super::error::Error;
@@ -15,7 +18,7 @@ use super::tree::Tree;
 #[derive(Debug)]
 pub(super) struct Findings {
     pub(super) survey: Survey,
-    topology: Topology,
+    pub(super) topology: Topology,
     pub(super) offers: Offers,
     /// The cap, where fewer classes are available than counted.
     pub(super) cap: Option<Cap>,
@@ -33,16 +36,57 @@ impl Findings {
     ///
     /// # Errors
     /// [`Error::Busy`] if it leaves nothing to offer; if `info` can't be read.
-    pub(super) fn new(survey: Survey, settings: &Settings, tree: &Tree) -> Result<Self, Error> {
+    pub(super) fn new(
+        survey: Survey,
+        l3: Topology,
+        settings: &Settings,
+        tree: &Tree,
+    ) -> Result<Self, Error> {
         let offers = Offers::find(&survey, settings, None)?;
-        let mut topology = Topology::of_level(survey.level());
-        topology.refresh(&settings.sysfs);
+        let mut topology = l3;
+        if survey.level() != 3 {
+            topology = Topology::of_level(survey.level());
+            topology.refresh(&settings.sysfs);
+        }
         let domains = offers.domains(&survey, tree, &topology);
         let shared = shared(&survey, settings);
         let by_node = false;
         let traffic = read_traffic(tree, &survey)?;
         say_filtered(&traffic);
-        Ok(Self { survey, topology, offers, cap: None, domains, shared, by_node, traffic })
+        let found = Self { survey, topology, offers, cap: None, domains, shared, by_node, traffic };
+        found.say_odd_lines(None);
+        Ok(found)
+    }
+
+    /// Logs the lines of `schemata` of which something is not known, if the survey `before` did not
+    /// have them.
+    fn say_odd_lines(&self, before: Option<(BTreeSet<String>, Option<String>)>) {
+        let (unknown, without) = (self.survey.unknown_resources(), self.without_bandwidth());
+        let (unknown_before, without_before) = before.unwrap_or_default();
+        if !unknown.is_empty() && unknown != unknown_before {
+            let lines = unknown.iter().map(|name| name.escape_debug().to_string());
+            tracing::warn!(
+                target: "fairways::actuate", lines = lines.collect::<Vec<_>>().join(" "),
+                "schemata has lines that this version does not know: they are kept as they are"
+            );
+        }
+        if let Some(why) = &without
+            && without != without_before
+        {
+            tracing::warn!(target: "fairways::actuate", "{why}");
+        }
+    }
+
+    /// Why memory bandwidth can't be limited for some caches, if the host can limit it.
+    pub(super) fn without_bandwidth(&self) -> Option<String> {
+        let Survey { root, bandwidth_domains, .. } = &self.survey;
+        let line = self.survey.sides[0];
+        line.starts_with("L3").then(|| without_domain(root, bandwidth_domains, line))?
+    }
+
+    /// Reads the CPUs of caches again.
+    pub(super) fn refresh_topology(&mut self, settings: &Settings) {
+        self.topology.refresh(&settings.sysfs);
     }
 
     /// Replaces the survey by a newer one. Returns whether the domains have changed.
@@ -53,9 +97,10 @@ impl Findings {
         settings: &Settings,
         tree: &Tree,
     ) -> bool {
-        self.topology.refresh(&settings.sysfs);
         self.shared = shared(&survey, settings);
+        let odd = (self.survey.unknown_resources(), self.without_bandwidth());
         (self.survey, self.offers) = (survey, offers);
+        self.say_odd_lines(Some(odd));
         self.list_domains(tree)
     }
 

@@ -54,6 +54,6 @@ pub(super) fn widen(tree: &Tree, class: &str) -> Result<(), Error> {
         });
         Line { resource: line.resource.clone(), domains: wider.collect() }
     });
-    let text = Schemata { lines: lines.collect() }.to_string();
+    let text = Schemata::from(lines.collect::<Vec<Line>>()).to_string();
     if text.is_empty() { Ok(()) } else { tree.write(&path, &text) }
 }

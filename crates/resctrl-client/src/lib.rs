@@ -20,6 +20,7 @@ mod adopt;
 mod adopted;
 mod applied;
 mod apply;
+pub mod bandwidth_domains;
 mod borrowed_groups;
 mod changes;
 mod claims;

@@ -1,6 +1,7 @@
 //! Classes get the limits of the groups that their programs came from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
 
 use fairways_core::{AppId, BandwidthLevel, WayMask};
 
@@ -32,7 +33,7 @@ impl Classes {
         let inherited = found.limits_for(members, carried);
         let Some(class) = self.get(name) else { return inherited };
         let others = found.stricter(&inherited, &class.set_by_others);
-        found.stricter(&others, &Limits::of_levels(&class.levels))
+        found.stricter(&others, &found.of_levels(&class.levels))
     }
 
     /// Sets the levels of memory bandwidth that a class is to have. They are written as
@@ -52,7 +53,8 @@ impl Classes {
     }
 
     /// Limits a class to these values, and what others have written to it, also while we write. With
-    /// `tighter`, values only become stricter: it may hold threads with other limits. Returns whether
+    /// `tighter`, values only become stricter: it may hold threads with other limits. A line that is
+    /// not known is copied as it is, and not again once the kernel has refused that. Returns whether
     /// they were not as requested.
     pub(super) fn limit(
         &mut self,
@@ -63,8 +65,11 @@ impl Classes {
         tighter: bool,
         done: &mut Vec<Step>,
     ) -> Result<bool, Error> {
-        let Some(class) = self.get_mut(name) else { return Ok(false) };
-        if wanted.are_known(&class.limits) && class.request(found, wanted, tighter).is_none() {
+        let Self { list, refused_lines } = self;
+        let class = list.iter_mut().find(|class| class.name == name);
+        let Some(class) = class else { return Ok(false) };
+        let wanted = wanted.clone().without_lines(refused_lines);
+        if wanted.are_known(&class.limits) && class.request(found, &wanted, tighter).is_none() {
             return Ok(false);
         }
         let path = of(name, "schemata");
@@ -73,11 +78,11 @@ impl Classes {
             // is lost, so that nothing comes between it and the write.
             let file = tree.to_write(&path)?;
             class.read_limits(tree, found)?;
-            let Some(wanted) = class.request(found, wanted, tighter) else { return Ok(true) };
+            let Some(wanted) = class.request(found, &wanted, tighter) else { return Ok(true) };
             let before = class.limits.clone();
             let writing = wanted.differing(&before);
             done.push(Step::Limits(name.to_owned(), before.clone()));
-            let written = tree.write_to(&file, &path, &writing.lines());
+            let written = write_limits(tree, &file, name, &writing, refused_lines);
             // A write that failed may have been done, and is no change of somebody else's. Until
             // they are read, the limits are not known.
             let now = found.read_limits(tree, name);
@@ -192,6 +197,10 @@ impl Classes {
             None => root.clone(),
         };
         let mut wanted = before.clone();
+        if class.is_empty() && !groups.is_empty() {
+            // A class that is made has no lines yet that its threads would lose.
+            wanted = wanted.with_lines_of(&Limits::default());
+        }
         for group in groups {
             // It is read now: it may just have been written.
             let read = found.read_limits(&mount.tree, group)?;
@@ -200,9 +209,12 @@ impl Classes {
         if wanted == before {
             return Ok(true);
         }
+        if !wanted.lines_can_be_had(&before, &self.refused_lines) {
+            return Ok(false);
+        }
         if !class.is_empty() {
             self.limit(&mount.tree, found, class, &wanted, true, &mut Vec::new())?;
-            return Ok(true);
+            return Ok(wanted.lines_can_be_had(&before, &self.refused_lines));
         }
         let mut done = Vec::new();
         let made = match self.make(mount, found, &mut done) {
@@ -219,6 +231,10 @@ impl Classes {
             .collect();
         let reason = "limits of the program's group";
         self.limit(&mount.tree, found, &made, &wanted, true, &mut done)?;
+        // The class is used for the next plan, or removed after it.
+        if !wanted.lines_can_be_had(&before, &self.refused_lines) {
+            return Ok(false);
+        }
         self.set_masks(&mount.tree, found, &made, &masks, reason, &mut done)?;
         programs.change_class(mount, app, &made, reason, &mut done)?;
         Ok(true)
@@ -238,10 +254,40 @@ impl Class {
     fn request(&self, found: &Findings, wanted: &Limits, tighter: bool) -> Option<Limits> {
         let mut wanted = found.stricter(wanted, &self.set_by_others);
         if tighter {
-            wanted = found.stricter(&self.limits, &wanted);
+            // Of unknown lines, none is stricter: those that enter have theirs from now on.
+            wanted = found.stricter(&self.limits, &wanted).with_lines_of(&wanted);
         }
         let is_as_requested = wanted.differing(&self.limits).is_empty()
             || self.limits_taken.as_ref() == Some(&(wanted.clone(), self.limits.clone()));
         (!is_as_requested).then_some(wanted)
     }
+}
+
+/// Writes limits to a group: the values at once, as they are all of them or none, then each line
+/// that is not known by itself. What the kernel refuses of these is noted, and left alone.
+fn write_limits(
+    tree: &Tree,
+    file: &OwnedFd,
+    group: &str,
+    limits: &Limits,
+    refused: &mut BTreeSet<String>,
+) -> Result<(), Error> {
+    let path = of(group, "schemata");
+    let values = limits.lines();
+    if !values.is_empty() {
+        tree.write_to(file, &path, &values)?;
+    }
+    for (resource, line) in limits.unknown_lines() {
+        match tree.write_to(file, &path, &line) {
+            Err(error) if error.is_refused_value() => {
+                tracing::warn!(
+                    target: "fairways::actuate", group, %error,
+                    "a line of schemata that is not known can't be copied: it is left alone"
+                );
+                refused.insert(resource.to_owned());
+            }
+            written => written?,
+        }
+    }
+    Ok(())
 }

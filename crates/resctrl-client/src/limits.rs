@@ -4,11 +4,14 @@
 //! first thread enters. Where these differ, the strictest holds. A limit that a group has as a
 //! whole is divided among the classes that have its threads. A plan's level of memory bandwidth is
 //! one limit more: it makes none of the others less strict.
+//!
+//! Of a line that is not known it is not known what is stricter. Where all programs of a class come
+//! from groups with the same line, the class gets it as it is; otherwise the class keeps its own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fairways_core::{AppId, BandwidthLevel, BandwidthLever, BandwidthUnit, LimitScope, WayMask};
-use fairways_resctrl::language::{Line, Schemata, Value};
+use fairways_resctrl::language::{Line, Schemata, UnknownLine, Value};
 
 use super::error::Error;
 use super::findings::Findings;
@@ -19,68 +22,130 @@ use super::programs::Programs;
 use super::threads::apart;
 use super::tree::Tree;
 
-/// Values by line of `schemata` and domain.
+/// Values by line of `schemata` and domain, and the lines that are not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Limits(BTreeMap<(String, u32), Value>);
+pub(super) struct Limits {
+    values: BTreeMap<(String, u32), Value>,
+    /// By resource, the text behind the colon; `None`: there are several, so that a class keeps its
+    /// own.
+    unknown: BTreeMap<String, Option<String>>,
+}
 
 impl Limits {
-    /// The limits that these levels of memory bandwidth are, by domain.
-    pub(super) fn of_levels(levels: &BTreeMap<u32, BandwidthLevel>) -> Self {
+    /// The limits that these levels of memory bandwidth are, by `MB`'s domain.
+    pub(super) fn of_levels(levels: impl IntoIterator<Item = (u32, BandwidthLevel)>) -> Self {
         let mut limits = Self::default();
-        for (&domain, level) in levels {
-            limits.0.insert(("MB".to_owned(), domain), Value::Number(level.get()));
+        for (domain, level) in levels {
+            limits.values.insert(("MB".to_owned(), domain), Value::Number(level.get()));
         }
         limits
     }
 
-    /// The level of memory bandwidth in a domain, if there is one.
-    pub(super) fn level(&self, domain: u32) -> Option<BandwidthLevel> {
-        match self.0.get(&("MB".to_owned(), domain))? {
+    /// The level of memory bandwidth in a domain of `MB`, if there is one.
+    fn level(&self, domain: u32) -> Option<BandwidthLevel> {
+        match self.values.get(&("MB".to_owned(), domain))? {
             Value::Number(value) => BandwidthLevel::new(*value),
             Value::Mask(_) => None,
         }
     }
 
-    /// The values that are others than these, where these have one.
+    /// The values and unknown lines that are others than these, where these have one.
     pub(super) fn differing(&self, from: &Self) -> Self {
         let mut differing = self.clone();
-        differing.0.retain(|key, value| from.0.get(key).is_some_and(|other| other != value));
+        differing.values.retain(|key, value| from.values.get(key).is_some_and(|of| of != value));
+        differing.unknown.retain(|resource, text| {
+            let other = from.unknown.get(resource);
+            text.is_some() && other.is_some_and(|other| other != text)
+        });
         differing
     }
 
     /// The bandwidths that are not as they were `before`.
     pub(super) fn changed_bandwidths(&self, before: &Self) -> Self {
         let mut changed = self.differing(before);
-        changed.0.retain(|_, value| matches!(value, Value::Number(_)));
+        changed.values.retain(|_, value| matches!(value, Value::Number(_)));
+        changed.unknown.clear();
         changed
     }
 
-    /// Removes the values of the lines and domains for which the others have one.
+    /// The unknown lines that are not as they were `before`.
+    pub(super) fn changed_lines(&self, before: &Self) -> Self {
+        let mut changed = self.differing(before);
+        changed.values.clear();
+        changed
+    }
+
+    /// Removes the values and unknown lines of which the others have one, too.
     pub(super) fn remove(&mut self, others: &Self) {
-        self.0.retain(|key, _| !others.0.contains_key(key));
+        self.values.retain(|key, _| !others.values.contains_key(key));
+        self.unknown.retain(|resource, _| !others.unknown.contains_key(resource));
     }
 
     /// Whether the others have a value for the line and domain of each of these.
     pub(super) fn are_known(&self, others: &Self) -> bool {
-        self.0.keys().all(|key| others.0.contains_key(key))
+        self.values.keys().all(|key| others.values.contains_key(key))
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.values.is_empty() && self.unknown.is_empty()
     }
 
     /// Replaces the values that the others have.
     pub(super) fn extend(&mut self, others: Self) {
-        self.0.extend(others.0);
+        self.values.extend(others.values);
+    }
+
+    /// Has the unknown lines of the others, whatever its own were.
+    pub(super) fn with_lines_of(self, others: &Self) -> Self {
+        Self { unknown: others.unknown.clone(), ..self }
+    }
+
+    /// Leaves these resources' unknown lines as they are, from now on. Returns whether that is
+    /// another decision than before for any.
+    pub(super) fn leave(&mut self, lines: &Self) -> bool {
+        let mut others = false;
+        for resource in lines.unknown.keys() {
+            others |= self.unknown.insert(resource.clone(), None) != Some(None);
+        }
+        others
+    }
+
+    /// Removes the unknown lines of these resources.
+    pub(super) fn without_lines(mut self, resources: &BTreeSet<String>) -> Self {
+        self.unknown.retain(|resource, _| !resources.contains(resource));
+        self
+    }
+
+    /// Whether a class with the unknown lines of `now` can have these: each is one, and those that
+    /// differ are not among the `refused`.
+    pub(super) fn lines_can_be_had(&self, now: &Self, refused: &BTreeSet<String>) -> bool {
+        self.unknown.iter().all(|(resource, text)| {
+            let is_there = now.unknown.get(resource) == Some(text);
+            text.is_some() && (is_there || !refused.contains(resource))
+        })
+    }
+
+    /// The unknown lines, each as it is written, by resource.
+    pub(super) fn unknown_lines(&self) -> impl Iterator<Item = (&str, String)> {
+        self.unknown.iter().filter_map(|(resource, text)| {
+            let (text, name) = (text.clone().filter(|text| !text.is_empty())?, resource.clone());
+            Some((&resource[..], UnknownLine { resource: name, text }.to_string() + "\n"))
+        })
     }
 
     /// The stricter of each two values. Of numbers, that is the smaller. Of masks, it is what they
     /// have in common if that is legal: at least `least` bits, without gaps where masks are
-    /// `contiguous`; otherwise the one of fewer bits.
+    /// `contiguous`; otherwise the one of fewer bits. Of two unknown lines none is.
     pub(super) fn strictest(&self, other: &Self, least: u32, contiguous: bool) -> Self {
         let mut strictest = self.clone();
-        for (key, &two) in &other.0 {
-            let one = strictest.0.entry(key.clone()).or_insert(two);
+        for (resource, two) in &other.unknown {
+            let one = strictest.unknown.entry(resource.clone()).or_insert_with(|| two.clone());
+            if one != two {
+                *one = None;
+            }
+        }
+        for (key, &two) in &other.values {
+            let one = strictest.values.entry(key.clone()).or_insert(two);
             *one = match (*one, two) {
                 (Value::Mask(one), Value::Mask(two)) => {
                     let both = WayMask::from_bits(one.bits() & two.bits());
@@ -95,17 +160,17 @@ impl Limits {
         strictest
     }
 
-    /// The lines of `schemata` that set these.
+    /// The lines of `schemata` that set the values.
     pub(super) fn lines(&self) -> String {
         let mut lines: Vec<Line> = Vec::new();
-        for ((resource, domain), value) in &self.0 {
+        for ((resource, domain), value) in &self.values {
             let value = (*domain, *value);
             match lines.last_mut().filter(|line| line.resource == *resource) {
                 Some(line) => line.domains.push(value),
                 None => lines.push(Line { resource: resource.clone(), domains: vec![value] }),
             }
         }
-        Schemata { lines }.to_string()
+        Schemata::from(lines).to_string()
     }
 
     /// All of them, on one line.
@@ -113,7 +178,10 @@ impl Limits {
         let of = |((resource, domain), value): (&(String, u32), &Value)| {
             format!("{resource}:{domain}={value}")
         };
-        self.0.iter().map(of).collect::<Vec<_>>().join(" ")
+        let mut shown: Vec<String> = self.values.iter().map(of).collect();
+        let unknown = self.unknown_lines();
+        shown.extend(unknown.map(|(_, line)| line.trim_end().escape_debug().to_string()));
+        shown.join(" ")
     }
 }
 
@@ -202,11 +270,32 @@ impl Findings {
             let is_l3 = self.survey.sides.contains(&line.resource.as_str());
             for &(domain, value) in &line.domains {
                 if !(is_l3 && self.offers.are_free(domain)) {
-                    limits.0.insert((line.resource.clone(), domain), value);
+                    limits.values.insert((line.resource.clone(), domain), value);
                 }
             }
         }
+        for line in &schemata.unknown {
+            let texts = limits.unknown.entry(line.resource.clone());
+            // A resource with several lines has all of them, as they are.
+            texts
+                .and_modify(|texts| {
+                    *texts = texts.take().map(|before| format!("{before}\n{line}"));
+                })
+                .or_insert_with(|| Some(line.text.clone()));
+        }
         limits
+    }
+
+    /// The limits that these levels of memory bandwidth are, by cache.
+    pub(super) fn of_levels(&self, levels: &BTreeMap<u32, BandwidthLevel>) -> Limits {
+        let domains = &self.survey.bandwidth_domains;
+        let known = levels.iter().filter_map(|(cache, &level)| Some((*domains.get(cache)?, level)));
+        Limits::of_levels(known)
+    }
+
+    /// The level of memory bandwidth of a cache, if these limits have one.
+    pub(super) fn level_of(&self, limits: &Limits, cache: u32) -> Option<BandwidthLevel> {
+        limits.level(*self.survey.bandwidth_domains.get(&cache)?)
     }
 
     /// A group's values now; `None` if it is gone.
@@ -238,9 +327,10 @@ impl Findings {
     /// them: somebody else has written it since.
     pub(super) fn not_made_of(&self, written: &Limits, now: &Limits) -> Limits {
         let mut theirs = now.clone();
-        theirs.0.retain(|(line, domain), now| {
-            let lever = self.survey.bandwidth(*domain).filter(|_| line == "MB");
-            let written = written.0.get(&(line.clone(), *domain));
+        theirs.unknown.clear();
+        theirs.values.retain(|(line, domain), now| {
+            let lever = self.survey.lever(*domain).filter(|_| line == "MB");
+            let written = written.values.get(&(line.clone(), *domain));
             match (lever, written, now) {
                 (Some(lever), Some(Value::Number(written)), Value::Number(now)) => {
                     !is_made_of(&lever, *written, *now)
@@ -259,9 +349,9 @@ impl Findings {
         carried: &Carried,
     ) -> BTreeMap<u32, BandwidthLevel> {
         let others = self.limits_for(members, carried);
-        let limits = self.stricter(&others, &Limits::of_levels(planned));
-        let domains = planned.keys();
-        domains.filter_map(|&domain| Some((domain, limits.level(domain)?))).collect()
+        let limits = self.stricter(&others, &self.of_levels(planned));
+        let caches = planned.keys();
+        caches.filter_map(|&cache| Some((cache, self.level_of(&limits, cache)?))).collect()
     }
 
     /// The strictest of these programs' limits, [divided](Carried::divide) if they were; the root's
@@ -291,10 +381,11 @@ impl Findings {
     /// divided, down to the lowest. The highest is no limit.
     fn part(&self, limits: &Limits, classes: u32) -> Limits {
         let mut part = limits.clone();
-        for ((_, domain), value) in &mut part.0 {
-            let lever = self.survey.bandwidth(*domain);
-            // Slow memory's limits are of a class where those of all memory are.
-            let lever = lever.filter(|lever| lever.scope == LimitScope::Class);
+        // Slow memory's limits are of a class where those of all memory are. Other lines have no
+        // numbers.
+        let lever = self.survey.any_bandwidth();
+        let lever = lever.filter(|lever| lever.scope == LimitScope::Class);
+        for value in part.values.values_mut() {
             if let (Some(lever), Value::Number(number)) = (lever, value)
                 && *number < lever.most.get()
                 && classes > 1
@@ -354,7 +445,8 @@ mod tests {
     fn what_two_masks_have_in_common_may_have_gaps_where_masks_may() {
         fn of(bits: u32) -> Limits {
             let value = Value::Mask(WayMask::from_bits(bits));
-            Limits(BTreeMap::from([(("L2".to_owned(), 0), value)]))
+            let values = BTreeMap::from([(("L2".to_owned(), 0), value)]);
+            Limits { values, ..Limits::default() }
         }
         for (one, other, least, contiguous, expected) in [
             (0b1011, 0b1110, 1, false, 0b1010),
@@ -366,5 +458,29 @@ mod tests {
             let found = of(one).strictest(&of(other), least, contiguous);
             assert_eq!(found, of(expected), "{one:b} {other:b}");
         }
+    }
+
+    /// Of an unknown line nothing is computed: it is one and the same, or it is left alone.
+    #[test]
+    fn unknown_lines_are_one_or_none() {
+        fn of(lines: &[(&str, &str)]) -> Limits {
+            let lines = lines.iter().map(|&(name, text)| (name.to_owned(), Some(text.to_owned())));
+            Limits { unknown: lines.collect(), ..Limits::default() }
+        }
+        let (on, off) = (of(&[("MB_HLIM", "0=1"), ("X", "0=5")]), of(&[("MB_HLIM", "0=0")]));
+        let both = on.strictest(&off, 1, true);
+        let written: Vec<String> = both.unknown_lines().map(|(_, line)| line).collect();
+        assert_eq!(written, ["X:0=5\n"]);
+        // A third does not decide between two.
+        assert_eq!(both.strictest(&off, 1, true), both);
+        assert!(both.differing(&of(&[("MB_HLIM", "0=0"), ("X", "0=5")])).is_empty());
+        assert_eq!(on.differing(&off), of(&[("MB_HLIM", "0=1")]));
+        let refused = BTreeSet::from(["MB_HLIM".to_owned()]);
+        assert!(!both.lines_can_be_had(&off, &BTreeSet::new()), "which is not known");
+        assert!(on.lines_can_be_had(&off, &BTreeSet::new()));
+        assert!(!on.lines_can_be_had(&off, &refused));
+        assert!(on.lines_can_be_had(&on, &refused), "they are there already");
+        assert!(on.changed_bandwidths(&off).is_empty());
+        assert_eq!(on.lines(), "", "values alone");
     }
 }

@@ -8,6 +8,7 @@ use super::counters::{are_assigned, read_traffic, say_filtered};
 use super::domain::Offers;
 use super::energy::packages;
 use super::error::Error;
+use super::findings::Findings;
 use super::foreign::{Foreign, residents};
 use super::mount::Mount;
 use super::survey::Survey;
@@ -39,6 +40,7 @@ impl Actuator {
             return Err(unmounted());
         }
         self.classes.see_replaced(&mut self.mount, &mut self.programs, &mut self.pending)?;
+        self.found.refresh_topology(&self.mount.settings);
         let ours = |name: &str| self.is_ours(name);
         let survey = match self.survey(&ours) {
             Ok(survey) => survey.ok_or_else(unmounted)?,
@@ -75,7 +77,8 @@ impl Actuator {
     /// What exists now.
     pub(super) fn survey(&self, ours: &dyn Fn(&str) -> bool) -> Result<Option<Survey>, Error> {
         let Mount { tree, settings, .. } = &self.mount;
-        Survey::read(tree, settings, Some(&self.found.survey), ours)
+        let Findings { topology, survey, .. } = &self.found;
+        Survey::read(tree, settings, topology, Some(survey), ours)
     }
 
     /// Looks at our own groups, and writes again what has changed.

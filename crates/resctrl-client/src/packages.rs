@@ -35,7 +35,7 @@ struct PackageFile {
     /// counted for the group before.
     last: Option<u64>,
     counted: u64,
-    /// Whether it had a number once and has none now.
+    /// Whether it had a number once and has none now, or one that can't be.
     missing: bool,
 }
 
@@ -49,8 +49,15 @@ impl PackageFile {
         self.missing = self.is_known() && reading.value().is_none();
         let Some(now) = reading.value() else { return };
         if let Some(last) = self.last {
-            // Fewer than before: the count began again.
-            self.counted = self.counted.saturating_add(now.checked_sub(last).unwrap_or(now));
+            let counted = match now.checked_sub(last) {
+                Some(counted) => Some(counted),
+                // The count began again.
+                None if now <= last / 8 => Some(now),
+                // No counter runs backwards: one of the two readings was wrong.
+                None => None,
+            };
+            self.missing = counted.is_none();
+            self.counted = self.counted.saturating_add(counted.unwrap_or(0));
         }
         self.last = Some(now);
     }
@@ -128,6 +135,8 @@ mod tests {
         assert_eq!(files(&[&[Value(70), Value(75)], &[Unavailable, Unavailable]]), Some(5));
         assert_eq!(files(&[&[Value(70), Value(75), Value(3)]]), Some(8), "it began again");
         assert_eq!(files(&[&[Value(70), Value(75)], &[Value(1), Error]]), None);
+        assert_eq!(files(&[&[Value(70), Value(75), Value(74)]]), None, "it can't step back");
+        assert_eq!(files(&[&[Value(70), Value(75), Value(74), Value(76)]]), Some(7));
         assert_eq!(files(&[&[Value(70), Error, Value(75)]]), Some(5));
         assert_eq!(files(&[&[Unavailable]]), None, "never 0");
     }

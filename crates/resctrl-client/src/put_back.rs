@@ -260,6 +260,6 @@ fn mask(tree: &Tree, value: &ChangedMask) -> Result<Option<String>, Error> {
     }
     let domains = vec![(*domain, Value::Mask(WayMask::from_bits(*before)))];
     let lines = vec![Line { resource: line.clone(), domains }];
-    tree.write("schemata", &Schemata { lines }.to_string())?;
+    tree.write("schemata", &Schemata::from(lines).to_string())?;
     Ok(None)
 }

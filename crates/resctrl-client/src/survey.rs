@@ -1,17 +1,19 @@
 //! What exists: the cache, its domains, and what others occupy.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::path::Path;
 
 use fairways_core::BandwidthLever;
 use fairways_linux::mounts;
+use fairways_linux::topology::Topology;
 use fairways_resctrl::language::{
     Bandwidth, Cache, IN_MBPS_FILE, IN_MBPS_OPTION, Info, Line, Monitoring, Schemata, Value,
 };
 use rustix::fs::{major, minor};
 
+use super::bandwidth_domains::bandwidth_domains;
 use super::claims::Claims;
 use super::error::Error;
 use super::foreign::{Foreign, Groups, groups};
@@ -30,6 +32,8 @@ pub(super) struct Survey {
     pub(super) root: Schemata,
     /// The domains on line, ascending.
     pub(super) domains: Vec<Found>,
+    /// The domain of `MB` that each L3 has, where it is certain.
+    pub(super) bandwidth_domains: BTreeMap<u32, u32>,
     /// What devices fill, by domain, where they have a class of their own.
     pub(super) io: Option<IoMasks>,
     /// Groups that Fairways did not make.
@@ -50,10 +54,12 @@ pub(super) struct Found {
 
 impl Survey {
     /// Reads everything again, but `info` only if the mount or the domains are not those of the
-    /// survey `before`; `None` where no cache can be shared out. `ours` are names of groups.
+    /// survey `before`; `None` where no cache can be shared out. `ours` are names of groups, and
+    /// `topology` the CPUs of caches.
     pub(super) fn read(
         tree: &Tree,
         settings: &Settings,
+        topology: &Topology,
         before: Option<&Self>,
         ours: &dyn Fn(&str) -> bool,
     ) -> Result<Option<Self>, Error> {
@@ -70,19 +76,41 @@ impl Survey {
             None => fixed(tree, &settings.proc)?,
         };
         let Some(fixed) = fixed else { return Ok(None) };
-        tree.set_rmids_per_class(fixed.has_rmids_per_class());
+        // Monitoring ids belong to their class there.
+        tree.set_rmids_per_class(fixed.cache.is_of_mpam());
         let sides = fixed.sides;
-        let domains = domains(tree, &root, sides[sides.len() - 1])?;
-        let io =
-            if fixed.has_io_alloc { io_fills::read(tree, sides[sides.len() - 1])? } else { None };
+        let last = sides[sides.len() - 1];
+        let domains = domains(tree, &root, last)?;
+        let mut certain = before.map(|of| of.bandwidth_domains.clone()).unwrap_or_default();
+        // What is certain stays so while CPUs come and go.
+        certain.retain(|cache, domain| {
+            has_domain(&root, last, *cache) && has_domain(&root, "MB", *domain)
+        });
+        if level(sides) == 3 && domains.iter().any(|found| !certain.contains_key(&found.id)) {
+            let Settings { sysfs, .. } = settings;
+            let found = bandwidth_domains(&root, &fixed.cache, topology, sysfs, tree.root());
+            certain = found.into_iter().chain(certain).collect();
+        }
+        let io = if fixed.has_io_alloc { io_fills::read(tree, last)? } else { None };
         let taken = settings.take_over.then_some(&settings.to_take);
         let Groups { foreign, monitors, ours } = groups(tree, ours, taken)?;
-        Ok(Some(Self { shape, fixed, root, domains, io, foreign, monitors, ours }))
+        let bandwidth_domains = certain;
+        Ok(Some(Self {
+            shape,
+            fixed,
+            root,
+            domains,
+            bandwidth_domains,
+            io,
+            foreign,
+            monitors,
+            ours,
+        }))
     }
 
     /// The level of the cache whose ways are shared out: 3, or 2.
     pub(super) fn level(&self) -> u32 {
-        if self.sides[0].starts_with("L2") { 2 } else { 3 }
+        level(self.sides)
     }
 
     /// Ways of groups that have become idle since the survey `before` are not counted yet: plans are
@@ -94,12 +122,24 @@ impl Survey {
         }
     }
 
-    /// How memory bandwidth can be limited in a domain, if it can: it is limited by L3.
-    pub(super) fn bandwidth(&self, domain: u32) -> Option<BandwidthLever> {
-        if self.level() != 3 {
-            return None;
-        }
+    /// How memory bandwidth can be limited for a cache, if it can: it is limited by L3.
+    pub(super) fn bandwidth(&self, cache: u32) -> Option<BandwidthLever> {
+        self.lever(*self.bandwidth_domains.get(&cache)?)
+    }
+
+    /// How memory bandwidth can be limited anywhere, whichever cache's it is.
+    pub(super) fn any_bandwidth(&self) -> Option<BandwidthLever> {
+        self.lever(self.root.line("MB")?.domains.first()?.0)
+    }
+
+    /// The lever that a domain of `MB` is.
+    pub(super) fn lever(&self, domain: u32) -> Option<BandwidthLever> {
         self.bandwidth.as_ref()?.lever(&self.root, domain, self.is_in_mbps)
+    }
+
+    /// The names of resources in `schemata` that are not known, each once.
+    pub(super) fn unknown_resources(&self) -> BTreeSet<String> {
+        self.root.unknown.iter().map(|line| line.resource.clone()).collect()
     }
 
     /// Monitoring ids, if their number is known. Early MPAM kernels show 1, whatever there is,
@@ -152,12 +192,14 @@ pub(super) struct FixedSurvey {
     is_in_mbps: bool,
 }
 
-impl FixedSurvey {
-    /// Whether monitoring ids belong to their class: with MPAM, of which `info` shows that any mask
-    /// is legal and every way shareable (drivers/resctrl/mpam_resctrl.c).
-    fn has_rmids_per_class(&self) -> bool {
-        self.cache.sparse == Some(true) && self.cache.shareable == self.cache.mask
-    }
+/// The level of the cache with these lines.
+fn level(sides: &[&str]) -> u32 {
+    if sides[0].starts_with("L2") { 2 } else { 3 }
+}
+
+/// Whether a line has a domain.
+fn has_domain(schemata: &Schemata, resource: &str, id: u32) -> bool {
+    schemata.line(resource).is_some_and(|line| line.value(id).is_some())
 }
 
 fn fixed(tree: &Tree, proc: &Path) -> Result<Option<FixedSurvey>, Error> {

@@ -115,7 +115,7 @@ pub(super) fn write_masks(
         let domains = changed.map(|(key, mask)| (key.1, Value::Mask(*mask))).collect();
         lines.push(Line { resource: side.to_owned(), domains });
     }
-    let text = Schemata { lines }.to_string();
+    let text = Schemata::from(lines).to_string();
     if text.is_empty() {
         return Ok(None);
     }

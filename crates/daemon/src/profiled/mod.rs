@@ -205,6 +205,10 @@ fn whole(total: f64) -> Option<u64> {
 }
 
 impl Source for Profiled {
+    fn is_measured(&self) -> bool {
+        false
+    }
+
     fn begin(&mut self, target: &Target) {
         let shared = &mut *self.0.lock();
         let index = find(&shared.programs, &target.name, &mut shared.missing);

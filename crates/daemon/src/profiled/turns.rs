@@ -67,6 +67,10 @@ fn together(programs: &ProgramCatalog, group: &[usize]) -> Vec<PerSecond> {
 }
 
 impl Source for ByTurns {
+    fn is_measured(&self) -> bool {
+        false
+    }
+
     fn begin(&mut self, target: &Target) {
         let index = find(&self.programs, &target.name, &mut self.missing);
         let (counted, lately) = Default::default();

@@ -11,6 +11,7 @@ use super::agenda::{Agenda, Deadlines};
 use super::domains::Domains;
 use super::latency::Latency;
 use super::mechanism::Mechanism;
+use super::traffic_check::TrafficCheck;
 use super::window_table::{WindowKey, WindowTable};
 use super::windows::Window;
 use crate::emulated::counters::between;
@@ -21,6 +22,7 @@ use crate::emulated::counters::between;
 pub(super) struct Counting {
     pub(super) source: Box<dyn Source>,
     latencies: BTreeMap<AppId, Latency>,
+    pub(super) traffic: TrafficCheck,
     windows: WindowTable,
     /// When windows were last looked at: none ends twice at a time.
     looked_at: Option<Time>,
@@ -30,8 +32,14 @@ pub(super) struct Counting {
 
 impl Counting {
     pub(super) fn new(source: Box<dyn Source>) -> Self {
-        let (latencies, windows) = (BTreeMap::new(), WindowTable::default());
-        Self { source, latencies, windows, looked_at: None, due: Vec::new() }
+        Self {
+            source,
+            latencies: BTreeMap::new(),
+            traffic: TrafficCheck::default(),
+            windows: WindowTable::default(),
+            looked_at: None,
+            due: Vec::new(),
+        }
     }
 
     /// Takes in which CPUs each domain has.
@@ -58,11 +66,13 @@ impl Counting {
     /// Ends the window of a program that its domain's policy no longer knows.
     pub(super) fn stop(&mut self, domain: u32, app: AppId) {
         self.windows.remove((domain, app));
+        self.traffic.forget((domain, app));
     }
 
     /// Ends all windows in a domain.
     pub(super) fn leave(&mut self, domain: u32) {
         self.windows.leave(domain);
+        self.traffic.leave(domain);
     }
 
     /// Another plan is in force in a domain.
@@ -163,13 +173,16 @@ impl Counting {
     fn report(
         &mut self,
         key: WindowKey,
-        (counters, length): (Counters, Duration),
+        (mut counters, length): (Counters, Duration),
         next: Window,
         domains: &mut Domains,
         mechanism: &mut dyn Mechanism,
     ) {
         let (id, app) = key;
         let Some(domain) = domains.get_mut(id) else { return };
+        let measured_mbps = domain.levers().bandwidth.and_then(|lever| lever.capacity_mbps);
+        let misses = counters.llc_misses.filter(|_| self.source.is_measured());
+        self.traffic.check(key, &mut counters, length, measured_mbps, misses);
         let straddled = self.windows.get(key).is_some_and(|window| window.common.straddled);
         let bytes = mechanism.occupied_bytes(app, id).filter(|_| domain.way_bytes > 0);
         let occupancy = bytes.map(|bytes| Q32::ratio(bytes, domain.way_bytes));

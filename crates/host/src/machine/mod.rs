@@ -51,6 +51,7 @@ mod roster;
 mod settings;
 mod shown;
 mod state;
+mod traffic_check;
 mod trouble;
 mod turns;
 mod ways;

@@ -10,6 +10,7 @@ use fairways_resctrl_client::managers::manager_of;
 use super::Host;
 use super::mechanism::SchedulerCounts;
 use super::roster::Member;
+use super::traffic_check::MANY_MISSES;
 
 /// A program, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +118,18 @@ impl Host {
     /// What is not as it should be, though policies are in force; a line each.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
-        self.mechanism.degraded()
+        let mut lines = self.mechanism.degraded();
+        let mut silent: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+        for (domain, app) in self.state.counting.traffic.silent() {
+            silent.entry(domain).or_default().extend(self.name(app));
+        }
+        lines.extend(silent.into_iter().map(|(domain, names)| {
+            format!(
+                "memory traffic in domain {domain} stays at 0 beside more than {MANY_MISSES} misses, and is taken as missing: of {}",
+                names.join(", ")
+            )
+        }));
+        lines
     }
 
     /// What happened to the scheduler by which policies act, if they act by one.

@@ -18,7 +18,7 @@ fn intel(domains: u32) -> Platform {
 }
 
 /// A client with this many programs, each of a process.
-fn managed(host: &Host, count: u32) -> (Actuator, Vec<Sleeper>) {
+pub(crate) fn managed(host: &Host, count: u32) -> (Actuator, Vec<Sleeper>) {
     let mut client = host.open();
     let processes: Vec<Sleeper> = (0..count).map(|_| Sleeper::start()).collect();
     for (app, process) in (0..).zip(&processes) {
@@ -28,7 +28,7 @@ fn managed(host: &Host, count: u32) -> (Actuator, Vec<Sleeper>) {
 }
 
 /// A group's line of `MB`.
-fn mb(host: &Host, group: &str) -> String {
+pub(crate) fn mb(host: &Host, group: &str) -> String {
     let path = if group.is_empty() { "schemata".to_owned() } else { format!("{group}/schemata") };
     let text = host.read(&path);
     let line = text.lines().map(str::trim).find(|line| line.starts_with("MB:"));
@@ -36,7 +36,7 @@ fn mb(host: &Host, group: &str) -> String {
 }
 
 /// The levels in force in a domain, by cluster.
-fn in_force(client: &Actuator, domain: u32) -> Vec<Option<u32>> {
+pub(crate) fn in_force(client: &Actuator, domain: u32) -> Vec<Option<u32>> {
     let partition = client.in_force(domain).unwrap_or_default();
     partition.clusters().iter().map(|of| of.bandwidth.map(BandwidthLevel::get)).collect()
 }

@@ -9,6 +9,7 @@ mod cost;
 mod counters;
 mod crash;
 mod faults;
+mod kernels;
 mod ledgers;
 mod left_behind;
 mod levels;

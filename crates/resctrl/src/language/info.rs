@@ -22,6 +22,15 @@ pub struct Cache {
     pub sparse: Option<bool>,
 }
 
+impl Cache {
+    /// Whether this is Arm's MPAM, of which `info` shows that any mask is legal and every way
+    /// shareable (drivers/resctrl/mpam_resctrl.c).
+    #[must_use]
+    pub fn is_of_mpam(&self) -> bool {
+        self.sparse == Some(true) && self.shareable == self.mask
+    }
+}
+
 /// Memory bandwidth that can be given out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bandwidth {

@@ -19,7 +19,7 @@ pub use info::{Bandwidth, Cache, Info, Monitoring};
 pub use lever::{IN_MBPS_FILE, IN_MBPS_OPTION};
 pub use mode::Mode;
 pub use reading::Reading;
-pub use schemata::{Line, Schemata, Value};
+pub use schemata::{Line, Schemata, UnknownLine, Value};
 pub use status::Status;
 pub use traffic::{Assignments, CountedTraffic, FilteredEvent, TrafficCounters};
 pub use transactions::{LOCAL_TRANSACTIONS, TRANSACTIONS};

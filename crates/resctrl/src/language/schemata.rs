@@ -40,20 +40,45 @@ impl Line {
     }
 }
 
+/// A line of a resource that is not known here: a switch, a percentage, whatever a newer kernel
+/// brings. It is kept as it is: what its numbers mean is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownLine {
+    /// The resource's name.
+    pub resource: String,
+    /// The text behind the colon.
+    pub text: String,
+}
+
 /// A group's file `schemata` (or, with numbers for masks, `size`): resctrl.rst, "Schemata files".
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schemata {
-    /// One line a resource, in the file's order.
+    /// One line a known resource, in the file's order.
     pub lines: Vec<Line>,
+    /// The other lines, in the file's order.
+    pub unknown: Vec<UnknownLine>,
 }
 
+/// The lines of known resources, and no others.
+impl From<Vec<Line>> for Schemata {
+    fn from(lines: Vec<Line>) -> Self {
+        Self { lines, unknown: Vec::new() }
+    }
+}
+
+/// The caches that have lines, with masks.
+const CACHES: [&str; 6] = ["L3", "L3CODE", "L3DATA", "L2", "L2CODE", "L2DATA"];
+
+/// The bandwidths that have lines, with numbers.
+const BANDWIDTHS: [&str; 2] = ["MB", "SMBA"];
+
 impl Schemata {
-    /// Reads a whole file `schemata`. Every name of a resource is taken; a cache's is `L` and a
-    /// digit.
+    /// Reads a whole file `schemata`. Every name of a resource is taken; the values of one that is
+    /// not known are not read.
     ///
     /// # Errors
     /// At the first thing that is not `resource:domain=value;...`, a mask in hexadecimal for a
-    /// cache and a decimal number for anything else.
+    /// cache and a decimal number for a bandwidth.
     pub fn parse(text: &str) -> Result<Self, LanguageError> {
         Self::parse_with("schemata", text, |resource, value| {
             if names_a_cache(resource) {
@@ -82,23 +107,31 @@ impl Schemata {
         text: &str,
         value: impl Fn(&str, &str) -> Result<Value, LanguageError>,
     ) -> Result<Self, LanguageError> {
-        let mut lines: Vec<Line> = Vec::new();
+        let (mut lines, mut unknown): (Vec<Line>, Vec<UnknownLine>) = Default::default();
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let expected = "resource:domain=value";
             let (resource, domains) = line
                 .split_once(':')
                 .ok_or_else(|| LanguageError::new(what, line.trim(), expected))?;
-            let resource = resource.trim();
+            let (resource, domains) = (resource.trim(), domains.trim());
+            if resource.is_empty() {
+                return Err(LanguageError::new(what, line.trim(), expected));
+            }
+            if !names_a_cache(resource) && !BANDWIDTHS.contains(&resource) {
+                let (resource, text) = (resource.to_owned(), domains.to_owned());
+                unknown.push(UnknownLine { resource, text });
+                continue;
+            }
             if lines.iter().any(|line| line.resource == resource) {
                 return Err(LanguageError::new(what, resource, "each resource once"));
             }
-            let domains = match domains.trim() {
+            let domains = match domains {
                 "uninitialized" => Vec::new(),
                 domains => by_domain(what, domains, |text| value(resource, text))?,
             };
             lines.push(Line { resource: resource.to_owned(), domains });
         }
-        Ok(Self { lines })
+        Ok(Self { lines, unknown })
     }
 
     /// The line of `resource`.
@@ -130,12 +163,21 @@ impl fmt::Display for Line {
     }
 }
 
-/// As it is written to a file: every line ended, none padded. A resource without a value is left
-/// out, since the kernel takes no line without one.
+/// As it is read: the text is that of the file.
+impl fmt::Display for UnknownLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.resource, self.text)
+    }
+}
+
+/// As it is written to a file: every line ended, none padded, those of unknown resources last. A
+/// resource without a value is left out, since the kernel takes no line without one.
 impl fmt::Display for Schemata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = self.lines.iter().filter(|line| !line.domains.is_empty());
-        lines.try_for_each(|line| writeln!(f, "{line}"))
+        lines.try_for_each(|line| writeln!(f, "{line}"))?;
+        let mut unknown = self.unknown.iter().filter(|line| !line.text.is_empty());
+        unknown.try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 
@@ -144,8 +186,7 @@ fn number(what: &'static str, text: &str) -> Result<Value, LanguageError> {
 }
 
 fn names_a_cache(resource: &str) -> bool {
-    let mut letters = resource.chars();
-    letters.next() == Some('L') && letters.next().is_some_and(|digit| digit.is_ascii_digit())
+    CACHES.contains(&resource)
 }
 
 #[cfg(test)]
@@ -188,6 +229,31 @@ mod tests {
         assert_eq!(schemata.to_string(), "", "the kernel refuses a line without values");
     }
 
+    /// A switch, a percentage, a word, what looks like a cache's name or begins like a bandwidth's,
+    /// a line twice.
+    #[test]
+    fn lines_of_unknown_resources_are_kept_as_they_are() {
+        let file = "    MB:0=100\n MB_HLIM:0=0;1=1\n  L3_MAX:0=100\nL3:0=f\nL4:0=zz\n\
+                    MBA:0=low;1=12.5 %\nX:\nL3_MAX:1=50\n";
+        let schemata = Schemata::parse(file).expect("a newer kernel's");
+        let known: Vec<String> = schemata.lines.iter().map(Line::to_string).collect();
+        assert_eq!(known, ["MB:0=100", "L3:0=f"]);
+        let unknown: Vec<String> = schemata.unknown.iter().map(UnknownLine::to_string).collect();
+        let expected = [
+            "MB_HLIM:0=0;1=1",
+            "L3_MAX:0=100",
+            "L4:0=zz",
+            "MBA:0=low;1=12.5 %",
+            "X:",
+            "L3_MAX:1=50",
+        ];
+        assert_eq!(unknown, expected);
+        let written: Vec<&str> = expected.into_iter().filter(|line| *line != "X:").collect();
+        assert_eq!(schemata.to_string(), format!("MB:0=100\nL3:0=f\n{}\n", written.join("\n")));
+        let sizes = Schemata::parse_sizes("L3:0=100\nL3_MAX:0=all\n").expect("likewise");
+        assert_eq!((sizes.lines.len(), sizes.unknown.len()), (1, 1));
+    }
+
     #[test]
     fn errors_name_the_text() {
         for (text, error) in [
@@ -196,6 +262,7 @@ mod tests {
             ("L3:0=g\n", "schemata `g`: expected a mask of ways in hexadecimal"),
             ("MB:0=f\n", "schemata `f`: expected a number"),
             ("L3:0=f;0=f\n", "schemata `0=f`: expected each domain once"),
+            (":0=f\n", "schemata `:0=f`: expected resource:domain=value"),
             ("L3:0=f\nL3:1=f\n", "schemata `L3`: expected each resource once"),
             ("L3:+0=f\n", "schemata `+0=f`: expected domain=value, separated by `;`"),
             ("L3:0=+f\n", "schemata `+f`: expected a mask of ways in hexadecimal"),

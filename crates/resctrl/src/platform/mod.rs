@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use kernel::Kernel;
 pub use resource::{
-    BandwidthAllocation, CacheAllocation, Event, Monitoring, PackageEvent, Resource, ThrottleMode,
+    BandwidthAllocation, CacheAllocation, Event, Monitoring, OtherLine, PackageEvent, Resource,
+    ThrottleMode,
 };
 
 use crate::language::CpuSet;
@@ -44,6 +45,11 @@ pub struct Platform {
     pub mb: Option<BandwidthAllocation>,
     /// How bandwidth of slow memory is limited, if it can be.
     pub smba: Option<BandwidthAllocation>,
+    /// The domain of memory bandwidth of a last-level cache whose id is not the domain's: a NUMA
+    /// node, as kernels for MPAM that are not Linux's own number them.
+    pub memory_nodes: BTreeMap<u32, u32>,
+    /// Lines of `schemata` beside those of [`Resource`], as such kernels have them.
+    pub other_lines: Vec<OtherLine>,
     /// What can be monitored, if anything.
     pub monitoring: Option<Monitoring>,
     /// Monitoring ids for which packages report energy, if they do (`info/PERF_PKG_MON`). Each L3
@@ -201,7 +207,17 @@ impl Platform {
     #[must_use]
     pub fn domain_of(&self, resource: Resource, cpu: u32) -> Option<u32> {
         let caches = self.cpus.get(&cpu)?;
-        Some(if resource == Resource::L2 { caches.l2 } else { caches.l3 })
+        Some(match resource {
+            Resource::L2 => caches.l2,
+            Resource::L3 => caches.l3,
+            Resource::Mb | Resource::Smba => self.bandwidth_domain_of(caches.l3),
+        })
+    }
+
+    /// The domain of memory bandwidth that a last-level cache belongs to.
+    #[must_use]
+    pub fn bandwidth_domain_of(&self, cache: u32) -> u32 {
+        self.memory_nodes.get(&cache).copied().unwrap_or(cache)
     }
 
     /// How ways of that cache are shared out.

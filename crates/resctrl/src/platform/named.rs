@@ -60,6 +60,8 @@ impl Platform {
             mb: None,
             smba: None,
             telemetry_rmids: None,
+            memory_nodes: BTreeMap::new(),
+            other_lines: Vec::new(),
             monitoring: Some(monitoring(144, 64 * KIB)),
         }
         .with_domains(2, 8)

@@ -82,6 +82,20 @@ pub enum ThrottleMode {
     PerThread,
 }
 
+/// A line of `schemata` with a number for each last-level cache, of which only the kernel that has
+/// it knows the meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherLine {
+    /// Its name.
+    pub name: &'static str,
+    /// The least value that it takes.
+    pub least: u32,
+    /// The greatest.
+    pub most: u32,
+    /// A new group's.
+    pub first: u32,
+}
+
 /// How bandwidth can be limited (`info/MB`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BandwidthAllocation {

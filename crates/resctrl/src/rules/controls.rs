@@ -183,6 +183,7 @@ impl Resctrl {
 
     /// Gives a new group its masks and limits (`rdtgroup_init_alloc`).
     pub(super) fn initialise(&mut self, closid: u32) -> Result<(), Errno> {
+        self.other_values.retain(|&(_, of, _), _| of != closid);
         for schema in self.schemas.clone() {
             let resource = schema.id.resource;
             let domains = self.controls.domains(resource);

@@ -25,6 +25,7 @@ mod mode;
 mod monitor;
 mod mount;
 mod node;
+mod other_lines;
 mod rename;
 mod rmids;
 mod schema;
@@ -46,6 +47,7 @@ use crate::platform::{Event, PackageEvent, Platform, Resource};
 use assign::Assigned;
 use controls::Controls;
 use monitor::Counters;
+use other_lines::OtherValues;
 use rmids::Rmids;
 use schema::{Options, Schema};
 use status::Status;
@@ -151,6 +153,7 @@ pub struct Resctrl {
     tasks: BTreeMap<i32, Class>,
     online: CpuSet,
     controls: Controls,
+    other_values: OtherValues,
     /// Whether devices fill the L3 under a class of their own.
     io_alloc: bool,
     /// Whether no group can have that class.
@@ -181,6 +184,7 @@ impl Resctrl {
             next_group: 1,
             tasks: BTreeMap::new(),
             controls: Controls::default(),
+            other_values: OtherValues::new(),
             io_alloc: false,
             is_io_class_reserved: false,
             monitored: BTreeSet::new(),

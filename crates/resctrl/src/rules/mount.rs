@@ -78,6 +78,7 @@ impl Resctrl {
             return;
         }
         self.controls.reset(&self.platform);
+        self.other_values.clear();
         self.is_io_class_reserved = false;
         self.tasks.clear();
         for id in std::mem::take(&mut self.order) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::controls::first_run;
+use super::other_lines::OtherValues;
 use super::schema::{Schema, name_width};
 use super::text;
 use super::{Errno, GroupId, Resctrl, SchemaId};
@@ -44,7 +45,7 @@ impl Resctrl {
         let closid = self.group(group).class.closid;
         let width = name_width(&self.platform);
         let digits = if self.platform.kernel.padded_schemata { self.value_width() } else { 0 };
-        let mut text = String::new();
+        let mut text = self.show_other_lines(closid);
         for &schema in self.schemas.iter().filter(|schema| closid < schema.closids) {
             let resource = schema.id.resource;
             let domains = self.controls.domains(resource).into_iter().map(|domain| {
@@ -86,7 +87,7 @@ impl Resctrl {
     pub(super) fn write_schemata(&mut self, group: GroupId, bytes: &[u8]) -> Result<(), Errno> {
         let text = self.line("schemata", bytes)?;
         let closid = self.group(group).class.closid;
-        let mut staged = Staged::new();
+        let (mut staged, mut others) = (Staged::new(), OtherValues::new());
         for line in text.split(|&byte| byte == b'\n') {
             let (name, values) = text::cut(line, b':');
             let name = text::trim(name);
@@ -96,6 +97,9 @@ impl Resctrl {
             if values.is_empty() {
                 self.status.print(&[b"Missing '", name, b"' value\n"]);
                 return Err(Errno::Einval);
+            }
+            if self.read_other_line(closid, name, values, &mut others)? {
+                continue;
             }
             let Some(&schema) = self
                 .schemas
@@ -110,6 +114,7 @@ impl Resctrl {
         for ((id, domain), value) in staged {
             self.controls.set(id.resource, domain, id.side, closid, value);
         }
+        self.other_values.extend(others);
         self.changed();
         Ok(())
     }

@@ -1,0 +1,137 @@
+//! Which domain of memory bandwidth (`MB`) is which cache's.
+//!
+//! On x86 the ids of both are the caches' (resctrl.rst, "MB"), and so they are with Arm's MPAM in
+//! Linux itself (drivers/resctrl/mpam_resctrl.c). Other kernels for MPAM number `MB`'s domains by
+//! NUMA node. A node's number is not a cache's id: with one for the other, another socket's memory
+//! would be limited. What two ids have in common is their CPUs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fairways_linux::topology::{Topology, describes, nodes};
+use fairways_resctrl::language::{Cache, CpuSet, Schemata};
+
+/// The domain of `MB` that each L3 has, by the cache's id; none for a cache of which it is not
+/// certain.
+///
+/// Where the ids of `MB`'s domains are the caches', they are taken for these, except with MPAM if
+/// there are nodes of all these numbers, too: then each cache's node of the same number must have
+/// its CPUs. Where they are not the caches' ids, the cache's domain is the node that has the same
+/// CPUs. `resctrl` is the mount, and `topology` the CPUs of its L3 caches.
+#[must_use]
+pub fn bandwidth_domains(
+    schemata: &Schemata,
+    cache: &Cache,
+    topology: &Topology,
+    sysfs: &Path,
+    resctrl: &Path,
+) -> BTreeMap<u32, u32> {
+    let caches = ids(schemata, &cache.resource);
+    let domains = ids(schemata, "MB");
+    let have_ids_of_caches = caches == domains;
+    if domains.is_empty() || have_ids_of_caches && !cache.is_of_mpam() {
+        return domains.iter().map(|&id| (id, id)).collect();
+    }
+    let described = describes(sysfs, resctrl);
+    let nodes = if described { nodes(sysfs) } else { BTreeMap::new() };
+    let caches: Vec<(u32, CpuSet)> =
+        caches.into_iter().map(|id| (id, topology.cpus_of(id))).collect();
+    matched(&caches, &domains, &nodes)
+}
+
+/// The same for caches with these CPUs, and nodes.
+fn matched(
+    caches: &[(u32, CpuSet)],
+    domains: &[u32],
+    nodes: &BTreeMap<u32, CpuSet>,
+) -> BTreeMap<u32, u32> {
+    let have_ids_of_caches = caches.iter().map(|(id, _)| id).eq(domains);
+    let may_be_nodes = domains.iter().all(|id| nodes.contains_key(id));
+    let mut found = BTreeMap::new();
+    for (cache, cpus) in caches {
+        let is_its_node =
+            |id: &&u32| !cpus.is_empty() && nodes.get(*id).is_some_and(|of_node| of_node == cpus);
+        let domain = match (have_ids_of_caches, may_be_nodes) {
+            (true, false) => Some(cache),
+            (true, true) => Some(cache).filter(is_its_node),
+            (false, _) => domains.iter().find(is_its_node),
+        };
+        found.extend(domain.map(|&domain| (*cache, domain)));
+    }
+    found
+}
+
+/// The ids of a line's domains.
+fn ids(schemata: &Schemata, resource: &str) -> Vec<u32> {
+    let domains = schemata.line(resource).into_iter().flat_map(|line| &line.domains);
+    domains.map(|&(id, _)| id).collect()
+}
+
+/// A line for caches, by their ids, whose domain of `MB` is not certain; `None` if there is none.
+#[must_use]
+pub fn without_domain(schemata: &Schemata, of: &BTreeMap<u32, u32>, cache: &str) -> Option<String> {
+    let domains = ids(schemata, "MB");
+    let mut caches = ids(schemata, cache);
+    caches.retain(|id| !of.contains_key(id));
+    if domains.is_empty() || caches.is_empty() {
+        return None;
+    }
+    let [caches, domains] = [caches, domains].map(|ids| {
+        let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
+        ids.join(", ")
+    });
+    Some(format!(
+        "memory bandwidth of L3 {caches} can't be limited: the domains of MB ({domains}) are not certainly caches, and none is a NUMA node with the same CPUs"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cpus(list: &str) -> CpuSet {
+        CpuSet::parse_list(list, 64).unwrap()
+    }
+
+    #[test]
+    fn a_domain_is_matched_by_its_cpus_where_its_id_is_no_caches_for_certain() {
+        let caches = [(1, cpus("0-3")), (2, cpus("4-7"))];
+        for (domains, nodes, expected) in [
+            (&[0, 1][..], &[(0, "0-3"), (1, "4-7")][..], &[(1, 0), (2, 1)][..]),
+            (&[0, 1], &[(0, "4-7"), (1, "0-3")], &[(1, 1), (2, 0)]),
+            (&[0, 1, 9], &[(0, "0-3"), (1, "4-7"), (9, "")], &[(1, 0), (2, 1)]),
+            // A node of both, a part of one, one that is not listed.
+            (&[0], &[(0, "0-7")], &[]),
+            (&[0, 1, 2], &[(0, "0-1"), (1, "2-3"), (2, "4-7")], &[(2, 2)]),
+            (&[0, 1], &[], &[]),
+            // Ids of caches: of nodes, too, or not.
+            (&[1, 2], &[(1, "0-3"), (2, "0-3")], &[(1, 1)]),
+            (&[1, 2], &[(1, "4-7"), (2, "0-3")], &[]),
+            (&[1, 2], &[(0, "4-7"), (1, "0-3")], &[(1, 1), (2, 2)]),
+            (&[1, 2], &[], &[(1, 1), (2, 2)]),
+        ] {
+            let nodes = nodes.iter().map(|&(node, list)| (node, cpus(list))).collect();
+            let found = matched(&caches, domains, &nodes);
+            let found: Vec<(u32, u32)> = found.into_iter().collect();
+            assert_eq!(found, expected, "{domains:?} {nodes:?}");
+        }
+    }
+
+    /// A cache whose CPUs are not known is no node without CPUs.
+    #[test]
+    fn nothing_is_like_nothing() {
+        let nodes = BTreeMap::from([(0, CpuSet::new())]);
+        assert!(matched(&[(1, CpuSet::new())], &[0], &nodes).is_empty());
+    }
+
+    #[test]
+    fn it_is_said_which_caches_have_none() {
+        let schemata = Schemata::parse("MB:0=100;1=100\nL3:1=f;2=f\n").unwrap();
+        let line = without_domain(&schemata, &BTreeMap::from([(2, 1)]), "L3").unwrap();
+        assert!(line.starts_with("memory bandwidth of L3 1 can't be limited"), "{line}");
+        assert!(line.contains("MB (0, 1)"), "{line}");
+        assert_eq!(without_domain(&schemata, &BTreeMap::from([(1, 0), (2, 1)]), "L3"), None);
+        let without_mb = Schemata::parse("L3:1=f;2=f\n").unwrap();
+        assert_eq!(without_domain(&without_mb, &BTreeMap::new(), "L3"), None);
+    }
+}
