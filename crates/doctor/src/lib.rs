@@ -6,6 +6,7 @@
 //! finding unknown.
 
 mod abilities;
+mod apart;
 pub mod collect;
 mod cpu;
 mod facts;
@@ -145,11 +146,13 @@ pub struct Report {
 }
 
 /// The findings that only a running host shows: its processes, and what this one may do there.
-const LIVE: [&str; 9] = [
+const LIVE: [&str; 11] = [
     "others-monitors",
     "own-groups",
     "other-managers",
     "registers",
+    apart::IDS[0],
+    apart::IDS[1],
     "capabilities",
     process::ID,
     "perf-permission",
@@ -174,6 +177,7 @@ pub fn examine(place: &ExaminedHost) -> Report {
     groups::check(&facts, &mut findings);
     rivals::check(&facts, &mut findings);
     runtime::check(&facts, &mut findings);
+    apart::check(&facts, &mut findings);
     process::check(&facts, &mut findings);
     perf::check(&facts, &mut findings);
     system::check(&facts, &mut findings);
@@ -240,6 +244,8 @@ fn verdict(facts: &Facts, findings: &[Finding]) -> (Ability, Verdict) {
             None => "resctrl gives out no ways of an L3 or L2 cache",
         };
         (Some(why), Verdict::NotSupported)
+    } else if lacks(findings, apart::IDS[0]) {
+        (Some("/proc shows another PID namespace: see pid-namespace"), Verdict::NotSupported)
     } else if lacks(findings, process::ID) {
         (Some("this process may not write to resctrl"), Verdict::Permission)
     } else if lacks(findings, abilities::CLASSES) {

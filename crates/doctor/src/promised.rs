@@ -330,8 +330,12 @@ impl BootLine {
                 wanted.retain(|word| word.strip_prefix('!') != Some(feature.word));
             }
             // What needs another feature comes with that.
-            let is_alone = feature.needs.is_none() && reason == Reason::Unknown;
-            if is_alone || has_errata(feature, facts) && reason != Reason::Requested {
+            let comes_with = feature
+                .needs
+                .is_some_and(|needed| left_out.iter().any(|other| other.feature.word == needed));
+            if !comes_with && reason == Reason::Unknown
+                || has_errata(feature, facts) && reason != Reason::Requested
+            {
                 wanted.push(feature.word);
             }
         }

@@ -556,3 +556,58 @@ fn a_client_chip_with_ways_of_l2_caches_can_be_managed() {
     says(&report, "cpu-allocation", FindingState::Ok, &["cat_l2"]);
     says(&report, "monitoring", FindingState::Missing, &["info has no L3_MON"]);
 }
+
+/// In a container, unless it shares the host's namespaces.
+#[test]
+fn a_namespace_of_its_own_is_reported() {
+    let host = Host::skylake();
+    says(&host.examine(), "pid-namespace", FindingState::Ok, &["the host's"]);
+    says(&host.examine(), "cgroup-namespace", FindingState::Ok, &["the host's"]);
+    host.put("proc/self/ns/pid", "pid:[4026532201]\n");
+    host.put("proc/self/ns/cgroup", "cgroup:[4026532202]\n");
+    let report = host.examine();
+    let remedies = ["PID namespace of its own", "--pid=host", "hostPID"];
+    says(&report, "pid-namespace", FindingState::Limited, &remedies);
+    let remedies = ["cgroup namespace of its own", "--cgroupns=host", "hostPath"];
+    says(&report, "cgroup-namespace", FindingState::Limited, &remedies);
+    assert_eq!(report.verdict, Verdict::Manageable, "programs of the container can be");
+    // The host's hierarchy is mounted in the container.
+    for file in ["cgroup.procs", "cgroup.controllers"] {
+        host.put(&format!("sys/fs/cgroup/{file}"), "");
+    }
+    says(&host.examine(), "cgroup-namespace", FindingState::Ok, &["of its own", "host's cgroups"]);
+    host.remove("proc/self/ns");
+    says(&host.examine(), "pid-namespace", FindingState::Unknown, &[]);
+    says(&host.examine(), "cgroup-namespace", FindingState::Unknown, &[]);
+}
+
+/// The events of a processor decide, and not that there are devices that count.
+#[test]
+fn a_processor_whose_cores_count_different_events_counts_nothing() {
+    let host = Host::skylake();
+    let devices = "sys/bus/event_source/devices";
+    host.remove(&format!("{devices}/cpu"));
+    host.put(&format!("{devices}/cpu_core/type"), "4\n");
+    let report = host.examine();
+    assert_eq!(report.count.yes, Some(true), "cores of one kind");
+    host.put(&format!("{devices}/cpu_atom/type"), "10\n");
+    let report = host.examine();
+    assert_eq!(report.count.yes, Some(false));
+    assert!(report.count.why.clone().unwrap().contains("see events"), "{:?}", report.count);
+    says(&report, "pmu", FindingState::Ok, &["cpu_atom, cpu_core"]);
+    let said = ["none for instructions, cycles", "of two kinds", "reads no counter"];
+    says(&report, "events", FindingState::Missing, &said);
+    // Arm's cores of two kinds, each with devices of its own.
+    let cores = ["0xd05", "0xd0b"]
+        .map(|part| format!("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: {part}\n\n"));
+    host.put("proc/cpuinfo", &cores.concat());
+    for (remove, put) in [("cpu_core", "armv8_cortex_a55"), ("cpu_atom", "armv8_cortex_a76")] {
+        host.remove(&format!("{devices}/{remove}"));
+        host.put(&format!("{devices}/{put}/type"), "8\n");
+    }
+    let report = host.examine();
+    assert_eq!(report.count.yes, Some(false));
+    says(&report, "events", FindingState::Missing, &["none for instructions, cycles"]);
+    host.put("proc/cpuinfo", &cores[0]);
+    assert_eq!(host.examine().count.yes, Some(true), "one kind");
+}
