@@ -581,7 +581,7 @@ fn a_namespace_of_its_own_is_reported() {
     says(&host.examine(), "cgroup-namespace", FindingState::Unknown, &[]);
 }
 
-/// The events of a processor decide, and not that there are devices that count.
+/// The events of a processor decide, not its devices.
 #[test]
 fn a_processor_whose_cores_count_different_events_counts_nothing() {
     let host = Host::skylake();

@@ -31,22 +31,18 @@ const APART: &str = "exec unshare --pid --fork --kill-child --mount-proc";
 
 /// A shell that runs a script, and then waits for the end of its standard input. What it started
 /// ends with its namespace.
-struct Shell {
+struct ShellApart {
     process: Child,
     out: BufReader<std::process::ChildStdout>,
 }
 
-impl Shell {
+impl ShellApart {
     /// In a namespace of its own, `$R` being the emulator's folder.
     fn apart(of: &Mounted, script: &str) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{APART} sh -c '{script}\necho done; read nothing'")]);
-        let mut process = command
-            .env("R", &of.dir)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut process =
+            command.env("R", &of.dir).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(process.stdout.take().unwrap());
         Self { process, out }
     }
@@ -65,7 +61,7 @@ impl Shell {
     }
 }
 
-impl Drop for Shell {
+impl Drop for ShellApart {
     fn drop(&mut self) {
         let _ = self.process.stdin.take().unwrap().write_all(b"\n");
         let _ = self.process.kill();
@@ -89,7 +85,7 @@ fn in_group(of: &Mounted) -> Vec<String> {
 fn a_client_names_threads_by_the_numbers_of_its_namespace() {
     let Some(of) = lab() else { return };
     let script = "sleep 300 & echo $! > $R/g/tasks; echo $!; cat $R/g/tasks";
-    let mut shell = Shell::apart(&of, script);
+    let mut shell = ShellApart::apart(&of, script);
     let lines = shell.lines();
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0], lines[1], "what was written is read");
@@ -103,14 +99,14 @@ fn a_client_names_threads_by_the_numbers_of_its_namespace() {
 #[test]
 fn zero_and_one_are_the_client_and_its_init() {
     let Some(of) = lab() else { return };
-    let mut shell = Shell::apart(&of, "echo 1 > $R/g/tasks; cat $R/g/tasks");
+    let mut shell = ShellApart::apart(&of, "echo 1 > $R/g/tasks; cat $R/g/tasks");
     assert_eq!(shell.lines()[0], "1");
     let moved = in_group(&of);
     // What the shell forked since inherits its group.
     let first = moved.iter().find(|thread| numbers(thread).last().unwrap() == "1").unwrap();
     assert_ne!(first, "1", "the host's init stays where it was");
     let Some(other) = lab() else { return };
-    let mut shell = Shell::apart(&other, "echo 0 > $R/g/tasks; echo $$");
+    let mut shell = ShellApart::apart(&other, "echo 0 > $R/g/tasks; echo $$");
     assert_eq!(shell.lines(), ["1"]);
     let moved = in_group(&other);
     assert_eq!((moved.len(), numbers(&moved[0]).last().unwrap().as_str()), (1, "1"));
@@ -125,7 +121,7 @@ fn what_is_outside_has_no_number_inside() {
     let script = format!(
         "cat $R/g/tasks; echo end; cat $R/tasks; echo end; echo {number} > $R/tasks || echo refused"
     );
-    let mut shell = Shell::apart(&of, &script);
+    let mut shell = ShellApart::apart(&of, &script);
     let lines = shell.lines();
     let mut parts = lines.split(|line| line == "end");
     assert!(parts.next().unwrap().is_empty(), "{lines:?}");
@@ -150,7 +146,7 @@ fn namespaces_below_are_seen_and_those_beside_are_not() {
          inner=$(cat /proc/$!/task/$!/children); echo $inner > $R/g/tasks; \
          echo $inner; cat $R/g/tasks"
     );
-    let mut middle = Shell::apart(&of, &script);
+    let mut middle = ShellApart::apart(&of, &script);
     let lines = middle.lines();
     let [named, read] = &lines[..] else { panic!("{lines:?}") };
     assert_eq!(named.trim(), read);
@@ -158,7 +154,7 @@ fn namespaces_below_are_seen_and_those_beside_are_not() {
     assert_eq!(moved.len(), 1);
     let known = numbers(&moved[0]);
     assert_eq!((known.len(), &known[1], &known[2][..]), (3, read, "1"), "{known:?}");
-    let mut beside = Shell::apart(&of, &format!("cat $R/g/tasks; echo {read} > $R/tasks"));
+    let mut beside = ShellApart::apart(&of, &format!("cat $R/g/tasks; echo {read} > $R/tasks"));
     assert!(beside.lines().is_empty());
     assert_eq!(in_group(&of), moved, "another thread of that number, or none, was moved");
 }

@@ -157,8 +157,8 @@ impl Resctrl {
         self.move_task(thread, group, caller, world)
     }
 
-    /// `rdtgroup_move_task`: a number of the writer's PID namespace, or 0, the writer; its own user,
-    /// or root, may move a thread.
+    /// `rdtgroup_move_task`: a number of the writer's PID namespace, or 0, the writer. A thread's
+    /// user, or root, may move it.
     fn move_task(
         &mut self,
         named: i32,

@@ -40,8 +40,8 @@ fn a_user_moves_only_own_threads() {
     assert_eq!(shell.cat("g/tasks"), "200\n201\n");
 }
 
-/// `find_task_by_vpid` and `task_pid_vnr`: numbers are those of the caller's PID namespace, in which
-/// threads of others have none.
+/// `find_task_by_vpid` and `task_pid_vnr`: numbers are those of the caller's PID namespace, where
+/// threads outside have none.
 #[test]
 fn numbers_are_those_of_the_caller_s_namespace() {
     let mut shell = Shell::mounted("");
