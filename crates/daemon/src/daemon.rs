@@ -196,6 +196,7 @@ impl Daemon {
         let (mut were_left, mut degraded) = (false, Vec::new());
         let trouble = self.journals.trouble();
         let unmeasured = self.unmeasured.warning(self.rules.name());
+        let out_of_sight = open::out_of_sight();
         let mut missing = Missing::default();
         let mut were_io_masks = false;
         let (mut shown_changes, mut shown_at) = (None, Instant::now());
@@ -220,6 +221,7 @@ impl Daemon {
                 watched.lock().status.unmatched = unmatched.to_vec();
             }
             let mut now = host.degraded();
+            now.extend_from_slice(&out_of_sight);
             now.extend_from_slice(&trouble.lock());
             now.extend(unmeasured.clone());
             now.extend(fairways_exec_policy::given_up());

@@ -16,6 +16,7 @@ use fairways_host::machine::{
     ContainerAnnouncer, CountedHost, Host, Lever, Managed, OpenLatency, Parts, Settings,
 };
 use fairways_latency as latency;
+use fairways_linux::namespaces;
 use fairways_perf::{self as perf, Perf, events};
 use fairways_perf::{NoCounters, Source, Target};
 use fairways_policy::table::DecisionScope;
@@ -47,8 +48,33 @@ pub(super) struct Opened {
     pub(super) are_others_left: bool,
 }
 
+/// Logs how this process is apart from its host.
+///
+/// # Errors
+/// If processes have other numbers in /proc than the kernel takes: others would be managed.
+fn look_around() -> anyhow::Result<()> {
+    for apart in namespaces::apart() {
+        if apart.misnumbers {
+            fairways_command_kit::fail(&apart.to_string(), exit::NOT_SUPPORTED);
+            return Err(ExitCode(exit::NOT_SUPPORTED).into());
+        }
+        match apart.is_in_the_way {
+            true => tracing::warn!("{apart}"),
+            false => tracing::info!("{apart}"),
+        }
+    }
+    Ok(())
+}
+
+/// What this process is apart from and can't manage, a line each.
+pub(super) fn out_of_sight() -> Vec<String> {
+    let apart = namespaces::apart().into_iter().filter(|apart| apart.is_in_the_way);
+    apart.map(|apart| apart.to_string()).collect()
+}
+
 /// The host that a configuration describes.
 pub(super) fn host(config: &Config) -> anyhow::Result<Opened> {
+    look_around()?;
     let emulator = socket(config).map(|socket| Connection::connect(&socket)).transpose()?;
     let managed = managed(config, emulator.as_ref())?;
     let clock: Box<dyn Clock> = match (&config.clock.source, &emulator) {

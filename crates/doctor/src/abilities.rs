@@ -11,7 +11,7 @@ use fairways_resctrl_client::bandwidth_domains::{bandwidth_domains, without_doma
 
 use super::facts::{Facts, SHARED_CACHES, io_alloc_state};
 use super::files::folders;
-use super::{Finding, FindingState};
+use super::{Finding, FindingState, promised};
 
 /// The finding that is missing where no group can be made.
 pub(super) const CLASSES: &str = "classes";
@@ -34,7 +34,8 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
         None => {
             let why = "policies share out the last-level cache";
             let finding = Finding::new("ways", FindingState::Missing, "info has no L3 or L2", why);
-            let remedy = "see cpu-allocation and kernel-command-line";
+            let left_out = promised::see(facts, &promised::WAYS);
+            let remedy = left_out.unwrap_or_else(|| "see cpu-allocation".to_owned());
             findings.push(finding.remedy(remedy));
         }
     }
@@ -111,7 +112,7 @@ fn rmids(facts: &Facts, monitoring: Option<&Monitoring>) -> Finding {
     let Some(monitoring) = monitoring else {
         let found = "info has no L3_MON: neither occupancy nor bandwidth can be read";
         return Finding::new("monitoring", FindingState::Missing, found, why)
-            .remedy("policies that need no occupancy run without it");
+            .remedy(remedy_of_monitors(facts, "policies that need no occupancy run without it"));
     };
     let own = facts.monitored.len();
     let below: usize = facts.groups.iter().map(|group| group.monitored).sum();
@@ -130,10 +131,17 @@ fn rmids(facts: &Facts, monitoring: Option<&Monitoring>) -> Finding {
     }
     let remedy = if occupancy {
         "remove monitoring groups that are not needed; programs without an RMID are not watched"
+            .to_owned()
     } else {
-        "there is no llc_occupancy: policies that need it decide by counters alone"
+        let without = "there is no llc_occupancy: policies that need it decide by counters alone";
+        remedy_of_monitors(facts, without)
     };
     Finding::new("monitoring", FindingState::Limited, found, why).remedy(remedy)
+}
+
+/// The findings about monitors that the kernel leaves out; otherwise how it goes without them.
+fn remedy_of_monitors(facts: &Facts, without: &str) -> String {
+    promised::see(facts, &promised::MONITORS).unwrap_or_else(|| without.to_owned())
 }
 
 fn bandwidth(facts: &Facts) -> Finding {

@@ -24,6 +24,8 @@ pub(super) struct Facts {
     pub(super) cpuinfo: String,
     /// CPU flags (`flags` of x86, `Features` of ARM) of the first CPU.
     pub(super) flags: Vec<String>,
+    /// The first two numbers of the kernel's version, if they are known.
+    pub(super) kernel: Option<(u32, u32)>,
     /// Whether the kernel has resctrl, by `/proc/filesystems`; `None` if that is unknown.
     pub(super) registered: Option<bool>,
     pub(super) mounts: Vec<MountLine>,
@@ -89,6 +91,7 @@ impl Facts {
         let cpuinfo = files.text("proc/cpuinfo").unwrap_or_default();
         let flags = field(&cpuinfo, "flags").or_else(|| field(&cpuinfo, "Features"));
         let flags = flags.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+        let kernel = files.line("proc/sys/kernel/osrelease").as_deref().and_then(version);
         let kinds = files.text("proc/filesystems");
         let registered = kinds
             .map(|text| text.lines().any(|line| line.split_whitespace().last() == Some("resctrl")));
@@ -111,6 +114,7 @@ impl Facts {
             files,
             cpuinfo,
             flags,
+            kernel,
             registered,
             mounts,
             resctrl,
@@ -127,6 +131,11 @@ impl Facts {
 
     pub(super) fn has_flag(&self, flag: &str) -> bool {
         self.flags.iter().any(|known| known == flag)
+    }
+
+    /// Whether resctrl's `info` has this file.
+    pub(super) fn has_info_file(&self, path: &str) -> bool {
+        self.resctrl.as_ref().is_some_and(|of| of.root.join("info").join(path).exists())
     }
 
     /// Whether the host is an x86 one; `None` if it is neither x86 nor ARM, or unknown.
@@ -186,6 +195,12 @@ impl Facts {
 pub(super) fn field(cpuinfo: &str, name: &str) -> Option<String> {
     let line = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     line.filter(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned()).next()
+}
+
+/// The first two numbers of a kernel's release.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 /// proc(5), mounts: blanks in a path are written in octal.

@@ -31,6 +31,11 @@ impl Files {
         if is_below { point.into() } else { self.path(point) }
     }
 
+    /// Whether they are those that this process itself works with.
+    pub(super) fn are_of_this_process(&self) -> bool {
+        self.sysroot == Path::new("/")
+    }
+
     pub(super) fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
     }

@@ -6,32 +6,37 @@ use super::{Finding, FindingState};
 
 pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
     let release = facts.files.line("proc/sys/kernel/osrelease");
-    findings.push(version(release.as_deref()));
+    findings.push(version(release.as_deref(), facts.kernel));
     findings.push(configuration(facts, release.as_deref().unwrap_or_default()));
     findings.push(file_system(facts));
     findings.push(command_line(facts));
 }
 
-fn version(release: Option<&str>) -> Finding {
+fn version(release: Option<&str>, numbers: Option<(u32, u32)>) -> Finding {
     let why = "resctrl came with Linux 4.10, and MON groups that can be renamed with 6.5";
     let Some(release) = release else {
         let found = "/proc/sys/kernel/osrelease cannot be read";
         return Finding::new("kernel", FindingState::Unknown, found, why);
     };
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
-    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+    let Some(version) = numbers else {
         return Finding::new("kernel", FindingState::Unknown, format!("release {release}"), why);
     };
     let found = format!("Linux {release}");
-    if (major, minor) < (4, 10) {
+    if version < (4, 10) {
         Finding::new("kernel", FindingState::Missing, found, why)
             .remedy("Linux 4.10 or later; better 6.5")
-    } else if (major, minor) < (6, 5) {
+    } else if version < (6, 5) {
         let remedy = "Linux 6.5 or later keeps a program's RMID when its cluster changes";
         Finding::new("kernel", FindingState::Limited, found, why).remedy(remedy)
     } else {
         Finding::new("kernel", FindingState::Ok, found, why)
     }
+}
+
+/// The words of every `rdt=` on the kernel's command line.
+pub(super) fn rdt_words(command_line: &str) -> Vec<&str> {
+    let options = command_line.split_whitespace().filter_map(|word| word.strip_prefix("rdt="));
+    options.flat_map(|options| options.split(',')).filter(|word| !word.is_empty()).collect()
 }
 
 /// An option that a kernel must be built with.
@@ -146,9 +151,10 @@ fn command_line(facts: &Facts) -> Finding {
         let remedy = format!("take {NO_MPAM} off the boot loader's configuration, and reboot");
         return Finding::new(id, FindingState::Missing, NO_MPAM, why).remedy(remedy);
     }
-    let options = text.split_whitespace().filter_map(|word| word.strip_prefix("rdt="));
-    let options: Vec<&str> = options.flat_map(|options| options.split(',')).collect();
-    let off: Vec<&str> = options.iter().filter_map(|option| option.strip_prefix('!')).collect();
+    let options = rdt_words(&text);
+    let off = options.iter().filter_map(|option| option.strip_prefix('!'));
+    // Of `l3cat` and `!l3cat` the first holds.
+    let off: Vec<&str> = off.filter(|name| !options.contains(name)).collect();
     if options.is_empty() {
         return Finding::new(id, FindingState::Ok, "it turns nothing off", why);
     }

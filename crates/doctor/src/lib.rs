@@ -6,6 +6,7 @@
 //! finding unknown.
 
 mod abilities;
+mod apart;
 pub mod collect;
 mod cpu;
 mod facts;
@@ -17,6 +18,7 @@ mod mount;
 pub mod output;
 mod perf;
 mod process;
+mod promised;
 mod rivals;
 mod runtime;
 mod system;
@@ -25,6 +27,7 @@ mod turns;
 
 use std::path::PathBuf;
 
+use fairways_resctrl::language::Monitoring;
 use serde::Serialize;
 
 use facts::Facts;
@@ -143,11 +146,13 @@ pub struct Report {
 }
 
 /// The findings that only a running host shows: its processes, and what this one may do there.
-const LIVE: [&str; 9] = [
+const LIVE: [&str; 11] = [
     "others-monitors",
     "own-groups",
     "other-managers",
     "registers",
+    apart::IDS[0],
+    apart::IDS[1],
     "capabilities",
     process::ID,
     "perf-permission",
@@ -167,10 +172,12 @@ pub fn examine(place: &ExaminedHost) -> Report {
     kernel::check(&facts, &mut findings);
     mount::check(&facts, &mut findings);
     abilities::check(&facts, &mut findings);
+    promised::check(&facts, &mut findings);
     traffic::check(&facts, &mut findings);
     groups::check(&facts, &mut findings);
     rivals::check(&facts, &mut findings);
     runtime::check(&facts, &mut findings);
+    apart::check(&facts, &mut findings);
     process::check(&facts, &mut findings);
     perf::check(&facts, &mut findings);
     system::check(&facts, &mut findings);
@@ -181,13 +188,17 @@ pub fn examine(place: &ExaminedHost) -> Report {
     let (partition, verdict) = verdict(&facts, &findings);
     let monitor = match (&facts.resctrl, &facts.info) {
         (None, _) => Some(why_unavailable(&facts)),
-        (_, Some(info)) if info.monitoring.is_some() => None,
-        _ => Some("resctrl has no info/L3_MON"),
+        (_, Some(info)) => why_unmonitored(info.monitoring.as_ref()),
+        _ => Some("resctrl's info cannot be read"),
     };
-    let count = match (perf::counts(&facts), perf::permitted(&facts)) {
-        (false, _) => Some("perf knows no hardware PMU"),
-        (true, false) => Some("this process may not count other processes' events"),
-        (true, true) => None,
+    let count = if !perf::has_pmu(&facts) {
+        Some("perf knows no hardware PMU")
+    } else if !perf::has_events(&facts) {
+        Some("no event counts on every core of this processor: see events")
+    } else if !perf::permitted(&facts) {
+        Some("this process may not count other processes' events")
+    } else {
+        None
     };
     let (monitor, count) = (Ability::new(monitor), Ability::new(count));
     let scheduling = findings.iter().find(|one| one.id == turns::ID);
@@ -211,6 +222,15 @@ fn why_unavailable(facts: &Facts) -> &'static str {
     }
 }
 
+/// Why the cache that programs occupy can't be measured, if so.
+fn why_unmonitored(monitoring: Option<&Monitoring>) -> Option<&'static str> {
+    match monitoring {
+        None => Some("resctrl has no info/L3_MON"),
+        Some(of) if of.events.iter().any(|event| event == "llc_occupancy") => None,
+        Some(_) => Some("resctrl's info/L3_MON has no llc_occupancy"),
+    }
+}
+
 fn lacks(findings: &[Finding], id: &str) -> bool {
     findings.iter().any(|one| one.id == id && one.state == FindingState::Missing)
 }
@@ -219,7 +239,13 @@ fn verdict(facts: &Facts, findings: &[Finding]) -> (Ability, Verdict) {
     let (why, verdict) = if facts.resctrl.is_none() {
         (Some(why_unavailable(facts)), Verdict::NotSupported)
     } else if facts.shared_cache().is_none() {
-        (Some("resctrl gives out no ways of an L3 or L2 cache"), Verdict::NotSupported)
+        let why = match promised::see(facts, &promised::WAYS) {
+            Some(_) => "the kernel leaves out the ways that this processor has: see above",
+            None => "resctrl gives out no ways of an L3 or L2 cache",
+        };
+        (Some(why), Verdict::NotSupported)
+    } else if lacks(findings, apart::IDS[0]) {
+        (Some("/proc shows another PID namespace: see pid-namespace"), Verdict::NotSupported)
     } else if lacks(findings, process::ID) {
         (Some("this process may not write to resctrl"), Verdict::Permission)
     } else if lacks(findings, abilities::CLASSES) {

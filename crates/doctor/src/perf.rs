@@ -27,7 +27,7 @@ fn pmus(facts: &Facts) -> Vec<String> {
 }
 
 /// Whether there is a PMU.
-pub(super) fn counts(facts: &Facts) -> bool {
+pub(super) fn has_pmu(facts: &Facts) -> bool {
     !pmus(facts).is_empty()
 }
 
@@ -114,6 +114,11 @@ fn chosen(facts: &Facts) -> events::ProcessorEvents {
     }))
 }
 
+/// Whether any event of the processor counts.
+pub(super) fn has_events(facts: &Facts) -> bool {
+    !chosen(facts).events.is_empty()
+}
+
 /// Which counters the processor's events count, whether or not there is a PMU.
 fn table(facts: &Facts) -> Finding {
     let (id, why) = ("events", "a policy lacks what no event counts (docs/events.md)");
@@ -124,6 +129,11 @@ fn table(facts: &Facts) -> Finding {
         return Finding::new(id, FindingState::Ok, found, why);
     }
     let found = format!("{}: none for {}", chosen.name, lost.join(", "));
+    if let (true, Some((_, reason))) = (chosen.events.is_empty(), chosen.lost.first()) {
+        return Finding::new(id, FindingState::Missing, format!("{found}: {reason}"), why).remedy(
+            "a policy that reads no counter (fairways policies), or --counters profiles:FILE",
+        );
+    }
     Finding::new(id, FindingState::Limited, found, why)
         .remedy("policies that read others decide as usual: fairways policies NAME")
 }
@@ -166,7 +176,7 @@ fn watchdog(facts: &Facts) -> Finding {
     );
     match facts.files.line("proc/sys/kernel/nmi_watchdog").as_deref() {
         Some("0") => Finding::new(id, FindingState::Ok, "off", why),
-        Some("1") if facts.is_x86() == Some(true) && counts(facts) => {
+        Some("1") if facts.is_x86() == Some(true) && has_pmu(facts) => {
             Finding::new(id, FindingState::Limited, "on", why)
                 .remedy("for `blame` alone: sysctl kernel.nmi_watchdog=0, which also turns off hard-lockup detection; then restart the daemon")
         }

@@ -3,96 +3,15 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod host;
+
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use fairways_doctor::{ExaminedHost, Finding, FindingState, Report, Verdict, examine};
-use tempfile::TempDir;
-
-const RESCTRL: &str = "sys/fs/resctrl";
-
-struct Host(TempDir);
-
-impl Host {
-    fn skylake() -> Self {
-        let host = Self(tempfile::tempdir().unwrap());
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.in/skylake");
-        copy(&from, host.0.path());
-        host
-    }
-
-    fn path(&self, file: &str) -> PathBuf {
-        self.0.path().join(file)
-    }
-
-    fn put(&self, file: &str, text: &str) {
-        let path = self.path(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn replace(&self, file: &str, from: &str, to: &str) {
-        let text = fs::read_to_string(self.path(file)).unwrap();
-        assert!(text.contains(from), "{file} has no {from:?}: {text}");
-        self.put(file, &text.replace(from, to));
-    }
-
-    fn remove(&self, path: &str) {
-        let path = self.path(path);
-        if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
-    }
-
-    fn unmounted(&self) {
-        self.replace("proc/mounts", "resctrl /sys/fs/resctrl resctrl rw,relatime 0 0\n", "");
-        self.remove(RESCTRL);
-    }
-
-    fn group(&self, name: &str, l3: &str, mode: &str) {
-        let schemata = format!("    MB:0=100;1=100\n    L3:{l3}\n");
-        self.put(&format!("{RESCTRL}/{name}/schemata"), &schemata);
-        self.put(&format!("{RESCTRL}/{name}/mode"), &format!("{mode}\n"));
-    }
-
-    fn examine(&self) -> Report {
-        self.examine_without(None)
-    }
-
-    fn examine_without(&self, scheduler: Option<&str>) -> Report {
-        let without_scheduler = scheduler.map(str::to_owned);
-        let sysroot = self.0.path().to_owned();
-        examine(&ExaminedHost { sysroot, resctrl: None, is_copy: false, without_scheduler })
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let to = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &to);
-        } else {
-            fs::copy(&path, &to).unwrap();
-        }
-    }
-}
-
-fn finding<'a>(report: &'a Report, id: &str) -> &'a Finding {
-    let found = report.findings.iter().find(|one| one.id == id);
-    found.unwrap_or_else(|| panic!("no {id} in {:?}", report.findings))
-}
-
-/// Checks the state of the finding `id`, and that each of `parts` is in its text or its remedy.
-fn says(report: &Report, id: &str, state: FindingState, parts: &[&str]) {
-    let found = finding(report, id);
-    assert_eq!(found.state, state, "{found:?}");
-    let remedy = found.remedy.as_deref().unwrap_or_default();
-    for part in parts {
-        assert!(found.found.contains(part) || remedy.contains(part), "{part:?}: {found:?}");
-    }
-}
+use fairways_doctor::{ExaminedHost, FindingState, Report, Verdict, examine};
+use host::{Host, RESCTRL, copy, finding, says};
 
 /// An emulator is found only where the daemon looks for resctrl; a kernel's resctrl comes before
 /// it.
@@ -726,4 +645,59 @@ fn where_others_cover_every_way_nothing_can_be_managed() {
     let report = host.examine();
     assert!(report.findings.iter().all(|one| one.id != "free-ways"), "{report:?}");
     assert_eq!(report.verdict, Verdict::Manageable);
+}
+
+/// In a container, unless it shares the host's namespaces.
+#[test]
+fn a_namespace_of_its_own_is_reported() {
+    let host = Host::skylake();
+    says(&host.examine(), "pid-namespace", FindingState::Ok, &["the host's"]);
+    says(&host.examine(), "cgroup-namespace", FindingState::Ok, &["the host's"]);
+    host.put("proc/self/ns/pid", "pid:[4026532201]\n");
+    host.put("proc/self/ns/cgroup", "cgroup:[4026532202]\n");
+    let report = host.examine();
+    let remedies = ["PID namespace of its own", "--pid=host", "hostPID"];
+    says(&report, "pid-namespace", FindingState::Limited, &remedies);
+    let remedies = ["cgroup namespace of its own", "--cgroupns=host", "hostPath"];
+    says(&report, "cgroup-namespace", FindingState::Limited, &remedies);
+    assert_eq!(report.verdict, Verdict::Manageable, "programs of the container can be");
+    // The host's hierarchy is mounted in the container.
+    for file in ["cgroup.procs", "cgroup.controllers"] {
+        host.put(&format!("sys/fs/cgroup/{file}"), "");
+    }
+    says(&host.examine(), "cgroup-namespace", FindingState::Ok, &["of its own", "host's cgroups"]);
+    host.remove("proc/self/ns");
+    says(&host.examine(), "pid-namespace", FindingState::Unknown, &[]);
+    says(&host.examine(), "cgroup-namespace", FindingState::Unknown, &[]);
+}
+
+/// The events of a processor decide, not its devices.
+#[test]
+fn a_processor_whose_cores_count_different_events_counts_nothing() {
+    let host = Host::skylake();
+    let devices = "sys/bus/event_source/devices";
+    host.remove(&format!("{devices}/cpu"));
+    host.put(&format!("{devices}/cpu_core/type"), "4\n");
+    let report = host.examine();
+    assert_eq!(report.count.yes, Some(true), "cores of one kind");
+    host.put(&format!("{devices}/cpu_atom/type"), "10\n");
+    let report = host.examine();
+    assert_eq!(report.count.yes, Some(false));
+    assert!(report.count.why.clone().unwrap().contains("see events"), "{:?}", report.count);
+    says(&report, "pmu", FindingState::Ok, &["cpu_atom, cpu_core"]);
+    let said = ["none for instructions, cycles", "of two kinds", "reads no counter"];
+    says(&report, "events", FindingState::Missing, &said);
+    // Arm's cores of two kinds, each with devices of its own.
+    let cores = ["0xd05", "0xd0b"]
+        .map(|part| format!("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: {part}\n\n"));
+    host.put("proc/cpuinfo", &cores.concat());
+    for (remove, put) in [("cpu_core", "armv8_cortex_a55"), ("cpu_atom", "armv8_cortex_a76")] {
+        host.remove(&format!("{devices}/{remove}"));
+        host.put(&format!("{devices}/{put}/type"), "8\n");
+    }
+    let report = host.examine();
+    assert_eq!(report.count.yes, Some(false));
+    says(&report, "events", FindingState::Missing, &["none for instructions, cycles"]);
+    host.put("proc/cpuinfo", &cores[0]);
+    assert_eq!(host.examine().count.yes, Some(true), "one kind");
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use fairways_resctrl::language::Reading;
 use fairways_resctrl::platform::{Event, PackageEvent, Platform};
-use fairways_resctrl::rules::{self, Owner, World};
+use fairways_resctrl::rules::{self, Caller, Owner, World};
 use rustix::io::Errno;
 
 use crate::placeholder::Placeholder;
@@ -67,6 +67,14 @@ impl World for Outside {
     fn existing(&mut self, threads: Vec<i32>) -> Vec<i32> {
         let in_order = tasks::in_order(&threads, |thread| self.inheritance.process_of(thread));
         self.keep_error(in_order).unwrap_or_default()
+    }
+
+    fn named(&mut self, caller: &Caller, number: i32) -> Option<i32> {
+        self.keep_error(tasks::named_by(caller.thread, number)).flatten()
+    }
+
+    fn numbers(&mut self, caller: &Caller, threads: Vec<i32>) -> Vec<i32> {
+        self.keep_error(tasks::numbers_for(caller.thread, threads)).unwrap_or_default()
     }
 
     /// The machine has one cache, whatever its number.

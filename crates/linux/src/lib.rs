@@ -4,6 +4,7 @@
 //! - [`stat`], [`status`]: threads, by `/proc/PID/stat` and `/proc/PID/status`.
 //! - [`cpu_time`]: how long threads ran and waited for a CPU, and what a hypervisor took.
 //! - [`mounts`]: the table of mounts.
+//! - [`namespaces`]: whether this process is in the host's.
 //! - [`cgroup`]: the cgroups that a process is in.
 //! - [`topology`]: CPUs, and which of them share a last-level cache.
 //! - [`owners`]: which users may write a file.
@@ -14,6 +15,7 @@ pub mod cgroup;
 pub mod cpu_time;
 pub mod errno;
 pub mod mounts;
+pub mod namespaces;
 pub mod owners;
 pub mod stat;
 pub mod status;

@@ -52,17 +52,27 @@ pub fn family(text: &str) -> Option<(i32, i32)> {
     Some((process.parse().ok()?, parent.parse().ok()?))
 }
 
+/// The numbers of a thread in the PID namespaces that it has one in: first the reader's, last its
+/// own (`NSpid`, since Linux 4.1).
+#[must_use]
+pub fn numbers(text: &str) -> Vec<i32> {
+    let numbers = field(text, "NSpid:").unwrap_or_default().split_ascii_whitespace();
+    numbers.map_while(|number| number.parse().ok()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn fields_are_read() {
-        let text = "Name:\tUid:\nTgid:\t7\nPPid:\t1\nUid:\t1\t2\t3\t4\nCpus_allowed_list:\t0-1,9\n";
+        let text = "Name:\tUid:\nTgid:\t7\nPPid:\t1\nNSpid:\t7\t1\nUid:\t1\t2\t3\t4\nCpus_allowed_list:\t0-1,9\n";
         assert_eq!(users(text), Some(Users { real: 1, effective: 2, saved: 3 }));
         assert_eq!(family(text), Some((7, 1)));
+        assert_eq!(numbers(text), [7, 1]);
         assert_eq!(cpus(text).unwrap().to_list(), "0-1,9");
         let none = "Name:\ta\nUid:\t1\t2\nCpus_allowed_list:\t9000\n";
         assert_eq!((users(none), family(none), cpus(none)), (None, None, None));
+        assert!(numbers(none).is_empty());
     }
 }

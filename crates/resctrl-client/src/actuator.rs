@@ -11,7 +11,7 @@ use super::applied::Plans;
 use super::changes::Changes;
 use super::classes::Classes;
 use super::confine::Root;
-use super::domain::Domain;
+use super::domain::{Cap, Domain};
 use super::dry_run::DryRun;
 use super::enforced::Enforced;
 use super::enforcement::Enforcement;
@@ -227,10 +227,10 @@ impl Actuator {
     pub fn degraded(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.mount.tree.locked.borrow().iter().cloned().collect();
         lines.extend(self.nothing_free());
-        if self.found.cap.is_some() {
-            let (offered, counted) = (self.found.offers.classes, self.found.offers.counted);
+        if let Some(Cap { held, lacks, .. }) = self.found.cap {
+            let counted = self.found.offers.counted;
             lines.push(format!(
-                "only {offered} of {counted} classes of service are available: the kernel keeps the rest, and mkdir answers ENOSPC"
+                "only {held} of {counted} classes of service are available: {lacks}"
             ));
         }
         if self.plans.applied.merged > 0 {

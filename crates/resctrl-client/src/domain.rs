@@ -7,7 +7,7 @@ use fairways_core::{BandwidthLever, Levers, Llc, WayMask, Ways};
 use fairways_linux::topology::{Topology, listed};
 use fairways_resctrl::language::CpuSet;
 
-use super::error::Error;
+use super::error::{Error, Scarce};
 use super::offer::{Offer, Room, is_contiguous, offered, physical};
 use super::places::DividedCache;
 use super::settings::Settings;
@@ -84,8 +84,12 @@ impl Domain {
 /// No more classes than these are available.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cap {
-    /// Their number, besides the root's and others'.
+    /// Their number, besides the root's and others', which plans are for: at least one.
     pub(super) classes: u32,
+    /// How many could be made.
+    pub(super) held: u32,
+    /// What the next one lacked.
+    pub(super) lacks: Scarce,
     /// When that was last found.
     pub(super) found: Instant,
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 
 use fairways_core::{AppId, Partition, Resources};
-use rustix::io::Errno;
 
 use super::actuator::Actuator;
 use super::confine_io;
@@ -142,11 +141,11 @@ impl Actuator {
             Ok(names) => names,
             Err(why) => {
                 // Only a step that makes a class fails like this.
-                let is_exhausted = why.errno() == Some(Errno::NOSPC);
+                let scarce = why.scarce();
                 let held = self.classes.list.len();
                 let refused = self.undo(done, why);
-                if is_exhausted && matches!(refused, Refused::Failed(_)) {
-                    self.found.set_cap(held);
+                if let (Some(scarce), Refused::Failed(_)) = (scarce, &refused) {
+                    self.found.set_cap(held, scarce);
                     return Err(Refused::Exhausted(held));
                 }
                 return Err(refused);

@@ -1,5 +1,6 @@
 //! Errors, each in a line.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use fairways_core::{AppId, PartitionError};
@@ -94,6 +95,29 @@ pub enum Error {
     Unknown(AppId),
 }
 
+/// What a class of service takes and cannot get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scarce {
+    /// Class ids.
+    Classes,
+    /// Monitoring ids: each class takes one, as each monitoring group does.
+    Monitors,
+    /// The kernel does not say.
+    Unknown,
+}
+
+impl fmt::Display for Scarce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Classes => "the kernel keeps the rest (mkdir: Out of CLOSIDs)",
+            Self::Monitors => {
+                "each takes a monitoring id (RMID), and others have the rest (mkdir: Out of RMIDs): remove monitoring groups that are not needed"
+            }
+            Self::Unknown => "mkdir answers ENOSPC, and the kernel does not say why",
+        })
+    }
+}
+
 impl Error {
     /// The kernel's error, if it is one.
     #[must_use]
@@ -110,6 +134,20 @@ impl Error {
     pub(super) fn is_refused_value(&self) -> bool {
         let errors = [Errno::INVAL, Errno::OPNOTSUPP, Errno::PERM, Errno::ACCESS];
         self.errno().is_some_and(|errno| errors.contains(&errno))
+    }
+
+    /// What a class of service could not get, by `info/last_cmd_status`; `None` if that is not the
+    /// reason. Ids in whose lines the cache still is (`limbo`) come back by themselves, so EBUSY
+    /// counts only where the kernel names them.
+    pub(super) fn scarce(&self) -> Option<Scarce> {
+        let Self::Io { errno, status, .. } = self else { return None };
+        let says = [("Out of RMIDs", Scarce::Monitors), ("Out of CLOSIDs", Scarce::Classes)];
+        let said = says.into_iter().find(|(line, _)| status.iter().any(|of| of == line));
+        match (*errno, said) {
+            (Errno::NOSPC | Errno::BUSY, Some((_, scarce))) => Some(scarce),
+            (Errno::NOSPC, None) => Some(Scarce::Unknown),
+            _ => None,
+        }
     }
 
     /// Whether the class of service or the monitoring id that it needs is not available now
@@ -197,4 +235,28 @@ pub(super) fn name(errno: Errno) -> String {
 
 fn said(status: &[String]) -> String {
     if status.is_empty() { String::new() } else { format!(": {}", status.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel has one error for several lacks, and a line for each (`rdtgroup_mkdir`).
+    #[test]
+    fn the_kernel_s_line_says_what_is_scarce() {
+        for (errno, line, scarce) in [
+            (Errno::NOSPC, "Out of RMIDs", Some(Scarce::Monitors)),
+            (Errno::BUSY, "Out of RMIDs", Some(Scarce::Monitors)),
+            (Errno::NOSPC, "Out of CLOSIDs", Some(Scarce::Classes)),
+            (Errno::NOSPC, "", Some(Scarce::Unknown)),
+            (Errno::NOSPC, "Out of something", Some(Scarce::Unknown)),
+            (Errno::BUSY, "", None),
+            (Errno::ACCESS, "Out of RMIDs", None),
+        ] {
+            let status = vec![line.to_owned()];
+            let (doing, path) = ("mkdir".to_owned(), PathBuf::new());
+            let error = Error::Io { doing, path, errno, status };
+            assert_eq!(error.scarce(), scarce, "{errno} {line}");
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! Classes of service that are counted but not available: for example, the kernel keeps one for
-//! itself (`io_alloc`).
+//! itself (`io_alloc`), or others have all monitoring ids.
 
 use std::time::Instant;
 
 use super::classes::Classes;
 use super::domain::Cap;
-use super::error::Error;
+use super::error::{Error, Scarce};
 use super::findings::Findings;
 use super::mount::Mount;
 use super::step::Step;
@@ -13,13 +13,14 @@ use super::step::Step;
 impl Findings {
     /// A plan's class could not be made while `held` of ours existed: from now on, plans are for
     /// that many.
-    pub(super) fn set_cap(&mut self, held: usize) {
-        let classes = u32::try_from(held).unwrap_or(u32::MAX).max(1);
+    pub(super) fn set_cap(&mut self, held: usize, lacks: Scarce) {
+        let held = u32::try_from(held).unwrap_or(u32::MAX);
+        let classes = held.max(1);
         tracing::warn!(
             target: "fairways::actuate", classes, counted = self.offers.counted,
-            "the kernel gives fewer classes of service than it counts: plans are for that many"
+            "the kernel gives fewer classes of service than it counts: plans are for that many; {lacks}"
         );
-        self.cap = Some(Cap { classes, found: Instant::now() });
+        self.cap = Some(Cap { classes, held, lacks, found: Instant::now() });
     }
 }
 
@@ -50,8 +51,11 @@ impl Classes {
                 tracing::info!(target: "fairways::actuate", "classes of service have come back");
                 Ok(None)
             }
-            Err(error) if error.is_exhausted() => Ok(Some(Cap { found: Instant::now(), ..cap })),
-            Err(error) => Err(error),
+            Err(error) => match error.scarce() {
+                Some(lacks) => Ok(Some(Cap { lacks, found: Instant::now(), ..cap })),
+                None if error.is_exhausted() => Ok(Some(Cap { found: Instant::now(), ..cap })),
+                None => Err(error),
+            },
         }
     }
 }

@@ -9,8 +9,9 @@ mod users;
 use std::io::Write;
 use std::time::Duration;
 
-use fairways_command_kit::Interrupted;
+use fairways_command_kit::{ExitCode, Interrupted, exit, fail};
 use fairways_daemon::config::Config;
+use fairways_linux::namespaces;
 
 use report::Report;
 
@@ -30,7 +31,7 @@ pub enum ScanFormat {
 ///
 /// # Errors
 /// If programs can't be listed, the cache can't be watched, the user ended it early, or, after
-/// printing, if not everything was restored.
+/// printing, if not everything was restored; or if /proc is of another PID namespace.
 pub fn run(
     config: &Config,
     most: usize,
@@ -38,6 +39,13 @@ pub fn run(
     format: ScanFormat,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
+    for apart in namespaces::apart() {
+        if apart.misnumbers {
+            fail(&apart.to_string(), exit::NOT_SUPPORTED);
+            return Err(ExitCode(exit::NOT_SUPPORTED).into());
+        }
+        exit::warn(&apart.to_string());
+    }
     let users = users::busiest(config, most)?;
     let mut measured = measure::measure(config, users, duration)?;
     let interrupted = measured.interrupted;

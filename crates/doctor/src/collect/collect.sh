@@ -99,7 +99,7 @@ note 'sys/firmware/acpi/tables/MPAM'
 words 'sys/class/dmi/id/sys_vendor' 'QEMU|KVM|VMware|Xen|VirtualBox|innotek'
 words 'sys/class/dmi/id/product_name' 'QEMU|KVM|VMware|Xen|VirtualBox|Virtual Machine'
 
-# The kernel: its release, the options that Fairways uses, and rdt= of its command line.
+# The kernel: its release, the options that Fairways uses, and what its command line turns off or on.
 take 'proc/sys/kernel/osrelease'
 options='^CONFIG_(X86_CPU_RESCTRL|X86_RESCTRL|RESCTRL|INTEL_RDT|ARM64_MPAM|CGROUPS|PERF_EVENTS'
 options="$options|PROC_CPU_RESCTRL|PROC_EVENTS|SCHED_CLASS_EXT|DEBUG_INFO_BTF)="
@@ -110,7 +110,7 @@ elif [ -n "$release" ]; then
     words "boot/config-$release" "$options.*"
 fi
 take 'proc/filesystems'
-words 'proc/cmdline' '(^| )rdt=[^ ]*'
+words 'proc/cmdline' '(^| )(rdt=[^ ]*|arm64[.]nompam)'
 if [ -r "$root/proc/cmdline" ] && [ ! -e "$to/proc/cmdline" ]; then note proc/cmdline; fi
 
 # Counters and schedulers.

@@ -29,7 +29,7 @@ pub(crate) fn owner(thread: i32) -> io::Result<Option<Owner>> {
 
 /// The result of reading a thread, or nothing where it ended meanwhile; any other error says
 /// nothing about the thread.
-fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+pub(super) fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Ok(read) => Ok(Some(read)),
         Err(why) => match Errno::from_io_error(&why) {

@@ -79,7 +79,7 @@ impl Resctrl {
     pub fn read(
         &mut self,
         node: Node,
-        _caller: &Caller,
+        caller: &Caller,
         world: &mut dyn World,
     ) -> Result<Vec<u8>, Errno> {
         if !self.exists(node) {
@@ -96,7 +96,7 @@ impl Resctrl {
                 GroupFile::MbmL3Assignments => self.show_assignments(group)?,
                 GroupFile::Cpus => self.show_cpus(group, false),
                 GroupFile::CpusList => self.show_cpus(group, true),
-                GroupFile::Tasks => self.show_tasks(group, world),
+                GroupFile::Tasks => self.show_tasks(group, caller, world),
                 GroupFile::MonHwId => number(self.group(group).class.rmid),
                 GroupFile::Schemata => self.show_schemata(group),
                 GroupFile::MbaMbpsEvent => self.show_mbps_event(group)?,

@@ -61,7 +61,7 @@ pub const UNLIMITED_MBPS: u32 = u32::MAX;
 /// The caller of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The thread, as it sees itself (in its own pid namespace).
+    /// The thread, by the world's id.
     pub thread: i32,
     /// Its effective user, which owns what it makes.
     pub uid: u32,
@@ -89,9 +89,8 @@ pub struct Class {
 
 /// The rules' questions to their surroundings.
 ///
-/// Threads are named by the id that the reader of `tasks` sees; a world that serves several pid
-/// namespaces must translate, and leaves out of [`threads`](World::threads) what the reader can't
-/// see.
+/// Threads are named by the ids that the world gives them. A world that serves several PID
+/// namespaces translates those that a caller [writes](World::named) and [reads](World::numbers).
 pub trait World {
     /// The owner of a thread; none if there is no such thread.
     fn owner(&mut self, thread: i32) -> Option<Owner>;
@@ -106,6 +105,18 @@ pub trait World {
         let mut all = self.threads();
         all.retain(|thread| threads.contains(thread));
         all
+    }
+
+    /// The thread that the caller names by this number, which is one of its PID namespace
+    /// (`find_task_by_vpid`); none if there is no such thread there.
+    fn named(&mut self, _: &Caller, number: i32) -> Option<i32> {
+        Some(number)
+    }
+
+    /// The numbers of threads in the caller's PID namespace, without those that have none there
+    /// (`task_pid_vnr`).
+    fn numbers(&mut self, _: &Caller, threads: Vec<i32>) -> Vec<i32> {
+        threads
     }
 
     /// The count of hardware under `class` in the monitored domain `domain` (an L3 cache, or a node

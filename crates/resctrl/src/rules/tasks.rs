@@ -94,9 +94,15 @@ impl Resctrl {
         world.existing(assigned.map(|(&thread, _)| thread).collect())
     }
 
-    /// `rdtgroup_tasks_show`.
-    pub(super) fn show_tasks(&self, group: GroupId, world: &mut dyn World) -> Vec<u8> {
-        let lines = self.members(group, world).into_iter().map(|thread| format!("{thread}\n"));
+    /// `rdtgroup_tasks_show`: numbers of the reader's PID namespace.
+    pub(super) fn show_tasks(
+        &self,
+        group: GroupId,
+        caller: &Caller,
+        world: &mut dyn World,
+    ) -> Vec<u8> {
+        let members = self.members(group, world);
+        let lines = world.numbers(caller, members).into_iter().map(|number| format!("{number}\n"));
         lines.collect::<String>().into_bytes()
     }
 
@@ -151,19 +157,20 @@ impl Resctrl {
         self.move_task(thread, group, caller, world)
     }
 
-    /// `rdtgroup_move_task`: 0 is the writer; its own user, or root, may move a thread.
+    /// `rdtgroup_move_task`: a number of the writer's PID namespace, or 0, the writer. A thread's
+    /// user, or root, may move it.
     fn move_task(
         &mut self,
-        thread: i32,
+        named: i32,
         group: GroupId,
         caller: &Caller,
         world: &mut dyn World,
     ) -> Result<(), Errno> {
-        let named = thread;
-        let thread = if thread == 0 { caller.thread } else { thread };
+        let is_writer = named == 0;
+        let thread = if is_writer { Some(caller.thread) } else { world.named(caller, named) };
         let own = Owner { uid: caller.uid, suid: caller.uid };
-        let owner = world.owner(thread).or((named == 0).then_some(own));
-        let Some(owner) = owner else {
+        let owner = thread.and_then(|thread| world.owner(thread)).or(is_writer.then_some(own));
+        let (Some(thread), Some(owner)) = (thread, owner) else {
             self.status.print(&[format!("No task {named}\n").as_bytes()]);
             return Err(Errno::Esrch);
         };

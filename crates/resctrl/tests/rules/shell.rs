@@ -14,6 +14,8 @@ pub(crate) const SHELL: i32 = 100;
 pub(crate) struct Fake {
     pub(crate) threads: BTreeMap<i32, Owner>,
     pub(crate) counts: BTreeMap<(u32, u32, Event), Reading>,
+    /// The numbers of threads in the caller's PID namespace, where it is not the world's.
+    pub(crate) numbers: Option<BTreeMap<i32, i32>>,
     /// Energy and activity, by id and package.
     pub(crate) energy: BTreeMap<(u32, u32), u64>,
 }
@@ -25,6 +27,16 @@ impl World for Fake {
 
     fn threads(&mut self) -> Vec<i32> {
         self.threads.keys().copied().collect()
+    }
+
+    fn named(&mut self, _: &Caller, number: i32) -> Option<i32> {
+        let Some(numbers) = &self.numbers else { return Some(number) };
+        numbers.iter().find_map(|(&thread, &of)| (of == number).then_some(thread))
+    }
+
+    fn numbers(&mut self, _: &Caller, threads: Vec<i32>) -> Vec<i32> {
+        let Some(numbers) = &self.numbers else { return threads };
+        threads.into_iter().filter_map(|thread| numbers.get(&thread).copied()).collect()
     }
 
     fn counter(&mut self, class: Class, domain: u32, event: Event) -> Reading {

@@ -1,6 +1,6 @@
 use fairways_resctrl::rules::{Caller, Errno};
 
-use crate::shell::Shell;
+use crate::shell::{SHELL, Shell};
 
 /// `rdtgroup_tasks_write`: threads listed before the one that fails have moved.
 #[test]
@@ -38,6 +38,30 @@ fn a_user_moves_only_own_threads() {
     let status = "No permission to move task 100\nError while processing task 100\n";
     shell.echo("100", "g/tasks", Err(Errno::Eperm), status);
     assert_eq!(shell.cat("g/tasks"), "200\n201\n");
+}
+
+/// `find_task_by_vpid` and `task_pid_vnr`: numbers are those of the caller's PID namespace, where
+/// threads outside have none.
+#[test]
+fn numbers_are_those_of_the_caller_s_namespace() {
+    let mut shell = Shell::mounted("");
+    shell.mkdir("g").unwrap();
+    shell.set("103", "g/tasks");
+    shell.world.numbers = Some([(101, 1), (102, 103), (SHELL, 7)].into());
+    assert_eq!(shell.cat("g/tasks"), "", "103 is not of the namespace");
+    assert_eq!(shell.cat("tasks"), "7\n1\n103\n");
+    shell.set("103", "g/tasks");
+    shell.set("0", "g/tasks");
+    shell.set("1,7", "g/tasks");
+    assert_eq!(shell.cat("g/tasks"), "7\n1\n103\n");
+    for number in ["101", "102", "100", "2"] {
+        let status = format!("No task {number}\nError while processing task {number}\n");
+        shell.echo(number, "g/tasks", Err(Errno::Esrch), &status);
+    }
+    // From outside, all are seen.
+    shell.world.numbers = None;
+    assert_eq!(shell.cat("g/tasks"), "100\n101\n102\n103\n");
+    assert_eq!(shell.cat("tasks"), "200\n201\n");
 }
 
 /// `__rdtgroup_move_task`: into a MON group from its parent only; into a CTRL_MON group out of
