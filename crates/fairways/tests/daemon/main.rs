@@ -7,6 +7,7 @@ mod buckets;
 mod common;
 mod counted;
 mod exec;
+mod imported;
 mod journals;
 mod killed;
 mod node_features;
