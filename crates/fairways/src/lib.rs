@@ -72,6 +72,7 @@ pub fn main() -> process::ExitCode {
         Command::Config(config) => match config.asked {
             AskedOfConfig::Check { file } => config::check(file.as_deref(), &mut out),
             AskedOfConfig::Show { file, json } => config::show(file.as_deref(), json, &mut out),
+            AskedOfConfig::Import(import) => config::import(&import.into(), &mut out),
         },
         Command::Export(export) => fairways_export::run(&export.into(), &mut out),
         // They have run already.

@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use fairways_daemon::config::{Config, CounterSource};
+use fairways_daemon::config::{Config, CounterSource, program_name, unique_name};
 use fairways_emulator::Client;
 use fairways_emulator::answers::refused;
 use fairways_programs::{CpuUser, Roots, Selector};
@@ -63,9 +63,9 @@ pub(super) fn busiest(config: &Config, most: usize) -> anyhow::Result<Vec<User>>
     };
     found.sort_by(|one, other| other.1.partial_cmp(&one.1).unwrap_or(std::cmp::Ordering::Equal));
     found.truncate(most);
-    let mut names = BTreeSet::new();
+    let mut names = BTreeMap::new();
     let named = found.into_iter().map(|(of, cpus)| {
-        let name = unique(&name(&of.selector), &mut names);
+        let name = unique_name(&program_name(&of.selector), &mut names);
         User { name, selector: of.selector, pids: of.processes.into_keys().collect(), cpus }
     });
     Ok(named.collect())
@@ -104,31 +104,6 @@ impl CpuTimeUsed {
             }
         }
     }
-}
-
-/// A name that is easy to write, with only letters, digits and `-_.:`.
-fn name(selector: &Selector) -> String {
-    let text = match selector {
-        Selector::Unit(unit) | Selector::UserUnit(unit) => {
-            unit.rsplit_once('.').map_or(unit.as_str(), |(name, _)| name).to_owned()
-        }
-        Selector::Process { pattern, .. } => pattern.clone(),
-        Selector::PodsOf { name, .. } => name.clone(),
-        Selector::Cgroup(path) => path.rsplit('/').next().unwrap_or_default().to_owned(),
-        other => other.to_string(),
-    };
-    let is_easy = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
-    let easy: String =
-        text.chars().map(|letter| if is_easy(letter) { letter } else { '-' }).take(48).collect();
-    if easy.trim_matches('-').is_empty() { "program".to_owned() } else { easy }
-}
-
-fn unique(name: &str, names: &mut BTreeSet<String>) -> String {
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let mut all = std::iter::once(name.to_owned()).chain(numbered);
-    let free = all.find(|name| !names.contains(name)).unwrap_or_default();
-    names.insert(free.clone());
-    free
 }
 
 #[cfg(test)]

@@ -134,6 +134,16 @@ fn one(path: &Path) -> Result<(Table, String), String> {
     Ok((table, text))
 }
 
+/// Checks the text of a configuration that is in no file yet.
+pub(super) fn check_text(text: &str) -> Result<(), String> {
+    let config: Config = toml::from_str(text).map_err(|error| error.to_string())?;
+    let missing = config.missing_need();
+    match together(&config, &[]).into_iter().chain(missing).next() {
+        Some(why) => Err(why),
+        None => Ok(()),
+    }
+}
+
 /// `FILE:LINE: KEY: what is wrong`.
 fn wrong(path: &Path, text: &str, error: &toml::de::Error) -> String {
     let message = error.message().replace(|letter| !is_plain(letter), " ");

@@ -2,11 +2,13 @@
 
 mod coarse;
 mod file;
+mod import;
 mod keys;
 mod kubernetes;
 mod labels;
 mod listen;
 mod load;
+mod names;
 mod needs;
 mod program;
 mod schema;
@@ -21,6 +23,7 @@ use fairways_command_kit::plain::plain;
 use fairways_command_kit::{BadInput, ExitCode, exit};
 use fairways_programs::{Programs, Roots, Running, Wanted};
 
+pub use import::{ImportOptions, SourceKind, import};
 pub use keys::keys;
 pub(crate) use kubernetes::group_name;
 pub use kubernetes::{Kubernetes, PodRule};
@@ -28,6 +31,7 @@ pub(crate) use labels::is_label_value;
 pub use listen::Listen;
 pub use load::read;
 pub(crate) use load::{Places, load, places};
+pub use names::{program_name, unique_name};
 pub(crate) use schema::Windows;
 pub use schema::{
     Clock, Config, Control, Counters, Journal, Log, LogFormat, LogLevel, LogTarget, Metrics,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use fairways_command_kit::BadInput;
-use fairways_command_kit::input::{shown, whole};
+use fairways_command_kit::input::{shown, size, whole};
 use fairways_export::CacheDomain;
 
 /// Check what this host supports, and how to fix what is missing
@@ -104,14 +104,14 @@ impl Collect {
     }
 }
 
-/// Check the daemon's configuration, or show its effective values
+/// Check or show the daemon's configuration, or make one from another manager's
 ///
 /// Examples:
 ///   fairways config check fairways.toml
-///   fairways config show
 ///   fairways config show --json fairways.toml
+///   fairways config import rdt.yaml pods.yaml -o fairways.toml
 ///
-/// Without a file, it reads /etc/fairways/fairways.toml, or if there is none,
+/// Without a file, `check` and `show` read /etc/fairways/fairways.toml, or if there is none,
 /// /usr/share/fairways/fairways.toml, and /etc/fairways/fairways.toml.d/*.toml on
 /// top of it (docs/config.md).
 #[derive(Debug, clap::Args)]
@@ -138,7 +138,70 @@ pub(crate) enum AskedOfConfig {
         #[arg(long)]
         json: bool,
     },
+    Import(Import),
 }
+
+/// Make a configuration from other managers' configurations, or from their groups
+///
+/// Examples:
+///   fairways config import rdt.yaml pods.yaml -o fairways.toml
+///   virsh dumpxml web | fairways config import -
+///   fairways config import --live
+///
+/// It reads goresctrl's YAML, koordlet's and rubik's levels, libvirt's domains, pods of
+/// Kubernetes, and the groups of a mounted resctrl. Comments in the result say what has
+/// no counterpart here, and why (docs/config.md).
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Import {
+    /// A file, - for standard input, or a folder where resctrl is mounted
+    #[arg(value_name = "SOURCE", required_unless_present = "live")]
+    pub(crate) sources: Vec<PathBuf>,
+
+    /// Read the groups below /sys/fs/resctrl, whichever manager made them
+    #[arg(long)]
+    pub(crate) live: bool,
+
+    /// What the sources are [default: as their content says]
+    #[arg(long, value_name = "KIND")]
+    pub(crate) from: Option<ImportFrom>,
+
+    /// A new file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// How many ways the last-level cache has [default: as many as this host's]
+    #[arg(long, value_name = "N", value_parser = whole(1, 32_u32))]
+    pub(crate) ways: Option<u32>,
+
+    /// How large the last-level cache is, such as 32M [default: as large as this host's]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) cache_size: Option<u64>,
+}
+
+impl From<Import> for fairways_daemon::config::ImportOptions {
+    fn from(import: Import) -> Self {
+        let Import { sources, live, from, output, ways, cache_size } = import;
+        Self { sources, live, from: from.map(Into::into), output, ways, cache_size }
+    }
+}
+
+/// What a source of `config import` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFrom {
+    /// goresctrl's YAML, as containerd and CRI-O read it
+    Goresctrl,
+    /// koordlet's levels: slo-controller-config, or a NodeSLO
+    Koordinator,
+    /// rubik's levels: config.json
+    Rubik,
+    /// A domain of libvirt, from `virsh dumpxml`
+    Libvirt,
+    /// A resctrl file system
+    Resctrl,
+}
+
+same!(ImportFrom => fairways_daemon::config::SourceKind: Goresctrl, Koordinator, Rubik, Libvirt, Resctrl);
 
 /// Convert a plan for other tools: resctrl by hand, pqos, goresctrl
 ///

@@ -9,6 +9,7 @@ mod claimed;
 mod common;
 mod counted;
 mod exec;
+mod imported;
 mod journals;
 mod killed;
 mod left_behind;
