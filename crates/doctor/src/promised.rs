@@ -185,7 +185,7 @@ pub(super) fn check(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 /// The ids of the findings that [`check`] makes.
-pub(super) fn ids(facts: &Facts) -> Vec<&'static str> {
+fn ids(facts: &Facts) -> Vec<&'static str> {
     let left_out = left_out(facts);
     let of_x86 = left_out.iter().map(|one| one.feature.word);
     of_x86.chain(mpam(facts).iter().map(|one| one.id)).collect()

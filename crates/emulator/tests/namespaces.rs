@@ -142,8 +142,9 @@ fn namespaces_below_are_seen_and_those_beside_are_not() {
     // The inner shell is known in the middle by the number that the middle sees.
     let inner = "exec sleep 300";
     let script = format!(
-        "unshare --pid --fork --kill-child sh -c \"{inner}\" & sleep 1; \
-         inner=$(cat /proc/$!/task/$!/children); echo $inner > $R/g/tasks; \
+        "unshare --pid --fork --kill-child sh -c \"{inner}\" & inner=; \
+         until [ \"$inner\" ]; do inner=$(cat /proc/$!/task/$!/children); sleep 0.05; done; \
+         echo $inner > $R/g/tasks; \
          echo $inner; cat $R/g/tasks"
     );
     let mut middle = ShellApart::apart(&of, &script);
