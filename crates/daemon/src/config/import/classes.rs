@@ -73,7 +73,7 @@ impl ImportedClass {
 
 /// The ways that only one class may fill (docs/decisions.md, Other managers' configurations 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OwnWays {
+pub(super) struct ExclusiveWays {
     /// In the cache where they are fewest.
     pub(super) least: u32,
     /// In the cache where they are most.
@@ -85,11 +85,11 @@ pub(super) struct OwnWays {
 }
 
 /// The ways of its own of a class; `None` if its ways are not known.
-pub(super) fn own_ways(classes: &[ImportedClass], index: usize) -> Option<OwnWays> {
+pub(super) fn own_ways(classes: &[ImportedClass], index: usize) -> Option<ExclusiveWays> {
     let own = match &classes[index].ways {
         ClassWays::Unknown => return None,
         ClassWays::Own(ways) => {
-            return Some(OwnWays { least: *ways, most: *ways, width: *ways, is_all: true });
+            return Some(ExclusiveWays { least: *ways, most: *ways, width: *ways, is_all: true });
         }
         ClassWays::Masks(own) => own,
     };
@@ -115,7 +115,7 @@ pub(super) fn own_ways(classes: &[ImportedClass], index: usize) -> Option<OwnWay
     let most = counts.iter().map(|(own, _)| *own).max()?;
     let width = counts.iter().map(|(_, width)| *width).max()?;
     let is_all = counts.iter().all(|(own, all)| own == all && *own == most);
-    Some(OwnWays { least, most, width, is_all })
+    Some(ExclusiveWays { least, most, width, is_all })
 }
 
 fn mask_in(masks: &BTreeMap<Option<u32>, u32>, cache: Option<u32>) -> Option<u32> {

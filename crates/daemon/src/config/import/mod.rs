@@ -93,7 +93,7 @@ impl HostCache {
 }
 
 /// What has been read so far.
-struct Import {
+struct ImportedSources {
     cache: HostCache,
     /// The name of the source that is being read.
     source: String,
@@ -112,7 +112,7 @@ struct Import {
     is_left_out: BTreeSet<String>,
 }
 
-impl Import {
+impl ImportedSources {
     const fn new(cache: HostCache) -> Self {
         Self {
             cache,
@@ -243,6 +243,14 @@ impl Import {
         if kind == Some("ConfigMap") {
             return self.config_map(document, from);
         }
+        if let (Some(_), Some(items)) = (kind, document.get("items")) {
+            let mut is_known = false;
+            // Kubernetes has no lists of lists.
+            for item in items.list("items")?.iter().filter(|item| item.get("items").is_none()) {
+                is_known |= self.document(item, from)?;
+            }
+            return Ok(is_known);
+        }
         if may_be(from, SourceKind::Koordinator) && koordinator::strategy(document).is_some() {
             self.note(SourceKind::Koordinator);
             return koordinator::read(self, document).map(|()| true);
@@ -311,7 +319,7 @@ pub fn import(options: &ImportOptions, out: &mut dyn Write) -> anyhow::Result<()
     let host = HostCache::of_host();
     let cache =
         HostCache { ways: options.ways.or(host.ways), bytes: options.cache_size.or(host.bytes) };
-    let mut import = Import::new(cache);
+    let mut import = ImportedSources::new(cache);
     let live = options.live.then(|| Settings::default().root);
     for source in options.sources.iter().chain(&live) {
         import.read(source, options.from)?;
@@ -334,7 +342,7 @@ pub fn import(options: &ImportOptions, out: &mut dyn Write) -> anyhow::Result<()
 }
 
 /// What was read, as a configuration that the daemon takes.
-fn configuration(import: &mut Import) -> anyhow::Result<String> {
+fn configuration(import: &mut ImportedSources) -> anyhow::Result<String> {
     pods::assign(import);
     let text = output::text(import);
     if text.len() > LARGEST_CONFIGURATION {
@@ -360,7 +368,7 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
     })
 }
 
-impl Import {
+impl ImportedSources {
     /// The lines about what is left out, and how many more there are.
     fn shown_left_out(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.left_out.iter().take(MOST_LEFT_OUT).cloned().collect();
