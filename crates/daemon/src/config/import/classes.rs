@@ -22,12 +22,14 @@ pub(super) struct ImportedClass {
     pub(super) members: BTreeSet<ClassMember>,
 }
 
+/// The mask in each cache, by resctrl's number; `None` stands for every other cache.
+pub(super) type CacheMasks = BTreeMap<Option<u32>, u32>;
+
 /// The ways of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ClassWays {
     Unknown,
-    /// The mask in each cache, by resctrl's number; `None` stands for every other cache.
-    Masks(BTreeMap<Option<u32>, u32>),
+    Masks(CacheMasks),
     /// Ways that no other class has, wherever they are.
     Own(u32),
 }
@@ -84,8 +86,13 @@ pub(super) struct ExclusiveWays {
     pub(super) is_all: bool,
 }
 
-/// The ways of its own of a class; `None` if its ways are not known.
-pub(super) fn own_ways(classes: &[ImportedClass], index: usize) -> Option<ExclusiveWays> {
+/// The ways of its own of a class, with those of everything else in `confined`; `None` if its ways
+/// are not known.
+pub(super) fn own_ways(
+    classes: &[ImportedClass],
+    index: usize,
+    confined: Option<&CacheMasks>,
+) -> Option<ExclusiveWays> {
     let own = match &classes[index].ways {
         ClassWays::Unknown => return None,
         ClassWays::Own(ways) => {
@@ -93,7 +100,7 @@ pub(super) fn own_ways(classes: &[ImportedClass], index: usize) -> Option<Exclus
         }
         ClassWays::Masks(own) => own,
     };
-    let others: Vec<&BTreeMap<Option<u32>, u32>> = classes
+    let others: Vec<&CacheMasks> = classes
         .iter()
         .enumerate()
         .filter(|(other, _)| *other != index)
@@ -101,6 +108,7 @@ pub(super) fn own_ways(classes: &[ImportedClass], index: usize) -> Option<Exclus
             ClassWays::Masks(masks) => Some(masks),
             _ => None,
         })
+        .chain(confined)
         .collect();
     let caches: BTreeSet<Option<u32>> =
         others.iter().flat_map(|masks| masks.keys()).chain(own.keys()).copied().collect();
@@ -118,7 +126,7 @@ pub(super) fn own_ways(classes: &[ImportedClass], index: usize) -> Option<Exclus
     Some(ExclusiveWays { least, most, width, is_all })
 }
 
-fn mask_in(masks: &BTreeMap<Option<u32>, u32>, cache: Option<u32>) -> Option<u32> {
+fn mask_in(masks: &CacheMasks, cache: Option<u32>) -> Option<u32> {
     masks.get(&cache).or_else(|| masks.get(&None)).copied()
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::classes::{ClassWays, ImportedClass, low_ways};
+use super::classes::{CacheMasks, ClassWays, ImportedClass, low_ways};
 use super::yaml::{WrongLine, YamlNode, YamlValue};
 use super::{ImportedSources, SourceKind};
 
@@ -70,7 +70,7 @@ fn read_class(
     name: &str,
     node: &YamlNode,
     key: &str,
-    partition: Option<&BTreeMap<CacheId, u32>>,
+    partition: Option<&CacheMasks>,
     most: u32,
 ) -> Result<(), WrongLine> {
     node.map(key)?;
@@ -286,10 +286,10 @@ fn bandwidth(
 fn resolved<'p>(
     import: &mut ImportedSources,
     shares: &BTreeMap<&'p str, (usize, BTreeMap<CacheId, CacheShare>)>,
-) -> Result<BTreeMap<&'p str, BTreeMap<CacheId, u32>>, WrongLine> {
+) -> Result<BTreeMap<&'p str, CacheMasks>, WrongLine> {
     let caches: BTreeSet<CacheId> =
         shares.values().flat_map(|(_, shares)| shares.keys().copied()).collect();
-    let mut resolved: BTreeMap<&str, BTreeMap<CacheId, u32>> = BTreeMap::new();
+    let mut resolved: BTreeMap<&str, CacheMasks> = BTreeMap::new();
     for cache in caches {
         let mut percents = Vec::new();
         for (name, (line, shares)) in shares {
@@ -372,11 +372,11 @@ fn in_ways<'p>(
 
 /// The masks of a class, whose shares are of its partition's ways.
 fn within(
-    partition: &BTreeMap<CacheId, u32>,
+    partition: &CacheMasks,
     shares: Option<&BTreeMap<CacheId, CacheShare>>,
     node: &YamlNode,
     key: &str,
-) -> Result<BTreeMap<CacheId, u32>, WrongLine> {
+) -> Result<CacheMasks, WrongLine> {
     let mut masks = partition.clone();
     let Some(shares) = shares else { return Ok(masks) };
     let caches: BTreeSet<CacheId> = partition.keys().chain(shares.keys()).copied().collect();

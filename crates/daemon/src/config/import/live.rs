@@ -9,7 +9,7 @@ use fairways_linux::status;
 use fairways_programs::{CpuUser, Roots, Selector};
 use fairways_resctrl::language::{Schemata, Value};
 
-use super::classes::{ClassMember, ClassWays, ImportedClass};
+use super::classes::{CacheMasks, ClassMember, ClassWays, ImportedClass};
 use super::{ImportedSources, SourceKind};
 use crate::config::names::program_name;
 
@@ -111,7 +111,7 @@ fn schemata(import: &ImportedSources, folder: &Path) -> Result<Schemata, BadInpu
 }
 
 /// The ways of a group in each cache, those of code and data together.
-fn masks(schemata: &Schemata, cache: &[&str]) -> BTreeMap<Option<u32>, u32> {
+fn masks(schemata: &Schemata, cache: &[&str]) -> CacheMasks {
     let mut masks = BTreeMap::new();
     for line in schemata.lines.iter().filter(|line| cache.contains(&line.resource.as_str())) {
         for (id, value) in &line.domains {

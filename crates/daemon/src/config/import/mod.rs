@@ -33,7 +33,7 @@ use fairways_resctrl_client::Settings;
 
 pub use kind::SourceKind;
 
-use classes::{ClassWays, ImportedClass};
+use classes::{CacheMasks, ClassWays, ImportedClass};
 use pods::ImportedPod;
 use yaml::{WrongLine, YamlNode, YamlValue};
 
@@ -103,8 +103,8 @@ struct ImportedSources {
     pods: Vec<ImportedPod>,
     /// rubik's level of background pods that name none.
     default_level: &'static str,
-    /// To how many ways everything else is limited.
-    confine_others: Option<u32>,
+    /// To how many ways everything else is limited, and to which.
+    confined: Option<(u32, CacheMasks)>,
     /// More to know about the result.
     comments: Vec<String>,
     left_out: Vec<String>,
@@ -121,7 +121,7 @@ impl ImportedSources {
             classes: Vec::new(),
             pods: Vec::new(),
             default_level: "max",
-            confine_others: None,
+            confined: None,
             comments: Vec::new(),
             left_out: Vec::new(),
             is_left_out: BTreeSet::new(),
@@ -168,14 +168,16 @@ impl ImportedSources {
             self.leave_out_at(&rest.place, what, NO_BANDWIDTH);
         }
         let ClassWays::Masks(masks) = &rest.ways else { return };
-        let Some(most) = masks.values().map(|mask| mask.count_ones()).max() else { return };
-        if masks.values().any(|mask| mask.count_ones() != most) {
-            let why = "`resctrl.confine_others` is the same for each cache: the most ways count";
+        let Some(least) = masks.values().map(|mask| mask.count_ones()).min() else { return };
+        // In the whole cache it is not limited.
+        if least == 0 || self.cache.ways.is_some_and(|ways| least >= ways) {
+            return;
+        }
+        if masks.values().any(|mask| mask.count_ones() != least) {
+            let why = "`resctrl.confine_others` is the same for each cache: the fewest ways count";
             self.leave_out_at(&rest.place, what, why);
         }
-        if self.cache.ways.is_none_or(|ways| most < ways) && most > 0 {
-            self.confine_others = Some(most);
-        }
+        self.confined = Some((least, masks.clone()));
     }
 
     /// Reads a file, standard input, or a folder.

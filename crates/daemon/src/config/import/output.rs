@@ -23,8 +23,9 @@ struct ClassPromise {
 /// The whole text.
 pub(super) fn text(import: &mut ImportedSources) -> String {
     let classes = std::mem::take(&mut import.classes);
+    let (confine_others, confined) = import.confined.take().unzip();
     let own: Vec<Option<ExclusiveWays>> =
-        (0..classes.len()).map(|index| own_ways(&classes, index)).collect();
+        (0..classes.len()).map(|index| own_ways(&classes, index, confined.as_ref())).collect();
     let is_static = is_static(import, &classes, &own);
     let least = classes.iter().filter_map(|class| class.bandwidth).min().unwrap_or(100).max(1);
     let (mut rules, mut programs, mut examples) = (String::new(), String::new(), String::new());
@@ -59,7 +60,7 @@ pub(super) fn text(import: &mut ImportedSources) -> String {
     };
     // Writing to memory does not fail.
     let _ = write!(text, "# {why}\npolicy = \"{policy}\"\n");
-    if let Some(ways) = import.confine_others {
+    if let Some(ways) = confine_others {
         let _ = write!(
             text,
             "\n[resctrl]\n# What is not managed was limited to these ways.\nconfine_others = {ways}\n"
@@ -148,8 +149,8 @@ fn promise(
     }
     if own.least < own.width {
         let why = match own.least {
-            0 => "other classes may fill them, so none is promised".to_owned(),
-            own => format!("other classes may fill the rest: {own} are promised"),
+            0 => "others may fill them, so none is promised".to_owned(),
+            own => format!("others may fill the rest: {own} are promised"),
         };
         import.leave_out_at(&place, &format!("{what}, {width} ways"), &why);
     }

@@ -111,3 +111,15 @@ fn what_groups_of_the_live_tree_have_besides_is_named() {
     has_line(&text, &["resctrl/COS4: CPUs 2-3: "]);
     has_line(&text, &["resctrl/fairways.1+web: group: Fairways made it"]);
 }
+
+/// What everything else may fill is nobody's own.
+#[test]
+fn ways_that_the_rest_is_limited_to_are_not_promised() {
+    let processes = [(7, "nginx", "/system.slice/nginx.service")];
+    let groups = [("", "L3:0=fff;1=ff\n", ""), ("COS1", "L3:0=fff00;1=fff00\n", "7\n")];
+    let (config, text) = live_import(&groups, &processes);
+    assert_eq!(config.program[0].baseline_ways, Some(8), "{text}");
+    assert_eq!(config.resctrl.confine_others, Some(8));
+    assert_eq!(config.policy, "fairways");
+    has_line(&text, &["the root's group: ", "the fewest ways count"]);
+}

@@ -133,7 +133,7 @@ fn shares_of_goresctrl_are_promised_as_far_as_a_class_has_them_for_itself() {
     );
     has_line(&text, &["class besteffort, 25 % of memory bandwidth: "]);
     has_line(&text, &["class besteffort, at most 4 ways: "]);
-    has_line(&text, &["class burstable, 8 ways: other classes may fill the rest: 4 are promised"]);
+    has_line(&text, &["class burstable, 8 ways: others may fill the rest: 4 are promised"]);
     // Without the number of ways, no number of ways is made up.
     let (config, text) = imported(&[SHARES], HostCache::default()).unwrap();
     assert!(config.program.iter().all(|of| of.baseline_ways.is_none()));
