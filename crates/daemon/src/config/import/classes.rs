@@ -22,12 +22,14 @@ pub(super) struct ImportedClass {
     pub(super) members: BTreeSet<ClassMember>,
 }
 
+/// The mask in each cache, by resctrl's number; `None` stands for every other cache.
+pub(super) type CacheMasks = BTreeMap<Option<u32>, u32>;
+
 /// The ways of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ClassWays {
     Unknown,
-    /// The mask in each cache, by resctrl's number; `None` stands for every other cache.
-    Masks(BTreeMap<Option<u32>, u32>),
+    Masks(CacheMasks),
     /// Ways that no other class has, wherever they are.
     Own(u32),
 }
@@ -73,7 +75,7 @@ impl ImportedClass {
 
 /// The ways that only one class may fill (docs/decisions.md, Other managers' configurations 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OwnWays {
+pub(super) struct ExclusiveWays {
     /// In the cache where they are fewest.
     pub(super) least: u32,
     /// In the cache where they are most.
@@ -84,16 +86,21 @@ pub(super) struct OwnWays {
     pub(super) is_all: bool,
 }
 
-/// The ways of its own of a class; `None` if its ways are not known.
-pub(super) fn own_ways(classes: &[ImportedClass], index: usize) -> Option<OwnWays> {
+/// The ways of its own of a class, with those of everything else in `confined`; `None` if its ways
+/// are not known.
+pub(super) fn own_ways(
+    classes: &[ImportedClass],
+    index: usize,
+    confined: Option<&CacheMasks>,
+) -> Option<ExclusiveWays> {
     let own = match &classes[index].ways {
         ClassWays::Unknown => return None,
         ClassWays::Own(ways) => {
-            return Some(OwnWays { least: *ways, most: *ways, width: *ways, is_all: true });
+            return Some(ExclusiveWays { least: *ways, most: *ways, width: *ways, is_all: true });
         }
         ClassWays::Masks(own) => own,
     };
-    let others: Vec<&BTreeMap<Option<u32>, u32>> = classes
+    let others: Vec<&CacheMasks> = classes
         .iter()
         .enumerate()
         .filter(|(other, _)| *other != index)
@@ -101,6 +108,7 @@ pub(super) fn own_ways(classes: &[ImportedClass], index: usize) -> Option<OwnWay
             ClassWays::Masks(masks) => Some(masks),
             _ => None,
         })
+        .chain(confined)
         .collect();
     let caches: BTreeSet<Option<u32>> =
         others.iter().flat_map(|masks| masks.keys()).chain(own.keys()).copied().collect();
@@ -115,10 +123,10 @@ pub(super) fn own_ways(classes: &[ImportedClass], index: usize) -> Option<OwnWay
     let most = counts.iter().map(|(own, _)| *own).max()?;
     let width = counts.iter().map(|(_, width)| *width).max()?;
     let is_all = counts.iter().all(|(own, all)| own == all && *own == most);
-    Some(OwnWays { least, most, width, is_all })
+    Some(ExclusiveWays { least, most, width, is_all })
 }
 
-fn mask_in(masks: &BTreeMap<Option<u32>, u32>, cache: Option<u32>) -> Option<u32> {
+fn mask_in(masks: &CacheMasks, cache: Option<u32>) -> Option<u32> {
     masks.get(&cache).or_else(|| masks.get(&None)).copied()
 }
 

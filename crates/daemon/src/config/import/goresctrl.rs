@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::classes::{ClassWays, ImportedClass, low_ways};
+use super::classes::{CacheMasks, ClassWays, ImportedClass, low_ways};
 use super::yaml::{WrongLine, YamlNode, YamlValue};
-use super::{Import, SourceKind};
+use super::{ImportedSources, SourceKind};
 
 /// The number of a cache, or every cache that is not named.
 type CacheId = Option<u32>;
@@ -17,7 +17,7 @@ const LARGEST_ID: u32 = 127;
 
 /// A part of a cache, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Share {
+enum CacheShare {
     Percent(u32),
     /// From a percentage to another.
     PercentRange(u32, u32),
@@ -25,7 +25,7 @@ enum Share {
 }
 
 /// The partitions of a document.
-pub(super) fn read(import: &mut Import, document: &YamlNode) -> Result<(), WrongLine> {
+pub(super) fn read(import: &mut ImportedSources, document: &YamlNode) -> Result<(), WrongLine> {
     let Some(partitions) = document.get("partitions") else {
         return Err(document.wrong("partitions", "goresctrl's partitions with classes"));
     };
@@ -66,11 +66,11 @@ pub(super) fn read(import: &mut Import, document: &YamlNode) -> Result<(), Wrong
 }
 
 fn read_class(
-    import: &mut Import,
+    import: &mut ImportedSources,
     name: &str,
     node: &YamlNode,
     key: &str,
-    partition: Option<&BTreeMap<CacheId, u32>>,
+    partition: Option<&CacheMasks>,
     most: u32,
 ) -> Result<(), WrongLine> {
     node.map(key)?;
@@ -87,7 +87,7 @@ fn read_class(
     let mut class =
         ImportedClass::new(name.to_owned(), SourceKind::Goresctrl, import.place(node.line));
     let shares = cache_shares(import, node, key)?;
-    class.is_exact = shares.iter().flatten().all(|(_, share)| matches!(share, Share::Mask(_)));
+    class.is_exact = shares.iter().flatten().all(|(_, share)| matches!(share, CacheShare::Mask(_)));
     if let Some(partition) = partition {
         class.ways = ClassWays::Masks(within(partition, shares.as_ref(), node, key)?);
     }
@@ -113,7 +113,7 @@ fn read_class(
 
 /// Names keys that goresctrl does not have.
 fn other_keys(
-    import: &mut Import,
+    import: &mut ImportedSources,
     node: &YamlNode,
     key: &str,
     known: &[&str],
@@ -129,10 +129,10 @@ fn other_keys(
 
 /// The shares of the L3 of a partition or a class, by cache.
 fn cache_shares(
-    import: &mut Import,
+    import: &mut ImportedSources,
     node: &YamlNode,
     key: &str,
-) -> Result<Option<BTreeMap<CacheId, Share>>, WrongLine> {
+) -> Result<Option<BTreeMap<CacheId, CacheShare>>, WrongLine> {
     if let Some(second) = node.get("l2Allocation").or_else(|| node.get("l2Schema")) {
         let why = "Fairways divides the last-level cache alone";
         import.leave_out(second.line, &format!("{key}.l2Allocation"), why);
@@ -169,7 +169,11 @@ fn of_caches(ids: &BTreeSet<CacheId>) -> String {
 }
 
 /// The share for code and data together.
-fn unified(import: &mut Import, node: &YamlNode, key: &str) -> Result<Share, WrongLine> {
+fn unified(
+    import: &mut ImportedSources,
+    node: &YamlNode,
+    key: &str,
+) -> Result<CacheShare, WrongLine> {
     if !matches!(node.value, YamlValue::Map(_)) {
         return share(node, key);
     }
@@ -184,14 +188,14 @@ fn unified(import: &mut Import, node: &YamlNode, key: &str) -> Result<Share, Wro
 }
 
 /// `60%`, `10-60%`, `0xf0`, or the numbers of ways: `4-7`.
-fn share(node: &YamlNode, key: &str) -> Result<Share, WrongLine> {
+fn share(node: &YamlNode, key: &str) -> Result<CacheShare, WrongLine> {
     let text = node.text().map(str::trim).unwrap_or_default();
     let share = match (text.strip_suffix('%'), text.strip_prefix("0x")) {
         (Some(percent), _) => match percent.split_once('-') {
-            Some((low, high)) => percentage(low)
-                .zip(percentage(high))
-                .and_then(|(low, high)| (low <= high).then_some(Share::PercentRange(low, high))),
-            None => percentage(percent).map(Share::Percent),
+            Some((low, high)) => percentage(low).zip(percentage(high)).and_then(|(low, high)| {
+                (low <= high).then_some(CacheShare::PercentRange(low, high))
+            }),
+            None => percentage(percent).map(CacheShare::Percent),
         },
         (None, Some(digits)) => mask(u32::from_str_radix(digits, 16).ok()),
         (None, None) => mask(way_numbers(text)),
@@ -205,10 +209,10 @@ fn percentage(text: &str) -> Option<u32> {
 }
 
 /// A mask whose ways are neighbours.
-fn mask(bits: Option<u32>) -> Option<Share> {
+fn mask(bits: Option<u32>) -> Option<CacheShare> {
     let bits = bits.filter(|bits| *bits != 0)?;
     let width = bits >> bits.trailing_zeros();
-    (width == low_ways(width.count_ones())).then_some(Share::Mask(bits))
+    (width == low_ways(width.count_ones())).then_some(CacheShare::Mask(bits))
 }
 
 /// `0-3,5` as a mask.
@@ -243,7 +247,11 @@ fn cache_ids(text: &str) -> Option<BTreeSet<CacheId>> {
 }
 
 /// The limit of memory bandwidth in percent, where it is the same for all caches.
-fn bandwidth(import: &mut Import, node: &YamlNode, key: &str) -> Result<Option<u32>, WrongLine> {
+fn bandwidth(
+    import: &mut ImportedSources,
+    node: &YamlNode,
+    key: &str,
+) -> Result<Option<u32>, WrongLine> {
     let Some(value) = node.get("mbAllocation").or_else(|| node.get("mbSchema")) else {
         return Ok(None);
     };
@@ -276,24 +284,24 @@ fn bandwidth(import: &mut Import, node: &YamlNode, key: &str) -> Result<Option<u
 /// The masks of the partitions, by cache. Where they are shares, the smallest partition is rounded
 /// first, and the largest gets the rest; they lie beside each other in the order of their names.
 fn resolved<'p>(
-    import: &mut Import,
-    shares: &BTreeMap<&'p str, (usize, BTreeMap<CacheId, Share>)>,
-) -> Result<BTreeMap<&'p str, BTreeMap<CacheId, u32>>, WrongLine> {
+    import: &mut ImportedSources,
+    shares: &BTreeMap<&'p str, (usize, BTreeMap<CacheId, CacheShare>)>,
+) -> Result<BTreeMap<&'p str, CacheMasks>, WrongLine> {
     let caches: BTreeSet<CacheId> =
         shares.values().flat_map(|(_, shares)| shares.keys().copied()).collect();
-    let mut resolved: BTreeMap<&str, BTreeMap<CacheId, u32>> = BTreeMap::new();
+    let mut resolved: BTreeMap<&str, CacheMasks> = BTreeMap::new();
     for cache in caches {
         let mut percents = Vec::new();
         for (name, (line, shares)) in shares {
             match shares.get(&cache).or_else(|| shares.get(&None)) {
-                Some(Share::Mask(mask)) => {
+                Some(CacheShare::Mask(mask)) => {
                     if import.cache.ways.is_some_and(|ways| mask & !low_ways(ways) != 0) {
                         return Err(too_wide(import, *line, name, *mask));
                     }
                     resolved.entry(name).or_default().insert(cache, *mask);
                 }
-                Some(Share::Percent(percent)) => percents.push((*name, *line, *percent)),
-                Some(Share::PercentRange(..)) => {
+                Some(CacheShare::Percent(percent)) => percents.push((*name, *line, *percent)),
+                Some(CacheShare::PercentRange(..)) => {
                     let why = format!(
                         "partitions.{name}.l3Allocation: expected one percentage or a mask for a partition"
                     );
@@ -309,7 +317,7 @@ fn resolved<'p>(
     Ok(resolved)
 }
 
-fn too_wide(import: &Import, line: usize, name: &str, mask: u32) -> WrongLine {
+fn too_wide(import: &ImportedSources, line: usize, name: &str, mask: u32) -> WrongLine {
     let ways = import.cache.ways.unwrap_or_default();
     let why = format!(
         "partitions.{name}.l3Allocation: expected at most {ways} ways, found {mask:#x}; `--ways` says how many the cache has"
@@ -319,7 +327,7 @@ fn too_wide(import: &Import, line: usize, name: &str, mask: u32) -> WrongLine {
 
 /// The masks of partitions whose shares are percentages.
 fn in_ways<'p>(
-    import: &mut Import,
+    import: &mut ImportedSources,
     percents: &[(&'p str, usize, u32)],
 ) -> Result<Vec<(&'p str, u32)>, WrongLine> {
     let Some((_, line, _)) = percents.first() else { return Ok(Vec::new()) };
@@ -364,11 +372,11 @@ fn in_ways<'p>(
 
 /// The masks of a class, whose shares are of its partition's ways.
 fn within(
-    partition: &BTreeMap<CacheId, u32>,
-    shares: Option<&BTreeMap<CacheId, Share>>,
+    partition: &CacheMasks,
+    shares: Option<&BTreeMap<CacheId, CacheShare>>,
     node: &YamlNode,
     key: &str,
-) -> Result<BTreeMap<CacheId, u32>, WrongLine> {
+) -> Result<CacheMasks, WrongLine> {
     let mut masks = partition.clone();
     let Some(shares) = shares else { return Ok(masks) };
     let caches: BTreeSet<CacheId> = partition.keys().chain(shares.keys()).copied().collect();
@@ -378,9 +386,9 @@ fn within(
         let (Some(base), Some(share)) = (base, share) else { continue };
         let (first, width) = (base.trailing_zeros(), base.count_ones());
         let mask = match share {
-            Share::Percent(percent) => range(1, percent, width),
-            Share::PercentRange(low, high) => range(low.max(1), high, width),
-            Share::Mask(mask) => mask,
+            CacheShare::Percent(percent) => range(1, percent, width),
+            CacheShare::PercentRange(low, high) => range(low.max(1), high, width),
+            CacheShare::Mask(mask) => mask,
         };
         if mask & !low_ways(width) != 0 {
             let expected = format!("at most the {width} ways of its partition");
@@ -405,14 +413,14 @@ mod tests {
     #[test]
     fn shares_are_percentages_masks_or_numbers_of_ways() {
         for (text, expected) in [
-            ("60%", Some(Share::Percent(60))),
-            ("10-60%", Some(Share::PercentRange(10, 60))),
-            ("0xf0", Some(Share::Mask(0xf0))),
-            ("4-7", Some(Share::Mask(0xf0))),
-            ("3", Some(Share::Mask(8))),
-            ("0,1-2", Some(Share::Mask(7))),
-            ("0xffffffff", Some(Share::Mask(u32::MAX))),
-            ("0-31", Some(Share::Mask(u32::MAX))),
+            ("60%", Some(CacheShare::Percent(60))),
+            ("10-60%", Some(CacheShare::PercentRange(10, 60))),
+            ("0xf0", Some(CacheShare::Mask(0xf0))),
+            ("4-7", Some(CacheShare::Mask(0xf0))),
+            ("3", Some(CacheShare::Mask(8))),
+            ("0,1-2", Some(CacheShare::Mask(7))),
+            ("0xffffffff", Some(CacheShare::Mask(u32::MAX))),
+            ("0-31", Some(CacheShare::Mask(u32::MAX))),
             ("0x5", None),
             ("0x0", None),
             ("0x100000000", None),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::classes::{ClassWays, ImportedClass, low_ways};
 use super::yaml::{WrongLine, YamlNode};
-use super::{Import, SourceKind};
+use super::{ImportedSources, SourceKind};
 
 /// The classes: the key, its old form, the class of resctrl, and the default end of its range.
 const CLASSES: [(&str, &str, &str, u32); 3] =
@@ -26,7 +26,7 @@ pub(super) fn strategy(document: &YamlNode) -> Option<&YamlNode> {
 }
 
 /// The levels of a document.
-pub(super) fn read(import: &mut Import, document: &YamlNode) -> Result<(), WrongLine> {
+pub(super) fn read(import: &mut ImportedSources, document: &YamlNode) -> Result<(), WrongLine> {
     let Some(strategy) = strategy(document) else {
         return Err(
             document.wrong("clusterStrategy", "koordlet's classes lsrClass, lsClass, beClass")
@@ -57,7 +57,7 @@ fn is_enabled(resctrl: &YamlNode) -> bool {
 }
 
 fn read_class(
-    import: &mut Import,
+    import: &mut ImportedSources,
     class: &YamlNode,
     key: &str,
     name: &str,

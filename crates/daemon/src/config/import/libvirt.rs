@@ -11,7 +11,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use super::classes::{ClassMember, ClassWays, ImportedClass};
 use super::yaml::WrongLine;
-use super::{Import, SourceKind};
+use super::{ImportedSources, SourceKind};
 
 /// How many elements and texts there may be.
 const MOST_NODES: u32 = 500_000;
@@ -19,7 +19,7 @@ const MOST_NODES: u32 = 500_000;
 const SURE: usize = 40;
 
 /// Reads a domain, or a domain's state as libvirt keeps it in /run.
-pub(super) fn read(import: &mut Import, text: &str) -> Result<(), WrongLine> {
+pub(super) fn read(import: &mut ImportedSources, text: &str) -> Result<(), WrongLine> {
     let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let line = usize::try_from(error.pos().row).unwrap_or_default();
@@ -49,7 +49,7 @@ fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     node.children().find(|child| child.has_tag_name(name))
 }
 
-fn domain(import: &mut Import, node: Node<'_, '_>) -> Result<(), WrongLine> {
+fn domain(import: &mut ImportedSources, node: Node<'_, '_>) -> Result<(), WrongLine> {
     let name = child(node, "name").and_then(|name| name.text()).map(str::trim).unwrap_or_default();
     if name.is_empty() {
         return Err(WrongLine::new(line(node), "domain: expected a <name>"));
@@ -92,7 +92,7 @@ fn domain(import: &mut Import, node: Node<'_, '_>) -> Result<(), WrongLine> {
 }
 
 /// The sizes that a `<cachetune>` asks for, by cache.
-fn caches(import: &mut Import, part: Node<'_, '_>) -> Result<Vec<(u32, u64)>, WrongLine> {
+fn caches(import: &mut ImportedSources, part: Node<'_, '_>) -> Result<Vec<(u32, u64)>, WrongLine> {
     let mut sizes = Vec::new();
     for cache in part.children().filter(|child| child.has_tag_name("cache")) {
         let id = number(cache, "id")?;
@@ -147,7 +147,7 @@ fn size(cache: Node<'_, '_>) -> Result<u64, WrongLine> {
 }
 
 /// Says that a part of a machine's threads can't be a program.
-fn for_vcpus(import: &mut Import, part: Node<'_, '_>, all: Option<usize>) {
+fn for_vcpus(import: &mut ImportedSources, part: Node<'_, '_>, all: Option<usize>) {
     let Some(vcpus) = part.attribute("vcpus") else { return };
     if all.is_some_and(|all| vcpus == format!("0-{}", all.saturating_sub(1)) || all == 1) {
         return;
@@ -156,7 +156,7 @@ fn for_vcpus(import: &mut Import, part: Node<'_, '_>, all: Option<usize>) {
     import.leave_out(line(part), &format!("cachetune for the vCPUs {vcpus}"), why);
 }
 
-fn bandwidth(import: &mut Import, tune: Node<'_, '_>) -> Result<(), WrongLine> {
+fn bandwidth(import: &mut ImportedSources, tune: Node<'_, '_>) -> Result<(), WrongLine> {
     for part in tune.children().filter(|child| child.has_tag_name("memorytune")) {
         for node in part.children().filter(|child| child.has_tag_name("node")) {
             let [id, limit] = [number(node, "id")?, number(node, "bandwidth")?];
@@ -169,7 +169,7 @@ fn bandwidth(import: &mut Import, tune: Node<'_, '_>) -> Result<(), WrongLine> {
 
 /// The ways that the sizes are, in the cache where they are most.
 fn ways(
-    import: &mut Import,
+    import: &mut ImportedSources,
     line: usize,
     name: &str,
     bytes: &BTreeMap<u32, u64>,

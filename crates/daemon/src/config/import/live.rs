@@ -9,8 +9,8 @@ use fairways_linux::status;
 use fairways_programs::{CpuUser, Roots, Selector};
 use fairways_resctrl::language::{Schemata, Value};
 
-use super::classes::{ClassMember, ClassWays, ImportedClass};
-use super::{Import, SourceKind};
+use super::classes::{CacheMasks, ClassMember, ClassWays, ImportedClass};
+use super::{ImportedSources, SourceKind};
 use crate::config::names::program_name;
 
 /// The most groups, and the most tasks of one.
@@ -26,7 +26,11 @@ pub(super) fn is_resctrl(folder: &Path) -> bool {
 }
 
 /// Reads all groups.
-pub(super) fn read(import: &mut Import, root: &Path, roots: &Roots) -> Result<(), BadInput> {
+pub(super) fn read(
+    import: &mut ImportedSources,
+    root: &Path,
+    roots: &Roots,
+) -> Result<(), BadInput> {
     let cache =
         CACHES.iter().find(|names| names.iter().any(|name| root.join("info").join(name).is_dir()));
     let Some(cache) = cache else {
@@ -82,7 +86,7 @@ pub(super) fn read(import: &mut Import, root: &Path, roots: &Roots) -> Result<()
 }
 
 /// The names of the groups, in order.
-fn groups(import: &Import, root: &Path) -> Result<BTreeSet<String>, BadInput> {
+fn groups(import: &ImportedSources, root: &Path) -> Result<BTreeSet<String>, BadInput> {
     let entries =
         fs::read_dir(root).map_err(|why| import.wrong(&format!("can't read it: {why}")))?;
     let folders =
@@ -98,7 +102,7 @@ fn line(folder: &Path, file: &str) -> Option<String> {
     Some(fs::read_to_string(folder.join(file)).ok()?.trim().to_owned())
 }
 
-fn schemata(import: &Import, folder: &Path) -> Result<Schemata, BadInput> {
+fn schemata(import: &ImportedSources, folder: &Path) -> Result<Schemata, BadInput> {
     let path = folder.join("schemata");
     let text = fs::read_to_string(&path);
     let text =
@@ -107,7 +111,7 @@ fn schemata(import: &Import, folder: &Path) -> Result<Schemata, BadInput> {
 }
 
 /// The ways of a group in each cache, those of code and data together.
-fn masks(schemata: &Schemata, cache: &[&str]) -> BTreeMap<Option<u32>, u32> {
+fn masks(schemata: &Schemata, cache: &[&str]) -> CacheMasks {
     let mut masks = BTreeMap::new();
     for line in schemata.lines.iter().filter(|line| cache.contains(&line.resource.as_str())) {
         for (id, value) in &line.domains {
@@ -138,7 +142,7 @@ fn tasks(folder: &Path) -> Vec<i32> {
 
 /// Finds the programs of a group's tasks.
 fn members(
-    import: &mut Import,
+    import: &mut ImportedSources,
     class: &mut ImportedClass,
     tasks: &[i32],
     users: &[CpuUser],

@@ -33,7 +33,7 @@ use fairways_resctrl_client::Settings;
 
 pub use kind::SourceKind;
 
-use classes::{ClassWays, ImportedClass};
+use classes::{CacheMasks, ClassWays, ImportedClass};
 use pods::ImportedPod;
 use yaml::{WrongLine, YamlNode, YamlValue};
 
@@ -93,7 +93,7 @@ impl HostCache {
 }
 
 /// What has been read so far.
-struct Import {
+struct ImportedSources {
     cache: HostCache,
     /// The name of the source that is being read.
     source: String,
@@ -103,8 +103,8 @@ struct Import {
     pods: Vec<ImportedPod>,
     /// rubik's level of background pods that name none.
     default_level: &'static str,
-    /// To how many ways everything else is limited.
-    confine_others: Option<u32>,
+    /// To how many ways everything else is limited, and to which.
+    confined: Option<(u32, CacheMasks)>,
     /// More to know about the result.
     comments: Vec<String>,
     left_out: Vec<String>,
@@ -112,7 +112,7 @@ struct Import {
     is_left_out: BTreeSet<String>,
 }
 
-impl Import {
+impl ImportedSources {
     const fn new(cache: HostCache) -> Self {
         Self {
             cache,
@@ -121,7 +121,7 @@ impl Import {
             classes: Vec::new(),
             pods: Vec::new(),
             default_level: "max",
-            confine_others: None,
+            confined: None,
             comments: Vec::new(),
             left_out: Vec::new(),
             is_left_out: BTreeSet::new(),
@@ -168,14 +168,16 @@ impl Import {
             self.leave_out_at(&rest.place, what, NO_BANDWIDTH);
         }
         let ClassWays::Masks(masks) = &rest.ways else { return };
-        let Some(most) = masks.values().map(|mask| mask.count_ones()).max() else { return };
-        if masks.values().any(|mask| mask.count_ones() != most) {
-            let why = "`resctrl.confine_others` is the same for each cache: the most ways count";
+        let Some(least) = masks.values().map(|mask| mask.count_ones()).min() else { return };
+        // In the whole cache it is not limited.
+        if least == 0 || self.cache.ways.is_some_and(|ways| least >= ways) {
+            return;
+        }
+        if masks.values().any(|mask| mask.count_ones() != least) {
+            let why = "`resctrl.confine_others` is the same for each cache: the fewest ways count";
             self.leave_out_at(&rest.place, what, why);
         }
-        if self.cache.ways.is_none_or(|ways| most < ways) && most > 0 {
-            self.confine_others = Some(most);
-        }
+        self.confined = Some((least, masks.clone()));
     }
 
     /// Reads a file, standard input, or a folder.
@@ -242,6 +244,14 @@ impl Import {
         let kind = pods::kind(document);
         if kind == Some("ConfigMap") {
             return self.config_map(document, from);
+        }
+        if let (Some(_), Some(items)) = (kind, document.get("items")) {
+            let mut is_known = false;
+            // Kubernetes has no lists of lists.
+            for item in items.list("items")?.iter().filter(|item| item.get("items").is_none()) {
+                is_known |= self.document(item, from)?;
+            }
+            return Ok(is_known);
         }
         if may_be(from, SourceKind::Koordinator) && koordinator::strategy(document).is_some() {
             self.note(SourceKind::Koordinator);
@@ -311,7 +321,7 @@ pub fn import(options: &ImportOptions, out: &mut dyn Write) -> anyhow::Result<()
     let host = HostCache::of_host();
     let cache =
         HostCache { ways: options.ways.or(host.ways), bytes: options.cache_size.or(host.bytes) };
-    let mut import = Import::new(cache);
+    let mut import = ImportedSources::new(cache);
     let live = options.live.then(|| Settings::default().root);
     for source in options.sources.iter().chain(&live) {
         import.read(source, options.from)?;
@@ -334,7 +344,7 @@ pub fn import(options: &ImportOptions, out: &mut dyn Write) -> anyhow::Result<()
 }
 
 /// What was read, as a configuration that the daemon takes.
-fn configuration(import: &mut Import) -> anyhow::Result<String> {
+fn configuration(import: &mut ImportedSources) -> anyhow::Result<String> {
     pods::assign(import);
     let text = output::text(import);
     if text.len() > LARGEST_CONFIGURATION {
@@ -360,7 +370,7 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
     })
 }
 
-impl Import {
+impl ImportedSources {
     /// The lines about what is left out, and how many more there are.
     fn shown_left_out(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.left_out.iter().take(MOST_LEFT_OUT).cloned().collect();

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 
 use fairways_command_kit::plain::plain;
 
-use super::classes::{ClassMember, ImportedClass, OwnWays, own_ways};
-use super::{Import, NO_BANDWIDTH, NO_FIXED_LIMIT, SourceKind};
+use super::classes::{ClassMember, ExclusiveWays, ImportedClass, own_ways};
+use super::{ImportedSources, NO_BANDWIDTH, NO_FIXED_LIMIT, SourceKind};
 use crate::config::names::{easy_name, unique_name};
 use crate::config::{ProgramConfig, group_name};
 
 /// What is promised to the programs of a class.
-struct Promise {
+struct ClassPromise {
     /// To each program.
     baseline_ways: Option<u32>,
     best_effort: bool,
@@ -21,10 +21,11 @@ struct Promise {
 }
 
 /// The whole text.
-pub(super) fn text(import: &mut Import) -> String {
+pub(super) fn text(import: &mut ImportedSources) -> String {
     let classes = std::mem::take(&mut import.classes);
-    let own: Vec<Option<OwnWays>> =
-        (0..classes.len()).map(|index| own_ways(&classes, index)).collect();
+    let (confine_others, confined) = import.confined.take().unzip();
+    let own: Vec<Option<ExclusiveWays>> =
+        (0..classes.len()).map(|index| own_ways(&classes, index, confined.as_ref())).collect();
     let is_static = is_static(import, &classes, &own);
     let least = classes.iter().filter_map(|class| class.bandwidth).min().unwrap_or(100).max(1);
     let (mut rules, mut programs, mut examples) = (String::new(), String::new(), String::new());
@@ -40,7 +41,9 @@ pub(super) fn text(import: &mut Import) -> String {
                     rule(&mut rules, class, namespace, labels, &promise);
                 }
                 ClassMember::Selected { name, select } => {
-                    let name = if class.members.len() == 1 { &class.name } else { name };
+                    // Groups of resctrl are mostly numbered.
+                    let is_class = class.members.len() == 1 && class.by != SourceKind::Resctrl;
+                    let name = if is_class { &class.name } else { name };
                     let name = unique_name(&easy_name(name), &mut names);
                     program(import, &mut programs, class, &name, select, &promise);
                 }
@@ -57,7 +60,7 @@ pub(super) fn text(import: &mut Import) -> String {
     };
     // Writing to memory does not fail.
     let _ = write!(text, "# {why}\npolicy = \"{policy}\"\n");
-    if let Some(ways) = import.confine_others {
+    if let Some(ways) = confine_others {
         let _ = write!(
             text,
             "\n[resctrl]\n# What is not managed was limited to these ways.\nconfine_others = {ways}\n"
@@ -70,7 +73,7 @@ pub(super) fn text(import: &mut Import) -> String {
 }
 
 /// Where the text comes from, and what it does not have.
-fn head(import: &Import) -> String {
+fn head(import: &ImportedSources) -> String {
     let sources: Vec<&str> = import.sources.iter().map(String::as_str).collect();
     let mut text = format!(
         "# From {}, by `fairways config import`.\n# Read it before you use it: docs/config.md has the keys.\n#\n",
@@ -96,7 +99,11 @@ fn head(import: &Import) -> String {
 }
 
 /// Whether every class is one program with ways that no other class has, in masks or sizes.
-fn is_static(import: &mut Import, classes: &[ImportedClass], own: &[Option<OwnWays>]) -> bool {
+fn is_static(
+    import: &mut ImportedSources,
+    classes: &[ImportedClass],
+    own: &[Option<ExclusiveWays>],
+) -> bool {
     let sum: u32 = own.iter().flatten().fold(0, |sum, own| sum.saturating_add(own.least));
     let all_fit = import.cache.ways.is_none_or(|ways| sum <= ways);
     if !all_fit && let Some(class) = classes.first() {
@@ -117,12 +124,12 @@ fn is_static(import: &mut Import, classes: &[ImportedClass], own: &[Option<OwnWa
 
 /// What is promised to a class's programs; what is not is noted.
 fn promise(
-    import: &mut Import,
+    import: &mut ImportedSources,
     class: &ImportedClass,
-    own: Option<OwnWays>,
+    own: Option<ExclusiveWays>,
     is_static: bool,
     least_bandwidth: u32,
-) -> Promise {
+) -> ClassPromise {
     let what = format!("class {}", class.name);
     if let Some(percent) = class.bandwidth {
         let what = format!("{what}, {percent} % of memory bandwidth");
@@ -131,7 +138,8 @@ fn promise(
     let best_effort = class.is_background && !is_static;
     let ratio = (class.bandwidth.unwrap_or(100) + least_bandwidth / 2) / least_bandwidth;
     let importance = Some(ratio).filter(|ratio| *ratio > 1 && !class.is_background && !is_static);
-    let mut promise = Promise { baseline_ways: None, best_effort, importance, about: what.clone() };
+    let mut promise =
+        ClassPromise { baseline_ways: None, best_effort, importance, about: what.clone() };
     let Some(own) = own else { return promise };
     let (place, width) = (class.place.clone(), own.width);
     let _ = write!(promise.about, ": {width} ways, {} of its own", own.most);
@@ -141,8 +149,8 @@ fn promise(
     }
     if own.least < own.width {
         let why = match own.least {
-            0 => "other classes may fill them, so none is promised".to_owned(),
-            own => format!("other classes may fill the rest: {own} are promised"),
+            0 => "others may fill them, so none is promised".to_owned(),
+            own => format!("others may fill the rest: {own} are promised"),
         };
         import.leave_out_at(&place, &format!("{what}, {width} ways"), &why);
     }
@@ -161,7 +169,7 @@ fn promise(
 }
 
 /// The keys of a promise.
-fn keys(promise: &Promise) -> String {
+fn keys(promise: &ClassPromise) -> String {
     let mut text = String::new();
     if let Some(ways) = promise.baseline_ways {
         let _ = writeln!(text, "baseline_ways = {ways}");
@@ -180,17 +188,17 @@ fn quoted(text: &str) -> String {
 }
 
 /// The heading of a program: its class.
-fn about(class: &ImportedClass, promise: &Promise) -> String {
+fn about(class: &ImportedClass, promise: &ClassPromise) -> String {
     plain(&format!("{} ({})", promise.about, class.place))
 }
 
 fn program(
-    import: &mut Import,
+    import: &mut ImportedSources,
     to: &mut String,
     class: &ImportedClass,
     name: &str,
     select: &str,
-    promise: &Promise,
+    promise: &ClassPromise,
 ) {
     if let Err(why) = format!("{name}={select}").parse::<ProgramConfig>() {
         import.leave_out_at(&class.place, select, &why);
@@ -207,7 +215,13 @@ fn program(
 }
 
 /// The pods of a namespace that have some labels: all of a class are one program.
-fn rule(to: &mut String, class: &ImportedClass, namespace: &str, labels: &str, promise: &Promise) {
+fn rule(
+    to: &mut String,
+    class: &ImportedClass,
+    namespace: &str,
+    labels: &str,
+    promise: &ClassPromise,
+) {
     let group = group_name(&class.name);
     let group = group.unwrap_or_else(|_| easy_name(&class.name).replace(':', "-"));
     let _ = write!(
@@ -222,7 +236,12 @@ fn rule(to: &mut String, class: &ImportedClass, namespace: &str, labels: &str, p
 }
 
 /// What to write for a class whose pods are not known.
-fn example(import: &mut Import, to: &mut String, class: &ImportedClass, promise: &Promise) {
+fn example(
+    import: &mut ImportedSources,
+    to: &mut String,
+    class: &ImportedClass,
+    promise: &ClassPromise,
+) {
     let chosen_by = match class.by {
         SourceKind::Goresctrl => "rdt.resources.beta.kubernetes.io/pod",
         SourceKind::Rubik => "volcano.sh/cache-limit",

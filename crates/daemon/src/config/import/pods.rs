@@ -6,7 +6,7 @@ use fairways_programs::Selector;
 
 use super::classes::{ClassMember, ImportedClass};
 use super::yaml::{WrongLine, YamlNode};
-use super::{Import, MOST_CLASSES, SourceKind, rubik};
+use super::{ImportedSources, MOST_CLASSES, SourceKind, rubik};
 use crate::config::labels::LabelSelector;
 
 /// goresctrl's annotation of pods for all containers; then those of the resource managers that read
@@ -48,23 +48,14 @@ pub(super) struct ImportedPod {
     annotations: BTreeMap<String, String>,
 }
 
-/// Whether a document is a list, a pod or a workload of Kubernetes, or anything else of it.
+/// Which object of Kubernetes a document is.
 pub(super) fn kind(document: &YamlNode) -> Option<&str> {
     document.text_of("apiVersion")?;
     document.text_of("kind")
 }
 
-/// The pods of a document.
-pub(super) fn read(import: &mut Import, document: &YamlNode) -> Result<(), WrongLine> {
-    if let Some(items) = document.get("items") {
-        for item in items.list("items")? {
-            // Lists in lists are not Kubernetes'.
-            if item.get("items").is_none() {
-                read(import, item)?;
-            }
-        }
-        return Ok(());
-    }
+/// The pod of a document, or the template of its pods.
+pub(super) fn read(import: &mut ImportedSources, document: &YamlNode) -> Result<(), WrongLine> {
     let Some(metadata) = document.get("metadata") else { return Ok(()) };
     let spec = document.get("spec");
     let cron = spec.and_then(|spec| spec.at(&["jobTemplate", "spec", "template"]));
@@ -95,7 +86,7 @@ fn texts(node: &YamlNode, key: &str) -> Result<BTreeMap<String, String>, WrongLi
 }
 
 /// Puts pods into their classes.
-pub(super) fn assign(import: &mut Import) {
+pub(super) fn assign(import: &mut ImportedSources) {
     let mut unclassed = 0;
     for pod in std::mem::take(&mut import.pods) {
         for (key, class) in &pod.annotations {
@@ -157,7 +148,7 @@ fn class_of(pod: &ImportedPod, default_level: &str) -> Option<(SourceKind, Strin
 }
 
 /// How a pod is found: by its labels, or without any, by its name.
-fn member(import: &mut Import, pod: &ImportedPod, class: &str) -> Option<ClassMember> {
+fn member(import: &mut ImportedSources, pod: &ImportedPod, class: &str) -> Option<ClassMember> {
     let is_level = pod.annotations.contains_key(LEVEL_OF_POD);
     if is_level && !rubik::LEVELS.contains(&class) {
         let why = "expected low, middle, high, max or dynamic";

@@ -6,7 +6,7 @@
 
 use super::classes::ImportedClass;
 use super::yaml::{WrongLine, YamlNode};
-use super::{Import, SourceKind};
+use super::{ImportedSources, SourceKind};
 
 /// The levels that have limits: the key, and the annotation's word.
 const LIMITED: [(&str, &str); 3] = [("low", "low"), ("mid", "middle"), ("high", "high")];
@@ -21,7 +21,7 @@ pub(super) fn part(document: &YamlNode) -> Option<&YamlNode> {
 }
 
 /// The levels of a document.
-pub(super) fn read(import: &mut Import, document: &YamlNode) -> Result<(), WrongLine> {
+pub(super) fn read(import: &mut ImportedSources, document: &YamlNode) -> Result<(), WrongLine> {
     let Some(part) = part(document) else {
         return Err(document.wrong("dynCache", "rubik's dynCache with l3Percent"));
     };
@@ -74,7 +74,7 @@ pub(super) fn read(import: &mut Import, document: &YamlNode) -> Result<(), Wrong
     Ok(())
 }
 
-fn add(import: &mut Import, level: &str, line: usize) -> Result<(), WrongLine> {
+fn add(import: &mut ImportedSources, level: &str, line: usize) -> Result<(), WrongLine> {
     let mut class = ImportedClass::new(level.to_owned(), SourceKind::Rubik, import.place(line));
     class.is_background = true;
     import.add_class(class, line)

@@ -11,7 +11,7 @@ use granit_parser::{Event, Parser, ScalarStyle};
 /// How deep values may be nested.
 const DEEPEST: usize = 64;
 /// How many values there may be, with those that aliases repeat.
-const MOST: usize = 500_000;
+const MOST: usize = 1_000_000;
 
 /// What is wrong in a source, and in which line.
 #[derive(Debug)]

@@ -16,6 +16,7 @@ fn every_command_and_the_configuration_have_a_page() {
         "fairways.1",
         "fairways-run.1",
         "fairways-config-check.1",
+        "fairways-config-import.1",
         "fairways-man.1",
         "fairways.toml.5",
     ] {

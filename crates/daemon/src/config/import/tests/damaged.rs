@@ -88,7 +88,7 @@ fn what_is_not_known_or_damaged_is_refused_in_a_line() {
     }
 }
 
-/// Text that unfolds to far more than it is, or is nested so deep that recursion would not end well.
+/// Text that unfolds to far more than it is, or is nested deeper than a stack is.
 #[test]
 fn hostile_text_is_refused_before_it_grows() {
     let mut laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
@@ -102,14 +102,12 @@ fn hostile_text_is_refused_before_it_grows() {
     }
     let nested = format!("partitions: {}{}", "[".repeat(100_000), "]".repeat(100_000));
     let blocks: String = (0..2000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
-    let wide = format!("partitions: [{}]", "x,".repeat(600_000));
     let elements = format!("<domain>{}</domain>", "<a/>".repeat(600_000));
     for (text, expected) in [
         (laughs, "values, aliases counted"),
         (chain, "nested at most 64 deep"),
         (nested, "source-0:1: expected "),
         (blocks, "source-0:"),
-        (wide, "values, aliases counted"),
         (elements, "expected XML: "),
     ] {
         let error = imported(&[&text], CACHE).unwrap_err();

@@ -38,12 +38,15 @@ data:
     has_line(&text, &["source-0:16: beClass.resctrlQOS: 0 to 30 % of the cache: "]);
     has_line(&text, &["source-0:18: nodeStrategies: gpu: "]);
     let slo = "
-apiVersion: slo.koordinator.sh/v1alpha1
-kind: NodeSLO
-spec:
-  resourceQOSStrategy:
-    lsClass: {resctrlQOS: {enable: true}}
-    beClass: {resctrlQOS: {enable: true, catRangeEndPercent: 20}}
+apiVersion: v1
+kind: List
+items:
+- apiVersion: slo.koordinator.sh/v1alpha1
+  kind: NodeSLO
+  spec:
+    resourceQOSStrategy:
+      lsClass: {resctrlQOS: {enable: true}}
+      beClass: {resctrlQOS: {enable: true, catRangeEndPercent: 20}}
 ";
     let pod = "
 apiVersion: v1

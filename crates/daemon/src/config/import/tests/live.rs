@@ -13,12 +13,12 @@ fn tree(
     processes: &[(i32, &str, &str)],
 ) -> (tempfile::TempDir, Roots) {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    fs::create_dir_all(at("resctrl/info/L3")).unwrap();
-    fs::create_dir_all(at("resctrl/mon_groups")).unwrap();
-    fs::write(at("resctrl/info/L3/cbm_mask"), "fffff\n").unwrap();
+    let at = folder.path();
+    fs::create_dir_all(at.join("resctrl/info/L3")).unwrap();
+    fs::create_dir_all(at.join("resctrl/mon_groups")).unwrap();
+    fs::write(at.join("resctrl/info/L3/cbm_mask"), "fffff\n").unwrap();
     for (name, schemata, tasks) in groups {
-        let group = at("resctrl").join(name);
+        let group = at.join("resctrl").join(name);
         fs::create_dir_all(&group).unwrap();
         fs::write(group.join("schemata"), schemata).unwrap();
         fs::write(group.join("tasks"), tasks).unwrap();
@@ -26,23 +26,23 @@ fn tree(
         fs::write(group.join("mode"), "shareable\n").unwrap();
     }
     for (pid, comm, cgroup) in processes {
-        let process = at("proc").join(pid.to_string());
+        let process = at.join("proc").join(pid.to_string());
         fs::create_dir_all(&process).unwrap();
         let rest = " 0".repeat(40);
         fs::write(process.join("stat"), format!("{pid} ({comm}) S 1 {pid} {pid} 0 -1{rest}\n"))
             .unwrap();
         fs::write(process.join("cgroup"), format!("0::{cgroup}\n")).unwrap();
     }
-    let thread = at("proc/71");
+    let thread = at.join("proc/71");
     fs::create_dir_all(&thread).unwrap();
     fs::write(thread.join("status"), "Name:\tx\nTgid:\t7\nPPid:\t1\n").unwrap();
-    let roots = Roots { proc: at("proc"), cgroup: at("cgroup"), pods: at("pods") };
+    let roots = Roots { proc: at.join("proc"), cgroup: at.join("cgroup"), pods: at.join("pods") };
     (folder, roots)
 }
 
 fn live_import(groups: &[(&str, &str, &str)], processes: &[(i32, &str, &str)]) -> (Config, String) {
     let (folder, roots) = tree(groups, processes);
-    let mut import = Import::new(HostCache::default());
+    let mut import = ImportedSources::new(HostCache::default());
     let root = folder.path().join("resctrl");
     assert!(live::is_resctrl(&root));
     import.source = root.display().to_string();
@@ -69,8 +69,8 @@ fn groups_of_the_live_tree_become_programs() {
     assert_eq!(
         programs(&config),
         [
-            ("COS1", "unit:nginx.service".to_owned(), Some(8), false, None),
-            ("COS2", "process:mlr".to_owned(), Some(4), false, None),
+            ("nginx", "unit:nginx.service".to_owned(), Some(8), false, None),
+            ("mlr", "process:mlr".to_owned(), Some(4), false, None),
         ]
     );
     assert_eq!(config.resctrl.confine_others, None);
@@ -98,8 +98,8 @@ fn what_groups_of_the_live_tree_have_besides_is_named() {
         programs(&config),
         [
             // Four ways in either cache; a quarter of the bandwidth in one.
-            ("COS1", "unit:nginx.service".to_owned(), Some(4), false, None),
-            ("COS2", "cgroup:/batch/night".to_owned(), None, false, Some(4)),
+            ("nginx", "unit:nginx.service".to_owned(), Some(4), false, None),
+            ("night", "cgroup:/batch/night".to_owned(), None, false, Some(4)),
         ],
         "{text}"
     );
@@ -110,4 +110,16 @@ fn what_groups_of_the_live_tree_have_besides_is_named() {
     has_line(&text, &["resctrl/COS1: class COS1, 25 % of memory bandwidth: "]);
     has_line(&text, &["resctrl/COS4: CPUs 2-3: "]);
     has_line(&text, &["resctrl/fairways.1+web: group: Fairways made it"]);
+}
+
+/// What everything else may fill is nobody's own.
+#[test]
+fn ways_that_the_rest_is_limited_to_are_not_promised() {
+    let processes = [(7, "nginx", "/system.slice/nginx.service")];
+    let groups = [("", "L3:0=fff;1=ff\n", ""), ("COS1", "L3:0=fff00;1=fff00\n", "7\n")];
+    let (config, text) = live_import(&groups, &processes);
+    assert_eq!(config.program[0].baseline_ways, Some(8), "{text}");
+    assert_eq!(config.resctrl.confine_others, Some(8));
+    assert_eq!(config.policy, "fairways");
+    has_line(&text, &["the root's group: ", "the fewest ways count"]);
 }

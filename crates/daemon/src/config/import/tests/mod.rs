@@ -4,7 +4,7 @@ mod live;
 
 use std::path::Path;
 
-use super::{HostCache, Import, configuration};
+use super::{HostCache, ImportedSources, configuration};
 use crate::config::Config;
 
 /// A cache of 20 ways, 2 MiB each.
@@ -12,7 +12,7 @@ const CACHE: HostCache = HostCache { ways: Some(20), bytes: Some(40 << 20) };
 
 /// The configuration that sources give, with its text.
 fn imported(sources: &[&str], cache: HostCache) -> Result<(Config, String), String> {
-    let mut import = Import::new(cache);
+    let mut import = ImportedSources::new(cache);
     for (number, text) in sources.iter().enumerate() {
         import.source = format!("source-{number}");
         import.read_text(text, None).map_err(|error| error.to_string())?;
@@ -77,8 +77,8 @@ partitions:
         ]
     );
     assert!(config.not_honoured().is_empty());
-    has_line(&text, &["source-0:5: options.l3.optional: "]);
-    has_line(&text, &["source-0:13: partitions.dedicated.classes.guaranteed.kubernetes.denyPod"]);
+    has_line(&text, &["source-0:4: options.l3.optional: "]);
+    has_line(&text, &["source-0:12: partitions.dedicated.classes.guaranteed.kubernetes.denyPod"]);
 }
 
 /// The shape of the example in goresctrl's documentation.
@@ -133,7 +133,7 @@ fn shares_of_goresctrl_are_promised_as_far_as_a_class_has_them_for_itself() {
     );
     has_line(&text, &["class besteffort, 25 % of memory bandwidth: "]);
     has_line(&text, &["class besteffort, at most 4 ways: "]);
-    has_line(&text, &["class burstable, 8 ways: other classes may fill the rest: 4 are promised"]);
+    has_line(&text, &["class burstable, 8 ways: others may fill the rest: 4 are promised"]);
     // Without the number of ways, no number of ways is made up.
     let (config, text) = imported(&[SHARES], HostCache::default()).unwrap();
     assert!(config.program.iter().all(|of| of.baseline_ways.is_none()));
