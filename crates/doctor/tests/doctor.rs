@@ -214,7 +214,7 @@ fn mount_options_state_what_they_change() {
 }
 
 /// Kernels for MPAM number domains of memory bandwidth by NUMA node: they are matched by CPUs, and
-/// without a match it is said that there is no lever.
+/// without a match there is no lever, which the finding says.
 #[test]
 fn domains_of_bandwidth_are_matched_by_their_cpus() {
     let host = Host::skylake();

@@ -37,7 +37,7 @@ pub trait Source {
     /// Stops counting a program.
     fn end(&mut self, app: AppId);
 
-    /// Whether hardware counts, so that its other counts can be compared with these; a model's can't.
+    /// Whether hardware counts, whose other counts can be compared with these; a model's can't.
     fn is_measured(&self) -> bool {
         true
     }

@@ -49,16 +49,19 @@ fn matched(
     let may_be_nodes = domains.iter().all(|id| nodes.contains_key(id));
     let mut found = BTreeMap::new();
     for (cache, cpus) in caches {
-        let is_its_node =
-            |id: &&u32| !cpus.is_empty() && nodes.get(*id).is_some_and(|of_node| of_node == cpus);
         let domain = match (have_ids_of_caches, may_be_nodes) {
             (true, false) => Some(cache),
-            (true, true) => Some(cache).filter(is_its_node),
-            (false, _) => domains.iter().find(is_its_node),
+            (true, true) => Some(cache).filter(|&id| has_cpus(nodes, *id, cpus)),
+            (false, _) => domains.iter().find(|&id| has_cpus(nodes, *id, cpus)),
         };
         found.extend(domain.map(|&domain| (*cache, domain)));
     }
     found
+}
+
+/// Whether a node has these CPUs, which are some.
+fn has_cpus(nodes: &BTreeMap<u32, CpuSet>, node: u32, cpus: &CpuSet) -> bool {
+    !cpus.is_empty() && nodes.get(&node).is_some_and(|of_node| of_node == cpus)
 }
 
 /// The ids of a line's domains.

@@ -140,3 +140,31 @@ fn a_window_ends_as_the_source_says_and_nobody_polls() {
     assert_eq!(script.borrow().asked.last(), Some(&(APP, 0, None)));
     assert!(sampled(&mut host).window >= MILLI);
 }
+
+/// The emulated machine moves no bytes, whatever the source says of misses.
+#[test]
+fn bytes_that_stay_at_0_beside_many_misses_are_missing_and_named() {
+    let Some(bench) = Bench::new() else { return };
+    let sleeper = Sleeper::start(0);
+    let script = Rc::new(RefCell::new(Script::default()));
+    let (receiver, mut sender) = UnixStream::pair().unwrap();
+    receiver.set_nonblocking(true).unwrap();
+    let source = Box::new(ScriptedSource { script: Rc::clone(&script), receiver });
+    let list = vec![managed("a", Selector::Pid(sleeper.id()))];
+    let mut host = bench.host_of(bench.parts(source, Roots::default()), list, LOOK);
+    assert_eq!(all_started(&mut host, 1), [(0, APP)]);
+    host.carry_out(0, Action::Watch { app: APP, every: WindowLength::Instructions(1000) });
+    for (misses, bytes) in
+        [(None, Some(0)), (Some(100_000), Some(0)), (Some(100_000), Some(0)), (Some(100_000), None)]
+    {
+        assert!(host.degraded().is_empty(), "{:?}", host.degraded());
+        let mut window = ended(1001, 7 * MILLI, MILLI);
+        window.counters.llc_misses = misses;
+        script.borrow_mut().ended.push(window);
+        sender.write_all(b"x").unwrap();
+        assert_eq!(sampled(&mut host).counters.memory_bytes, bytes, "{misses:?}");
+    }
+    let [line] = &host.degraded()[..] else { panic!("{:?}", host.degraded()) };
+    assert!(line.starts_with("memory traffic in domain 0 stays at 0 beside more than"), "{line}");
+    assert!(line.ends_with(": of a"), "{line}");
+}

@@ -29,8 +29,7 @@ fn lines_of(host: &Host, group: &str) -> Vec<String> {
     let path = if group.is_empty() { "schemata".to_owned() } else { format!("{group}/schemata") };
     let text = host.read(&path);
     let lines = text.lines().map(|line| line.trim().replace(' ', ""));
-    let is_known = |line: &String| line.starts_with("MB:") || line.starts_with("L3:");
-    lines.filter(|line| !is_known(line)).collect()
+    lines.filter(|line| !line.starts_with("MB:") && !line.starts_with("L3:")).collect()
 }
 
 /// Our classes, in order.
