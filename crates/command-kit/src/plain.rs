@@ -3,29 +3,38 @@
 
 use std::io::{self, Write};
 
-use fairways_core::is_plain;
+use fairways_core::PlainEscapes;
+pub use fairways_core::plain;
 
-/// A text from outside on one line, with `?` for each character that is not plain.
-pub fn plain(text: &str) -> String {
-    text.replace(|letter| !is_plain(letter), "?")
-}
-
-/// The same for a text of several lines, which it keeps.
+/// A text from outside of several lines, which it keeps, with an escape such as `\u200b` for each
+/// character that is not plain.
 pub fn lines(text: &str) -> String {
-    text.replace(|letter| !is_plain(letter) && !matches!(letter, '\n' | '\t'), "?")
+    let mut to = String::with_capacity(text.len());
+    push_lines(&mut PlainEscapes::default(), text, &mut to);
+    to
 }
 
-/// A writer that passes on plain text in lines, with `?` for all other characters.
+fn push_lines(escapes: &mut PlainEscapes, text: &str, to: &mut String) {
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\t' => escapes.push_blank(letter, to),
+            _ => escapes.push(letter, to),
+        }
+    }
+}
+
+/// A writer that passes on plain text in lines, with escapes for all other characters.
 pub struct Plain<W: Write> {
     to: W,
     /// The first bytes of an incomplete character.
     begun: Vec<u8>,
+    escapes: PlainEscapes,
 }
 
 impl<W: Write> Plain<W> {
     /// Writes to this.
-    pub const fn new(to: W) -> Self {
-        Self { to, begun: Vec::new() }
+    pub fn new(to: W) -> Self {
+        Self { to, begun: Vec::new(), escapes: PlainEscapes::default() }
     }
 }
 
@@ -36,17 +45,17 @@ impl<W: Write> Write for Plain<W> {
         let mut text = String::with_capacity(begun.len());
         let mut chunks = begun.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
-            text += chunk.valid();
+            push_lines(&mut self.escapes, chunk.valid(), &mut text);
             let wrong = chunk.invalid();
             let is_last = chunks.peek().is_none();
             let may_go_on = |why: std::str::Utf8Error| why.error_len().is_none();
             if is_last && std::str::from_utf8(wrong).is_err_and(may_go_on) {
                 self.begun = wrong.to_vec();
             } else if !wrong.is_empty() {
-                text.push('?');
+                self.escapes.push_blank('?', &mut text);
             }
         }
-        self.to.write_all(lines(&text).as_bytes())?;
+        self.to.write_all(text.as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -81,8 +90,9 @@ mod tests {
     #[test]
     fn letters_that_come_in_pieces_stay_and_those_that_bid_do_not() {
         let text =
-            "größe\u{1b}[2J \u{9b}2J\u{7f}\r a\u{202e}b\u{2066}c\u{200f}\u{61c}\u{2028}\tz\n日本";
-        let expected = "größe?[2J ?2J?? a?b?c???\tz\n日本";
+            "größe\u{1b}[2J \u{9b}2J\u{7f}\r e\u{301}a\u{202e}b\u{200b}c\u{2028}\tz\n\u{301}日本";
+        let expected = "größe\\u001b[2J \\u009b2J\\u007f\\u000d \
+                        e\u{301}a\\u202eb\\u200bc\\u2028\tz\n\\u0301日本";
         assert_eq!(lines(text), expected);
         for size in 1..8 {
             let mut to = Plain::new(Vec::new());
@@ -100,6 +110,6 @@ mod tests {
     fn an_event_is_one_line() {
         let mut to = LogLine(Vec::new());
         to.write_all("INFO a\nERROR \u{1b}]0;x\u{7}\n".as_bytes()).unwrap();
-        assert_eq!(to.0, b"INFO a?ERROR ?]0;x?\n");
+        assert_eq!(to.0, b"INFO a\\u000aERROR \\u001b]0;x\\u0007\n");
     }
 }

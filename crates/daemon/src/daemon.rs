@@ -31,6 +31,7 @@ use super::notify::Notify;
 use super::nri::{Nri, NriTotals};
 use super::open;
 use super::profiled::Profiled;
+use super::promises;
 use super::rules::Rules;
 use super::seen::OfHost;
 use super::settings::Checked;
@@ -203,6 +204,10 @@ impl Daemon {
         let has_signal = Arc::clone(&signals.came);
         self.host.on_turn(move |host| {
             pulse.turns();
+            // A container that starts does not wait for what is shown.
+            if host.has_announcements() {
+                return;
+            }
             // The host does not count that a scheduler ends, or that journals or policies fail.
             let is_as_before = shown_changes.replace(host.changes()) == Some(host.changes());
             let is_recent = shown_at.elapsed() < SHOWN_EVERY && !has_signal.load(Ordering::SeqCst);
@@ -225,6 +230,7 @@ impl Daemon {
             now.extend_from_slice(&trouble.lock());
             now.extend(unmeasured.clone());
             now.extend(fairways_exec_policy::given_up());
+            now.extend(promises::beyond(&watched.lock().status));
             if now != degraded {
                 watched.lock().status.degraded.clone_from(&now);
                 degraded = now;
@@ -462,5 +468,5 @@ impl Daemon {
 pub(super) fn text_of(why: &(dyn Any + Send)) -> String {
     let text = why.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| why.downcast_ref::<&str>().copied());
-    text.unwrap_or("it broke off").replace(|letter| !fairways_core::is_plain(letter), " ")
+    fairways_core::plain(&text.unwrap_or("it broke off").replace('\n', " "))
 }

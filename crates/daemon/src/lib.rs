@@ -24,6 +24,7 @@ mod nri;
 mod open;
 mod options;
 mod profiled;
+mod promises;
 mod report;
 mod restore;
 mod rules;

@@ -16,6 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// goes would have them searched all the time.
 const SELDOM: Duration = Duration::from_secs(10);
 
+/// How long they may be searched: the loop, and a container that starts, wait meanwhile. Where there
+/// are more, a name that was meant may not be found.
+const BUDGET: Duration = Duration::from_millis(10);
+
 /// The programs that are missing now.
 #[derive(Default)]
 pub(super) struct Missing {
@@ -34,7 +38,8 @@ impl Missing {
         if is_new {
             let now = Instant::now();
             if self.running.as_ref().is_none_or(|(at, _)| now.duration_since(*at) >= SELDOM) {
-                self.running = Some((now, Running::look(&Roots::default()).unwrap_or_default()));
+                self.running =
+                    Some((now, Running::look(&Roots::default(), BUDGET).unwrap_or_default()));
             }
             let empty = Running::default();
             let running = self.running.as_ref().map_or(&empty, |(_, running)| running);

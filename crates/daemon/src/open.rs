@@ -312,7 +312,7 @@ pub(super) fn nri(
     totals: Arc<Mutex<NriTotals>>,
 ) -> anyhow::Result<Nri> {
     let announcer = ContainerAnnouncer::new()?;
-    host.listen_to(announcer.clone());
+    host.listen_to(announcer.clone(), config.kubernetes.places());
     Nri::start(config.kubernetes.clone(), announcer, totals).context("no thread for NRI")
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairways_core::{Action, Time, WindowLength, is_plain};
+use fairways_core::{Action, Time, WindowLength, plain};
 
 use crate::present::Present;
 
@@ -111,7 +111,7 @@ pub(crate) fn text(what: &str, text: &str) -> Result<(), String> {
             text.len()
         ));
     }
-    match text.chars().all(is_plain) {
+    match plain(text) == text {
         true => Ok(()),
         false => Err(format!("{what}: expected one line of plain text, found {text:?}")),
     }

@@ -71,7 +71,7 @@ fn its_standard_error_is_a_pipe_to_its_keeper() {
     assert_eq!(summary, "pipe");
     let start = "exec:sh -c ";
     assert!(
-        error.starts_with(start) && error.ends_with("stderr: INFO ?[2J all is well\n"),
+        error.starts_with(start) && error.ends_with("stderr: INFO \\u001b[2J all is well\n"),
         "{error}"
     );
     assert_eq!(error.lines().count(), 1, "{error}");

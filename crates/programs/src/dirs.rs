@@ -22,10 +22,66 @@ pub(super) struct Match {
 /// path.
 pub(super) type Matches = BTreeMap<(usize, String), Match>;
 
+/// Which entries of the list may select a cgroup: those that pods ask for by their program's name,
+/// of which there are many, and all others in turn.
+#[derive(Debug, Default)]
+pub(super) struct WantedIndex {
+    asked: BTreeMap<String, usize>,
+    others: Vec<usize>,
+}
+
+impl WantedIndex {
+    pub(super) fn new(wanted: &[Wanted]) -> Self {
+        let mut index = Self::default();
+        wanted.iter().enumerate().for_each(|(at, wanted)| index.add(at, wanted));
+        index
+    }
+
+    /// Adds the last entry of the list.
+    pub(super) fn add(&mut self, at: usize, wanted: &Wanted) {
+        match &wanted.selector {
+            Selector::Asked(program) => {
+                self.asked.entry(program.clone()).or_insert(at);
+            }
+            _ => self.others.push(at),
+        }
+    }
+
+    /// The first entry that pods ask for by this name.
+    pub(super) fn asked(&self, program: &str) -> Option<usize> {
+        self.asked.get(program).copied()
+    }
+
+    /// The other entries, in their order.
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> {
+        self.others.iter().copied()
+    }
+
+    /// The first entry before another one that selects a cgroup itself, and the match that it is.
+    fn first(
+        &self,
+        before: usize,
+        wanted: &[Wanted],
+        path: &str,
+        pods: &Pods,
+    ) -> Option<(usize, String)> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let asked = container_id(name).and_then(|id| {
+            let program = pods.announced.program(id)?;
+            Some((self.asked(program)?, program.to_owned()))
+        });
+        let asked = asked.filter(|(at, _)| *at < before);
+        let before = asked.as_ref().map_or(before, |(at, _)| *at);
+        let mut others = self.others().take_while(|at| *at < before);
+        others.find_map(|at| Some((at, direct(&wanted[at], path, pods)?))).or(asked)
+    }
+}
+
 /// Assigns `paths`, in ascending order, to the entries of the list. A cgroup below a match belongs
 /// to it, unless an earlier entry matches there.
 pub(super) fn matched<'a>(
     wanted: &[Wanted],
+    index: &WantedIndex,
     paths: impl Iterator<Item = &'a str> + Clone,
     pods: &Pods,
 ) -> Matches {
@@ -34,10 +90,7 @@ pub(super) fn matched<'a>(
     for path in paths.clone() {
         let inherited = parent(path).and_then(|parent| owners.get(parent)).cloned();
         let before = inherited.as_ref().map_or(wanted.len(), |&(owner, _)| owner);
-        let direct = wanted[..before]
-            .iter()
-            .enumerate()
-            .find_map(|(at, wanted)| Some((at, direct(wanted, path, pods)?)));
+        let direct = index.first(before, wanted, path, pods);
         let Some(owner) = direct.or(inherited) else { continue };
         matches
             .entry(owner.clone())
@@ -46,17 +99,19 @@ pub(super) fn matched<'a>(
             .push(path.to_owned());
         owners.insert(path, owner);
     }
+    let mut below: HashMap<String, usize> =
+        matches.values().map(|of| (of.top.clone(), 0)).collect();
+    for path in paths {
+        for here in std::iter::successors(Some(path), |path| parent(path)) {
+            if let Some(count) = below.get_mut(here) {
+                *count += 1;
+            }
+        }
+    }
     for of in matches.values_mut() {
-        let top = of.top.as_str();
-        of.whole = of.all.len() == paths.clone().filter(|path| is_below(path, top)).count();
+        of.whole = below.get(&of.top) == Some(&of.all.len());
     }
     matches
-}
-
-/// Whether a cgroup is the other or below it.
-pub(super) fn is_below(path: &str, top: &str) -> bool {
-    top == "/"
-        || path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn parent(path: &str) -> Option<&str> {
@@ -103,11 +158,8 @@ fn direct(wanted: &Wanted, path: &str, pods: &Pods) -> Option<String> {
             let uid = pod_uid(name)?.replace('_', "-");
             pods.matches(&uid, namespace, pattern).then_some(uid)
         }
-        Selector::Asked(program) => {
-            let of = pods.announced.get(container_id(name)?)?;
-            (of.program.as_ref() == Some(program)).then(|| program.clone())
-        }
-        Selector::Process { .. } | Selector::Pid(_) => None,
+        // These are found by the index.
+        Selector::Asked(_) | Selector::Process { .. } | Selector::Pid(_) => None,
     }
 }
 
@@ -159,7 +211,7 @@ mod tests {
     fn tops(wanted: &[Wanted], paths: &[&str]) -> Vec<(usize, String)> {
         let mut paths = paths.to_vec();
         paths.sort_unstable();
-        matched(wanted, paths.iter().copied(), &Pods::default())
+        matched(wanted, &WantedIndex::new(wanted), paths.iter().copied(), &Pods::default())
             .into_iter()
             .map(|((at, _), of)| (at, of.top))
             .collect()
@@ -289,7 +341,8 @@ mod tests {
             wanted("cgroup:/a/b/c", false),
         ];
         let paths = ["/", "/a", "/a-b", "/a/b", "/a/b/c", "/a/d"];
-        let of = matched(&list, paths.into_iter(), &Pods::default());
+        let index = WantedIndex::new(&list);
+        let of = matched(&list, &index, paths.into_iter(), &Pods::default());
         let all: Vec<_> = of.iter().map(|((at, _), of)| (*at, of.all.clone(), of.whole)).collect();
         assert_eq!(
             all,
@@ -304,7 +357,9 @@ mod tests {
         fn any_name_is_read(path in "(/[ -.0-~]{1,80}){1,4}", uid in "[0-9a-f]{32}") {
             for text in [format!("pod:{uid}"), "container:*".to_owned(), "unit:*.slice".to_owned(), "cgroup:/*".to_owned()] {
                 for each in [false, true] {
-                    for (_, of) in matched(&[wanted(&text, each)], [path.as_str()].into_iter(), &Pods::default()) {
+                    let list = [wanted(&text, each)];
+                    let (index, paths) = (WantedIndex::new(&list), [path.as_str()].into_iter());
+                    for (_, of) in matched(&list, &index, paths, &Pods::default()) {
                         proptest::prop_assert_eq!(of.all, [path.clone()]);
                     }
                 }

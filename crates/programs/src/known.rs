@@ -11,7 +11,7 @@ use std::time::Instant;
 use fairways_resctrl::language::CpuSet;
 
 use super::connector::Connector;
-use super::dirs::{Matches, matched};
+use super::dirs::{Matches, WantedIndex};
 use super::pods::Pods;
 use super::process::Proc;
 use super::table::{ProcessTable, Root};
@@ -40,6 +40,9 @@ pub(super) struct KnownProgram {
     /// are selected and none came or went since.
     pub(super) counts: Option<(Instant, Vec<(i32, u64)>)>,
     pub(super) cgroup: Option<PathBuf>,
+    /// The announced container that it began with, until the next look: its process is all that is
+    /// known of it.
+    pub(super) begun_by: Option<String>,
     /// The inode of the program's own cgroup, by tree, where it has one there.
     inodes: BTreeMap<usize, u64>,
     /// Whether the following fields are set.
@@ -54,33 +57,38 @@ pub(super) struct KnownProgram {
 /// Finds the wanted programs, and reports which came and went.
 #[derive(Debug)]
 pub struct Programs {
-    roots: Roots,
+    pub(super) roots: Roots,
     pub(super) proc: Proc,
     pub(super) watcher: Watcher,
     pub(super) wanted: Vec<Wanted>,
+    pub(super) index: WantedIndex,
     pub(super) forest: Option<Forest>,
     pub(super) pods: Pods,
     /// One per tree, in the order in which they are searched.
     pub(super) matches: Vec<Matches>,
-    /// Whether the matches changed since the last look.
-    regroup: bool,
+    /// Whether the list changed since the last look, and the programs whose matches did.
+    pub(super) regroup: bool,
+    pub(super) regrouped: BTreeSet<Id>,
+    /// Whether cgroups came or went since the last look, each of which may have been made again
+    /// under its path.
+    pub(super) rematched: bool,
     pub(super) table: ProcessTable,
-    connector: Option<Connector>,
+    pub(super) connector: Option<Connector>,
     /// Whether all processes must be looked through.
-    scan: bool,
+    pub(super) scan: bool,
     pub(super) programs: BTreeMap<Id, KnownProgram>,
     /// Where programs are by key, from when that is asked for until programs come or go.
-    ids: OnceCell<BTreeMap<ProgramKey, Id>>,
+    pub(super) ids: OnceCell<BTreeMap<ProgramKey, Id>>,
     /// How many matches of an entry have been programs of their own.
-    numbers: Vec<u32>,
+    pub(super) numbers: Vec<u32>,
     next: u64,
     pub(super) has_changed: bool,
     /// Whether processes have changed since programs were last found among them.
-    is_stale: bool,
+    pub(super) is_stale: bool,
     /// Whether a container was announced since the matches were found.
     pub(super) rematches: bool,
     /// Programs that are not wanted any more, until a look has reported it.
-    unwanted: Vec<ProgramKey>,
+    pub(super) unwanted: Vec<ProgramKey>,
 }
 
 impl Programs {
@@ -96,9 +104,12 @@ impl Programs {
             roots,
             watcher: Watcher::new()?,
             wanted: Vec::new(),
+            index: WantedIndex::default(),
             forest: None,
             matches: Vec::new(),
             regroup: true,
+            regrouped: BTreeSet::new(),
+            rematched: true,
             table: ProcessTable::default(),
             connector: None,
             scan: false,
@@ -124,87 +135,6 @@ impl Programs {
             .filter(|(_, wanted)| !matches!(wanted.selector, Selector::Asked(_)))
             .filter(|(number, _)| self.programs.keys().all(|(entry, _)| entry != number));
         unmatched.map(|(_, wanted)| wanted)
-    }
-
-    /// Replaces the list. The programs of an entry that stays, by name, selector and `each`, keep
-    /// their keys; the next look reports the changes, by numbers of the new list.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new); the list is then as before.
-    pub fn set_wanted(&mut self, wanted: Vec<Wanted>) -> io::Result<()> {
-        if self.forest.is_none() && wanted.iter().any(|wanted| wanted.selector.selects_cgroups()) {
-            let forest = Forest::open(&self.proc, &self.roots.cgroup)?;
-            if let Some(fd) = forest.attention() {
-                self.watcher.watch(fd)?;
-            }
-            tracing::info!(
-                hierarchies = forest.trees.len(),
-                watched = forest.is_watched(),
-                "cgroups are searched"
-            );
-            self.forest = Some(forest);
-        }
-        // Steps that can fail come before the list is replaced.
-        self.watcher.set_pending()?;
-        self.pods.refresh_for(&wanted);
-        if self.forest.is_some() && !wanted.iter().any(|wanted| wanted.selector.selects_cgroups()) {
-            self.forest = None;
-        }
-        if wanted.iter().all(|wanted| wanted.selector.selects_cgroups()) {
-            self.connector = None;
-        } else if self.connector.is_none() && self.proc.own {
-            self.connector = self.connect();
-        }
-        let now: Vec<Option<usize>> =
-            self.wanted.iter().map(|old| wanted.iter().position(|new| new == old)).collect();
-        self.table.set_wanted(&wanted, &now);
-        let mut numbers = vec![0; wanted.len()];
-        for (&number, now) in self.numbers.iter().zip(&now) {
-            if let Some(now) = *now {
-                numbers[now] = number;
-            }
-        }
-        self.ids.take();
-        for ((old, of), program) in std::mem::take(&mut self.programs) {
-            match now.get(old) {
-                Some(&Some(now)) => {
-                    self.programs.insert((now, of), program);
-                }
-                _ => self.unwanted.push(program.key),
-            }
-        }
-        (self.wanted, self.numbers, self.scan) = (wanted, numbers, true);
-        (self.has_changed, self.is_stale) = (true, true);
-        self.rematch();
-        Ok(())
-    }
-
-    fn connect(&self) -> Option<Connector> {
-        let opened = Connector::open().and_then(|connector| {
-            self.watcher.watch(connector.as_fd())?;
-            Ok(connector)
-        });
-        match opened {
-            Ok(connector) => {
-                tracing::info!("the proc connector reports processes");
-                Some(connector)
-            }
-            Err(error) => {
-                tracing::info!(%error, "processes are looked for: the proc connector is refused");
-                None
-            }
-        }
-    }
-
-    pub(super) fn rematch(&mut self) {
-        self.regroup = true;
-        self.rematch_announced();
-        self.matches = match &self.forest {
-            Some(forest) => (0..forest.trees.len())
-                .map(|tree| matched(&self.wanted, forest.paths(tree), &self.pods))
-                .collect(),
-            None => Vec::new(),
-        };
     }
 
     /// Descriptors to wait for: when one becomes readable, [`look`](Self::look) may have something
@@ -248,7 +178,8 @@ impl Programs {
         }
         self.ids.take();
         let present = self.present()?;
-        let needs_inodes = self.regroup || present.iter().any(|id| !self.programs.contains_key(id));
+        let needs_inodes = std::mem::take(&mut self.rematched)
+            || present.iter().any(|id| !self.programs.contains_key(id));
         let mut made = if needs_inodes { self.inodes(&present) } else { BTreeMap::new() };
         for (id, made) in &made {
             // A cgroup that was removed and made again under its path since the last look is
@@ -268,7 +199,7 @@ impl Programs {
             if !stays {
                 changes.push(Change::Gone { program: program.key });
             }
-            program.cpus = None;
+            (program.cpus, program.begun_by) = (None, None);
             stays
         });
         for id in &present {
@@ -285,7 +216,10 @@ impl Programs {
         for id in &present {
             failed = self.set_up(id).err().or(failed);
         }
-        self.regroup &= failed.is_some();
+        if failed.is_none() {
+            self.regroup = false;
+            self.regrouped.clear();
+        }
         self.is_stale = failed.is_some();
         // What came and went is reported now; what failed, at the next look, which tries it again.
         failed.filter(|_| changes.is_empty()).map_or(Ok(changes), Err)
@@ -389,7 +323,7 @@ impl Programs {
         Ok(changed | self.table.settle_exits(&self.proc)?)
     }
 
-    fn arrive(&mut self, id: &Id) -> Change {
+    pub(super) fn arrive(&mut self, id: &Id) -> Change {
         let wanted = id.0;
         let entry = &self.wanted[wanted];
         let name = if id.1 == MatchKey::All {
@@ -412,7 +346,7 @@ impl Programs {
         else {
             return Ok(());
         };
-        let fresh = self.regroup || !program.attended;
+        let fresh = self.regroup || self.regrouped.contains(id) || !program.attended;
         let unwatched = self.proc.own && program.watched.is_none();
         if !fresh && (!unwatched || program.reports_end) {
             return Ok(());

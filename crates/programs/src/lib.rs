@@ -27,6 +27,7 @@
 mod announced;
 mod connector;
 mod dirs;
+mod entries;
 mod glob;
 mod hierarchy;
 mod known;

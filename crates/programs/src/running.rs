@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::time::{Duration, Instant};
 
 use super::Roots;
 use super::pods::Pods;
@@ -26,11 +27,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// Looks through all processes. One that ends meanwhile is passed over.
+    /// Looks through all processes, or through those that can be read `within` a time. One that
+    /// ends meanwhile is passed over.
     ///
     /// # Errors
     /// If processes can't be listed.
-    pub fn look(roots: &Roots) -> io::Result<Self> {
+    pub fn look(roots: &Roots, within: Duration) -> io::Result<Self> {
+        let began = Instant::now();
         let (proc, mut pods) = (&roots.proc, Pods::new(roots.pods.clone()));
         pods.refresh_quietly();
         let mut running = Self { pods: pods.names().collect(), ..Self::default() };
@@ -38,6 +41,9 @@ impl Running {
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         let processes = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
         for name in processes.take(MOST) {
+            if began.elapsed() > within {
+                break;
+            }
             let process = proc.join(name);
             let comm = fs::read_to_string(process.join("comm"));
             running.commands.extend(comm.map(|comm| comm.trim_end().to_owned()));
@@ -81,7 +87,7 @@ mod tests {
         fs::create_dir_all(&process).expect("a folder");
         fs::write(process.join("comm"), "nginx\n").expect("a file");
         fs::write(process.join("cgroup"), "0::/system.slice/nginx.service\n").expect("a file");
-        let running = Running::look(&roots).expect("processes");
+        let running = Running::look(&roots, Duration::MAX).expect("processes");
         assert!(has(&running.units, "nginx.service") && has(&running.commands, "nginx"));
         assert!(has(&running.pods, "web/api-1"), "{running:?}");
     }

@@ -81,6 +81,16 @@ impl ProcessTable {
         self.managed.iter().map(|(&pid, owned)| (pid, owned))
     }
 
+    /// Whether a process is managed as such.
+    pub(super) fn has(&self, pid: i32) -> bool {
+        self.managed.contains_key(&pid)
+    }
+
+    /// An entry of cgroups was added at the list's end.
+    pub(super) fn add_cgroups_wanted(&mut self) {
+        self.bound.push(None);
+    }
+
     /// The processes that descend from `root`, one that this entry matched.
     pub(super) fn family(
         &self,

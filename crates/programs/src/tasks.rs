@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
+use std::ops::{Bound, RangeInclusive};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,12 @@ impl Programs {
     /// As [`look`](Self::look).
     pub fn tasks(&mut self, program: ProgramKey, tasks: &mut Vec<i32>) -> io::Result<()> {
         tasks.clear();
+        let known = self.id_of_key(program).and_then(|id| self.programs.get(id));
+        if let Some(container) = known.and_then(|known| known.begun_by.as_deref()) {
+            self.list_container(container, tasks)?;
+            tasks.sort_unstable();
+            return Ok(());
+        }
         if self.refresh(false)? {
             self.watcher.set_pending()?;
         }
@@ -171,7 +178,8 @@ impl Programs {
     /// Whether an earlier entry of the list wants processes, which may be in the cgroups of this
     /// one.
     pub(super) fn has_processes_before(&self, at: usize) -> bool {
-        self.wanted[..at].iter().any(|wanted| !wanted.selector.selects_cgroups())
+        let mut before = self.index.others().take_while(|other| *other < at);
+        before.any(|other| !self.wanted[other].selector.selects_cgroups())
     }
 
     fn is_in_cgroup_before(&self, pid: i32, at: usize) -> bool {
@@ -195,7 +203,7 @@ impl Programs {
         let mut listed = TaskList::default();
         let mut others = HashSet::new();
         if self.wanted[id.0].selector.selects_cgroups() {
-            self.list_cgroups(|at, name| self.id_of(at, name) == *id, &mut listed)?;
+            self.list_cgroups(Some(&id.1), id.0..=id.0, &mut listed)?;
             self.list_announced(id, &mut listed.threads)?;
             listed.threads.retain(|thread| {
                 known.binary_search(thread).is_ok()
@@ -209,7 +217,9 @@ impl Programs {
                 self.table.threads(&self.proc, pid, owned, &mut listed.threads)?;
             }
             let mut before = TaskList::default();
-            self.list_cgroups(|at, _| at < id.0, &mut before)?;
+            if let Some(last) = id.0.checked_sub(1) {
+                self.list_cgroups(None, 0..=last, &mut before)?;
+            }
             others.extend(before.threads);
         }
         if !others.is_empty() {
@@ -220,16 +230,29 @@ impl Programs {
         Ok(listed)
     }
 
-    /// Adds the tasks of some matches, each in the first tree in which it has any.
+    /// Adds the tasks of the matches of some entries, or of one match, each in the first tree in
+    /// which it has any.
     fn list_cgroups<'a>(
         &'a self,
-        which: impl Fn(usize, &str) -> bool,
+        of: Option<&MatchKey>,
+        entries: RangeInclusive<usize>,
         listed: &mut TaskList<'a>,
     ) -> io::Result<()> {
+        let (first, after) = (*entries.start(), entries.end() + 1);
+        let range = match of {
+            Some(MatchKey::Cgroup(name)) => {
+                let one = (first, name.clone());
+                (Bound::Included(one.clone()), Bound::Included(one))
+            }
+            _ => {
+                let (first, after) = ((first, String::new()), (after, String::new()));
+                (Bound::Included(first), Bound::Excluded(after))
+            }
+        };
         let Some(forest) = &self.forest else { return Ok(()) };
         let mut found = HashSet::new();
         for (tree, (of, matches)) in forest.trees.iter().zip(&self.matches).enumerate() {
-            for ((at, name), cgroups) in matches.iter().filter(|((at, name), _)| which(*at, name)) {
+            for ((at, name), cgroups) in matches.range(range.clone()) {
                 let before = listed.threads.len();
                 if found.contains(&(*at, name)) {
                     continue;

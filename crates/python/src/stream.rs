@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::types::Int8Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int8Array, StringArray, UInt32Array};
 use fairways_command_kit::input::{read, shown};
-use fairways_profiles::{RecordedStream, StreamBlockContent, StreamEventKind};
+use fairways_profiles::{RecordedStream, StreamBlockContent, StreamEventKind, StreamTotals};
 use pyo3::prelude::*;
 use pythonize::pythonize;
 
@@ -43,13 +43,15 @@ impl PyStream {
         let blocks = self.stream.manifest.blocks.len();
         let steps = Steps { total: blocks as u64, unit: "block" };
         watched(py, progress.as_ref(), steps, |watch| {
-            let parts = (0..blocks).map(|place| {
+            let (mut totals, mut parts) = (StreamTotals::default(), Vec::new());
+            for place in 0..blocks {
                 watch.go_on()?;
                 let block = self.stream.block(place).map_err(|why| why.to_string())?;
+                totals.add(&block);
                 watch.step();
-                part(&block)
-            });
-            let parts = parts.collect::<Result<Vec<PyTable>, CallFailure>>()?;
+                parts.push(part(&block)?);
+            }
+            self.stream.check_totals(&totals).map_err(|why| why.to_string())?;
             let empty = StreamBlockContent { events: Vec::new(), references: 0, l2_hits: 0 };
             PyTable::of_parts(parts).map_or_else(|| part(&empty), Ok)
         })

@@ -82,9 +82,9 @@ impl Decode for Drmemtrace {
             _ if self.records == 0 && kind != kind::HEADER => {
                 return Err(format!("expected drmemtrace's header, found a record of type {kind}"));
             }
-            kind::HEADER if value > u64::from(u32::MAX) => {
-                let found = "found one of a 32-bit program";
-                return Err(format!("expected a trace of a 64-bit program, {found}"));
+            kind::HEADER if value == 0 || value > u64::from(u32::MAX) => {
+                let expected = "expected a trace of a 64-bit program, of a version from 1";
+                return Err(format!("{expected}, found {value:#x} as its version"));
             }
             kind::LOAD | kind::STORE => {
                 items.push(TraceItem::access(kind == kind::STORE, value, size.into()));

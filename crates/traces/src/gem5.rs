@@ -177,7 +177,11 @@ fn varint(next: &mut impl FnMut() -> Option<u8>) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let byte = next()?;
-        number |= u64::from(byte & 0x7f) << shift;
+        let seven = u64::from(byte & 0x7f);
+        if seven << shift >> shift != seven {
+            return None;
+        }
+        number |= seven << shift;
         if byte & 0x80 == 0 {
             return Some(number);
         }

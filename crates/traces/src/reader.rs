@@ -34,6 +34,9 @@ const START: usize = 4096;
 const MOST_LINES: u64 = 8;
 const MORE_LINES: u64 = 1 << 24;
 
+/// Instructions before the first access, at most: a program without one is none.
+const MOST_WITHOUT_ACCESS: u64 = 1 << 24;
+
 /// Bytes that are read at once, more than any record has.
 const BUFFER: usize = 1 << 16;
 
@@ -120,8 +123,12 @@ impl TraceReader {
             );
             return Err(TraceError::new(&self.path, &found));
         }
-        if !more && !self.has_accesses {
-            return Err(TraceError::new(&self.path, "expected a trace that accesses memory"));
+        if !self.has_accesses && (!more || self.instructions > MOST_WITHOUT_ACCESS) {
+            let found = format!(
+                "expected a trace that accesses memory, found {} instructions that do not",
+                self.instructions
+            );
+            return Err(TraceError::new(&self.path, &found));
         }
         Ok(more)
     }

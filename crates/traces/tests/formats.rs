@@ -21,6 +21,7 @@ const PROGRAM: [TraceItem; 6] = [
 fn champsim() -> Vec<u8> {
     fn record(read: u64, written: u64) -> [u8; 64] {
         let mut bytes = [0; 64];
+        bytes[..8].copy_from_slice(&0x401000_u64.to_le_bytes());
         bytes[16..24].copy_from_slice(&written.to_le_bytes());
         bytes[32..40].copy_from_slice(&read.to_le_bytes());
         bytes
@@ -205,11 +206,17 @@ fn what_is_no_trace_or_lacks_something_is_refused_with_what_was_expected() {
         [&gem5()[..], &message(&[(1, 1), (2, 9), (3, 0), (4, 64)]).repeat(9)].concat();
     let mut text = LACKEY.to_vec();
     text.extend(b"hello, world\n");
+    let mut of_version_0 = drmemtrace(PLAIN_64_BIT);
+    of_version_0[4] = 0;
+    let ended = [champsim(), vec![0; 1 << 20]].concat();
     for (bytes, options, expected) in [
         (&b""[..], none, "expected a trace, found an empty file"),
         (&[7; 640], none, "expected a trace of ChampSim, valgrind's lackey, gem5 or DynamoRIO's"),
         (&[7; 640], forced(TraceFormat::Champsim), "record 0 is not in ChampSim's format"),
-        (&[0; 128], none, "expected a trace that accesses memory"),
+        (&[0; 128], none, "2 records before record 2 have the instruction pointer 0"),
+        (&[0; 1 << 20], none, "1025 records before record 1025 have the instruction pointer 0"),
+        (&ended, none, "1025 records before record 1028 have the instruction pointer 0"),
+        (b"I  04000000,3\n", none, "accesses memory, found 1 instructions that do not"),
         (&[0; 100], none, "cut off: expected records of 64 bytes, found one of 36 after 1"),
         (&champsim(), forced(TraceFormat::Gem5), "expected gem5 as the first four bytes"),
         (&champsim(), forced(TraceFormat::Drmemtrace), "expected drmemtrace's header, found"),
@@ -224,6 +231,7 @@ fn what_is_no_trace_or_lacks_something_is_refused_with_what_was_expected() {
         (&others, options(TraceFormat::Gem5), "9 of 13 packets are neither ReadReq nor WriteReq"),
         (LACKEY, options(TraceFormat::Gem5), "a trace of lackey counts its instructions"),
         (&drmemtrace(0x20), none, "found one of a 32-bit program"),
+        (&of_version_0, forced(TraceFormat::Drmemtrace), "found 0x0 as its version"),
         (&drmemtrace(0x44), none, "found one of instructions only"),
         (&drmemtrace(0x140), none, "found one that a cache has filtered (-L0_filter)"),
         (b"\x04\x22\x4d\x18abc", none, "found what may be its raw ones (lz4)"),
@@ -281,4 +289,70 @@ fn accesses_without_instructions_do_not_fill_memory() {
     let text = [b"I  04000000,3\n".to_vec(), b" L 1ffe000,4096\n".repeat(300_000)].concat();
     let why = read(&text, &TraceOptions::default()).unwrap_err().to_string();
     assert!(why.contains("at most 8 accesses for each instruction"), "{why}");
+}
+
+/// What never ends is refused all the same, packed or not, whatever its format is said to be.
+#[test]
+fn a_source_that_never_ends_is_no_trace() {
+    let zeros = std::path::Path::new("/dev/zero");
+    for format in [None, Some(TraceFormat::Champsim), Some(TraceFormat::Drmemtrace)] {
+        let options = TraceOptions { format, ..TraceOptions::default() };
+        let (mut items, mut found) = (Vec::new(), None);
+        let mut reader = TraceReader::open(zeros, &options).unwrap();
+        for _ in 0..1 << 20 {
+            items.clear();
+            match reader.read(&mut items) {
+                Ok(more) => assert!(more),
+                Err(why) => {
+                    found = Some(why.to_string());
+                    break;
+                }
+            }
+        }
+        let found = found.expect("an end");
+        assert!(found.starts_with("/dev/zero: ") && found.contains("expected"), "{found}");
+    }
+    for packed in packed(&vec![0; 1 << 22]) {
+        let why = read(&packed, &TraceOptions::default()).unwrap_err().to_string();
+        assert!(why.contains("have the instruction pointer 0"), "{why}");
+    }
+    // Instructions, and no access.
+    let mut text = b"I  04000000,3\n".repeat((1 << 24) + 2);
+    text.extend(b" L 1ffe000,8\n");
+    let why = read(&text, &TraceOptions::default()).unwrap_err().to_string();
+    assert!(why.contains("found 16777217 instructions that do not"), "{why}");
+}
+
+/// A header of xz that asks for a dictionary of 4 GB, 3 GB and 1.5 GB.
+#[test]
+fn memory_that_a_header_asks_for_is_not_given() {
+    for code in [40, 39, 37] {
+        let [_, _, mut xz, ..] = packed(&champsim());
+        let at = xz.windows(2).position(|two| two == [0x21, 1]).unwrap() + 2;
+        xz[at] = code;
+        let why = read(&xz, &TraceOptions::default()).unwrap_err().to_string();
+        assert!(why.contains("expected xz with a dictionary of at most 1073741824"), "{why}");
+    }
+}
+
+/// Archives whose directory names other sizes, more files, or none of what is there.
+#[test]
+fn sizes_that_an_archive_states_are_not_believed() {
+    let good = zipped(&champsim(), zip::CompressionMethod::Stored);
+    let directory = good.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+    let end = good.windows(4).position(|four| four == b"PK\x05\x06").unwrap();
+    // Sizes of the first file, and where it begins; files, and where the directory begins.
+    for (at, length) in
+        [(directory + 20, 4), (directory + 42, 4), (end + 8, 4), (end + 12, 4), (end + 16, 4)]
+    {
+        for byte in [0x7f, 0xff] {
+            let mut bad = good.clone();
+            bad[at..at + length].fill(byte);
+            match read(&bad, &TraceOptions::default()) {
+                // The size of the directory is not used.
+                Ok((_, items)) => assert_eq!(items, without_sizes(&PROGRAM), "{at}"),
+                Err(why) => assert_eq!(why.to_string().lines().count(), 1, "{why}"),
+            }
+        }
+    }
 }

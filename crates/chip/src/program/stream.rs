@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fairways_profiles::{
-    RecordedStream, StreamBlockContent, StreamError, StreamEventKind, StreamManifest,
+    RecordedStream, StreamBlockContent, StreamError, StreamEventKind, StreamManifest, StreamTotals,
 };
 use rand_pcg::Pcg64Mcg;
 
@@ -53,9 +53,17 @@ impl StreamReplay {
         if stream.manifest.blocks.iter().all(|block| block.instructions == 0) {
             return Err(stream.error("expected instructions, found none"));
         }
+        let mut totals = StreamTotals::default();
         for place in 0..stream.manifest.blocks.len() {
-            append(&stream.block(place)?, &mut accesses);
+            let block = stream.block(place)?;
+            // Before the accesses between its events take memory.
+            totals.add(&block);
+            if totals.references > stream.manifest.totals.references {
+                break;
+            }
+            append(&block, &mut accesses);
         }
+        stream.check_totals(&totals)?;
         Ok(Self { manifest: Arc::new(stream.manifest), accesses: accesses.into() })
     }
 
@@ -93,7 +101,7 @@ pub fn private_caches(chip: &Geometry) -> Vec<[u32; 2]> {
 /// `32 KB (8 ways), 1024 KB (16 ways)`.
 fn in_words(caches: &[[u32; 2]]) -> String {
     let words = caches.iter().map(|&[sets, ways]| {
-        let bytes = LINE * u64::from(sets) * u64::from(ways);
+        let bytes = u128::from(LINE) * u128::from(sets) * u128::from(ways);
         format!("{} KB ({ways} ways)", bytes / 1024)
     });
     words.collect::<Vec<String>>().join(", ")

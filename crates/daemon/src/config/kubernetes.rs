@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use fairways_core::Objective;
+use fairways_host::machine::PlaceLimits;
 use fairways_programs::matches;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -29,6 +30,12 @@ pub struct Kubernetes {
     pub(crate) all: bool,
     /// The baseline of Guaranteed pods that ask for none; 0 for no baseline.
     pub(crate) guaranteed_ways: u32,
+    /// The most programs that pods may ask for, and the most of one namespace; without it, all that
+    /// others leave.
+    #[serde(deserialize_with = "places")]
+    pub(crate) most_programs: u32,
+    #[serde(deserialize_with = "places_of_namespace", skip_serializing_if = "Option::is_none")]
+    pub(crate) most_per_namespace: Option<u32>,
     /// What pods with some labels are to have; the first that fits counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) pods: Vec<PodRule>,
@@ -42,6 +49,8 @@ impl Default for Kubernetes {
             annotations: vec!["*".to_owned()],
             all: false,
             guaranteed_ways: 1,
+            most_programs: 256,
+            most_per_namespace: None,
             pods: Vec::new(),
         }
     }
@@ -95,6 +104,28 @@ impl PodRule {
 
 fn any() -> String {
     "*".to_owned()
+}
+
+impl Kubernetes {
+    /// How many programs pods may ask for.
+    pub(crate) fn places(&self) -> PlaceLimits {
+        let most_per_namespace = self.most_per_namespace.unwrap_or(self.most_programs) as usize;
+        PlaceLimits { most: self.most_programs as usize, most_per_namespace }
+    }
+}
+
+/// Reads a number of places: each container may be a program.
+fn places<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let number = i64::deserialize(from)?;
+    let most = fairways_nri::MOST_CONTAINERS;
+    let fitting = u32::try_from(number).ok();
+    fitting.filter(|number| (1..=most).contains(&(*number as usize))).ok_or_else(|| {
+        D::Error::custom(format!("expected a number from 1 to {most}, found {number}"))
+    })
+}
+
+fn places_of_namespace<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    places(from).map(Some)
 }
 
 /// Reads the name of a group, which pods' owners give by the same rules.

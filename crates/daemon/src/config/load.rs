@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use fairways_command_kit::input::shown;
 use fairways_command_kit::{BadInput, policies};
-use fairways_core::is_plain;
+use fairways_core::plain;
 use fairways_exec_policy::descriptor;
 use fairways_policy::Descriptor;
 use toml::de::{DeTable, DeValue};
@@ -53,9 +53,9 @@ pub(crate) fn load(file: Option<&Path>) -> Result<(Config, Vec<PathBuf>), Vec<St
     if !errors.is_empty() {
         return Err(errors);
     }
-    let config: Config = Value::Table(merged).try_into().map_err(|error: toml::de::Error| {
-        vec![error.message().replace(|letter| !is_plain(letter), " ")]
-    })?;
+    let config: Config = Value::Table(merged)
+        .try_into()
+        .map_err(|error: toml::de::Error| vec![plain(&error.message().replace('\n', " "))])?;
     let errors = together(&config, &read);
     let paths = read.into_iter().map(|(path, _)| path).collect();
     if errors.is_empty() { Ok((config, paths)) } else { Err(errors) }
@@ -146,7 +146,7 @@ pub(super) fn check_text(text: &str) -> Result<(), String> {
 
 /// `FILE:LINE: KEY: what is wrong`.
 fn wrong(path: &Path, text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().replace(|letter| !is_plain(letter), " ");
+    let message = plain(&error.message().replace('\n', " "));
     let at = error.span().map_or(0, |span| span.start);
     let table = DeTable::parse(text).ok();
     let key = table.and_then(|table| key_at(table.get_ref(), at));

@@ -18,6 +18,7 @@ mod values;
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use fairways_command_kit::plain::plain;
 use fairways_command_kit::{BadInput, ExitCode, exit};
@@ -105,7 +106,7 @@ fn not_there(config: &Config) -> Vec<String> {
     if programs.look().is_err() {
         return Vec::new();
     }
-    let running = Running::look(&Roots::default()).unwrap_or_default();
+    let running = Running::look(&Roots::default(), Duration::MAX).unwrap_or_default();
     let line = |of: &Wanted| {
         format!("{}: {}", plain(&of.name), crate::unmatched::why(&of.selector, &running))
     };

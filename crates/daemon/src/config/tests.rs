@@ -84,6 +84,8 @@ socket = "/run/other/nri.sock"
 annotations = ["team-*"]
 all = true
 guaranteed_ways = 2
+most_programs = 300
+most_per_namespace = 20
 [[kubernetes.pods]]
 select = "app=web,!debug"
 namespace = "team-*"

@@ -152,6 +152,14 @@ pub(super) const WRONG_ANNOTATIONS: Family = counter(
     "fairways_pod_annotations_wrong",
     "Annotations of pods that are wrong, each time that a container with one was announced; the log has them.",
 );
+pub(super) const WITHOUT_PLACE: Family = gauge(
+    "fairways_pod_programs_without_place",
+    "Programs that pods ask for and that are not managed, because others have the places; degraded has their namespaces.",
+);
+pub(super) const PROMISED_WAYS: Family = gauge(
+    "fairways_domain_promised_ways",
+    "Ways that programs are guaranteed together; above fairways_domain_ways, not all of these promises can be kept.",
+);
 pub(super) const STARTED: Family =
     gauge("process_start_time", "When the daemon began, since 1970.").in_unit("seconds");
 pub(super) const CPU: Family = counter("process_cpu", "The daemon's CPU time.").in_unit("seconds");

@@ -61,6 +61,8 @@ struct Means {
     filtered: Vec<u32>,
     errors: Errors,
     scheduler: Option<SchedulerCounts>,
+    /// Programs that pods ask for and that have no place.
+    without_place: u64,
 }
 
 impl Metrics {
@@ -108,6 +110,7 @@ impl Shared {
             actuator.map(|actuator| actuator.traffic_counters()).unwrap_or_default();
         means.filtered = actuator.map(filtered).unwrap_or_default();
         means.scheduler = host.scheduler_counts();
+        means.without_place = host.without_place() as u64;
         if means.errors != *host.errors() {
             means.errors.clone_from(host.errors());
         }

@@ -81,7 +81,7 @@ impl Said {
             if container.is_none_or(|name| name == of.name)
                 && let Err(expected) = self.hear(key, value)
             {
-                let found: String = plain(value).chars().take(64).collect();
+                let found: String = value.chars().take(64).collect();
                 self.wrong.push(format!(
                     "{}/{}: annotation {ANNOTATIONS}{}: expected {expected}, found {found:?}",
                     of.namespace,

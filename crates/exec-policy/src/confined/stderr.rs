@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
 
-use fairways_core::is_plain;
+use fairways_core::plain;
 
 use crate::check::LONGEST_TEXT;
 
@@ -49,7 +49,7 @@ pub(super) fn pass_on(
 
 /// Shows a text as a line, in one piece: the daemon writes there, too.
 fn show(to: &mut impl Write, name: &str, text: &str) {
-    let line = format!("{name}: stderr: {text}").replace(|letter| !is_plain(letter), "?");
+    let line = plain(&format!("{name}: stderr: {text}"));
     // If nothing can be shown, the policy goes on.
     let _ = to.write_all(format!("{line}\n").as_bytes());
 }
@@ -104,7 +104,7 @@ mod tests {
     fn lines_are_plain_short_and_named() {
         let text = b"one\n\nINFO \x1b[2J\xfftwo";
         let expected =
-            "exec:a: stderr: one\nexec:a: stderr: \nexec:a: stderr: INFO ?[2J\u{fffd}two\n";
+            "exec:a: stderr: one\nexec:a: stderr: \nexec:a: stderr: INFO \\u001b[2J\u{fffd}two\n";
         assert_eq!(shown(text, [0; 4]), expected);
         let long = [&[b'x'; 5000][..], b"\ny\n"].concat();
         let expected = format!("exec:a: stderr: {}\nexec:a: stderr: y\n", "x".repeat(1000));

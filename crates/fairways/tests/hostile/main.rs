@@ -8,6 +8,7 @@ mod answers;
 mod common;
 mod configuration;
 mod health;
+mod inputs;
 mod latency;
 mod limits;
 mod lock;

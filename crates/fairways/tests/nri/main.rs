@@ -7,6 +7,7 @@
 #[path = "../daemon/common.rs"]
 mod common;
 mod place;
+mod places;
 mod restarts;
 #[allow(dead_code, reason = "what other tests do with it")]
 #[path = "../daemon/running.rs"]

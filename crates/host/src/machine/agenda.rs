@@ -16,6 +16,9 @@ pub(super) const SELDOM: Duration = Duration::from_secs(1);
 /// Threads are listed no more often where nothing reports new ones.
 pub(super) const RARELY: Duration = Duration::from_secs(5);
 
+/// A look waits no longer for announcements that come one after the other.
+const LATE: Duration = Duration::from_secs(1);
+
 /// No wait is longer, even if nothing is to be looked at for an hour.
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -119,6 +122,11 @@ impl Agenda {
             self.look_at = self.now.after(self.interval);
         }
         is_time
+    }
+
+    /// Whether a look is due for long.
+    pub(super) fn is_late(&self) -> bool {
+        self.now >= self.look_at.after(LATE)
     }
 
     /// Whether it is time to look at what others did; if so, the next such look is due later.

@@ -7,10 +7,12 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fairways_programs::AnnouncedContainer;
+use fairways_programs::{AnnouncedContainer, Change};
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::Host;
+use super::pod_places::PlaceLimits;
+use super::roster::FoundProgram;
 use super::settings::NewContainer;
 use super::state::HostState;
 
@@ -69,6 +71,11 @@ impl ContainerAnnouncer {
         is_done.recv_timeout(within).is_ok()
     }
 
+    /// Whether something waits to be handled.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     fn take(&self) -> Vec<(Announcement, SyncSender<()>)> {
         let _ = rustix::io::read(&self.0.stirred, &mut [0_u8; 8]);
         std::mem::take(&mut *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner))
@@ -84,12 +91,17 @@ impl AsFd for ContainerAnnouncer {
 /// The host's side.
 #[derive(Default)]
 pub(super) struct Announcements {
-    announcer: Option<ContainerAnnouncer>,
+    pub(super) announcer: Option<ContainerAnnouncer>,
     /// Those who wait until nothing more happens now.
     unanswered: Vec<SyncSender<()>>,
 }
 
 impl Announcements {
+    /// Whether something was announced that is not answered yet.
+    pub(super) const fn are_unanswered(&self) -> bool {
+        !self.unanswered.is_empty()
+    }
+
     /// What becomes readable when something is announced.
     pub(super) fn attention(&self) -> Option<BorrowedFd<'_>> {
         self.announcer.as_ref().map(AsFd::as_fd)
@@ -106,8 +118,11 @@ impl Announcements {
 
 impl Host {
     /// Responds to announcements of containers from now on. A container that is of a managed
-    /// program is in the program's class when its announcement is answered.
-    pub fn listen_to(&mut self, announcer: ContainerAnnouncer) {
+    /// program is in the program's class when its announcement is answered. Pods may ask for as many
+    /// programs as there are places.
+    pub fn listen_to(&mut self, announcer: ContainerAnnouncer, places: PlaceLimits) {
+        self.state.roster.places.limit(places);
+        self.state.announcer = Some(announcer.clone());
         self.announcements.announcer = Some(announcer);
     }
 
@@ -121,54 +136,31 @@ impl Host {
         }
         self.changes += 1;
         let (mut all, mut looks) = (false, false);
-        let mut started = Vec::new();
         for (announcement, done) in taken {
             self.announcements.unanswered.push(done);
-            let HostState { roster, agenda, trouble, .. } = &mut self.state;
-            let announced = match announcement {
-                Announcement::Exist(mut containers) => {
+            let handled = match announcement {
+                Announcement::Exist(containers) => {
                     all = true;
-                    // The first of a program counts, whatever the runtime's order is.
-                    containers.sort_by(|a, b| a.announced.id.cmp(&b.announced.id));
-                    let ids = containers.iter().map(|of| of.announced.id.as_str());
-                    roster.programs.retract_others(&ids.collect::<Vec<_>>());
-                    roster.forget_unannounced();
-                    // containerd's `rdt_config_file` removes others' groups when containerd starts.
-                    agenda.look_at_others_soon();
-                    containers.into_iter().try_for_each(|of| roster.announce(of))
+                    self.set_containers(containers)
                 }
                 Announcement::Starts(container) => {
                     let AnnouncedContainer { id, pid, .. } = container.announced.clone();
-                    let announced = roster.announce(container);
-                    let program = roster.programs.program_of(&id);
-                    looks |= program.is_none() && roster.programs.is_selected(&id);
-                    started.extend(program.map(|program| (program, pid)));
+                    let announced = self.state.roster.announce(vec![container]);
+                    looks |= !self.admit(&id, pid);
                     announced
                 }
                 Announcement::Stops(id) => {
-                    roster.programs.retract_if_ended(&id);
-                    Ok(())
+                    self.state.roster.programs.retract_if_ended(&id);
+                    self.state.roster.forget_unannounced().map(|are_fewer| looks |= are_fewer)
                 }
                 Announcement::Removed(id) => {
-                    roster.programs.retract(&id);
-                    Ok(())
+                    self.state.roster.programs.retract(&id);
+                    self.state.roster.forget_unannounced().map(|are_fewer| looks |= are_fewer)
                 }
             };
-            if let Err(why) = announced {
-                trouble.log(&format!("containers: {why}"));
+            if let Err(why) = handled {
+                self.state.trouble.log(&format!("containers: {why}"));
             }
-        }
-        match self.state.roster.look_for_asked() {
-            Ok(Some(moved)) => {
-                looks = true;
-                self.mechanism.reconfigure(&moved);
-            }
-            Ok(None) => {}
-            Err(why) => self.state.trouble.log(&format!("programs of pods: {why}")),
-        }
-        // The next look finds everything else of these containers.
-        for (program, pid) in started {
-            self.mechanism.admit(program, pid, &mut self.state);
         }
         if looks || all {
             self.find_programs();
@@ -177,5 +169,45 @@ impl Host {
             self.mechanism.list_threads(&mut self.state);
         }
         self.mechanism.report_in_force(&mut self.state);
+    }
+
+    /// These containers exist, and no others.
+    fn set_containers(&mut self, mut containers: Vec<NewContainer>) -> io::Result<()> {
+        let HostState { roster, agenda, .. } = &mut self.state;
+        // The first of a program counts, whatever the runtime's order is.
+        containers.sort_by(|a, b| a.announced.id.cmp(&b.announced.id));
+        let ids: Vec<&str> = containers.iter().map(|of| of.announced.id.as_str()).collect();
+        roster.programs.retract_others(&ids);
+        roster.forget_unannounced()?;
+        // containerd's `rdt_config_file` removes others' groups when containerd starts.
+        agenda.look_at_others_soon();
+        roster.announce(containers)
+    }
+
+    /// Adds the first process of a container that starts to its program, which may begin with it.
+    /// The work does not grow with the programs there are: the next look finds everything else.
+    /// Returns whether that is done; otherwise a look must find the program.
+    fn admit(&mut self, id: &str, pid: i32) -> bool {
+        let Self { mechanism, state, .. } = self;
+        if let Some(program) = state.roster.programs.program_of(id) {
+            mechanism.admit(program, pid, state);
+            return true;
+        }
+        match state.roster.programs.begin_announced(id) {
+            Some(Change::Arrived { program, wanted, name }) => {
+                mechanism.begin(FoundProgram { program, entry: Some(wanted), name }, state);
+                true
+            }
+            _ => !state.roster.programs.is_selected(id),
+        }
+    }
+
+    /// Leaves out what pods do not ask for any longer, once that is much.
+    pub(super) fn prune_asked(&mut self) {
+        match self.state.roster.prune_asked() {
+            Ok(Some(moved)) => self.mechanism.reconfigure(&moved),
+            Ok(None) => {}
+            Err(why) => self.state.trouble.log(&format!("programs of pods: {why}")),
+        }
     }
 }

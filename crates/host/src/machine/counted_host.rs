@@ -88,7 +88,16 @@ impl Mechanism for CountedHost {
     fn list_threads(&mut self, state: &mut HostState) {
         let often = if state.domains.by_id.len() > 1 { SELDOM } else { RARELY };
         state.agenda.list_threads_after(often);
-        for app in state.roster.members.keys().copied().collect::<Vec<_>>() {
+        for (number, app) in state.roster.to_list().into_iter().enumerate() {
+            if number > 0 && state.stops_listing(app) {
+                break;
+            }
+            self.list_threads_of(app, state);
+        }
+    }
+
+    fn admit(&mut self, program: ProgramKey, _thread: i32, state: &mut HostState) {
+        for app in state.roster.members_of(program) {
             self.list_threads_of(app, state);
         }
     }

@@ -41,9 +41,7 @@ pub(super) trait Mechanism {
     fn list_threads(&mut self, state: &mut HostState);
 
     /// Adds a new process of one thread to a program, before it is found by a look.
-    fn admit(&mut self, _: ProgramKey, _thread: i32, state: &mut HostState) {
-        self.list_threads(state);
-    }
+    fn admit(&mut self, program: ProgramKey, thread: i32, state: &mut HostState);
 
     /// Forgets a program that is over for every domain.
     fn release(&mut self, _: AppId, _: &mut Trouble) {}

@@ -47,6 +47,7 @@ mod lever;
 mod mechanism;
 mod next_event;
 mod plan;
+mod pod_places;
 mod roster;
 mod settings;
 mod shown;
@@ -75,6 +76,7 @@ use domains::Domains;
 pub use lever::{Lever, Parts};
 use mechanism::Mechanism;
 pub use mechanism::SchedulerCounts;
+pub use pod_places::PlaceLimits;
 use roster::Roster;
 pub use settings::{Managed, NewContainer, OpenLatency, Settings};
 pub use shown::{Shown, ShownDomain};
@@ -110,6 +112,7 @@ impl Host {
             domains: Domains::default(),
             counting: Counting::new(parts.source),
             trouble: Trouble::default(),
+            announcer: None,
         };
         let mut mechanism = parts.lever.mechanism(settings.observe);
         mechanism.survey(&mut state);

@@ -29,7 +29,10 @@ impl Host {
             let HostState { agenda, domains, counting, .. } = &mut self.state;
             counting.end_windows(agenda, domains, &mut *self.mechanism);
             self.mechanism.report(&mut self.state);
-            if !self.state.agenda.has_rung() {
+            // A look takes the longer the more programs there are; a container that starts waits
+            // for none, unless nobody has looked for long.
+            let may_wait = self.announcements.are_unanswered() && !self.state.agenda.is_late();
+            if !self.state.agenda.has_rung() && !may_wait {
                 self.look();
             }
             self.ring();
@@ -96,6 +99,7 @@ impl Host {
             if self.state.agenda.begin_look_at_others() {
                 self.mechanism.look(&mut self.state);
             }
+            self.prune_asked();
             let HostState { roster, domains, .. } = &mut self.state;
             roster.report_requests(domains);
         }
@@ -149,7 +153,7 @@ impl Host {
     fn wait(&mut self) {
         self.mechanism.settle(&mut self.state.trouble);
         let mechanism = &mut *self.mechanism;
-        let HostState { agenda, roster, domains, counting, trouble } = &mut self.state;
+        let HostState { agenda, roster, domains, counting, trouble, .. } = &mut self.state;
         let now = agenda.now();
         let mut deadlines = agenda.deadlines(self.stop_at);
         if let Some(alarm) = domains.next_alarm() {

@@ -1,6 +1,6 @@
 //! The programs that are managed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use fairways_core::{AppId, Event, Partition, Profile, Wish};
 use fairways_programs::{ProgramKey, Programs, Roots, Selector, Wanted};
 
 use super::domains::Domains;
-use super::settings::{AskedPrograms, Managed, ManagedEntry, NewContainer, OpenLatency};
+use super::pod_places::PodPlaces;
+use super::settings::{Managed, ManagedEntry, NewContainer, OpenLatency};
 
-/// The most programs that pods ask for. Each costs a search of every cgroup that comes or goes.
-const MOST_ASKED: usize = 256;
+/// How many entries that pods do not ask for any longer may stay in the list.
+const SPARE_ENTRIES: usize = 64;
 
 /// A program that was found.
 pub(super) struct FoundProgram {
@@ -43,9 +44,12 @@ pub(super) struct Roster {
     pub(super) members: BTreeMap<AppId, Member>,
     next_id: u32,
     /// How many of the entries are the configuration's, which come first; the others are of pods
-    /// that ask for them.
+    /// that ask for them, by the program's name, or asked once.
     configured: usize,
-    asked: AskedPrograms,
+    asked: BTreeMap<String, usize>,
+    pub(super) places: PodPlaces,
+    /// Whose threads are listed first next time: an announcement came before they were.
+    unlisted: Option<AppId>,
     /// Programs whose owners' requests have changed.
     requested: Vec<AppId>,
 }
@@ -57,7 +61,9 @@ impl Roster {
         Ok(Self {
             programs: Programs::new(proc_and_cgroup, wanted)?,
             configured: entries.len(),
-            asked: AskedPrograms::new(),
+            asked: BTreeMap::new(),
+            places: PodPlaces::default(),
+            unlisted: None,
             entries,
             members: BTreeMap::new(),
             next_id: 0,
@@ -68,84 +74,122 @@ impl Roster {
     /// Looks for other programs, or for the same with other requests, besides those that pods ask
     /// for. Returns the entry of the new list for each entry of the old one, if any.
     pub(super) fn reconfigure(&mut self, managed: Vec<Managed>) -> io::Result<Vec<Option<usize>>> {
-        let (mut wanted, mut entries): (Vec<_>, Vec<_>) =
+        let (mut wanted, entries): (Vec<_>, Vec<_>) =
             managed.into_iter().map(Managed::part).unzip();
-        let configured = entries.len();
-        for (name, wish) in &self.asked {
-            let (of, entry) = asked(name, *wish).part();
-            wanted.push(of);
-            entries.push(entry);
-        }
+        let asked = self.asked_entries(&mut wanted);
         self.programs.set_wanted(wanted)?;
-        self.configured = configured;
-        Ok(self.replace(entries))
+        self.configured = entries.len();
+        let before = std::mem::replace(&mut self.entries, entries);
+        self.extend_asked(asked);
+        let before: Vec<(Wanted, Wish)> =
+            before.into_iter().map(|entry| (entry.wanted, entry.wish)).collect();
+        Ok(self.follow(&before))
     }
 
-    /// Adds a container, and what its owner asks for if it is the first of its program.
-    pub(super) fn announce(&mut self, container: NewContainer) -> io::Result<()> {
-        let NewContainer { announced, wish } = container;
-        if let Some(program) = &announced.program {
-            let is_known = self.asked.contains_key(program);
-            if is_known || self.asked.len() < MOST_ASKED {
-                self.asked.entry(program.clone()).or_insert(wish);
-            } else {
-                tracing::warn!(
-                    target: "fairways::machine", program,
-                    "not managed: pods ask for more than {MOST_ASKED} programs"
-                );
+    /// Adds containers, and the programs that their owners ask for, as far as there are places: a
+    /// program that gets none, or loses its own, is not managed.
+    pub(super) fn announce(&mut self, containers: Vec<NewContainer>) -> io::Result<()> {
+        for NewContainer { announced, wish } in &containers {
+            if let Some(program) = &announced.program {
+                self.places.ask(program, *wish);
             }
         }
-        self.programs.announce(announced)
+        self.share_places()?;
+        for NewContainer { announced, .. } in containers {
+            if let Some(program) = &announced.program {
+                self.add_asked(program)?;
+            }
+            self.programs.announce(announced)?;
+        }
+        Ok(())
     }
 
-    /// Looks for the programs that announced containers are part of by their owners' request.
-    /// Returns as [`reconfigure`](Self::reconfigure); `None` if none came or went.
-    pub(super) fn look_for_asked(&mut self) -> io::Result<Option<Vec<Option<usize>>>> {
-        self.forget_unannounced();
-        let mut entries = self.entries.iter().skip(self.configured);
-        let is_same = self.asked.len() + self.configured == self.entries.len()
-            && self.asked.iter().all(|(name, wish)| {
-                entries.next().is_some_and(|of| of.wanted.name == *name && of.wish == *wish)
-            });
-        if is_same {
-            return Ok(None);
+    /// Gives the places out again: containers came or went.
+    fn share_places(&mut self) -> io::Result<()> {
+        let (taken, given) = self.places.share();
+        for program in &taken {
+            self.programs.set_place(program, false)?;
         }
-        let configured = self.entries.iter().take(self.configured);
-        let mut wanted: Vec<Wanted> = configured.map(|entry| entry.wanted.clone()).collect();
-        let (new, entries): (Vec<_>, Vec<_>) =
-            self.asked.iter().map(|(name, wish)| asked(name, *wish).part()).unzip();
-        wanted.extend(new);
-        self.programs.set_wanted(wanted)?;
-        let before: Vec<(Wanted, Wish)> =
-            self.entries.iter().map(|entry| (entry.wanted.clone(), entry.wish)).collect();
-        self.entries.truncate(self.configured);
-        self.entries.extend(entries);
-        Ok(Some(self.follow(&before)))
+        for program in &given {
+            self.add_asked(program)?;
+            self.programs.set_place(program, true)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the entry of a program that pods ask for and that has a place, unless there is one.
+    fn add_asked(&mut self, program: &str) -> io::Result<()> {
+        let Some(wish) = self.places.wish(program) else { return Ok(()) };
+        let Some(&at) = self.asked.get(program) else {
+            let at = self.programs.add_asked(program)?;
+            self.asked.insert(program.to_owned(), at);
+            self.entries.push(asked(program, wish).part().1);
+            return Ok(());
+        };
+        // It was asked for before, by containers that are gone.
+        if self.entries[at].wish != wish {
+            self.entries[at].wish = wish;
+            let members = self.members.iter().filter(|(_, member)| member.entry == Some(at));
+            self.requested.extend(members.map(|(&app, _)| app));
+        }
+        Ok(())
     }
 
     /// Forgets what owners asked for whose containers are all gone: another container of the name
-    /// may ask for something else.
-    pub(super) fn forget_unannounced(&mut self) {
+    /// may ask for something else. Returns whether there were any.
+    pub(super) fn forget_unannounced(&mut self) -> io::Result<bool> {
         let named: BTreeSet<&str> =
             self.programs.announced().filter_map(|of| of.program.as_deref()).collect();
-        self.asked.retain(|name, _| named.contains(name.as_str()));
+        let are_fewer = self.places.keep(&named);
+        if are_fewer {
+            self.share_places()?;
+        }
+        Ok(are_fewer)
     }
 
-    /// Replaces the entries; returns the entry of the new list for each of the old one.
-    fn replace(&mut self, entries: Vec<ManagedEntry>) -> Vec<Option<usize>> {
-        let before = std::mem::replace(&mut self.entries, entries);
+    /// Leaves out the entries that pods do not ask for any longer, once they are many: they select
+    /// nothing, but each takes memory. Returns as [`reconfigure`](Self::reconfigure); `None` if
+    /// none was left out.
+    pub(super) fn prune_asked(&mut self) -> io::Result<Option<Vec<Option<usize>>>> {
+        let placed = self.places.placed().count();
+        if self.asked.len() <= 2 * placed + SPARE_ENTRIES {
+            return Ok(None);
+        }
         let before: Vec<(Wanted, Wish)> =
-            before.into_iter().map(|entry| (entry.wanted, entry.wish)).collect();
-        self.follow(&before)
+            self.entries.iter().map(|entry| (entry.wanted.clone(), entry.wish)).collect();
+        let configured = self.entries[..self.configured].iter();
+        let mut wanted: Vec<Wanted> = configured.map(|entry| entry.wanted.clone()).collect();
+        let entries = self.asked_entries(&mut wanted);
+        self.programs.set_wanted(wanted)?;
+        self.entries.truncate(self.configured);
+        self.extend_asked(entries);
+        Ok(Some(self.follow(&before)))
+    }
+
+    /// The entries of the programs that have a place, which are added to those wanted.
+    fn asked_entries(&self, wanted: &mut Vec<Wanted>) -> Vec<ManagedEntry> {
+        let (new, entries): (Vec<_>, Vec<_>) =
+            self.places.placed().map(|(name, wish)| asked(name, wish).part()).unzip();
+        wanted.extend(new);
+        entries
+    }
+
+    /// Adds these entries of pods behind those of the configuration.
+    fn extend_asked(&mut self, entries: Vec<ManagedEntry>) {
+        let names = entries.iter().map(|entry| entry.wanted.name.clone());
+        self.asked = names.zip(self.entries.len()..).collect();
+        self.entries.extend(entries);
     }
 
     /// Finds each of the entries before in the present list, and which programs' requests have
     /// changed.
     fn follow(&mut self, before: &[(Wanted, Wish)]) -> Vec<Option<usize>> {
-        let moved: Vec<Option<usize>> = before
-            .iter()
-            .map(|(old, _)| self.entries.iter().position(|new| new.wanted == *old))
-            .collect();
+        let mut places: HashMap<&Wanted, usize> = HashMap::new();
+        for (at, new) in self.entries.iter().enumerate() {
+            places.entry(&new.wanted).or_insert(at);
+        }
+        let moved: Vec<Option<usize>> =
+            before.iter().map(|(old, _)| places.get(old).copied()).collect();
         for (&app, member) in &mut self.members {
             // A program that is not wanted any longer is gone with the next look.
             let was = member.entry.and_then(|entry| before.get(entry));
@@ -199,6 +243,21 @@ impl Roster {
             .filter(|(_, member)| member.program == program && !member.is_gone)
             .map(|(&app, _)| app)
             .collect()
+    }
+
+    /// What policies see as programs, to list the threads of: first what is left of the last list.
+    pub(super) fn to_list(&mut self) -> Vec<AppId> {
+        let first = self.unlisted.take().unwrap_or(AppId(0));
+        self.members
+            .range(first..)
+            .chain(self.members.range(..first))
+            .map(|(&app, _)| app)
+            .collect()
+    }
+
+    /// The threads of this one, and of those behind it, are listed next time.
+    pub(super) const fn leave_unlisted(&mut self, app: AppId) {
+        self.unlisted = Some(app);
     }
 
     /// A program as it was found.

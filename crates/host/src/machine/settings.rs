@@ -1,6 +1,5 @@
 //! How a host is managed, and which programs.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,6 +72,3 @@ pub struct NewContainer {
     /// [program](AnnouncedContainer::program) for that reason. Of several, the first counts.
     pub wish: Wish,
 }
-
-/// Requests of pods' owners, by the program's name.
-pub(super) type AskedPrograms = BTreeMap<String, Wish>;

@@ -129,7 +129,20 @@ impl Host {
                 names.join(", ")
             )
         }));
+        lines.extend(self.state.roster.places.degraded());
         lines
+    }
+
+    /// Whether a container that starts waits for an answer: what takes long can wait.
+    #[must_use]
+    pub const fn has_announcements(&self) -> bool {
+        self.announcements.are_unanswered()
+    }
+
+    /// How many programs that pods ask for have no place, so that they are not managed.
+    #[must_use]
+    pub fn without_place(&self) -> usize {
+        self.state.roster.places.count_without()
     }
 
     /// What happened to the scheduler by which policies act, if they act by one.

@@ -6,6 +6,7 @@ use fairways_core::{AppId, Event};
 use fairways_resctrl_client as client;
 
 use super::agenda::Agenda;
+use super::announcements::ContainerAnnouncer;
 use super::counting::Counting;
 use super::domain::Pending;
 use super::domains::Domains;
@@ -22,9 +23,23 @@ pub(super) struct HostState {
     pub(super) domains: Domains,
     pub(super) counting: Counting,
     pub(super) trouble: Trouble,
+    /// Where containers are announced, which wait.
+    pub(super) announcer: Option<ContainerAnnouncer>,
 }
 
 impl HostState {
+    /// Whether listing threads stops before this program's, because a container waits to start:
+    /// they are listed soon after.
+    pub(super) fn stops_listing(&mut self, app: AppId) -> bool {
+        let is_waiting = self.announcer.as_ref().is_some_and(ContainerAnnouncer::is_waiting);
+        if is_waiting {
+            self.roster.leave_unlisted(app);
+            self.agenda.list_threads_soon();
+            self.agenda.look_soon();
+        }
+        is_waiting
+    }
+
     /// Updates the domains, with the length of turns if there is one, and reports what has changed.
     /// Returns the programs that are over for that reason.
     pub(super) fn survey(

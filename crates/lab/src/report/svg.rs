@@ -18,6 +18,7 @@ fn tenths(value: f64) -> String {
 
 /// Escapes a text, so that it is shown as it stands.
 pub(super) fn escaped(text: &str) -> String {
+    let text = fairways_core::plain(text);
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -26,7 +27,6 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            _ if !fairways_core::is_plain(letter) => out.push('?'),
             _ => out.push(letter),
         }
     }

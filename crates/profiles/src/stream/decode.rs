@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 
 use super::numbers::{line_after, take};
 use super::{
-    MAGIC, MOST_EVENTS, MOST_STREAM_LINES, StreamBlock, StreamError, StreamEvent, StreamEventKind,
-    StreamManifest,
+    MAGIC, MOST_EVENTS, MOST_REFERENCES, MOST_STREAM_EVENTS, MOST_STREAM_LINES, StreamBlock,
+    StreamError, StreamEvent, StreamEventKind, StreamManifest, StreamTotals,
 };
 use crate::measured_run::hexadecimal;
 
@@ -18,6 +18,8 @@ pub struct RecordedStream {
     /// What it says about itself.
     pub manifest: StreamManifest,
     body: Vec<u8>,
+    /// Where each block begins in the body.
+    starts: Vec<usize>,
     file: String,
 }
 
@@ -36,7 +38,8 @@ impl RecordedStream {
     /// Reads a stream; `file` is how errors name it. Its blocks are not unpacked yet.
     ///
     /// # Errors
-    /// If it is no stream, is cut off, or has changed since it was written.
+    /// If it is no stream, is cut off, or has changed since it was written; if its manifest says
+    /// what cannot be, or does not fit the blocks that it lists.
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, StreamError> {
         let Some((first, rest)) = line(bytes).filter(|(first, _)| first.starts_with(MAGIC)) else {
             return Err(StreamError::new(file, "expected a stream that fairways record wrote"));
@@ -51,14 +54,42 @@ impl RecordedStream {
             line(rest).ok_or_else(|| StreamError::new(file, "expected a manifest"))?;
         let manifest: StreamManifest = serde_json::from_str(text)
             .map_err(|why| StreamError::new(file, &format!("its manifest: {why}")))?;
-        let bytes: u64 = manifest.blocks.iter().map(|block| u64::from(block.bytes)).sum();
-        if bytes != body.len() as u64 {
+        check_manifest(&manifest)
+            .map_err(|why| StreamError::new(file, &format!("its manifest: {why}")))?;
+        let (mut starts, mut bytes) = (Vec::with_capacity(manifest.blocks.len()), 0);
+        for block in &manifest.blocks {
+            starts.push(bytes);
+            bytes += block.bytes as usize;
+        }
+        if bytes != body.len() {
             return Err(StreamError::new(
                 file,
                 &format!("expected {bytes} bytes of blocks, found {}", body.len()),
             ));
         }
-        Ok(Self { manifest, body: body.to_vec(), file: file.to_owned() })
+        Ok(Self { manifest, body: body.to_vec(), starts, file: file.to_owned() })
+    }
+
+    /// Checks the totals that all blocks have against those of the manifest.
+    ///
+    /// # Errors
+    /// If they differ.
+    pub fn check_totals(&self, found: &StreamTotals) -> Result<(), StreamError> {
+        let expected = &self.manifest.totals;
+        let pairs = [
+            ("instructions", expected.instructions, found.instructions),
+            ("loads and stores", expected.references, found.references),
+            ("hits of the second cache", expected.l2_hits, found.l2_hits),
+            ("loads that missed", expected.loads, found.loads),
+            ("stores that missed", expected.stores, found.stores),
+            ("write-backs", expected.write_backs, found.write_backs),
+        ];
+        match pairs.into_iter().find(|(_, expected, found)| expected != found) {
+            Some((what, expected, found)) => {
+                Err(self.error(&format!("expected {expected} {what} in all blocks, found {found}")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// An error of this file.
@@ -73,8 +104,7 @@ impl RecordedStream {
     /// If it is not what the manifest says.
     pub fn block(&self, place: usize) -> Result<StreamBlockContent, StreamError> {
         let block = self.manifest.blocks.get(place).ok_or_else(|| self.other_block(place))?;
-        let before = self.manifest.blocks[..place].iter();
-        let from: usize = before.map(|block| block.bytes as usize).sum();
+        let from = self.starts[place];
         let body = &self.body[from..from + block.bytes as usize];
         unpack(body, *block).ok_or_else(|| self.other_block(place))
     }
@@ -90,12 +120,74 @@ fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {
     Some((str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))
 }
 
+/// Numbers of a manifest that what reads a stream goes by: they are possible, and fit each other.
+fn check_manifest(manifest: &StreamManifest) -> Result<(), String> {
+    let StreamManifest { run, private, cpi, overlap, overlap_estimate, totals, blocks, .. } =
+        manifest;
+    if !matches!(private.len(), 1 | 2) || private.iter().flatten().any(|&number| number == 0) {
+        return Err("expected sets and ways of one or two private caches".to_owned());
+    }
+    // As of `fairways record`, which estimates at most as many misses as it counts instructions.
+    for (name, number, range) in [
+        ("cpi", cpi, 0.05..=1000.0),
+        ("overlap", overlap, 1.0..=64.0),
+        ("overlap_estimate", overlap_estimate, 0.0..=1e6),
+    ] {
+        if !range.contains(number) {
+            let (least, most) = (range.start(), range.end());
+            return Err(format!("expected {name} from {least} to {most}, found {number}"));
+        }
+    }
+    let (mut instructions, mut events, mut slice) = (0_u64, 0_u64, 0);
+    for (place, block) in blocks.iter().enumerate() {
+        if block.events == 0 || block.slice < slice {
+            return Err(format!("expected block {place} to have events, of slices in their order"));
+        }
+        slice = block.slice;
+        instructions = instructions.saturating_add(block.instructions);
+        events += u64::from(block.events);
+    }
+    if events > MOST_STREAM_EVENTS || totals.references > MOST_REFERENCES {
+        return Err(format!(
+            "expected at most {MOST_STREAM_EVENTS} events, and {MOST_REFERENCES} loads and stores, \
+             found {events} and {}",
+            totals.references
+        ));
+    }
+    if totals.instructions != instructions || run.instructions != instructions {
+        return Err(format!(
+            "expected the {instructions} instructions of its blocks as their total and as the \
+             run's, found {} and {}",
+            totals.instructions, run.instructions
+        ));
+    }
+    let missed = [totals.loads, totals.stores, totals.write_backs];
+    let missed = missed.into_iter().try_fold(0, u64::checked_add);
+    if missed.is_none_or(|missed| missed > events) {
+        return Err(format!(
+            "expected at most the {events} events of its blocks as the total of loads, stores and \
+             write-backs, found more"
+        ));
+    }
+    Ok(())
+}
+
 /// The most bytes of an event, and of the numbers before them.
 const MOST_BYTES: u64 = 20;
+
+/// Where a block that the writer packed says how large its dictionary is, after the header of xz
+/// (12 bytes), the block's size and flags, and the filter's number and length; and the code of
+/// 8 MB (The .xz File Format, 3.1 and 5.3.1).
+const DICTIONARY: usize = 16;
+const MOST_DICTIONARY: u8 = 22;
 
 fn unpack(packed: &[u8], block: StreamBlock) -> Option<StreamBlockContent> {
     let events = block.events as usize;
     if events > MOST_EVENTS {
+        return None;
+    }
+    // The dictionary is allocated before anything is unpacked: it is the writer's (its strength).
+    if packed.get(DICTIONARY).is_none_or(|&exponent| exponent > MOST_DICTIONARY) {
         return None;
     }
     let most = MOST_BYTES * (u64::from(block.events) + 2);

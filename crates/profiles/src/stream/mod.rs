@@ -109,6 +109,23 @@ pub struct StreamTotals {
     pub write_backs: u64,
 }
 
+impl StreamTotals {
+    /// Adds a block.
+    pub fn add(&mut self, block: &StreamBlockContent) {
+        for event in &block.events {
+            self.instructions += u64::from(event.instructions);
+            match event.kind {
+                StreamEventKind::Load => self.loads += 1,
+                StreamEventKind::Store => self.stores += 1,
+                StreamEventKind::WriteBack => self.write_backs += 1,
+                StreamEventKind::Gap => {}
+            }
+        }
+        self.references = self.references.saturating_add(block.references);
+        self.l2_hits = self.l2_hits.saturating_add(block.l2_hits);
+    }
+}
+
 /// A file that is no stream, or not the one that was written.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}: {what}")]
@@ -125,6 +142,11 @@ impl StreamError {
 
 /// The first words of a stream.
 const MAGIC: &str = "fairways-stream 1 ";
+
+/// The most loads and stores of a stream, which those between events take memory by, and the most
+/// events, which take it each.
+const MOST_REFERENCES: u64 = 1 << 40;
+const MOST_STREAM_EVENTS: u64 = 1 << 28;
 
 /// The most events of a block.
 const MOST_EVENTS: usize = 1 << 18;

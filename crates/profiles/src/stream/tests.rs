@@ -98,30 +98,92 @@ fn a_stream_that_was_cut_or_altered_is_refused_in_a_line() {
     );
 }
 
-/// As one that an adversary wrote: the hash is right.
-#[test]
-fn a_manifest_that_does_not_fit_its_blocks_is_refused() {
+/// A stream with this change to its manifest, as one that an adversary wrote: the hash is right.
+fn altered(good: &[u8], from: &str, to: &str) -> Vec<u8> {
     use sha2::Digest;
-    let good = written();
     let start = good.iter().position(|&byte| byte == b'\n').expect("a line") + 1;
     let end = good[start..].iter().position(|&byte| byte == b'\n').expect("a line") + start;
     let text = str::from_utf8(&good[start..end]).expect("JSON");
+    let mut rest = text.replacen(from, to, 1).into_bytes();
+    assert_ne!(rest, text.as_bytes(), "{from}");
+    rest.extend(&good[end..]);
+    let hash = crate::hexadecimal(&sha2::Sha256::digest(&rest));
+    [format!("{MAGIC}{hash}\n").into_bytes(), rest].concat()
+}
+
+#[test]
+fn a_manifest_that_does_not_fit_its_blocks_is_refused() {
+    let good = written();
+    let instructions = 800_000 + 9 + (u64::from(u32::MAX) >> 2);
+    let total = format!("\"totals\":{{\"instructions\":{instructions},");
+    let more = "\"slice\":1},{\"bytes\":0,\"events\":1,\"instructions\":1,\"slice\":1}]";
     for (from, to) in [
         ("\"events\":262144", "\"events\":262143"),
         ("\"events\":262144", "\"events\":4294967295"),
-        (
-            "\"slice\":1}]",
-            "\"slice\":1},{\"bytes\":1,\"events\":1,\"instructions\":1,\"slice\":1}]",
-        ),
+        ("\"events\":262144", "\"events\":0"),
+        ("\"slice\":1}]", &more.replace("\"bytes\":0", "\"bytes\":1")),
+        ("\"slice\":1}]", more),
+        ("\"slice\":0}", "\"slice\":2}"),
         ("\"cpi\"", "\"cpu\""),
+        (&total, "\"totals\":{\"instructions\":43000000000000,"),
+        (&total, &format!("\"totals\":{{\"instructions\":{},", instructions - 1)),
+        (&format!("\"instructions\":{instructions}"), "\"instructions\":0"),
+        ("\"loads\":100001", "\"loads\":18446744073709551615"),
+        ("\"references\":600006", "\"references\":18446744073709551615"),
+        ("\"cpi\":0.5", "\"cpi\":-1"),
+        ("\"cpi\":0.5", "\"cpi\":1e300"),
+        ("\"overlap\":4.0", "\"overlap\":0.0"),
+        ("[[64,8],[1024,16]]", "[]"),
+        ("[[64,8],[1024,16]]", "[[64,0]]"),
+        ("[[64,8],[1024,16]]", "[[64,8],[1024,16],[4,4]]"),
     ] {
-        let mut rest = text.replacen(from, to, 1).into_bytes();
-        assert_ne!(rest, text.as_bytes(), "{from}");
-        rest.extend(&good[end..]);
-        let hash = crate::hexadecimal(&sha2::Sha256::digest(&rest));
-        let bad = [format!("{MAGIC}{hash}\n").into_bytes(), rest].concat();
-        assert_eq!(refused(&bad).lines().count(), 1, "{to}");
+        assert_eq!(refused(&altered(&good, from, to)).lines().count(), 1, "{to}");
     }
+}
+
+/// Each total, one too many and one too few, where only the blocks' content shows it.
+#[test]
+fn totals_that_the_blocks_do_not_have_are_refused() {
+    let good = written();
+    for (name, value) in [
+        ("references", 600_006),
+        ("l2_hits", 300_003),
+        ("loads", 100_001),
+        ("stores", 100_001),
+        ("write_backs", 100_000),
+    ] {
+        for other in [value - 1, value + 1] {
+            let (from, to) = (format!("\"{name}\":{value}"), format!("\"{name}\":{other}"));
+            let bad = altered(&good, &from, &to);
+            let Ok(stream) = RecordedStream::read(&bad, "s") else {
+                // More events than there are.
+                continue;
+            };
+            let mut found = StreamTotals::default();
+            for place in 0..stream.manifest.blocks.len() {
+                found.add(&stream.block(place).expect("a block"));
+            }
+            let why = stream.check_totals(&found).expect_err("other totals").to_string();
+            assert!(why.contains(&format!("found {value}")), "{why}");
+        }
+    }
+    let stream = RecordedStream::read(&good, "s").expect("a stream");
+    assert!(stream.check_totals(&stream.manifest.totals).is_ok());
+}
+
+/// The dictionary of a block is allocated before it is unpacked.
+#[test]
+fn a_block_with_a_dictionary_that_the_writer_does_not_use_is_refused() {
+    use sha2::Digest;
+    let good = written();
+    let ends: Vec<usize> = (0..good.len()).filter(|&at| good[at] == b'\n').take(2).collect();
+    let mut rest = good[ends[0] + 1..].to_vec();
+    let at = ends[1] - ends[0] + 16;
+    assert_eq!(rest[at], 22);
+    rest[at] = 40;
+    let hash = crate::hexadecimal(&sha2::Sha256::digest(&rest));
+    let bad = [format!("{MAGIC}{hash}\n").into_bytes(), rest].concat();
+    assert_eq!(refused(&bad), "s: expected block 0 as its manifest says, found another");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Programs as they come and go, on made-up hosts and on this one.
 
+mod announced;
 mod cgroups;
 mod made_up;
 mod processes;

@@ -218,11 +218,8 @@ fn begin(at: Time, event: Cow<'_, Event>, name: Option<Cow<'_, str>>) -> Step {
 /// A text that is safe to print: a journal may come from anywhere, and must not control the
 /// terminal.
 fn made_plain(text: String) -> String {
-    if text.chars().all(fairways_core::is_plain) {
-        text
-    } else {
-        fairways_command_kit::plain::plain(&text)
-    }
+    // Most texts are, and there are many.
+    if text.chars().all(fairways_core::is_plain) { text } else { fairways_core::plain(&text) }
 }
 
 /// An action whose texts are safe to print.

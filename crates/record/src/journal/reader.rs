@@ -10,7 +10,7 @@ use fairways_command_kit::BadInput;
 use fairways_command_kit::input::shown;
 use serde_json::Value;
 
-use super::parts::{part_number, part_path, parts};
+use super::parts::{part_number, parts};
 use super::{Header, Line, SCHEMA};
 
 /// The longest line: the start of a program with a profile of 32 ways has a few thousand bytes.
@@ -64,8 +64,12 @@ impl Reader {
         let name = path.as_os_str().as_encoded_bytes().strip_suffix(suffix.as_bytes());
         if let Some(base) = name.filter(|_| last.is_none()) {
             let base = PathBuf::from(OsStr::from_bytes(base));
-            let before = (first..number).map(|number| part_path(&base, number));
-            return Self::begin(before.filter(|part| part.is_file()).collect(), path);
+            // Those that are there: a header may name billions.
+            let before = parts(&base).filter(|part| {
+                let number_of = part_number(&base, part);
+                number_of.is_some_and(|of| (first..number).contains(&of)) && part.is_file()
+            });
+            return Self::begin(before.collect(), path);
         }
         Self::begin(
             finished()
@@ -118,7 +122,7 @@ impl Reader {
     /// Opens the next part, which must continue where this one ended.
     fn open_next(&mut self, path: PathBuf) -> Result<(), BadInput> {
         let (file, header) = open_part(&path)?;
-        let expected = Header { part: self.header.part + 1, ..self.header.clone() };
+        let expected = Header { part: self.header.part.saturating_add(1), ..self.header.clone() };
         if header != expected {
             let found = match header.part {
                 part if part == expected.part => "that of another".to_owned(),

@@ -202,3 +202,24 @@ fn an_empty_file_becomes_no_part() {
     let parts: Vec<_> = super::parts(&path).collect();
     assert_eq!(parts, ["0", "1"].map(|part| path.with_extension(part)));
 }
+
+/// A finished part whose header names billions of parts before it, none of which is there.
+#[test]
+fn parts_that_a_header_names_are_looked_for_among_those_that_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let limits = (u64::MAX, None);
+    let writer = Writer::create(&path, "stock", json!({}), json!({}), limits, Start::New).unwrap();
+    writer.finish().unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    for (part, first) in [(u32::MAX, 0), (u32::MAX, u32::MAX), (u32::MAX - 1, 7)] {
+        let finished = folder.path().join(format!("journal.{part}"));
+        let header = format!("\"part\":{part},\"first\":{first}");
+        std::fs::write(&finished, text.replacen("\"part\":0", &header, 1)).unwrap();
+        let began = std::time::Instant::now();
+        let reader = super::Reader::open_kept(&finished).unwrap();
+        assert_eq!(reader.header.part, part);
+        assert!(began.elapsed().as_secs() < 5, "{part}");
+        std::fs::remove_file(&finished).unwrap();
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use fairways_core::{is_plain, plain};
 use fairways_perf::events::BY_PROCESSOR;
 use fairways_record::blame::BlameReport;
 use fairways_record::status::{ProgramStatus, ProgramTotals, Status, Totals};
@@ -19,6 +20,7 @@ use super::families::{
 };
 use super::process::Process;
 use crate::nri::NriTotals;
+use crate::promises::promised_ways;
 use crate::rules::honours_baselines;
 
 /// The page's media type.
@@ -161,7 +163,9 @@ impl Snapshot {
         let wrong = self.nri.map(|nri| Value::Whole(nri.wrong_annotations));
         single(to, &families::WRONG_ANNOTATIONS, wrong)?;
         let waited = self.nri.map(|nri| Value::Real(nri.waited.as_secs_f64()));
-        single(to, &families::NRI_WAITED, waited)
+        single(to, &families::NRI_WAITED, waited)?;
+        let without_place = self.nri.map(|_| Value::Whole(self.means.without_place));
+        single(to, &families::WITHOUT_PLACE, without_place)
     }
 
     fn domains(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -175,7 +179,13 @@ impl Snapshot {
                 })
             })?;
         }
-        Ok(())
+        family(to, &families::PROMISED_WAYS, |put| {
+            let mut with_ways = domains.iter().filter(|(_, domain)| domain.ways > 0);
+            with_ways.try_for_each(|(id, domain)| {
+                let ways = Value::Whole(promised_ways(&self.status, domain.id));
+                put.sample(&[("domain", id)], ways)
+            })
+        })
     }
 
     fn programs(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -267,6 +277,16 @@ impl Samples<'_> {
     }
 
     fn sample(&mut self, labels: &[(&str, &str)], value: Value) -> fmt::Result {
+        if !labels.iter().all(|(_, text)| text.chars().all(is_plain)) {
+            let shown: Vec<String> = labels.iter().map(|(_, text)| plain(text)).collect();
+            let keys = labels.iter().map(|(key, _)| *key);
+            let labels: Vec<(&str, &str)> = keys.zip(shown.iter().map(String::as_str)).collect();
+            return self.encode_sample(&labels, value);
+        }
+        self.encode_sample(labels, value)
+    }
+
+    fn encode_sample(&mut self, labels: &[(&str, &str)], value: Value) -> fmt::Result {
         match (self.kind, labels) {
             (MetricType::Info, _) => self.to.encode_info(&labels),
             (_, []) => encode(&mut self.to, self.kind, value),

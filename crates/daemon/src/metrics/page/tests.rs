@@ -93,7 +93,8 @@ fn counted_values_are_shown_and_missing_ones_are_not() {
             ..Means::default()
         },
     );
-    let of = "{program=\"a \\\"b\\\"\\\\\\n\",domain=\"3\"}";
+    // The name's own backslash, and an escape for what is not to be shown, each doubled.
+    let of = r#"{program="a \"b\"\\\\u000a",domain="3"}"#;
     for (name, value) in [
         ("fairways_instructions_total", "600"),
         ("fairways_llc_misses_total", "0"),
@@ -402,4 +403,21 @@ fn the_capacity_of_memory_is_in_bytes_per_second() {
     watched.status.domains[0].bandwidth = None;
     let page = page(&watched, Means::default());
     assert!(samples(&page, "fairways_memory_capacity_bytes_per_second").is_empty());
+}
+
+/// Names from outside are shown with escapes; what programs are promised is added up.
+#[test]
+fn names_without_width_are_seen_and_promises_are_added_up() {
+    let mut watched = watched(&["web", "web\u{200b}", "e\u{301}"]);
+    for (app, ways) in [(0, 4), (1, 7)] {
+        let wish = Wish { baseline_ways: Some(ways), ..Wish::default() };
+        let event = Event::Wished { app: AppId(app), wish };
+        watched.record_event(3, Time::ZERO, &event, &WholeMachine, |_| String::new());
+    }
+    let shown = page(&watched, Means { without_place: 5, ..Means::default() });
+    let baselines = samples(&shown, "fairways_program_baseline_ways");
+    let expected = [r#"{program="web",domain="3"} 4"#, r#"{program="web\\u200b",domain="3"} 7"#];
+    assert_eq!(baselines, expected);
+    assert_eq!(samples(&shown, "fairways_domain_promised_ways"), ["{domain=\"3\"} 11"]);
+    assert_eq!(samples(&shown, "fairways_pod_programs_without_place"), [" 5"]);
 }

@@ -56,6 +56,10 @@ impl Mechanism for Turns {
         }
     }
 
+    fn admit(&mut self, program: ProgramKey, _thread: i32, state: &mut HostState) {
+        self.list_threads_of(program, false, state);
+    }
+
     fn reconfigure(&mut self, moved: &[Option<usize>]) {
         for program in self.programs.values_mut() {
             program.entry = moved_to(moved, program.entry);

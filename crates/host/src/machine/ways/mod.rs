@@ -78,7 +78,10 @@ impl Mechanism for CacheWays {
         let often = if state.domains.by_id.len() > 1 { SELDOM } else { RARELY };
         state.agenda.list_threads_after(often);
         self.divide(state);
-        for app in state.roster.members.keys().copied().collect::<Vec<_>>() {
+        for (number, app) in state.roster.to_list().into_iter().enumerate() {
+            if number > 0 && state.stops_listing(app) {
+                break;
+            }
             self.list_threads_of(app, state);
         }
     }
