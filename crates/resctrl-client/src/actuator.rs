@@ -120,8 +120,8 @@ impl Actuator {
     }
 
     /// The bytes of a domain's lines that a program occupies (`llc_occupancy`). `Unassigned`: it is
-    /// not monitored, or this host does not count them; `Unavailable`: not now; `Error`: they can't
-    /// be read.
+    /// not monitored, or not all its threads are, or this host does not count them; `Unavailable`:
+    /// not now; `Error`: they can't be read.
     pub fn occupancy(&mut self, app: AppId, domain: u32) -> Reading {
         self.event(app, domain, "llc_occupancy", Program::occupancy)
     }
@@ -134,6 +134,13 @@ impl Actuator {
         self.event(app, domain, "mbm_total_bytes", Program::memory)
     }
 
+    /// How many of a program's threads nothing counts, because they stay in groups of others, or
+    /// could not be put into its own.
+    #[must_use]
+    pub fn uncounted(&self, app: AppId) -> usize {
+        self.programs.by_id.get(&app).map_or(0, |program| program.uncounted.len())
+    }
+
     fn event(
         &mut self,
         app: AppId,
@@ -143,7 +150,7 @@ impl Actuator {
     ) -> Reading {
         let counted = self.found.survey.monitoring.as_ref();
         let counted = counted.is_some_and(|of| of.events.iter().any(|name| name == event));
-        let program = self.programs.by_id.get_mut(&app).filter(|of| of.monitored && counted);
+        let program = self.programs.by_id.get_mut(&app).filter(|_| counted);
         let (Some(program), Some(place)) = (program, self.found.counted(domain)) else {
             return Reading::Unassigned;
         };
@@ -285,7 +292,7 @@ impl Actuator {
     pub fn rmids(&self) -> Option<Ids> {
         let survey = &self.found.survey;
         let others = 1 + survey.foreign.len() + survey.monitors.len();
-        let used = self.programs.monitored() + self.classes.list.len();
+        let used = self.programs.made_monitors() + self.classes.list.len();
         let all = survey.rmids()?;
         Some(Ids::new(all.into(), used as u64, others as u64))
     }

@@ -186,10 +186,13 @@ pub(super) fn places(
             }
         }
     }
-    let mut above = vec![String::new()];
-    above.extend(places.iter().map(|(_, path)| path.clone()));
     let mut errors = Vec::new();
-    for parent in above {
+    // Below the classes of others, too.
+    let classes = foreign::classes(tree).unwrap_or_else(|error| {
+        errors.push((Thing::Group("fairways.*".to_owned()), error.to_string()));
+        Vec::new()
+    });
+    for parent in std::iter::once(String::new()).chain(classes) {
         let below = of(&parent, "mon_groups");
         let names = tree.directories(&below);
         for name in names.unwrap_or_else(|error| {

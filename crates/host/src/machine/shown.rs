@@ -88,7 +88,13 @@ impl Host {
                 format!("{threads} of {of} threads in {group}, of {}", manager_of(name))
             });
             let groups: Vec<String> = groups.collect();
-            not_managed.insert(app, format!("left to others: {}", groups.join("; ")));
+            let mut why = format!("left to others: {}", groups.join("; "));
+            let uncounted = self.actuator().map_or(0, |actuator| actuator.uncounted(app));
+            if uncounted > 0 {
+                let missing = "so its occupancy and memory traffic are missing";
+                why += &format!("; nothing counts {uncounted} of its threads, {missing}");
+            }
+            not_managed.insert(app, why);
         }
         not_managed
     }

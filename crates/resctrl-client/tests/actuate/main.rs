@@ -17,5 +17,6 @@ mod plans;
 mod random;
 mod replaced;
 mod sealed;
+mod staying;
 mod threads;
 mod withheld;
