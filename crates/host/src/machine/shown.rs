@@ -73,11 +73,22 @@ impl Host {
         member.map_or(&[], |member| member.tasks.as_slice())
     }
 
+    /// The ways of each domain that others let programs fill, where these are not all; `None`
+    /// where the partition in force shows what programs may fill.
+    #[must_use]
+    pub fn limits(&self) -> Option<&BTreeMap<(u32, AppId), WayMask>> {
+        self.mechanism.limits()
+    }
+
     /// The programs of which threads are not managed, with the reason: they are in groups of
     /// others.
     #[must_use]
     pub fn not_managed(&self) -> BTreeMap<AppId, String> {
         let mut not_managed = BTreeMap::new();
+        for (&(domain, app), mask) in self.limits().into_iter().flatten() {
+            let why = format!("another manager lets it fill {mask} of domain {domain} only");
+            not_managed.insert(app, why);
+        }
         for (&app, member) in &self.state.roster.members {
             let Some(left) = self.mechanism.left(app).filter(|left| !left.is_empty()) else {
                 continue;
